@@ -1,0 +1,83 @@
+"""The privacy curve δ(ε): the one currency in which every guarantee is paid."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.optimize import brentq
+
+from skdp._validation import check_delta
+
+if TYPE_CHECKING:
+    from skdp.privacy.tradeoff import TradeoffFunction
+
+__all__ = ["PrivacyCurve", "ReversedCurve"]
+
+_EPSILON_CEILING = 1e9
+
+
+class PrivacyCurve(ABC):
+    r"""How far two output laws P, Q are apart: δ(ε) = sup over S of P(S) − e^ε·Q(S).
+
+    The curve is defined for every real ε; negative values describe the reversed pair. It is
+    nonincreasing, lies above max(0, 1 − e^ε) and below 1.
+    """
+
+    @abstractmethod
+    def delta(self, epsilon: Any) -> Any:
+        """Return δ(ε) for a number or an array of real ε, with the same shape."""
+
+    def epsilon(self, delta: float) -> float:
+        """Return the least ε ≥ 0 with δ(ε) ≤ `delta`, rounded upwards; ``inf`` if there is none.
+
+        Parameters
+        ----------
+        delta : float in [0, 1)
+        """
+        delta = check_delta(delta)
+        if self.delta(0.0) <= delta:
+            return 0.0
+        if self.delta(_EPSILON_CEILING) > delta:
+            return math.inf
+        return self._least_epsilon(delta)
+
+    def _least_epsilon(self, delta: float) -> float:
+        high = 1.0
+        while self.delta(high) > delta:
+            high *= 2.0
+        root = brentq(lambda epsilon: self._excess(epsilon, delta), 0.0, high, xtol=1e-14)
+        step = 4e-16 * max(root, 1e-3)
+        while self.delta(root) > delta:
+            root, step = root + step, 2.0 * step
+        return root
+
+    def _excess(self, epsilon: float, delta: float) -> float:
+        return self.delta(epsilon) - delta
+
+    def reversed(self) -> PrivacyCurve:
+        """Return the curve of the pair (Q, P)."""
+        return ReversedCurve(self)
+
+    def tradeoff(self) -> TradeoffFunction:
+        """Return the trade-off function with the same content."""
+        from skdp.privacy.tradeoff import CurveTradeoff
+
+        return CurveTradeoff(self)
+
+
+@dataclass(frozen=True)
+class ReversedCurve(PrivacyCurve):
+    """The curve of (Q, P): δ'(ε) = 1 − e^ε + e^ε·δ(−ε)."""
+
+    curve: PrivacyCurve
+
+    def delta(self, epsilon: Any) -> Any:  # noqa: D102
+        epsilon = np.asarray(epsilon, dtype=float)
+        return (-np.expm1(epsilon) + np.exp(epsilon) * self.curve.delta(-epsilon))[()]
+
+    def reversed(self) -> PrivacyCurve:  # noqa: D102
+        return self.curve
