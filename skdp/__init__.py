@@ -1,0 +1,8 @@
+"""Differentially private estimators behind scikit-learn's interface."""
+
+from skdp.budget import PrivacyBudget
+from skdp.linear_model import DPHingeClassifier, DPLogisticRegression
+
+__version__ = "0.1.0"
+
+__all__ = ["DPHingeClassifier", "DPLogisticRegression", "PrivacyBudget", "__version__"]

@@ -1,0 +1,61 @@
+"""A loss that counts some classes more than others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from skdp.losses.base import Loss
+
+__all__ = ["ClassWeightedLoss"]
+
+
+@dataclass(frozen=True)
+class ClassWeightedLoss(Loss):
+    """ℓ_w(y, z) = w_y·ℓ(y, z): every constant grows with the largest weight.
+
+    Parameters
+    ----------
+    loss : Loss
+    weights : tuple of float
+        *Public.* One positive weight a class, in the order of the labels.
+    """
+
+    loss: Loss
+    weights: tuple[float, ...]
+
+    @property
+    def n_scores(self) -> int:  # type: ignore[override]
+        """Scores per record, as of the loss that is weighted."""
+        return self.loss.n_scores
+
+    @property
+    def lipschitz(self) -> float:  # noqa: D102
+        return max(self.weights) * self.loss.lipschitz
+
+    @property
+    def smoothness(self) -> float:  # noqa: D102
+        return max(self.weights) * self.loss.smoothness
+
+    @property
+    def nominal_curvature(self) -> float:  # noqa: D102
+        return max(self.weights) * self.loss.nominal_curvature
+
+    @property
+    def curvature_trace(self) -> float:  # noqa: D102
+        return max(self.weights) * self.loss.curvature_trace
+
+    def value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
+        return self._weights(y) * self.loss.value(y, z)
+
+    def gradient(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
+        weights = self._weights(y)
+        return (weights if z.ndim == 1 else weights[:, None]) * self.loss.gradient(y, z)
+
+    def curvature(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
+        return self._weights(y) * self.loss.curvature(y, z)
+
+    def _weights(self, y: np.ndarray) -> np.ndarray:
+        classes = y if self.n_scores > 1 else (y > 0).astype(int)
+        return np.asarray(self.weights)[classes]

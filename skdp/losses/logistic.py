@@ -1,0 +1,82 @@
+"""Logistic losses of two classes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit
+
+from skdp._validation import check_real
+from skdp.losses.base import MarginLoss
+
+__all__ = ["ClippedLogisticLoss", "LogisticLoss"]
+
+
+@dataclass(frozen=True)
+class LogisticLoss(MarginLoss):
+    """φ(m) = log(1 + e^−m)."""
+
+    @property
+    def lipschitz(self) -> float:  # noqa: D102
+        return 1.0
+
+    @property
+    def smoothness(self) -> float:  # noqa: D102
+        return 0.25
+
+    def phi(self, m: np.ndarray) -> np.ndarray:  # noqa: D102
+        return np.log1p(np.exp(-np.abs(m))) - np.minimum(m, 0.0)
+
+    def slope(self, m: np.ndarray) -> np.ndarray:  # noqa: D102
+        return -expit(-m)
+
+    def bend(self, m: np.ndarray) -> np.ndarray:  # noqa: D102
+        s = expit(m)
+        return s * (1.0 - s)
+
+
+@dataclass(frozen=True)
+class ClippedLogisticLoss(MarginLoss):
+    """The logistic loss with its slope clipped at −`clip`: linear left of the bend.
+
+    φ(m) = log(1 + e^−m) for m ≥ b and φ(b) + clip·(b − m) for m < b, with b = log(1/clip − 1).
+    It is convex and continuously differentiable. At the default 1/2 the slope at m = 0 is the
+    steepest, so that a record's sensitivity is spent where learning starts; the plain logistic
+    loss pays for slope 1 and starts at 1/2.
+
+    Parameters
+    ----------
+    clip : float in (0, 1)
+        *Public.* Largest absolute slope.
+    """
+
+    clip: float = 0.5
+
+    def __post_init__(self) -> None:
+        check_real("loss_clip", self.clip, low=0.0, high=1.0)
+
+    @property
+    def lipschitz(self) -> float:  # noqa: D102
+        return self.clip
+
+    @property
+    def smoothness(self) -> float:  # noqa: D102
+        return 0.25 if self.clip >= 0.5 else self.clip * (1.0 - self.clip)
+
+    @property
+    def knee(self) -> float:
+        """The margin b at which the loss turns linear."""
+        return math.log(1.0 / self.clip - 1.0)
+
+    def phi(self, m: np.ndarray) -> np.ndarray:  # noqa: D102
+        return LogisticLoss().phi(np.maximum(m, self.knee)) - self.clip * np.minimum(
+            m - self.knee, 0.0
+        )
+
+    def slope(self, m: np.ndarray) -> np.ndarray:  # noqa: D102
+        return -expit(-np.maximum(m, self.knee))
+
+    def bend(self, m: np.ndarray) -> np.ndarray:  # noqa: D102
+        return np.where(m >= self.knee, LogisticLoss().bend(m), 0.0)

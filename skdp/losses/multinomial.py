@@ -1,0 +1,48 @@
+"""The multinomial logistic loss."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import logsumexp, softmax
+
+from skdp.losses.base import Loss
+
+__all__ = ["MultinomialLoss"]
+
+
+@dataclass(frozen=True)
+class MultinomialLoss(Loss):
+    """ℓ(y, z) = log Σ_j e^(z_j) − z_y, as in scikit-learn's `LogisticRegression`.
+
+    Its gradient is p − e_y, of norm below √2; its Hessian diag(p) − p·pᵀ has eigenvalues at most
+    1/2 and trace 1 − |p|² at most 1 − 1/K.
+    """
+
+    n_scores: int
+
+    @property
+    def lipschitz(self) -> float:  # noqa: D102
+        return math.sqrt(2.0)
+
+    @property
+    def smoothness(self) -> float:  # noqa: D102
+        return 0.5
+
+    @property
+    def curvature_trace(self) -> float:  # noqa: D102
+        return 1.0 - 1.0 / self.n_scores
+
+    def value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
+        return logsumexp(z, axis=1) - z[np.arange(y.size), y]
+
+    def gradient(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
+        g = softmax(z, axis=1)
+        g[np.arange(y.size), y] -= 1.0
+        return g
+
+    def curvature(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
+        p = softmax(z, axis=1)
+        return (1.0 - (p * p).sum(axis=1)) / (self.n_scores - 1)

@@ -1,0 +1,67 @@
+"""One loss for several classes from a loss of two: every pair with the true class counts."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from skdp.losses.base import Loss, MarginLoss
+
+__all__ = ["PairwiseLoss"]
+
+
+@dataclass(frozen=True)
+class PairwiseLoss(Loss):
+    """ℓ(y, z) = (1/K)·Σ_(j≠y) φ(z_y − z_j).
+
+    With slopes s_j = |φ'(z_y − z_j)| ≤ L the gradient has squared norm
+    ((Σ s_j)² + Σ s_j²)/K² ≤ L²(K − 1)/K, attained at z = 0 if the slope there is the steepest.
+    The Hessian is the Laplacian of a star with weights φ''/K ≤ w/K: its largest eigenvalue is at
+    most w, its trace at most 2w(K − 1)/K. One joint analysis: no budget is split among classes.
+
+    Parameters
+    ----------
+    margin_loss : MarginLoss
+        *Public.* φ, with Lipschitz constant L and smoothness w.
+    n_scores : int
+        *Public.* Number of classes K ≥ 3.
+    """
+
+    margin_loss: MarginLoss
+    n_scores: int
+
+    @property
+    def lipschitz(self) -> float:  # noqa: D102
+        return self.margin_loss.lipschitz * math.sqrt(1.0 - 1.0 / self.n_scores)
+
+    @property
+    def smoothness(self) -> float:  # noqa: D102
+        return self.margin_loss.smoothness
+
+    @property
+    def nominal_curvature(self) -> float:  # noqa: D102
+        return self.margin_loss.nominal_curvature
+
+    @property
+    def curvature_trace(self) -> float:  # noqa: D102
+        return 2.0 * self.nominal_curvature * (1.0 - 1.0 / self.n_scores)
+
+    def value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
+        own = self.margin_loss.phi(np.zeros(1))[0]  # the term j = y, which is not in the sum
+        return (self.margin_loss.phi(_margins(y, z)).sum(axis=1) - own) / self.n_scores
+
+    def gradient(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
+        g = self.margin_loss.slope(_margins(y, z)) / -self.n_scores
+        rows = np.arange(y.size)
+        g[rows, y] = 0.0
+        g[rows, y] = -g.sum(axis=1)
+        return g
+
+    def curvature(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
+        return 2.0 * self.margin_loss.bend(_margins(y, z)).mean(axis=1) / self.n_scores
+
+
+def _margins(y: np.ndarray, z: np.ndarray) -> np.ndarray:
+    return z[np.arange(y.size), y][:, None] - z

@@ -1,0 +1,87 @@
+"""What a sampler draws from, and what every sampler answers."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from skdp.design import ClippedDesign
+from skdp.losses import Loss
+
+__all__ = ["Draw", "Progress", "Sampler", "Target"]
+
+Progress = Callable[[int, int], None]
+"""Called with (step, n_steps), both public, after each step."""
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """The law with density proportional to exp(−c·Σ ℓ(y_i, a_i·θ) − (α/2)·|θ|²).
+
+    Parameters
+    ----------
+    design : ClippedDesign
+        Rows a_i.
+    y : ndarray of shape (n_samples,)
+        Labels, coded as the loss wants them.
+    loss : Loss
+    temperature : float
+        c, the weight of each record's loss.
+    prior_precision : float
+        α, in 1/coefficient².
+    """
+
+    design: ClippedDesign
+    y: np.ndarray
+    loss: Loss
+    temperature: float
+    prior_precision: float
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of θ: (d,) for one score a record, else (d, K)."""
+        d, k = self.design.n_features, self.loss.n_scores
+        return (d,) if k == 1 else (d, k)
+
+    def likelihood_gradient(self, z: np.ndarray) -> np.ndarray:
+        """Return the gradient of c·Σ ℓ in θ, given the scores z = Aθ."""
+        return self.temperature * self.design.rmatvec(self.loss.gradient(self.y, z))
+
+
+@dataclass(frozen=True, eq=False)
+class Draw:
+    """A sample, with what may be looked at but is *not private*."""
+
+    theta: np.ndarray
+    diagnostics: dict[str, Any] = field(default_factory=dict)
+
+
+class Sampler(ABC):
+    """A way to draw from a `Target`. It knows potentials and constants, nothing of privacy."""
+
+    @abstractmethod
+    def n_steps(self, flow_time: float) -> int:
+        """Return how many steps a flow of this length is cut into."""
+
+    @abstractmethod
+    def stability(self, precision_step: float, n_steps: int) -> float:
+        """Return f such that the sampler's own output is f·L/√α-Gaussian-DP.
+
+        Here the potentials of the two targets differ by an L-Lipschitz function, and
+        ``precision_step`` is α·η for the step size η.
+        """
+
+    @abstractmethod
+    def sample(
+        self,
+        target: Target,
+        step_size: float,
+        n_steps: int,
+        rng: np.random.Generator,
+        progress: Progress,
+    ) -> Draw:
+        """Run `n_steps` steps of size η = `step_size` from 0 and return the last state."""

@@ -1,0 +1,110 @@
+"""The contract between an estimator and a way to learn privately: plan, pay, solve."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from skdp.design import ClippedDesign
+from skdp.exceptions import IncompatibleSolverError
+from skdp.losses import Loss
+from skdp.privacy import Event, Neighboring
+from skdp.samplers import Progress
+
+__all__ = ["Plan", "Problem", "Solution", "Solver"]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Everything about a fit that is public.
+
+    Parameters
+    ----------
+    loss : Loss
+    data_norm, intercept_scaling : float
+        Every row is (x, b₀) with \\|x\\| at most `data_norm` and b₀ = `intercept_scaling`.
+    n_samples : int or None
+        A public number of rows, exact or approximate; None where there is none.
+    neighboring : Neighboring
+    C : float or "auto"
+        Inverse regularisation strength.
+    """
+
+    loss: Loss
+    data_norm: float
+    intercept_scaling: float
+    n_samples: int | None
+    neighboring: Neighboring
+    C: float | str = "auto"
+
+    @property
+    def row_norm(self) -> float:
+        """R: norm of a row with its intercept."""
+        return math.hypot(self.data_norm, self.intercept_scaling)
+
+    @property
+    def lipschitz_difference(self) -> float:
+        """G: Lipschitz constant in θ of the change that one record makes to the summed loss."""
+        return self.neighboring.n_changed * self.loss.lipschitz * self.row_norm
+
+
+@dataclass(frozen=True)
+class Plan(ABC):
+    """What a solver will release, every parameter fixed, and the theorem that prices it."""
+
+    problem: Problem
+    event: Event
+    theorem: str
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """What a solver has released.
+
+    Attributes
+    ----------
+    theta : ndarray of shape (n_features,) or (n_features, K)
+        Released coefficients, the intercept column's last.
+    n_iter : int
+        Number of steps: public, or computed from what was released.
+    diagnostics : dict
+        *Not private.*
+    """
+
+    theta: np.ndarray
+    n_iter: int
+    diagnostics: dict[str, Any] = field(default_factory=dict)
+
+
+class Solver(ABC):
+    """A way to learn linear models privately, in two parts.
+
+    `plan` sees public facts only and says what will be released; an estimator buys that, and only
+    then hands the data to `solve`.
+    """
+
+    def with_sampler(self, sampler: Any) -> Solver:
+        """Return the same solver with another sampler backend, a name or an instance."""
+        raise IncompatibleSolverError(
+            f"{type(self).__name__} draws no sample, so sampler={sampler!r} has no meaning for "
+            "it; leave sampler='auto'. Nothing was spent."
+        )
+
+    @abstractmethod
+    def plan(self, problem: Problem, epsilon: float, delta: float) -> Plan:
+        """Return a plan that is (`epsilon`, `delta`)-DP."""
+
+    @abstractmethod
+    def solve(
+        self,
+        plan: Any,
+        design: ClippedDesign,
+        y: np.ndarray,
+        rng: np.random.Generator,
+        progress: Progress,
+    ) -> Solution:
+        """Read the data and release the solution that `plan` describes."""
