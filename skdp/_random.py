@@ -21,8 +21,8 @@ def noise_generator(random_state: Any) -> np.random.Generator:
 
     Examples
     --------
-    >>> noise_generator(0).integers(100) == noise_generator(0).integers(100)
-    True
+    >>> noise_generator(0).integers(100, size=3).tolist()
+    [85, 63, 51]
     """
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(2**32, size=4, dtype=np.uint32))

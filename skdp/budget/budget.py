@@ -58,7 +58,7 @@ class PrivacyBudget:
     >>> budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     >>> _ = DPLogisticRegression(epsilon=1.0, delta=1e-5, budget=budget).fit(X, y)
     >>> round(budget.spent.epsilon, 3), round(budget.remaining.epsilon, 3)
-    (1.0, 2.75)
+    (1.0, 2.756)
     """
 
     def __init__(

@@ -13,6 +13,104 @@ __all__ = ["DPHingeClassifier"]
 
 
 class DPHingeClassifier(PrivateLinearClassifier):
+    """A linear support vector classifier with (ε, δ)-differentially private coefficients.
+
+    The coefficients are one draw from a density proportional to
+    exp(−c·Σ ℓ(y_i, a_i·θ) − (α/2)·|θ|²), where a_i is row i clipped to `data_norm` with a constant
+    column appended, and ℓ is the hinge loss, its kink rounded over a stretch of `smoothing`
+    margins. Temperature c, ridge α and the run of the sampler follow from public numbers.
+
+    Parameters
+    ----------
+    epsilon : float, default 1.0
+        *Public.* Privacy loss in nats that one fit may spend. ``inf`` turns privacy off: the
+        estimator is then scikit-learn's ``LinearSVC(loss="hinge")``, and nothing is clipped.
+    delta : float, default 1e-5
+        *Public.* Probability, in (0, 1), with which the ε bound may fail; well below 1/n.
+    solver : str or Solver, default "regularized_exponential"
+        *Public.* How the coefficients are learnt: a name of `skdp.solvers.SOLVERS` or an instance.
+    sampler : str or Sampler, default "auto"
+        *Public.* What draws the sample: a name of `skdp.samplers.SAMPLERS` or an instance.
+    C : float or "auto"
+        *Public.* Inverse regularisation strength as in scikit-learn's `LinearSVC(loss="hinge")`; the
+        intercept is regularised like any coefficient. ``"auto"`` regularises by the length of the
+        run instead, and so weakly otherwise that C hardly matters.
+    smoothing : float ≥ 0, default 1.0
+        *Public.* Width of the rounded stretch. 0 is the plain hinge, which the mechanism admits as
+        well; above 1 sensitivity is wasted.
+    data_norm : float, default 1.0
+        *Public.* Rows are scaled down to this l2 norm, in `fit` and in prediction. In the units of
+        X: scale by public bounds first, as with `skdp.preprocessing.BoundsScaler`.
+    fit_intercept : bool, default True
+        *Public.*
+    intercept_scaling : float, default 0.3
+        *Public.* Size of the constant column. It is part of the row and of its norm: a large one
+        makes the noise larger, a small one the intercept slower to learn.
+    classes : array-like or None
+        *Public.* All labels that may occur. ``None`` takes the labels found in `y` as public,
+        which a rare label is not: pass them where that matters.
+    class_weight : dict or None
+        *Public.* Weights by label; the largest one scales the noise. ``"balanced"`` is refused.
+    neighboring : {"replace_one", "add_remove_one"}
+        *Public.* Whether neighbouring data sets differ in the value of one row (then n is public)
+        or in its presence (then it is private).
+    n_samples_hint : int or None
+        *Public.* A public guess of n, such as a study's planned size, for ``add_remove_one``. It
+        sets the step size and costs no privacy, however wrong. ``None`` buys a noisy count with
+        1/16 of the fit's squared Gaussian-DP parameter. Not used under ``replace_one``.
+    budget : PrivacyBudget or None
+        What pays for the fit, before the fit reads the data.
+    random_state : int, Generator, RandomState or None
+        *Secret.* For tests only: whoever knows the seed can subtract the noise. ``None`` takes
+        fresh entropy from the operating system for each fit.
+    n_jobs : int or None
+        Number of BLAS threads; ``None`` for one, which is the fastest on all but large dense data.
+    verbose : int
+        Above 0, print steps done; the number of steps is public.
+    diagnostics : bool
+        Keep `diagnostics_`, which is **not private** and is dropped on pickling.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (1, n_features) for two classes, (n_classes, n_features) for more
+        *Released*, rounded to a public grid.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        *Released*, rounded likewise.
+    privacy_ : PrivacyGuarantee
+        *Public.* What was paid for and what it guarantees.
+    classes_ : ndarray of shape (n_classes,)
+        *Public* by assumption, sorted.
+    n_iter_ : int
+        Steps of the sampler: *public*, or computed from the noisy count that was *released*.
+    data_norm_ : float
+        *Public.* The norm to which prediction clips.
+    n_features_in_ : int
+        *Public.*
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        *Public.* Only if X had string column names.
+    diagnostics_ : dict
+        **Not private.** Only with ``diagnostics=True``.
+
+    Notes
+    -----
+    **Guarantee.** The released attributes are `privacy_.gdp_mu`-Gaussian DP under `neighboring`,
+    and so (`epsilon`, `delta`)-DP. For an exact draw: Gopi, Lee and Liu 2022, Theorem 4.1; for the
+    finite run that is made: Theorem A' (*Finitely many steps* in the documentation).
+    **Assumed.** Records are finite vectors with labels in `classes`; all parameters, the columns
+    and, under ``replace_one``, n are public; the noise is secret; running time is not observed.
+
+    Examples
+    --------
+    >>> from skdp import DPHingeClassifier
+    >>> from sklearn.datasets import make_blobs
+    >>> X, y = make_blobs(2000, centers=[[-1, 0], [1, 0]], cluster_std=0.5, random_state=0)
+    >>> model = DPHingeClassifier(epsilon=1.0, random_state=0).fit(X, y)
+    >>> round(model.privacy_.epsilon(delta=1e-5), 6)
+    1.0
+    >>> model.score(X, y) > 0.9
+    True
+    """
+
     def __init__(
         self,
         epsilon: float = 1.0,

@@ -27,9 +27,14 @@ class PrivacyCurve(ABC):
     nonincreasing, lies above max(0, 1 − e^ε) and below 1.
     """
 
-    @abstractmethod
     def delta(self, epsilon: Any) -> Any:
         """Return δ(ε) for a number or an array of real ε, with the same shape."""
+        values = self._delta(np.asarray(epsilon, dtype=float))
+        return values if values.ndim else float(values)
+
+    @abstractmethod
+    def _delta(self, epsilon: np.ndarray) -> np.ndarray:
+        """Return δ(ε) for an array."""
 
     def epsilon(self, delta: float) -> float:
         """Return the least ε ≥ 0 with δ(ε) ≤ `delta`, rounded upwards; ``inf`` if there is none.
@@ -75,9 +80,8 @@ class ReversedCurve(PrivacyCurve):
 
     curve: PrivacyCurve
 
-    def delta(self, epsilon: Any) -> Any:  # noqa: D102
-        epsilon = np.asarray(epsilon, dtype=float)
-        return (-np.expm1(epsilon) + np.exp(epsilon) * self.curve.delta(-epsilon))[()]
+    def _delta(self, epsilon: np.ndarray) -> np.ndarray:
+        return -np.expm1(epsilon) + np.exp(epsilon) * self.curve.delta(-epsilon)
 
     def reversed(self) -> PrivacyCurve:  # noqa: D102
         return self.curve

@@ -63,17 +63,16 @@ class GaussianCurve(PrivacyCurve):
 
     mu: float
 
-    def delta(self, epsilon: Any) -> Any:  # noqa: D102
-        epsilon = np.asarray(epsilon, dtype=float)
+    def _delta(self, epsilon: np.ndarray) -> np.ndarray:
         if self.mu == 0.0:
-            return np.maximum(0.0, -np.expm1(epsilon))[()]
+            return np.maximum(0.0, -np.expm1(epsilon))
         if math.isinf(self.mu):
-            return np.ones_like(epsilon)[()]
+            return np.ones_like(epsilon)
         size = np.abs(epsilon)
         forward = np.exp(gaussian_log_delta(size, self.mu))
         # log δ(−|ε|) = log(1 − e^−|ε| + e^−|ε|·δ(|ε|)): the pair is its own mirror image.
         mirrored = -np.expm1(-size) + np.exp(-size) * forward
-        return np.where(epsilon >= 0.0, forward, mirrored)[()]
+        return np.where(epsilon >= 0.0, forward, mirrored)
 
     def _excess(self, epsilon: float, delta: float) -> float:
         if delta == 0.0:
@@ -98,8 +97,8 @@ class GaussianTradeoff(TradeoffFunction):
 
     mu: float
 
-    def __call__(self, alpha: Any) -> Any:  # noqa: D102
-        return ndtr(-ndtri(np.asarray(alpha, dtype=float)) - self.mu)[()]
+    def _beta(self, alpha: np.ndarray) -> np.ndarray:
+        return np.asarray(ndtr(-ndtri(alpha) - self.mu))
 
     def curve(self) -> GaussianCurve:  # noqa: D102
         return GaussianCurve(self.mu)

@@ -24,9 +24,14 @@ class TradeoffFunction(ABC):
     The closer to 1 − α, the more private.
     """
 
-    @abstractmethod
     def __call__(self, alpha: Any) -> Any:
         """Return β(α) for a number or an array of type I errors in [0, 1]."""
+        values = self._beta(np.asarray(alpha, dtype=float))
+        return values if values.ndim else float(values)
+
+    @abstractmethod
+    def _beta(self, alpha: np.ndarray) -> np.ndarray:
+        """Return β(α) for an array."""
 
     @abstractmethod
     def curve(self) -> PrivacyCurve:
@@ -39,10 +44,10 @@ class CurveTradeoff(TradeoffFunction):
 
     source: PrivacyCurve
 
-    def __call__(self, alpha: Any) -> Any:  # noqa: D102
-        return np.vectorize(self._beta, otypes=[float])(alpha)[()]
+    def _beta(self, alpha: np.ndarray) -> np.ndarray:
+        return np.vectorize(self._highest_line, otypes=[float])(alpha)
 
-    def _beta(self, alpha: float) -> float:
+    def _highest_line(self, alpha: float) -> float:
         values = self._line(_GRID, alpha)
         best = int(np.argmax(values))
         around = _GRID[max(best - 1, 0)], _GRID[min(best + 1, _GRID.size - 1)]

@@ -1,0 +1,66 @@
+"""Clipping rows to a norm that is fixed beforehand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.validation import validate_data
+
+from skdp._validation import check_real
+from skdp.design import clip_factors
+
+__all__ = ["RowClipper"]
+
+
+class RowClipper(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """Scale down to `max_norm` each row whose l2 norm is larger; leave the others as they are.
+
+    The private estimators clip by themselves. This is for seeing what they see, and for handing
+    the same rows to a non-private model. (`sklearn.preprocessing.Normalizer` also stretches short
+    rows.) It learns nothing.
+
+    Parameters
+    ----------
+    max_norm : float
+        *Public.* In the units of X.
+
+    Notes
+    -----
+    **Guarantee.** A row of the output depends on the same row of the input and on `max_norm`
+    only, so neighbouring inputs give neighbouring outputs.
+
+    Examples
+    --------
+    >>> from skdp.preprocessing import RowClipper
+    >>> RowClipper(max_norm=5.0).fit_transform([[6.0, 8.0], [1.0, 0.0]]).round(6)
+    array([[3., 4.],
+           [1., 0.]])
+    """
+
+    def __init__(self, max_norm: float = 1.0) -> None:
+        self.max_norm = max_norm
+
+    def fit(self, X: Any, y: Any = None) -> RowClipper:
+        """Check the parameter; the values of X are not used."""
+        check_real("max_norm", self.max_norm, low=0.0)
+        validate_data(self, X, accept_sparse="csr")
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Return the clipped rows, dense or CSR as X is."""
+        first = not hasattr(self, "n_features_in_")
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=first)
+        factors = clip_factors(X, self.max_norm)
+        if sparse.issparse(X):
+            return sparse.csr_matrix(sparse.diags(factors) @ X)
+        return X * factors[:, None]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.requires_fit = False
+        tags.transformer_tags.preserves_dtype = []
+        return tags
