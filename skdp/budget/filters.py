@@ -92,9 +92,7 @@ class BasicFilter(Filter):
 
     def remaining(self, releases: Sequence[Release]) -> Amount:  # noqa: D102
         epsilon, delta = _exact_totals(releases)
-        return Amount(
-            float(_decimal(self.epsilon) - epsilon), float(_decimal(self.delta) - delta)
-        )
+        return Amount(float(_decimal(self.epsilon) - epsilon), float(_decimal(self.delta) - delta))
 
 
 def _total_mu(releases: Iterable[Release]) -> float:

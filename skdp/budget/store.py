@@ -82,9 +82,7 @@ class Ledger:
 
     def _connect(self, uri: str) -> sqlite3.Connection:
         with _clear_errors(self.path):
-            connection = sqlite3.connect(
-                uri, uri=True, timeout=_WAIT_SECONDS, isolation_level=None
-            )
+            connection = sqlite3.connect(uri, uri=True, timeout=_WAIT_SECONDS, isolation_level=None)
             connection.execute("PRAGMA synchronous=FULL")
             return connection
 

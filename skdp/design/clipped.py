@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils.extmath import row_norms
 
 __all__ = ["ClippedDesign", "clip_factors"]
 
 _ROUNDING = 1e-12
+_BLOCK_BYTES = 1 << 20  # a dense block that is read twice should still be in the cache
 
 
 def clip_factors(X: Any, norm: float) -> np.ndarray:
@@ -26,28 +29,33 @@ def clip_factors(X: Any, norm: float) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class ClippedDesign:
-    """The linear operator θ ↦ Aθ, where row i of A is (s_i·x_i, b₀) and s_i·|x_i| ≤ `data_norm`.
+    """The linear operator θ ↦ Aθ, where row i of A is (s_i·x_i, b₀).
 
-    X itself is never copied nor written: clipping is one factor a row, and the intercept column,
-    of the public constant size b₀, is virtual. All rows of A lie in a ball whose radius is the
-    hypotenuse of `data_norm` and b₀.
+    X itself is never copied nor written: clipping is one factor a row, and the intercept column is
+    virtual. Everything that reads X reads it through here, row block by row block.
 
     Parameters
     ----------
     X : ndarray or CSR matrix of shape (n_samples, d)
         *Private.* Finite values.
-    data_norm : float
-        *Public.* Every row is scaled down to this l2 norm if it is longer.
+    factors : ndarray of shape (n_samples,)
+        *Private.* s, from `clip_factors`.
     intercept_scaling : float
         *Public.* Size b₀ of the intercept column; 0 for no intercept.
     """
 
     X: Any
-    data_norm: float
+    factors: np.ndarray
     intercept_scaling: float = 0.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_scale", clip_factors(self.X, self.data_norm))
+        if self.factors.shape != (self.X.shape[0],):
+            raise ValueError(f"factors must have shape ({self.X.shape[0]},).")
+
+    @classmethod
+    def clip(cls, X: Any, data_norm: float, intercept_scaling: float = 0.0) -> ClippedDesign:
+        """Return the design whose rows are clipped to `data_norm`; then the column is appended."""
+        return cls(X, clip_factors(X, data_norm), intercept_scaling)
 
     @property
     def n_samples(self) -> int:
@@ -62,27 +70,36 @@ class ClippedDesign:
     def matvec(self, theta: np.ndarray) -> np.ndarray:
         """Return Aθ for θ of shape (n_features,) or (n_features, k): one read of X."""
         z = self.X @ theta[: self.X.shape[1]]
-        z *= self._factors(z)
+        z.T[...] *= self.factors
         if self.intercept_scaling > 0.0:
             z += self.intercept_scaling * theta[-1]
         return z
 
     def rmatvec(self, residual: np.ndarray) -> np.ndarray:
         """Return Aᵀr for r of shape (n_samples,) or (n_samples, k): one read of X."""
-        features = self.X.T @ (residual * self._factors(residual))
+        features = self.X.T @ (residual.T * self.factors).T
         if self.intercept_scaling == 0.0:
             return features
         intercept = self.intercept_scaling * residual.sum(axis=0, keepdims=True)
         return np.concatenate([features, intercept])
 
-    def gram(self, rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Return the sum over the named rows of w_i·a_i·a_iᵀ, of shape (d, d)."""
-        block = self.X[rows]
-        block = block.toarray() if hasattr(block, "toarray") else block
-        block = block * self._scale[rows, None]
-        if self.intercept_scaling > 0.0:
-            block = np.column_stack([block, np.full(rows.size, self.intercept_scaling)])
-        return (block.T * weights) @ block
+    def gram(self, weights: np.ndarray) -> np.ndarray:
+        """Return Aᵀdiag(w)A of shape (n_features, n_features); copies X, so `take` rows first."""
+        X = self.X.toarray() if sparse.issparse(self.X) else self.X
+        A = np.column_stack([X * self.factors[:, None], np.full(len(X), self.intercept_scaling)])
+        A = A[:, : self.n_features]
+        return (A.T * weights) @ A
 
-    def _factors(self, like: np.ndarray) -> np.ndarray:
-        return self._scale if like.ndim == 1 else self._scale[:, None]
+    def take(self, rows: Any) -> ClippedDesign:
+        """Return the design of some rows, named by numbers (a copy of them) or a slice (a view)."""
+        return ClippedDesign(self.X[rows], self.factors[rows], self.intercept_scaling)
+
+    def blocks(self) -> Iterator[tuple[slice, ClippedDesign]]:
+        """Yield consecutive blocks of rows, as (slice, design), that cover the data once."""
+        if sparse.issparse(self.X):
+            yield slice(None), self
+            return
+        step = max(128, _BLOCK_BYTES // (8 * self.n_features))
+        for start in range(0, self.n_samples, step):
+            rows = slice(start, start + step)
+            yield rows, self.take(rows)

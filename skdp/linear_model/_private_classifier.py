@@ -99,9 +99,7 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
             )
         codes = np.minimum(np.searchsorted(classes, y), classes.size - 1)
         if np.any(classes[codes] != y):
-            raise ValueError(
-                f"y has labels outside classes={classes.tolist()}. Nothing was spent."
-            )
+            raise ValueError(f"y has labels outside classes={classes.tolist()}. Nothing was spent.")
         return classes, (2.0 * codes - 1.0 if classes.size == 2 else codes)
 
     def _problem(self, n_rows: int, classes: np.ndarray) -> Problem:
@@ -134,7 +132,7 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
     def _solve(self, solver: Solver, plan: Plan, X: Any, codes: np.ndarray) -> Solution:
         problem, rng = plan.problem, noise_generator(self.random_state)
         with threadpool_limits(self.n_jobs or 1, user_api="blas"):
-            design = ClippedDesign(X, problem.data_norm, problem.intercept_scaling)
+            design = ClippedDesign.clip(X, problem.data_norm, problem.intercept_scaling)
             return solver.solve(plan, design, codes, rng, self._progress)
 
     def _publish(self, solution: Solution, classes: np.ndarray, problem: Problem) -> Any:
@@ -145,6 +143,7 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
         self.intercept_ = problem.intercept_scaling * theta[:, n_features:].sum(axis=1)
         self.n_iter_ = solution.n_iter
         self.data_norm_ = problem.data_norm
+        vars(self).pop("diagnostics_", None)
         if self.diagnostics:
             self.diagnostics_ = solution.diagnostics
         return self

@@ -9,6 +9,8 @@ import numpy as np
 
 __all__ = ["Loss", "MarginLoss"]
 
+_CHORD = 0.2  # margins: half the stretch over which curvature is averaged, so that it sees kinks
+
 
 class Loss(ABC):
     """A convex loss of one record's label y and raw score z.
@@ -38,7 +40,7 @@ class Loss(ABC):
 
     @property
     def nominal_curvature(self) -> float:
-        """The smoothness, or for a kinked loss a value of that kind to choose steps by."""
+        """A value of the kind of `smoothness` to choose steps by; smaller where bends are sharp."""
         return self.smoothness
 
     @abstractmethod
@@ -51,10 +53,21 @@ class Loss(ABC):
 
     @abstractmethod
     def curvature(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-        """Return one number a record that stands for its Hessian, of shape (n,).
+        """Return one number a record that stands for its Hessian near z, of shape (n,).
 
         Samplers precondition with it; nothing about their law depends on it.
         """
+
+    def bregman(self, y: np.ndarray, z: np.ndarray, origin: np.ndarray) -> np.ndarray:
+        """Return ℓ(y, z) − ℓ(y, z₀) − ∇ℓ(y, z₀)·(z − z₀) ≥ 0, record by record."""
+        slope = self.gradient(y, origin) * (z - origin)
+        linear = slope if z.ndim == 1 else slope.sum(axis=1)
+        return np.maximum(self.value(y, z) - self.value(y, origin) - linear, 0.0)
+
+    def bregman_bound(self, radius: float) -> float:
+        """Return an upper bound of `bregman` over all y and all |z − z₀| ≤ `radius`."""
+        smooth = 0.5 * self.smoothness * radius if radius else 0.0
+        return radius * min(smooth, 2.0 * self.lipschitz)
 
 
 @dataclass(frozen=True)
@@ -69,10 +82,6 @@ class MarginLoss(Loss):
     def slope(self, m: np.ndarray) -> np.ndarray:
         """Return φ'(m) ≤ 0."""
 
-    @abstractmethod
-    def bend(self, m: np.ndarray) -> np.ndarray:
-        """Return φ''(m), or a stand-in where it does not exist."""
-
     def value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
         return self.phi(y * z)
 
@@ -80,4 +89,5 @@ class MarginLoss(Loss):
         return y * self.slope(y * z)
 
     def curvature(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
-        return self.bend(y * z)
+        m = y * z
+        return (self.slope(m + _CHORD) - self.slope(m - _CHORD)) / (2.0 * _CHORD)

@@ -35,9 +35,6 @@ class HingeLoss(MarginLoss):
     def slope(self, m: np.ndarray) -> np.ndarray:  # noqa: D102
         return -(m <= 1.0).astype(float)
 
-    def bend(self, m: np.ndarray) -> np.ndarray:  # noqa: D102
-        return SmoothedHingeLoss(1.0).bend(m - 0.5)
-
 
 @dataclass(frozen=True)
 class SmoothedHingeLoss(MarginLoss):
@@ -66,12 +63,13 @@ class SmoothedHingeLoss(MarginLoss):
     def smoothness(self) -> float:  # noqa: D102
         return 1.0 / self.width
 
+    @property
+    def nominal_curvature(self) -> float:  # noqa: D102
+        return min(1.0, self.smoothness)  # a sharper bend is treated like the plain hinge's kink
+
     def phi(self, m: np.ndarray) -> np.ndarray:  # noqa: D102
         s = -self.slope(m)
         return s * (1.0 - m) - 0.5 * self.width * s * s
 
     def slope(self, m: np.ndarray) -> np.ndarray:  # noqa: D102
         return -np.clip((1.0 - m) / self.width, 0.0, 1.0)
-
-    def bend(self, m: np.ndarray) -> np.ndarray:  # noqa: D102
-        return ((m > 1.0 - self.width) & (m < 1.0)) / self.width

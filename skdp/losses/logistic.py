@@ -32,10 +32,6 @@ class LogisticLoss(MarginLoss):
     def slope(self, m: np.ndarray) -> np.ndarray:  # noqa: D102
         return -expit(-m)
 
-    def bend(self, m: np.ndarray) -> np.ndarray:  # noqa: D102
-        s = expit(m)
-        return s * (1.0 - s)
-
 
 @dataclass(frozen=True)
 class ClippedLogisticLoss(MarginLoss):
@@ -76,7 +72,5 @@ class ClippedLogisticLoss(MarginLoss):
         )
 
     def slope(self, m: np.ndarray) -> np.ndarray:  # noqa: D102
-        return -expit(-np.maximum(m, self.knee))
-
-    def bend(self, m: np.ndarray) -> np.ndarray:  # noqa: D102
-        return np.where(m >= self.knee, LogisticLoss().bend(m), 0.0)
+        odds = np.exp(-np.maximum(m, self.knee))
+        return -odds / (1.0 + odds)

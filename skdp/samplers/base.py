@@ -29,6 +29,8 @@ class Target:
     y : ndarray of shape (n_samples,)
         Labels, coded as the loss wants them.
     loss : Loss
+    row_norm : float
+        R, with |a_i| ≤ R for every row.
     temperature : float
         c, the weight of each record's loss.
     prior_precision : float
@@ -38,6 +40,7 @@ class Target:
     design: ClippedDesign
     y: np.ndarray
     loss: Loss
+    row_norm: float
     temperature: float
     prior_precision: float
 
@@ -47,9 +50,12 @@ class Target:
         d, k = self.design.n_features, self.loss.n_scores
         return (d,) if k == 1 else (d, k)
 
-    def likelihood_gradient(self, z: np.ndarray) -> np.ndarray:
-        """Return the gradient of c·Σ ℓ in θ, given the scores z = Aθ."""
-        return self.temperature * self.design.rmatvec(self.loss.gradient(self.y, z))
+    def likelihood_gradient(self, theta: np.ndarray) -> np.ndarray:
+        """Return the gradient of c·Σ ℓ(y_i, a_i·θ): one pass over the data."""
+        total = np.zeros(self.shape)
+        for rows, block in self.design.blocks():
+            total += block.rmatvec(self.loss.gradient(self.y[rows], block.matvec(theta)))
+        return self.temperature * total
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,15 +70,19 @@ class Sampler(ABC):
     """A way to draw from a `Target`. It knows potentials and constants, nothing of privacy."""
 
     @abstractmethod
-    def n_steps(self, flow_time: float) -> int:
-        """Return how many steps a flow of this length is cut into."""
+    def n_steps(self, exponent: float) -> int:
+        """Return into how many steps a run is cut.
+
+        ``exponent`` is half the trace of the potential's Hessian times the step size, summed over
+        the run, for the worst data.
+        """
 
     @abstractmethod
     def stability(self, precision_step: float, n_steps: int) -> float:
-        """Return f such that the sampler's own output is f·L/√α-Gaussian-DP.
+        """Return f such that two of the sampler's own outputs are close.
 
-        Here the potentials of the two targets differ by an L-Lipschitz function, and
-        ``precision_step`` is α·η for the step size η.
+        If the potentials of two targets differ by an L-Lipschitz function, their outputs are no
+        easier to tell apart than N(0, 1) and N(f·L/√α, 1). ``precision_step`` is α·η.
         """
 
     @abstractmethod
@@ -84,4 +94,4 @@ class Sampler(ABC):
         rng: np.random.Generator,
         progress: Progress,
     ) -> Draw:
-        """Run `n_steps` steps of size η = `step_size` from 0 and return the last state."""
+        """Run `n_steps` steps of size η = `step_size` from θ = 0 and return the last state."""

@@ -115,7 +115,12 @@ class RegularizedExponential(Solver):
         n = plan.problem.n_samples or _noisy_count(design.n_samples, plan.count_mu, rng)
         schedule = self.schedule(plan.problem, plan.density_mu, n)
         target = Target(
-            design, y, plan.problem.loss, schedule.temperature, schedule.prior_precision
+            design,
+            y,
+            plan.problem.loss,
+            plan.problem.row_norm,
+            schedule.temperature,
+            schedule.prior_precision,
         )
         draw = self.sampler.sample(target, schedule.step_size, schedule.n_steps, rng, progress)
         theta = np.round(draw.theta / schedule.grid) * schedule.grid
@@ -126,7 +131,7 @@ class RegularizedExponential(Solver):
         loss, G = problem.loss, problem.lipschitz_difference
         w = loss.nominal_curvature * problem.row_norm**2
         S = flow_time(problem, mu, n)
-        T = self.sampler.n_steps(S * loss.curvature_trace / loss.nominal_curvature)
+        T = self.sampler.n_steps(0.5 * S * loss.curvature_trace / loss.nominal_curvature)
         h = S / (T * n * w)
         C = _WEAK_RIDGE * T * h if problem.C == "auto" else float(problem.C)
         f = self.sampler.stability(h / C, T)

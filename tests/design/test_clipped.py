@@ -1,0 +1,86 @@
+"""The clipped design is the clipped matrix with its intercept column, without being built."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from skdp.design import ClippedDesign, clip_factors
+
+FORMS = {"dense": np.asarray, "fortran": np.asfortranarray, "csr": sparse.csr_matrix}
+every_form = pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+
+
+def rows(n=50, d=6):
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(n, d)) * 10.0 ** rng.uniform(-3, 3, size=(n, 1))
+
+
+def explicit(X, norm, b0):
+    clipped = X * np.minimum(1.0, norm / np.linalg.norm(X, axis=1))[:, None]
+    return np.column_stack([clipped, np.full(len(X), b0)]) if b0 else clipped
+
+
+@every_form
+@pytest.mark.parametrize("b0", [0.0, 0.3])
+@pytest.mark.parametrize("k", [(), (3,)])
+def test_it_multiplies_like_the_explicit_matrix(form, b0, k):
+    X, rng = rows(), np.random.default_rng(1)
+    design, A = ClippedDesign.clip(form(X), 2.0, b0), explicit(X, 2.0, b0)
+    theta, residual = rng.normal(size=(A.shape[1], *k)), rng.normal(size=(50, *k))
+    np.testing.assert_allclose(design.matvec(theta), A @ theta, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(design.rmatvec(residual), A.T @ residual, rtol=1e-10, atol=1e-10)
+    assert (design.n_samples, design.n_features) == A.shape
+
+
+@every_form
+def test_the_gram_matrix_of_some_rows(form):
+    X, some, weights = rows(), np.array([3, 7, 20]), np.array([1.0, 0.5, 2.0])
+    A = explicit(X, 2.0, 0.3)[some]
+    gram = ClippedDesign.clip(form(X), 2.0, 0.3).take(some).gram(weights)
+    np.testing.assert_allclose(gram, (A.T * weights) @ A, rtol=1e-10, atol=1e-12)
+
+
+@every_form
+def test_no_row_is_longer_than_the_norm_even_after_rounding(form):
+    X = rows(2000)
+    clipped = X * clip_factors(form(X), 0.7)[:, None]
+    assert np.linalg.norm(clipped, axis=1).max() <= 0.7
+
+
+def test_short_rows_keep_their_length():
+    np.testing.assert_allclose(clip_factors(np.array([[0.3, 0.4], [0.0, 0.0]]), 1.0), 1.0)
+
+
+@every_form
+def test_blocks_cover_the_rows_once(form):
+    X = rows(3000, 200)
+    design, theta = ClippedDesign.clip(form(X), 2.0, 0.3), np.ones(201)
+    scores = [block.matvec(theta) for _, block in design.blocks()]
+    np.testing.assert_allclose(np.concatenate(scores), design.matvec(theta))
+
+
+def test_every_row_needs_its_factor():
+    with pytest.raises(ValueError, match="factors"):
+        ClippedDesign(np.ones((3, 2)), np.ones(2))
+
+
+def test_clipping_holds_without_an_intercept():
+    X = 100.0 * np.eye(3)
+    np.testing.assert_allclose(ClippedDesign.clip(X, 1.0).matvec(np.ones(3)), 1.0)
+
+
+@every_form
+def test_the_data_are_neither_written_nor_copied(form):
+    X = form(rows(20_000, 50))
+    if sparse.issparse(X):
+        X.data.setflags(write=False)
+    else:
+        X.setflags(write=False)
+    tracemalloc.start()
+    design = ClippedDesign.clip(X, 1.0, 0.3)
+    design.rmatvec(design.matvec(np.ones(51)))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 5 * 8 * 20_000

@@ -1,0 +1,121 @@
+"""Nothing that a fit shows depends on the data, but for what the solver releases."""
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from skdp import DPHingeClassifier, DPLogisticRegression, PrivacyBudget
+from skdp.solvers import RegularizedExponential, Solution
+
+PUBLIC = {
+    "coef_",
+    "intercept_",
+    "privacy_",
+    "classes_",
+    "n_iter_",
+    "data_norm_",
+    "n_features_in_",
+    "feature_names_in_",
+}
+every_classifier = pytest.mark.parametrize("Model", [DPLogisticRegression, DPHingeClassifier])
+every_relation = pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
+
+
+@dataclass(frozen=True)
+class ConstantSolver(RegularizedExponential):
+    """Plans and prices like the real solver, but releases a constant."""
+
+    def solve(self, plan, design, y, rng, progress):
+        shape = (design.n_features, plan.problem.loss.n_scores)
+        progress(1, 1)
+        return Solution(np.ones(shape).squeeze(), 7, {"secret": design.rmatvec(y * 1.0)})
+
+
+def two_worlds(n_classes, neighboring):
+    """Two data sets as different as they can be, with the same public facts."""
+    rng = np.random.default_rng(0)
+    n = 40
+    tame = rng.normal(size=(n, 4)), np.arange(n) % n_classes
+    wild_n = n if neighboring == "replace_one" else 3 * n
+    wild = 1e6 * np.ones((wild_n, 4)), np.full(wild_n, n_classes - 1)
+    return tame, wild
+
+
+def everything_shown(model, X, y, capsys):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(X, y)
+        views = repr(model), model._repr_html_(), repr(model.privacy_), str(model.privacy_)
+    shown = {name: value for name, value in vars(model).items() if name != "budget"}
+    history = [
+        {key: value for key, value in row.items() if key != "time"}
+        for row in model.budget.history()
+    ]
+    return shown, views, [str(w.message) for w in caught], capsys.readouterr(), history
+
+
+def assert_same(one, other):
+    assert one.keys() == other.keys()
+    for name in one:
+        np.testing.assert_array_equal(one[name], other[name], err_msg=name)
+
+
+@every_classifier
+@every_relation
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_two_data_sets_show_the_same(Model, neighboring, n_classes, capsys):
+    shown = []
+    for X, y in two_worlds(n_classes, neighboring):
+        budget = PrivacyBudget(10.0, 1e-4, neighboring=neighboring)
+        model = Model(
+            solver=ConstantSolver(),
+            classes=range(n_classes),
+            neighboring=neighboring,
+            budget=budget,
+            verbose=1,
+        )
+        shown.append(everything_shown(model, X, y, capsys))
+    (first, *first_rest), (second, *second_rest) = shown
+    assert_same(first, second)
+    # the notebook view names the budget's temporary file nowhere and numbers its elements
+    assert [str(part) for part in first_rest[1:]] == [str(part) for part in second_rest[1:]]
+    assert first_rest[0][0] == second_rest[0][0]
+    assert first_rest[0][2:] == second_rest[0][2:]
+
+
+@every_classifier
+@every_relation
+@pytest.mark.parametrize("convert", [np.asarray, pd.DataFrame, sparse.csr_matrix])
+def test_a_fitted_model_has_the_declared_attributes_only(Model, neighboring, convert):
+    (X, y), _ = two_worlds(2, neighboring)
+    model = Model(neighboring=neighboring).fit(convert(X), y)
+    assert {name for name in vars(model) if name not in model.get_params()} <= PUBLIC
+
+
+@every_classifier
+def test_diagnostics_are_kept_on_request_and_never_pickled(Model):
+    (X, y), _ = two_worlds(2, "replace_one")
+    model = Model(solver=ConstantSolver(), diagnostics=True).fit(X, y)
+    assert "secret" in model.diagnostics_
+    assert "diagnostics_" not in model.__getstate__()
+    assert not hasattr(Model(solver=ConstantSolver()).fit(X, y), "diagnostics_")
+
+
+@every_classifier
+def test_a_second_fit_forgets_the_diagnostics_of_the_first(Model):
+    (X, y), _ = two_worlds(2, "replace_one")
+    model = Model(diagnostics=True).fit(X, y)
+    assert not hasattr(model.set_params(diagnostics=False).fit(X, y), "diagnostics_")
+
+
+@every_classifier
+def test_progress_tells_public_step_counts_only(Model, capsys):
+    (X, y), _ = two_worlds(2, "replace_one")
+    model = Model(verbose=1).fit(X, y)
+    lines = capsys.readouterr().out.splitlines()
+    assert 0 < len(lines) <= 10
+    assert all(line.endswith(f"of {model.n_iter_}") for line in lines)

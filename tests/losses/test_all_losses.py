@@ -1,0 +1,172 @@
+"""Every loss of the registry keeps the constants that privacy and run time rest on."""
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from skdp.losses import (
+    LOSSES,
+    ClassWeightedLoss,
+    ClippedLogisticLoss,
+    HingeLoss,
+    LogisticLoss,
+    MultinomialLoss,
+    PairwiseLoss,
+    SmoothedHingeLoss,
+)
+
+INSTANCES = [
+    LogisticLoss(),
+    ClippedLogisticLoss(),
+    ClippedLogisticLoss(0.2),
+    ClippedLogisticLoss(0.8),
+    HingeLoss(),
+    SmoothedHingeLoss(),
+    SmoothedHingeLoss(0.3),
+    SmoothedHingeLoss(2.5),
+    MultinomialLoss(4),
+    PairwiseLoss(ClippedLogisticLoss(), 3),
+    PairwiseLoss(SmoothedHingeLoss(), 5),
+    PairwiseLoss(HingeLoss(), 3),
+    ClassWeightedLoss(ClippedLogisticLoss(), (0.5, 3.0)),
+    ClassWeightedLoss(MultinomialLoss(3), (0.5, 3.0, 1.0)),
+]
+WITH_NOMINAL = [loss for loss in INSTANCES if loss.nominal_curvature == loss.smoothness]
+SEEDS = st.integers(0, 2**32 - 1)
+every_loss = pytest.mark.parametrize("loss", INSTANCES, ids=repr)
+every_smooth_loss = pytest.mark.parametrize(
+    "loss", [loss for loss in INSTANCES if np.isfinite(loss.smoothness)], ids=repr
+)
+
+
+def draw(loss, seed, n=64):
+    rng = np.random.default_rng(seed)
+    scale = 10.0 ** rng.uniform(-2, 1.5)
+    if loss.n_scores == 1:
+        return rng.choice([-1.0, 1.0], n), scale * rng.normal(size=n), scale * rng.normal(size=n)
+    shape = (n, loss.n_scores)
+    y = rng.integers(loss.n_scores, size=n)
+    return y, scale * rng.normal(size=shape), scale * rng.normal(size=shape)
+
+
+def inner(a, b):
+    return a * b if a.ndim == 1 else (a * b).sum(axis=1)
+
+
+def test_every_registered_loss_is_covered():
+    assert {type(loss) for loss in INSTANCES} == set(LOSSES.values())
+
+
+@every_loss
+@given(seed=SEEDS)
+@settings(max_examples=40, deadline=None)
+def test_convex_with_a_subgradient(loss, seed):
+    y, z, other = draw(loss, seed)
+    bregman = loss.value(y, other) - loss.value(y, z) - inner(loss.gradient(y, z), other - z)
+    assert (bregman >= -1e-9 * (1.0 + np.abs(loss.value(y, other)))).all()
+
+
+@every_loss
+@given(seed=SEEDS)
+@settings(max_examples=40, deadline=None)
+def test_the_gradient_is_within_the_lipschitz_constant(loss, seed):
+    y, z, _ = draw(loss, seed)
+    g = loss.gradient(y, z)
+    assert np.sqrt(inner(g, g)).max() <= loss.lipschitz * (1.0 + 1e-12)
+
+
+@every_smooth_loss
+@given(seed=SEEDS)
+@settings(max_examples=40, deadline=None)
+def test_the_gradient_moves_within_the_smoothness(loss, seed):
+    y, z, other = draw(loss, seed)
+    step = loss.gradient(y, z) - loss.gradient(y, other)
+    assert (
+        np.sqrt(inner(step, step)) <= loss.smoothness * np.sqrt(inner(z - other, z - other)) + 1e-12
+    ).all()
+
+
+@every_smooth_loss
+@given(seed=SEEDS)
+@settings(max_examples=20, deadline=None)
+def test_the_gradient_is_the_derivative(loss, seed):
+    y, z, direction = draw(loss, seed)
+    direction /= np.sqrt(inner(direction, direction)).max()
+    slope = (loss.value(y, z + 1e-6 * direction) - loss.value(y, z - 1e-6 * direction)) / 2e-6
+    np.testing.assert_allclose(slope, inner(loss.gradient(y, z), direction), atol=3e-6)
+
+
+@pytest.mark.parametrize("loss", WITH_NOMINAL, ids=repr)
+@given(seed=SEEDS)
+@settings(max_examples=20, deadline=None)
+def test_the_trace_of_the_hessian_is_bounded(loss, seed):
+    y, z, _ = draw(loss, seed)
+    steps = 1e-5 * np.eye(loss.n_scores)
+    steps = steps[:, 0] if loss.n_scores == 1 else steps
+    trace = sum(
+        inner(loss.gradient(y, z + e) - loss.gradient(y, z - e), np.broadcast_to(e, z.shape))
+        for e in steps
+    ) / (2 * 1e-10)
+    assert (trace <= loss.curvature_trace + 1e-4).all()
+
+
+@every_loss
+def test_the_lipschitz_constant_is_attained(loss):
+    rng = np.random.default_rng(0)
+    y = np.array([1.0]) if loss.n_scores == 1 else np.array([1])
+    candidates = [np.zeros_like(draw(loss, 0, 1)[1])]
+    candidates += [50.0 * rng.normal(size=candidates[0].shape) for _ in range(2000)]
+    norms = [np.sqrt(inner(g, g))[0] for g in (loss.gradient(y, z) for z in candidates)]
+    assert max(norms) > 0.97 * loss.lipschitz
+
+
+@every_loss
+def test_a_loss_is_a_value(loss):
+    assert pickle.loads(pickle.dumps(loss)) == loss
+    assert hash(loss) == hash(pickle.loads(pickle.dumps(loss)))
+
+
+@every_loss
+@given(seed=SEEDS)
+@settings(max_examples=20, deadline=None)
+def test_the_bregman_divergence_is_bounded_by_the_distance(loss, seed):
+    y, z, other = draw(loss, seed)
+    radius = np.sqrt(inner(z - other, z - other))
+    bound = np.array([loss.bregman_bound(r) for r in radius])
+    assert (loss.bregman(y, other, z) <= bound * (1.0 + 1e-9) + 1e-12).all()
+    assert loss.bregman_bound(0.0) == 0.0
+
+
+@every_loss
+def test_the_curvature_is_one_number_a_record(loss):
+    y, z, _ = draw(loss, 1)
+    curvature = loss.curvature(y, z)
+    assert curvature.shape == y.shape
+    assert (curvature >= 0).all()
+    if np.isfinite(loss.smoothness):
+        assert (curvature <= loss.smoothness + 1e-12).all()
+
+
+def test_smoothing_lies_at_most_half_its_width_under_the_hinge():
+    m = np.linspace(-3, 3, 601)
+    gap = HingeLoss().phi(m) - SmoothedHingeLoss(0.6).phi(m)
+    assert gap.min() >= -1e-15
+    assert gap.max() <= 0.3 + 1e-15
+
+
+def test_clipping_leaves_the_flat_side_of_the_logistic_loss_alone():
+    m = np.linspace(0, 9, 50)
+    np.testing.assert_allclose(ClippedLogisticLoss().phi(m), LogisticLoss().phi(m), rtol=1e-14)
+
+
+def test_clipping_at_one_half_halves_the_sensitivity():
+    assert ClippedLogisticLoss(0.5).lipschitz == 0.5 * LogisticLoss().lipschitz
+
+
+@pytest.mark.parametrize("clip", [0.0, 1.0, -0.5, float("nan"), "half"])
+def test_a_clip_outside_its_range_is_refused(clip):
+    with pytest.raises(ValueError, match="loss_clip"):
+        ClippedLogisticLoss(clip)

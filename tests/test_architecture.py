@@ -1,0 +1,78 @@
+"""The floors of the house: imports point downwards, and only the estimators can spend."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import skdp
+
+ROOT = Path(skdp.__file__).parent
+FLOORS = [
+    {"_validation", "_random", "exceptions"},
+    {"privacy", "losses", "design"},
+    {"accounting", "mechanisms", "samplers"},
+    {"solvers", "budget"},
+    {"linear_model", "naive_bayes", "preprocessing", "statistics"},
+    {"model_selection", "auditing"},
+    {"inspection"},
+]
+FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
+FORBIDDEN = {("samplers", "privacy"), ("mechanisms", "accounting")}
+FILES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
+
+
+def room_of(module: str) -> str:
+    return module.removeprefix("skdp.").split(".")[0]
+
+
+def name_of(path: Path) -> str:
+    parts = ("skdp", *path.relative_to(ROOT).with_suffix("").parts)
+    return ".".join(parts).removesuffix(".__init__")
+
+
+def imports_of(path: Path) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path} has a relative import"
+            found.add(node.module)
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+    return {module for module in found if module.startswith("skdp.")}
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_a_module_imports_from_its_own_folder_or_from_lower_floors(path):
+    here = room_of(name_of(path))
+    for module in imports_of(path):
+        there = room_of(module)
+        assert (here, there) not in FORBIDDEN
+        assert there == here or FLOOR_OF[there] < FLOOR_OF[here], f"{here} imports {there}"
+
+
+@pytest.mark.parametrize("folder", ["losses", "samplers", "solvers"])
+def test_one_algorithm_never_imports_another(folder):
+    shared = {"base"}
+    for path in (ROOT / folder).glob("*.py"):
+        if path.stem == "__init__" or path.stem in shared:
+            continue
+        own = {m.split(".")[2] for m in imports_of(path) if m.startswith(f"skdp.{folder}.")}
+        private = {name for name in own if name.startswith("_")}
+        assert own <= shared | private, f"{path.stem} imports {own - shared - private}"
+
+
+def test_every_folder_has_a_floor():
+    assert {room_of(name_of(path)) for path in FILES} <= set(FLOOR_OF)
+
+
+def test_only_estimators_and_above_touch_a_budget():
+    for path in FILES:
+        if any(room_of(module) == "budget" for module in imports_of(path)):
+            room = room_of(name_of(path))
+            assert room == "budget" or FLOOR_OF[room] >= 4
+
+
+def test_files_stay_readable():
+    for path in FILES:
+        assert len(path.read_text().splitlines()) <= 350, path
