@@ -7,7 +7,7 @@ from typing import Any
 from sklearn.svm import LinearSVC
 
 from skdp.linear_model._private_classifier import PrivateLinearClassifier
-from skdp.losses import HingeLoss, Loss, PairwiseLoss, SmoothedHingeLoss
+from skdp.losses import HingeLoss, Loss, CompetitorLoss, SmoothedHingeLoss
 
 __all__ = ["DPHingeClassifier"]
 
@@ -154,7 +154,7 @@ class DPHingeClassifier(PrivateLinearClassifier):
 
     def _loss(self, n_classes: int) -> Loss:
         loss = HingeLoss() if self.smoothing == 0.0 else SmoothedHingeLoss(self.smoothing)
-        return loss if n_classes == 2 else PairwiseLoss(loss, n_classes)
+        return loss if n_classes == 2 else CompetitorLoss(loss, n_classes)
 
     def _reference(self) -> LinearSVC:
         return LinearSVC(

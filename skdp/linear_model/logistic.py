@@ -9,7 +9,7 @@ from scipy.special import log_expit, log_softmax
 from sklearn.linear_model import LogisticRegression
 
 from skdp.linear_model._private_classifier import PrivateLinearClassifier
-from skdp.losses import ClippedLogisticLoss, LogisticLoss, Loss, MultinomialLoss, PairwiseLoss
+from skdp.losses import ClippedLogisticLoss, LogisticLoss, Loss, MultinomialLoss, CompetitorLoss
 
 __all__ = ["DPLogisticRegression"]
 
@@ -171,7 +171,7 @@ class DPLogisticRegression(PrivateLinearClassifier):
             return LogisticLoss() if self.loss_clip is None else ClippedLogisticLoss(self.loss_clip)
         if self.loss_clip is None:
             return MultinomialLoss(n_classes)
-        return PairwiseLoss(ClippedLogisticLoss(self.loss_clip), n_classes)
+        return CompetitorLoss(ClippedLogisticLoss(self.loss_clip), n_classes)
 
     def _reference(self) -> LogisticRegression:
         return LogisticRegression(

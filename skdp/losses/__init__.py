@@ -2,6 +2,7 @@
 
 from skdp.losses.base import Loss, MarginLoss
 from skdp.losses.class_weighted import ClassWeightedLoss
+from skdp.losses.competitor import CompetitorLoss
 from skdp.losses.hinge import HingeLoss, SmoothedHingeLoss
 from skdp.losses.logistic import ClippedLogisticLoss, LogisticLoss
 from skdp.losses.multinomial import MultinomialLoss
@@ -11,6 +12,7 @@ __all__ = [
     "LOSSES",
     "ClassWeightedLoss",
     "ClippedLogisticLoss",
+    "CompetitorLoss",
     "HingeLoss",
     "LogisticLoss",
     "Loss",
@@ -27,6 +29,7 @@ LOSSES = {
     "smoothed_hinge": SmoothedHingeLoss,
     "multinomial": MultinomialLoss,
     "pairwise": PairwiseLoss,
+    "competitor": CompetitorLoss,
     "class_weighted": ClassWeightedLoss,
 }
 """Every loss by name; the conformance suite runs over this list."""

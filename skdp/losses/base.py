@@ -43,6 +43,15 @@ class Loss(ABC):
         """A value of the kind of `smoothness` to choose steps by; smaller where bends are sharp."""
         return self.smoothness
 
+    @property
+    @abstractmethod
+    def noise_scale(self) -> float:
+        """Standard deviation of the noise in a score at which more learning stops to pay.
+
+        It is of the size of the scores over which the slope bends: with less noise than that the
+        fit is still one straight push; with more, noise alone switches records on and off.
+        """
+
     @abstractmethod
     def value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         """Return each record's loss, of shape (n,)."""
@@ -72,7 +81,7 @@ class Loss(ABC):
 
 @dataclass(frozen=True)
 class MarginLoss(Loss):
-    """A loss φ(m) of the margin m = y·z of two classes."""
+    """A loss φ(m) of the margin m = y·z of two classes; φ is convex and falls."""
 
     @abstractmethod
     def phi(self, m: np.ndarray) -> np.ndarray:

@@ -46,6 +46,10 @@ class ClassWeightedLoss(Loss):
     def curvature_trace(self) -> float:  # noqa: D102
         return max(self.weights) * self.loss.curvature_trace
 
+    @property
+    def noise_scale(self) -> float:  # noqa: D102
+        return self.loss.noise_scale
+
     def value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
         return self._weights(y) * self.loss.value(y, z)
 

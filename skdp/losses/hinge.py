@@ -26,6 +26,10 @@ class HingeLoss(MarginLoss):
         return math.inf
 
     @property
+    def noise_scale(self) -> float:  # noqa: D102
+        return 1.0
+
+    @property
     def nominal_curvature(self) -> float:  # noqa: D102
         return 1.0
 
@@ -62,6 +66,10 @@ class SmoothedHingeLoss(MarginLoss):
     @property
     def smoothness(self) -> float:  # noqa: D102
         return 1.0 / self.width
+
+    @property
+    def noise_scale(self) -> float:  # noqa: D102
+        return max(1.0, self.width)
 
     @property
     def nominal_curvature(self) -> float:  # noqa: D102

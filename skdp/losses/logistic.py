@@ -26,6 +26,10 @@ class LogisticLoss(MarginLoss):
     def smoothness(self) -> float:  # noqa: D102
         return 0.25
 
+    @property
+    def noise_scale(self) -> float:  # noqa: D102
+        return 4.0
+
     def phi(self, m: np.ndarray) -> np.ndarray:  # noqa: D102
         return np.log1p(np.exp(-np.abs(m))) - np.minimum(m, 0.0)
 
@@ -60,6 +64,10 @@ class ClippedLogisticLoss(MarginLoss):
     @property
     def smoothness(self) -> float:  # noqa: D102
         return 0.25 if self.clip >= 0.5 else self.clip * (1.0 - self.clip)
+
+    @property
+    def noise_scale(self) -> float:  # noqa: D102
+        return max(self.knee, 0.0) + self.lipschitz / self.smoothness
 
     @property
     def knee(self) -> float:

@@ -35,6 +35,10 @@ class MultinomialLoss(Loss):
     def curvature_trace(self) -> float:  # noqa: D102
         return 1.0 - 1.0 / self.n_scores
 
+    @property
+    def noise_scale(self) -> float:  # noqa: D102
+        return 1.0
+
     def value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
         return logsumexp(z, axis=1) - z[np.arange(y.size), y]
 

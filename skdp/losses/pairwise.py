@@ -48,6 +48,10 @@ class PairwiseLoss(Loss):
     def curvature_trace(self) -> float:  # noqa: D102
         return 2.0 * self.nominal_curvature * (1.0 - 1.0 / self.n_scores)
 
+    @property
+    def noise_scale(self) -> float:  # noqa: D102
+        return 0.2 * self.margin_loss.noise_scale
+
     def value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
         own = self.margin_loss.phi(np.zeros(1))[0]  # the term j = y, which is not in the sum
         return (self.margin_loss.phi(_margins(y, z)).sum(axis=1) - own) / self.n_scores

@@ -18,8 +18,8 @@ from skdp.solvers.base import Plan, Problem, Solution, Solver
 
 __all__ = ["RegularizedExponential", "RegularizedExponentialPlan", "Schedule"]
 
-_COUNT_SHARE = 0.25
-_SHORTEST, _LONGEST = 3.0, 1536.0
+_COUNT_SHARE = 0.1
+_LONGEST = 1536.0
 _WEAK_RIDGE = 100.0
 _ROUNDING = 1e-12
 _GRID_BITS = 20
@@ -127,23 +127,20 @@ class RegularizedExponential(Solver):
         return Solution(theta, schedule.n_steps, draw.diagnostics)
 
     def schedule(self, problem: Problem, mu: float, n: int) -> Schedule:
-        """Return the numbers of a run that is `mu`-Gaussian DP, for about `n` rows."""
-        loss, G = problem.loss, problem.lipschitz_difference
-        w = loss.nominal_curvature * problem.row_norm**2
-        S = flow_time(problem, mu, n)
-        T = self.sampler.n_steps(0.5 * S * loss.curvature_trace / loss.nominal_curvature)
-        h = S / (T * n * w)
-        C = _WEAK_RIDGE * T * h if problem.C == "auto" else float(problem.C)
+        """Return the numbers of a run that is `mu`-Gaussian DP, for about `n` rows.
+
+        The run flows for a time t until the noise in a score, R·t·G/μ, is as wide as the loss
+        wants it, or until the work is at its limit. t and the ridge do not depend on n.
+        """
+        loss, R, G = problem.loss, problem.row_norm, problem.lipschitz_difference
+        longest = _LONGEST / (n * loss.nominal_curvature * R**2)
+        t = min(loss.noise_scale * mu / (R * G), longest)
+        T = self.sampler.n_steps(0.5 * t * n * loss.curvature_trace * R**2)
+        h = t / T
+        C = _WEAK_RIDGE * t if problem.C == "auto" else float(problem.C)
         f = self.sampler.stability(h / C, T)
         alpha = (mu / (G * C * f)) ** 2 * (1.0 - _ROUNDING)
         return Schedule(T, h / (alpha * C), alpha * C, alpha)
-
-
-def flow_time(problem: Problem, mu: float, n: int) -> float:
-    """Return how long the sampler flows: until the noise is as wide as the bend of the loss."""
-    kappa = 1.0 if problem.loss.n_scores == 1 else 0.2
-    S = kappa * n * mu / problem.neighboring.n_changed
-    return min(max(S, _SHORTEST), _LONGEST)
 
 
 def _noisy_count(n: int, mu: float, rng: np.random.Generator) -> int:

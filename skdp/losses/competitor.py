@@ -1,0 +1,115 @@
+"""One loss for several classes: the margin of the true class over a soft worst competitor."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from skdp.losses.base import Loss, MarginLoss
+
+__all__ = ["CompetitorLoss"]
+
+_UNIFORM_WEIGHT = 0.8
+_SHARPNESS = 12.0
+_HEAD_START = 0.5
+_NOISE_SHARE = 0.4
+
+
+@dataclass(frozen=True)
+class CompetitorLoss(Loss):
+    """ℓ(y, z) = φ(M − δ), M a soft minimum of the true class's leads over its competitors.
+
+    With v_j = z_j − z_y, ρ² = K/(K − 1), a = ρ/√2 and v̄ the mean of the v_j over j ≠ y,
+
+    M = −(1/β)·log( ω·e^(β·v̄) + (1 − ω)/(K − 1)·Σ_(j≠y) e^(β·a·v_j) ).
+
+    At z = 0 it pulls y away from all others at once; later it can turn its whole length against
+    one hard competitor, where a mean over pairs would spend 1/K of it.
+
+    *Constants.* The linear forms v̄ and a·v_j have gradients of norm exactly ρ, so any mixture of
+    them has norm at most ρ: Lipschitz constant ρ·L. Its squared norm is at least a²·ρ², and the
+    forms' gradients are at most ρ apart, so that their variance in any direction is at most ρ²/4
+    and in all directions at most ρ²·(1 − a²). The Hessian is φ''·ḡḡᵀ + |φ'|·β·Cov: its largest
+    eigenvalue is at most ρ²·(3w + β·L)/4 for β·L ≥ w, its trace at most
+    ρ²·(w·a² + β·L·(1 − a²)). Convex: −M is a log-sum-exp of linear forms and φ falls.
+
+    For K = 2 all forms coincide and M is the margin z_y − z_j.
+
+    Parameters
+    ----------
+    margin_loss : MarginLoss
+        *Public.* φ, with Lipschitz constant L, smoothness w and a natural scale s of margins;
+        β = 12/s and δ = s/2.
+    n_scores : int
+        *Public.* Number of classes K.
+    """
+
+    margin_loss: MarginLoss
+    n_scores: int
+
+    @property
+    def lipschitz(self) -> float:  # noqa: D102
+        return self._length * self.margin_loss.lipschitz
+
+    @property
+    def smoothness(self) -> float:  # noqa: D102
+        return self._largest_eigenvalue(self.margin_loss.smoothness)
+
+    @property
+    def nominal_curvature(self) -> float:  # noqa: D102
+        return self._largest_eigenvalue(self.margin_loss.nominal_curvature)
+
+    @property
+    def curvature_trace(self) -> float:  # noqa: D102
+        w, a2 = self.margin_loss.nominal_curvature, 0.5 * self._length**2
+        return self._length**2 * (w * a2 + self._sharpness * self.margin_loss.lipschitz * (1 - a2))
+
+    @property
+    def noise_scale(self) -> float:  # noqa: D102
+        return _NOISE_SHARE * self.margin_loss.noise_scale
+
+    def value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
+        return self.margin_loss.phi(self._lead(y, z)[0])
+
+    def gradient(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
+        lead, mixture = self._lead(y, z)
+        return self.margin_loss.slope(lead)[:, None] * -mixture
+
+    def curvature(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
+        lead, mixture = self._lead(y, z)
+        squared = (mixture * mixture).sum(axis=1)
+        pull = -self._sharpness * self.margin_loss.slope(lead)
+        trace = self.margin_loss.curvature(np.ones(1), lead) * squared
+        trace += pull * (self._length**2 - squared)
+        return trace / max(1, self.n_scores - 1)
+
+    @property
+    def _length(self) -> float:
+        return math.sqrt(self.n_scores / (self.n_scores - 1.0))
+
+    @property
+    def _sharpness(self) -> float:
+        return _SHARPNESS / self.margin_loss.noise_scale
+
+    def _largest_eigenvalue(self, w: float) -> float:
+        return self._length**2 * (0.75 * w + 0.25 * self._sharpness * self.margin_loss.lipschitz)
+
+    def _lead(self, y: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return M − δ, of shape (n,), and the gradient of −M in z, of shape (n, K)."""
+        rows, rivals, beta = np.arange(y.size), self.n_scores - 1, self._sharpness
+        v = z - z[rows, y][:, None]
+        uniform = beta * v.sum(axis=1) / rivals + math.log(_UNIFORM_WEIGHT)
+        v *= beta * self._length * math.sqrt(0.5)
+        v += math.log((1.0 - _UNIFORM_WEIGHT) / rivals)
+        v[rows, y] = -np.inf
+        highest = np.maximum(uniform, v.max(axis=1))
+        single, uniform = np.exp(v - highest[:, None]), np.exp(uniform - highest)
+        total = uniform + single.sum(axis=1)
+        mixture = self._length * math.sqrt(0.5) * single + (uniform / rivals)[:, None]
+        mixture /= total[:, None]
+        mixture[rows, y] = 0.0
+        mixture[rows, y] = -mixture.sum(axis=1)
+        lead = -(highest + np.log(total)) / beta
+        return lead - _HEAD_START * self.margin_loss.noise_scale, mixture

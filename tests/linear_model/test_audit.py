@@ -1,0 +1,83 @@
+"""Attacks on worst-case neighbours: what they prove never exceeds the claim.
+
+Each audit fits many times on two neighbouring data sets whose differing record is the only one
+that pulls, guesses the data set from the coefficient, and turns its hit rates into a lower bound
+on μ. The bound exceeds the truth with probability 1e-6 (Clopper and Pearson, over all thresholds),
+so that a right claim fails with that probability. The audit must also reach a good part of the
+claim: one that proves nothing would let any mistake pass.
+"""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from skdp import DPHingeClassifier, DPLogisticRegression
+
+FALSE_ALARM = 1e-6
+MODELS = [DPLogisticRegression(), DPLogisticRegression(loss_clip=None), DPHingeClassifier()]
+RELATIONS = ["replace_one", "add_remove_one"]
+EPSILON = 20.0
+
+
+def neighbours(neighboring, n=3):
+    X, y = np.zeros((n, 1)), np.ones(n, dtype=int)
+    X[0] = 1e6  # clipped to 1
+    if neighboring == "replace_one":
+        return (X, y), (X, np.r_[0, y[1:]])
+    return (X, y), (X[1:], y[1:])
+
+
+def lower_bound(high, low):
+    """A μ below the true one with probability 1 − FALSE_ALARM, from two samples."""
+    thresholds = np.quantile(np.r_[high, low], np.linspace(0.05, 0.95, 19))
+    risk = FALSE_ALARM / (2 * thresholds.size)
+    return max(
+        stats.norm.ppf(surely_at_least((high > t).sum(), high.size, risk))
+        + stats.norm.ppf(surely_at_least((low <= t).sum(), low.size, risk))
+        for t in thresholds
+    )
+
+
+def surely_at_least(hits, trials, risk):
+    return stats.beta.ppf(risk, hits, trials - hits + 1) if hits else 0.0
+
+
+def attack(model, neighboring, fits):
+    model.set_params(
+        epsilon=EPSILON,
+        neighboring=neighboring,
+        classes=(0, 1),
+        fit_intercept=False,
+        random_state=np.random.default_rng(0),
+    )
+    samples = [
+        np.array([model.fit(X, y).coef_[0, 0] for _ in range(fits)])
+        for X, y in neighbours(neighboring)
+    ]
+    return lower_bound(*samples), model.privacy_.gdp_mu
+
+
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+@pytest.mark.parametrize("neighboring", RELATIONS)
+@pytest.mark.parametrize("hint", [3, None])
+def test_the_claim_survives_a_short_attack(model, neighboring, hint):
+    proved, claimed = attack(model.set_params(n_samples_hint=hint), neighboring, fits=120)
+    assert 0.2 * claimed < proved <= claimed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+@pytest.mark.parametrize("neighboring", RELATIONS)
+@pytest.mark.parametrize("hint", [3, None])
+def test_the_claim_survives_a_long_attack(model, neighboring, hint):
+    proved, claimed = attack(model.set_params(n_samples_hint=hint), neighboring, fits=20_000)
+    assert 0.5 * claimed < proved <= claimed
+
+
+def test_the_attack_catches_a_sensitivity_that_is_wrong_by_two(monkeypatch):
+    """Under replacement with the noise of add/remove, the same attack refutes the claim."""
+    from skdp.privacy import Neighboring
+
+    monkeypatch.setattr(Neighboring, "n_changed", property(lambda self: 1))
+    proved, claimed = attack(DPHingeClassifier(), "replace_one", fits=400)
+    assert proved > claimed

@@ -1,0 +1,135 @@
+"""The plan is public, priced by Theorem A', and exactly what is asked for."""
+
+import math
+from dataclasses import replace
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from skdp.accounting import gdp_mu
+from skdp.exceptions import IncompatibleSolverError
+from skdp.losses import ClassWeightedLoss, ClippedLogisticLoss, PairwiseLoss, SmoothedHingeLoss
+from skdp.privacy import Neighboring
+from skdp.samplers import ProximalSampler
+from skdp.solvers import SOLVERS, Problem, RegularizedExponential
+
+PROBLEM = Problem(ClippedLogisticLoss(), 1.0, 0.3, 455, Neighboring.ADD_REMOVE_ONE)
+SOLVER = RegularizedExponential()
+
+
+def mu_of(problem, schedule):
+    """Theorem A' from the numbers of the run, without the shortcuts of the code."""
+    c, alpha, eta, T = (
+        schedule.temperature,
+        schedule.prior_precision,
+        schedule.step_size,
+        schedule.n_steps,
+    )
+    per_record = problem.loss.lipschitz * math.hypot(problem.data_norm, problem.intercept_scaling)
+    changed = 2 if problem.neighboring == "replace_one" else 1
+    with mpmath.workdps(50):
+        q = 1 / (1 + mpmath.mpf(alpha) * mpmath.mpf(eta))
+        f = float(mpmath.sqrt(1 - 2 * q**T / (1 + q ** (T - 1))))
+    return c * changed * per_record / math.sqrt(alpha) * f
+
+
+@given(
+    epsilon=st.floats(0.01, 20.0),
+    n=st.integers(2, 10**7),
+    loss=st.sampled_from(
+        [ClippedLogisticLoss(0.3), SmoothedHingeLoss(), PairwiseLoss(ClippedLogisticLoss(), 7)]
+    ),
+    neighboring=st.sampled_from(list(Neighboring)),
+    C=st.sampled_from(["auto", 1e-3, 1.0, 1e4]),
+    data_norm=st.floats(0.1, 100.0),
+)
+@settings(max_examples=200, deadline=None)
+def test_the_run_costs_what_the_plan_says(epsilon, n, loss, neighboring, C, data_norm):
+    problem = Problem(loss, data_norm, 0.3, n, neighboring, C)
+    plan = SOLVER.plan(problem, epsilon, 1e-6)
+    schedule = SOLVER.schedule(problem, plan.density_mu, n)
+    assert plan.event.gdp_mu <= gdp_mu(epsilon, 1e-6)
+    assert mu_of(problem, schedule) == pytest.approx(plan.event.gdp_mu, rel=1e-9)
+    assert mu_of(problem, schedule) <= plan.event.gdp_mu * (1.0 + 1e-13)
+    assert plan.event.curve.delta(epsilon) <= 1e-6
+    if C != "auto":
+        assert schedule.temperature / schedule.prior_precision == pytest.approx(C)
+
+
+def test_the_printed_reference_run():
+    """C = 1e6, T = 32, h = .01, m = .27, G = 1: c = .4418182."""
+    f = ProximalSampler().stability(0.01 / 1e6, 32)
+    assert (0.27 / (1.0 * 1e6 * f)) ** 2 * 1e6 == pytest.approx(0.4418182, abs=5e-8)
+
+
+def test_replacing_a_record_moves_twice_what_removing_it_does():
+    twice = replace(PROBLEM, neighboring=Neighboring.REPLACE_ONE)
+    assert twice.lipschitz_difference == 2.0 * PROBLEM.lipschitz_difference
+
+
+def test_the_intercept_is_part_of_the_norm():
+    assert PROBLEM.row_norm == math.hypot(1.0, 0.3)
+    assert replace(PROBLEM, intercept_scaling=0.0).row_norm == 1.0
+
+
+def test_class_weights_scale_the_sensitivity_by_the_largest():
+    weighted = replace(PROBLEM, loss=ClassWeightedLoss(PROBLEM.loss, (0.1, 7.0)))
+    assert weighted.lipschitz_difference == pytest.approx(7.0 * PROBLEM.lipschitz_difference)
+
+
+def test_a_private_count_is_bought_out_of_the_same_budget():
+    known = SOLVER.plan(PROBLEM, 1.0, 1e-5)
+    bought = SOLVER.plan(replace(PROBLEM, n_samples=None), 1.0, 1e-5)
+    assert known.count_mu == 0.0
+    assert bought.count_mu > 0.0
+    assert math.hypot(bought.count_mu, bought.density_mu) == pytest.approx(known.density_mu)
+    assert bought.event.gdp_mu == pytest.approx(known.event.gdp_mu)
+    assert len(bought.event.events) == 2
+
+
+def test_delta_zero_is_refused_with_the_reason():
+    with pytest.raises(IncompatibleSolverError, match="delta > 0"):
+        SOLVER.plan(PROBLEM, 1.0, 0.0)
+
+
+def test_a_sampler_is_chosen_by_name_or_by_value():
+    assert SOLVER.with_sampler("proximal").sampler == ProximalSampler()
+    assert SOLVER.with_sampler(ProximalSampler(2.0)).sampler.max_exponent == 2.0
+    with pytest.raises(ValueError, match="'proximal'"):
+        SOLVER.with_sampler("gibbs")
+    with pytest.raises(IncompatibleSolverError, match="Sampler"):
+        SOLVER.with_sampler(7)
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_every_solver_is_a_value(name):
+    assert SOLVERS[name]() == SOLVERS[name]()
+    assert hash(SOLVERS[name]()) == hash(SOLVERS[name]())
+    plan = SOLVERS[name]().plan(PROBLEM, 1.0, 1e-5)
+    assert plan == SOLVERS[name]().plan(PROBLEM, 1.0, 1e-5)
+    assert plan.theorem
+
+
+def test_the_schedule_is_set_by_the_number_that_was_released(monkeypatch):
+    """Under add/remove, steps and step size follow the noisy count, never the true one."""
+    from skdp.design import ClippedDesign
+
+    seen = []
+    monkeypatch.setattr(
+        RegularizedExponential,
+        "schedule",
+        lambda self, problem, mu, n, real=RegularizedExponential.schedule: (
+            seen.append(n) or real(self, problem, mu, n)
+        ),
+    )
+    design = ClippedDesign.clip(np.zeros((400, 2)), 1.0, 0.3)
+    plan = SOLVER.plan(replace(PROBLEM, n_samples=None), 1.0, 1e-5)
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        SOLVER.solve(plan, design, np.ones(400), rng, lambda t, n: None)
+    assert len(set(seen)) > 10
+    # sd 1/count_mu = 15; 20 means of it lie within 5 standard errors of 400, but for 1e-6
+    assert abs(np.mean(seen) - 400) < 5 / plan.count_mu / math.sqrt(20)
