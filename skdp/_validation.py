@@ -6,22 +6,31 @@ import math
 from numbers import Integral, Real
 from typing import Any
 
-__all__ = ["check_choice", "check_count", "check_delta", "check_epsilon", "check_real"]
+__all__ = [
+    "check_choice",
+    "check_count",
+    "check_delta",
+    "check_epsilon",
+    "check_real",
+    "check_size",
+]
 
 
 def check_real(name: str, value: Any, *, low: float, high: float = math.inf) -> float:
     """Return `value` as a float if it lies in the open interval (low, high)."""
     if not _is_real(value) or not low < value < high:
-        raise ValueError(f"{name} must be a number in ({low:g}, {high:g}), got {value!r}.")
+        raise ValueError(
+            f"{name} must be a number in ({low:g}, {high:g}), got {value!r}. Nothing was spent."
+        )
     return float(value)
 
 
 def check_epsilon(epsilon: Any) -> float:
-    """Return a privacy parameter ε in (0, inf] as a float."""
-    if not _is_real(epsilon) or not epsilon > 0:
+    """Return a privacy parameter ε in (0, 1e9) or ``inf`` as a float."""
+    if not _is_real(epsilon) or not (0 < epsilon < 1e9 or epsilon == math.inf):
         raise ValueError(
-            f"epsilon must be a positive number (inf turns privacy off), got {epsilon!r}. "
-            "Nothing was spent."
+            "epsilon must be a positive number below 1e9, or inf, which turns privacy off; "
+            f"got {epsilon!r}. Nothing was spent."
         )
     return float(epsilon)
 
@@ -33,10 +42,15 @@ def check_delta(delta: Any) -> float:
     return float(delta)
 
 
+def check_size(name: str, value: Any) -> float:
+    """Return `value` as a positive float far enough from overflow to be squared and divided."""
+    return check_real(name, value, low=1e-50, high=1e50)
+
+
 def check_count(name: str, value: Any) -> int:
     """Return `value` as a positive integer."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-        raise ValueError(f"{name} must be a positive integer, got {value!r}.")
+        raise ValueError(f"{name} must be a positive integer, got {value!r}. Nothing was spent.")
     return int(value)
 
 
@@ -44,9 +58,9 @@ def check_choice(name: str, value: Any, choices: Any) -> Any:
     """Return `value` if it is one of `choices`."""
     if value not in tuple(choices):
         known = ", ".join(repr(str(choice)) for choice in choices)
-        raise ValueError(f"{name} must be one of {known}, got {value!r}.")
+        raise ValueError(f"{name} must be one of {known}, got {value!r}. Nothing was spent.")
     return value
 
 
 def _is_real(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and not math.isnan(value)
+    return isinstance(value, Real) and not isinstance(value, bool) and value == value

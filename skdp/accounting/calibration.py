@@ -11,8 +11,8 @@ from skdp.privacy.gaussian import gaussian_log_delta
 
 __all__ = ["CALIBRATION_MARGIN", "gdp_mu"]
 
-CALIBRATION_MARGIN = 1e-12
-"""How far below the root, relatively, a calibrated parameter is returned."""
+CALIBRATION_MARGIN = 1e-11
+"""How far below the root, relatively, a calibrated parameter is returned: more than rounding."""
 
 
 def gdp_mu(epsilon: float, delta: float) -> float:

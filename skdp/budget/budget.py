@@ -7,6 +7,7 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -75,8 +76,9 @@ class PrivacyBudget:
         self.composition = check_choice("composition", composition, FILTERS)
         self.neighboring = Neighboring(check_choice("neighboring", neighboring, Neighboring))
         self._filter = FILTERS[composition](self.epsilon, self.delta)
-        self._ledger = Ledger(str(path if path is not None else self._temporary_path()))
-        self._ledger.create(self._terms())
+        path = path if path is not None else self._temporary_path()
+        self._ledger = Ledger(str(path), self._terms())
+        self._ledger.create()
 
     def spend(self, guarantee: PrivacyGuarantee, *, delta: float, label: str) -> None:
         """Buy one release, before its data are read.
@@ -126,7 +128,7 @@ class PrivacyBudget:
             return rows
         import pandas as pd
 
-        return pd.DataFrame(rows)
+        return pd.DataFrame(rows, columns=[field.name for field in fields(Release)])
 
     def _check(self, releases: Sequence[Release]) -> None:
         if not self._filter.admits(releases):

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
 from typing import NamedTuple
 
 from skdp.accounting import gdp_mu
@@ -84,29 +85,38 @@ class BasicFilter(Filter):
 
     def admits(self, releases: Sequence[Release]) -> bool:  # noqa: D102
         epsilon, delta = _exact_totals(releases)
-        return epsilon <= _decimal(self.epsilon) and delta <= _decimal(self.delta)
+        return epsilon <= _exact(self.epsilon) and delta <= _exact(self.delta)
 
     def spent(self, releases: Sequence[Release]) -> Amount:  # noqa: D102
         epsilon, delta = _exact_totals(releases)
-        return Amount(float(epsilon), float(delta))
+        return Amount(_rounded(epsilon, math.inf), _rounded(delta, math.inf))
 
     def remaining(self, releases: Sequence[Release]) -> Amount:  # noqa: D102
         epsilon, delta = _exact_totals(releases)
-        return Amount(float(_decimal(self.epsilon) - epsilon), float(_decimal(self.delta) - delta))
+        left = _exact(self.epsilon) - epsilon, _exact(self.delta) - delta
+        return Amount(*(_rounded(max(amount, Fraction(0)), 0.0) for amount in left))
 
 
 def _total_mu(releases: Iterable[Release]) -> float:
     return math.hypot(*(release.gdp_mu for release in releases))
 
 
-def _exact_totals(releases: Iterable[Release]) -> tuple[Decimal, Decimal]:
-    pairs = [(_decimal(release.epsilon), _decimal(release.delta)) for release in releases]
-    zero = Decimal(0)
+def _exact_totals(releases: Iterable[Release]) -> tuple[Fraction, Fraction]:
+    pairs = [(_exact(release.epsilon), _exact(release.delta)) for release in releases]
+    zero = Fraction(0)
     return sum((e for e, _ in pairs), zero), sum((d for _, d in pairs), zero)
 
 
-def _decimal(number: float) -> Decimal:
-    return Decimal(repr(float(number)))
+def _exact(number: float) -> Fraction | float:
+    """Return the number that `number` prints as; ``inf`` is larger than any of them."""
+    return Fraction(Decimal(repr(float(number)))) if math.isfinite(number) else math.inf
+
+
+def _rounded(exact: Fraction | float, towards: float) -> float:
+    """Return `exact` as the nearest float that prints no less, or no more, than it."""
+    number = float(exact)
+    wrong_side = _exact(number) < exact if towards > number else _exact(number) > exact
+    return math.nextafter(number, towards) if wrong_side else number
 
 
 FILTERS = {"gdp": GaussianFilter, "basic": BasicFilter}

@@ -48,9 +48,9 @@ class Release:
         """Return the line for a release with this guarantee, quoted at `delta`."""
         return cls(
             label=label,
-            epsilon=guarantee.epsilon(delta),
-            delta=delta,
-            gdp_mu=guarantee.gdp_mu,
+            epsilon=float(guarantee.epsilon(delta)),
+            delta=float(delta),
+            gdp_mu=float(guarantee.gdp_mu),
             neighboring=str(guarantee.neighboring),
             event=guarantee.event.to_dict(),
         )

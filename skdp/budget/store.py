@@ -35,21 +35,22 @@ class Ledger:
     path : str
         An SQLite database. It is opened anew for each call, so a `Ledger` may be copied, pickled
         and used from any thread or process.
+    terms : dict
+        What the ledger was made for. Every call checks that the file still says so.
     """
 
     path: str
+    terms: dict[str, Any]
 
-    def create(self, terms: dict[str, Any]) -> None:
-        """Make the file with these terms; if it has terms already, they must be the same."""
+    def create(self) -> None:
+        """Make the file; if there is one already, its terms must be the same."""
         uri = f"{Path(self.path).absolute().as_uri()}?mode=rwc"
         with closing(self._connect(uri)) as connection, _clear_errors(self.path):
             connection.execute("PRAGMA journal_mode=WAL")
             with _transaction(connection):
-                found = _tables(connection)
-                if not found:
-                    _write_terms(connection, terms)
-            if found:
-                self._check_terms(connection, terms)
+                if not _has_terms(connection):
+                    _write_terms(connection, self.terms)
+                self._check_terms(connection)
 
     def append(self, release: Release, check: Callable[[Sequence[Release]], None]) -> None:
         """Append a release unless `check(releases)` raises.
@@ -59,6 +60,7 @@ class Ledger:
         """
         self._refuse_if_read_only()
         with self._open("rw") as connection, _transaction(connection):
+            self._check_terms(connection)
             check([*_read(connection), release])
             row = release.as_row() | {"event": json.dumps(release.event)}
             marks = ", ".join(f":{name}" for name in _COLUMNS.split(", "))
@@ -67,6 +69,7 @@ class Ledger:
     def releases(self) -> Sequence[Release]:
         """Return all releases, in the order in which they were bought."""
         with self._open("ro") as connection:
+            self._check_terms(connection)
             return _read(connection)
 
     @contextmanager
@@ -91,14 +94,17 @@ class Ledger:
         if path.exists() and not path.stat().st_mode & 0o222:
             raise BudgetClosedError(f"The ledger {path} is read-only. Nothing was read or spent.")
 
-    def _check_terms(self, connection: sqlite3.Connection, terms: dict[str, Any]) -> None:
-        names = ", ".join(terms)
+    def _check_terms(self, connection: sqlite3.Connection) -> None:
+        names = ", ".join(self.terms)
         stored = connection.execute(f"SELECT version, {names} FROM terms").fetchone()
         if stored[0] != _VERSION:
             raise ValueError(f"The ledger {self.path} has version {stored[0]}, not {_VERSION}.")
-        found = dict(zip(terms, stored[1:], strict=True))
-        if found != terms:
-            raise ValueError(f"The ledger {self.path} was made for {found}, not for {terms}.")
+        found = dict(zip(self.terms, stored[1:], strict=True))
+        if found != self.terms:
+            raise ValueError(
+                f"The ledger {self.path} was made for {found}, not for {self.terms}. "
+                "Nothing was spent."
+            )
 
 
 def _write_terms(connection: sqlite3.Connection, terms: dict[str, Any]) -> None:
@@ -109,8 +115,9 @@ def _write_terms(connection: sqlite3.Connection, terms: dict[str, Any]) -> None:
     connection.execute(f"INSERT INTO terms (version, {names}) VALUES ({_VERSION}, {marks})", terms)
 
 
-def _tables(connection: sqlite3.Connection) -> list[Any]:
-    return connection.execute("SELECT name FROM sqlite_master WHERE name = 'terms'").fetchall()
+def _has_terms(connection: sqlite3.Connection) -> bool:
+    query = "SELECT name FROM sqlite_master WHERE name = 'terms'"
+    return connection.execute(query).fetchone() is not None
 
 
 def _read(connection: sqlite3.Connection) -> list[Release]:

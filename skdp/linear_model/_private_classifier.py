@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from functools import cache
 from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
-from threadpoolctl import threadpool_limits  # scikit-learn depends on it, always installed
+from threadpoolctl import ThreadpoolController  # scikit-learn depends on it, always installed
 
 from skdp._random import noise_generator
-from skdp._validation import check_choice, check_count, check_delta, check_epsilon, check_real
+from skdp._validation import check_choice, check_count, check_delta, check_epsilon, check_size
+from skdp.budget import PrivacyBudget
 from skdp.design import ClippedDesign, clip_factors
 from skdp.losses import ClassWeightedLoss, Loss
 from skdp.privacy import Neighboring, NonPrivateEvent, PrivacyGuarantee
@@ -59,22 +62,24 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
         if math.isinf(self.epsilon):
             self._spend(NonPrivateEvent(), "none, epsilon=inf")
             return self._fit_without_privacy(X, y, classes)
+        rng = noise_generator(self.random_state)
         plan = solver.plan(self._problem(X.shape[0], classes), self.epsilon, self.delta)
         self._spend(plan.event, plan.theorem)
-        solution = self._solve(solver, plan, X, codes)
+        solution = self._solve(solver, plan, X, codes, rng)
         return self._publish(solution, classes, plan.problem)
 
     def _check_parameters(self) -> None:
         check_epsilon(self.epsilon)
         check_delta(self.delta)
         check_choice("neighboring", self.neighboring, Neighboring)
-        check_real("data_norm", self.data_norm, low=0.0)
-        check_real("intercept_scaling", self.intercept_scaling, low=0.0)
-        if self.C != "auto":
-            check_real("C", self.C, low=0.0)
-        for name in ("n_samples_hint", "n_jobs"):
-            if getattr(self, name) is not None:
-                check_count(name, getattr(self, name))
+        check_size("data_norm", self.data_norm)
+        check_size("intercept_scaling", self.intercept_scaling)
+        if not _is_auto(self.C):
+            check_size("C", self.C)
+        if self.n_samples_hint is not None:
+            check_count("n_samples_hint", self.n_samples_hint)
+        if not (self.budget is None or isinstance(self.budget, PrivacyBudget)):
+            raise ValueError(f"budget must be a PrivacyBudget or None, got {self.budget!r}.")
         if self.class_weight is not None and not isinstance(self.class_weight, dict):
             raise ValueError(
                 f"class_weight must be None or a dict of public weights, got "
@@ -117,10 +122,13 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
         loss = self._loss(classes.size)
         if self.class_weight is None:
             return loss
-        weights = tuple(float(self.class_weight.get(label, 1.0)) for label in classes.tolist())
-        for weight in weights:
-            check_real("each class weight", weight, low=0.0)
-        return ClassWeightedLoss(loss, weights)
+        unknown = set(self.class_weight) - set(classes.tolist())
+        if unknown:
+            raise ValueError(
+                f"class_weight names {unknown}, not among {classes.tolist()}. Nothing was spent."
+            )
+        weights = (self.class_weight.get(label, 1.0) for label in classes.tolist())
+        return ClassWeightedLoss(loss, tuple(check_size("class_weight", w) for w in weights))
 
     def _spend(self, event: Any, theorem: str) -> None:
         """Buy the release; from here on, `privacy_` is owed."""
@@ -129,9 +137,12 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
             self.budget.spend(guarantee, delta=self.delta, label=type(self).__name__)
         self.privacy_ = guarantee
 
-    def _solve(self, solver: Solver, plan: Plan, X: Any, codes: np.ndarray) -> Solution:
-        problem, rng = plan.problem, noise_generator(self.random_state)
-        with threadpool_limits(self.n_jobs or 1, user_api="blas"):
+    def _solve(
+        self, solver: Solver, plan: Plan, X: Any, codes: np.ndarray, rng: np.random.Generator
+    ) -> Solution:
+        problem = plan.problem
+        threads = effective_n_jobs(self.n_jobs)
+        with _thread_pools().limit(limits=threads, user_api="blas"):
             design = ClippedDesign.clip(X, problem.data_norm, problem.intercept_scaling)
             return solver.solve(plan, design, codes, rng, self._progress)
 
@@ -209,6 +220,12 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
 
+@cache
+def _thread_pools() -> ThreadpoolController:
+    """Return the process's BLAS libraries; finding them takes milliseconds."""
+    return ThreadpoolController()
+
+
 def _refuse(fit_params: dict[str, Any]) -> None:
     if any(value is not None for value in fit_params.values()):
         raise ValueError(
@@ -225,5 +242,5 @@ def _check_magnitude(X: Any) -> None:
         )
 
 
-def _is_auto(sampler: Any) -> bool:
-    return isinstance(sampler, str) and sampler == "auto"
+def _is_auto(value: Any) -> bool:
+    return isinstance(value, str) and value == "auto"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 from sklearn.svm import LinearSVC
 
 from skdp.linear_model._private_classifier import PrivateLinearClassifier
-from skdp.losses import HingeLoss, Loss, CompetitorLoss, SmoothedHingeLoss
+from skdp.losses import CompetitorLoss, HingeLoss, Loss, SmoothedHingeLoss
 
 __all__ = ["DPHingeClassifier"]
 
@@ -32,8 +33,8 @@ class DPHingeClassifier(PrivateLinearClassifier):
     sampler : str or Sampler, default "auto"
         *Public.* What draws the sample: a name of `skdp.samplers.SAMPLERS` or an instance.
     C : float or "auto"
-        *Public.* Inverse regularisation strength as in scikit-learn's `LinearSVC(loss="hinge")`; the
-        intercept is regularised like any coefficient. ``"auto"`` regularises by the length of the
+        *Public.* Inverse regularisation strength as in scikit-learn's `LinearSVC`; the intercept is
+        regularised like any coefficient. ``"auto"`` regularises by the length of the
         run instead, and so weakly otherwise that C hardly matters.
     smoothing : float ≥ 0, default 1.0
         *Public.* Width of the rounded stretch. 0 is the plain hinge, which the mechanism admits as
@@ -57,14 +58,14 @@ class DPHingeClassifier(PrivateLinearClassifier):
     n_samples_hint : int or None
         *Public.* A public guess of n, such as a study's planned size, for ``add_remove_one``. It
         sets the step size and costs no privacy, however wrong. ``None`` buys a noisy count with
-        1/16 of the fit's squared Gaussian-DP parameter. Not used under ``replace_one``.
+        1/100 of the fit's squared Gaussian-DP parameter. Not used under ``replace_one``.
     budget : PrivacyBudget or None
         What pays for the fit, before the fit reads the data.
     random_state : int, Generator, RandomState or None
         *Secret.* For tests only: whoever knows the seed can subtract the noise. ``None`` takes
         fresh entropy from the operating system for each fit.
     n_jobs : int or None
-        Number of BLAS threads; ``None`` for one, which is the fastest on all but large dense data.
+        Number of BLAS threads, −1 for all; ``None`` for one, the fastest but on large dense data.
     verbose : int
         Above 0, print steps done; the number of steps is public.
     diagnostics : bool
@@ -159,7 +160,7 @@ class DPHingeClassifier(PrivateLinearClassifier):
     def _reference(self) -> LinearSVC:
         return LinearSVC(
             loss="hinge",
-            C=1.0 if self.C == "auto" else self.C,
+            C=self.C if isinstance(self.C, Real) else 1.0,
             fit_intercept=self.fit_intercept,
             intercept_scaling=1.0,
             class_weight=self.class_weight,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from scipy.special import log_expit, log_softmax
 from sklearn.linear_model import LogisticRegression
 
 from skdp.linear_model._private_classifier import PrivateLinearClassifier
-from skdp.losses import ClippedLogisticLoss, LogisticLoss, Loss, MultinomialLoss, CompetitorLoss
+from skdp.losses import ClippedLogisticLoss, CompetitorLoss, LogisticLoss, Loss, MultinomialLoss
 
 __all__ = ["DPLogisticRegression"]
 
@@ -60,14 +61,14 @@ class DPLogisticRegression(PrivateLinearClassifier):
     n_samples_hint : int or None
         *Public.* A public guess of n, such as a study's planned size, for ``add_remove_one``. It
         sets the step size and costs no privacy, however wrong. ``None`` buys a noisy count with
-        1/16 of the fit's squared Gaussian-DP parameter. Not used under ``replace_one``.
+        1/100 of the fit's squared Gaussian-DP parameter. Not used under ``replace_one``.
     budget : PrivacyBudget or None
         What pays for the fit, before the fit reads the data.
     random_state : int, Generator, RandomState or None
         *Secret.* For tests only: whoever knows the seed can subtract the noise. ``None`` takes
         fresh entropy from the operating system for each fit.
     n_jobs : int or None
-        Number of BLAS threads; ``None`` for one, which is the fastest on all but large dense data.
+        Number of BLAS threads, −1 for all; ``None`` for one, the fastest but on large dense data.
     verbose : int
         Above 0, print steps done; the number of steps is public.
     diagnostics : bool
@@ -175,7 +176,7 @@ class DPLogisticRegression(PrivateLinearClassifier):
 
     def _reference(self) -> LogisticRegression:
         return LogisticRegression(
-            C=1.0 if self.C == "auto" else self.C,
+            C=self.C if isinstance(self.C, Real) else 1.0,
             fit_intercept=self.fit_intercept,
             class_weight=self.class_weight,
             random_state=self.random_state,

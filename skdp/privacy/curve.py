@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.optimize import brentq
 
 from skdp._validation import check_delta
 
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PrivacyCurve", "ReversedCurve"]
 
-_EPSILON_CEILING = 1e9
+_LARGEST_EPSILON = 700.0  # e^ε is a double up to here
 
 
 class PrivacyCurve(ABC):
@@ -46,22 +45,18 @@ class PrivacyCurve(ABC):
         delta = check_delta(delta)
         if self.delta(0.0) <= delta:
             return 0.0
-        if self.delta(_EPSILON_CEILING) > delta:
+        if self.delta(_LARGEST_EPSILON) > delta:
             return math.inf
-        return self._least_epsilon(delta)
+        return self._bisect(delta)
 
-    def _least_epsilon(self, delta: float) -> float:
-        high = 1.0
-        while self.delta(high) > delta:
-            high *= 2.0
-        root = brentq(lambda epsilon: self._excess(epsilon, delta), 0.0, high, xtol=1e-14)
-        step = 4e-16 * max(root, 1e-3)
-        while self.delta(root) > delta:
-            root, step = root + step, 2.0 * step
-        return root
-
-    def _excess(self, epsilon: float, delta: float) -> float:
-        return self.delta(epsilon) - delta
+    def _bisect(self, delta: float) -> float:
+        low, high = 0.0, _LARGEST_EPSILON
+        while low < (middle := 0.5 * (low + high)) < high:
+            if self.delta(middle) > delta:
+                low = middle
+            else:
+                high = middle
+        return high
 
     def reversed(self) -> PrivacyCurve:
         """Return the curve of the pair (Q, P)."""
@@ -81,7 +76,8 @@ class ReversedCurve(PrivacyCurve):
     curve: PrivacyCurve
 
     def _delta(self, epsilon: np.ndarray) -> np.ndarray:
-        return -np.expm1(epsilon) + np.exp(epsilon) * self.curve.delta(-epsilon)
+        epsilon = np.minimum(epsilon, _LARGEST_EPSILON)
+        return np.maximum(0.0, np.exp(epsilon) * (self.curve.delta(-epsilon) + np.expm1(-epsilon)))
 
     def reversed(self) -> PrivacyCurve:  # noqa: D102
         return self.curve

@@ -8,14 +8,18 @@ from typing import Any
 
 import numpy as np
 from numpy.polynomial.legendre import leggauss
+from scipy.optimize import brentq
 from scipy.special import erfcx, log_ndtr, ndtr, ndtri
 
+from skdp._validation import check_delta
 from skdp.privacy.curve import PrivacyCurve
 from skdp.privacy.tradeoff import TradeoffFunction
 
 __all__ = ["GaussianCurve", "GaussianTradeoff", "gaussian_log_delta"]
 
 _NODES, _WEIGHTS = leggauss(24)
+_FAR = 1e100  # δ is 0 long before
+_ROUNDING = 4e-12  # relative error of δ in floats, bounded from above
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 
 
@@ -27,7 +31,7 @@ def gaussian_log_delta(epsilon: Any, mu: float) -> Any:
     difference of Mills' ratios is the integral of 1 − x·M(x) over [u, u + μ].
     """
     epsilon = np.asarray(epsilon, dtype=float)
-    u = epsilon / mu - 0.5 * mu
+    u = np.minimum(epsilon / mu - 0.5 * mu, _FAR)
     if mu >= 1.0:
         log_first = log_ndtr(-u)
         log_second = np.minimum(epsilon + log_ndtr(-u - mu), log_first)
@@ -63,9 +67,13 @@ class GaussianCurve(PrivacyCurve):
 
     mu: float
 
+    def __post_init__(self) -> None:
+        if not self.mu >= 0.0:
+            raise ValueError(f"mu must lie in [0, inf], got {self.mu!r}.")
+
     def _delta(self, epsilon: np.ndarray) -> np.ndarray:
         if self.mu == 0.0:
-            return np.maximum(0.0, -np.expm1(epsilon))
+            return -np.expm1(np.minimum(epsilon, 0.0))
         if math.isinf(self.mu):
             return np.ones_like(epsilon)
         size = np.abs(epsilon)
@@ -74,15 +82,23 @@ class GaussianCurve(PrivacyCurve):
         mirrored = -np.expm1(-size) + np.exp(-size) * forward
         return np.where(epsilon >= 0.0, forward, mirrored)
 
-    def _excess(self, epsilon: float, delta: float) -> float:
-        if delta == 0.0:
-            return math.inf
-        return float(gaussian_log_delta(epsilon, self.mu)) - math.log(delta)
-
     def epsilon(self, delta: float) -> float:  # noqa: D102
-        if delta == 0.0 and self.mu > 0.0:
+        delta = check_delta(delta)
+        if self.mu == 0.0:
+            return 0.0
+        if delta == 0.0 or math.isinf(self.mu):
             return math.inf
-        return super().epsilon(delta)
+        log_delta = math.log(delta) - _ROUNDING
+
+        def excess(epsilon: float) -> float:
+            return float(gaussian_log_delta(epsilon, self.mu)) - log_delta
+
+        high = 1.0
+        while excess(high) > 0.0:
+            high *= 2.0
+        if excess(0.0) <= 0.0:
+            return 0.0
+        return brentq(excess, 0.0, high, xtol=1e-300, rtol=1e-15) * (1.0 + 1e-14)
 
     def reversed(self) -> GaussianCurve:  # noqa: D102
         return self
@@ -98,6 +114,8 @@ class GaussianTradeoff(TradeoffFunction):
     mu: float
 
     def _beta(self, alpha: np.ndarray) -> np.ndarray:
+        if math.isinf(self.mu):
+            return np.zeros_like(alpha)
         return np.asarray(ndtr(-ndtri(alpha) - self.mu))
 
     def curve(self) -> GaussianCurve:  # noqa: D102

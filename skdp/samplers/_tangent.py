@@ -43,7 +43,7 @@ class TangentPoint:
     def follow(self, center: np.ndarray) -> np.ndarray:
         """Move p after a new center; return the mean of the proposal there."""
         damping, residual = 1.0, center - self._step - self.point
-        for i in range(_MOST_STEPS):
+        for _ in range(_MOST_STEPS):
             self.point = self.point + self._solve(residual, damping)
             self._step = self._scaled_gradient()
             before, residual = residual, center - self._step - self.point

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -76,7 +76,7 @@ class RegularizedExponential(Solver):
     Given C = c/α and f, the target m is met by α = (m/(G·C·f))².
     """
 
-    sampler: Sampler = ProximalSampler()
+    sampler: Sampler = field(default_factory=ProximalSampler)
 
     def with_sampler(self, sampler: Any) -> RegularizedExponential:  # noqa: D102
         if isinstance(sampler, str):

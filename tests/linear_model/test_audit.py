@@ -14,9 +14,11 @@ from scipy import stats
 from skdp import DPHingeClassifier, DPLogisticRegression
 
 FALSE_ALARM = 1e-6
-MODELS = [DPLogisticRegression(), DPLogisticRegression(loss_clip=None), DPHingeClassifier()]
-RELATIONS = ["replace_one", "add_remove_one"]
-EPSILON = 20.0
+MODELS = [DPLogisticRegression(), DPHingeClassifier()]
+CASES = [("replace_one", None), ("add_remove_one", 3), ("add_remove_one", None)]
+every_case = pytest.mark.parametrize(("neighboring", "hint"), CASES)
+every_model = pytest.mark.parametrize("model", MODELS, ids=repr)
+EPSILON = 5.0
 
 
 def neighbours(neighboring, n=3):
@@ -29,7 +31,7 @@ def neighbours(neighboring, n=3):
 
 def lower_bound(high, low):
     """A μ below the true one with probability 1 − FALSE_ALARM, from two samples."""
-    thresholds = np.quantile(np.r_[high, low], np.linspace(0.05, 0.95, 19))
+    thresholds = np.quantile(np.r_[high, low], np.linspace(0.1, 0.9, 9))
     risk = FALSE_ALARM / (2 * thresholds.size)
     return max(
         stats.norm.ppf(surely_at_least((high > t).sum(), high.size, risk))
@@ -57,21 +59,19 @@ def attack(model, neighboring, fits):
     return lower_bound(*samples), model.privacy_.gdp_mu
 
 
-@pytest.mark.parametrize("model", MODELS, ids=repr)
-@pytest.mark.parametrize("neighboring", RELATIONS)
-@pytest.mark.parametrize("hint", [3, None])
+@every_model
+@every_case
 def test_the_claim_survives_a_short_attack(model, neighboring, hint):
-    proved, claimed = attack(model.set_params(n_samples_hint=hint), neighboring, fits=120)
-    assert 0.2 * claimed < proved <= claimed
+    proved, claimed = attack(model.set_params(n_samples_hint=hint), neighboring, fits=400)
+    assert 0.1 * claimed < proved <= claimed
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model", MODELS, ids=repr)
-@pytest.mark.parametrize("neighboring", RELATIONS)
-@pytest.mark.parametrize("hint", [3, None])
+@every_model
+@every_case
 def test_the_claim_survives_a_long_attack(model, neighboring, hint):
     proved, claimed = attack(model.set_params(n_samples_hint=hint), neighboring, fits=20_000)
-    assert 0.5 * claimed < proved <= claimed
+    assert 0.6 * claimed < proved <= claimed
 
 
 def test_the_attack_catches_a_sensitivity_that_is_wrong_by_two(monkeypatch):
@@ -79,5 +79,5 @@ def test_the_attack_catches_a_sensitivity_that_is_wrong_by_two(monkeypatch):
     from skdp.privacy import Neighboring
 
     monkeypatch.setattr(Neighboring, "n_changed", property(lambda self: 1))
-    proved, claimed = attack(DPHingeClassifier(), "replace_one", fits=400)
+    proved, claimed = attack(DPHingeClassifier(), "replace_one", fits=1000)
     assert proved > claimed

@@ -7,10 +7,10 @@ with probability 1e-6.
 import math
 
 import numpy as np
+import one_dimension
 import pytest
 from scipy import stats
 
-import one_dimension
 from skdp.design import ClippedDesign
 from skdp.losses import (
     ClippedLogisticLoss,

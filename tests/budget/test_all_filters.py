@@ -1,0 +1,165 @@
+"""What every composition of the registry promises, whatever the next release depends on."""
+
+import itertools
+import math
+from decimal import Decimal
+
+import mpmath as mp
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from skdp.accounting import gdp_mu
+from skdp.budget import FILTERS, Release
+from skdp.privacy import GDPEvent, NonPrivateEvent, PrivacyGuarantee
+
+DELTA = 1e-5
+
+every_filter = pytest.mark.parametrize("kind", FILTERS.values(), ids=FILTERS)
+epsilons = st.floats(-1.5, 1.5).map(lambda x: 10.0**x)
+# Numbers of four digits, so that basic composition's sums and differences are exact in binary too.
+short = st.integers(1, 9999).map(lambda digits: digits / 10_000)
+shares = st.lists(st.integers(1, 60), min_size=1, max_size=8)
+
+
+def release(epsilon, delta=DELTA, label="a fit"):
+    """Return what a fit at (ε, δ) writes into the ledger."""
+    event = GDPEvent(gdp_mu(epsilon, delta))
+    return Release.of(PrivacyGuarantee(event, "replace_one", "test"), delta, label)
+
+
+def priced(epsilon, delta=0.0):
+    """Return a release that costs exactly (ε, δ) under basic composition."""
+    return Release("a fit", epsilon, delta, math.nan, "replace_one", {})
+
+
+def admitted(kind, percents):
+    """Return what a filter lets through of a list of releases, each so many per cent of it."""
+    rule, ledger = kind(1.0, DELTA), []
+    for percent in percents:
+        wanted = release(percent / 100, round(DELTA * percent / 100, 7))
+        if rule.admits([*ledger, wanted]):
+            ledger.append(wanted)
+    return rule, ledger
+
+
+@every_filter
+@given(epsilon=epsilons, delta=st.floats(-12.0, -1.0).map(lambda x: 10.0**x))
+def test_one_release_may_cost_the_whole_budget(kind, epsilon, delta):
+    assert kind(epsilon, delta).admits([release(epsilon, delta)])
+
+
+@every_filter
+@given(epsilon=epsilons)
+def test_one_release_may_not_cost_more_than_the_budget(kind, epsilon):
+    assert not kind(epsilon, DELTA).admits([release(epsilon * 1.000001, DELTA)])
+
+
+@every_filter
+@settings(max_examples=40, deadline=None)
+@given(percents=shares)
+def test_what_is_admitted_stays_below_the_ceiling(kind, percents):
+    rule, ledger = admitted(kind, percents)
+    assert rule.spent(ledger).epsilon <= rule.epsilon
+    assert rule.spent(ledger).delta <= rule.delta
+
+
+@every_filter
+@settings(max_examples=40, deadline=None)
+@given(percents=shares)
+def test_what_is_remaining_can_be_spent_and_no_more(kind, percents):
+    rule, ledger = admitted(kind, percents)
+    left = rule.remaining(ledger)
+    if min(left) > 0.0:
+        assert rule.admits([*ledger, release(left.epsilon, left.delta)])
+        assert not rule.admits([*ledger, release(1.001 * left.epsilon, left.delta)])
+
+
+@every_filter
+@settings(max_examples=20, deadline=None)
+@given(percents=shares)
+def test_the_order_of_releases_does_not_matter(kind, percents):
+    rule, ledger = admitted(kind, percents)
+    for other in itertools.islice(itertools.permutations(ledger), 10):
+        assert rule.admits(other)
+        assert rule.spent(other) == pytest.approx(rule.spent(ledger), rel=1e-9)
+
+
+@every_filter
+def test_an_empty_ledger_has_everything_left(kind):
+    rule = kind(1.0, DELTA)
+    assert rule.admits([])
+    assert rule.spent([]).epsilon == 0.0
+    assert rule.remaining([]) == pytest.approx((1.0, DELTA), rel=1e-9)
+
+
+@every_filter
+def test_a_release_without_privacy_is_never_admitted(kind):
+    guarantee = PrivacyGuarantee(NonPrivateEvent(), "replace_one", "none")
+    assert not kind(1e6, 0.99).admits([Release.of(guarantee, 0.5, "a fit")])
+
+
+@settings(max_examples=40, deadline=None)
+@given(percents=shares)
+def test_gaussian_spending_is_never_understated(percents):
+    rule, ledger = admitted(FILTERS["gdp"], percents)
+    with mp.workdps(60):
+        mu = mp.sqrt(mp.fsum(mp.mpf(one.gdp_mu) ** 2 for one in ledger))
+        if mu > 0:
+            epsilon = mp.mpf(rule.spent(ledger).epsilon)
+            exact = mp.ncdf(mu / 2 - epsilon / mu)
+            exact -= mp.exp(epsilon) * mp.ncdf(-mu / 2 - epsilon / mu)
+            assert exact <= DELTA * (1 + 1e-11)  # the curve has eleven digits
+
+
+def test_a_gaussian_budget_lets_more_fits_through_than_a_basic_one():
+    fits = [release(0.1, 1e-7)] * 20
+    assert FILTERS["gdp"](1.0, DELTA).admits(fits)
+    assert not FILTERS["basic"](1.0, DELTA).admits(fits)
+
+
+def test_equal_gaussian_parts_fill_the_budget_exactly():
+    rule = FILTERS["gdp"](1.0, DELTA)
+    for k in range(1, 200):
+        guarantee = PrivacyGuarantee(GDPEvent(gdp_mu(1.0, DELTA) / k**0.5), "replace_one", "")
+        part = Release.of(guarantee, DELTA, "a fit")
+        assert rule.admits([part] * k)
+        assert not rule.admits([part] * (k + 1))
+
+
+def test_a_gaussian_budget_needs_delta():
+    with pytest.raises(ValueError, match=r"composition='gdp' needs delta > 0.*'basic'"):
+        FILTERS["gdp"](1.0, 0.0)
+
+
+def test_three_times_a_tenth_is_three_tenths():
+    rule = FILTERS["basic"](0.3, 0.0)
+    assert rule.admits([priced(0.1)] * 3)
+    assert rule.spent([priced(0.1)] * 3).epsilon == 0.3
+    assert rule.remaining([priced(0.1)] * 3).epsilon == 0.0
+    assert not rule.admits([priced(0.1)] * 3 + [priced(1e-12)])
+
+
+@given(costs=st.lists(short, max_size=9))
+def test_basic_sums_are_the_sums_of_the_printed_decimals(costs):
+    spent = FILTERS["basic"](10.0, 0.5).spent([priced(cost, cost / 100) for cost in costs])
+    parts = [Decimal(str(cost)) for cost in costs], [Decimal(str(cost / 100)) for cost in costs]
+    for total, part in zip(spent, parts, strict=True):
+        assert total == pytest.approx(float(sum(part)), rel=1e-15)
+        assert Decimal(repr(total)) >= sum(part)
+
+
+@pytest.mark.parametrize("cost", [(0.5, 2e-5), (2.0, 1e-6)])
+def test_basic_composition_minds_both_epsilon_and_delta(cost):
+    assert not FILTERS["basic"](1.0, DELTA).admits([priced(*cost)])
+
+
+@given(cost=st.floats(0.0, 1.0))
+def test_what_basic_composition_has_left_can_be_spent_to_the_last_digit(cost):
+    rule = FILTERS["basic"](1.0, 0.0)
+    left = rule.remaining([priced(cost)])
+    assert rule.admits([priced(cost), priced(*left)])
+
+
+def test_basic_sums_are_exact_however_small_a_part_is():
+    assert not FILTERS["basic"](1.0, DELTA).admits([priced(1.0, DELTA), priced(1e-30, 1e-40)])

@@ -1,0 +1,143 @@
+"""What a budget refuses, records and prints."""
+
+import math
+
+import pytest
+from sklearn.datasets import make_classification
+
+from skdp import DPLogisticRegression, PrivacyBudget
+from skdp.accounting import gdp_mu
+from skdp.exceptions import BudgetExceededError
+from skdp.privacy import GDPEvent, PrivacyGuarantee, event_from_dict
+
+X, Y = make_classification(n_samples=60, n_features=5, random_state=0)
+
+
+def tenth(neighboring="replace_one"):
+    """Return the guarantee of a release at (0.1, 1e-5)."""
+    return PrivacyGuarantee(GDPEvent(gdp_mu(0.1, 1e-5)), neighboring, "test")
+
+
+def buy(budget, label="a fit"):
+    budget.spend(tenth(), delta=1e-5, label=label)
+
+
+@pytest.fixture
+def budget():
+    return PrivacyBudget(epsilon=1.0, delta=1e-4)
+
+
+def test_a_path_with_another_ceiling_is_refused(tmp_path):
+    PrivacyBudget(1.0, 1e-4, path=tmp_path / "study.db")
+    with pytest.raises(ValueError, match=r"was made for .*'epsilon': 1.0.*, not for"):
+        PrivacyBudget(2.0, 1e-4, path=tmp_path / "study.db")
+
+
+def test_a_release_under_the_other_relation_is_refused(budget):
+    with pytest.raises(ValueError, match=r"'replace_one'.*'add_remove_one'.*Nothing was read or"):
+        budget.spend(tenth("add_remove_one"), delta=1e-5, label="a fit")
+    assert budget.history() == []
+
+
+@pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
+@pytest.mark.parametrize("composition", ["gdp", "basic"])
+def test_a_fit_may_spend_the_whole_budget(neighboring, composition):
+    terms = {"epsilon": 0.7, "delta": 1e-5, "neighboring": neighboring}
+    budget = PrivacyBudget(**terms, composition=composition)
+    model = DPLogisticRegression(**terms, budget=budget).fit(X, Y)
+    assert budget.spent.epsilon <= 0.7
+    assert budget.spent == pytest.approx((0.7, 1e-5), rel=1e-9)
+    with pytest.raises(BudgetExceededError):
+        model.set_params(epsilon=1e-3, delta=1e-7).fit(X, Y)
+
+
+def test_what_remains_can_be_fitted_with():
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
+    DPLogisticRegression(epsilon=0.5, delta=1e-5, budget=budget).fit(X, Y)
+    left = budget.remaining
+    DPLogisticRegression(epsilon=left.epsilon, delta=left.delta, budget=budget).fit(X, Y)
+    assert budget.spent.epsilon == pytest.approx(1.0, rel=1e-9)
+
+
+def test_a_fit_may_spend_the_whole_of_a_tiny_basic_budget():
+    budget = PrivacyBudget(epsilon=1e-4, delta=1e-4, composition="basic")
+    DPLogisticRegression(epsilon=1e-4, delta=1e-4, budget=budget).fit(X, Y)
+
+
+def test_history_has_one_row_a_release(budget):
+    model = DPLogisticRegression(epsilon=0.1, delta=1e-5, budget=budget).fit(X, Y)
+    (row,) = budget.history()
+    assert row["label"] == "DPLogisticRegression"
+    assert row["epsilon"] == pytest.approx(0.1, rel=1e-9)
+    assert row["delta"] == 1e-5
+    assert row["gdp_mu"] == model.privacy_.gdp_mu
+    assert row["neighboring"] == "replace_one"
+    assert event_from_dict(row["event"]) == model.privacy_.event
+    assert row["time"].endswith("+00:00")
+
+
+def test_history_as_a_frame(budget):
+    pandas = pytest.importorskip("pandas")
+    buy(budget)
+    buy(budget)
+    frame = budget.history(as_frame=True)
+    assert isinstance(frame, pandas.DataFrame)
+    assert frame.to_dict("records") == budget.history()
+
+
+def test_a_refusal_says_what_is_asked_what_is_left_and_that_nothing_was_spent():
+    budget = PrivacyBudget(epsilon=0.15, delta=2e-5, composition="basic")
+    buy(budget)
+    with pytest.raises(BudgetExceededError) as refusal:
+        buy(budget, "greedy")
+    for part in [
+        "greedy costs epsilon=0.1 at delta=1e-05",
+        "the budget's epsilon=0.15, delta=2e-05",
+        "only epsilon=0.05 at delta=1e-05 is left",
+        "composition='gdp' would have admitted it",
+        "Nothing was read or spent",
+    ]:
+        assert part in str(refusal.value)
+    assert len(budget.history()) == 1
+
+
+def test_a_refusal_names_no_other_composition_if_none_would_do(budget):
+    with pytest.raises(BudgetExceededError) as refusal:
+        budget.spend(PrivacyGuarantee(GDPEvent(9.0), "replace_one", ""), delta=1e-5, label="a fit")
+    assert "would have admitted" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        *(({"epsilon": bad}, r"epsilon must be") for bad in [0, -1.0, math.nan, math.inf, "1"]),
+        *(({"delta": bad}, r"delta must lie in") for bad in [1.0, -0.1, math.nan, None]),
+        ({"delta": 0.0}, "needs delta > 0; use composition='basic'"),
+        ({"composition": "pld"}, "composition must be one of 'gdp', 'basic'"),
+        ({"neighboring": "swap"}, "neighboring must be one of 'replace_one', 'add_remove_one'"),
+    ],
+)
+def test_bad_terms_are_refused_and_make_no_file(tmp_path, change, message):
+    path = tmp_path / "study.db"
+    with pytest.raises(ValueError, match=message):
+        PrivacyBudget(**{"epsilon": 1.0, "delta": 1e-5, "path": path} | change)
+    assert not path.exists()
+
+
+def test_it_prints_its_terms_and_its_account(budget):
+    assert repr(budget) == (
+        "PrivacyBudget(epsilon=1.0, delta=0.0001, composition='gdp', neighboring='replace_one')"
+    )
+    assert "[....................] spent epsilon=0 " in str(budget)
+    DPLogisticRegression(epsilon=1.0, delta=1e-4, budget=budget).fit(X, Y)
+    assert "[####################] spent epsilon=1 at delta=0.0001 in 1 releases" in str(budget)
+
+
+def test_a_handle_does_not_spend_from_a_ledger_made_for_other_terms(tmp_path):
+    path = tmp_path / "study.db"
+    old = PrivacyBudget(1.0, 1e-4, path=path)
+    path.unlink()
+    new = PrivacyBudget(0.01, 1e-4, neighboring="add_remove_one", path=path)
+    with pytest.raises((ValueError, BudgetExceededError)):
+        buy(old)
+    assert new.history() == []

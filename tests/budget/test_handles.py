@@ -1,0 +1,152 @@
+"""A budget is a handle: whatever holds it, copies it or carries it away spends from one ledger."""
+
+import copy
+import gc
+import multiprocessing
+import os
+import pickle
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Barrier
+
+import pytest
+from joblib import Parallel, delayed
+from sklearn.base import clone
+from sklearn.datasets import make_classification
+
+from skdp import DPLogisticRegression, PrivacyBudget
+from skdp.exceptions import BudgetClosedError, BudgetExceededError
+from skdp.privacy import GDPEvent, PrivacyGuarantee
+
+X, Y = make_classification(n_samples=60, n_features=5, random_state=0)
+RELEASE = PrivacyGuarantee(GDPEvent(0.03), "replace_one", "test")
+
+
+def buy(budget, label="a fit"):
+    budget.spend(RELEASE, delta=1e-5, label=label)
+
+
+@pytest.fixture
+def budget():
+    return PrivacyBudget(epsilon=1.0, delta=1e-4)
+
+
+def through_estimator(budget):
+    return clone(DPLogisticRegression(budget=budget)).budget
+
+
+def through_pickled_estimator(budget):
+    return pickle.loads(pickle.dumps(DPLogisticRegression(budget=budget))).budget
+
+
+def through_pickle(budget):
+    return pickle.loads(pickle.dumps(budget))
+
+
+WAYS = [copy.copy, copy.deepcopy, through_estimator, through_pickle, through_pickled_estimator]
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
+def test_every_copy_is_the_same_ledger(budget, way):
+    other = way(budget)
+    buy(other, "there")
+    buy(budget, "here")
+    assert [row["label"] for row in budget.history()] == ["there", "here"]
+    assert other.history() == budget.history()
+    assert other.spent == budget.spent
+
+
+@pytest.mark.parametrize("backend", ["threading", "loky"])
+def test_joblib_workers_spend_from_the_same_ledger(budget, backend):
+    Parallel(n_jobs=2, backend=backend)(
+        delayed(budget.spend)(RELEASE, delta=1e-5, label=str(i)) for i in range(6)
+    )
+    assert sorted(row["label"] for row in budget.history()) == list("012345")
+
+
+def test_a_process_of_its_own_spends_from_the_same_ledger(budget):
+    terms = {"delta": 1e-5, "label": "child"}
+    process = multiprocessing.get_context("spawn").Process(
+        target=budget.spend, args=(RELEASE,), kwargs=terms
+    )
+    process.start()
+    process.join(60)
+    assert process.exitcode == 0
+    buy(budget, "parent")  # the child's exit did not remove the ledger
+    child, parent = budget.history()
+    assert child["label"] == "child"
+    assert child["process"] == process.pid != parent["process"]
+
+
+def test_threads_that_race_for_a_budget_get_exactly_what_it_admits():
+    budget = PrivacyBudget(epsilon=0.5, delta=1e-4, composition="basic")
+    start = Barrier(8)
+
+    def fit(_):
+        model = DPLogisticRegression(epsilon=0.1, delta=1e-5, budget=budget)
+        start.wait()
+        try:
+            model.fit(X, Y)
+        except BudgetExceededError:
+            return not hasattr(model, "coef_") and "refused"
+        return "fitted"
+
+    with ThreadPoolExecutor(8) as pool:
+        outcomes = sorted(pool.map(fit, range(8)))
+    assert outcomes == ["fitted"] * 5 + ["refused"] * 3
+    assert len(budget.history()) == 5
+
+
+def test_a_temporary_ledger_goes_with_its_creator():
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-4)
+    folder = Path(budget._ledger.path).parent
+    survivor = through_pickle(budget)
+    del budget
+    gc.collect()
+    assert not folder.exists()
+    with pytest.raises(BudgetClosedError, match=r"is gone.*Nothing was read or spent"):
+        buy(survivor)
+    with pytest.raises(BudgetClosedError, match="is gone"):
+        survivor.history()
+    assert repr(survivor).startswith("PrivacyBudget(epsilon=1.0")
+    assert str(survivor) == f"{survivor!r}: the ledger is closed"
+
+
+def test_a_copy_that_dies_leaves_the_ledger_alone(budget):
+    pickled = through_pickle(budget)
+    del pickled
+    gc.collect()
+    buy(budget)
+    assert len(budget.history()) == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_forked_child_that_exits_leaves_the_ledger_alone():
+    # In an interpreter of its own, which has one thread and may fork.
+    code = (
+        "import os, sys; from skdp import PrivacyBudget; budget = PrivacyBudget(1.0, 1e-5)\n"
+        "if os.fork() == 0: sys.exit()\n"
+        "os.wait(); assert budget.history() == []"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_model_predicts_when_its_ledger_is_gone():
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-4)
+    model = pickle.loads(pickle.dumps(DPLogisticRegression(budget=budget).fit(X, Y)))
+    del budget
+    gc.collect()
+    assert model.predict(X).shape == Y.shape
+    with pytest.raises(BudgetClosedError):
+        model.fit(X, Y)
+
+
+def test_a_ledger_with_a_path_outlives_its_handles(tmp_path):
+    path = tmp_path / "study.db"
+    buy(PrivacyBudget(1.0, 1e-4, path=path))
+    gc.collect()
+    again = PrivacyBudget(1.0, 1e-4, path=str(path))
+    buy(again)
+    assert len(again.history()) == 2

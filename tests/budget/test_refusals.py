@@ -1,0 +1,68 @@
+"""A fit that is refused for its input leaves the ledger empty and says what is wrong."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification
+
+from skdp import DPLogisticRegression, PrivacyBudget
+
+X, Y = make_classification(n_samples=120, n_features=5, random_state=0)
+SPOILT = np.where(np.arange(X.size).reshape(X.shape) == 7, np.nan, X)
+
+
+@pytest.fixture
+def budget():
+    return PrivacyBudget(epsilon=3.0, delta=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        *(({"epsilon": bad}, "epsilon must be") for bad in [0, -1, np.nan, None]),
+        *(({"delta": bad}, "delta must lie in") for bad in [1, -0.1, np.nan]),
+        ({"delta": 0}, "solver='regularized_exponential' .*needs delta > 0"),
+        ({"class_weight": "balanced"}, "class_weight .*'balanced'"),
+        ({"solver": "lbfgs"}, "solver must be one of .*'regularized_exponential'.*'lbfgs'"),
+        ({"sampler": "gibbs"}, "sampler must be one of .*'proximal'.*'gibbs'"),
+        ({"C": 0}, "C must be a number in"),
+        ({"data_norm": -1}, "data_norm must be a number in"),
+        ({"loss_clip": 0}, "loss_clip"),
+        ({"neighboring": "swap"}, "neighboring must be one of"),
+        ({"classes": [1, 2]}, r"labels outside classes=\[1, 2\]"),
+        ({"classes": [1]}, "one class"),
+    ],
+)
+def test_a_bad_parameter_spends_nothing(budget, change, message):
+    with pytest.raises(ValueError, match=message):
+        DPLogisticRegression(budget=budget).set_params(**change).fit(X, Y)
+    assert budget.history() == []
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ((SPOILT, Y), "X contains NaN"),
+        ((np.nan_to_num(SPOILT, nan=np.inf), Y), "X contains infinity"),
+        ((X, np.ones(120)), "one class"),
+        ((X, X[:, 0]), "Unknown label type"),
+        ((X[:5], Y), "inconsistent numbers of samples"),
+        ((X, Y, np.ones(120)), "sample_weight"),
+    ],
+)
+def test_bad_data_spend_nothing(budget, data, message):
+    weight = {"sample_weight": data[2]} if len(data) == 3 else {}
+    with pytest.raises(ValueError, match=message):
+        DPLogisticRegression(budget=budget).fit(*data[:2], **weight)
+    assert budget.history() == []
+
+
+def test_a_bad_seed_spends_nothing(budget):
+    with pytest.raises(ValueError, match="non-negative"):
+        DPLogisticRegression(budget=budget, random_state=-1).fit(X, Y)
+    assert budget.history() == []
+
+
+def test_a_delta_of_single_precision_leaves_the_ledger_readable():
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-3, composition="basic")
+    DPLogisticRegression(budget=budget, delta=np.float32(1e-5)).fit(X, Y)
+    assert budget.spent.delta == pytest.approx(1e-5)

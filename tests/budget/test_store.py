@@ -1,0 +1,164 @@
+"""The ledger on disk: all or nothing, and never a silent loss."""
+
+import sqlite3
+import subprocess
+import sys
+
+import pytest
+
+from skdp.budget import Release
+from skdp.budget.store import Ledger
+from skdp.exceptions import BudgetClosedError
+
+TERMS = {"epsilon": 1.0, "delta": 1e-5, "composition": "gdp", "neighboring": "replace_one"}
+ENTRY = Release("a fit", 0.1, 1e-5, 0.0325, "replace_one", {"event": "GDPEvent", "mu": 0.0325})
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    """Return a ledger that holds one release."""
+    ledger = Ledger(str(tmp_path / "study.db"), TERMS)
+    ledger.create()
+    ledger.append(ENTRY, accept)
+    return ledger
+
+
+def accept(releases):
+    assert releases
+
+
+def execute(ledger, statement):
+    connection = sqlite3.connect(ledger.path)
+    with connection:
+        connection.execute(statement)
+    connection.close()
+
+
+def test_what_is_read_is_what_was_written(ledger):
+    assert ledger.releases() == [ENTRY]
+
+
+def test_releases_are_kept_in_order(ledger):
+    second = Release("another", 0.2, 0.0, 0.0, "replace_one", {})
+    ledger.append(second, accept)
+    assert ledger.releases() == [ENTRY, second]
+
+
+def test_the_check_sees_all_releases_with_the_new_one_last(ledger):
+    seen = []
+    new = Release("new", 0.2, 0.0, 0.0, "replace_one", {})
+    ledger.append(new, seen.extend)
+    assert seen == [ENTRY, new]
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit, MemoryError])
+def test_a_check_that_raises_leaves_no_row(ledger, error):
+    def refuse(releases):
+        raise error
+
+    with pytest.raises(error):
+        ledger.append(ENTRY, refuse)
+    assert ledger.releases() == [ENTRY]
+
+
+def test_an_error_after_the_check_leaves_no_row(ledger):
+    unwritable = Release("a fit", 0.1, 1e-5, 0.0325, "replace_one", {"event": object()})
+    with pytest.raises(TypeError):
+        ledger.append(unwritable, accept)
+    assert ledger.releases() == [ENTRY]
+
+
+def test_a_failed_append_leaves_the_ledger_open_for_the_next(ledger):
+    with pytest.raises(ZeroDivisionError):
+        ledger.append(ENTRY, lambda releases: 1 / 0)
+    ledger.append(ENTRY, accept)
+    assert len(ledger.releases()) == 2
+
+
+def test_a_process_that_dies_in_the_middle_leaves_no_row_and_no_lock(ledger):
+    code = (
+        "import os, sys; from skdp.budget.store import Ledger; "
+        f"ledger = Ledger(sys.argv[1], {TERMS!r}); "
+        "ledger.append(ledger.releases()[0], lambda releases: os._exit(7))"
+    )
+    assert subprocess.run([sys.executable, "-c", code, ledger.path]).returncode == 7
+    assert ledger.releases() == [ENTRY]
+    ledger.append(ENTRY, accept)
+
+
+def test_the_same_terms_open_the_same_ledger(ledger):
+    Ledger(ledger.path, dict(TERMS)).create()
+    assert ledger.releases() == [ENTRY]
+
+
+def test_a_ledger_whose_making_failed_can_be_made_again(tmp_path):
+    ledger = Ledger(str(tmp_path / "study.db"), TERMS)
+    with pytest.raises(BudgetClosedError, match="cannot be used"):
+        Ledger(ledger.path, TERMS | {"epsilon": object()}).create()
+    ledger.create()
+    assert ledger.releases() == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"epsilon": 2.0}, {"delta": 1e-6}, {"composition": "basic"}, {"neighboring": "other"}],
+)
+def test_other_terms_are_refused(ledger, change):
+    with pytest.raises(ValueError, match=r"study\.db was made for .*, not for"):
+        Ledger(ledger.path, TERMS | change).create()
+    assert ledger.releases() == [ENTRY]
+
+
+def test_a_ledger_of_a_future_version_is_refused(ledger):
+    execute(ledger, "UPDATE terms SET version = 99")
+    with pytest.raises(ValueError, match="has version 99"):
+        ledger.create()
+    with pytest.raises(ValueError, match="has version 99"):
+        ledger.append(ENTRY, accept)
+
+
+def test_a_deleted_ledger_is_closed(ledger, tmp_path):
+    (tmp_path / "study.db").unlink()
+    with pytest.raises(BudgetClosedError, match=r"is gone.*Nothing was read or spent"):
+        ledger.append(ENTRY, accept)
+    with pytest.raises(BudgetClosedError, match="is gone"):
+        ledger.releases()
+    assert not (tmp_path / "study.db").exists()
+
+
+def test_a_read_only_ledger_can_be_read_and_not_written(ledger, tmp_path):
+    (tmp_path / "study.db").chmod(0o444)
+    with pytest.raises(BudgetClosedError, match=r"read-only.*Nothing was read or spent"):
+        ledger.append(ENTRY, accept)
+    assert ledger.releases() == [ENTRY]
+
+
+def test_garbage_is_refused_at_open_and_left_as_it_is(tmp_path):
+    path = tmp_path / "garbage.db"
+    path.write_bytes(bytes(range(256)) * 64)
+    with pytest.raises(BudgetClosedError, match=r"garbage\.db cannot be used"):
+        Ledger(str(path), TERMS).create()
+    assert path.read_bytes() == bytes(range(256)) * 64
+
+
+@pytest.mark.parametrize("damage", [b"", b"not a database at all"])
+def test_a_ledger_that_is_overwritten_later_is_closed(ledger, tmp_path, damage):
+    (tmp_path / "study.db").write_bytes(damage)
+    with pytest.raises(BudgetClosedError, match="cannot be used"):
+        ledger.append(ENTRY, accept)
+    with pytest.raises(BudgetClosedError, match="cannot be used"):
+        ledger.releases()
+
+
+def test_a_folder_that_does_not_exist_is_refused(tmp_path):
+    with pytest.raises(BudgetClosedError, match="cannot be used"):
+        Ledger(str(tmp_path / "nowhere" / "study.db"), TERMS).create()
+
+
+@pytest.mark.parametrize("name", ["with space.db", "per%20cent.db", "what?.db", "a#b.db", "é.db"])
+def test_any_file_name_will_do(tmp_path, name):
+    ledger = Ledger(str(tmp_path / name), TERMS)
+    ledger.create()
+    ledger.append(ENTRY, accept)
+    assert ledger.releases() == [ENTRY]
+    assert (tmp_path / name).exists()

@@ -1,0 +1,65 @@
+"""A guarantee answers in every language, and says the same in each."""
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+
+from skdp.privacy import (
+    GaussianCurve,
+    GaussianTradeoff,
+    GDPEvent,
+    Neighboring,
+    NonPrivateEvent,
+    PrivacyGuarantee,
+)
+
+GUARANTEE = PrivacyGuarantee(GDPEvent(0.5), "replace_one", "Theorem A'")
+PRINTED = [(0.1, 0.032521), (0.5, 0.142211), (1, 0.268051), (3, 0.719117), (10, 2.000446)]
+
+
+def test_it_speaks_for_its_event():
+    assert GUARANTEE.gdp_mu == 0.5
+    assert GUARANTEE.delta(1.0) == GaussianCurve(0.5).delta(1.0)
+    assert GUARANTEE.epsilon(1e-5) == GaussianCurve(0.5).epsilon(1e-5)
+    assert GUARANTEE.tradeoff(0.05) == GaussianTradeoff(0.5)(0.05)
+
+
+@pytest.mark.parametrize(("epsilon", "mu"), PRINTED)
+def test_epsilon_is_the_printed_number(epsilon, mu):
+    guarantee = PrivacyGuarantee(GDPEvent(mu), "replace_one", "")
+    assert guarantee.epsilon(1e-5) == pytest.approx(epsilon, rel=3e-5)
+
+
+def test_delta_and_tradeoff_take_arrays():
+    grid = np.linspace(0.0, 1.0, 6).reshape(2, 3)
+    assert GUARANTEE.delta(grid).shape == GUARANTEE.tradeoff(grid).shape == (2, 3)
+
+
+def test_the_relation_may_be_a_name():
+    assert GUARANTEE.neighboring is Neighboring.REPLACE_ONE
+    assert PrivacyGuarantee(GDPEvent(0.5), Neighboring.REPLACE_ONE, "Theorem A'") == GUARANTEE
+
+
+def test_the_relation_is_part_of_the_guarantee():
+    assert PrivacyGuarantee(GDPEvent(0.5), "add_remove_one", "Theorem A'") != GUARANTEE
+
+
+def test_an_unknown_relation_is_refused():
+    with pytest.raises(ValueError, match="swap_two"):
+        PrivacyGuarantee(GDPEvent(0.5), "swap_two", "Theorem A'")
+
+
+def test_it_prints_what_is_claimed_under_which_relation_and_why():
+    assert str(GUARANTEE) == "0.5-Gaussian DP under replace_one (Theorem A')"
+
+
+def test_it_survives_pickling():
+    assert pickle.loads(pickle.dumps(GUARANTEE)) == GUARANTEE
+
+
+def test_no_privacy_is_said_plainly():
+    guarantee = PrivacyGuarantee(NonPrivateEvent(), "replace_one", "none")
+    assert guarantee.epsilon(0.5) == guarantee.gdp_mu == math.inf
+    assert guarantee.delta(100.0) == 1.0
