@@ -101,7 +101,7 @@ def _total_mu(releases: Iterable[Release]) -> float:
     return math.hypot(*(release.gdp_mu for release in releases))
 
 
-def _exact_totals(releases: Iterable[Release]) -> tuple[Fraction, Fraction]:
+def _exact_totals(releases: Iterable[Release]) -> tuple[Fraction | float, Fraction | float]:
     pairs = [(_exact(release.epsilon), _exact(release.delta)) for release in releases]
     zero = Fraction(0)
     return sum((e for e, _ in pairs), zero), sum((d for _, d in pairs), zero)

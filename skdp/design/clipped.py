@@ -84,10 +84,10 @@ class ClippedDesign:
         return np.concatenate([features, intercept])
 
     def gram(self, weights: np.ndarray) -> np.ndarray:
-        """Return Aᵀdiag(w)A of shape (n_features, n_features); copies X, so `take` rows first."""
+        """Return Aᵀdiag(w)A of shape (n_features, n_features); copies A, so `take` rows first."""
         X = self.X.toarray() if sparse.issparse(self.X) else self.X
-        A = np.column_stack([X * self.factors[:, None], np.full(len(X), self.intercept_scaling)])
-        A = A[:, : self.n_features]
+        column = np.full((len(X), self.n_features - X.shape[1]), self.intercept_scaling)
+        A = np.hstack([X * self.factors[:, None], column])
         return (A.T * weights) @ A
 
     def take(self, rows: Any) -> ClippedDesign:

@@ -64,7 +64,11 @@ class PairwiseLoss(Loss):
         return g
 
     def curvature(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
-        return 2.0 * self.margin_loss.curvature(1.0, _margins(y, z)).mean(axis=1) / self.n_scores
+        return (
+            2.0
+            * self.margin_loss.curvature(np.ones(1), _margins(y, z)).mean(axis=1)
+            / self.n_scores
+        )
 
 
 def _margins(y: np.ndarray, z: np.ndarray) -> np.ndarray:

@@ -8,7 +8,7 @@ from skdp.samplers.base import Target
 
 __all__ = ["TangentPoint"]
 
-_SUBSAMPLE = 1000
+_SUBSAMPLE, _CHUNK = 1000, 250
 _CLOSE_ENOUGH = 0.3
 _PATIENCE = 8
 _HARDEST_DAMPING = 16.0
@@ -63,13 +63,13 @@ class TangentPoint:
     def _freeze_curvature(self) -> None:
         """Set P = I + σ²·c·AᵀDA from a subsample of rows, D the curvatures at p."""
         target, n = self._target, self._target.design.n_samples
-        rows = np.arange(n)
-        if n > _SUBSAMPLE:
-            rows = self._rng.choice(n, _SUBSAMPLE, replace=False)
-        sample = target.design.take(rows)
-        curvature = target.loss.curvature(target.y[rows], sample.matvec(self.point))
+        rows = self._rng.integers(n, size=_SUBSAMPLE) if n > _SUBSAMPLE else np.arange(n)
+        gram = np.zeros((target.design.n_features,) * 2)
+        for part in np.array_split(rows, -(-rows.size // _CHUNK)):
+            block = target.design.take(part)
+            gram += block.gram(target.loss.curvature(target.y[part], block.matvec(self.point)))
+        values, self._vectors = np.linalg.eigh(gram)
         scale = self._variance * target.temperature * n / rows.size
-        values, self._vectors = np.linalg.eigh(sample.gram(curvature))
         self._values = scale * np.maximum(values, 0.0)
         # What 16-fold damping has to add to be above the worst Hessian of any data.
         worst = self._variance * target.temperature * n * target.loss.nominal_curvature

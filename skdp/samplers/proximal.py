@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp.samplers._acceptance import accept
+from skdp.samplers._acceptance import Acceptance
 from skdp.samplers._tangent import TangentPoint
 from skdp.samplers.base import Draw, Progress, Sampler, Target
 
@@ -65,22 +65,19 @@ class ProximalSampler(Sampler):
             if step > 1:
                 theta = theta + math.sqrt(step_size) * rng.standard_normal(target.shape)
             mean = tangent.follow(q * theta)
-            theta, tries = _first_accepted(target, tangent.point, mean, q * step_size, rng)
+            test = Acceptance(target, tangent.point)
+            theta, tries = _first_accepted(test, mean, math.sqrt(q * step_size), rng)
             n_tries += tries
             progress(step, n_steps)
         return Draw(theta, {"n_tries": n_tries, "n_gradients": tangent.n_gradients})
 
 
 def _first_accepted(
-    target: Target,
-    point: np.ndarray,
-    mean: np.ndarray,
-    variance: float,
-    rng: np.random.Generator,
+    test: Acceptance, mean: np.ndarray, scale: float, rng: np.random.Generator
 ) -> tuple[np.ndarray, int]:
     tries = 0
     while True:
         tries += 1
-        theta = mean + math.sqrt(variance) * rng.standard_normal(target.shape)
-        if accept(target, point, theta, rng):
+        theta = mean + scale * rng.standard_normal(mean.shape)
+        if test.accepts(theta, rng):
             return theta, tries
