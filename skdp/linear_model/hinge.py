@@ -36,7 +36,7 @@ class DPHingeClassifier(PrivateLinearClassifier):
         *Public.* Inverse regularisation strength as in scikit-learn's `LinearSVC`; the intercept is
         regularised like any coefficient. ``"auto"`` regularises by the length of the
         run instead, and so weakly otherwise that C hardly matters.
-    smoothing : float ≥ 0, default 1.0
+    smoothing : float ≥ 0, default 2/3
         *Public.* Width of the rounded stretch. 0 is the plain hinge, which the mechanism admits as
         well; above 1 sensitivity is wasted.
     data_norm : float, default 1.0
@@ -120,7 +120,7 @@ class DPHingeClassifier(PrivateLinearClassifier):
         solver: Any = "regularized_exponential",
         sampler: Any = "auto",
         C: Any = "auto",
-        smoothing: float = 1.0,
+        smoothing: float = 2 / 3,
         data_norm: float = 1.0,
         fit_intercept: bool = True,
         intercept_scaling: float = 0.3,

@@ -39,7 +39,7 @@ class DPLogisticRegression(PrivateLinearClassifier):
         *Public.* Inverse regularisation strength as in scikit-learn's `LogisticRegression`; the
         intercept is regularised like any coefficient. ``"auto"`` regularises by the length of the
         run instead, and so weakly otherwise that C hardly matters.
-    loss_clip : float in (0, 1) or None, default 0.5
+    loss_clip : float in (0, 1) or None, default 0.35
         *Public.* Steepest slope of the loss. ``None`` takes the plain logistic loss (multinomial
         for three or more classes), whose first step costs twice the noise.
     data_norm : float, default 1.0
@@ -123,7 +123,7 @@ class DPLogisticRegression(PrivateLinearClassifier):
         solver: Any = "regularized_exponential",
         sampler: Any = "auto",
         C: Any = "auto",
-        loss_clip: float | None = 0.5,
+        loss_clip: float | None = 0.35,
         data_norm: float = 1.0,
         fit_intercept: bool = True,
         intercept_scaling: float = 0.3,

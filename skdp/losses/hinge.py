@@ -54,7 +54,7 @@ class SmoothedHingeLoss(MarginLoss):
         *Public.*
     """
 
-    width: float = 1.0
+    width: float = 2 / 3
 
     def __post_init__(self) -> None:
         check_real("smoothing", self.width, low=0.0)

@@ -42,9 +42,9 @@ class ClippedLogisticLoss(MarginLoss):
     """The logistic loss with its slope clipped at −`clip`: linear left of the bend.
 
     φ(m) = log(1 + e^−m) for m ≥ b and φ(b) + clip·(b − m) for m < b, with b = log(1/clip − 1).
-    It is convex and continuously differentiable. At the default 1/2 the slope at m = 0 is the
-    steepest, so that a record's sensitivity is spent where learning starts; the plain logistic
-    loss pays for slope 1 and starts at 1/2.
+    It is convex and continuously differentiable. With clip ≤ 1/2 the slope at m = 0, where
+    learning starts, is the steepest, which is what a record's sensitivity is paid for; the plain
+    logistic loss pays for slope 1 and starts at 1/2.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class ClippedLogisticLoss(MarginLoss):
         *Public.* Largest absolute slope.
     """
 
-    clip: float = 0.5
+    clip: float = 0.35
 
     def __post_init__(self) -> None:
         check_real("loss_clip", self.clip, low=0.0, high=1.0)

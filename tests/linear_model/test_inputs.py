@@ -1,0 +1,165 @@
+"""What a scikit-learn user may pass, and what comes back."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import make_blobs
+from sklearn.pipeline import make_pipeline
+
+from skdp import DPHingeClassifier, DPLogisticRegression
+from skdp.preprocessing import BoundsScaler
+
+MODELS = [DPLogisticRegression, DPHingeClassifier]
+every_classifier = pytest.mark.parametrize("Model", MODELS)
+both_sizes = pytest.mark.parametrize("n_classes", [2, 3])
+
+
+def data(n_classes=2, n=300):
+    """Well separated blobs inside the unit ball."""
+    angles = np.arange(n_classes) * 2 * np.pi / n_classes
+    centers = 0.7 * np.column_stack([np.cos(angles), np.sin(angles)])
+    X, y = make_blobs(n, centers=centers, cluster_std=0.05, random_state=0)[:2]
+    return X, y
+
+
+@every_classifier
+@both_sizes
+def test_easy_data_are_learnt(Model, n_classes):
+    X, y = data(n_classes)
+    assert Model(epsilon=10.0, random_state=0).fit(X, y).score(X, y) > 0.95
+
+
+@every_classifier
+@both_sizes
+def test_the_two_relations_both_learn(Model, n_classes):
+    X, y = data(n_classes)
+    model = Model(epsilon=10.0, neighboring="add_remove_one", random_state=0).fit(X, y)
+    assert model.score(X, y) > 0.95
+    assert model.privacy_.neighboring == "add_remove_one"
+
+
+@every_classifier
+@both_sizes
+@pytest.mark.parametrize(
+    "convert", [sparse.csr_matrix, sparse.csc_matrix, sparse.csr_array, sparse.coo_array]
+)
+def test_sparse_input_gives_the_dense_fit(Model, n_classes, convert):
+    X, y = data(n_classes)
+    dense = Model(random_state=0).fit(X, y)
+    model = Model(random_state=0).fit(convert(X), y)
+    np.testing.assert_allclose(model.coef_, dense.coef_, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(
+        model.decision_function(convert(X)), model.decision_function(X), atol=1e-12
+    )
+
+
+@every_classifier
+@pytest.mark.parametrize("Frame", [pd.DataFrame, pl.DataFrame])
+def test_frames_keep_their_column_names(Model, Frame):
+    X, y = data()
+    frame = Frame({"age": X[:, 0], "height": X[:, 1]})
+    model = Model(random_state=0).fit(frame, y)
+    assert model.feature_names_in_.tolist() == ["age", "height"]
+    np.testing.assert_array_equal(model.coef_, Model(random_state=0).fit(X, y).coef_)
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(Frame({"height": X[:, 0], "age": X[:, 1]}))
+
+
+@every_classifier
+@both_sizes
+def test_labels_may_be_anything_that_sorts(Model, n_classes):
+    X, y = data(n_classes)
+    names = np.array(["ash", "beech", "cedar"])[y]
+    model = Model(epsilon=10.0, random_state=0).fit(X, names)
+    plain = Model(epsilon=10.0, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(model.coef_, plain.coef_)
+    assert (model.predict(X) == np.array(["ash", "beech", "cedar"])[plain.predict(X)]).all()
+
+
+@every_classifier
+def test_public_classes_need_not_occur(Model):
+    X, y = data(2)
+    model = Model(classes=[2, 0, 1], random_state=0).fit(X, y)
+    assert model.classes_.tolist() == [0, 1, 2]
+    assert model.coef_.shape == (3, 2)
+    lonely = Model(classes=[0, 1], random_state=0).fit(X, np.zeros(len(X), dtype=int))
+    assert lonely.coef_.shape == (1, 2)
+
+
+@both_sizes
+def test_probabilities_agree_with_scores(n_classes):
+    X, y = data(n_classes)
+    model = DPLogisticRegression(random_state=0).fit(X, y)
+    p = model.predict_proba(X)
+    np.testing.assert_allclose(p.sum(axis=1), 1.0)
+    np.testing.assert_allclose(np.log(p), model.predict_log_proba(X))
+    assert (model.classes_[p.argmax(axis=1)] == model.predict(X)).all()
+
+
+@every_classifier
+def test_without_an_intercept_there_is_none(Model):
+    X, y = data()
+    assert Model(fit_intercept=False, random_state=0).fit(X, y).intercept_.tolist() == [0.0]
+
+
+@every_classifier
+def test_prediction_clips_rows_as_the_fit_does(Model):
+    X, y = data()
+    model = Model(random_state=0).fit(X, y)
+    far = 1e6 * np.array([[3.0, 4.0]])
+    np.testing.assert_allclose(
+        model.decision_function(far), model.decision_function([[0.6, 0.8]]), rtol=1e-9
+    )
+
+
+@every_classifier
+def test_more_weight_on_a_class_wins_it_more_rows(Model):
+    X, y = data()
+    X = 0.05 * X  # hard to tell apart
+    model = Model(epsilon=3.0, class_weight={1: 20.0}, random_state=0).fit(X, y)
+    assert (model.predict(X) == 1).mean() > 0.7
+
+
+@every_classifier
+def test_parameters_are_never_written_by_a_fit(Model):
+    X, y = data()
+    model = Model(C=3.0, epsilon=2, random_state=0)
+    before = model.get_params()
+    model.fit(X, y)
+    assert model.get_params() == before
+    assert clone(model).get_params() == before
+
+
+@every_classifier
+def test_predicting_needs_the_same_columns_and_a_fit(Model):
+    X, y = data()
+    with pytest.raises(ValueError, match="fitted"):
+        Model().predict(X)
+    with pytest.raises(ValueError, match="3 features"):
+        Model(random_state=0).fit(X, y).predict(np.ones((2, 3)))
+
+
+@every_classifier
+def test_it_works_at_the_end_of_a_pipeline(Model):
+    X, y = data()
+    model = make_pipeline(BoundsScaler((-1, 1)), Model(epsilon=10.0, random_state=0))
+    assert model.fit(X, y).score(X, y) > 0.95
+
+
+@every_classifier
+def test_a_far_wrong_hint_is_private_and_still_ends(Model):
+    X, y = data()
+    for hint in (30, 30_000):
+        model = Model(neighboring="add_remove_one", n_samples_hint=hint, random_state=0)
+        assert model.fit(X, y).privacy_.epsilon(1e-5) <= 1.0
+
+
+@every_classifier
+def test_huge_finite_values_are_clipped_or_refused(Model):
+    X, y = data()
+    assert np.isfinite(Model(random_state=0).fit(1e90 * X, y).coef_).all()
+    with pytest.raises(ValueError, match="counts as infinity"):
+        Model().fit(1e120 * X, y)

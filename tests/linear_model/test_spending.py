@@ -1,0 +1,121 @@
+"""Spend first, touch later: what a fit does to its budget, and in which order."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from skdp import DPHingeClassifier, DPLogisticRegression, PrivacyBudget
+from skdp.design import ClippedDesign
+from skdp.exceptions import BudgetExceededError, IncompatibleSolverError
+from skdp.privacy import GDPEvent
+from skdp.solvers import Plan, RegularizedExponential, Solution, Solver
+
+X = np.linspace(-1, 1, 40).reshape(20, 2)
+y = np.arange(20) % 2
+every_classifier = pytest.mark.parametrize("Model", [DPLogisticRegression, DPHingeClassifier])
+
+
+@dataclass(frozen=True)
+class Witness(RegularizedExponential):
+    """Remembers what the ledger said when it was handed the data, then fails."""
+
+    def solve(self, plan, design, y, rng, progress):
+        raise KeyboardInterrupt
+
+
+@every_classifier
+def test_a_fit_that_dies_after_paying_has_paid(Model):
+    budget = PrivacyBudget(3.0, 1e-5)
+    with pytest.raises(KeyboardInterrupt):
+        Model(budget=budget, solver=Witness()).fit(X, y)
+    assert len(budget.history()) == 1
+
+
+@every_classifier
+def test_a_refused_fit_never_reaches_the_data(Model, monkeypatch):
+    monkeypatch.setattr(ClippedDesign, "clip", lambda *args: pytest.fail("the data were read"))
+    budget = PrivacyBudget(0.5, 1e-5)
+    model = Model(epsilon=1.0, budget=budget)
+    with pytest.raises(BudgetExceededError, match="Nothing was read or spent"):
+        model.fit(X, y)
+    assert budget.history() == []
+    assert not hasattr(model, "coef_")
+    assert not hasattr(model, "privacy_")
+
+
+@every_classifier
+def test_the_whole_budget_in_one_fit(Model):
+    for composition in ("gdp", "basic"):
+        budget = PrivacyBudget(1.0, 1e-5, composition=composition)
+        Model(epsilon=1.0, delta=1e-5, budget=budget).fit(X, y)
+        with pytest.raises(BudgetExceededError):
+            Model(epsilon=0.01, delta=1e-6, budget=budget).fit(X, y)
+        assert len(budget.history()) == 1
+
+
+@every_classifier
+@pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
+def test_what_is_charged_is_what_is_claimed_and_asked(Model, neighboring):
+    budget = PrivacyBudget(3.0, 1e-4, neighboring=neighboring)
+    model = Model(epsilon=0.7, delta=1e-6, neighboring=neighboring, budget=budget).fit(X, y)
+    (row,) = budget.history()
+    assert row["gdp_mu"] == model.privacy_.gdp_mu
+    assert row["epsilon"] == pytest.approx(0.7, rel=1e-9)
+    assert row["epsilon"] <= 0.7
+    assert (row["delta"], row["neighboring"]) == (1e-6, neighboring)
+    assert row["label"] == Model.__name__
+    assert model.privacy_.delta(0.7) <= 1e-6
+
+
+@dataclass(frozen=True)
+class Constant(Solver):
+    """A solver that draws no sample."""
+
+    def plan(self, problem, epsilon, delta):
+        return Plan(problem, GDPEvent(0.1), "it reads nothing")
+
+    def solve(self, plan, design, y, rng, progress):
+        return Solution(np.zeros(design.n_features), 1)
+
+
+def test_a_sampler_for_a_solver_that_draws_none_is_refused():
+    budget = PrivacyBudget(3.0, 1e-5)
+    model = DPLogisticRegression(solver=Constant(), budget=budget)
+    assert model.fit(X, y).privacy_.gdp_mu == 0.1
+    with pytest.raises(IncompatibleSolverError, match="draws no sample"):
+        model.set_params(sampler="proximal").fit(X, y)
+    assert len(budget.history()) == 1
+
+
+def test_a_budget_that_is_not_one_is_refused():
+    with pytest.raises(ValueError, match="PrivacyBudget"):
+        DPLogisticRegression(budget=3.0).fit(X, y)
+
+
+@every_classifier
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"C": 0.0},
+        {"C": 1e-300},
+        {"C": "none"},
+        {"data_norm": 1e300},
+        {"intercept_scaling": -1.0},
+        {"n_samples_hint": 0},
+        {"n_samples_hint": 2.5},
+        {"neighboring": "remove"},
+        {"class_weight": {7: 1.0}},
+        {"class_weight": {0: -1.0}},
+        {"class_weight": "balanced"},
+        {"random_state": -1},
+        {"epsilon": 10**400},
+        {"epsilon": "1"},
+    ],
+    ids=str,
+)
+def test_a_bad_parameter_is_named_and_costs_nothing(Model, bad):
+    budget = PrivacyBudget(3.0, 1e-5)
+    with pytest.raises(ValueError, match=r"(?i)" + next(iter(bad)).replace("random_state", ".*")):
+        Model(budget=budget, **bad).fit(X, y)
+    assert budget.history() == []
