@@ -22,9 +22,20 @@ def clip_factors(X: Any, norm: float) -> np.ndarray:
     Rows that are short enough keep factor 1 (to within 1e-12). X is dense or CSR; one read, no
     copy.
     """
-    norms = row_norms(X)
+    norms = row_norms(_without_duplicates(X))
     np.maximum(norms, norm, out=norms)
     return np.divide(norm * (1.0 - _ROUNDING), norms, out=norms)
+
+
+def _without_duplicates(X: Any) -> Any:
+    """Return X with each cell stored once: two entries 1 in a cell are a 2, not a √2."""
+    if not sparse.issparse(X):
+        return X
+    fresh = sparse.csr_matrix((X.data, X.indices, X.indptr), shape=X.shape, copy=False)
+    if not fresh.has_canonical_format:  # found out anew: the flag that X carries may be stale
+        fresh = fresh.copy()
+        fresh.sum_duplicates()
+    return fresh
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from skdp._validation import check_delta
-
-if TYPE_CHECKING:
-    from skdp.privacy.tradeoff import TradeoffFunction
+from skdp.privacy.tradeoff import CurveTradeoff, TradeoffFunction
 
 __all__ = ["PrivacyCurve", "ReversedCurve"]
 
@@ -64,8 +62,6 @@ class PrivacyCurve(ABC):
 
     def tradeoff(self) -> TradeoffFunction:
         """Return the trade-off function with the same content."""
-        from skdp.privacy.tradeoff import CurveTradeoff
-
         return CurveTradeoff(self)
 
 

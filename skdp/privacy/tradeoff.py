@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from skdp.privacy.curve import PrivacyCurve
+if TYPE_CHECKING:
+    from skdp.privacy.curve import PrivacyCurve
 
 __all__ = ["CurveTradeoff", "TradeoffFunction"]
 

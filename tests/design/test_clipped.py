@@ -49,6 +49,17 @@ def test_no_row_is_longer_than_the_norm_even_after_rounding(form):
     assert np.linalg.norm(clipped, axis=1).max() <= 0.7
 
 
+@pytest.mark.parametrize("claim", [None, True])
+def test_entries_of_one_cell_add_up_before_the_row_is_clipped(claim):
+    """CSR may store a cell in parts; a flag that says otherwise is not believed."""
+    X = sparse.csr_matrix((np.ones(100), np.zeros(100, dtype=int), [0, 100]), shape=(1, 3))
+    if claim:
+        X.has_canonical_format = True
+    z = ClippedDesign.clip(X, 1.0).matvec(np.ones(3))
+    np.testing.assert_allclose(z, 1.0)
+    assert X.nnz == 100
+
+
 def test_short_rows_keep_their_length():
     np.testing.assert_allclose(clip_factors(np.array([[0.3, 0.4], [0.0, 0.0]]), 1.0), 1.0)
 
