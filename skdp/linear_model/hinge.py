@@ -87,7 +87,7 @@ class DPHingeClassifier(PrivateLinearClassifier):
         *Public.* The norm to which prediction clips.
     n_features_in_ : int
         *Public.*
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         *Public.* Only if X had string column names.
     diagnostics_ : dict
         **Not private.** Only with ``diagnostics=True``.

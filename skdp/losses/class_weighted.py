@@ -13,7 +13,7 @@ __all__ = ["ClassWeightedLoss"]
 
 @dataclass(frozen=True)
 class ClassWeightedLoss(Loss):
-    """ℓ_w(y, z) = w_y·ℓ(y, z): every constant grows with the largest weight.
+    """ℓ_w(y, z) = w_y·ℓ(y, z): slope and curvature are bounded by those of the largest weight.
 
     Parameters
     ----------

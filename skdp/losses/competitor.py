@@ -32,8 +32,8 @@ class CompetitorLoss(Loss):
     them has norm at most ρ: Lipschitz constant ρ·L. Its squared norm is at least a²·ρ², and the
     forms' gradients are at most ρ apart, so that their variance in any direction is at most ρ²/4
     and in all directions at most ρ²·(1 − a²). The Hessian is φ''·ḡḡᵀ + |φ'|·β·Cov: its largest
-    eigenvalue is at most ρ²·(3w + β·L)/4 for β·L ≥ w, its trace at most
-    ρ²·(w·a² + β·L·(1 − a²)). Convex: −M is a log-sum-exp of linear forms and φ falls.
+    eigenvalue is at most ρ²·max(w, (3w + β·L)/4), its trace at most
+    ρ²·max(w, w·a² + β·L·(1 − a²)). Convex: −M is a log-sum-exp of linear forms and φ falls.
 
     For K = 2 all forms coincide and M is the margin z_y − z_j.
 
@@ -64,7 +64,8 @@ class CompetitorLoss(Loss):
     @property
     def curvature_trace(self) -> float:  # noqa: D102
         w, a2 = self.margin_loss.nominal_curvature, 0.5 * self._length**2
-        return self._length**2 * (w * a2 + self._sharpness * self.margin_loss.lipschitz * (1 - a2))
+        steep = self._sharpness * self.margin_loss.lipschitz
+        return self._length**2 * max(w, w * a2 + steep * (1.0 - a2))
 
     @property
     def noise_scale(self) -> float:  # noqa: D102
@@ -94,7 +95,8 @@ class CompetitorLoss(Loss):
         return _SHARPNESS / self.margin_loss.noise_scale
 
     def _largest_eigenvalue(self, w: float) -> float:
-        return self._length**2 * (0.75 * w + 0.25 * self._sharpness * self.margin_loss.lipschitz)
+        steep = self._sharpness * self.margin_loss.lipschitz
+        return self._length**2 * max(w, 0.75 * w + 0.25 * steep)
 
     def _lead(self, y: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return M − δ, of shape (n,), and the gradient of −M in z, of shape (n, K)."""

@@ -26,7 +26,8 @@ class ProximalSampler(Sampler):
     Parameters
     ----------
     max_exponent : float
-        *Public.* Bound on the expected −log acceptance of a proposal, for the worst data.
+        *Public.* Bound on the expected −log acceptance of a proposal, for the worst data and a
+        loss without kinks.
     min_steps : int
         *Public.* Fewest steps.
 

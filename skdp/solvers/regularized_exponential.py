@@ -130,7 +130,7 @@ class RegularizedExponential(Solver):
         """Return the numbers of a run that is `mu`-Gaussian DP, for about `n` rows.
 
         The run flows for a time t until the noise in a score, R·t·G/μ, is as wide as the loss
-        wants it, or until the work is at its limit. t and the ridge do not depend on n.
+        wants it, or until the work is at its limit. But for that limit, t does not depend on n.
         """
         loss, R, G = problem.loss, problem.row_norm, problem.lipschitz_difference
         longest = _LONGEST / (n * loss.nominal_curvature * R**2)

@@ -34,6 +34,7 @@ INSTANCES = [
     CompetitorLoss(SmoothedHingeLoss(), 10),
     CompetitorLoss(ClippedLogisticLoss(0.2), 5),
     CompetitorLoss(HingeLoss(), 4),
+    CompetitorLoss(SmoothedHingeLoss(0.05), 3),
     PairwiseLoss(SmoothedHingeLoss(), 5),
     PairwiseLoss(HingeLoss(), 3),
     ClassWeightedLoss(ClippedLogisticLoss(), (0.5, 3.0)),
@@ -102,6 +103,18 @@ def test_the_gradient_is_the_derivative(loss, seed):
     direction /= np.sqrt(inner(direction, direction)).max()
     slope = (loss.value(y, z + 1e-6 * direction) - loss.value(y, z - 1e-6 * direction)) / 2e-6
     np.testing.assert_allclose(slope, inner(loss.gradient(y, z), direction), atol=3e-6)
+
+
+def test_the_smoothness_is_attained_in_the_narrow_bend_of_a_competitor_loss():
+    loss, y, h = CompetitorLoss(SmoothedHingeLoss(0.05), 3), np.array([0]), 1e-7
+    steps = h * np.eye(3)
+    largest = 0.0
+    for lead in np.linspace(1.4, 1.5, 50):  # of the one competitor that is not far behind
+        z = np.array([[lead, 0.0, -50.0]])
+        rows = [loss.gradient(y, z + e) - loss.gradient(y, z - e) for e in steps]
+        hessian = np.concatenate(rows) / (2.0 * h)
+        largest = max(largest, np.linalg.eigvalsh(0.5 * (hessian + hessian.T)).max())
+    assert largest == pytest.approx(loss.smoothness, rel=1e-5)
 
 
 @pytest.mark.parametrize("loss", WITH_NOMINAL, ids=repr)

@@ -14,7 +14,7 @@ from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import ClassWeightedLoss, ClippedLogisticLoss, PairwiseLoss, SmoothedHingeLoss
 from skdp.privacy import Neighboring
 from skdp.samplers import ProximalSampler
-from skdp.solvers import SOLVERS, Problem, RegularizedExponential
+from skdp.solvers import Problem, RegularizedExponential
 
 PROBLEM = Problem(ClippedLogisticLoss(), 1.0, 0.3, 455, Neighboring.ADD_REMOVE_ONE)
 SOLVER = RegularizedExponential()
@@ -102,15 +102,6 @@ def test_a_sampler_is_chosen_by_name_or_by_value():
         SOLVER.with_sampler("gibbs")
     with pytest.raises(IncompatibleSolverError, match="Sampler"):
         SOLVER.with_sampler(7)
-
-
-@pytest.mark.parametrize("name", SOLVERS)
-def test_every_solver_is_a_value(name):
-    assert SOLVERS[name]() == SOLVERS[name]()
-    assert hash(SOLVERS[name]()) == hash(SOLVERS[name]())
-    plan = SOLVERS[name]().plan(PROBLEM, 1.0, 1e-5)
-    assert plan == SOLVERS[name]().plan(PROBLEM, 1.0, 1e-5)
-    assert plan.theorem
 
 
 def test_the_schedule_is_set_by_the_number_that_was_released(monkeypatch):

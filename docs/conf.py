@@ -1,0 +1,58 @@
+"""Sphinx configuration."""
+
+import re
+
+import skdp
+
+project = "skdp"
+author = "The skdp developers"
+copyright = author
+version = release = skdp.__version__
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.doctest",
+    "sphinx.ext.mathjax",
+    "sphinx.ext.viewcode",
+]
+exclude_patterns = ["_build", "_templates"]
+templates_path = ["_templates"]
+default_role = "py:obj"
+
+myst_enable_extensions = ["amsmath", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+myst_dmath_double_inline = True
+
+doctest_test_doctest_blocks = ""  # those of docstrings are run by pytest
+
+autosummary_generate = True
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+numpydoc_show_class_members = False
+numpydoc_class_members_toctree = False
+
+html_theme = "pydata_sphinx_theme"
+html_title = f"skdp {release}"
+html_theme_options = {
+    "navbar_align": "left",
+    "secondary_sidebar_items": ["page-toc"],
+    "show_prev_next": True,
+}
+html_show_sourcelink = False
+
+_BAR = re.compile(r"(?<![\\`])\|(?!`)")
+_FITTED_NAME = re.compile(r"(?<=\w)_(?=[,)])")
+
+
+def escape_marks(app, what, name, obj, options, lines):
+    """In docstrings |x| is a norm and `coef_` a name; neither is a mark of reStructuredText."""
+    for i, line in enumerate(lines):
+        if not line.lstrip().startswith((">>>", "...")):
+            lines[i] = _FITTED_NAME.sub(r"\_", _BAR.sub(r"\|", line))
+
+
+def setup(app):
+    app.connect("autodoc-process-docstring", escape_marks)

@@ -1,0 +1,61 @@
+"""Every solver of the registry: its plan is public and within the target; then it reads."""
+
+import numpy as np
+import pytest
+
+from skdp.design import ClippedDesign
+from skdp.losses import ClippedLogisticLoss, CompetitorLoss, SmoothedHingeLoss
+from skdp.privacy import Neighboring
+from skdp.solvers import SOLVERS, Problem
+
+every_solver = pytest.mark.parametrize("solver", [kind() for kind in SOLVERS.values()], ids=repr)
+every_relation = pytest.mark.parametrize("neighboring", list(Neighboring), ids=str)
+LOSSES = [ClippedLogisticLoss(), SmoothedHingeLoss(), CompetitorLoss(ClippedLogisticLoss(), 3)]
+
+
+def problem(loss, neighboring, n_samples=40):
+    return Problem(loss, 1.0, 0.3, n_samples, neighboring)
+
+
+def solve(solver, plan, seed):
+    design = ClippedDesign.clip(np.linspace(-1, 1, 80).reshape(40, 2), 1.0, 0.3)
+    k = plan.problem.loss.n_scores
+    y = np.arange(40) % k if k > 1 else np.where(np.arange(40) % 2, 1.0, -1.0)
+    return solver.solve(plan, design, y, np.random.default_rng(seed), lambda *step: None)
+
+
+@every_solver
+@every_relation
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 1e-9), (1.0, 1e-5), (8.0, 1e-3)])
+def test_a_plan_is_within_its_target(solver, neighboring, loss, epsilon, delta):
+    plan = solver.plan(problem(loss, neighboring), epsilon, delta)
+    assert plan.event.curve.delta(epsilon) <= delta
+    assert plan.theorem
+    assert plan == solver.plan(problem(loss, neighboring), epsilon, delta)
+
+
+@every_solver
+@every_relation
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+def test_a_solution_has_a_row_a_column_and_a_generator_fixes_it(solver, neighboring, loss):
+    plan = solver.plan(problem(loss, neighboring), 1.0, 1e-5)
+    one, same, other = (solve(solver, plan, seed) for seed in (1, 1, 2))
+    assert one.theta.shape == ((3,) if loss.n_scores == 1 else (3, loss.n_scores))
+    np.testing.assert_array_equal(one.theta, same.theta)
+    assert (one.theta != other.theta).any()
+    assert one.n_iter == same.n_iter >= 1
+
+
+@every_solver
+def test_a_private_count_is_paid_for(solver):
+    unknown = problem(LOSSES[0], Neighboring.ADD_REMOVE_ONE, n_samples=None)
+    plan = solver.plan(unknown, 1.0, 1e-5)
+    assert plan.event.curve.delta(1.0) <= 1e-5
+    assert solve(solver, plan, 0).theta.shape == (3,)
+
+
+@every_solver
+def test_it_is_a_value(solver):
+    assert solver == type(solver)()
+    assert hash(solver) == hash(type(solver)())
