@@ -21,9 +21,9 @@ CANCER_HIGH = np.ravel(
         [37, 50, 260, 4300, 0.23, 1.1, 1.3, 0.3, 0.67, 0.21],
     ]
 )
-# Wine: the minima and maxima printed in the data set's description, rounded outwards.
-WINE_LOW = [11, 0, 1, 10, 70, 0, 0, 0, 0, 1, 0, 1, 200]
-WINE_HIGH = [15, 6, 4, 30, 170, 4, 6, 1, 4, 13, 2, 4, 1700]
+# Wine: the minima and maxima printed in the data set's description, rounded outwards to two digits.
+WINE_LOW = [11, 0.74, 1.3, 10, 70, 0.98, 0.34, 0.13, 0.41, 1.2, 0.48, 1.2, 270]
+WINE_HIGH = [15, 5.8, 3.3, 30, 170, 3.9, 5.1, 0.66, 3.6, 13, 1.8, 4.0, 1700]
 
 
 def small_sets():
