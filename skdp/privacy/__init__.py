@@ -4,8 +4,11 @@ from skdp.privacy.curve import PrivacyCurve
 from skdp.privacy.events import (
     ComposedEvent,
     Event,
+    GaussianEvent,
     GDPEvent,
+    NoClosedCurveError,
     NonPrivateEvent,
+    SelfComposedEvent,
     event_from_dict,
 )
 from skdp.privacy.gaussian import GaussianCurve, GaussianTradeoff
@@ -18,11 +21,14 @@ __all__ = [
     "Event",
     "GDPEvent",
     "GaussianCurve",
+    "GaussianEvent",
     "GaussianTradeoff",
     "Neighboring",
+    "NoClosedCurveError",
     "NonPrivateEvent",
     "PrivacyCurve",
     "PrivacyGuarantee",
+    "SelfComposedEvent",
     "TradeoffFunction",
     "event_from_dict",
 ]

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
+import numpy as np
+
+from skdp.privacy.curve import PrivacyCurve
 from skdp.privacy.events import Event
 from skdp.privacy.neighboring import Neighboring
 
@@ -42,19 +46,24 @@ class PrivacyGuarantee:
     @property
     def gdp_mu(self) -> float:
         """The Gaussian-DP parameter μ."""
-        return self.event.gdp_mu
+        return self.event.gdp_mu(self.neighboring)
 
     def epsilon(self, delta: float) -> float:
         """Return the least ε for which the release is (ε, `delta`)-DP, rounded upwards."""
-        return self.event.curve.epsilon(delta)
+        return max(curve.epsilon(delta) for curve in self._both_orders())
 
     def delta(self, epsilon: Any) -> Any:
         """Return the least δ for which the release is (`epsilon`, δ)-DP; arrays are welcome."""
-        return self.event.curve.delta(epsilon)
+        return reduce(np.maximum, (curve.delta(epsilon) for curve in self._both_orders()))
 
     def tradeoff(self, alpha: Any) -> Any:
         """Return the least type II error of any attack with type I error `alpha`."""
-        return self.event.curve.tradeoff()(alpha)
+        curves = self._both_orders()
+        return reduce(np.minimum, (curve.tradeoff()(alpha) for curve in curves))
+
+    def _both_orders(self) -> tuple[PrivacyCurve, ...]:
+        curve = self.event.curve(self.neighboring)
+        return (curve,) if curve.reversed() == curve else (curve, curve.reversed())
 
     def __str__(self) -> str:
         return f"{self.gdp_mu:.6g}-Gaussian DP under {self.neighboring} ({self.theorem})"

@@ -30,7 +30,7 @@ def solve(solver, plan, seed):
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 1e-9), (1.0, 1e-5), (8.0, 1e-3)])
 def test_a_plan_is_within_its_target(solver, neighboring, loss, epsilon, delta):
     plan = solver.plan(problem(loss, neighboring), epsilon, delta)
-    assert plan.event.curve.delta(epsilon) <= delta
+    assert plan.event.curve(plan.problem.neighboring).delta(epsilon) <= delta
     assert plan.theorem
     assert plan == solver.plan(problem(loss, neighboring), epsilon, delta)
 
@@ -51,7 +51,7 @@ def test_a_solution_has_a_row_a_column_and_a_generator_fixes_it(solver, neighbor
 def test_a_private_count_is_paid_for(solver):
     unknown = problem(LOSSES[0], Neighboring.ADD_REMOVE_ONE, n_samples=None)
     plan = solver.plan(unknown, 1.0, 1e-5)
-    assert plan.event.curve.delta(1.0) <= 1e-5
+    assert plan.event.curve(plan.problem.neighboring).delta(1.0) <= 1e-5
     assert solve(solver, plan, 0).theta.shape == (3,)
 
 

@@ -51,10 +51,12 @@ def test_the_run_costs_what_the_plan_says(epsilon, n, loss, neighboring, C, data
     problem = Problem(loss, data_norm, 0.3, n, neighboring, C)
     plan = SOLVER.plan(problem, epsilon, 1e-6)
     schedule = SOLVER.schedule(problem, plan.density_mu, n)
-    assert plan.event.gdp_mu <= gdp_mu(epsilon, 1e-6)
-    assert mu_of(problem, schedule) == pytest.approx(plan.event.gdp_mu, rel=1e-9)
-    assert mu_of(problem, schedule) <= plan.event.gdp_mu * (1.0 + 1e-13)
-    assert plan.event.curve.delta(epsilon) <= 1e-6
+    assert plan.event.gdp_mu(problem.neighboring) <= gdp_mu(epsilon, 1e-6)
+    assert mu_of(problem, schedule) == pytest.approx(
+        plan.event.gdp_mu(problem.neighboring), rel=1e-9
+    )
+    assert mu_of(problem, schedule) <= plan.event.gdp_mu(problem.neighboring) * (1.0 + 1e-13)
+    assert plan.event.curve(plan.problem.neighboring).delta(epsilon) <= 1e-6
     if C != "auto":
         assert schedule.temperature / schedule.prior_precision == pytest.approx(C)
 
@@ -86,7 +88,9 @@ def test_a_private_count_is_bought_out_of_the_same_budget():
     assert known.count_mu == 0.0
     assert bought.count_mu > 0.0
     assert math.hypot(bought.count_mu, bought.density_mu) == pytest.approx(known.density_mu)
-    assert bought.event.gdp_mu == pytest.approx(known.event.gdp_mu)
+    assert bought.event.gdp_mu(PROBLEM.neighboring) == pytest.approx(
+        known.event.gdp_mu(PROBLEM.neighboring)
+    )
     assert len(bought.event.events) == 2
 
 

@@ -1,0 +1,75 @@
+"""What every event answers."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from skdp.privacy.curve import PrivacyCurve
+from skdp.privacy.neighboring import Neighboring
+
+__all__ = ["Event", "NoClosedCurveError"]
+
+
+class NoClosedCurveError(ValueError):
+    """An event has no privacy curve in closed form; an accountant has to bound it."""
+
+
+class Event(ABC):
+    """One release, or several: a frozen tree that says what happened, not what it costs.
+
+    A leaf has a privacy curve; the exact shortcuts (`pure_epsilon`, `zcdp_rho`, `gdp_mu`) are
+    ``inf`` where the notion does not hold. All of them depend on the neighbouring relation.
+
+    Events survive in ledgers, so a name once given keeps its meaning for ever. `to_dict` and
+    `event_from_dict` rebuild an event exactly; `version` counts changes of its fields.
+    """
+
+    version: ClassVar[int] = 1
+
+    @abstractmethod
+    def curve(self, neighboring: Neighboring) -> PrivacyCurve:
+        """Return the curve of an ordered pair of laws that is as bad as any ordered neighbours.
+
+        The pair may depend on the order of the neighbours; `curve(...).reversed()` is then the
+        curve of the other order, and a guarantee has to hold for both.
+
+        Raises
+        ------
+        NoClosedCurveError
+            If an accountant is needed.
+        """
+
+    def pure_epsilon(self, neighboring: Neighboring) -> float:
+        """Return the least ε such that the event is ε-DP."""
+        return math.inf
+
+    def zcdp_rho(self, neighboring: Neighboring) -> float:
+        """Return a ρ such that the event is ρ-zero-concentrated DP."""
+        return math.inf
+
+    def gdp_mu(self, neighboring: Neighboring) -> float:
+        """Return a μ such that the event is μ-Gaussian DP, in both orders of the neighbours."""
+        return math.inf
+
+    def leaves(self) -> Iterator[tuple[Event, int]]:
+        """Yield (leaf, count): the event is the composition of these, in any order."""
+        yield self, 1
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data from which `event_from_dict` rebuilds the event."""
+        fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}  # type: ignore[arg-type]
+        return {"kind": type(self).__name__, "version": self.version} | {
+            name: _plain(value) for name, value in fields.items()
+        }
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Event):
+        return value.to_dict()
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    return value

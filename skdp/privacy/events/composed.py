@@ -1,0 +1,70 @@
+"""Events made of events."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from skdp.privacy.curve import PrivacyCurve
+from skdp.privacy.events.base import Event, NoClosedCurveError
+from skdp.privacy.gaussian import GaussianCurve
+from skdp.privacy.neighboring import Neighboring
+
+__all__ = ["ComposedEvent", "SelfComposedEvent"]
+
+
+class _Composition(Event):
+    """Several releases on the same data; the parameters of each are fixed beforehand.
+
+    Pure ε and ρ add (Dwork and Roth 2014; Bun and Steinke 2016), Gaussian μ add in squares (Dong,
+    Roth and Su 2022, Corollary 2). These three hold for parameters chosen as one goes as well.
+    """
+
+    def curve(self, neighboring: Neighboring) -> PrivacyCurve:  # noqa: D102
+        mu = self.gdp_mu(neighboring)
+        exact = all(isinstance(leaf.curve(neighboring), GaussianCurve) for leaf, _ in self.leaves())
+        if not exact:
+            raise NoClosedCurveError(f"{self!r} has no curve in closed form; use an accountant.")
+        return GaussianCurve(mu)
+
+    def pure_epsilon(self, neighboring: Neighboring) -> float:  # noqa: D102
+        return math.fsum(count * leaf.pure_epsilon(neighboring) for leaf, count in self.leaves())
+
+    def zcdp_rho(self, neighboring: Neighboring) -> float:  # noqa: D102
+        return math.fsum(count * leaf.zcdp_rho(neighboring) for leaf, count in self.leaves())
+
+    def gdp_mu(self, neighboring: Neighboring) -> float:  # noqa: D102
+        return math.hypot(
+            *(math.sqrt(count) * leaf.gdp_mu(neighboring) for leaf, count in self.leaves())
+        )
+
+
+@dataclass(frozen=True)
+class ComposedEvent(_Composition):
+    """One release of each of `events`."""
+
+    events: tuple[Event, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "events", tuple(self.events))
+
+    def leaves(self) -> Iterator[tuple[Event, int]]:  # noqa: D102
+        for event in self.events:
+            yield from event.leaves()
+
+
+@dataclass(frozen=True)
+class SelfComposedEvent(_Composition):
+    """`count` releases of `event`."""
+
+    event: Event
+    count: int
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.count, int) and self.count >= 0):
+            raise ValueError(f"count must be an integer of at least 0, got {self.count!r}.")
+
+    def leaves(self) -> Iterator[tuple[Event, int]]:  # noqa: D102
+        for leaf, count in self.event.leaves():
+            yield leaf, self.count * count
