@@ -21,20 +21,20 @@ class _Composition(Event):
     Roth and Su 2022, Corollary 2). These three hold for parameters chosen as one goes as well.
     """
 
-    def curve(self, neighboring: Neighboring) -> PrivacyCurve:  # noqa: D102
+    def curve(self, neighboring: Neighboring) -> PrivacyCurve:
         mu = self.gdp_mu(neighboring)
         exact = all(isinstance(leaf.curve(neighboring), GaussianCurve) for leaf, _ in self.leaves())
         if not exact:
             raise NoClosedCurveError(f"{self!r} has no curve in closed form; use an accountant.")
         return GaussianCurve(mu)
 
-    def pure_epsilon(self, neighboring: Neighboring) -> float:  # noqa: D102
+    def pure_epsilon(self, neighboring: Neighboring) -> float:
         return math.fsum(count * leaf.pure_epsilon(neighboring) for leaf, count in self.leaves())
 
-    def zcdp_rho(self, neighboring: Neighboring) -> float:  # noqa: D102
+    def zcdp_rho(self, neighboring: Neighboring) -> float:
         return math.fsum(count * leaf.zcdp_rho(neighboring) for leaf, count in self.leaves())
 
-    def gdp_mu(self, neighboring: Neighboring) -> float:  # noqa: D102
+    def gdp_mu(self, neighboring: Neighboring) -> float:
         return math.hypot(
             *(math.sqrt(count) * leaf.gdp_mu(neighboring) for leaf, count in self.leaves())
         )
