@@ -1,5 +1,27 @@
 """What a guarantee costs: from (ε, δ) to the parameters of mechanisms and back."""
 
-from skdp.accounting.calibration import gdp_mu
+from skdp.accounting.advanced import AdvancedAccountant
+from skdp.accounting.base import Accountant, UnpricedEventError
+from skdp.accounting.basic import BasicAccountant
+from skdp.accounting.calibration import calibrate, gdp_mu
+from skdp.accounting.covering import covering_mu
+from skdp.accounting.gdp import GDPAccountant
+from skdp.accounting.pld_accountant import PLDAccountant
+from skdp.accounting.rdp import RDPAccountant
+from skdp.accounting.registry import ACCOUNTANTS
+from skdp.accounting.zcdp import ZCDPAccountant
 
-__all__ = ["gdp_mu"]
+__all__ = [
+    "ACCOUNTANTS",
+    "Accountant",
+    "AdvancedAccountant",
+    "BasicAccountant",
+    "GDPAccountant",
+    "PLDAccountant",
+    "RDPAccountant",
+    "UnpricedEventError",
+    "ZCDPAccountant",
+    "calibrate",
+    "covering_mu",
+    "gdp_mu",
+]

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
+import numpy as np
 from scipy.optimize import brentq
 
-from skdp._validation import check_delta, check_epsilon
+from skdp._validation import check_choice, check_delta, check_epsilon
+from skdp.accounting.base import Accountant
+from skdp.accounting.registry import ACCOUNTANTS
+from skdp.privacy import Event
 from skdp.privacy.gaussian import gaussian_log_delta
 
-__all__ = ["CALIBRATION_MARGIN", "gdp_mu"]
+__all__ = ["CALIBRATION_MARGIN", "calibrate", "gdp_mu"]
 
 CALIBRATION_MARGIN = 1e-11
 """How far below the root, relatively, a calibrated parameter is returned: more than rounding."""
@@ -55,3 +61,108 @@ def _bracket(excess):  # type: ignore[no-untyped-def]
     while excess(high) < 0.0:
         high += 1.0
     return low, high
+
+
+def calibrate(
+    make_event: Callable[[Any], Event],
+    epsilon: Any,
+    delta: Any,
+    *,
+    low: float,
+    high: float,
+    accountant: Accountant | str = "gdp",
+    integer: bool = False,
+) -> Any:
+    """Return the parameter in [low, high] whose event comes closest to (ε, δ) without passing it.
+
+    The parameter may be a noise multiplier, a number of steps (``integer=True``), a sampling
+    rate, or the ε or μ of a release. Which way the cost runs is seen from the two ends.
+
+    Parameters
+    ----------
+    make_event : callable
+        *Public.* Parameter to event; the cost has to be monotone in the parameter.
+    epsilon, delta : float in (0, inf], float in [0, 1), or arrays
+        *Public.* The target; arrays are broadcast and give an array.
+    low, high : float or int
+        *Public.* 0 < low < high: where to look.
+    accountant : Accountant or str
+        *Public.*
+    integer : bool
+        *Public.* Whether the parameter is an integer.
+
+    Returns
+    -------
+    float, int or array
+        The accountant's ε at the returned value has been seen to be at most the target. It is
+        within 1e-11 of the boundary, relatively. Both ends are valid answers: the end that costs
+        more is returned if it meets the target.
+
+    Raises
+    ------
+    ValueError
+        If no value in [low, high] meets the target.
+
+    Notes
+    -----
+    All targets share one tree of midpoints, so a larger target never gives a worse parameter.
+
+    Examples
+    --------
+    >>> from skdp.privacy import GaussianEvent
+    >>> noise = calibrate(GaussianEvent, 1.0, 1e-5, low=1e-3, high=1e3)
+    >>> round(noise * gdp_mu(1.0, 1e-5), 9)
+    2.0
+    """
+    if isinstance(accountant, str):
+        accountant = ACCOUNTANTS[check_choice("accountant", accountant, ACCOUNTANTS)]()
+    if not 0.0 < low < high < math.inf:
+        raise ValueError(f"low, high must satisfy 0 < low < high, got {low!r}, {high!r}.")
+    costs = _Costs(make_event, accountant)
+
+    def one(target: float, failure: float) -> float:
+        return _search(costs, check_epsilon(target), check_delta(failure), low, high, integer)
+
+    found = np.vectorize(one, otypes=[int if integer else float])(epsilon, delta)
+    return found if found.ndim else found.item()
+
+
+class _Costs:
+    """ε of a parameter at δ, each computed once."""
+
+    def __init__(self, make_event: Callable[[Any], Event], accountant: Accountant) -> None:
+        self._make_event, self._accountant = make_event, accountant
+        self._known: dict[tuple[float, float], float] = {}
+
+    def __call__(self, parameter: float, delta: float) -> float:
+        key = (parameter, delta)
+        if key not in self._known:
+            self._known[key] = self._accountant.epsilon(self._make_event(parameter), delta)
+        return self._known[key]
+
+
+def _search(
+    costs: _Costs, epsilon: float, delta: float, low: float, high: float, integer: bool
+) -> float:
+    ends = costs(low, delta), costs(high, delta)
+    cheap, dear = (low, high) if ends[0] <= ends[1] else (high, low)
+    if max(ends) <= epsilon:
+        return dear
+    if not min(ends) <= epsilon:
+        raise ValueError(
+            f"No parameter in [{low!r}, {high!r}] meets epsilon={epsilon!r}, delta={delta!r}: at "
+            f"{cheap!r} the cost is epsilon={min(ends)!r}. Nothing was spent."
+        )
+    middle = _integer_middle if integer else _log_middle
+    while (between := middle(cheap, dear)) is not None:
+        inside = costs(between, delta) <= epsilon
+        cheap, dear = (between, dear) if inside else (cheap, between)
+    return cheap
+
+
+def _integer_middle(a: float, b: float) -> int | None:
+    return int(a + b) // 2 if abs(a - b) > 1 else None
+
+
+def _log_middle(a: float, b: float) -> float | None:
+    return math.sqrt(a) * math.sqrt(b) if abs(a - b) > 1e-11 * max(a, b) else None

@@ -2,6 +2,7 @@
 
 from skdp.budget.budget import PrivacyBudget
 from skdp.budget.filters import FILTERS, Amount
+from skdp.budget.plan import PlannedRelease, PlanPrice
 from skdp.budget.release import Release
 from skdp.exceptions import BudgetClosedError, BudgetExceededError
 
@@ -10,6 +11,8 @@ __all__ = [
     "Amount",
     "BudgetClosedError",
     "BudgetExceededError",
+    "PlanPrice",
+    "PlannedRelease",
     "PrivacyBudget",
     "Release",
 ]

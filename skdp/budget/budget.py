@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import tempfile
-import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import fields
-from pathlib import Path
+from functools import partial
 from typing import Any
 
-from skdp._validation import check_choice, check_delta, check_real
+from skdp._validation import check_choice, check_count, check_delta, check_real
+from skdp.budget import portable, views
+from skdp.budget._refusal import shortfall
+from skdp.budget.creation import temporary_path
+from skdp.budget.curves import SpentCurve
 from skdp.budget.filters import FILTERS, Amount
+from skdp.budget.plan import PlannedRelease, PlanPrice, price_of_plan
 from skdp.budget.release import Release
-from skdp.budget.store import Ledger
+from skdp.budget.store import Entries, Ledger
 from skdp.exceptions import BudgetClosedError, BudgetExceededError
-from skdp.privacy import Neighboring, PrivacyGuarantee
+from skdp.privacy import Event, Neighboring, PrivacyGuarantee
 
 __all__ = ["PrivacyBudget"]
 
@@ -33,23 +34,33 @@ class PrivacyBudget:
     epsilon, delta : float
         *Public.* Everything admitted is, together, (`epsilon`, `delta`)-DP, even though each fit
         may be chosen after seeing the results of those before.
-    composition : {"gdp", "basic"}
+    composition : {"gdp", "basic", "zcdp", "rdp", "pure"}
         *Public.* ``"gdp"`` adds Gaussian-DP parameters in squares, which lets many more fits
-        through; ``"basic"`` adds ε and δ.
+        through; ``"basic"`` adds ε and δ; ``"zcdp"`` adds ρ; ``"rdp"`` adds Rényi divergences;
+        ``"pure"``, for ``delta=0``, admits pure releases only.
     neighboring : {"replace_one", "add_remove_one"}
         *Public.* Relation of all fits; a fit under the other one is refused.
     path : path-like or None
         Where the ledger lives. ``None`` makes a temporary one, removed with this object.
+    slack : float
+        *Public.* Under ``"gdp"``, the part of `delta` set aside for releases that no Gaussian
+        covers exactly; each of them takes at most 0.01·`delta` of it.
+    tv : float
+        *Public.* Under ``"gdp"``, the total variation set aside for samplers that are not exact;
+        it costs (1 + e^ε)·`tv` of `delta`.
 
     Raises
     ------
     ValueError
         If a parameter is out of range, or `path` holds a ledger made with other parameters.
+    BudgetClosedError
+        If `path` cannot be used, or holds a damaged ledger.
 
     Notes
     -----
-    **Guarantee.** Gaussian filter: Koskela, Tobaben and Honkela 2022; basic filter: Rogers, Roth,
-    Ullman and Vadhan 2016. Nothing is ever refunded.
+    **Guarantee.** Gaussian filter: Koskela, Tobaben and Honkela 2022; basic and pure filters:
+    Rogers, Roth, Ullman and Vadhan 2016; zCDP and Rényi filters: Feldman and Zrnic 2021. All
+    limits are fixed when the budget is made. Nothing is ever refunded.
 
     Examples
     --------
@@ -70,17 +81,30 @@ class PrivacyBudget:
         composition: str = "gdp",
         neighboring: str = "replace_one",
         path: Any = None,
+        slack: float = 0.0,
+        tv: float = 0.0,
     ) -> None:
         self.epsilon = check_real("epsilon", epsilon, low=0.0)
         self.delta = check_delta(delta)
         self.composition = check_choice("composition", composition, FILTERS)
         self.neighboring = Neighboring(check_choice("neighboring", neighboring, Neighboring))
-        self._filter = FILTERS[composition](self.epsilon, self.delta)
-        path = path if path is not None else self._temporary_path()
-        self._ledger = Ledger(str(path), self._terms())
+        self._parent: PrivacyBudget | None = None
+        self._account = ""
+        self._filter = FILTERS[composition](self.epsilon, self.delta, float(slack), float(tv))
+        path = path if path is not None else temporary_path(self)
+        self._ledger = Ledger(str(path), self._terms(), self._filter.price)
         self._ledger.create()
 
-    def spend(self, guarantee: PrivacyGuarantee, *, delta: float, label: str) -> None:
+    def spend(
+        self,
+        guarantee: PrivacyGuarantee,
+        *,
+        delta: float,
+        label: str,
+        epsilon: float | None = None,
+        tag: str = "",
+        part: str | None = None,
+    ) -> None:
         """Buy one release, before its data are read.
 
         Parameters
@@ -91,27 +115,102 @@ class PrivacyBudget:
             The δ at which basic composition and the history quote the release.
         label : str
             Who buys it, for the history.
+        epsilon : float or None
+            The ε at `delta`, where the caller knows it; it is checked, and saves a search.
+        tag : str
+            The caller's own note, for the history. *Public.*
+        part : str or None
+            *Public.* The release reads records of this part only; a record lies in one part, the
+            same for all releases, and only parts add up where they overlap with releases on all.
+            Which part must not depend on other records, nor, under ``replace_one``, on the
+            record's own values: the record that replaces it has to lie in the same part.
 
         Raises
         ------
         BudgetExceededError
             If the budget does not admit the release; nothing is written.
         BudgetClosedError
-            If the ledger is gone, read-only or damaged.
+            If the ledger is gone, replaced, read-only, full or damaged.
         ValueError
-            If the release is private under another neighbouring relation than the budget.
+            If the release is private under another neighbouring relation than the budget, or has
+            no price under its composition.
         """
-        if guarantee.neighboring != self.neighboring:
-            raise ValueError(
-                f"This budget counts releases under neighboring={str(self.neighboring)!r}; "
-                f"{label} asks under {str(guarantee.neighboring)!r}. Nothing was read or spent."
-            )
-        self._ledger.append(Release.of(guarantee, delta, label), self._check)
+        self._check_relation(guarantee, label)
+        release = self._priced(guarantee, delta, label, epsilon=epsilon, tag=tag, part=part)
+        self._ledger.append(release, self._check)
+
+    def plan(
+        self,
+        releases: Iterable[PlannedRelease | PrivacyGuarantee | Event],
+        *,
+        n_folds: int | None = None,
+        delta: float | None = None,
+    ) -> PlanPrice:
+        """Price a fixed list of releases without touching data and without writing.
+
+        Parameters
+        ----------
+        releases : iterable of Event, PrivacyGuarantee or PlannedRelease
+            *Public.* What would be released; a `PlannedRelease` says which fold it leaves out and
+            which part it reads.
+        n_folds : int or None
+            *Public.* The number of folds, where releases leave one out. A record lies in one of
+            them, the same throughout the plan.
+        delta : float or None
+            *Public.* Where to quote; the budget's own by default.
+
+        Examples
+        --------
+        >>> from skdp.privacy import GDPEvent
+        >>> from skdp.budget import PlannedRelease, PrivacyBudget
+        >>> budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
+        >>> fits = [PlannedRelease(GDPEvent(0.1), fold=fold) for fold in range(5)]
+        >>> round(budget.plan(fits, n_folds=5).epsilon, 4)
+        0.7255
+        >>> round(budget.plan([GDPEvent(0.1)] * 5).epsilon, 4)
+        0.8197
+        """
+        planned = [PlannedRelease.of(release) for release in releases]
+        for release in planned:
+            if isinstance(release.event, PrivacyGuarantee):
+                self._check_relation(release.event, "A planned release")
+        delta = self.delta if delta is None else check_delta(delta)
+        n_folds = n_folds if n_folds is None else check_count("n_folds", n_folds)
+        epsilon = price_of_plan(planned, self.neighboring, delta, n_folds)
+        return PlanPrice(epsilon, delta, self._would_admit(planned, delta), len(planned))
+
+    def share(
+        self, epsilon: float, delta: float | None = None, *, name: str = "share"
+    ) -> PrivacyBudget:
+        """Return a handle on the same ledger with a ceiling of its own.
+
+        Parameters
+        ----------
+        epsilon, delta : float
+            *Public.* The ceiling of what is bought through the share; `delta` is the budget's own
+            by default. Nothing is reserved: each release has to fit into the budget as well.
+        name : str
+            *Public.* The same name and ceiling is the same share, in every process.
+
+        Notes
+        -----
+        **Guarantee.** The budget's filter counts every share's releases one by one, so all shares
+        together keep its (ε, δ); this is never worse than adding the shares' ceilings. The
+        ceiling of a share is a guarantee of its own for releases that are not chosen by what
+        other shares have released.
+        """
+        epsilon = check_real("epsilon", epsilon, low=0.0)
+        delta = self.delta if delta is None else check_delta(delta)
+        if not (isinstance(name, str) and name and "/" not in name):
+            raise ValueError(f"name must be a text without '/', got {name!r}. Nothing was spent.")
+        share = self._share(f"{self._account}/{name}".lstrip("/"), epsilon, delta)
+        self._ledger.open_account(share._account, epsilon, delta)
+        return share
 
     @property
     def spent(self) -> Amount:
         """The (ε, δ) that all releases so far satisfy together."""
-        return self._filter.spent(self._ledger.releases())
+        return self._filter.amount(self._totals())
 
     @property
     def remaining(self) -> Amount:
@@ -119,49 +218,105 @@ class PrivacyBudget:
 
         Under ``composition="gdp"`` it is more than `epsilon` minus the ε spent.
         """
-        return self._filter.remaining(self._ledger.releases())
+        return min(budget._filter.left(budget._totals()) for budget in self._chain())
+
+    def spent_curve(self) -> SpentCurve:
+        """Return δ(ε) of everything bought so far, in the budget's composition.
+
+        This is a meter. As a *guarantee* it holds at a time fixed beforehand; where one stops
+        because of what one has seen, what holds is the budget's own (`epsilon`, `delta`), or the
+        smallest of a public list of shares, one inside of the other, that the run has kept within.
+        Under ``composition="pure"`` and ``"basic"`` it holds at every time.
+        """
+        return self._filter.curve(self._totals())
 
     def history(self, *, as_frame: bool = False) -> Any:
         """Return one row a release, oldest first: dictionaries, or a DataFrame."""
-        rows = [release.as_row() for release in self._ledger.releases()]
+        rows = [release.as_row() for release in self._ledger.releases() if self._owns(release)]
         if not as_frame:
             return rows
         import pandas as pd
 
         return pd.DataFrame(rows, columns=[field.name for field in fields(Release)])
 
-    def _check(self, releases: Sequence[Release]) -> None:
-        if not self._filter.admits(releases):
-            raise BudgetExceededError(self._shortfall(releases))
+    def to_json(self) -> str:
+        """Return the ledger as JSON: terms, shares and every release, with the schema's version."""
+        ledger = self._ledger
+        return portable.dump(ledger.terms, ledger.accounts(), ledger.releases())
 
-    def _shortfall(self, releases: Sequence[Release]) -> str:
-        *earlier, wanted = releases
-        left = self._filter.remaining(earlier)
-        others = [
-            name
-            for name, kind in FILTERS.items()
-            if self.delta > 0.0 and kind(self.epsilon, self.delta).admits(releases)
-        ]
-        hint = f" composition={others[0]!r} would have admitted it." if others else ""
-        return (
-            f"{wanted.label} costs epsilon={wanted.epsilon:.6g} at delta={wanted.delta:g}, but of "
-            f"the budget's epsilon={self.epsilon:g}, delta={self.delta:g} only "
-            f"epsilon={left.epsilon:.6g} at delta={left.delta:.6g} is left for one more release."
-            f"{hint} Nothing was read or spent."
-        )
+    @classmethod
+    def from_json(cls, text: str, *, path: Any = None) -> PrivacyBudget:
+        """Make a new ledger from `to_json`, with everything it had spent.
+
+        From then on the two ledgers know nothing of each other: go on with one of them only.
+
+        Raises
+        ------
+        ValueError
+            If the text is no export, holds more than its own terms admit, or `path` holds a
+            ledger that has releases.
+        """
+        terms, shares, releases = portable.load(text)
+        budget = cls(**terms, path=path)
+        budget._ledger.create(releases)
+        for share in shares:
+            budget._ledger.open_account(*share)
+        return budget
+
+    def _priced(
+        self, guarantee: PrivacyGuarantee, delta: float, label: str, **more: Any
+    ) -> Release:
+        delta = check_delta(delta)
+        facts = self._filter.facts(guarantee.event, self.neighboring, self._slack_left)
+        return Release.of(guarantee, delta, label, account=self._account, **facts | more)
+
+    def _slack_left(self) -> float:
+        return min(budget._filter.slack_left(budget._totals()) for budget in self._chain())
+
+    def _check(self, entries: Entries) -> None:
+        for budget in self._chain():
+            totals = entries.totals[budget._account].worst(budget._filter.nothing)
+            if not budget._filter.fits(totals):
+                left = budget._filter.left(budget._totals())
+                own = partial(filter, budget._owns, entries)
+                message = shortfall(budget._filter, budget._account, entries.new, left, own)
+                raise BudgetExceededError(message)
+
+    def _would_admit(self, planned: Iterable[PlannedRelease], delta: float) -> bool:
+        """Return whether the ledger, release by release, would let all of it pass."""
+        bought = self._ledger.releases()
+        wanted = [self._as_release(release, delta) for release in planned]
+        return all(b._filter.admits([*filter(b._owns, bought), *wanted]) for b in self._chain())
+
+    def _as_release(self, planned: PlannedRelease, delta: float) -> Release:
+        guarantee = PrivacyGuarantee(planned.as_event, self.neighboring, "plan")
+        return self._priced(guarantee, delta, "plan", part=planned.part)
+
+    def _check_relation(self, guarantee: PrivacyGuarantee, label: str) -> None:
+        if guarantee.neighboring != self.neighboring:
+            raise ValueError(
+                f"This budget counts releases under neighboring={str(self.neighboring)!r}; "
+                f"{label} asks under {str(guarantee.neighboring)!r}. Nothing was read or spent."
+            )
+
+    def _totals(self) -> Any:
+        return self._ledger.totals(self._account).worst(self._filter.nothing)
+
+    def _chain(self) -> list[PrivacyBudget]:
+        return [self, *(self._parent._chain() if self._parent is not None else [])]
+
+    def _owns(self, release: Release) -> bool:
+        return f"{release.account}/".startswith(f"{self._account}/") or not self._account
 
     def _terms(self) -> dict[str, Any]:
-        return {
+        terms = {
             "epsilon": self.epsilon,
             "delta": self.delta,
             "composition": self.composition,
             "neighboring": str(self.neighboring),
         }
-
-    def _temporary_path(self) -> Path:
-        folder = tempfile.mkdtemp(prefix="skdp-")
-        weakref.finalize(self, _remove_in_creator, folder, os.getpid())
-        return Path(folder) / "ledger.db"
+        reserves = {"slack": self._filter.slack, "tv": self._filter.tv}
+        return terms | {name: value for name, value in reserves.items() if value}
 
     def __copy__(self) -> PrivacyBudget:
         return self
@@ -171,23 +326,25 @@ class PrivacyBudget:
 
     def __repr__(self) -> str:
         terms = ", ".join(f"{name}={value!r}" for name, value in self._terms().items())
-        return f"PrivacyBudget({terms})"
+        share = f".share({self._account!r})" if self._account else ""
+        return f"PrivacyBudget({terms}){share}"
 
     def __str__(self) -> str:
+        return self._view(views.as_text)
+
+    def _repr_html_(self) -> str:
+        return self._view(views.as_html)
+
+    def _view(self, view: Callable[..., str]) -> str:
         try:
-            releases = self._ledger.releases()
+            spent, left, n_releases = self.spent, self.remaining, len(self.history())
         except BudgetClosedError:
             return f"{self!r}: the ledger is closed"
-        spent, left = self._filter.spent(releases), self._filter.remaining(releases)
-        filled = round(20 * min(1.0, spent.epsilon / self.epsilon))
-        return (
-            f"{self!r}\n"
-            f"[{'#' * filled}{'.' * (20 - filled)}] spent epsilon={spent.epsilon:.4g} "
-            f"at delta={spent.delta:g} in {len(releases)} releases; "
-            f"left for one more release: epsilon={left.epsilon:.4g}"
-        )
+        return view(repr(self), self.epsilon, spent, left, n_releases)
 
-
-def _remove_in_creator(folder: str, creator: int) -> None:
-    if os.getpid() == creator:
-        shutil.rmtree(folder, ignore_errors=True)
+    def _share(self, account: str, epsilon: float, delta: float) -> PrivacyBudget:
+        share = object.__new__(PrivacyBudget)
+        vars(share).update(vars(self), epsilon=epsilon, delta=delta)
+        share._parent, share._account = self, account
+        share._filter = self._filter.scaled(epsilon, delta)
+        return share

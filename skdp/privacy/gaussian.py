@@ -11,7 +11,7 @@ from numpy.polynomial.legendre import leggauss
 from scipy.optimize import brentq
 from scipy.special import erfcx, log_ndtr, ndtr, ndtri
 
-from skdp._validation import check_delta
+from skdp._validation import check_count, check_delta
 from skdp.privacy.curve import PrivacyCurve
 from skdp.privacy.tradeoff import TradeoffFunction
 
@@ -100,8 +100,20 @@ class GaussianCurve(PrivacyCurve):
             return 0.0
         return brentq(excess, 0.0, high, xtol=1e-300, rtol=1e-15) * (1.0 + 1e-14)
 
+    def _log_delta(self, epsilon: np.ndarray) -> np.ndarray:
+        if self.mu == 0.0 or math.isinf(self.mu) or np.any(epsilon < 0.0):
+            return super()._log_delta(epsilon)
+        return np.asarray(gaussian_log_delta(epsilon, self.mu))
+
+    def _mirrored(self, epsilon: np.ndarray) -> np.ndarray:
+        return self._delta(epsilon)
+
     def reversed(self) -> GaussianCurve:  # noqa: D102
         return self
+
+    def group(self, size: int) -> GaussianCurve:
+        """Return the curve of `size`·μ (Dong, Roth and Su 2022, Theorem 2.14)."""
+        return GaussianCurve(check_count("size", size) * self.mu)
 
     def tradeoff(self) -> GaussianTradeoff:  # noqa: D102
         return GaussianTradeoff(self.mu)

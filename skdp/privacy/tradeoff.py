@@ -34,9 +34,19 @@ class TradeoffFunction(ABC):
     def _beta(self, alpha: np.ndarray) -> np.ndarray:
         """Return β(α) for an array."""
 
-    @abstractmethod
     def curve(self) -> PrivacyCurve:
-        """Return the privacy curve with the same content."""
+        """Return the privacy curve with the same content, the convex conjugate.
+
+        It is closed where a subclass has a closed form; else see `skdp.privacy.duality`.
+        """
+        from skdp.privacy.duality import TradeoffCurve  # duality is built on both notions
+
+        return TradeoffCurve(self)
+
+    def plot_data(self, alpha: Any = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return arrays (α, β(α)) to draw; by default 201 values of α from 0 to 1."""
+        alpha = np.linspace(0.0, 1.0, 201) if alpha is None else np.asarray(alpha, dtype=float)
+        return alpha, np.asarray(self(alpha))
 
 
 @dataclass(frozen=True)

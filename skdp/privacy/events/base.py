@@ -8,8 +8,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
+from skdp.privacy.combined import MixtureCurve
 from skdp.privacy.curve import PrivacyCurve
+from skdp.privacy.gaussian import GaussianCurve
 from skdp.privacy.neighboring import Neighboring
+from skdp.privacy.sampling import PoissonSampledCurve
 
 __all__ = ["Event", "NoClosedCurveError"]
 
@@ -54,6 +57,22 @@ class Event(ABC):
     def gdp_mu(self, neighboring: Neighboring) -> float:
         """Return a μ such that the event is μ-Gaussian DP, in both orders of the neighbours."""
         return math.inf
+
+    def rdp(self, order: float, neighboring: Neighboring) -> float:
+        """Return an r such that the event is (`order`, r)-Rényi DP, in both orders of neighbours.
+
+        By default from the curve, rounded upwards: see `skdp.privacy.renyi`.
+        """
+        curve = self.curve(neighboring)
+        both = (curve,) if curve.reversed() == curve else (curve, curve.reversed())
+        return max(one.renyi(order) for one in both)
+
+    def sampled_curve(self, rate: float, neighboring: Neighboring) -> PrivacyCurve:
+        """Return the curve of this event on a Poisson sample: see `PoissonSampledEvent`."""
+        curve = self.curve(neighboring)
+        if Neighboring(neighboring) is Neighboring.ADD_REMOVE_ONE:
+            return PoissonSampledCurve(curve, rate)
+        return MixtureCurve((rate, 1.0 - rate), (curve, GaussianCurve(0.0)))
 
     def leaves(self) -> Iterator[tuple[Event, int]]:
         """Yield (leaf, count): the event is the composition of these, in any order."""

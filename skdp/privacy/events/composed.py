@@ -18,12 +18,16 @@ class _Composition(Event):
     """Several releases on the same data; the parameters of each are fixed beforehand.
 
     Pure ε and ρ add (Dwork and Roth 2014; Bun and Steinke 2016), Gaussian μ add in squares (Dong,
-    Roth and Su 2022, Corollary 2). These three hold for parameters chosen as one goes as well.
+    Roth and Su 2022, Corollary 2). Rényi divergences of one
+    order add as well (Mironov 2017). All of these hold for parameters chosen as one goes, too.
     """
 
     def curve(self, neighboring: Neighboring) -> PrivacyCurve:
+        leaves = list(self.leaves())
+        if len(leaves) == 1 and leaves[0][1] == 1:
+            return leaves[0][0].curve(neighboring)
         mu = self.gdp_mu(neighboring)
-        exact = all(isinstance(leaf.curve(neighboring), GaussianCurve) for leaf, _ in self.leaves())
+        exact = all(isinstance(leaf.curve(neighboring), GaussianCurve) for leaf, _ in leaves)
         if not exact:
             raise NoClosedCurveError(f"{self!r} has no curve in closed form; use an accountant.")
         return GaussianCurve(mu)
@@ -38,6 +42,9 @@ class _Composition(Event):
         return math.hypot(
             *(math.sqrt(count) * leaf.gdp_mu(neighboring) for leaf, count in self.leaves())
         )
+
+    def rdp(self, order: float, neighboring: Neighboring) -> float:
+        return math.fsum(count * leaf.rdp(order, neighboring) for leaf, count in self.leaves())
 
 
 @dataclass(frozen=True)
@@ -66,5 +73,5 @@ class SelfComposedEvent(_Composition):
             raise ValueError(f"count must be an integer of at least 0, got {self.count!r}.")
 
     def leaves(self) -> Iterator[tuple[Event, int]]:  # noqa: D102
-        for leaf, count in self.event.leaves():
+        for leaf, count in self.event.leaves() if self.count else ():
             yield leaf, self.count * count

@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from skdp._validation import check_real
+from skdp.privacy.curve import PrivacyCurve
 from skdp.privacy.events.base import Event
 from skdp.privacy.gaussian import GaussianCurve
 from skdp.privacy.neighboring import Neighboring
+from skdp.privacy.sampling import SubstitutedGaussianCurve
 
 __all__ = ["GDPEvent", "GaussianEvent"]
 
@@ -34,6 +37,9 @@ class GDPEvent(Event):
     def pure_epsilon(self, neighboring: Neighboring) -> float:  # noqa: D102
         return math.inf if self.mu else 0.0
 
+    def rdp(self, order: float, neighboring: Neighboring) -> float:  # noqa: D102
+        return check_real("order", order, low=1.0) * self.zcdp_rho(neighboring)
+
 
 @dataclass(frozen=True)
 class GaussianEvent(Event):
@@ -56,3 +62,11 @@ class GaussianEvent(Event):
 
     def zcdp_rho(self, neighboring: Neighboring) -> float:  # noqa: D102
         return 0.5 * self.gdp_mu(neighboring) ** 2
+
+    def rdp(self, order: float, neighboring: Neighboring) -> float:  # noqa: D102
+        return check_real("order", order, low=1.0) * self.zcdp_rho(neighboring)
+
+    def sampled_curve(self, rate: float, neighboring: Neighboring) -> PrivacyCurve:  # noqa: D102
+        if Neighboring(neighboring) is Neighboring.REPLACE_ONE:
+            return SubstitutedGaussianCurve(rate, self.noise_multiplier)
+        return super().sampled_curve(rate, neighboring)

@@ -17,3 +17,6 @@ class NonPrivateEvent(Event):
 
     def curve(self, neighboring: Neighboring) -> GaussianCurve:  # noqa: D102
         return GaussianCurve(float("inf"))
+
+    def rdp(self, order: float, neighboring: Neighboring) -> float:  # noqa: D102
+        return float("inf")

@@ -1,0 +1,87 @@
+"""Kills spenders at random moments and looks at what they left behind.
+
+Run: python benchmarks/kill_ledger.py [kills]. Each round starts a process that spends as fast as
+it can and writes down what it has paid for; it is killed with SIGKILL after a random time. Every
+line that was written down must be in the ledger, and the ledger must be whole.
+"""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from skdp import PrivacyBudget
+
+_SPENDER = """
+import os, sys
+from skdp import PrivacyBudget
+from skdp.privacy import GDPEvent, PrivacyGuarantee
+budget = PrivacyBudget(1000.0, 1e-3, path=sys.argv[1])
+price = PrivacyGuarantee(GDPEvent(0.001), "replace_one", "")
+for round_ in sys.stdin:
+    done = os.open(sys.argv[2], os.O_WRONLY | os.O_APPEND)
+    if os.fork() == 0:
+        os.setpgid(0, 0)
+        for i in range(10**9):
+            label = f"{round_.strip()}-{i}"
+            budget.spend(price, delta=1e-9, label=label, epsilon=1.0)
+            os.write(done, (label + chr(10)).encode())
+    os.wait()
+    os.close(done)
+    print("killed", flush=True)
+"""
+
+
+def children(process):
+    """Return the children of a process; Linux only."""
+    return Path(f"/proc/{process}/task/{process}/children").read_text().split()
+
+
+def kill(n_kills, folder, seed=0):
+    """Kill that many spenders; return (releases found, releases promised)."""
+    path, done = Path(folder) / "study.db", Path(folder) / "done.txt"
+    budget, rng = PrivacyBudget(1000.0, 1e-3, path=path), random.Random(seed)
+    done.touch()
+    command = [sys.executable, "-c", _SPENDER, str(path), str(done)]
+    with subprocess.Popen(command, stdin=-1, stdout=-1, text=True) as spender:
+        for round_ in range(n_kills):
+            print(round_, file=spender.stdin, flush=True)
+            while not (young := children(spender.pid)):
+                time.sleep(0.0005)
+            time.sleep(rng.uniform(0.0, 0.06))
+            os.kill(int(young[0]), signal.SIGKILL)
+            assert spender.stdout.readline() == "killed\n"
+        spender.stdin.close()
+    return check(budget, path, done.read_text().split())
+
+
+def check(budget, path, promised):
+    """Assert that the ledger is whole and holds every promise, and at most one more a round."""
+    found = [row["label"] for row in budget.history()]
+    PrivacyBudget(1000.0, 1e-3, path=path)  # adds all rows up and compares them with the totals
+    assert len(set(found)) == len(found), "a spend was written twice"
+    assert set(promised) <= set(found), "a paid spend was lost"
+    rounds = [label.split("-")[0] for label in set(found) - set(promised)]
+    assert len(set(rounds)) == len(rounds), "a kill cost more than the spend it interrupted"
+    return len(found), len(promised)
+
+
+def main():
+    """Print what was killed and what was found."""
+    n_kills = int(sys.argv[1]) if len(sys.argv) > 1 else 200
+    with tempfile.TemporaryDirectory() as folder:
+        start = time.perf_counter()
+        found, promised = kill(n_kills, folder)
+        seconds = time.perf_counter() - start
+    print(
+        f"{n_kills} kills in {seconds:.0f} s: {found} releases in the ledger, {promised} of them "
+        "reported as paid before the kill, none lost, none in part"
+    )
+
+
+if __name__ == "__main__":
+    main()

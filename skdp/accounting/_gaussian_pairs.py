@@ -1,0 +1,189 @@
+"""Dominating pairs of Gaussian noise on whole data, on Poisson samples and on fixed-size batches.
+
+Noise multipliers s = 1/μ are relative to the clipping norm of one record's contribution, in both
+neighbouring relations.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import erfcx, ndtr
+
+from skdp.accounting._curve_pairs import amplified
+from skdp.accounting._loss_pairs import LossPair, TangentPair, Triple, mirrored
+from skdp.accounting._pmf import UNIT
+
+__all__ = [
+    "FixedSizeGaussianPair",
+    "GaussianPair",
+    "PoissonGaussianPair",
+    "ReplaceOneGaussianPair",
+]
+
+_FAR = 600.0
+_LARGEST = 700.0
+
+
+def _gaussian(losses: np.ndarray, mu: float) -> Triple:
+    """Return P(L > ε), e^ε·Q(L > ε) and a relative rounding bound for N(μ, 1) against N(0, 1).
+
+    With u = ε/μ − μ/2 these are Φ(−u) and e^ε·Φ(−u − μ) = φ(u)·M(u + μ), M Mills' ratio: the
+    second form neither overflows nor cancels. The bound: a relative error of a few units in ε
+    and μ moves u by a few units times |u| + μ, hence the tails by that times |u|.
+    """
+    u = losses / mu - 0.5 * mu
+    split = int(np.searchsorted(u, -4.0 - mu))
+    low = np.exp(losses[:split]) * ndtr(-mu - u[:split])
+    high = u[split:]
+    high = 0.5 * np.exp(-0.5 * high * high) * erfcx((high + mu) * math.sqrt(0.5))
+    return ndtr(-u), np.concatenate([low, high]), UNIT * (32.0 + 8.0 * (np.abs(u) + mu) ** 2)
+
+
+@dataclass(frozen=True)
+class GaussianPair(TangentPair):
+    """N(μ, 1) against N(0, 1): a sum of sensitivity Δ plus noise of deviation Δ/μ."""
+
+    mu: float
+
+    def evaluate(self, losses: np.ndarray) -> Triple:
+        first, second, relative = _gaussian(losses, self.mu)
+        return first - second, second, relative * (first + second)
+
+
+@dataclass(frozen=True)
+class PoissonGaussianPair(TangentPair):
+    """A Poisson-sampled Gaussian under add/remove, in the order "record removed".
+
+    ((1 − q)·N(0, s²) + q·N(1, s²), N(0, s²)) (Zhu, Dong and Wang 2022, Theorem 11). Its curve is
+    q·g(ε') with e^ε' = (e^ε − 1 + q)/q and g the Gaussian curve with μ = 1/s, by the derivation
+    in `poisson_sampled`. Where e^ε ≤ 1 − q it is 1 − e^ε.
+
+    Parameters
+    ----------
+    mu : float
+        1/s, the inverse of the noise multiplier relative to the clipping norm. *Public.*
+    rate : float in (0, 1)
+        Sampling rate q. *Public.*
+    """
+
+    mu: float
+    rate: float
+
+    @property
+    def backward(self) -> LossPair:
+        return _PoissonGaussianAdded(self.mu, self.rate)
+
+    @property
+    def lattice(self) -> float:  # type: ignore[override]
+        return -math.log1p(-self.rate)
+
+    def evaluate(self, losses: np.ndarray) -> Triple:
+        base = amplified(losses, self.rate)
+        start = int(np.searchsorted(base, -_FAR))
+        bottom, top, base = losses[:start], losses[start:], base[start:]
+        first, second, relative = _gaussian(base, self.mu)
+        value = self.rate * (first - second)
+        error = self.rate * (first + second) * (relative + 8.0 * UNIT * (1.0 + np.abs(top)))
+        c = np.exp(bottom)
+        return (
+            np.concatenate([-np.expm1(bottom), value]),
+            np.concatenate([c, np.exp(top - base) * second]),
+            np.concatenate([np.full(start, 8.0 * UNIT), error]),
+        )
+
+
+@dataclass(frozen=True)
+class _PoissonGaussianAdded(TangentPair):
+    """The pair of `PoissonGaussianPair` in the order "record added": its loss is bounded.
+
+    With w = 1 − e^ε·(1 − q), the curve is w·g(ε'') with e^ε'' = q·e^ε/w, and 0 where w ≤ 0.
+    """
+
+    mu: float
+    rate: float
+
+    @property
+    def backward(self) -> LossPair:
+        return PoissonGaussianPair(self.mu, self.rate)
+
+    @property
+    def lattice(self) -> float:  # type: ignore[override]
+        return -math.log1p(-self.rate)
+
+    def evaluate(self, losses: np.ndarray) -> Triple:
+        largest = -math.log1p(-self.rate)
+        end = int(np.searchsorted(losses, largest))
+        inner, rest = losses[:end], np.zeros(losses.size - end)
+        w = -np.expm1(inner - largest)
+        base = inner + math.log(self.rate) - np.log(w)
+        first, second, relative = _gaussian(base, self.mu)
+        value = w * (first - second)
+        slope = (1.0 - w) * first + w * second
+        error = w * (first + second) * relative
+        error += 8.0 * UNIT * (largest + np.abs(inner) + w) * np.exp(inner - largest) * first
+        return tuple(np.concatenate([part, rest]) for part in (value, slope, error))  # type: ignore
+
+
+@dataclass(frozen=True)
+class ReplaceOneGaussianPair(TangentPair):
+    """A Poisson-sampled Gaussian under replace-one: its own mirror image.
+
+    ((1 − q)·N(0, s²) + q·N(1, s²), (1 − q)·N(0, s²) + q·N(−1, s²)), which is attained by the
+    contributions +C·e and −C·e, s relative to C (accounting facts, Theorem 1; Zhu, Dong and Wang
+    2022, appendix on substitution). The loss exceeds ε > 0 where x/s² > arcsinh(A·sinh(ε/2)) +
+    ε/2, A = e^(1/(2s²))·(1 − q)/q. An error in this x is harmless to first order: the event
+    {L > ε} is where P − e^ε·Q is largest.
+
+    Parameters
+    ----------
+    mu : float
+        1/s, the inverse of the noise multiplier relative to the clipping norm. *Public.*
+    rate : float in (0, 1)
+        Sampling rate q. *Public.*
+    """
+
+    mu: float
+    rate: float
+
+    def evaluate(self, losses: np.ndarray) -> Triple:
+        return mirrored(self._forward, losses)
+
+    def _forward(self, losses: np.ndarray) -> Triple:
+        near = np.minimum(losses, _LARGEST)
+        x = self._threshold(near)
+        none, plus, minus = ndtr(-x), ndtr(self.mu - x), ndtr(-self.mu - x)
+        c, more = np.exp(near), np.expm1(near) * (1.0 - self.rate) * none
+        slope = c * ((1.0 - self.rate) * none + self.rate * minus)
+        value = self.rate * (plus - c * minus) - more
+        size = self.rate * (plus + c * minus) + more
+        return value, slope, UNIT * (32.0 + 8.0 * (np.abs(x) + self.mu) ** 2 + losses) * size
+
+    def _threshold(self, losses: np.ndarray) -> np.ndarray:
+        """Return x/s for losses ≥ 0, without overflow."""
+        log_a = 0.5 * self.mu**2 + math.log1p(-self.rate) - math.log(self.rate)
+        if log_a < _FAR:
+            y = np.arcsinh(np.exp(log_a) * np.sinh(0.5 * losses))
+        else:
+            with np.errstate(divide="ignore"):
+                y = np.maximum(log_a + 0.5 * losses + np.log(-np.expm1(-losses)), 0.0)
+        return (y + 0.5 * losses) / self.mu
+
+
+@dataclass(frozen=True)
+class FixedSizeGaussianPair(TangentPair):
+    """A Gaussian on a batch of fixed size, drawn without replacement, under replace-one.
+
+    For ε ≥ 0 the curve is that of ((1 − q)·N(0, s²) + q·N(2, s²), N(0, s²)), s relative to the
+    clipping norm, q = batch/n; for ε < 0 its mirror image (accounting facts, section 2; Zhu, Dong
+    and Wang 2022, Theorem 11). No Gaussian pair attains both halves, but the whole is convex, and
+    every such curve belongs to some pair (the same, Proposition 8).
+    """
+
+    mu: float  # 1/s
+    rate: float
+
+    def evaluate(self, losses: np.ndarray) -> Triple:
+        return mirrored(PoissonGaussianPair(2.0 * self.mu, self.rate).evaluate, losses)

@@ -1,0 +1,112 @@
+"""The least Gaussian pair that covers a privacy curve."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.special import log_ndtr
+
+from skdp._validation import check_delta
+from skdp.privacy import GaussianCurve, PrivacyCurve
+
+__all__ = ["covering_mu"]
+
+_CELLS = 64
+_DEPTH = 40
+_WIDEST = 50_000
+_PRECISION = 1e-9
+_ROUNDING = 1e-12
+_LARGEST_MU = 60.0
+
+
+def covering_mu(curve: PrivacyCurve, slack: float = 0.0) -> float:
+    r"""Return the least m with δ(ε) ≤ δ_m(ε) + `slack` for all real ε, in both orders, rounded up.
+
+    Parameters
+    ----------
+    curve : PrivacyCurve
+        *Public.* The other order of the neighbours is `curve.reversed()`.
+    slack : float in [0, 1)
+        *Public.* What the cover may miss, at every ε alike.
+
+    Returns
+    -------
+    float
+        ``inf`` if δ(ε) > slack for every ε; at slack 0 also for a non-Gaussian pair whose loss is
+        unbounded, which no finite number of values can certify; and if m would exceed 60.
+
+    Notes
+    -----
+    It suffices to look at ε ≥ 0 in both orders: H_c(P‖Q) = 1 − c + c·H_{1/c}(Q‖P), so a cover of
+    (Q, P) at 1/c > 1 up to η covers (P, Q) at c up to c·η ≤ η. It does not suffice to look at all
+    ε in one order: that covers the other one only up to e^ε·η.
+
+    **Guarantee.** Between two points H(c) lies below its chord and the Gaussian curve above its
+    tangent in the middle; both lines are straight in c = e^ε, so comparing the ends compares
+    everywhere. Cells that fail are halved. Where δ(ε) ≤ slack nothing is left to compare.
+
+    Examples
+    --------
+    >>> from skdp.privacy import GaussianCurve
+    >>> bool(GaussianCurve(1.0).mu <= covering_mu(GaussianCurve(1.0), 0.0))
+    True
+    """
+    slack = check_delta(slack)
+    if isinstance(curve, GaussianCurve) and slack == 0.0:
+        return curve.mu
+    reverse = curve.reversed()
+    orders = (curve,) if reverse == curve else (curve, reverse)
+    return max(_one_order(order, slack) for order in orders)
+
+
+def _one_order(curve: PrivacyCurve, slack: float) -> float:
+    end = curve.epsilon(slack)
+    if math.isinf(end):
+        return math.inf
+    if end == 0.0:
+        return 0.0
+    low, high = 0.0, 1e-12
+    while not _covers(curve, slack, end, high):
+        low, high = high, 4.0 * high
+        if high > _LARGEST_MU:
+            return math.inf
+    while high - low > _PRECISION * high:
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if _covers(curve, slack, end, middle) else (middle, high)
+    return high
+
+
+def _covers(curve: PrivacyCurve, slack: float, end: float, mu: float) -> bool:
+    """Return True only if N(μ, 1) against N(0, 1) covers the curve on [0, end] up to `slack`."""
+    gaussian = GaussianCurve(mu)
+    grid = np.linspace(0.0, end, _CELLS + 1)
+    left, right = grid[:-1], grid[1:]
+    for _ in range(_DEPTH):
+        excess = curve.delta(left) - slack
+        if np.any(excess > gaussian.delta(left) * (1.0 + _ROUNDING)):
+            return False
+        open_ = _open_cells(curve, slack, gaussian, left, right)
+        left, right = left[open_], right[open_]
+        if not left.size:
+            return True
+        if left.size > _WIDEST:
+            return False
+        middle = 0.5 * (left + right)
+        left, right = np.concatenate([left, middle]), np.concatenate([middle, right])
+    return False
+
+
+def _open_cells(
+    curve: PrivacyCurve, slack: float, gaussian: GaussianCurve, left: np.ndarray, right: np.ndarray
+) -> np.ndarray:
+    """Return the cells where the chord is not seen to lie below the tangent in the middle."""
+    middle = 0.5 * (left + right)
+    value = gaussian.delta(middle) * (1.0 - _ROUNDING)
+    steep = np.exp(middle + log_ndtr(-middle / gaussian.mu - 0.5 * gaussian.mu))
+    fails = np.zeros(left.shape, dtype=bool)
+    for point in (left, right):
+        tangent = value - np.expm1(point - middle) * steep
+        safe = tangent - _ROUNDING * (np.abs(tangent) + value)
+        fails |= curve.delta(point) * (1.0 + _ROUNDING) - slack > safe
+    return fails

@@ -1,0 +1,88 @@
+"""Gaussian differential privacy: parameters add in squares."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from skdp._validation import check_delta
+from skdp.accounting._leaf import Leaf
+from skdp.accounting.base import Accountant
+from skdp.accounting.covering import covering_mu
+from skdp.privacy import Event, GaussianCurve
+
+__all__ = ["GDPAccountant"]
+
+_ROUNDING = 1.0 + 1e-12
+
+
+@dataclass(frozen=True)
+class GDPAccountant(Accountant):
+    r"""δ(ε) = δ_μ(ε) + `slack` with μ² = Σ μ_i².
+
+    Exact if all leaves are Gaussian. A leaf that is not μ-GDP itself enters through its least
+    covering μ, up to an equal part of the declared slack a release.
+
+    Parameters
+    ----------
+    neighboring : {"replace_one", "add_remove_one"}
+        *Public.*
+    slack : float in [0, 1)
+        *Public.* Part of δ that pays for covering leaves without a μ; 0 refuses them.
+
+    Notes
+    -----
+    **Guarantee.** Dong, Roth and Su 2022, Corollary 2; with slacks: design note
+    `accounting-facts.md`, Theorem 2, after Koskela, Tobaben and Honkela 2022. It also holds for
+    releases that are chosen as one goes, if Σ μ_i² and Σ slack_i are bounded beforehand.
+
+    Examples
+    --------
+    >>> from skdp.privacy import GaussianEvent, SelfComposedEvent
+    >>> event = SelfComposedEvent(GaussianEvent(20.0), 100)
+    >>> round(GDPAccountant().epsilon(event, 1e-5), 5)
+    4.37718
+    """
+
+    slack: float = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "slack", check_delta(self.slack))
+
+    def mu(self, event: Event) -> float:
+        """Return the μ of an event, slack apart."""
+        return self._total(self._leaves(event))[0]
+
+    def bounds(self, event: Event, delta: float) -> tuple[float, float]:  # noqa: D102
+        upper = self.epsilon(event, delta)
+        for leaf in self._leaves(event):
+            if leaf.curves != (GaussianCurve(leaf.event.gdp_mu(leaf.neighboring)),):
+                raise self._refusal(leaf, "a Gaussian curve for a lower side")
+        return max(0.0, upper * (1.0 - 1e-10) - 1e-300), upper
+
+    def _epsilon(self, leaves: tuple[Leaf, ...], delta: float) -> float:
+        mu, slack = self._total(leaves)
+        return GaussianCurve(mu).epsilon(delta - slack) if delta >= slack else math.inf
+
+    def _delta(self, leaves: tuple[Leaf, ...], epsilon: float) -> float:
+        mu, slack = self._total(leaves)
+        return GaussianCurve(mu).delta(epsilon) * _ROUNDING + slack
+
+    def _total(self, leaves: tuple[Leaf, ...]) -> tuple[float, float]:
+        without = sum(leaf.count for leaf in leaves if math.isinf(self._own(leaf)))
+        each = self.slack / without if without else 0.0
+        squares = math.fsum(leaf.count * self._mu(leaf, each) ** 2 for leaf in leaves)
+        return math.sqrt(squares) * (1.0 + 1e-15), self.slack if without else 0.0
+
+    def _own(self, leaf: Leaf) -> float:
+        return leaf.event.gdp_mu(leaf.neighboring)
+
+    def _mu(self, leaf: Leaf, slack: float) -> float:
+        own = self._own(leaf)
+        if math.isfinite(own):
+            return own
+        covering = covering_mu(leaf.event.curve(leaf.neighboring), slack) if slack else math.inf
+        if math.isinf(covering):
+            raise self._refusal(leaf, f"a Gaussian cover at slack {slack:g} a release")
+        return covering

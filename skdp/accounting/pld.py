@@ -1,0 +1,137 @@
+"""Privacy of many steps together, from their privacy loss distributions, between two bounds.
+
+Each step's loss is put on a grid so that the curve of the discrete law lies above (below) the
+true one; the discrete losses are added by FFT, with every truncation and rounding error charged
+to the safe side; ε is the point at which the bound itself meets δ. Nothing is sampled or
+extrapolated: the two bounds are theorems up to the accuracy claimed for the special functions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+
+from skdp._validation import check_count, check_delta
+from skdp.accounting._composition import ComposedLoss, compose_losses
+from skdp.accounting._loss_pairs import LossPair
+from skdp.accounting._plan import Plan, Terms, plan_for_delta, plan_for_epsilon
+from skdp.accounting._pmf import optimistic, pessimistic
+
+__all__ = ["Composition", "compose"]
+
+_MEMORY = 4096  # answers kept
+_LEAST_TILT = 0.1
+
+Answer = Callable[[Terms, float, bool], float]
+
+
+def compose(terms: Iterable[tuple[LossPair, int]]) -> Composition:
+    """Return the composition of mechanisms that were fixed beforehand, each run `count` times.
+
+    Later steps may see earlier outputs, but which mechanisms run, and how often, may not depend
+    on them (accounting facts, section 6).
+
+    Parameters
+    ----------
+    terms : iterable of (LossPair, int)
+        A dominating pair for each mechanism, all for the same neighbouring relation and, where a
+        pair has two orders, all in the order "record removed"; and how often it is run. *Public.*
+
+    Examples
+    --------
+    >>> from skdp.accounting._gaussian_pairs import PoissonGaussianPair
+    >>> steps = compose([(PoissonGaussianPair(mu=1.0, rate=0.01), 1000)])
+    >>> lower, upper = steps.bounds_epsilon(1e-5)
+    >>> round(upper, 3), upper - lower < 1e-3
+    (1.828, True)
+    """
+    counts: dict[LossPair, int] = {}
+    for pair, count in terms:
+        counts[pair] = counts.get(pair, 0) + check_count("count", count)
+    if not counts:
+        raise ValueError("There is nothing to compose.")
+    return Composition(tuple(counts.items()))
+
+
+@dataclass(frozen=True)
+class Composition:
+    """Several mechanisms on the same data.
+
+    **Guarantee.** Upper values are never below the true ones for the dominating pairs, lower
+    values never above: the worse of the two orders of neighbours, each composed by itself.
+    Upper values of ε exceed the truth by about 3e-4 at most.
+    """
+
+    terms: Terms
+
+    def bounds_delta(self, epsilon: float) -> tuple[float, float]:
+        """Return numbers between which δ(ε) lies, for any real ε."""
+        return self._worst(_delta, float(epsilon), False), self.delta(epsilon)
+
+    def bounds_epsilon(self, delta: float) -> tuple[float, float]:
+        """Return numbers between which the least ε ≥ 0 with δ(ε) ≤ `delta` lies."""
+        delta = check_delta(delta)
+        return self._worst(_epsilon, delta, False), self.epsilon(delta)
+
+    def delta(self, epsilon: float) -> float:
+        """Return a number not below δ(ε), close to it."""
+        return self._worst(_delta, float(epsilon), True)
+
+    def epsilon(self, delta: float) -> float:
+        """Return an ε for which the composition is (ε, `delta`)-DP, close to the least."""
+        return self._worst(_epsilon, check_delta(delta), True)
+
+    def _worst(self, answer: Answer, value: float, upper: bool) -> float:
+        orders = {self.terms, tuple((pair.backward, count) for pair, count in self.terms)}
+        return max(answer(terms, value, upper) for terms in orders)
+
+
+@lru_cache(maxsize=_MEMORY)
+def _epsilon(terms: Terms, delta: float, upper: bool) -> float:
+    """Return a bound on the least ε ≥ 0 with δ(ε) ≤ delta, for one order of neighbours."""
+    if sum(count * float(pair.above(np.zeros(1))[0]) for pair, count in terms) <= delta:
+        return 0.0  # total variation is subadditive
+    rest = delta - _infinite(terms)
+    if rest <= 0.0:
+        return math.inf if upper or rest < -1e-12 * delta else 0.0
+    plan = plan_for_delta(terms, rest)
+    best, settled = _attempt(terms, plan, delta, upper)
+    while not settled and plan.order > _LEAST_TILT:
+        # near the end of a bounded loss the best tilt is endless and its window too short
+        plan = plan_for_delta(terms, rest, plan.order / 8.0)
+        answer, settled = _attempt(terms, plan, delta, upper)
+        best = min(best, answer) if upper else max(best, answer)
+    return best
+
+
+def _attempt(terms: Terms, plan: Plan, delta: float, upper: bool) -> tuple[float, bool]:
+    """Return a bound on ε, sound in any case, and whether it should be tight."""
+    losses = _composed(terms, plan, upper)
+    answer = losses.epsilon_above(delta) if upper else losses.epsilon_below(delta)
+    return answer, (upper and answer == 0.0) or losses.settles(answer, delta)
+
+
+@lru_cache(maxsize=_MEMORY)
+def _delta(terms: Terms, epsilon: float, upper: bool) -> float:
+    """Return a bound on δ(ε) for one order of neighbours."""
+    losses = _composed(terms, plan_for_epsilon(terms, epsilon), upper)
+    return losses.upper(epsilon) if upper else losses.lower(epsilon)
+
+
+def _infinite(terms: Terms) -> float:
+    """Return the mass of the sum at +inf."""
+    return -math.expm1(sum(count * math.log1p(-pair.infinite) for pair, count in terms))
+
+
+def _composed(terms: Terms, plan: Plan, upper: bool) -> ComposedLoss:
+    law = pessimistic if upper else optimistic
+    plan = plan if upper else replace(plan, step=plan.lower_step)
+    parts = [
+        (law(pair, plan.step, *cells), count)
+        for (pair, count), cells in zip(terms, plan.cells, strict=True)
+    ]
+    return compose_losses(parts, plan)

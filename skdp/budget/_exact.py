@@ -1,0 +1,61 @@
+"""Sums without rounding: what a ledger adds up, it adds up as fractions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
+
+__all__ = ["Amounts", "add", "decimal", "down", "read", "square", "up", "write"]
+
+Amounts = tuple[Fraction | float, ...]
+"""Exact numbers, one for each limit of a filter; ``inf`` stands for what nothing can pay."""
+
+_QUANTUM = 2**200
+
+
+def decimal(number: float) -> Fraction | float:
+    """Return the number that `number` prints as; ``inf`` if it is not finite."""
+    return Fraction(Decimal(repr(float(number)))) if math.isfinite(number) else math.inf
+
+
+def up(number: float) -> Fraction | float:
+    """Return `number` as a multiple of 2^-200, rounded upwards; ``inf`` if it is not finite."""
+    if not math.isfinite(number):
+        return math.inf
+    return Fraction(math.ceil(Fraction(number) * _QUANTUM), _QUANTUM)
+
+
+def square(number: float) -> Fraction | float:
+    """Return `number`² as a multiple of 2^-200, rounded upwards; ``inf`` if it is not finite."""
+    if not math.isfinite(number):
+        return math.inf
+    return Fraction(math.ceil(Fraction(number) ** 2 * _QUANTUM), _QUANTUM)
+
+
+def down(exact: Fraction | float, towards: float = 0.0) -> float:
+    """Return the nearest float that prints no more (or, towards ``inf``, no less) than `exact`."""
+    number = float(exact)
+    wrong = decimal(number) < exact if towards > number else decimal(number) > exact
+    return math.nextafter(number, towards) if wrong else number
+
+
+def add(first: Amounts, second: Amounts) -> Amounts:
+    """Return the sum, entry by entry."""
+    return tuple(a + b for a, b in zip(first, second, strict=True))
+
+
+def write(amounts: Amounts) -> str:
+    """Return finite amounts as text."""
+    return " ".join(str(Fraction(amount)) for amount in amounts)
+
+
+def read(text: str) -> Amounts:
+    """Return the amounts that `write` wrote."""
+    return tuple(Fraction(word) for word in text.split())
+
+
+def highest(several: Sequence[Amounts], zero: Amounts) -> Amounts:
+    """Return the largest of each entry, at least `zero`."""
+    return tuple(max(column) for column in zip(zero, *several, strict=True))

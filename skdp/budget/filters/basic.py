@@ -1,0 +1,72 @@
+"""Basic composition: ε and δ add up."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from skdp.budget._exact import Amounts, decimal, down
+from skdp.budget.curves import ApproximateCurve
+from skdp.budget.filters.base import Amount, Filter
+from skdp.budget.release import Release
+
+__all__ = ["BasicFilter", "PureFilter"]
+
+
+@dataclass(frozen=True)
+class BasicFilter(Filter):
+    """Stop when Σ ε_i > ε or Σ δ_i > δ (Rogers, Roth, Ullman and Vadhan 2016).
+
+    Sums are exact in the decimal digits that the numbers print with: three times 0.1 is 0.3.
+    """
+
+    @property
+    def limits(self) -> Amounts:
+        """The exact ε and δ."""
+        return decimal(self.epsilon), decimal(self.delta)
+
+    def price(self, release: Release) -> Amounts:  # noqa: D102
+        return decimal(release.epsilon), decimal(release.delta)
+
+    def amount(self, totals: Amounts) -> Amount:  # noqa: D102
+        return Amount(down(totals[0], math.inf), down(totals[1], math.inf))
+
+    def left(self, totals: Amounts) -> Amount:  # noqa: D102
+        left = (limit - total for limit, total in zip(self.limits, totals, strict=True))
+        return Amount(*(down(max(amount, Fraction(0))) for amount in left))
+
+    def curve(self, totals: Amounts) -> ApproximateCurve:  # noqa: D102
+        return ApproximateCurve(*self.amount(totals))
+
+
+@dataclass(frozen=True)
+class PureFilter(Filter):
+    """Stop when Σ ε_i > ε; every release is ε_i-DP and δ = 0 (Rogers et al. 2016).
+
+    Pure ε add up exactly, and their sum is a guarantee whenever one stops to look at it.
+    """
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.delta != 0.0:
+            raise ValueError(
+                f"composition='pure' needs delta=0, got {self.delta:g}; use composition='basic'."
+            )
+
+    @property
+    def limits(self) -> Amounts:
+        """The exact ε."""
+        return (decimal(self.epsilon),)
+
+    def price(self, release: Release) -> Amounts:  # noqa: D102
+        return (decimal(release.pure_epsilon),)
+
+    def amount(self, totals: Amounts) -> Amount:  # noqa: D102
+        return Amount(down(totals[0], math.inf), 0.0)
+
+    def left(self, totals: Amounts) -> Amount:  # noqa: D102
+        return Amount(down(max(self.limits[0] - totals[0], Fraction(0))), 0.0)
+
+    def curve(self, totals: Amounts) -> ApproximateCurve:  # noqa: D102
+        return ApproximateCurve(*self.amount(totals))

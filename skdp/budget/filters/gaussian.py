@@ -1,0 +1,91 @@
+"""Gaussian composition: squares of μ add up, slacks and total variations each by themselves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
+
+from skdp.accounting import gdp_mu
+from skdp.accounting.calibration import CALIBRATION_MARGIN
+from skdp.budget._exact import Amounts, decimal, square
+from skdp.budget.curves import CoveredCurve
+from skdp.budget.filters.base import Amount, Filter
+from skdp.budget.pricing import gaussian_price
+from skdp.budget.release import Release
+from skdp.privacy import Event, Neighboring
+
+__all__ = ["GaussianFilter"]
+
+_SLACK_SHARE = 0.01  # of δ, for one release
+
+
+@dataclass(frozen=True)
+class GaussianFilter(Filter):
+    r"""Stop when Σ m_i² > B², Σ η_i > `slack` or Σ τ_i > `tv`.
+
+    Release i is, for an output within total variation τ_i of the one released, below the curve of
+    m_i-Gaussian DP plus η_i; B solves δ_B(ε) + `slack` + (1 + e^ε)·`tv` = δ. All three limits are
+    fixed beforehand: the sum δ_m(ε) + Σ η_i alone, with what is left of one side used for the
+    other as the analyst goes, is a moving frontier and exceeds δ.
+
+    Source: Koskela, Tobaben and Honkela 2022; Smith and Thakurta 2022; with slacks and total
+    variations in accounting facts, section 6 (Theorem 2) and section 8.
+    """
+
+    takes_reserves: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.delta == 0.0:
+            raise ValueError("composition='gdp' needs delta > 0; use composition='basic'.")
+        if self._for_gaussians <= 0.0:
+            raise ValueError(
+                f"slack={self.slack:g} and (1 + e^epsilon)*tv, tv={self.tv:g}, leave nothing of "
+                f"delta={self.delta:g} for Gaussian releases. Nothing was spent."
+            )
+
+    @property
+    def _for_gaussians(self) -> float:
+        if not (self.slack or self.tv):
+            return self.delta
+        set_aside = self.slack + (1.0 + math.exp(min(self.epsilon, 700.0))) * self.tv
+        return (self.delta - set_aside * (1.0 + 1e-14)) * (1.0 - 1e-14)
+
+    @property
+    def limit(self) -> float:
+        """The m of the whole budget; `gdp_mu` rounds down by more than what is added here."""
+        return math.sqrt(float(self.limits[0]))
+
+    @cached_property
+    def limits(self) -> Amounts:  # type: ignore[override]
+        """The squares of the m, the slacks and the total variations that fit."""
+        widest = gdp_mu(self.epsilon, self._for_gaussians) * (1.0 + 0.5 * CALIBRATION_MARGIN)
+        return Fraction(widest) ** 2, decimal(self.slack), decimal(self.tv)
+
+    def price(self, release: Release) -> Amounts:  # noqa: D102
+        return square(release.gdp_mu), decimal(release.slack), decimal(release.tv)
+
+    def facts(  # noqa: D102
+        self, event: Event, neighboring: Neighboring, slack_left: Callable[[], float]
+    ) -> dict[str, Any]:
+        return gaussian_price(event, neighboring, slack_left)._asdict()
+
+    def slack_left(self, totals: Amounts) -> float:  # noqa: D102
+        left = max(0.0, float(self.limits[1] - totals[1]) * (1.0 - 1e-12))
+        return min(_SLACK_SHARE * self.delta, left)
+
+    def amount(self, totals: Amounts) -> Amount:  # noqa: D102
+        return Amount(self.curve(totals).epsilon(self.delta), self.delta)
+
+    def left(self, totals: Amounts) -> Amount:  # noqa: D102
+        left = math.sqrt(max(0.0, float(self.limits[0] - totals[0])))
+        curve = CoveredCurve(left)
+        return Amount(curve.epsilon(self._for_gaussians), self._for_gaussians if left else 0.0)
+
+    def curve(self, totals: Amounts) -> CoveredCurve:  # noqa: D102
+        mu, slack, tv = math.sqrt(float(totals[0])), float(totals[1]), float(totals[2])
+        return CoveredCurve(mu, slack, tv)

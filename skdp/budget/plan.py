@@ -1,0 +1,106 @@
+"""What a fixed list of releases would cost, before any of it touches data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from skdp.budget.pricing import epsilon_of_plan
+from skdp.privacy import ComposedEvent, Event, Neighboring, PrivacyGuarantee
+
+__all__ = ["PlanPrice", "PlannedRelease", "price_of_plan"]
+
+
+@dataclass(frozen=True)
+class PlannedRelease:
+    """One release of a plan.
+
+    Parameters
+    ----------
+    event : Event or PrivacyGuarantee
+        What it would release.
+    fold : int or None
+        *Public.* The fold that it does *not* read, as a fit of cross-validation; None: it reads
+        every fold. A record's fold must not depend on other records, nor, under
+        ``replace_one``, on the record itself.
+    part : str or None
+        *Public.* The one part whose records it reads; None: all parts.
+    """
+
+    event: Event | PrivacyGuarantee
+    fold: int | None = None
+    part: str | None = None
+
+    @classmethod
+    def of(cls, release: PlannedRelease | PrivacyGuarantee | Event) -> PlannedRelease:
+        """Return the release, one that reads everything unless it says otherwise."""
+        return release if isinstance(release, PlannedRelease) else cls(release)
+
+    @property
+    def as_event(self) -> Event:
+        """The event alone."""
+        return self.event.event if isinstance(self.event, PrivacyGuarantee) else self.event
+
+
+@dataclass(frozen=True)
+class PlanPrice:
+    """The (`epsilon`, `delta`) of a whole plan, and whether the budget would admit it now.
+
+    Attributes
+    ----------
+    epsilon, delta : float
+        *Public.* A bound for the plan alone, its releases fixed beforehand.
+    admitted : bool
+        *Public.* Whether the ledger, which charges release by release, would let all of it pass.
+    n_releases : int
+        How many releases the plan has.
+    """
+
+    epsilon: float
+    delta: float
+    admitted: bool
+    n_releases: int
+
+
+def price_of_plan(
+    releases: Sequence[PlannedRelease],
+    neighboring: Neighboring,
+    delta: float,
+    n_folds: int | None = None,
+) -> float:
+    """Return an ε: the largest, over folds and parts, of what a record there is read by.
+
+    A record of fold j is read by the releases that do not leave fold j out (accounting facts,
+    section 7), and by those on its own part or on all. Every composition below is a valid bound
+    for releases that are fixed beforehand, so the least of them is.
+    """
+    folds: Iterable[int | None] = (None,) if n_folds is None else range(n_folds)
+    _check_folds(releases, n_folds)
+    parts = {release.part for release in releases} | {None}
+    readers = (_readers(releases, fold, part) for fold in folds for part in parts)
+    return max(_tightest(events, neighboring, delta) for events in readers)
+
+
+def _check_folds(releases: Sequence[PlannedRelease], n_folds: int | None) -> None:
+    """Every record lies in one of the folds; so their number has to be known, and not guessed."""
+    for release in releases:
+        if release.fold is not None and release.fold not in range(n_folds or 0):
+            raise ValueError(
+                f"fold={release.fold!r} is not one of n_folds={n_folds!r} folds, counted from 0. "
+                "Nothing was read or spent."
+            )
+
+
+def _readers(
+    releases: Iterable[PlannedRelease], fold: int | None, part: str | None
+) -> tuple[Event, ...]:
+    """Return what reads a record of this fold and part; None: no fold is left out, no part."""
+    return tuple(
+        release.as_event
+        for release in releases
+        if (release.fold is None or release.fold != fold) and release.part in (None, part)
+    )
+
+
+def _tightest(events: tuple[Event, ...], neighboring: Neighboring, delta: float) -> float:
+    return epsilon_of_plan(ComposedEvent(events), neighboring, delta) if events else 0.0

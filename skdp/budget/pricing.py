@@ -1,0 +1,143 @@
+"""What one release puts on the scales of each filter."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+from skdp.accounting import ACCOUNTANTS, covering_mu
+from skdp.budget._numerical import numerical_curve
+from skdp.privacy import (
+    ComposedEvent,
+    Event,
+    Neighboring,
+    NoClosedCurveError,
+    NonPrivateEvent,
+    PrivacyCurve,
+    PrivacyGuarantee,
+    SelfComposedEvent,
+)
+
+__all__ = ["GaussianPrice", "epsilon_of_plan", "gaussian_price", "quote", "renyi_divergence"]
+
+_CURVE_ERROR = 1e-11  # the curves have eleven digits
+
+
+class GaussianPrice(NamedTuple):
+    """Covered by the curve of `gdp_mu` plus `slack`, for an output within `tv` of the released."""
+
+    gdp_mu: float
+    slack: float
+    tv: float
+
+
+def quote(guarantee: PrivacyGuarantee, delta: float, epsilon: float | None = None) -> float:
+    """Return an ε for which the release is (ε, `delta`)-DP; `epsilon` itself if it is one."""
+    try:
+        if epsilon is not None and guarantee.delta(epsilon) * (1.0 + _CURVE_ERROR) <= delta:
+            return float(epsilon)
+        return float(guarantee.epsilon(delta))
+    except NoClosedCurveError:
+        return epsilon_of_plan(guarantee.event, guarantee.neighboring, delta)
+
+
+def epsilon_of_plan(event: Event, neighboring: Neighboring, delta: float) -> float:
+    """Return the least ε that any accountant finds for an event whose parameters are fixed.
+
+    Every accountant's answer is a bound for such an event, so the least is one too.
+    """
+    return min(_answers(event, neighboring, delta), default=math.inf)
+
+
+def _answers(event: Event, neighboring: Neighboring, delta: float) -> Iterator[float]:
+    for kind in ACCOUNTANTS.values():
+        try:
+            yield kind(neighboring).epsilon(event, delta)
+        except ValueError:  # this accountant has no price for a leaf
+            continue
+
+
+def gaussian_price(
+    event: Event, neighboring: Neighboring, slack_left: Callable[[], float]
+) -> GaussianPrice:
+    """Return how the event enters the Gaussian filter.
+
+    An event that is Gaussian DP enters with its own μ. Any other one enters with the least μ whose
+    curve covers its curve up to `slack_left()`: that of the numerical accountant for a composition
+    (its parameters are fixed beforehand), or else leaf by leaf, with an equal part of the slack
+    each. Errors in total variation are kept apart.
+    """
+    ideals = list(_ideal_leaves(event))
+    tv = math.fsum(count * getattr(leaf, "tv", 0.0) for leaf, count in _leaves(event))
+    mu = math.hypot(*(math.sqrt(k) * leaf.gdp_mu(neighboring) for leaf, k in ideals))
+    if math.isfinite(mu) or not _is_private(ideals):
+        return GaussianPrice(mu, 0.0, tv)
+    slack = slack_left()
+    return GaussianPrice(_covering(ideals, neighboring, slack), slack, tv)
+
+
+def _leaves(event: Event) -> Iterator[tuple[Event, int]]:
+    """Yield the leaves of the tree, those inside of an approximation as well."""
+    for leaf, count in event.leaves():
+        yield leaf, count
+        if hasattr(leaf, "tv"):
+            for inner, times in _leaves(vars(leaf)["event"]):
+                yield inner, count * times
+
+
+def _ideal_leaves(event: Event) -> Iterator[tuple[Event, int]]:
+    return ((leaf, count) for leaf, count in _leaves(event) if not hasattr(leaf, "tv"))
+
+
+def _is_private(ideals: list[tuple[Event, int]]) -> bool:
+    return NonPrivateEvent() not in [leaf for leaf, _ in ideals]
+
+
+def _covering(ideals: list[tuple[Event, int]], neighboring: Neighboring, slack: float) -> float:
+    """Cover the ideal releases together where a curve of them is known, else one by one."""
+    together = ComposedEvent(tuple(SelfComposedEvent(leaf, count) for leaf, count in ideals))
+    try:
+        return _covering_together(together, neighboring, slack)
+    except NoClosedCurveError:
+        each = slack / sum(count for _, count in ideals)
+        return math.hypot(
+            *(math.sqrt(k) * _covering_one(leaf, neighboring, each) for leaf, k in ideals)
+        )
+
+
+@lru_cache(maxsize=256)
+def _covering_together(event: Event, neighboring: Neighboring, slack: float) -> float:
+    """Cover an event as a whole; a search over a grid asks for the same one many times."""
+    return covering_mu(_curve(event, neighboring, slack), slack)
+
+
+def _curve(event: Event, neighboring: Neighboring, slack: float) -> PrivacyCurve:
+    leaves = list(event.leaves())
+    if len(leaves) == 1 and leaves[0][1] == 1:
+        return leaves[0][0].curve(neighboring)
+    return numerical_curve(event, neighboring, slack)
+
+
+def _covering_one(leaf: Event, neighboring: Neighboring, slack: float) -> float:
+    mu = leaf.gdp_mu(neighboring)
+    return mu if math.isfinite(mu) else covering_mu(leaf.curve(neighboring), slack)
+
+
+def renyi_divergence(event: Event, neighboring: Neighboring, order: float) -> float:
+    """Return a bound on the Rényi divergence of `order` > 1, in both orders of the neighbours.
+
+    Leaves add up (Mironov 2017, Proposition 1); a leaf that is ρ-zCDP has at most ρ·`order` (Bun
+    and Steinke 2016, Definition 1.1).
+    """
+    total = math.fsum(k * _of_leaf(leaf, neighboring, order) for leaf, k in event.leaves())
+    return float(total)
+
+
+def _of_leaf(leaf: Event, neighboring: Neighboring, order: float) -> float:
+    try:
+        own = leaf.rdp(order, neighboring)
+    except NoClosedCurveError:
+        own = math.inf
+    return min(own, order * leaf.zcdp_rho(neighboring))

@@ -1,0 +1,35 @@
+"""How a budget looks in a terminal and in a notebook."""
+
+from __future__ import annotations
+
+from html import escape
+
+from skdp.budget.filters import Amount
+
+__all__ = ["as_html", "as_text"]
+
+_CELLS = 20
+
+
+def as_text(name: str, epsilon: float, spent: Amount, left: Amount, n_releases: int) -> str:
+    """Return a bar of what is spent against the total, and the account in words."""
+    filled = round(_CELLS * min(1.0, spent.epsilon / epsilon))
+    return f"{name}\n[{'#' * filled}{'.' * (_CELLS - filled)}] {_account(spent, left, n_releases)}"
+
+
+def as_html(name: str, epsilon: float, spent: Amount, left: Amount, n_releases: int) -> str:
+    """Return the same for a notebook: two boxes and a line, no script."""
+    percent = 100.0 * min(1.0, spent.epsilon / epsilon)
+    bar = (
+        '<div style="width:20em;height:.8em;border:1px solid #888;background:#eee">'
+        f'<div style="width:{percent:.4g}%;height:100%;background:#4878a8"></div></div>'
+    )
+    account = escape(_account(spent, left, n_releases))
+    return f"<div><code>{escape(name)}</code>{bar}<small>{account}</small></div>"
+
+
+def _account(spent: Amount, left: Amount, n_releases: int) -> str:
+    return (
+        f"spent epsilon={spent.epsilon:.4g} at delta={spent.delta:g} in {n_releases} releases; "
+        f"left for one more release: epsilon={left.epsilon:.4g}"
+    )

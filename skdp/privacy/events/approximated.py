@@ -1,0 +1,97 @@
+"""A release by a sampler that is only near its target."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from skdp.privacy.curve import PrivacyCurve
+from skdp.privacy.events.base import Event
+from skdp.privacy.neighboring import Neighboring
+
+__all__ = ["ApproximatedCurve", "ApproximatedEvent"]
+
+_GRID = np.concatenate([-np.geomspace(1e-6, 600.0, 400)[::-1], [0.0], np.geomspace(1e-6, 600, 400)])
+
+
+@dataclass(frozen=True)
+class ApproximatedCurve(PrivacyCurve):
+    """The curve when both laws may be off by `tv` in total variation: δ(ε) + (1 + e^ε)·tv.
+
+    The sum holds for every real ε, for both orders, and is convex in e^ε, but it rises once the
+    second term takes over. A curve does not rise, so from its least value on it is constant, and
+    for very negative ε it is the mirror image of that constant for the reversed pair.
+    """
+
+    curve: PrivacyCurve
+    tv: float
+
+    def _delta(self, epsilon: np.ndarray) -> np.ndarray:
+        (low, least_reversed), (high, least) = self._turns
+        if min(least, least_reversed) >= 1.0:
+            return np.ones_like(epsilon)
+        inside = np.clip(epsilon, low, high)
+        paid = self.curve._delta(inside) + (1.0 + np.exp(inside)) * self.tv
+        tail = 1.0 - np.exp(np.minimum(epsilon, low)) * (1.0 - least_reversed)
+        return np.clip(np.where(epsilon < low, tail, paid), 0.0, 1.0)
+
+    def _mirrored(self, epsilon: np.ndarray) -> np.ndarray:
+        return self.reversed()._delta(epsilon)
+
+    @cached_property
+    def _turns(self) -> tuple[tuple[float, float], tuple[float, float]]:
+        """Return where the two tails begin, and the constants of the two orders."""
+        epsilon, least = self._least(self.curve)
+        backwards, least_reversed = self._least(self.curve.reversed())
+        return (min(-backwards, epsilon), least_reversed), (epsilon, least)
+
+    def _least(self, curve: PrivacyCurve) -> tuple[float, float]:
+        def paid(epsilon: float) -> float:
+            return float(curve.delta(epsilon)) + (1.0 + math.exp(epsilon)) * self.tv
+
+        best = int(np.argmin(curve.delta(_GRID) + (1.0 + np.exp(_GRID)) * self.tv))
+        around = float(_GRID[max(best - 1, 0)]), float(_GRID[min(best + 1, _GRID.size - 1)])
+        found = minimize_scalar(paid, bounds=around, options={"xatol": 1e-13})
+        epsilon = min((float(_GRID[best]), float(found.x)), key=paid)
+        return epsilon, paid(epsilon)
+
+    def reversed(self) -> PrivacyCurve:  # noqa: D102
+        backwards = self.curve.reversed()
+        return self if backwards == self.curve else ApproximatedCurve(backwards, self.tv)
+
+
+@dataclass(frozen=True)
+class ApproximatedEvent(Event):
+    """`event`, released by a sampler within total variation `tv` of the law it should draw from.
+
+    Both neighbours are approximated, so (ε, δ) becomes (ε, δ + (1 + e^ε)·tv) (triangle inequality;
+    accounting-facts, section 8). In a composition the tv of all releases add up and the factor
+    is paid once, at the end. No shortcut survives unless `tv` is 0.
+    """
+
+    event: Event
+    tv: float
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.tv <= 1.0:
+            raise ValueError(f"tv must lie in [0, 1], got {self.tv!r}. Nothing was spent.")
+
+    def curve(self, neighboring: Neighboring) -> PrivacyCurve:  # noqa: D102
+        curve = self.event.curve(neighboring)
+        return ApproximatedCurve(curve, self.tv) if self.tv else curve
+
+    def pure_epsilon(self, neighboring: Neighboring) -> float:  # noqa: D102
+        return math.inf if self.tv else self.event.pure_epsilon(neighboring)
+
+    def zcdp_rho(self, neighboring: Neighboring) -> float:  # noqa: D102
+        return math.inf if self.tv else self.event.zcdp_rho(neighboring)
+
+    def gdp_mu(self, neighboring: Neighboring) -> float:  # noqa: D102
+        return math.inf if self.tv else self.event.gdp_mu(neighboring)
+
+    def rdp(self, order: float, neighboring: Neighboring) -> float:  # noqa: D102
+        return math.inf if self.tv else self.event.rdp(order, neighboring)

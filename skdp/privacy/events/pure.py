@@ -1,0 +1,119 @@
+"""Black boxes that promise ε-DP or (ε, δ)-DP and nothing else."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit, ndtri
+
+from skdp._validation import check_delta
+from skdp.privacy.curve import PrivacyCurve, SymmetricCurve
+from skdp.privacy.discrete import DiscretePairCurve
+from skdp.privacy.events.base import Event
+from skdp.privacy.neighboring import Neighboring
+from skdp.privacy.renyi import randomized_response_divergence
+
+__all__ = ["ApproxDPCurve", "ApproxDPEvent", "PureDPEvent", "mu_of_pure", "rho_of_pure"]
+
+
+def mu_of_pure(epsilon: float) -> float:
+    """Return the least μ for which every ε-DP release is μ-Gaussian DP: 2Φ⁻¹(e^ε/(1 + e^ε)).
+
+    The trade-off function of randomised response and of the Gaussian meet where α = β, and the
+    former is straight on both sides, the latter convex (Dong, Roth and Su 2022, section 2).
+    """
+    return float(-2.0 * ndtri(expit(-epsilon)))
+
+
+def rho_of_pure(epsilon: float) -> float:
+    """Return the least ρ for which every ε-DP release is ρ-zCDP: ε·tanh(ε/2).
+
+    Randomised response dominates, and (α − 1)·D_α = log cosh((α − ½)ε) − log cosh(ε/2). The mean
+    of tanh over [ε/2, (α − ½)ε] is at most tanh(αε/2), by concavity, and that is at most
+    α·tanh(ε/2); equality at α = 1. Never above the ε²/2 of Bun and Steinke 2016, Proposition 3.3.
+    """
+    return epsilon * math.tanh(0.5 * epsilon) if math.isfinite(epsilon) else math.inf
+
+
+@dataclass(frozen=True)
+class ApproxDPCurve(SymmetricCurve):
+    """The largest curve of an (`epsilon`, `delta`)-DP release (Kairouz, Oh and Viswanath 2015).
+
+    Randomised response with probability 1 − δ, and the record given away with probability δ.
+    """
+
+    bound: float
+    failure: float = 0.0
+
+    def _forward(self, epsilon: np.ndarray) -> np.ndarray:
+        below = -np.expm1(np.minimum(epsilon - self.bound, 0.0)) * expit(self.bound)
+        return self.failure + (1.0 - self.failure) * below
+
+    def dominating_pair(self) -> DiscretePairCurve:  # noqa: D102
+        kept = 1.0 - self.failure
+        likely, unlikely = kept * expit(self.bound), kept * expit(-self.bound)
+        return DiscretePairCurve(
+            (self.failure, likely, unlikely, 0.0), (0.0, unlikely, likely, self.failure)
+        )
+
+
+@dataclass(frozen=True)
+class PureDPEvent(Event):
+    """A release that is `epsilon`-DP; 0 for no release at all.
+
+    Examples
+    --------
+    >>> round(PureDPEvent(1.0).curve("replace_one").epsilon(0.1), 6)
+    0.852905
+    """
+
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        _check_bound(self.epsilon)
+
+    def curve(self, neighboring: Neighboring) -> PrivacyCurve:  # noqa: D102
+        return ApproxDPCurve(self.epsilon)
+
+    def pure_epsilon(self, neighboring: Neighboring) -> float:  # noqa: D102
+        return self.epsilon
+
+    def zcdp_rho(self, neighboring: Neighboring) -> float:  # noqa: D102
+        return rho_of_pure(self.epsilon)
+
+    def gdp_mu(self, neighboring: Neighboring) -> float:  # noqa: D102
+        return mu_of_pure(self.epsilon)
+
+    def rdp(self, order: float, neighboring: Neighboring) -> float:  # noqa: D102
+        return randomized_response_divergence(self.epsilon, order)
+
+
+@dataclass(frozen=True)
+class ApproxDPEvent(Event):
+    """A release that is (`epsilon`, `delta`)-DP. No shortcut holds unless `delta` is 0."""
+
+    epsilon: float
+    delta: float
+
+    def __post_init__(self) -> None:
+        _check_bound(self.epsilon)
+        check_delta(self.delta)
+
+    def curve(self, neighboring: Neighboring) -> PrivacyCurve:  # noqa: D102
+        return ApproxDPCurve(self.epsilon, self.delta)
+
+    def pure_epsilon(self, neighboring: Neighboring) -> float:  # noqa: D102
+        return math.inf if self.delta else self.epsilon
+
+    def zcdp_rho(self, neighboring: Neighboring) -> float:  # noqa: D102
+        return math.inf if self.delta else rho_of_pure(self.epsilon)
+
+    def gdp_mu(self, neighboring: Neighboring) -> float:  # noqa: D102
+        return math.inf if self.delta else mu_of_pure(self.epsilon)
+
+
+def _check_bound(epsilon: float) -> None:
+    if not 0.0 <= epsilon < math.inf:
+        raise ValueError(f"epsilon must lie in [0, inf), got {epsilon!r}. Nothing was spent.")

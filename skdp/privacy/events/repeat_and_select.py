@@ -1,0 +1,115 @@
+"""A release that is repeated a random number of times, of which the best is published."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from skdp._validation import check_choice, check_real
+from skdp.privacy.curve import PrivacyCurve
+from skdp.privacy.events.base import Event, NoClosedCurveError
+from skdp.privacy.events.pure import ApproxDPCurve, mu_of_pure, rho_of_pure
+from skdp.privacy.neighboring import Neighboring
+from skdp.privacy.renyi import randomized_response_divergence
+
+__all__ = ["RepeatAndSelectEvent"]
+
+_LAWS = {"geometric": 1.0, "logarithmic": 0.0, "negative_binomial": None, "poisson": None}
+_ORDERS = 1.0 + np.geomspace(1e-2, 1e4, 41)
+
+
+@dataclass(frozen=True)
+class RepeatAndSelectEvent(Event):
+    """`event` (fit and score one random candidate) K times; the best is released, K is random.
+
+    ε-DP becomes (2 + η)·ε-DP for K of truncated negative binomial law with shape η (Papernot and
+    Steinke 2022, Corollary 3; geometric is η = 1, Liu and Talwar 2019). Rényi: the same, Theorem 2,
+    and for Poisson K Theorem 6. There is a curve only in the pure case. K must be drawn without
+    looking at the data or the scores, and neither K nor the other runs are released.
+
+    Parameters
+    ----------
+    event : Event
+        One run.
+    law : {"geometric", "logarithmic", "negative_binomial", "poisson"}
+        *Public.* The law of K.
+    parameter : float
+        *Public.* γ in (0, 1), or the mean for Poisson.
+    shape : float
+        *Public.* η > −1, for ``negative_binomial`` only; else it must be left at 1.
+    """
+
+    event: Event
+    law: str
+    parameter: float
+    shape: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_choice("law", self.law, _LAWS)
+        is_poisson = self.law == "poisson"
+        check_real("parameter", self.parameter, low=0.0, high=math.inf if is_poisson else 1.0)
+        check_real("shape", self.shape, low=-1.0)
+        if self.law != "negative_binomial" and self.shape != 1.0:
+            raise ValueError(f"law={self.law!r} takes no shape. Nothing was spent.")
+
+    def curve(self, neighboring: Neighboring) -> PrivacyCurve:  # noqa: D102
+        epsilon = self.pure_epsilon(neighboring)
+        if math.isinf(epsilon):
+            raise NoClosedCurveError(f"{self!r} has no curve in closed form; use `rdp`.")
+        return ApproxDPCurve(epsilon)
+
+    def pure_epsilon(self, neighboring: Neighboring) -> float:  # noqa: D102
+        if self.law == "poisson":
+            return 0.0 if self.event.pure_epsilon(neighboring) == 0.0 else math.inf
+        return (2.0 + self._eta()) * self.event.pure_epsilon(neighboring)
+
+    def zcdp_rho(self, neighboring: Neighboring) -> float:  # noqa: D102
+        return rho_of_pure(self.pure_epsilon(neighboring))
+
+    def gdp_mu(self, neighboring: Neighboring) -> float:  # noqa: D102
+        return mu_of_pure(self.pure_epsilon(neighboring))
+
+    def rdp(self, order: float, neighboring: Neighboring) -> float:
+        """Return Papernot and Steinke's Theorem 2 (best inner order) or 6, or the pure bound."""
+        order = check_real("order", order, low=1.0)
+        pure = self.pure_epsilon(neighboring)
+        bound = math.inf if math.isinf(pure) else randomized_response_divergence(pure, order)
+        return min(bound, self._repeated(order, neighboring))
+
+    def _repeated(self, order: float, neighboring: Neighboring) -> float:
+        base = self.event.rdp(order, neighboring)
+        if self.law == "poisson":
+            return base + self._poisson_price(order, neighboring)
+        price = base + self._truncated_price(neighboring)
+        return price + math.log(self._mean()) / (order - 1.0)
+
+    def _eta(self) -> float:
+        fixed = _LAWS[self.law]
+        return self.shape if fixed is None else fixed
+
+    def _mean(self) -> float:
+        gamma, eta = self.parameter, self._eta()
+        if eta == 0.0:
+            return (1.0 / gamma - 1.0) / -math.log(gamma)
+        return eta * (1.0 - gamma) / (gamma * -math.expm1(eta * math.log(gamma)))
+
+    def _truncated_price(self, neighboring: Neighboring) -> float:
+        def price(log_less: float) -> float:
+            inner = 1.0 + math.exp(log_less)
+            repeated = (1.0 - 1.0 / inner) * self.event.rdp(inner, neighboring)
+            return (1.0 + self._eta()) * (repeated - math.log(self.parameter) / inner)
+
+        grid = np.log(_ORDERS - 1.0)
+        best = int(np.argmin([price(x) for x in grid]))
+        around = grid[max(best - 1, 0)], grid[min(best + 1, grid.size - 1)]
+        found = minimize_scalar(price, bounds=around, options={"xatol": 1e-6})
+        return min(price(grid[best]), float(found.fun))
+
+    def _poisson_price(self, order: float, neighboring: Neighboring) -> float:
+        curve = self.event.curve(neighboring)
+        epsilon = math.log1p(1.0 / (order - 1.0))
+        failure = max(curve.delta(epsilon), curve.reversed().delta(epsilon))
+        return self.parameter * failure + max(0.0, math.log(self.parameter)) / (order - 1.0)

@@ -1,0 +1,74 @@
+"""The numerical accountant on events: printed exact values in both relations, and its pairs."""
+
+import numpy as np
+import pytest
+
+from skdp.accounting import PLDAccountant
+from skdp.accounting._event_pairs import loss_pair
+from skdp.privacy import (
+    ApproxDPEvent,
+    ComposedEvent,
+    GaussianEvent,
+    LaplaceEvent,
+    PoissonSampledEvent,
+    SelfComposedEvent,
+    ZCDPEvent,
+)
+
+RELATIONS = ["add_remove_one", "replace_one"]
+# q, s, T, δ, exact ε under add/remove (the record removed) and under replace-one
+EXACT = [
+    (0.01, 1.0, 10_000, 1e-5, 6.187712, 10.880782),
+    (0.01, 1.0, 1_000, 1e-5, 1.828237, 2.843440),
+    (0.02, 2.0, 2_000, 1e-5, 1.933433, 3.859939),
+    (0.1, 3.0, 300, 1e-5, 2.494794, 5.153624),
+    (0.05, 0.8, 200, 1e-5, 7.702169, 10.326009),
+    (1.0, 20.0, 100, 1e-5, 1.993091, 4.377178),
+    (0.004, 1.1, 15_000, 1e-5, 2.295370, 4.068066),
+    (0.01, 10.0, 100, 1e-5, 0.027709, 0.058638),
+]
+LEAVES = [
+    GaussianEvent(3.0),
+    LaplaceEvent(4.0),
+    ApproxDPEvent(0.4, 1e-6),
+    ZCDPEvent(0.1),
+    PoissonSampledEvent(0.1, GaussianEvent(1.5)),
+    PoissonSampledEvent(0.1, LaplaceEvent(1.5)),
+]
+
+
+@pytest.mark.parametrize(("rate", "noise", "count", "delta", "remove", "replace"), EXACT)
+def test_the_exact_columns(rate, noise, count, delta, remove, replace):
+    event = SelfComposedEvent(PoissonSampledEvent(rate, GaussianEvent(noise)), count)
+    for relation, exact in zip(RELATIONS, (remove, replace), strict=True):
+        low, high = PLDAccountant(relation).bounds(event, delta)
+        assert low <= exact + 1.5e-6
+        assert exact - 1.5e-6 <= high <= exact + 5e-4
+        assert PLDAccountant(relation).delta(event, high) <= delta * (1 + 2e-2)
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("leaf", LEAVES, ids=repr)
+def test_a_pair_has_the_curves_of_its_leaf(leaf, relation):
+    curve = leaf.curve(relation)
+    grid = np.linspace(-3.0, 3.0, 601)
+    for pair, one in [(loss_pair(curve), curve), (loss_pair(curve).backward, curve.reversed())]:
+        above = pair.above(grid)
+        assert np.all(above >= one.delta(grid) * (1 - 1e-12))
+        assert above == pytest.approx(one.delta(grid), rel=1e-7, abs=1e-12)
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_gaussian_leaves_of_a_mixed_plan_are_merged(relation):
+    sampled = SelfComposedEvent(PoissonSampledEvent(0.01, GaussianEvent(1.0)), 200)
+    apart = ComposedEvent((sampled, *[GaussianEvent(8.0)] * 2, GaussianEvent(4.0)))
+    merged = ComposedEvent((sampled, GaussianEvent(4.0 / np.sqrt(1.5))))
+    found = PLDAccountant(relation).bounds(apart, 1e-6)
+    assert found == pytest.approx(PLDAccountant(relation).bounds(merged, 1e-6), rel=1e-9)
+
+
+def test_a_tiny_gaussian_does_not_lose_the_answer():
+    """A nearly exact lattice plus a Gaussian once gave an infinite ε."""
+    event = ComposedEvent((GaussianEvent(4.0), ApproxDPEvent(0.75, 0.0)))
+    low, high = PLDAccountant().bounds(event, 0.01)
+    assert low <= high <= low + 1e-3

@@ -1,0 +1,250 @@
+"""Disks that fill up, files that change under a handle, clocks and killed processes."""
+
+import errno
+import os
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from skdp import PrivacyBudget
+from skdp.exceptions import BudgetClosedError, BudgetExceededError
+from skdp.privacy import GDPEvent, PrivacyGuarantee
+
+TERMS = {"epsilon": 1.0, "delta": 1e-5}
+PRICE = PrivacyGuarantee(GDPEvent(0.001), "replace_one", "test")
+
+
+def buy(budget, label="a fit", price=PRICE):
+    budget.spend(price, delta=0.0, label=label)
+
+
+def labels(budget):
+    return [row["label"] for row in budget.history()]
+
+
+def buy_without_end(budget):
+    for i in range(100_000):
+        buy(budget, label=f"{i}-" + "x" * 3000)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "study.db"
+
+
+@pytest.fixture
+def budget(path):
+    """Return a budget with one release and an open connection."""
+    budget = PrivacyBudget(**TERMS, path=path)
+    buy(budget)
+    return budget
+
+
+@pytest.fixture
+def tiny_disk(tmp_path):
+    """Return a folder on a file system of 400 kB."""
+    folder = tmp_path / "tiny"
+    folder.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", str(folder)]
+    if shutil.which("mount") is None or subprocess.run(command, capture_output=True).returncode:
+        pytest.skip("a file system cannot be mounted here")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+def test_a_full_disk_refuses_a_spend_whole_and_takes_the_next_when_there_is_room(tiny_disk):
+    budget = PrivacyBudget(**TERMS, path=tiny_disk / "study.db")
+    with pytest.raises(BudgetClosedError, match=r"cannot be used: .*full.*Nothing was read or"):
+        buy_without_end(budget)
+    bought = len(labels(budget))
+    assert bought > 3
+    assert labels(budget)[-1].startswith(f"{bought - 1}-")
+    subprocess.run(["mount", "-o", "remount,size=2m", str(tiny_disk)], check=True)
+    buy(budget, label="room again")
+    assert labels(PrivacyBudget(**TERMS, path=tiny_disk / "study.db"))[bought:] == ["room again"]
+    budget._ledger.close()
+
+
+def test_a_database_that_may_not_grow_refuses_a_spend_whole(budget, path):
+    """The same without mounting anything: SQLite itself reports that the disk is full."""
+    with budget._ledger._connections.use() as connection:
+        pages = connection.execute("PRAGMA page_count").fetchone()[0]
+        connection.execute(f"PRAGMA max_page_count={pages}")
+    with pytest.raises(BudgetClosedError, match="full"):
+        buy(budget, label="x" * 30_000)
+    with budget._ledger._connections.use() as connection:
+        connection.execute("PRAGMA max_page_count=100000")
+    n_bought = len(labels(budget))
+    buy(budget)
+    assert len(labels(PrivacyBudget(**TERMS, path=path))) == n_bought + 1
+
+
+def test_a_deleted_ledger_is_noticed_by_an_open_connection(budget, path):
+    path.unlink()
+    for _ in range(2):
+        with pytest.raises(BudgetClosedError, match=r"is gone.*Nothing was read or spent"):
+            buy(budget)
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("how", ["new", "copy"])
+def test_a_replaced_ledger_is_noticed_by_an_open_connection(budget, path, tmp_path, how):
+    other = tmp_path / "other.db"
+    if how == "new":
+        PrivacyBudget(**TERMS, path=other)
+    else:
+        with sqlite3.connect(path) as source, sqlite3.connect(other) as target:
+            source.backup(target)
+        source.close()
+        target.close()
+        buy(budget, "after the copy")
+    os.replace(other, path)
+    for _ in range(2):
+        with pytest.raises(BudgetClosedError, match=r"replaced by another one, or by an older"):
+            buy(budget)
+
+
+def test_a_ledger_made_where_an_open_one_was_deleted_is_sound(budget, path):
+    path.unlink()
+    new = PrivacyBudget(**TERMS, path=path)
+    buy(new, "new")
+    with pytest.raises(BudgetClosedError):
+        buy(budget, "old")
+    del budget
+    buy(new, "newer")
+    new._ledger.close()
+    assert labels(PrivacyBudget(**TERMS, path=path)) == ["new", "newer"]
+
+
+def test_a_ledger_replaced_during_a_spend_does_not_let_the_fit_go_on(budget, path, tmp_path):
+    PrivacyBudget(**TERMS, path=tmp_path / "other.db")
+    check = budget._check
+    budget._check = lambda entries: (os.replace(tmp_path / "other.db", path), check(entries))
+    with pytest.raises(BudgetClosedError, match=r"was replaced while it was in use.*Nothing was"):
+        buy(budget)
+
+
+def test_a_ledger_that_is_cut_short_is_closed(budget, path):
+    os.truncate(path, 100)
+    with pytest.raises(BudgetClosedError, match="cut short"):
+        buy(budget)
+    with pytest.raises(BudgetClosedError):
+        budget.history()
+
+
+def test_a_corrupt_page_is_noticed_when_the_ledger_is_opened(budget, path):
+    for i in range(200):
+        buy(budget, f"{i}" * 50)
+    budget._ledger.close()
+    data = bytearray(path.read_bytes())
+    data[4096 * 4 : 4096 * 6] = os.urandom(4096 * 2)
+    path.write_bytes(data)
+    with pytest.raises(BudgetClosedError, match="cannot be used"):
+        PrivacyBudget(**TERMS, path=path)
+    assert path.read_bytes() == bytes(data)
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        "DELETE FROM releases WHERE id = 1",
+        "UPDATE releases SET gdp_mu = 0.0001 WHERE id = 1",
+        "UPDATE totals SET amounts = '0 0 0'",
+        "DELETE FROM totals",
+    ],
+)
+def test_an_edited_ledger_is_refused_when_it_is_opened(budget, path, edit):
+    budget._ledger.close()
+    connection = sqlite3.connect(path)
+    with connection:
+        connection.execute(edit)
+    connection.close()
+    with pytest.raises(BudgetClosedError, match="not the sums of its rows"):
+        PrivacyBudget(**TERMS, path=path)
+
+
+def test_a_read_only_ledger_can_be_read_by_an_open_handle_and_not_spent(budget, path):
+    path.chmod(0o444)
+    with pytest.raises(BudgetClosedError, match=r"read-only.*Nothing was read or spent"):
+        buy(budget)
+    assert labels(budget) == ["a fit"]
+    path.chmod(0o644)
+    buy(budget, "writable again")
+    assert labels(budget) == ["a fit", "writable again"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"epsilon": 2.0}, "'epsilon': 1.0.*not for .*'epsilon': 2.0"),
+        ({"delta": 1e-6}, "'delta': 1e-05.*not for .*'delta': 1e-06"),
+        ({"composition": "basic"}, "'composition': 'gdp'.*not for .*'basic'"),
+        ({"neighboring": "add_remove_one"}, "'replace_one'.*not for .*'add_remove_one'"),
+        ({"slack": 1e-6}, "'slack': 0.0.*not for .*'slack': 1e-06"),
+        ({"tv": 1e-7}, "'tv': 0.0.*not for .*'tv': 1e-07"),
+    ],
+)
+def test_two_budgets_with_other_terms_on_one_path_are_refused(budget, path, change, message):
+    with pytest.raises(ValueError, match=message):
+        PrivacyBudget(**TERMS | change, path=path)
+    assert labels(budget) == ["a fit"]
+
+
+def test_a_clock_that_goes_backwards_changes_no_order_and_no_sum(budget, monkeypatch):
+    class Backwards:
+        year = 2030
+
+        @classmethod
+        def now(cls, zone):
+            cls.year -= 1
+            return cls()
+
+        def isoformat(self):
+            return f"{self.year}-01-01T00:00:00+00:00"
+
+    before = budget.spent.epsilon
+    monkeypatch.setattr("skdp.budget.release.datetime", Backwards)
+    for i in range(3):
+        buy(budget, str(i))
+    assert labels(budget) == ["a fit", "0", "1", "2"]
+    times = [row["time"] for row in budget.history()][1:]
+    assert times == sorted(times, reverse=True)
+    assert budget.spent.epsilon > before
+
+
+@pytest.mark.parametrize("code", [errno.EIO, errno.EACCES])
+def test_a_path_that_cannot_be_looked_at_is_closed(budget, monkeypatch, code):
+    real = os.stat
+
+    def broken(path, *args, **kwargs):
+        if re.search(r"study\.db$", str(path)):
+            raise OSError(code, os.strerror(code))
+        return real(path, *args, **kwargs)
+
+    monkeypatch.setattr("skdp.budget.connections.os.stat", broken)
+    with pytest.raises(BudgetClosedError, match=r"cannot be used.*Nothing was read or spent"):
+        budget.history()
+
+
+def test_a_refusal_leaves_the_ledger_as_it_was(budget, path):
+    before = budget.to_json()
+    with pytest.raises(BudgetExceededError):
+        buy(budget, price=PrivacyGuarantee(GDPEvent(9.0), "replace_one", ""))
+    assert budget.to_json() == before
+    assert PrivacyBudget(**TERMS, path=path).to_json() == before
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks for children in /proc")
+def test_two_hundred_kills_leave_each_spend_whole_or_absent():
+    script = Path(__file__).parents[2] / "benchmarks" / "kill_ledger.py"
+    done = subprocess.run(
+        [sys.executable, str(script), "200"], capture_output=True, text=True, timeout=600
+    )
+    assert done.returncode == 0, done.stderr
+    assert "none lost, none in part" in done.stdout

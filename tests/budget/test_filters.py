@@ -1,0 +1,202 @@
+"""Numbers and limits of single compositions, and the rules that are *not* valid."""
+
+import math
+
+import mpmath as mp
+import numpy as np
+import pytest
+from scipy.integrate import quad
+
+from skdp import PrivacyBudget
+from skdp.accounting import gdp_mu
+from skdp.budget import FILTERS, Release
+from skdp.budget.filters._conversion import epsilon_of_rho, renyi_budget, rho_budget
+from skdp.exceptions import BudgetExceededError
+from skdp.privacy import (
+    ApproximatedEvent,
+    GaussianCurve,
+    GaussianEvent,
+    GDPEvent,
+    PoissonSampledEvent,
+    PrivacyGuarantee,
+    PureDPEvent,
+    SelfComposedEvent,
+)
+
+
+def guarantee(event):
+    return PrivacyGuarantee(event, "replace_one", "test")
+
+
+def buy(budget, event, delta=0.0, **more):
+    budget.spend(guarantee(event), delta=delta, label="a fit", **more)
+
+
+@pytest.mark.parametrize(
+    ("rho", "delta", "epsilon"),
+    [
+        (0.5, 1e-5, 4.72839),
+        (0.1, 1e-5, 1.91424),
+        (0.5, 1e-6, 5.22154),
+        (2.0, 1e-5, 10.72484),
+        (0.01, 1e-6, 0.62169),
+    ],
+)
+def test_rho_converts_tightly(rho, delta, epsilon):
+    assert epsilon_of_rho(rho, delta) == pytest.approx(epsilon, abs=2e-5)
+    assert rho_budget(epsilon_of_rho(rho, delta), delta)[0] == pytest.approx(rho, rel=1e-5)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 1e-6), (1.0, 1e-5), (8.0, 1e-9)])
+def test_a_renyi_budget_implies_the_ceiling_and_a_larger_one_does_not(epsilon, delta):
+    for order in (1.5, 5.0, 60.0):
+        with mp.workdps(40):
+            for factor, holds in ((1, True), (1 + mp.mpf(10) ** -9, False)):
+                r = mp.mpf(renyi_budget(order, epsilon, delta))
+                r += abs(r) * (factor - 1)
+                a = mp.mpf(order)
+                log_delta = (a - 1) * (r - epsilon) + a * mp.log(1 - 1 / a) - mp.log(a - 1)
+                assert (log_delta <= mp.log(delta)) == holds
+
+
+def test_zcdp_counts_rho_and_not_mu():
+    budget = PrivacyBudget(1.0, 1e-5, composition="zcdp")
+    buy(budget, GDPEvent(0.1))
+    buy(budget, PureDPEvent(0.01))
+    rho = 0.005 + 0.01 * math.tanh(0.005)
+    assert budget.spent.epsilon == pytest.approx(epsilon_of_rho(rho, 1e-5), rel=1e-9)
+
+
+def test_renyi_composition_takes_what_has_a_renyi_divergence_only():
+    budget = PrivacyBudget(2.0, 1e-5, composition="rdp")
+    buy(budget, SelfComposedEvent(GDPEvent(0.05), 4))
+    assert budget.spent.epsilon == pytest.approx(
+        PrivacyBudget(2.0, 1e-5, composition="rdp")
+        ._filter.spent([Release("", 0, 0, 0, "", {}, renyi=(0.005 * budget._filter.orders[0],))])
+        .epsilon
+    )
+    with pytest.raises(BudgetExceededError):
+        buy(budget, ApproximatedEvent(GDPEvent(0.01), 1e-9), delta=1e-7)
+    assert len(budget.history()) == 1
+
+
+def test_every_declared_order_must_have_room():
+    one = FILTERS["rdp"](1.0, 1e-5)
+    two = FILTERS["rdp"](1.0, 1e-5, orders=(*one.orders, 64.0))
+    heavy = Release("", 0, 0, 0, "", {}, renyi=(0.1, 5.0))
+    light = Release("", 0, 0, 0, "", {}, renyi=(0.1, 0.2))
+    assert two.admits([light])
+    assert not two.admits([heavy])
+    with pytest.raises(ValueError, match="above 1"):
+        FILTERS["rdp"](1.0, 1e-5, orders=(0.5,))
+    with pytest.raises(ValueError, match="No release fits at all of the orders"):
+        FILTERS["rdp"](1.0, 1e-5, orders=(1.5,))
+
+
+def test_a_pure_budget_takes_pure_releases_only_and_fills_exactly():
+    budget = PrivacyBudget(0.3, 0.0, composition="pure")
+    for _ in range(3):
+        buy(budget, PureDPEvent(0.1))
+    assert budget.spent == (0.3, 0.0)
+    with pytest.raises(BudgetExceededError):
+        buy(budget, PureDPEvent(1e-12))
+    with pytest.raises(BudgetExceededError):
+        buy(PrivacyBudget(9.0, 0.0, composition="pure"), GDPEvent(0.001), delta=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("composition", "delta"), [("zcdp", 0.0), ("rdp", 0.0), ("gdp", 0.0), ("pure", 1e-5)]
+)
+def test_a_composition_that_cannot_be_is_refused(composition, delta):
+    with pytest.raises(ValueError, match=f"composition='{composition}' needs delta"):
+        PrivacyBudget(1.0, delta, composition=composition)
+
+
+@pytest.mark.parametrize("reserve", [{"slack": 1e-5}, {"slack": -1e-9}, {"tv": 1e-5}])
+def test_reserves_that_leave_nothing_are_refused(reserve):
+    with pytest.raises(ValueError, match=r"slack"):
+        PrivacyBudget(1.0, 1e-5, **reserve)
+    with pytest.raises(ValueError, match=r"composition='gdp'|at least 0"):
+        PrivacyBudget(1.0, 1e-5, composition="basic", **reserve)
+
+
+def test_reserves_and_the_gaussian_part_add_up_to_delta():
+    rule = FILTERS["gdp"](1.0, 1e-5, slack=2e-6, tv=1e-6)
+    paid = GaussianCurve(rule.limit).delta(1.0) + 2e-6 + (1.0 + math.e) * 1e-6
+    assert paid == pytest.approx(1e-5, rel=1e-9)
+    assert rule.curve(rule.limits).delta(1.0) == pytest.approx(1e-5, rel=1e-9)
+
+
+def test_a_subsampled_release_enters_with_the_least_covering_mu():
+    budget = PrivacyBudget(1.0, 1e-5, slack=2.5e-7)
+    event = PoissonSampledEvent(0.01, GaussianEvent(1.0))
+    for slack in (1e-7, 1e-7, 0.5e-7):
+        buy(budget, event, delta=1e-6)
+        row = budget.history()[-1]
+        assert row["slack"] == pytest.approx(slack, rel=1e-9)
+        curve, cover = event.curve("replace_one"), GaussianCurve(row["gdp_mu"])
+        epsilons = np.linspace(-8.0, 8.0, 401)
+        assert np.all(curve.delta(epsilons) <= cover.delta(epsilons) + row["slack"] * (1 + 1e-9))
+    assert sum(row["slack"] for row in budget.history()) <= 2.5e-7
+
+
+def test_a_gaussian_release_takes_no_slack():
+    budget = PrivacyBudget(1.0, 1e-5, slack=1e-6)
+    buy(budget, GDPEvent(0.1))
+    assert budget.history()[0]["slack"] == 0.0
+    assert budget.remaining.epsilon < 1.0
+
+
+def test_total_variations_have_a_limit_of_their_own():
+    budget = PrivacyBudget(1.0, 1e-5, tv=2e-7)
+    event = ApproximatedEvent(GDPEvent(0.01), 1e-7)
+    buy(budget, event, delta=1e-6)
+    buy(budget, event, delta=1e-6)
+    assert [row["tv"] for row in budget.history()] == [1e-7, 1e-7]
+    with pytest.raises(BudgetExceededError):
+        buy(budget, event, delta=1e-6)
+    with pytest.raises(BudgetExceededError):
+        buy(PrivacyBudget(1.0, 1e-5), event, delta=1e-6)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-5), (3.0, 1e-5), (1.0, 0.01)])
+def test_trading_slack_against_mu_on_the_way_would_exceed_delta(epsilon, delta):
+    """Why the slack is fixed beforehand: δ_m(ε) + Σ η ≤ δ alone is a moving frontier.
+
+    After a Gaussian release the analyst takes, by its output, either the largest Gaussian release
+    or the largest (0, η)-DP release that this rule would admit, whichever reveals more.
+    """
+    full = gdp_mu(epsilon, delta)
+    first = 0.6 * full
+    second = math.sqrt(full**2 - first**2)
+    slack = delta - GaussianCurve(first).delta(epsilon)
+
+    def revealed(x):
+        left = epsilon - first * x + 0.5 * first**2
+        away = slack + (1.0 - slack) * max(0.0, -math.expm1(left))
+        best = max(GaussianCurve(second).delta(left), away)
+        return best * math.exp(-0.5 * (x - first) ** 2) / math.sqrt(2.0 * math.pi)
+
+    total = quad(revealed, -10.0, 14.0, limit=2000, points=[0, 2, 4, 6, 8], epsabs=1e-14)[0]
+    assert total > 1.5 * delta
+
+
+@pytest.mark.parametrize("claim", [0.1, 5.0, math.inf, 1e-9])
+def test_an_epsilon_that_the_caller_claims_is_checked(claim):
+    budget = PrivacyBudget(1.0, 1e-5, composition="basic")
+    mu = gdp_mu(0.1, 1e-6)
+    wanted = claim if claim == 0.1 else min(max(claim, 0.1), 5.0)
+    if claim > 1.0:
+        with pytest.raises(BudgetExceededError):
+            buy(budget, GDPEvent(mu), delta=1e-6, epsilon=claim)
+    else:
+        buy(budget, GDPEvent(mu), delta=1e-6, epsilon=claim)
+        assert budget.history()[0]["epsilon"] == pytest.approx(wanted, rel=1e-9)
+
+
+def test_a_known_epsilon_costs_no_search(monkeypatch):
+    budget = PrivacyBudget(1.0, 1e-5)
+    event = GDPEvent(gdp_mu(0.1, 1e-6))
+    monkeypatch.setattr(PrivacyGuarantee, "epsilon", None)
+    buy(budget, event, delta=1e-6, epsilon=0.1)
+    assert budget.history()[0]["epsilon"] == 0.1
