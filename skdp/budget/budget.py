@@ -39,7 +39,9 @@ class PrivacyBudget:
     neighboring : {"replace_one", "add_remove_one"}
         *Public.* Relation of all fits; a fit under the other one is refused.
     path : path-like or None
-        Where the ledger lives. ``None`` makes a temporary one, removed with this object.
+        Where the ledger lives. ``None`` makes a temporary one, removed with this object. The files
+        beside it whose names go on with ``-wal`` and ``-shm`` belong to it: copy all or none, and
+        use it from one machine.
 
     Raises
     ------
@@ -76,7 +78,7 @@ class PrivacyBudget:
         self.composition = check_choice("composition", composition, FILTERS)
         self.neighboring = Neighboring(check_choice("neighboring", neighboring, Neighboring))
         self._filter = FILTERS[composition](self.epsilon, self.delta)
-        path = path if path is not None else self._temporary_path()
+        path = self._temporary_path() if path is None else Path(path).expanduser().resolve()
         self._ledger = Ledger(str(path), self._terms())
         self._ledger.create()
 
@@ -110,7 +112,10 @@ class PrivacyBudget:
 
     @property
     def spent(self) -> Amount:
-        """The (ε, δ) that all releases so far satisfy together."""
+        """The (ε, δ) that all releases so far satisfy together, had their list been fixed before.
+
+        It is a meter: what is guaranteed, however the releases were chosen, is the ceiling.
+        """
         return self._filter.spent(self._ledger.releases())
 
     @property

@@ -42,7 +42,7 @@ class Filter(ABC):
 
     @abstractmethod
     def spent(self, releases: Sequence[Release]) -> Amount:
-        """Return an (ε, δ) that the releases so far satisfy together."""
+        """Return an (ε, δ) that these releases satisfy together if their list was fixed before."""
 
     @abstractmethod
     def remaining(self, releases: Sequence[Release]) -> Amount:
