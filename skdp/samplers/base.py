@@ -76,8 +76,8 @@ class Sampler(ABC):
     """The statement behind `stability`, by name."""
 
     @abstractmethod
-    def n_steps(self, exponent: float) -> int:
-        """Return into how many steps a run is cut.
+    def n_steps(self, exponent: float, n_scores: int) -> int:
+        """Return into how many steps a run is cut, for a loss of `n_scores` scores a record.
 
         ``exponent`` is half the trace of the potential's Hessian times the step size, summed over
         the run, for the worst data.

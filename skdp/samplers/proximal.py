@@ -32,7 +32,8 @@ class ProximalSampler(Sampler):
     ----------
     max_exponent : float
         *Public.* Bound on the expected −log acceptance of a proposal, for the worst data and a
-        loss without kinks.
+        loss without kinks. It is halved where a record has several scores: shorter steps are then
+        cheaper in all.
     min_steps : int
         *Public.* Fewest steps.
 
@@ -52,8 +53,9 @@ class ProximalSampler(Sampler):
         check_real("max_exponent", self.max_exponent, low=0.0)
         check_count("min_steps", self.min_steps)
 
-    def n_steps(self, exponent: float) -> int:  # noqa: D102
-        return max(self.min_steps, math.ceil(exponent / self.max_exponent))
+    def n_steps(self, exponent: float, n_scores: int) -> int:  # noqa: D102
+        limit = self.max_exponent if n_scores == 1 else 0.5 * self.max_exponent
+        return max(self.min_steps, math.ceil(exponent / limit))
 
     def stability(self, precision_step: float, n_steps: int) -> float:  # noqa: D102
         log_q = -math.log1p(precision_step)

@@ -136,7 +136,8 @@ class RegularizedExponential(Solver):
         loss, R, G = problem.loss, problem.row_norm, problem.lipschitz_difference
         longest = _LONGEST / (n * loss.nominal_curvature * R**2)
         t = min(loss.noise_scale * mu / (R * G), longest)
-        T = self.sampler.n_steps(0.5 * t * n * loss.curvature_trace * R**2)
+        exponent = 0.5 * t * n * loss.curvature_trace * R**2
+        T = self.sampler.n_steps(exponent, loss.n_scores)
         h = t / T
         C = _WEAK_RIDGE * t if problem.C == "auto" else float(problem.C)
         f = self.sampler.stability(h / C, T)

@@ -170,7 +170,8 @@ def test_the_certificate_covers_the_exact_laws_of_a_worst_pair():
 
 def test_more_steps_for_longer_runs_and_never_too_few():
     sampler = ProximalSampler(max_exponent=4.0, min_steps=32)
-    assert [sampler.n_steps(x) for x in (0.0, 128.0, 129.0, 768.0)] == [32, 32, 33, 192]
+    assert [sampler.n_steps(x, 1) for x in (0.0, 128.0, 129.0, 768.0)] == [32, 32, 33, 192]
+    assert [sampler.n_steps(x, 3) for x in (0.0, 64.0, 768.0)] == [32, 32, 384]
 
 
 def test_a_seed_fixes_the_draw_and_progress_is_public():
