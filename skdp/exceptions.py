@@ -4,7 +4,6 @@ __all__ = [
     "BudgetClosedError",
     "BudgetExceededError",
     "IncompatibleSolverError",
-    "UncertifiedSamplerWarning",
 ]
 
 
@@ -18,7 +17,3 @@ class BudgetClosedError(RuntimeError):
 
 class IncompatibleSolverError(ValueError):
     """A solver, sampler and loss do not fit together; the message names what is missing."""
-
-
-class UncertifiedSamplerWarning(UserWarning):
-    """A sampler without a finite certificate was used, so no guarantee is claimed."""

@@ -11,7 +11,7 @@ ESTIMATORS = [
     DPLogisticRegression(loss_clip=None, neighboring="add_remove_one"),
     DPLogisticRegression(epsilon=float("inf")),
     DPHingeClassifier(),
-    # DPHingeClassifier(smoothing=0.0, neighboring="add_remove_one", n_samples_hint=50),
+    DPHingeClassifier(smoothing=0.05, neighboring="add_remove_one", n_samples_hint=50),
     DPHingeClassifier(epsilon=float("inf")),
     BoundsScaler(bounds=(-100.0, 100.0)),
     RowClipper(),

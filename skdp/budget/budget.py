@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import fields
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from skdp._validation import check_choice, check_count, check_delta, check_real
@@ -41,7 +42,9 @@ class PrivacyBudget:
     neighboring : {"replace_one", "add_remove_one"}
         *Public.* Relation of all fits; a fit under the other one is refused.
     path : path-like or None
-        Where the ledger lives. ``None`` makes a temporary one, removed with this object.
+        Where the ledger lives. ``None`` makes a temporary one, removed with this object. The files
+        beside it whose names go on with ``-wal`` and ``-shm`` belong to it: copy all or none, and
+        use it from one machine.
     slack : float
         *Public.* Under ``"gdp"``, the part of `delta` set aside for releases that no Gaussian
         covers exactly; each of them takes at most 0.01·`delta` of it.
@@ -91,7 +94,7 @@ class PrivacyBudget:
         self._parent: PrivacyBudget | None = None
         self._account = ""
         self._filter = FILTERS[composition](self.epsilon, self.delta, float(slack), float(tv))
-        path = path if path is not None else temporary_path(self)
+        path = temporary_path(self) if path is None else Path(path).expanduser().resolve()
         self._ledger = Ledger(str(path), self._terms(), self._filter.price)
         self._ledger.create()
 
@@ -209,7 +212,10 @@ class PrivacyBudget:
 
     @property
     def spent(self) -> Amount:
-        """The (ε, δ) that all releases so far satisfy together."""
+        """The (ε, δ) that all releases so far satisfy together, had their list been fixed before.
+
+        It is a meter: what is guaranteed, however the releases were chosen, is the ceiling.
+        """
         return self._filter.amount(self._totals())
 
     @property

@@ -66,6 +66,7 @@ class ClippedDesign:
     @classmethod
     def clip(cls, X: Any, data_norm: float, intercept_scaling: float = 0.0) -> ClippedDesign:
         """Return the design whose rows are clipped to `data_norm`; then the column is appended."""
+        X = _without_duplicates(X)
         return cls(X, clip_factors(X, data_norm), intercept_scaling)
 
     @property
@@ -100,6 +101,13 @@ class ClippedDesign:
         column = np.full((len(X), self.n_features - X.shape[1]), self.intercept_scaling)
         A = np.hstack([X * self.factors[:, None], column])
         return (A.T * weights) @ A
+
+    def gram_diagonal(self, weights: np.ndarray) -> np.ndarray:
+        """Return the diagonal of `gram`, of shape (n_features,); for designs of many columns."""
+        X, w = self.X, weights * self.factors**2
+        squares = X.multiply(X).T @ w if sparse.issparse(X) else np.einsum("ij,ij,i->j", X, X, w)
+        column = np.full(self.n_features - X.shape[1], self.intercept_scaling**2 * weights.sum())
+        return np.concatenate([squares, column])
 
     def take(self, rows: Any) -> ClippedDesign:
         """Return the design of some rows, named by numbers (a copy of them) or a slice (a view)."""

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -19,8 +22,8 @@ from skdp._validation import check_choice, check_count, check_delta, check_epsil
 from skdp.budget import PrivacyBudget
 from skdp.design import ClippedDesign, clip_factors
 from skdp.losses import ClassWeightedLoss, Loss
-from skdp.privacy import Neighboring, NonPrivateEvent, PrivacyGuarantee
-from skdp.solvers import SOLVERS, Plan, Problem, Solution, Solver
+from skdp.privacy import Event, Neighboring, NonPrivateEvent, PrivacyGuarantee
+from skdp.solvers import SOLVERS, Problem, Solution, Solver
 
 __all__ = ["PrivateLinearClassifier"]
 
@@ -53,20 +56,25 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
         BudgetExceededError, BudgetClosedError
             If the budget cannot pay; nothing is learnt and nothing is spent.
         """
-        _refuse(fit_params)
-        self._check_parameters()
-        solver = self._resolve_solver()
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
-        _check_magnitude(X)
-        classes, codes = self._encode(y)
-        if math.isinf(self.epsilon):
-            self._spend(NonPrivateEvent(), "none, epsilon=inf")
-            return self._fit_without_privacy(X, y, classes)
-        rng = noise_generator(self.random_state)
-        plan = solver.plan(self._problem(X.shape[0], classes), self.epsilon, self.delta)
-        self._spend(plan.event, plan.theorem)
-        solution = self._solve(solver, plan, X, codes, rng)
-        return self._publish(solution, classes, plan.problem)
+        with _unchanged_if_refused(self):
+            _refuse(fit_params)
+            self._check_parameters()
+            solver, rng = self._resolve_solver(), noise_generator(self.random_state)
+            threads = effective_n_jobs(self.n_jobs)
+            X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+            _check_magnitude(X)
+            classes, codes = self._encode(y)
+            if math.isinf(self.epsilon):
+                guarantee = self._buy(NonPrivateEvent(), "none, epsilon=inf")
+                return self._fit_without_privacy(X, y, classes, guarantee)
+            plan = solver.plan(self._problem(X.shape[0], classes), self.epsilon, self.delta)
+            guarantee = self._buy(plan.event, plan.theorem)
+        _forget(self)  # from here on the old model is gone, whatever happens
+        with _thread_pools().limit(limits=threads, user_api="blas"):
+            problem = plan.problem
+            design = ClippedDesign.clip(X, problem.data_norm, problem.intercept_scaling)
+            solution = solver.solve(plan, design, codes, rng, self._progress)
+        return self._publish(solution, classes, problem, guarantee)
 
     def _check_parameters(self) -> None:
         check_epsilon(self.epsilon)
@@ -95,7 +103,8 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
 
     def _encode(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the public classes, and y as −1/+1 (two classes) or 0..K−1."""
-        check_classification_targets(y)
+        if self.classes is None:  # else comparison with them is the stronger check
+            check_classification_targets(y)
         classes = np.unique(y if self.classes is None else np.asarray(self.classes))
         if classes.size < 2:
             raise ValueError(
@@ -130,23 +139,20 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
         weights = (self.class_weight.get(label, 1.0) for label in classes.tolist())
         return ClassWeightedLoss(loss, tuple(check_size("class_weight", w) for w in weights))
 
-    def _spend(self, event: Any, theorem: str) -> None:
-        """Buy the release; from here on, `privacy_` is owed."""
-        guarantee = PrivacyGuarantee(event, self.neighboring, theorem)
+    def _buy(self, event: Event, theorem: str) -> PrivacyGuarantee:
+        """Return the guarantee of the release, paid for."""
+        guarantee = PrivacyGuarantee(event, Neighboring(self.neighboring), theorem)
         if self.budget is not None:
             self.budget.spend(guarantee, delta=self.delta, label=type(self).__name__)
-        self.privacy_ = guarantee
+        return guarantee
 
-    def _solve(
-        self, solver: Solver, plan: Plan, X: Any, codes: np.ndarray, rng: np.random.Generator
-    ) -> Solution:
-        problem = plan.problem
-        threads = effective_n_jobs(self.n_jobs)
-        with _thread_pools().limit(limits=threads, user_api="blas"):
-            design = ClippedDesign.clip(X, problem.data_norm, problem.intercept_scaling)
-            return solver.solve(plan, design, codes, rng, self._progress)
-
-    def _publish(self, solution: Solution, classes: np.ndarray, problem: Problem) -> Any:
+    def _publish(
+        self,
+        solution: Solution,
+        classes: np.ndarray,
+        problem: Problem,
+        guarantee: PrivacyGuarantee,
+    ) -> Any:
         theta = np.atleast_2d(solution.theta.T)
         n_features = self.n_features_in_
         self.classes_ = classes
@@ -154,12 +160,14 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
         self.intercept_ = problem.intercept_scaling * theta[:, n_features:].sum(axis=1)
         self.n_iter_ = solution.n_iter
         self.data_norm_ = problem.data_norm
-        vars(self).pop("diagnostics_", None)
+        self.privacy_ = guarantee
         if self.diagnostics:
             self.diagnostics_ = solution.diagnostics
         return self
 
-    def _fit_without_privacy(self, X: Any, y: np.ndarray, classes: np.ndarray) -> Any:
+    def _fit_without_privacy(
+        self, X: Any, y: np.ndarray, classes: np.ndarray, guarantee: PrivacyGuarantee
+    ) -> Any:
         reference = self._reference().fit(X, y)
         if not np.array_equal(reference.classes_, classes):
             raise ValueError("With epsilon=inf every label of `classes` must occur in y.")
@@ -167,7 +175,15 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
         self.coef_, self.intercept_ = reference.coef_, np.atleast_1d(reference.intercept_)
         self.n_iter_ = int(np.max(reference.n_iter_))
         self.data_norm_ = math.inf
+        self.privacy_ = guarantee
+        vars(self).pop("diagnostics_", None)
         return self
+
+    def _seed_of_reference(self) -> Any:
+        """Return the random state in a form that scikit-learn takes."""
+        if isinstance(self.random_state, np.random.Generator):
+            return int(self.random_state.integers(2**31))
+        return self.random_state
 
     @abstractmethod
     def _loss(self, n_classes: int) -> Loss:
@@ -188,7 +204,7 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples,) for two classes, (n_samples, n_classes) for more
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "coef_")
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         scores = X @ self.coef_.T
         if not math.isinf(self.data_norm_):
@@ -220,6 +236,24 @@ class PrivateLinearClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
 
+@contextmanager
+def _unchanged_if_refused(model: Any) -> Iterator[None]:
+    """Give a model its attributes back if its fit ends here."""
+    before = vars(model).copy()
+    try:
+        yield
+    except BaseException:
+        vars(model).clear()
+        vars(model).update(before)
+        raise
+
+
+def _forget(model: Any) -> None:
+    """Drop what an earlier fit released."""
+    for name in ("coef_", "intercept_", "privacy_", "n_iter_", "diagnostics_"):
+        vars(model).pop(name, None)
+
+
 @cache
 def _thread_pools() -> ThreadpoolController:
     """Return the process's BLAS libraries; finding them takes milliseconds."""
@@ -236,7 +270,8 @@ def _refuse(fit_params: dict[str, Any]) -> None:
 
 
 def _check_magnitude(X: Any) -> None:
-    if X.size and max(X.max(), -X.min()) > _LARGEST_VALUE:
+    values = X.data if sparse.issparse(X) else X
+    if values.size and max(values.max(), -values.min()) > _LARGEST_VALUE:
         raise ValueError(
             f"X has a value beyond {_LARGEST_VALUE:g}, which counts as infinity. Nothing was spent."
         )

@@ -7,10 +7,13 @@ from typing import Any
 
 from sklearn.svm import LinearSVC
 
+from skdp._validation import check_real
 from skdp.linear_model._private_classifier import PrivateLinearClassifier
-from skdp.losses import CompetitorLoss, HingeLoss, Loss, SmoothedHingeLoss
+from skdp.losses import CompetitorLoss, Loss, SmoothedHingeLoss
 
 __all__ = ["DPHingeClassifier"]
+
+_SHARPEST = 0.05
 
 
 class DPHingeClassifier(PrivateLinearClassifier):
@@ -36,9 +39,9 @@ class DPHingeClassifier(PrivateLinearClassifier):
         *Public.* Inverse regularisation strength as in scikit-learn's `LinearSVC`; the intercept is
         regularised like any coefficient. ``"auto"`` regularises by the length of the
         run instead, and so weakly otherwise that C hardly matters.
-    smoothing : float ≥ 0, default 2/3
-        *Public.* Width of the rounded stretch. 0 is the plain hinge, which the mechanism admits as
-        well; above 1 sensitivity is wasted.
+    smoothing : float in [0.05, 1e6), default 2/3
+        *Public.* Width of the rounded stretch. Above 1 sensitivity is wasted; small widths cost
+        run time. The mechanism admits the kink itself, but no bound on the run time is known then.
     data_norm : float, default 1.0
         *Public.* Rows are scaled down to this l2 norm, in `fit` and in prediction. In the units of
         X: scale by public bounds first, as with `skdp.preprocessing.BoundsScaler`.
@@ -154,7 +157,8 @@ class DPHingeClassifier(PrivateLinearClassifier):
         self.diagnostics = diagnostics
 
     def _loss(self, n_classes: int) -> Loss:
-        loss = HingeLoss() if self.smoothing == 0.0 else SmoothedHingeLoss(self.smoothing)
+        check_real("smoothing", self.smoothing, low=_SHARPEST * (1.0 - 1e-9), high=1e6)
+        loss = SmoothedHingeLoss(self.smoothing)
         return loss if n_classes == 2 else CompetitorLoss(loss, n_classes)
 
     def _reference(self) -> LinearSVC:
@@ -164,6 +168,6 @@ class DPHingeClassifier(PrivateLinearClassifier):
             fit_intercept=self.fit_intercept,
             intercept_scaling=1.0,
             class_weight=self.class_weight,
-            random_state=self.random_state,
+            random_state=self._seed_of_reference(),
             max_iter=100_000,
         )

@@ -179,6 +179,5 @@ class DPLogisticRegression(PrivateLinearClassifier):
             C=self.C if isinstance(self.C, Real) else 1.0,
             fit_intercept=self.fit_intercept,
             class_weight=self.class_weight,
-            random_state=self.random_state,
             max_iter=10_000,
         )

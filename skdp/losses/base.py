@@ -67,16 +67,42 @@ class Loss(ABC):
         Samplers precondition with it; nothing about their law depends on it.
         """
 
-    def bregman(self, y: np.ndarray, z: np.ndarray, origin: np.ndarray) -> np.ndarray:
-        """Return ℓ(y, z) − ℓ(y, z₀) − ∇ℓ(y, z₀)·(z − z₀) ≥ 0, record by record."""
-        slope = self.gradient(y, origin) * (z - origin)
-        linear = slope if z.ndim == 1 else slope.sum(axis=1)
-        return np.maximum(self.value(y, z) - self.value(y, origin) - linear, 0.0)
+    def support_slope(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
+        """Return the slope of an affine function below ℓ(y, ·) that nearly touches it at z.
 
-    def bregman_bound(self, radius: float) -> float:
-        """Return an upper bound of `bregman` over all y and all |z − z₀| ≤ `radius`."""
-        smooth = 0.5 * self.smoothness * radius if radius else 0.0
-        return radius * min(smooth, 2.0 * self.lipschitz)
+        For a smooth loss it is the tangent. A loss with kinks gives slopes that change steadily
+        where its own gradient jumps, at the price of a small `support_gap`.
+        """
+        return self.gradient(y, z)
+
+    def support_value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
+        """Return the value at z of the affine function with `support_slope`."""
+        return self.value(y, z)
+
+    @property
+    def support_smoothness(self) -> float:
+        """Lipschitz constant of `support_slope` in z; finite for every loss."""
+        return self.smoothness
+
+    @property
+    def support_gap(self) -> float:
+        """Upper bound of what the loss lies above its support at the point of support."""
+        return 0.0
+
+    def excess(self, y: np.ndarray, z: np.ndarray, origin: np.ndarray) -> np.ndarray:
+        """Return what ℓ(y, z) lies above its support at `origin`, record by record, at least 0.
+
+        For a smooth loss this is the Bregman divergence.
+        """
+        rise = self.support_slope(y, origin) * (z - origin)
+        support = self.support_value(y, origin) + (rise if z.ndim == 1 else rise.sum(axis=1))
+        return np.maximum(self.value(y, z) - support, 0.0)
+
+    def excess_bound(self, radius: float) -> float:
+        """Return an upper bound of `excess` over all y and all |z − origin| ≤ `radius`."""
+        if self.support_gap or not radius:
+            return self.support_gap + 2.0 * self.lipschitz * radius
+        return radius * min(0.5 * self.smoothness * radius, 2.0 * self.lipschitz)
 
 
 @dataclass(frozen=True)
@@ -91,8 +117,22 @@ class MarginLoss(Loss):
     def slope(self, m: np.ndarray) -> np.ndarray:
         """Return φ'(m) ≤ 0."""
 
+    def line_slope(self, m: np.ndarray) -> np.ndarray:
+        """Return the slope of a line below φ that nearly touches it at m."""
+        return self.slope(m)
+
+    def line_value(self, m: np.ndarray) -> np.ndarray:
+        """Return the value at m of the line with `line_slope`."""
+        return self.phi(m)
+
     def value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
         return self.phi(y * z)
+
+    def support_slope(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
+        return y * self.line_slope(y * z)
+
+    def support_value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
+        return self.line_value(y * z)
 
     def gradient(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
         return y * self.slope(y * z)

@@ -54,8 +54,21 @@ class ClassWeightedLoss(Loss):
         return self._weights(y) * self.loss.value(y, z)
 
     def gradient(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
-        weights = self._weights(y)
-        return (weights if z.ndim == 1 else weights[:, None]) * self.loss.gradient(y, z)
+        return (self._weights(y) * self.loss.gradient(y, z).T).T
+
+    @property
+    def support_smoothness(self) -> float:  # noqa: D102
+        return max(self.weights) * self.loss.support_smoothness
+
+    @property
+    def support_gap(self) -> float:  # noqa: D102
+        return max(self.weights) * self.loss.support_gap
+
+    def support_slope(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
+        return (self._weights(y) * self.loss.support_slope(y, z).T).T
+
+    def support_value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
+        return self._weights(y) * self.loss.support_value(y, z)
 
     def curvature(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
         return self._weights(y) * self.loss.curvature(y, z)

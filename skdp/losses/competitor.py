@@ -78,6 +78,21 @@ class CompetitorLoss(Loss):
         lead, mixture = self._lead(y, z)
         return self.margin_loss.slope(lead)[:, None] * -mixture
 
+    @property
+    def support_smoothness(self) -> float:  # noqa: D102
+        return self._largest_eigenvalue(self.margin_loss.support_smoothness)
+
+    @property
+    def support_gap(self) -> float:  # noqa: D102
+        return self.margin_loss.support_gap
+
+    def support_slope(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
+        lead, mixture = self._lead(y, z)
+        return self.margin_loss.line_slope(lead)[:, None] * -mixture
+
+    def support_value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
+        return self.margin_loss.line_value(self._lead(y, z)[0])
+
     def curvature(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
         lead, mixture = self._lead(y, z)
         squared = (mixture * mixture).sum(axis=1)

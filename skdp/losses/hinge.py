@@ -12,32 +12,7 @@ from skdp.losses.base import MarginLoss
 
 __all__ = ["HingeLoss", "SmoothedHingeLoss"]
 
-
-@dataclass(frozen=True)
-class HingeLoss(MarginLoss):
-    """φ(m) = max(0, 1 − m), with slope −1 at its kink."""
-
-    @property
-    def lipschitz(self) -> float:  # noqa: D102
-        return 1.0
-
-    @property
-    def smoothness(self) -> float:  # noqa: D102
-        return math.inf
-
-    @property
-    def noise_scale(self) -> float:  # noqa: D102
-        return 1.0
-
-    @property
-    def nominal_curvature(self) -> float:  # noqa: D102
-        return 1.0
-
-    def phi(self, m: np.ndarray) -> np.ndarray:  # noqa: D102
-        return np.maximum(0.0, 1.0 - m)
-
-    def slope(self, m: np.ndarray) -> np.ndarray:  # noqa: D102
-        return -(m <= 1.0).astype(float)
+_SHARPEST = 0.05  # margins: over no shorter stretch do the slopes of support lines change
 
 
 @dataclass(frozen=True)
@@ -48,16 +23,20 @@ class SmoothedHingeLoss(MarginLoss):
     at most width/2 under the hinge and has the same Lipschitz constant. A width above 1 wastes
     sensitivity: the slope at m = 0 is then less than 1.
 
+    The steepest line of slope −s below φ is s·(1 − m) − width·s²/2. With s = (1 − m)/width it is
+    the tangent; for widths below h = 0.05 support lines take s = (1 − m)/h, clipped to [0, 1],
+    and lie at most h/4 below φ.
+
     Parameters
     ----------
-    width : float > 0
+    width : float in (1e-6, 1e6)
         *Public.*
     """
 
     width: float = 2 / 3
 
     def __post_init__(self) -> None:
-        check_real("smoothing", self.width, low=0.0)
+        check_real("smoothing", self.width, low=1e-6, high=1e6)
 
     @property
     def lipschitz(self) -> float:  # noqa: D102
@@ -73,7 +52,15 @@ class SmoothedHingeLoss(MarginLoss):
 
     @property
     def nominal_curvature(self) -> float:  # noqa: D102
-        return min(1.0, self.smoothness)  # a sharper bend is treated like the plain hinge's kink
+        return self.support_smoothness
+
+    @property
+    def support_smoothness(self) -> float:  # noqa: D102
+        return 1.0 / max(self.width, _SHARPEST)
+
+    @property
+    def support_gap(self) -> float:  # noqa: D102
+        return 0.25 * _SHARPEST if self.width < _SHARPEST else 0.0
 
     def phi(self, m: np.ndarray) -> np.ndarray:  # noqa: D102
         s = -self.slope(m)
@@ -81,3 +68,54 @@ class SmoothedHingeLoss(MarginLoss):
 
     def slope(self, m: np.ndarray) -> np.ndarray:  # noqa: D102
         return -np.clip((1.0 - m) / self.width, 0.0, 1.0)
+
+    def line_slope(self, m: np.ndarray) -> np.ndarray:  # noqa: D102
+        return -np.clip((1.0 - m) / max(self.width, _SHARPEST), 0.0, 1.0)
+
+    def line_value(self, m: np.ndarray) -> np.ndarray:  # noqa: D102
+        s = -self.line_slope(m)
+        return s * (1.0 - m) - 0.5 * self.width * s * s
+
+
+@dataclass(frozen=True)
+class HingeLoss(MarginLoss):
+    """φ(m) = max(0, 1 − m), with slope −1 at its kink.
+
+    Support lines are s·(1 − m) for s in [0, 1], chosen as for a sharp `SmoothedHingeLoss`.
+    """
+
+    @property
+    def lipschitz(self) -> float:  # noqa: D102
+        return 1.0
+
+    @property
+    def smoothness(self) -> float:  # noqa: D102
+        return math.inf
+
+    @property
+    def noise_scale(self) -> float:  # noqa: D102
+        return 1.0
+
+    @property
+    def nominal_curvature(self) -> float:  # noqa: D102
+        return self.support_smoothness
+
+    @property
+    def support_smoothness(self) -> float:  # noqa: D102
+        return 1.0 / _SHARPEST
+
+    @property
+    def support_gap(self) -> float:  # noqa: D102
+        return 0.25 * _SHARPEST
+
+    def phi(self, m: np.ndarray) -> np.ndarray:  # noqa: D102
+        return np.maximum(0.0, 1.0 - m)
+
+    def slope(self, m: np.ndarray) -> np.ndarray:  # noqa: D102
+        return -(m <= 1.0).astype(float)
+
+    def line_slope(self, m: np.ndarray) -> np.ndarray:  # noqa: D102
+        return -np.clip((1.0 - m) / _SHARPEST, 0.0, 1.0)
+
+    def line_value(self, m: np.ndarray) -> np.ndarray:  # noqa: D102
+        return -self.line_slope(m) * (1.0 - m)

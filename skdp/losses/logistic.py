@@ -48,14 +48,14 @@ class ClippedLogisticLoss(MarginLoss):
 
     Parameters
     ----------
-    clip : float in (0, 1)
+    clip : float in (1e-6, 1)
         *Public.* Largest absolute slope.
     """
 
     clip: float = 0.35
 
     def __post_init__(self) -> None:
-        check_real("loss_clip", self.clip, low=0.0, high=1.0)
+        check_real("loss_clip", self.clip, low=1e-6, high=1.0)
 
     @property
     def lipschitz(self) -> float:  # noqa: D102

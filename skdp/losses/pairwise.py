@@ -57,7 +57,26 @@ class PairwiseLoss(Loss):
         return (self.margin_loss.phi(_margins(y, z)).sum(axis=1) - own) / self.n_scores
 
     def gradient(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
-        g = self.margin_loss.slope(_margins(y, z)) / -self.n_scores
+        return self._gradient(y, self.margin_loss.slope(_margins(y, z)))
+
+    @property
+    def support_smoothness(self) -> float:  # noqa: D102
+        return self.margin_loss.support_smoothness
+
+    @property
+    def support_gap(self) -> float:  # noqa: D102
+        return (1.0 - 1.0 / self.n_scores) * self.margin_loss.support_gap
+
+    def support_slope(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
+        return self._gradient(y, self.margin_loss.line_slope(_margins(y, z)))
+
+    def support_value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
+        values = self.margin_loss.line_value(_margins(y, z))
+        values[np.arange(y.size), y] = 0.0
+        return values.sum(axis=1) / self.n_scores
+
+    def _gradient(self, y: np.ndarray, slopes: np.ndarray) -> np.ndarray:
+        g = slopes / -self.n_scores
         rows = np.arange(y.size)
         g[rows, y] = 0.0
         g[rows, y] = -g.sum(axis=1)

@@ -14,9 +14,9 @@ __all__ = ["BoundsScaler"]
 class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Map each feature from its public bounds to [−1, 1]; values outside are clipped.
 
-    It learns nothing: `fit` looks at the number of columns only, so that a pipeline which begins
-    with it is as private as the estimator at its end. (A `StandardScaler` or `MinMaxScaler`
-    measures the data, and releases what it measured without noise.)
+    It learns nothing: `fit` looks at the columns, and that values are finite, and keeps none of
+    it, so that a pipeline which begins with it is as private as the estimator at its end. (A
+    `StandardScaler` or `MinMaxScaler` measures the data, and keeps that without noise.)
 
     Parameters
     ----------

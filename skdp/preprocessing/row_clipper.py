@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import validate_data
 
-from skdp._validation import check_real
+from skdp._validation import check_size
 from skdp.design import clip_factors
 
 __all__ = ["RowClipper"]
@@ -45,7 +45,7 @@ class RowClipper(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any = None) -> RowClipper:
         """Check the parameter; the values of X are not used."""
-        check_real("max_norm", self.max_norm, low=0.0)
+        check_size("max_norm", self.max_norm)
         validate_data(self, X, accept_sparse="csr")
         return self
 
@@ -53,7 +53,7 @@ class RowClipper(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """Return the clipped rows, dense or CSR as X is."""
         first = not hasattr(self, "n_features_in_")
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=first)
-        factors = clip_factors(X, self.max_norm)
+        factors = clip_factors(X, check_size("max_norm", self.max_norm))
         if sparse.issparse(X):
             return sparse.csr_matrix(sparse.diags(factors) @ X)
         return X * factors[:, None]

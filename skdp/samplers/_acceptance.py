@@ -17,14 +17,14 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Acceptance:
-    """Accepts θ with probability exp(−c·Σ D_i), D_i the Bregman divergence of record i's loss.
+    """Accepts θ with probability exp(−c·Σ D_i), D_i ≥ 0 how far loss i lies above its support.
 
-    D_i = ℓ_i(θ) − ℓ_i(θ₀) − ∇ℓ_i(θ₀)·(θ − θ₀) ≥ 0, with θ₀ = `origin`. All D_i lie below one bound
-    b, so the event can be drawn by thinning: of Poisson(n·c·b) records taken at random, each is a
-    hit with probability D_i/b; the number of hits is Poisson(c·Σ D_i), and θ is accepted if it is
-    0. That reads a few hundred rows, however large n. Where the bound is so weak that as many
-    rows would be read as there are, the sum is compared with an exponential variable instead.
-    Both ways are exact.
+    For a smooth loss the support at θ₀ = `origin` is its tangent, and D_i its Bregman divergence.
+    All D_i lie below one bound b, so the event can be drawn by thinning: of Poisson(n·c·b) records
+    taken at random, each is a hit with probability D_i/b; the number of hits is Poisson(c·Σ D_i),
+    and θ is accepted if it is 0. That reads a few hundred rows, however large n. Where the bound
+    is so weak that as many rows would be read as there are, the sum is compared with an
+    exponential variable instead. Both ways are exact.
     """
 
     target: Target
@@ -34,7 +34,7 @@ class Acceptance:
         """Draw the event for one θ."""
         target = self.target
         radius = target.row_norm * float(np.linalg.norm(theta - self.origin)) * (1.0 + _ROUNDING)
-        bound = target.loss.bregman_bound(radius)
+        bound = target.loss.excess_bound(radius)
         rows_to_read = target.design.n_samples * target.temperature * bound
         if rows_to_read < target.design.n_samples:
             return not self._any_hit(theta, bound, int(rng.poisson(rows_to_read)), rng)
@@ -46,18 +46,18 @@ class Acceptance:
         for start in range(0, count, _CHUNK):
             size = min(_CHUNK, count - start)
             rows = rng.integers(self.target.design.n_samples, size=size)
-            if (rng.random(size) * bound < self._bregman(rows, theta)).any():
+            if (rng.random(size) * bound < self._excess(rows, theta)).any():
                 return True
         return False
 
     def _sum_is_below(self, theta: np.ndarray, limit: float) -> bool:
         for rows, _ in self.target.design.blocks():
-            limit -= self.target.temperature * float(self._bregman(rows, theta).sum())
+            limit -= self.target.temperature * float(self._excess(rows, theta).sum())
             if limit < 0.0:
                 return False
         return True
 
-    def _bregman(self, rows: Any, theta: np.ndarray) -> np.ndarray:
+    def _excess(self, rows: Any, theta: np.ndarray) -> np.ndarray:
         block = self.target.design.take(rows)
         scores, origin = block.matvec(theta), block.matvec(self.origin)
-        return self.target.loss.bregman(self.target.y[rows], scores, origin)
+        return self.target.loss.excess(self.target.y[rows], scores, origin)

@@ -1,4 +1,4 @@
-"""Where the proximal sampler touches the potential: near the mode of the inner law."""
+"""Where the proximal sampler supports the potential from below: near the mode of the inner law."""
 
 from __future__ import annotations
 
@@ -9,19 +9,20 @@ from skdp.samplers.base import Target
 __all__ = ["TangentPoint"]
 
 _SUBSAMPLE, _CHUNK = 1000, 250
+_WIDE = 500
 _CLOSE_ENOUGH = 0.3
 _PATIENCE = 8
 _HARDEST_DAMPING = 16.0
-_MOST_STEPS = 50
+_MOST_STEPS = 200
 
 
 class TangentPoint:
-    """A point p that follows p = center − σ²·∇U(p), U = c·Σ ℓ, for a moving center.
+    """A point p that follows p = center − σ²·g(p), g the slope of c·Σ ℓ, for a moving center.
 
-    At a fixed point p is the mean of the proposal N(center − σ²·∇U(p), σ²·I), which is then
+    At a fixed point p is the mean of the proposal N(center − σ²·g(p), σ²·I), which is then
     accepted often. The law of what is accepted does not depend on p, so p may be found by any
     means: here by Newton steps with a preconditioner from a subsample of rows, frozen until it
-    serves badly.
+    serves badly. Steps that do not help are damped, up to where they descend for any data.
 
     Parameters
     ----------
@@ -36,46 +37,61 @@ class TangentPoint:
         self._target, self._variance, self._rng = target, variance, rng
         self.point = np.zeros(target.shape)
         self.n_gradients = 0
-        self._extra_gradients = 0
-        self._step = self._scaled_gradient()
+        self._step = self._scaled_slope()
         self._freeze_curvature()
 
     def follow(self, center: np.ndarray) -> np.ndarray:
-        """Move p after a new center; return the mean of the proposal there."""
+        """Move p after a center; return the mean of the proposal there.
+
+        Another call with the same center goes on where a hard case was left.
+        """
         damping, residual = 1.0, center - self._step - self.point
         for _ in range(_MOST_STEPS):
-            self.point = self.point + self._solve(residual, damping)
-            self._step = self._scaled_gradient()
-            before, residual = residual, center - self._step - self.point
             if np.vdot(residual, residual) <= _CLOSE_ENOUGH * self._variance:
                 break
+            self.point = self.point + self._solve(residual, damping)
+            self._step = self._scaled_slope()
+            before, residual = residual, center - self._step - self.point
             if np.vdot(residual, residual) > 0.5 * np.vdot(before, before):
                 damping = min(2.0 * damping, _HARDEST_DAMPING)
-            self._extra_gradients += 1
-            if self._extra_gradients > _PATIENCE:
-                self._freeze_curvature()
+            self._count_gradient()
         return self.point + residual
 
-    def _scaled_gradient(self) -> np.ndarray:
+    def _count_gradient(self) -> None:
+        """Renew the preconditioner after many more gradients than one for each center."""
+        self._extra_gradients += 1
+        if self._extra_gradients > _PATIENCE:
+            self._freeze_curvature()
+
+    def _scaled_slope(self) -> np.ndarray:
         self.n_gradients += 1
-        return self._variance * self._target.likelihood_gradient(self.point)
+        return self._variance * self._target.support_slope(self.point)
 
     def _freeze_curvature(self) -> None:
-        """Set P = I + σ²·c·AᵀDA from a subsample of rows, D the curvatures at p."""
+        """Set P = I + σ²·c·AᵀDA from a subsample of rows, D the curvatures at p.
+
+        Of many columns only the diagonal of P is kept.
+        """
         target, n = self._target, self._target.design.n_samples
         rows = self._rng.integers(n, size=_SUBSAMPLE) if n > _SUBSAMPLE else np.arange(n)
-        gram = np.zeros((target.design.n_features,) * 2)
-        for part in np.array_split(rows, -(-rows.size // _CHUNK)):
-            block = target.design.take(part)
-            gram += block.gram(target.loss.curvature(target.y[part], block.matvec(self.point)))
-        values, self._vectors = np.linalg.eigh(gram)
-        scale = self._variance * target.temperature * n / rows.size
-        self._values = scale * np.maximum(values, 0.0)
+        wide = target.design.n_features > _WIDE
+        gram = sum(self._gram(part, wide) for part in np.array_split(rows, -(-rows.size // _CHUNK)))
+        values, vectors = (gram, None) if wide else np.linalg.eigh(gram)
+        self._vectors: np.ndarray | None = vectors
+        scale = self._variance * target.temperature * n
+        self._values = scale / rows.size * np.maximum(values, 0.0)
         # What 16-fold damping has to add to be above the worst Hessian of any data.
-        worst = self._variance * target.temperature * n * target.loss.nominal_curvature
-        self._floor = worst * target.row_norm**2 / _HARDEST_DAMPING
+        worst = scale * target.loss.support_smoothness * target.row_norm**2
+        self._floor = worst / _HARDEST_DAMPING
         self._extra_gradients = 0
+
+    def _gram(self, rows: np.ndarray, diagonal: bool) -> np.ndarray:
+        block, y = self._target.design.take(rows), self._target.y[rows]
+        curvature = self._target.loss.curvature(y, block.matvec(self.point))
+        return block.gram_diagonal(curvature) if diagonal else block.gram(curvature)
 
     def _solve(self, residual: np.ndarray, damping: float) -> np.ndarray:
         weights = 1.0 + damping * self._values + (damping - 1.0) * self._floor
+        if self._vectors is None:
+            return (residual.T / weights).T
         return self._vectors @ ((self._vectors.T @ residual).T / weights).T

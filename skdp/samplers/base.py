@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -50,11 +50,14 @@ class Target:
         d, k = self.design.n_features, self.loss.n_scores
         return (d,) if k == 1 else (d, k)
 
-    def likelihood_gradient(self, theta: np.ndarray) -> np.ndarray:
-        """Return the gradient of c·Σ ℓ(y_i, a_i·θ): one pass over the data."""
+    def support_slope(self, theta: np.ndarray) -> np.ndarray:
+        """Return the slope of an affine function below c·Σ ℓ that nearly touches it at θ.
+
+        It is the gradient where the loss is smooth. One pass over the data.
+        """
         total = np.zeros(self.shape)
         for rows, block in self.design.blocks():
-            total += block.rmatvec(self.loss.gradient(self.y[rows], block.matvec(theta)))
+            total += block.rmatvec(self.loss.support_slope(self.y[rows], block.matvec(theta)))
         return self.temperature * total
 
 
@@ -69,9 +72,12 @@ class Draw:
 class Sampler(ABC):
     """A way to draw from a `Target`. It knows potentials and constants, nothing of privacy."""
 
+    theorem: ClassVar[str]
+    """The statement behind `stability`, by name."""
+
     @abstractmethod
-    def n_steps(self, exponent: float) -> int:
-        """Return into how many steps a run is cut.
+    def n_steps(self, exponent: float, n_scores: int) -> int:
+        """Return into how many steps a run is cut, for a loss of `n_scores` scores a record.
 
         ``exponent`` is half the trace of the potential's Hessian times the step size, summed over
         the run, for the worst data.

@@ -19,7 +19,7 @@ from skdp.solvers.base import Plan, Problem, Solution, Solver
 __all__ = ["RegularizedExponential", "RegularizedExponentialPlan", "Schedule"]
 
 _COUNT_SHARE = 0.1
-_LONGEST = 2048.0
+_LONGEST = 3072.0
 _WEAK_RIDGE = 100.0
 _ROUNDING = 1e-12
 _GRID_BITS = 20
@@ -101,8 +101,9 @@ class RegularizedExponential(Solver):
         density_mu = math.sqrt(mu * mu - count_mu * count_mu)
         events = tuple(GDPEvent(part) for part in (count_mu, density_mu) if part > 0.0)
         event = events[0] if len(events) == 1 else ComposedEvent(events)
-        theorem = "proximal sampler after finitely many steps, Theorem A'"
-        return RegularizedExponentialPlan(problem, event, theorem, density_mu, count_mu)
+        return RegularizedExponentialPlan(
+            problem, event, self.sampler.theorem, density_mu, count_mu
+        )
 
     def solve(  # noqa: D102
         self,
@@ -135,7 +136,8 @@ class RegularizedExponential(Solver):
         loss, R, G = problem.loss, problem.row_norm, problem.lipschitz_difference
         longest = _LONGEST / (n * loss.nominal_curvature * R**2)
         t = min(loss.noise_scale * mu / (R * G), longest)
-        T = self.sampler.n_steps(0.5 * t * n * loss.curvature_trace * R**2)
+        exponent = 0.5 * t * n * loss.curvature_trace * R**2
+        T = self.sampler.n_steps(exponent, loss.n_scores)
         h = t / T
         C = _WEAK_RIDGE * t if problem.C == "auto" else float(problem.C)
         f = self.sampler.stability(h / C, T)

@@ -150,3 +150,14 @@ def test_a_ledger_with_a_path_outlives_its_handles(tmp_path):
     again = PrivacyBudget(1.0, 1e-4, path=str(path))
     buy(again)
     assert len(again.history()) == 2
+
+
+def test_a_relative_path_is_settled_when_the_budget_is_made(tmp_path, monkeypatch):
+    budgets = []
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        monkeypatch.chdir(tmp_path / folder)
+        budgets.append(PrivacyBudget(1.0, 1e-5, path="ledger.db"))
+    guarantee = PrivacyGuarantee(GDPEvent(0.1), "replace_one", "a test")
+    budgets[0].spend(guarantee, delta=1e-5, label="from elsewhere")
+    assert [len(budget.history()) for budget in budgets] == [1, 0]

@@ -155,6 +155,38 @@ def test_a_far_wrong_hint_is_private_and_still_ends(Model):
     for hint in (30, 30_000):
         model = Model(neighboring="add_remove_one", n_samples_hint=hint, random_state=0)
         assert model.fit(X, y).privacy_.epsilon(1e-5) <= 1.0
+    many = np.random.default_rng(0).normal(size=(20_000, 5))
+    model = Model(neighboring="add_remove_one", n_samples_hint=3000, random_state=0)
+    assert model.fit(many, (many[:, 0] > 0).astype(int)).n_iter_ >= 32
+
+
+@pytest.mark.parametrize("smoothing", [0.05, 0.2])
+def test_sharp_bends_with_repeated_rows_end(smoothing):
+    X = np.random.default_rng(0).integers(0, 2, (2000, 3)).astype(float)
+    model = DPHingeClassifier(epsilon=20.0, smoothing=smoothing, random_state=0)
+    assert model.fit(X, X[:, 0].astype(int)).score(X, X[:, 0].astype(int)) > 0.9
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.01, -1.0, float("nan"), "wide"])
+def test_a_bend_too_sharp_to_bound_the_run_time_is_refused(smoothing):
+    with pytest.raises(ValueError, match="smoothing"):
+        DPHingeClassifier(smoothing=smoothing).fit(*data())
+
+
+@every_classifier
+def test_many_columns_need_no_square_matrix(Model):
+    X = sparse.random(300, 200_000, density=1e-4, format="csr", random_state=0)
+    model = Model(random_state=0).fit(X, np.arange(300) % 2)
+    assert model.coef_.shape == (1, 200_000)
+
+
+@every_classifier
+def test_sparse_input_is_left_as_it_was(Model):
+    X = sparse.csr_matrix((np.ones(6), np.array([0, 0, 1, 1, 0, 1]), [0, 2, 4, 6]), shape=(3, 2))
+    for part in (X.data, X.indices, X.indptr):
+        part.setflags(write=False)
+    Model(classes=[0, 1], random_state=0).fit(X, [0, 1, 0]).predict(X)
+    assert X.nnz == 6
 
 
 @every_classifier

@@ -41,6 +41,7 @@ def two_worlds(n_classes, neighboring):
     n = 40
     tame = rng.normal(size=(n, 4)), np.arange(n) % n_classes
     wild_n = n if neighboring == "replace_one" else 3 * n
+    # of repeated rows and one label only
     wild = 1e6 * np.ones((wild_n, 4)), np.full(wild_n, n_classes - 1)
     return tame, wild
 
@@ -66,7 +67,7 @@ def assert_same(one, other):
 
 @every_classifier
 @every_relation
-@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("n_classes", [2, 3, 30])
 def test_two_data_sets_show_the_same(Model, neighboring, n_classes, capsys):
     shown = []
     for X, y in two_worlds(n_classes, neighboring):

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from sklearn.exceptions import NotFittedError
 
 from skdp import DPHingeClassifier, DPLogisticRegression, PrivacyBudget
 from skdp.design import ClippedDesign
@@ -30,6 +31,31 @@ def test_a_fit_that_dies_after_paying_has_paid(Model):
     with pytest.raises(KeyboardInterrupt):
         Model(budget=budget, solver=Witness()).fit(X, y)
     assert len(budget.history()) == 1
+
+
+@every_classifier
+@pytest.mark.parametrize("epsilon", [1.0, float("inf")])
+def test_a_refit_that_dies_after_paying_leaves_no_old_coefficients_behind(Model, epsilon):
+    model = Model(epsilon=epsilon, diagnostics=True, random_state=0).fit(X, y)
+    with pytest.raises(KeyboardInterrupt):
+        model.set_params(epsilon=0.1, solver=Witness()).fit(X, y)
+    for name in ("coef_", "intercept_", "privacy_", "diagnostics_"):
+        assert not hasattr(model, name)
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+
+
+@every_classifier
+def test_a_refused_refit_leaves_the_model_as_it_was(Model):
+    model = Model(random_state=0).fit(X, y)
+    before = dict(vars(model))
+    with pytest.raises(BudgetExceededError):
+        model.set_params(budget=PrivacyBudget(0.1, 1e-6)).fit(X[:, :1], y)
+    with pytest.raises(ValueError, match="infinity"):
+        model.fit(np.where(X.max() == X, np.inf, X), y)
+    assert {name: value for name, value in vars(model).items() if name != "budget"} == {
+        name: value for name, value in before.items() if name != "budget"
+    }
 
 
 @every_classifier
@@ -109,6 +135,7 @@ def test_a_budget_that_is_not_one_is_refused():
         {"class_weight": {0: -1.0}},
         {"class_weight": "balanced"},
         {"random_state": -1},
+        {"n_jobs": 0},
         {"epsilon": 10**400},
         {"epsilon": "1"},
     ],
@@ -116,6 +143,8 @@ def test_a_budget_that_is_not_one_is_refused():
 )
 def test_a_bad_parameter_is_named_and_costs_nothing(Model, bad):
     budget = PrivacyBudget(3.0, 1e-5)
-    with pytest.raises(ValueError, match=r"(?i)" + next(iter(bad)).replace("random_state", ".*")):
+    (name,) = bad
+    named = ".*" if name in ("random_state", "n_jobs") else name  # joblib and NumPy speak there
+    with pytest.raises(ValueError, match=rf"(?i){named}"):
         Model(budget=budget, **bad).fit(X, y)
     assert budget.history() == []

@@ -28,6 +28,7 @@ INSTANCES = [
     SmoothedHingeLoss(),
     SmoothedHingeLoss(0.3),
     SmoothedHingeLoss(2.5),
+    SmoothedHingeLoss(0.01),
     MultinomialLoss(4),
     PairwiseLoss(ClippedLogisticLoss(), 3),
     CompetitorLoss(ClippedLogisticLoss(), 3),
@@ -35,11 +36,14 @@ INSTANCES = [
     CompetitorLoss(ClippedLogisticLoss(0.2), 5),
     CompetitorLoss(HingeLoss(), 4),
     CompetitorLoss(SmoothedHingeLoss(0.05), 3),
+    CompetitorLoss(SmoothedHingeLoss(0.001), 3),
+    ClassWeightedLoss(HingeLoss(), (2.0, 3.0)),
     PairwiseLoss(SmoothedHingeLoss(), 5),
     PairwiseLoss(HingeLoss(), 3),
     ClassWeightedLoss(ClippedLogisticLoss(), (0.5, 3.0)),
     ClassWeightedLoss(MultinomialLoss(3), (0.5, 3.0, 1.0)),
 ]
+WITH_TANGENTS = [loss for loss in INSTANCES if loss.support_gap == 0.0]
 WITH_NOMINAL = [loss for loss in INSTANCES if loss.nominal_curvature == loss.smoothness]
 SEEDS = st.integers(0, 2**32 - 1)
 every_loss = pytest.mark.parametrize("loss", INSTANCES, ids=repr)
@@ -150,12 +154,33 @@ def test_a_loss_is_a_value(loss):
 @every_loss
 @given(seed=SEEDS)
 @settings(max_examples=20, deadline=None)
-def test_the_bregman_divergence_is_bounded_by_the_distance(loss, seed):
+def test_the_support_lies_below_the_loss_and_within_its_bound(loss, seed):
     y, z, other = draw(loss, seed)
+    rise = inner(loss.support_slope(y, z), other - z)
+    excess = loss.value(y, other) - loss.support_value(y, z) - rise
+    assert (excess >= -1e-9 * (1.0 + np.abs(loss.value(y, other)))).all()
+    np.testing.assert_allclose(loss.excess(y, other, z), np.maximum(excess, 0.0), atol=1e-9)
     radius = np.sqrt(inner(z - other, z - other))
-    bound = np.array([loss.bregman_bound(r) for r in radius])
-    assert (loss.bregman(y, other, z) <= bound * (1.0 + 1e-9) + 1e-12).all()
-    assert loss.bregman_bound(0.0) == 0.0
+    bound = np.array([loss.excess_bound(r) for r in radius])
+    assert (excess <= bound * (1.0 + 1e-9) + 1e-9).all()
+    assert loss.excess_bound(0.0) == loss.support_gap
+
+
+@every_loss
+@given(seed=SEEDS)
+@settings(max_examples=20, deadline=None)
+def test_the_slope_of_the_support_moves_steadily(loss, seed):
+    y, z, other = draw(loss, seed)
+    step = loss.support_slope(y, z) - loss.support_slope(y, other)
+    limit = loss.support_smoothness * np.sqrt(inner(z - other, z - other))
+    assert (np.sqrt(inner(step, step)) <= limit * (1.0 + 1e-9) + 1e-12).all()
+
+
+@pytest.mark.parametrize("loss", WITH_TANGENTS, ids=repr)
+def test_the_support_of_a_smooth_loss_is_its_tangent(loss):
+    y, z, _ = draw(loss, 3)
+    np.testing.assert_allclose(loss.support_slope(y, z), loss.gradient(y, z))
+    np.testing.assert_allclose(loss.support_value(y, z), loss.value(y, z))
 
 
 @every_loss

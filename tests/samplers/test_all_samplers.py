@@ -38,9 +38,10 @@ def test_stability_lies_below_an_exact_draw_and_grows_with_the_run(sampler):
 
 @every_sampler
 def test_longer_runs_are_cut_into_more_steps(sampler):
-    counts = [sampler.n_steps(exponent) for exponent in (0.0, 1.0, 100.0, 1e4)]
-    assert counts[0] >= 1
-    assert counts == sorted(counts)
+    for n_scores in (1, 10):
+        counts = [sampler.n_steps(exponent, n_scores) for exponent in (0.0, 1.0, 100.0, 1e4)]
+        assert counts[0] >= 1
+        assert counts == sorted(counts)
 
 
 @every_sampler

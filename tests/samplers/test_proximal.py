@@ -14,6 +14,7 @@ from scipy import stats
 from skdp.design import ClippedDesign
 from skdp.losses import (
     ClippedLogisticLoss,
+    CompetitorLoss,
     HingeLoss,
     LogisticLoss,
     PairwiseLoss,
@@ -100,6 +101,24 @@ def test_the_pairwise_loss_of_two_classes_is_the_loss_of_their_margin():
     assert stats.kstest(difference, one_dimension.distribution(law)).pvalue > FALSE_ALARM
 
 
+@pytest.mark.parametrize("loss", [LogisticLoss(), SmoothedHingeLoss(0.2)], ids=repr)
+def test_the_loss_of_several_classes_has_the_exact_law(loss):
+    """For K = 2 and θ = (−v, v)/√2 the scores are ∓v·a/√2: the law of v by quadrature."""
+    loss = CompetitorLoss(loss, 2)
+    y, X = np.array([0, 1, 1, 0, 1]), one_dimension.RECORDS[:, None]
+    target = Target(ClippedDesign.clip(X, 2.0), y, loss, 2.0, 0.8, 0.5)
+    theta = draws(target, 1.5, 1, 1500)
+    scores = X * one_dimension.GRID * math.sqrt(0.5)
+    energy = sum(
+        0.8 * loss.value(np.full(scores.shape[1], y[i]), np.stack([-scores[i], scores[i]], axis=1))
+        for i in range(5)
+    )
+    square = one_dimension.GRID**2
+    law = one_dimension.normalised(-energy - 0.25 * square - square / (2.0 * 1.5))
+    difference = (theta[:, 1] - theta[:, 0]) * math.sqrt(0.5)
+    assert stats.kstest(difference, one_dimension.distribution(law)).pvalue > FALSE_ALARM
+
+
 @pytest.mark.parametrize(
     ("alpha", "eta", "n_steps", "lipschitz", "mu"),
     [
@@ -132,7 +151,7 @@ def test_the_certificate_covers_the_exact_laws_of_a_worst_pair():
 
     The loss of record z is linear for all θ that matter, so the bound is nearly attained.
     """
-    steep = SmoothedHingeLoss(1e-9)
+    steep = HingeLoss()
     one = one_dimension.target(steep, temperature=0.02)
     two = Target(one.design, one.y * [1, 1, 1, 1, -1], steep, 2.0, 0.02, 0.5)
     laws = []
@@ -151,7 +170,8 @@ def test_the_certificate_covers_the_exact_laws_of_a_worst_pair():
 
 def test_more_steps_for_longer_runs_and_never_too_few():
     sampler = ProximalSampler(max_exponent=4.0, min_steps=32)
-    assert [sampler.n_steps(x) for x in (0.0, 128.0, 129.0, 768.0)] == [32, 32, 33, 192]
+    assert [sampler.n_steps(x, 1) for x in (0.0, 128.0, 129.0, 768.0)] == [32, 32, 33, 192]
+    assert [sampler.n_steps(x, 3) for x in (0.0, 64.0, 768.0)] == [32, 32, 384]
 
 
 def test_a_seed_fixes_the_draw_and_progress_is_public():
@@ -170,7 +190,7 @@ def test_a_seed_fixes_the_draw_and_progress_is_public():
 def test_a_poor_tangent_point_costs_tries_but_not_the_law(monkeypatch):
     from skdp.samplers import _tangent
 
-    monkeypatch.setattr(_tangent, "_MOST_STEPS", 1)
+    monkeypatch.setattr(_tangent, "_MOST_STEPS", 2)
     monkeypatch.setattr(_tangent.TangentPoint, "_solve", lambda self, r, damping: 0.3 * r)
     target = one_dimension.target(LogisticLoss())
     law = one_dimension.chain_law(target, 1.5, 3)
