@@ -19,7 +19,7 @@ from skdp.solvers.base import Plan, Problem, Solution, Solver
 __all__ = ["RegularizedExponential", "RegularizedExponentialPlan", "Schedule"]
 
 _COUNT_SHARE = 0.1
-_LONGEST = 3072.0
+_LONGEST = 2048.0
 _WEAK_RIDGE = 100.0
 _ROUNDING = 1e-12
 _GRID_BITS = 20

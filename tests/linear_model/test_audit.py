@@ -14,7 +14,13 @@ from scipy import stats
 from skdp import DPHingeClassifier, DPLogisticRegression
 
 FALSE_ALARM = 1e-6
-MODELS = [DPLogisticRegression(), DPHingeClassifier()]
+MODELS = [
+    DPLogisticRegression(classes=(0, 1)),
+    DPHingeClassifier(classes=(0, 1)),
+    DPHingeClassifier(classes=(0, 1, 2)),
+    DPLogisticRegression(classes=(0, 1), class_weight={0: 0.5, 1: 20.0}),
+    DPHingeClassifier(classes=(0, 1), C=1e-3),
+]
 CASES = [("replace_one", None), ("add_remove_one", 3), ("add_remove_one", None)]
 every_case = pytest.mark.parametrize(("neighboring", "hint"), CASES)
 every_model = pytest.mark.parametrize("model", MODELS, ids=repr)
@@ -25,8 +31,14 @@ def neighbours(neighboring, n=3):
     X, y = np.zeros((n, 1)), np.ones(n, dtype=int)
     X[0] = 1e6  # clipped to 1
     if neighboring == "replace_one":
-        return (X, y), (X, np.r_[0, y[1:]])
+        return (X, y), (-X, y)
     return (X, y), (X[1:], y[1:])
+
+
+def pull(model):
+    """The coefficient of class 1 over that of the others: what the record moves most."""
+    coef = model.coef_[:, 0]
+    return coef[0] if coef.size == 1 else coef[1] - np.delete(coef, 1).mean()
 
 
 def lower_bound(high, low):
@@ -48,13 +60,11 @@ def attack(model, neighboring, fits):
     model.set_params(
         epsilon=EPSILON,
         neighboring=neighboring,
-        classes=(0, 1),
         fit_intercept=False,
         random_state=np.random.default_rng(0),
     )
     samples = [
-        np.array([model.fit(X, y).coef_[0, 0] for _ in range(fits)])
-        for X, y in neighbours(neighboring)
+        np.array([pull(model.fit(X, y)) for _ in range(fits)]) for X, y in neighbours(neighboring)
     ]
     return lower_bound(*samples), model.privacy_.gdp_mu
 
@@ -79,5 +89,5 @@ def test_the_attack_catches_a_sensitivity_that_is_wrong_by_two(monkeypatch):
     from skdp.privacy import Neighboring
 
     monkeypatch.setattr(Neighboring, "n_changed", property(lambda self: 1))
-    proved, claimed = attack(DPHingeClassifier(), "replace_one", fits=1000)
+    proved, claimed = attack(DPHingeClassifier(classes=(0, 1)), "replace_one", fits=1000)
     assert proved > claimed
