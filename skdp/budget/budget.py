@@ -56,8 +56,6 @@ class PrivacyBudget:
     ------
     ValueError
         If a parameter is out of range, or `path` holds a ledger made with other parameters.
-    BudgetClosedError
-        If `path` cannot be used, or holds a damaged ledger.
 
     Notes
     -----
@@ -206,7 +204,10 @@ class PrivacyBudget:
         delta = self.delta if delta is None else check_delta(delta)
         if not (isinstance(name, str) and name and "/" not in name):
             raise ValueError(f"name must be a text without '/', got {name!r}. Nothing was spent.")
-        share = self._share(f"{self._account}/{name}".lstrip("/"), epsilon, delta)
+        share = object.__new__(PrivacyBudget)
+        vars(share).update(vars(self), epsilon=epsilon, delta=delta, _parent=self)
+        share._account = f"{self._account}/{name}".lstrip("/")
+        share._filter = self._filter.scaled(epsilon, delta)
         self._ledger.open_account(share._account, epsilon, delta)
         return share
 
@@ -347,10 +348,3 @@ class PrivacyBudget:
         except BudgetClosedError:
             return f"{self!r}: the ledger is closed"
         return view(repr(self), self.epsilon, spent, left, n_releases)
-
-    def _share(self, account: str, epsilon: float, delta: float) -> PrivacyBudget:
-        share = object.__new__(PrivacyBudget)
-        vars(share).update(vars(self), epsilon=epsilon, delta=delta)
-        share._parent, share._account = self, account
-        share._filter = self._filter.scaled(epsilon, delta)
-        return share
