@@ -10,6 +10,7 @@ copyright = author
 version = release = skdp.__version__
 
 extensions = [
+    "matplotlib.sphinxext.plot_directive",
     "myst_parser",
     "numpydoc",
     "sphinx.ext.autodoc",
@@ -34,6 +35,9 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
+
+plot_formats = [("png", 110)]
+plot_html_show_formats = plot_html_show_source_link = False
 
 html_theme = "pydata_sphinx_theme"
 html_title = f"skdp {release}"
