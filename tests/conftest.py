@@ -1,6 +1,10 @@
 """Settings of the test suite."""
 
+import os
+
 from hypothesis import settings
 
-settings.register_profile("skdp", deadline=None)
-settings.load_profile("skdp")
+# At home each run tries new examples; a build server repeats one run.
+settings.register_profile("home", deadline=None)
+settings.register_profile("server", deadline=None, derandomize=True)
+settings.load_profile("server" if os.environ.get("CI") else "home")
