@@ -132,7 +132,7 @@ class ReplaceOneGaussianPair(TangentPair):
     """A Poisson-sampled Gaussian under replace-one: its own mirror image.
 
     ((1 − q)·N(0, s²) + q·N(1, s²), (1 − q)·N(0, s²) + q·N(−1, s²)), which is attained by the
-    contributions +C·e and −C·e, s relative to C (accounting facts, Theorem 1; Zhu, Dong and Wang
+    contributions +C·e and −C·e, s relative to C (Zhu, Dong and Wang
     2022, appendix on substitution). The loss exceeds ε > 0 where x/s² > arcsinh(A·sinh(ε/2)) +
     ε/2, A = e^(1/(2s²))·(1 − q)/q. An error in this x is harmless to first order: the event
     {L > ε} is where P − e^ε·Q is largest.
@@ -177,7 +177,7 @@ class FixedSizeGaussianPair(TangentPair):
     """A Gaussian on a batch of fixed size, drawn without replacement, under replace-one.
 
     For ε ≥ 0 the curve is that of ((1 − q)·N(0, s²) + q·N(2, s²), N(0, s²)), s relative to the
-    clipping norm, q = batch/n; for ε < 0 its mirror image (accounting facts, section 2; Zhu, Dong
+    clipping norm, q = batch/n; for ε < 0 its mirror image (Zhu, Dong
     and Wang 2022, Theorem 11). No Gaussian pair attains both halves, but the whole is convex, and
     every such curve belongs to some pair (the same, Proposition 8).
     """

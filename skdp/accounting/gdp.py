@@ -32,9 +32,9 @@ class GDPAccountant(Accountant):
 
     Notes
     -----
-    **Guarantee.** Dong, Roth and Su 2022, Corollary 2; with slacks: design note
-    `accounting-facts.md`, Theorem 2, after Koskela, Tobaben and Honkela 2022. It also holds for
-    releases that are chosen as one goes, if Σ μ_i² and Σ slack_i are bounded beforehand.
+    **Guarantee.** Dong, Roth and Su 2022, Corollary 2; with slacks: *Gaussian
+    differential privacy* in the documentation, after Koskela, Tobaben and Honkela 2022. It also
+    holds for releases that are chosen as one goes, if Σ μ_i² and Σ slack_i are bounded beforehand.
 
     Examples
     --------

@@ -33,7 +33,7 @@ def compose(terms: Iterable[tuple[LossPair, int]]) -> Composition:
     """Return the composition of mechanisms that were fixed beforehand, each run `count` times.
 
     Later steps may see earlier outputs, but which mechanisms run, and how often, may not depend
-    on them (accounting facts, section 6).
+    on them.
 
     Parameters
     ----------

@@ -49,9 +49,12 @@ class Connections:
     @contextmanager
     def use(self) -> Iterator[sqlite3.Connection]:
         """Lend this thread's connection; before it is returned, the file is looked at again."""
-        session = self._session()
-        with session.lock, clear_errors(self.path):
-            yield session.connection
+        session = self._locked_session()
+        try:
+            with clear_errors(self.path):
+                yield session.connection
+        finally:
+            session.lock.release()
         if session.file != _file_at(self.path)[0]:
             raise BudgetClosedError(
                 f"The ledger {self.path} was replaced while it was in use. Nothing was read; what "
@@ -62,6 +65,14 @@ class Connections:
         """Close the connections of all threads; the next use opens new ones."""
         for session in list(self._own):
             session.close()
+
+    def _locked_session(self) -> _Session:
+        while True:
+            session = self._session()
+            session.lock.acquire()
+            if session.connection is not None:  # else a fork has just closed it
+                return session
+            session.lock.release()
 
     def _session(self) -> _Session:
         session = getattr(self._local, "session", None)

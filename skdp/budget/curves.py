@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -25,15 +26,28 @@ class SpentCurve(SymmetricCurve):
 
 @dataclass(frozen=True)
 class CoveredCurve(SpentCurve):
-    """δ_m(ε) + `slack` + (1 + e^ε)·`tv` (accounting facts, sections 6 and 8)."""
+    """δ_m(ε) + `slack` + (1 + e^ε)·`tv` (*Reserves* in the documentation).
+
+    A curve does not rise: from its least value on it is constant.
+    """
 
     mu: float
     slack: float = 0.0
     tv: float = 0.0
 
     def _forward(self, epsilon: np.ndarray) -> np.ndarray:
-        factor = 1.0 + np.exp(np.minimum(epsilon, 700.0))
+        epsilon = np.minimum(epsilon, self._lowest)
+        factor = 1.0 + np.exp(epsilon)
         return np.asarray(GaussianCurve(self.mu).delta(epsilon) + self.slack + factor * self.tv)
+
+    @cached_property
+    def _lowest(self) -> float:
+        """The ε of the least value; any ε gives a valid curve, so a rough one will do."""
+        if not self.tv:
+            return 700.0
+        grid = np.linspace(0.0, 100.0, 4001)
+        values = GaussianCurve(self.mu).delta(grid) + (1.0 + np.exp(grid)) * self.tv
+        return float(grid[np.argmin(values)])
 
     def epsilon(self, delta: float) -> float:  # noqa: D102
         if self.slack or self.tv:
@@ -55,7 +69,7 @@ class ApproximateCurve(SpentCurve):
 
 @dataclass(frozen=True)
 class ConvertedCurve(SpentCurve):
-    """δ from Rényi divergences at `orders`, each of which was bounded (section 3)."""
+    """δ from Rényi divergences at `orders`, each of which was bounded."""
 
     orders: tuple[float, ...]
     divergences: tuple[float, ...]

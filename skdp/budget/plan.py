@@ -70,9 +70,9 @@ def price_of_plan(
 ) -> float:
     """Return an ε: the largest, over folds and parts, of what a record there is read by.
 
-    A record of fold j is read by the releases that do not leave fold j out (accounting facts,
-    section 7), and by those on its own part or on all. Every composition below is a valid bound
-    for releases that are fixed beforehand, so the least of them is.
+    A record of fold j is read by the releases that do not leave fold j out, and by
+    those on its own part or on all. Every composition below is a valid bound for releases that are
+    fixed beforehand, so the least of them is.
     """
     folds: Iterable[int | None] = (None,) if n_folds is None else range(n_folds)
     _check_folds(releases, n_folds)

@@ -36,8 +36,9 @@ class GaussianPrice(NamedTuple):
 def quote(guarantee: PrivacyGuarantee, delta: float, epsilon: float | None = None) -> float:
     """Return an ε for which the release is (ε, `delta`)-DP; `epsilon` itself if it is one."""
     try:
-        if epsilon is not None and guarantee.delta(epsilon) * (1.0 + _CURVE_ERROR) <= delta:
-            return float(epsilon)
+        known = epsilon is not None and epsilon >= 0.0
+        if known and guarantee.delta(epsilon) * (1.0 + _CURVE_ERROR) <= delta:
+            return float(epsilon)  # type: ignore[arg-type]
         return float(guarantee.epsilon(delta))
     except NoClosedCurveError:
         return epsilon_of_plan(guarantee.event, guarantee.neighboring, delta)

@@ -82,6 +82,8 @@ class Release:
         An `epsilon` that the caller knows is checked with one look at the curve; without one it
         is searched for.
         """
+        if not isinstance(more.get("part"), str | None):
+            raise ValueError(f"part must be a text, got {more['part']!r}. Nothing was spent.")
         event, relation = guarantee.event, guarantee.neighboring
         facts = {
             "gdp_mu": float(event.gdp_mu(relation)),

@@ -118,6 +118,8 @@ class Ledger:
                 totals = self._with(connection, release)
                 check(Entries(connection, release, totals))
                 self._write(connection, release, totals)
+                written = connection.execute("SELECT max(id) FROM releases").fetchone()[0]
+            self._seen = max(self._seen, written)
 
     def releases(self) -> Sequence[Release]:
         """Return all releases, in the order in which they were bought."""

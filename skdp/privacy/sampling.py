@@ -68,7 +68,7 @@ class SubstitutedGaussianCurve(SymmetricCurve):
     """The curve of (1 − q)·N(0, s²) + q·N(1, s²) against (1 − q)·N(0, s²) + q·N(−1, s²).
 
     It dominates one Poisson-sampled Gaussian step when one record is replaced, in every dimension,
-    and is attained (accounting-facts, Theorem 1; Lebeda, Regehr, Kamath and Steinke 2024). The
+    and is attained (Lebeda, Regehr, Kamath and Steinke 2024). The
     loss rises with x, from ε at s²·(arcsinh(A·sinh(ε/2)) + ε/2), A = e^(1/2s²)·(1 − q)/q, and
     δ(ε) is the integral of p(x)·(1 − e^(ε − ℓ(x))) from there on, in log space.
     """

@@ -9,6 +9,7 @@ from skdp.privacy import (
     ApproxDPEvent,
     ComposedEvent,
     GaussianEvent,
+    GDPEvent,
     LaplaceEvent,
     PoissonSampledEvent,
     SelfComposedEvent,
@@ -72,3 +73,14 @@ def test_a_tiny_gaussian_does_not_lose_the_answer():
     event = ComposedEvent((GaussianEvent(4.0), ApproxDPEvent(0.75, 0.0)))
     low, high = PLDAccountant().bounds(event, 0.01)
     assert low <= high <= low + 1e-3
+
+
+@pytest.mark.parametrize("relation", ["add_remove_one", "replace_one"])
+@pytest.mark.parametrize("rate", [1e-4, 1e-5])
+def test_a_few_rarely_sampled_steps_beside_a_gaussian_cost_little_more_than_it(relation, rate):
+    steps = SelfComposedEvent(PoissonSampledEvent(rate, GaussianEvent(3.0)), 3)
+    event, alone = ComposedEvent((steps, GDPEvent(0.57))), GDPEvent(0.57)
+    accountant = PLDAccountant(relation)
+    for delta in (1e-8, 1e-2):
+        exact = alone.curve(relation).epsilon(delta)
+        assert exact <= accountant.epsilon(event, delta) <= exact + 2e-3

@@ -4,6 +4,7 @@ import multiprocessing
 import os
 import subprocess
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -166,3 +167,23 @@ def test_a_spend_reads_no_rows(n, monkeypatch):
     monkeypatch.setattr("skdp.budget.store.read_releases", None)
     budget.spend(price, delta=0.0, label="a fit")
     assert budget.spent.epsilon > 0.0
+
+
+def test_threads_go_on_while_another_forks(tmp_path):
+    budget = PrivacyBudget(1000.0, 1e-3, path=tmp_path / "ledger.db")
+    stop = threading.Event()
+
+    def read():
+        seen = 0
+        while not stop.is_set():
+            seen = max(seen, len(budget.history()))
+        return seen
+
+    with ThreadPoolExecutor(3) as pool:
+        readers = [pool.submit(read) for _ in range(3)]
+        for _ in range(15):
+            if (child := os.fork()) == 0:
+                os._exit(0)
+            os.waitpid(child, 0)
+        stop.set()
+        assert [reader.result() for reader in readers] == [0, 0, 0]

@@ -200,3 +200,18 @@ def test_a_known_epsilon_costs_no_search(monkeypatch):
     monkeypatch.setattr(PrivacyGuarantee, "epsilon", None)
     buy(budget, event, delta=1e-6, epsilon=0.1)
     assert budget.history()[0]["epsilon"] == 0.1
+
+
+def test_spending_total_variation_leaves_a_finite_meter():
+    event = ApproximatedEvent(GDPEvent(0.1), 1e-10)
+    budget = PrivacyBudget(3.0, 1e-5, slack=1e-6, tv=1e-9)
+    guarantee = PrivacyGuarantee(event, "replace_one", "a test")
+    budget.spend(guarantee, delta=1e-6, label="approximate")
+    assert GDPEvent(0.1).curve("replace_one").epsilon(1e-5) <= budget.spent.epsilon < 0.4
+
+
+def test_a_negative_epsilon_is_not_taken_from_the_caller():
+    budget = PrivacyBudget(1.0, 0.9, composition="basic")
+    guarantee = PrivacyGuarantee(PureDPEvent(0.01), "replace_one", "a test")
+    budget.spend(guarantee, delta=0.8, label="refund", epsilon=-1.0)
+    assert budget.spent.epsilon >= 0.0

@@ -33,7 +33,7 @@ class GaussianFilter(Filter):
     other as the analyst goes, is a moving frontier and exceeds δ.
 
     Source: Koskela, Tobaben and Honkela 2022; Smith and Thakurta 2022; with slacks and total
-    variations in accounting facts, section 6 (Theorem 2) and section 8.
+    variations: *Reserves* in the documentation.
     """
 
     takes_reserves: ClassVar[bool] = True

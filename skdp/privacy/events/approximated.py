@@ -68,8 +68,8 @@ class ApproximatedCurve(PrivacyCurve):
 class ApproximatedEvent(Event):
     """`event`, released by a sampler within total variation `tv` of the law it should draw from.
 
-    Both neighbours are approximated, so (ε, δ) becomes (ε, δ + (1 + e^ε)·tv) (triangle inequality;
-    accounting-facts, section 8). In a composition the tv of all releases add up and the factor
+    Both neighbours are approximated, so (ε, δ) becomes (ε, δ + (1 + e^ε)·tv) (triangle inequality).
+    In a composition the tv of all releases add up and the factor
     is paid once, at the end. No shortcut survives unless `tv` is 0.
     """
 

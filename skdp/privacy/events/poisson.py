@@ -22,9 +22,9 @@ class PoissonSampledEvent(Event):
 
     ``add_remove_one``: the curve is that of ((1 − q)·Q + q·P, Q), the record's removal; its reverse
     is the addition (Zhu, Dong and Wang 2022, Theorem 11). ``replace_one``: for `GaussianEvent` the
-    optimal pair of accounting-facts, Theorem 1; for any other event q·δ(ε) at ε ≥ 0 and its mirror,
-    by joint convexity: with probability 1 − q the record is not in the sample. That is all a curve
-    under replace-one implies, because it is silent about samples of different size.
+    optimal pair (Lebeda, Regehr, Kamath and Steinke 2024); for any other event q·δ(ε) at ε ≥ 0 and
+    its mirror, by joint convexity: with probability 1 − q the record is not in the sample. That is
+    all a curve under replace-one implies, because it is silent about samples of different size.
 
     Parameters
     ----------
