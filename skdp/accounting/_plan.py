@@ -151,9 +151,7 @@ def _plan(
     cells = tuple((math.floor(low / step) - 1, math.ceil(top / step) + 1) for low, top in ranges)
     size = int(next_fast_len(max(math.ceil(window / step) + 4, 64), real=True))
     orders = ORDERS[[tilt, _POSITIVE + int(np.argmin(above)), proof, beyond]].tolist()
-    # The laws on the grid end up to two cells a release above the true ones, and an order beyond
-    # 1/step would count each cell e-fold.
-    orders[1] = min(orders[1], 1.0 / step)
+    # The laws on the grid end up to two cells a release above the true ones.
     last = math.ceil(end / step) + 1 + 2 * sum(min(count, 8) for _, count in terms)
     return Plan(step, lower, cells, orders[0], size, last, *orders[1:])
 
