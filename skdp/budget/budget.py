@@ -253,22 +253,21 @@ class PrivacyBudget:
 
     @classmethod
     def from_json(cls, text: str, *, path: Any = None) -> PrivacyBudget:
-        """Make a new ledger from `to_json`, with everything it had spent.
-
-        From then on the two ledgers know nothing of each other: go on with one of them only.
+        """Make a new ledger from `to_json`; the two are not linked, so go on with one of them only.
 
         Raises
         ------
         ValueError
-            If the text is no export, holds more than its own terms admit, or `path` holds a
-            ledger that has releases.
+            If the text is no export, holds more than its own terms admit, or `path` exists.
         """
         terms, shares, releases = portable.load(text)
-        budget = cls(**terms, path=path)
-        budget._ledger.create(releases)
-        for share in shares:
-            budget._ledger.open_account(*share)
-        return budget
+        with portable.whole_or_absent(path) as draft:
+            budget = cls(**terms, path=draft)
+            budget._ledger.create(releases)
+            for share in shares:
+                budget._ledger.open_account(*share)
+            budget._ledger.close()
+        return budget if path is None else cls(**terms, path=path)
 
     def _priced(
         self, guarantee: PrivacyGuarantee, delta: float, label: str, **more: Any

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 from skdp.budget.filters import FILTERS
 from skdp.budget.release import Release
 from skdp.budget.schema import VERSION
 
-__all__ = ["dump", "load"]
+__all__ = ["dump", "load", "whole_or_absent"]
 
 _FIRST_FIELDS = {"label", "epsilon", "delta", "gdp_mu", "neighboring", "event"}
 
@@ -50,6 +53,21 @@ def load(text: str) -> tuple[dict[str, Any], list[tuple[str, float, float]], lis
     releases = [_release(row) for row in data["releases"]]
     _check(data["terms"], releases)
     return data["terms"], shares, releases
+
+
+@contextmanager
+def whole_or_absent(path: Any) -> Iterator[Path | None]:
+    """Lend a path to write a ledger to, which then moves to `path`: not before it is whole."""
+    if path is None:
+        yield None
+        return
+    target = Path(path).expanduser().resolve()
+    if target.exists():
+        raise ValueError(f"{target} exists already. Nothing was written.")
+    with tempfile.TemporaryDirectory(prefix=".import-", dir=target.parent) as folder:
+        draft = Path(folder) / target.name
+        yield draft
+        draft.rename(target)
 
 
 def _check(terms: dict[str, Any], releases: Sequence[Release]) -> None:

@@ -162,9 +162,22 @@ def test_a_ledger_goes_out_and_comes_back(tmp_path, composition):
     assert again.share(epsilon=0.5, name="mine").spent == share.spent
     assert again.to_json() == text
     assert PrivacyBudget(1.0, delta, composition=composition, path=tmp_path / "again.db")
-    with pytest.raises(ValueError, match="already has releases"):
+    with pytest.raises(ValueError, match="exists already"):
         PrivacyBudget.from_json(text, path=tmp_path / "again.db")
     assert len(again.history()) == 2
+
+
+def test_an_import_that_is_interrupted_leaves_nothing(budget, tmp_path, monkeypatch):
+    buy(budget)
+    text = budget.to_json()
+
+    def interrupt(*args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("skdp.budget.store.write_row", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        PrivacyBudget.from_json(text, path=tmp_path / "new.db")
+    assert list(tmp_path.glob("*new.db*")) == []
 
 
 @pytest.mark.parametrize(
