@@ -11,6 +11,7 @@ from skdp.accounting._conversion import CONVERSIONS, delta_from_rdp, epsilon_fro
 from skdp.accounting._leaf import Leaf
 from skdp.accounting.base import Accountant
 from skdp.privacy import Event, Neighboring
+from skdp.privacy.renyi import randomized_response_divergence
 
 __all__ = ["RDPAccountant"]
 
@@ -78,21 +79,9 @@ class RDPAccountant(Accountant):
 
 def _one(leaf: Leaf, order: float) -> float:
     own = _own(leaf.event, order, leaf.neighboring)
-    return min(own, leaf.rho * order, _randomised_response(order, leaf.pure))
+    return min(own, leaf.rho * order, randomized_response_divergence(leaf.pure, order))
 
 
 @lru_cache(maxsize=4096)
 def _own(event: Event, order: float, neighboring: Neighboring) -> float:
     return event.rdp(order, neighboring)
-
-
-def _randomised_response(order: float, pure: float) -> float:
-    """Return D_a of (p, 1 − p) against (1 − p, p), p = e^ε/(1 + e^ε), rounded upwards.
-
-    Σ = (e^{aε} + e^{(1−a)ε})/(1 + e^ε); near a = 1 it is 1 and the value ε·tanh(ε/2) at least.
-    """
-    if not 0.0 < pure < math.inf:
-        return pure
-    both = math.log1p(math.exp((1.0 - 2.0 * order) * pure)) - math.log1p(math.exp(-pure))
-    rounding = 1e-15 * (1.0 + order * pure)
-    return min(pure, ((order - 1.0) * pure + both + rounding) / (order - 1.0))

@@ -105,6 +105,12 @@ class PrivacyCurve(ABC):
 
         return renyi_divergence(self, order)
 
+    def _mirrored_renyi(self, order: float) -> float:
+        """Return the Rényi divergence of Q from P; a curve that knows better overrides this."""
+        from skdp.privacy.renyi import renyi_divergence
+
+        return renyi_divergence(ReversedCurve(self), order)
+
     def dominating_pair(self) -> DiscretePairCurve:
         """Return a pair of laws on finitely many points whose curve is nowhere below this one."""
         from skdp.privacy.dots import connect_the_dots  # finite pairs are built on curves
@@ -134,6 +140,9 @@ class ReversedCurve(PrivacyCurve):
 
     def reversed(self) -> PrivacyCurve:  # noqa: D102
         return self.curve
+
+    def renyi(self, order: float) -> float:  # noqa: D102
+        return self.curve._mirrored_renyi(order)
 
 
 class SymmetricCurve(PrivacyCurve):

@@ -11,7 +11,7 @@ from numpy.polynomial.legendre import leggauss
 from scipy.optimize import brentq
 from scipy.special import erfcx, log_ndtr, ndtr, ndtri
 
-from skdp._validation import check_count, check_delta
+from skdp._validation import check_count, check_delta, check_real
 from skdp.privacy.curve import PrivacyCurve
 from skdp.privacy.tradeoff import TradeoffFunction
 
@@ -110,6 +110,10 @@ class GaussianCurve(PrivacyCurve):
 
     def reversed(self) -> GaussianCurve:  # noqa: D102
         return self
+
+    def renyi(self, order: float) -> float:
+        """Return α·μ²/2 (Mironov 2017, Proposition 7)."""
+        return 0.5 * check_real("order", order, low=1.0) * self.mu * self.mu
 
     def group(self, size: int) -> GaussianCurve:
         """Return the curve of `size`·μ (Dong, Roth and Su 2022, Theorem 2.14)."""

@@ -10,13 +10,14 @@ from scipy.special import logsumexp
 from skdp._validation import check_real
 from skdp.privacy.curve import PrivacyCurve
 
-__all__ = ["randomized_response_divergence", "renyi_divergence"]
+__all__ = ["log_excess", "randomized_response_divergence", "renyi_divergence"]
 
 _PIECES = 5_000
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 _LARGEST = 1e6
 _TINIEST = -700.0  # log δ: below it, a curve without a log form has underflowed
 _NEGLIGIBLE = 60.0
+_SMALL = 1e-2
 
 
 def renyi_divergence(curve: PrivacyCurve, order: float) -> float:
@@ -106,14 +107,38 @@ def _far_share(power: float, h: np.ndarray) -> np.ndarray:
     return (weights * share).sum(axis=1) / weights.sum(axis=1)
 
 
+def log_excess(loss: np.ndarray, order: float) -> np.ndarray:
+    """Return the log of ψ(L) = e^(αL) − 1 − α(e^L − 1), whose mean under Q is E_Q (P/Q)^α − 1.
+
+    By its series where αL is small, and scaled by e^(αL) where L is positive: no digits are lost.
+    """
+    less = (order - 1.0) * loss
+    with np.errstate(all="ignore"):
+        up = np.exp(-less) * (order - 1.0) * np.expm1(-loss) - np.expm1(-less)
+        down = np.exp(loss) * np.expm1(less) - (order - 1.0) * np.expm1(loss)
+        far = np.where(loss > 0.0, order * loss + np.log(up), np.log(down))
+        near = 2.0 * np.log(np.abs(loss)) + np.log(_series(order * loss, order))
+        near += math.log(order) + math.log(order - 1.0)
+        return np.where(np.abs(order * loss) < _SMALL, near, far)
+
+
+def _series(scaled: np.ndarray, order: float) -> np.ndarray:
+    """Return ψ/(α(α − 1)L²) = Σ_{k≥2} (1 + 1/α + ... + 1/α^(k−2))·(αL)^(k−2)/k! up to k = 8."""
+    sums = np.cumsum(order ** -np.arange(7.0))
+    coefficients = sums / [math.factorial(k) for k in range(2, 9)]
+    return np.asarray(np.polynomial.polynomial.polyval(scaled, coefficients))
+
+
 def randomized_response_divergence(epsilon: float, order: float) -> float:
     """Return the Rényi divergence of randomised response, the largest of any ε-DP release.
 
-    log[cosh((α − ½)ε)/cosh(ε/2)]/(α − 1): Mironov 2017, Proposition 5, rewritten.
+    log[cosh((α − ½)ε)/cosh(ε/2)]/(α − 1) (Mironov 2017, Proposition 5), from the excess at the two
+    losses ±ε, rounded upwards; 0 and ``inf`` are what they are.
     """
     order = check_real("order", order, low=1.0)
-    return (_log_cosh((order - 0.5) * epsilon) - _log_cosh(0.5 * epsilon)) / (order - 1.0)
-
-
-def _log_cosh(x: float) -> float:
-    return abs(x) + math.log1p(math.exp(-2.0 * abs(x))) - math.log(2.0)
+    if not 0.0 < epsilon < math.inf:
+        return epsilon
+    losses = np.array([epsilon, -epsilon])
+    log_less = logsumexp(log_excess(losses, order) - np.logaddexp(0.0, losses))
+    moment = float(np.logaddexp(0.0, log_less)) * (1.0 + 1e-11)
+    return min(epsilon, moment / (order - 1.0))
