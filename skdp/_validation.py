@@ -16,30 +16,38 @@ __all__ = [
 ]
 
 
-def check_real(name: str, value: Any, *, low: float, high: float = math.inf) -> float:
-    """Return `value` as a float if it lies in the open interval (low, high)."""
-    if not _is_real(value) or not low < value < high:
+def check_real(
+    name: str, value: Any, *, low: float, high: float = math.inf, closed: str = ""
+) -> float:
+    """Return `value` as a float if it lies in (low, high); `closed` holds "[" and "]" for ends."""
+    number = _as_float(value)
+    at_end = (number == low and "[" in closed) or (number == high and "]" in closed)
+    if not (at_end or low < number < high):
+        left, right = "[" if "[" in closed else "(", "]" if "]" in closed else ")"
         raise ValueError(
-            f"{name} must be a number in ({low:g}, {high:g}), got {value!r}. Nothing was spent."
+            f"{name} must be a number in {left}{low:g}, {high:g}{right}, got {value!r}. "
+            "Nothing was spent."
         )
-    return float(value)
+    return number
 
 
 def check_epsilon(epsilon: Any) -> float:
     """Return a privacy parameter ε in (0, 1e9) or ``inf`` as a float."""
-    if not _is_real(epsilon) or not (0 < epsilon < 1e9 or epsilon == math.inf):
+    number = _as_float(epsilon)
+    if not (0 < number < 1e9 or (number == epsilon == math.inf)):
         raise ValueError(
             "epsilon must be a positive number below 1e9, or inf, which turns privacy off; "
             f"got {epsilon!r}. Nothing was spent."
         )
-    return float(epsilon)
+    return number
 
 
 def check_delta(delta: Any) -> float:
     """Return a failure probability δ in [0, 1) as a float."""
-    if not _is_real(delta) or not 0 <= delta < 1:
+    number = _as_float(delta)
+    if not 0 <= number < 1:
         raise ValueError(f"delta must lie in [0, 1), got {delta!r}. Nothing was spent.")
-    return float(delta)
+    return number
 
 
 def check_size(name: str, value: Any) -> float:
@@ -47,20 +55,27 @@ def check_size(name: str, value: Any) -> float:
     return check_real(name, value, low=1e-50, high=1e50)
 
 
-def check_count(name: str, value: Any) -> int:
-    """Return `value` as a positive integer."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-        raise ValueError(f"{name} must be a positive integer, got {value!r}. Nothing was spent.")
+def check_count(name: str, value: Any, *, low: int = 1) -> int:
+    """Return `value` as an integer of at least `low`, 1 or 0."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < low:
+        allowed = "a positive integer" if low == 1 else "an integer of at least 0"
+        raise ValueError(f"{name} must be {allowed}, got {value!r}. Nothing was spent.")
     return int(value)
 
 
 def check_choice(name: str, value: Any, choices: Any) -> Any:
     """Return `value` if it is one of `choices`."""
-    if value not in tuple(choices):
+    if not isinstance(value, str) or value not in tuple(choices):
         known = ", ".join(repr(str(choice)) for choice in choices)
         raise ValueError(f"{name} must be one of {known}, got {value!r}. Nothing was spent.")
     return value
 
 
-def _is_real(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and value == value
+def _as_float(value: Any) -> float:
+    """Return a real number as a float, without the sign of zero, and anything else as nan."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return math.nan
+    try:
+        return float(value) + 0.0
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf

@@ -43,7 +43,10 @@ class DiscretePairCurve(PrivacyCurve):
             raise ValueError(f"p and q need the same length, got {len(self.p)} and {len(self.q)}.")
         for law in (self.p, self.q):
             if not (law and min(law) >= 0.0 and abs(sum(law) - 1.0) <= _ROUNDING):
-                raise ValueError("The masses of a law must be at least 0 and sum to 1.")
+                raise ValueError(
+                    "The masses of a law must be at least 0 and sum to 1, got a least one of "
+                    f"{min(law, default=0.0)!r} and the sum {sum(law)!r}. Nothing was spent."
+                )
 
     def _delta(self, epsilon: np.ndarray) -> np.ndarray:
         return _hockey_stick(np.array(self.p), np.array(self.q), epsilon)

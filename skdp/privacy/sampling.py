@@ -22,9 +22,7 @@ _FAR = 1e7
 
 def check_rate(rate: float) -> float:
     """Return a sampling rate in (0, 1] as a float."""
-    if rate == 1:
-        return 1.0
-    return check_real("sampling_rate", rate, low=0.0, high=1.0)
+    return check_real("sampling_rate", rate, low=0.0, high=1.0, closed="]")
 
 
 @dataclass(frozen=True)

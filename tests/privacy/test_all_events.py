@@ -238,7 +238,7 @@ def test_an_unknown_part_is_refused():
 
 @pytest.mark.parametrize("mu", [-1e-9, math.inf, math.nan])
 def test_an_impossible_mu_is_refused(mu):
-    with pytest.raises(ValueError, match=r"mu must lie in \[0, inf\)"):
+    with pytest.raises(ValueError, match=r"mu must be a number in \[0, inf\)"):
         GDPEvent(mu)
 
 
@@ -257,12 +257,12 @@ def test_nothing_private_is_left_beside_a_non_private_event():
 
 
 IMPOSSIBLE = [
-    (PureDPEvent, (-1e-9,), "epsilon must lie in"),
-    (PureDPEvent, (math.inf,), "epsilon must lie in"),
-    (ApproxDPEvent, (math.nan, 0.1), "epsilon must lie in"),
+    (PureDPEvent, (-1e-9,), "epsilon must be a number in [0, inf)"),
+    (PureDPEvent, (math.inf,), "epsilon must be a number in [0, inf)"),
+    (ApproxDPEvent, (math.nan, 0.1), "epsilon must be a number in [0, inf)"),
     (ApproxDPEvent, (1.0, 1.0), "delta must lie in"),
-    (ZCDPEvent, (-1.0,), "rho must be 0"),
-    (ZCDPEvent, (math.inf,), "rho must be 0"),
+    (ZCDPEvent, (-1.0,), "rho must be a number in [0, 1e+30]"),
+    (ZCDPEvent, (1e-31,), "rho must be 0 or at least 1e-30"),
     (LaplaceEvent, (0.0,), "noise_multiplier must be a number"),
     (DiscreteLaplaceEvent, (1.0, 0), "sensitivity must be a positive integer"),
     (DiscreteLaplaceEvent, (-1.0,), "scale must be a number"),
@@ -275,7 +275,7 @@ IMPOSSIBLE = [
     (PoissonSampledEvent, (0.0, GDPEvent(1.0)), "sampling_rate must be a number"),
     (PoissonSampledEvent, (1.1, GDPEvent(1.0)), "sampling_rate must be a number"),
     (FixedSizeSampledEvent, (math.nan, GDPEvent(1.0)), "sampling_rate must be a number"),
-    (ApproximatedEvent, (GDPEvent(1.0), 1.5), "tv must lie in"),
+    (ApproximatedEvent, (GDPEvent(1.0), 1.5), "tv must be a number in [0, 1]"),
     (RepeatAndSelectEvent, (GDPEvent(1.0), "always_3", 0.1), "law must be one of"),
     (RepeatAndSelectEvent, (GDPEvent(1.0), "geometric", 1.0), "parameter must be a number"),
     (RepeatAndSelectEvent, (GDPEvent(1.0), "geometric", 0.5, 2.0), "takes no shape"),
@@ -284,7 +284,7 @@ IMPOSSIBLE = [
 
 @pytest.mark.parametrize(("kind", "fields", "message"), IMPOSSIBLE)
 def test_an_impossible_field_is_refused_and_nothing_was_spent(kind, fields, message):
-    with pytest.raises(ValueError, match=rf"{message}|Nothing was spent") as refused:
+    with pytest.raises(ValueError, match="Nothing was spent") as refused:
         kind(*fields)
     assert message in str(refused.value)
 

@@ -80,6 +80,8 @@ def event_from_dict(data: dict[str, Any]) -> Event:
     >>> event_from_dict(GDPEvent(0.5).to_dict())
     GDPEvent(mu=0.5)
     """
+    if not isinstance(data, dict):
+        raise ValueError(f"An event is rebuilt from the dict of `to_dict`, got {data!r}.")
     if data.get("kind") not in EVENTS:
         raise ValueError(f"Unknown event {data.get('kind')!r}; known: {sorted(EVENTS)}.")
     kind = EVENTS[data["kind"]]

@@ -9,8 +9,9 @@ from functools import cached_property
 import numpy as np
 from scipy.optimize import minimize_scalar
 
+from skdp._validation import check_real
 from skdp.privacy.curve import PrivacyCurve
-from skdp.privacy.events.base import Event
+from skdp.privacy.events.base import Event, check_event
 from skdp.privacy.neighboring import Neighboring
 
 __all__ = ["ApproximatedCurve", "ApproximatedEvent"]
@@ -77,12 +78,16 @@ class ApproximatedEvent(Event):
     tv: float
 
     def __post_init__(self) -> None:
-        if not 0.0 <= self.tv <= 1.0:
-            raise ValueError(f"tv must lie in [0, 1], got {self.tv!r}. Nothing was spent.")
+        tv = check_real("tv", self.tv, low=0.0, high=1.0, closed="[]")
+        self._set(event=check_event("event", self.event), tv=tv)
 
     def curve(self, neighboring: Neighboring) -> PrivacyCurve:  # noqa: D102
         curve = self.event.curve(neighboring)
         return ApproximatedCurve(curve, self.tv) if self.tv else curve
+
+    def ideal(self) -> tuple[Event, float]:  # noqa: D102
+        inner, tv = self.event.ideal()
+        return inner, self.tv + tv
 
     def pure_epsilon(self, neighboring: Neighboring) -> float:  # noqa: D102
         return math.inf if self.tv else self.event.pure_epsilon(neighboring)

@@ -14,7 +14,7 @@ from skdp.privacy.gaussian import GaussianCurve
 from skdp.privacy.neighboring import Neighboring
 from skdp.privacy.sampling import PoissonSampledCurve
 
-__all__ = ["Event", "NoClosedCurveError"]
+__all__ = ["Event", "NoClosedCurveError", "check_event"]
 
 
 class NoClosedCurveError(ValueError):
@@ -74,6 +74,14 @@ class Event(ABC):
             return PoissonSampledCurve(curve, rate)
         return MixtureCurve((rate, 1.0 - rate), (curve, GaussianCurve(0.0)))
 
+    def ideal(self) -> tuple[Event, float]:
+        """Return the event with exact samplers in place of approximate ones, and the sum of tv.
+
+        Where the first is (ε, δ)-DP this event is (ε, δ + (1 + e^ε)·tv)-DP: the triangle
+        inequality, once. An approximate sampler inside of a sampled leaf stays where it is.
+        """
+        return self, 0.0
+
     def leaves(self) -> Iterator[tuple[Event, int]]:
         """Yield (leaf, count): the event is the composition of these, in any order."""
         yield self, 1
@@ -84,6 +92,20 @@ class Event(ABC):
         return {"kind": type(self).__name__, "version": self.version} | {
             name: _plain(value) for name, value in fields.items()
         }
+
+    def _set(self, **fields: Any) -> None:
+        """Replace arguments by what they were checked to be; for `__post_init__` only."""
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
+
+
+def check_event(name: str, value: Any) -> Event:
+    """Return `value` if it is an event."""
+    if not isinstance(value, Event):
+        raise ValueError(
+            f"{name} must be an Event, such as GDPEvent(1.0), got {value!r}. Nothing was spent."
+        )
+    return value
 
 
 def _plain(value: Any) -> Any:

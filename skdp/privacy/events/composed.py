@@ -6,8 +6,9 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from skdp._validation import check_count
 from skdp.privacy.curve import PrivacyCurve
-from skdp.privacy.events.base import Event, NoClosedCurveError
+from skdp.privacy.events.base import Event, NoClosedCurveError, check_event
 from skdp.privacy.gaussian import GaussianCurve
 from skdp.privacy.neighboring import Neighboring
 
@@ -54,7 +55,17 @@ class ComposedEvent(_Composition):
     events: tuple[Event, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "events", tuple(self.events))
+        try:
+            events = tuple(self.events)
+        except TypeError:
+            raise ValueError(
+                f"events must be a tuple or list of events, got {self.events!r}. Nothing was spent."
+            ) from None
+        self._set(events=tuple(check_event(f"events[{i}]", e) for i, e in enumerate(events)))
+
+    def ideal(self) -> tuple[Event, float]:  # noqa: D102
+        parts = [event.ideal() for event in self.events]
+        return ComposedEvent(tuple(event for event, _ in parts)), math.fsum(tv for _, tv in parts)
 
     def leaves(self) -> Iterator[tuple[Event, int]]:  # noqa: D102
         for event in self.events:
@@ -69,8 +80,12 @@ class SelfComposedEvent(_Composition):
     count: int
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.count, int) and self.count >= 0):
-            raise ValueError(f"count must be an integer of at least 0, got {self.count!r}.")
+        count = check_count("count", self.count, low=0)
+        self._set(event=check_event("event", self.event), count=count)
+
+    def ideal(self) -> tuple[Event, float]:  # noqa: D102
+        event, tv = self.event.ideal()
+        return SelfComposedEvent(event, self.count), self.count * tv
 
     def leaves(self) -> Iterator[tuple[Event, int]]:  # noqa: D102
         for leaf, count in self.event.leaves() if self.count else ():

@@ -76,8 +76,8 @@ class DiscreteGaussianEvent(Event):
     sensitivity: int = 1
 
     def __post_init__(self) -> None:
-        check_real("scale", self.scale, low=0.999e-3, high=1.001e6)
-        check_count("sensitivity", self.sensitivity)
+        scale = check_real("scale", self.scale, low=0.999e-3, high=1.001e6)
+        self._set(scale=scale, sensitivity=check_count("sensitivity", self.sensitivity))
 
     def _shift(self, neighboring: Neighboring) -> int:
         return Neighboring(neighboring).n_changed * self.sensitivity

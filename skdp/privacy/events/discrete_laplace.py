@@ -55,8 +55,8 @@ class DiscreteLaplaceEvent(Event):
     sensitivity: int = 1
 
     def __post_init__(self) -> None:
-        check_size("scale", self.scale)
-        check_count("sensitivity", self.sensitivity)
+        scale = check_size("scale", self.scale)
+        self._set(scale=scale, sensitivity=check_count("sensitivity", self.sensitivity))
 
     def _shift(self, neighboring: Neighboring) -> int:
         return Neighboring(neighboring).n_changed * self.sensitivity

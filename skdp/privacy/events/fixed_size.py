@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from skdp.privacy.combined import StitchedCurve, SymmetrizedCurve
 from skdp.privacy.curve import PrivacyCurve
-from skdp.privacy.events.base import Event
+from skdp.privacy.events.base import Event, check_event
 from skdp.privacy.events.pure import mu_of_pure, rho_of_pure
 from skdp.privacy.neighboring import Neighboring
 from skdp.privacy.sampling import PoissonSampledCurve, check_rate
@@ -35,7 +35,8 @@ class FixedSizeSampledEvent(Event):
     event: Event
 
     def __post_init__(self) -> None:
-        check_rate(self.sampling_rate)
+        rate = check_rate(self.sampling_rate)
+        self._set(sampling_rate=rate, event=check_event("event", self.event))
 
     def curve(self, neighboring: Neighboring) -> PrivacyCurve:  # noqa: D102
         base = SymmetrizedCurve(self.event.curve(_replace_one(neighboring)))

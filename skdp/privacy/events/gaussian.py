@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from skdp._validation import check_real
+from skdp._validation import check_real, check_size
 from skdp.privacy.curve import PrivacyCurve
 from skdp.privacy.events.base import Event
 from skdp.privacy.gaussian import GaussianCurve
@@ -22,8 +22,7 @@ class GDPEvent(Event):
     mu: float
 
     def __post_init__(self) -> None:
-        if not 0.0 <= self.mu < math.inf:
-            raise ValueError(f"mu must lie in [0, inf), got {self.mu!r}.")
+        self._set(mu=check_real("mu", self.mu, low=0.0, closed="["))
 
     def curve(self, neighboring: Neighboring) -> GaussianCurve:  # noqa: D102
         return GaussianCurve(self.mu)
@@ -32,7 +31,7 @@ class GDPEvent(Event):
         return self.mu
 
     def zcdp_rho(self, neighboring: Neighboring) -> float:  # noqa: D102
-        return 0.5 * self.mu**2
+        return 0.5 * self.mu * self.mu
 
     def pure_epsilon(self, neighboring: Neighboring) -> float:  # noqa: D102
         return math.inf if self.mu else 0.0
@@ -51,8 +50,7 @@ class GaussianEvent(Event):
     noise_multiplier: float
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.noise_multiplier < math.inf:
-            raise ValueError(f"noise_multiplier must be positive, got {self.noise_multiplier!r}.")
+        self._set(noise_multiplier=check_size("noise_multiplier", self.noise_multiplier))
 
     def curve(self, neighboring: Neighboring) -> GaussianCurve:  # noqa: D102
         return GaussianCurve(self.gdp_mu(neighboring))

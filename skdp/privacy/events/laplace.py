@@ -50,7 +50,7 @@ class LaplaceEvent(Event):
     noise_multiplier: float
 
     def __post_init__(self) -> None:
-        check_size("noise_multiplier", self.noise_multiplier)
+        self._set(noise_multiplier=check_size("noise_multiplier", self.noise_multiplier))
 
     def curve(self, neighboring: Neighboring) -> LaplaceCurve:  # noqa: D102
         return LaplaceCurve(self.pure_epsilon(neighboring))

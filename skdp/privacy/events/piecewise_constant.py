@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from skdp._validation import check_count
+from skdp._validation import check_count, check_real
 from skdp.privacy.combined import MaximumCurve, SymmetrizedCurve
 from skdp.privacy.curve import PrivacyCurve
 from skdp.privacy.discrete import DiscretePairCurve
@@ -37,9 +39,10 @@ class PiecewiseConstantNoiseEvent(Event):
     sensitivity: int
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "probabilities", tuple(map(float, self.probabilities)))
-        check_count("sensitivity", self.sensitivity)
-        DiscretePairCurve(self.probabilities, self.probabilities)
+        probabilities = _checked(self.probabilities)
+        sensitivity = check_count("sensitivity", self.sensitivity)
+        self._set(probabilities=probabilities, sensitivity=sensitivity)
+        DiscretePairCurve(probabilities, probabilities)
 
     def curve(self, neighboring: Neighboring) -> PrivacyCurve:  # noqa: D102
         farthest = Neighboring(neighboring).n_changed * self.sensitivity
@@ -50,3 +53,16 @@ class PiecewiseConstantNoiseEvent(Event):
         mass, gap = np.array(self.probabilities) / sum(self.probabilities), np.zeros(cells)
         p, q = np.concatenate([gap, mass]), np.concatenate([mass, gap])
         return DiscretePairCurve(tuple(p), tuple(q))
+
+
+def _checked(probabilities: Any) -> tuple[float, ...]:
+    try:
+        masses = tuple(probabilities)
+    except TypeError:
+        raise ValueError(
+            f"probabilities must be a sequence of numbers that sum to 1, got {probabilities!r}. "
+            "Nothing was spent."
+        ) from None
+    return tuple(
+        check_real(f"probabilities[{i}]", mass, low=-math.inf) for i, mass in enumerate(masses)
+    )

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from skdp.privacy.curve import PrivacyCurve
-from skdp.privacy.events.base import Event
+from skdp.privacy.events.base import Event, check_event
 from skdp.privacy.events.pure import mu_of_pure, rho_of_pure
 from skdp.privacy.neighboring import Neighboring
 from skdp.privacy.sampling import check_rate
@@ -45,7 +45,8 @@ class PoissonSampledEvent(Event):
     event: Event
 
     def __post_init__(self) -> None:
-        check_rate(self.sampling_rate)
+        rate = check_rate(self.sampling_rate)
+        self._set(sampling_rate=rate, event=check_event("event", self.event))
 
     def curve(self, neighboring: Neighboring) -> PrivacyCurve:  # noqa: D102
         if self.sampling_rate == 1:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit, ndtri
 
-from skdp._validation import check_delta
+from skdp._validation import check_delta, check_real
 from skdp.privacy.curve import PrivacyCurve, SymmetricCurve
 from skdp.privacy.discrete import DiscretePairCurve
 from skdp.privacy.events.base import Event
@@ -72,7 +72,7 @@ class PureDPEvent(Event):
     epsilon: float
 
     def __post_init__(self) -> None:
-        _check_bound(self.epsilon)
+        self._set(epsilon=check_real("epsilon", self.epsilon, low=0.0, closed="["))
 
     def curve(self, neighboring: Neighboring) -> PrivacyCurve:  # noqa: D102
         return ApproxDPCurve(self.epsilon)
@@ -98,8 +98,8 @@ class ApproxDPEvent(Event):
     delta: float
 
     def __post_init__(self) -> None:
-        _check_bound(self.epsilon)
-        check_delta(self.delta)
+        epsilon = check_real("epsilon", self.epsilon, low=0.0, closed="[")
+        self._set(epsilon=epsilon, delta=check_delta(self.delta))
 
     def curve(self, neighboring: Neighboring) -> PrivacyCurve:  # noqa: D102
         return ApproxDPCurve(self.epsilon, self.delta)
@@ -112,8 +112,3 @@ class ApproxDPEvent(Event):
 
     def gdp_mu(self, neighboring: Neighboring) -> float:  # noqa: D102
         return math.inf if self.delta else mu_of_pure(self.epsilon)
-
-
-def _check_bound(epsilon: float) -> None:
-    if not 0.0 <= epsilon < math.inf:
-        raise ValueError(f"epsilon must lie in [0, inf), got {epsilon!r}. Nothing was spent.")

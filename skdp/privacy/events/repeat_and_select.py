@@ -10,7 +10,7 @@ from scipy.optimize import minimize_scalar
 
 from skdp._validation import check_choice, check_real
 from skdp.privacy.curve import PrivacyCurve
-from skdp.privacy.events.base import Event, NoClosedCurveError
+from skdp.privacy.events.base import Event, NoClosedCurveError, check_event
 from skdp.privacy.events.pure import ApproxDPCurve, mu_of_pure, rho_of_pure
 from skdp.privacy.neighboring import Neighboring
 from skdp.privacy.renyi import randomized_response_divergence
@@ -48,10 +48,11 @@ class RepeatAndSelectEvent(Event):
     shape: float = 1.0
 
     def __post_init__(self) -> None:
-        check_choice("law", self.law, _LAWS)
-        is_poisson = self.law == "poisson"
-        check_real("parameter", self.parameter, low=0.0, high=math.inf if is_poisson else 1.0)
-        check_real("shape", self.shape, low=-1.0)
+        law = str(check_choice("law", self.law, _LAWS))
+        highest = math.inf if law == "poisson" else 1.0
+        parameter = check_real("parameter", self.parameter, low=0.0, high=highest)
+        shape = check_real("shape", self.shape, low=-1.0)
+        self._set(event=check_event("event", self.event), law=law, parameter=parameter, shape=shape)
         if self.law != "negative_binomial" and self.shape != 1.0:
             raise ValueError(f"law={self.law!r} takes no shape. Nothing was spent.")
 

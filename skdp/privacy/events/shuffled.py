@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from skdp.privacy.curve import PrivacyCurve
-from skdp.privacy.events.base import Event
+from skdp.privacy.events.base import Event, check_event
 from skdp.privacy.neighboring import Neighboring
 
 __all__ = ["ShuffledEvent"]
@@ -24,6 +24,13 @@ class ShuffledEvent(Event):
     """
 
     event: Event
+
+    def __post_init__(self) -> None:
+        self._set(event=check_event("event", self.event))
+
+    def ideal(self) -> tuple[Event, float]:  # noqa: D102
+        event, tv = self.event.ideal()
+        return ShuffledEvent(event), tv
 
     def curve(self, neighboring: Neighboring) -> PrivacyCurve:  # noqa: D102
         return self.event.curve(neighboring)

@@ -64,8 +64,8 @@ class TruncatedLaplaceEvent(Event):
     cut: float
 
     def __post_init__(self) -> None:
-        check_size("noise_multiplier", self.noise_multiplier)
-        check_size("cut", self.cut)
+        noise_multiplier = check_size("noise_multiplier", self.noise_multiplier)
+        self._set(noise_multiplier=noise_multiplier, cut=check_size("cut", self.cut))
         if not 1e-6 <= self.cut / self.noise_multiplier <= 500.0:
             raise ValueError(
                 "cut must lie between 1e-6 and 500 times noise_multiplier, got "

@@ -95,10 +95,10 @@ class ZCDPEvent(Event):
     rho: float
 
     def __post_init__(self) -> None:
-        if not (self.rho == 0.0 or 1e-30 <= self.rho <= 1e30):
-            raise ValueError(
-                f"rho must be 0 or lie in [1e-30, 1e30], got {self.rho!r}. Nothing was spent."
-            )
+        rho = check_real("rho", self.rho, low=0.0, high=1e30, closed="[]")
+        if 0.0 < rho < 1e-30:
+            raise ValueError(f"rho must be 0 or at least 1e-30, got {rho!r}. Nothing was spent.")
+        self._set(rho=rho)
 
     def curve(self, neighboring: Neighboring) -> SymmetricCurve:  # noqa: D102
         return ZCDPCurve(self.rho)
