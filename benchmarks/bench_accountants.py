@@ -140,15 +140,19 @@ def autodp(row: Row) -> Answers:
 
 
 def opacus(row: Row) -> Answers:
-    """Opacus' accountant by privacy random variables, its default; samples only."""
-    from opacus.accountants import PRVAccountant
+    """Opacus' accountants by privacy random variables, its default, and by Rényi divergences."""
+    from opacus.accountants import PRVAccountant, RDPAccountant
 
-    def answer() -> float:
-        accountant = PRVAccountant()
+    if row.kind not in ("gaussian", "sampled"):
+        return {}
+
+    def answer(kind: type) -> float:
+        accountant = kind()
         accountant.history = [(row.noise, row.rate, row.count)]
         return accountant.get_epsilon(row.delta)
 
-    return {"opacus PRV": answer} if row.kind == "sampled" else {}
+    kinds = {"opacus PRV": PRVAccountant, "opacus RDP": RDPAccountant}
+    return {name: functools.partial(answer, kind) for name, kind in kinds.items()}
 
 
 PEERS = [dp_accounting, prv_accountant, autodp, opacus]

@@ -15,6 +15,8 @@ from skdp.privacy.renyi import randomized_response_divergence
 
 __all__ = ["RDPAccountant"]
 
+_LEAST_ORDER = 1.0 + 1e-6
+
 
 @dataclass(frozen=True)
 class RDPAccountant(Accountant):
@@ -35,7 +37,9 @@ class RDPAccountant(Accountant):
     -----
     **Guarantee.** Mironov 2017, Propositions 1 and 3; Canonne, Kamath and Steinke 2020,
     Proposition 12. r_i(a) is the least of the event's own, ρ·a, and that of randomised response
-    at the event's pure ε (Mironov 2017, Proposition 6; Kairouz, Oh and Viswanath 2015).
+    at the event's pure ε (Mironov 2017, Proposition 6; Kairouz, Oh and Viswanath 2015). No δ
+    exceeds the total variation, at most √(r/2) and √(1 − e^−r) with r of an order just above 1
+    (Pinsker; Bretagnolle and Huber 1979): so ε = 0 once δ reaches it.
 
     Examples
     --------
@@ -60,7 +64,7 @@ class RDPAccountant(Accountant):
     def _epsilon(self, leaves: tuple[Leaf, ...], delta: float) -> float:
         self._check(leaves)
         pure = math.fsum(leaf.count * leaf.pure for leaf in leaves) * (1.0 + 1e-15)
-        if pure == 0.0:
+        if pure == 0.0 or delta >= self._total_variation(leaves):
             return 0.0
         converted = epsilon_from_rdp(lambda a: self._rdp(leaves, a), delta, self.conversion)
         return min(pure, converted)
@@ -69,11 +73,16 @@ class RDPAccountant(Accountant):
         self._check(leaves)
         if math.fsum(leaf.count * leaf.pure for leaf in leaves) * (1.0 + 1e-15) <= epsilon:
             return 0.0
-        return delta_from_rdp(lambda a: self._rdp(leaves, a), epsilon, self.conversion)
+        converted = delta_from_rdp(lambda a: self._rdp(leaves, a), epsilon, self.conversion)
+        return min(converted, self._total_variation(leaves))
+
+    def _total_variation(self, leaves: tuple[Leaf, ...]) -> float:
+        least = self._rdp(leaves, _LEAST_ORDER)
+        return math.sqrt(min(0.5 * least, -math.expm1(-least))) * (1.0 + 1e-15)
 
     def _check(self, leaves: tuple[Leaf, ...]) -> None:
         for leaf in leaves:
-            if math.isinf(_one(leaf, 1.0 + 1e-6)):
+            if math.isinf(_one(leaf, _LEAST_ORDER)):
                 raise self._refusal(leaf, "finite Rényi divergences")
 
 

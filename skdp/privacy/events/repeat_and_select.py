@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -18,7 +19,7 @@ from skdp.privacy.renyi import randomized_response_divergence
 __all__ = ["RepeatAndSelectEvent"]
 
 _LAWS = {"geometric": 1.0, "logarithmic": 0.0, "negative_binomial": None, "poisson": None}
-_ORDERS = 1.0 + np.geomspace(1e-2, 1e4, 41)
+_LOG_LESS = np.log(np.geomspace(1e-2, 1e12, 85))  # of the inner order less 1
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ class RepeatAndSelectEvent(Event):
         base = self.event.rdp(order, neighboring)
         if self.law == "poisson":
             return base + self._poisson_price(order, neighboring)
-        price = base + self._truncated_price(neighboring)
+        price = base + _truncated_price(self.event, neighboring, self.parameter, self._eta())
         return price + math.log(self._mean()) / (order - 1.0)
 
     def _eta(self) -> float:
@@ -97,20 +98,23 @@ class RepeatAndSelectEvent(Event):
             return (1.0 / gamma - 1.0) / -math.log(gamma)
         return eta * (1.0 - gamma) / (gamma * -math.expm1(eta * math.log(gamma)))
 
-    def _truncated_price(self, neighboring: Neighboring) -> float:
-        def price(log_less: float) -> float:
-            inner = 1.0 + math.exp(log_less)
-            repeated = (1.0 - 1.0 / inner) * self.event.rdp(inner, neighboring)
-            return (1.0 + self._eta()) * (repeated - math.log(self.parameter) / inner)
-
-        grid = np.log(_ORDERS - 1.0)
-        best = int(np.argmin([price(x) for x in grid]))
-        around = grid[max(best - 1, 0)], grid[min(best + 1, grid.size - 1)]
-        found = minimize_scalar(price, bounds=around, options={"xatol": 1e-6})
-        return min(price(grid[best]), float(found.fun))
-
     def _poisson_price(self, order: float, neighboring: Neighboring) -> float:
         curve = self.event.curve(neighboring)
         epsilon = math.log1p(1.0 / (order - 1.0))
         failure = max(curve.delta(epsilon), curve.reversed().delta(epsilon))
         return self.parameter * failure + max(0.0, math.log(self.parameter)) / (order - 1.0)
+
+
+@lru_cache(maxsize=256)
+def _truncated_price(event: Event, neighboring: Neighboring, gamma: float, eta: float) -> float:
+    """Return the least of (1 + η)·[(1 − 1/λ)·r(λ) + log(1/γ)/λ] over the inner orders λ."""
+
+    def price(log_less: float) -> float:
+        inner = 1.0 + math.exp(log_less)
+        repeated = (1.0 - 1.0 / inner) * event.rdp(inner, neighboring)
+        return (1.0 + eta) * (repeated - math.log(gamma) / inner)
+
+    best = int(np.argmin([price(x) for x in _LOG_LESS]))
+    around = _LOG_LESS[max(best - 1, 0)], _LOG_LESS[min(best + 1, _LOG_LESS.size - 1)]
+    found = minimize_scalar(price, bounds=around, options={"xatol": 1e-6})
+    return min(price(_LOG_LESS[best]), float(found.fun))
