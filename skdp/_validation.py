@@ -73,7 +73,8 @@ def check_choice(name: str, value: Any, choices: Any) -> Any:
 
 def _as_float(value: Any) -> float:
     """Return a real number as a float, without the sign of zero, and anything else as nan."""
-    if isinstance(value, bool) or not isinstance(value, Real):
+    is_real = isinstance(value, Real) and not isinstance(value, bool)
+    if not is_real:
         return math.nan
     try:
         return float(value) + 0.0
