@@ -1,19 +1,30 @@
-"""From Rényi divergences of all orders to (ε, δ)."""
+"""From Rényi divergences to (ε, δ), and back to the divergence that an (ε, δ) pays for."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
+import numpy as np
 from scipy.optimize import minimize_scalar
 
-__all__ = ["CONVERSIONS", "Rdp", "delta_from_rdp", "epsilon_from_rdp"]
+__all__ = [
+    "CONVERSIONS",
+    "Rdp",
+    "delta_from_rdp",
+    "epsilon_from_rdp",
+    "rdp_budget",
+    "rho_budget",
+    "tight_epsilon",
+    "tight_log_delta",
+]
 
 Rdp = Callable[[float], float]
 """Order above 1 to a bound on the Rényi divergence."""
 
 _START, _WIDEST = 2.0, 18.0  # of log(order − 1)
-_ROUNDING = 1e-12
+_ROUNDING, _SUM_ROUNDING = 1e-12, 1e-14
 
 
 def _lemma_7(order: float, rdp: float, log_delta: float) -> float:
@@ -21,22 +32,42 @@ def _lemma_7(order: float, rdp: float, log_delta: float) -> float:
     return rdp - log_delta / (order - 1.0)
 
 
-def _tight(order: float, rdp: float, log_delta: float) -> float:
-    """Return ε of Canonne, Kamath and Steinke 2020, Proposition 12; Balle et al. 2020."""
-    correction = math.log1p(-1.0 / order) - (log_delta + math.log(order)) / (order - 1.0)
-    return rdp + correction
+def _shape(order: float) -> float:
+    """Return log(1 − 1/order), accurate on both sides of 2."""
+    return math.log((order - 1.0) / order) if order < 2.0 else math.log1p(-1.0 / order)
+
+
+def tight_epsilon(order: float, rdp: float, log_delta: float) -> float:
+    """Return ε = r + log(1 − 1/a) − (log δ + log a)/(a − 1), rounded upwards.
+
+    Source: Canonne, Kamath and Steinke 2020, Proposition 12; Balle et al. 2020.
+    """
+    spread = (log_delta + math.log(order)) / (order - 1.0)
+    return rdp + _shape(order) - spread + _spread_error(order, rdp, log_delta)
+
+
+def rdp_budget(order: float, epsilon: float, log_delta: float) -> float:
+    """Return the largest divergence that implies (ε, δ) at one order; below 0 if none does."""
+    spread = (log_delta + math.log(order)) / (order - 1.0)
+    return epsilon - _shape(order) + spread - _spread_error(order, epsilon, log_delta)
+
+
+def _spread_error(order: float, size: float, log_delta: float) -> float:
+    """Return more than the rounding of the sums above."""
+    terms = size - _shape(order) + (math.log(order) - log_delta) / (order - 1.0)
+    return _SUM_ROUNDING * terms
+
+
+def tight_log_delta(order: float, rdp: float, epsilon: Any) -> Any:
+    """Return log δ = (a − 1)(r − ε) + a·log(1 − 1/a) − log(a − 1), for a number or an array."""
+    return (order - 1.0) * (rdp - epsilon) + order * _shape(order) - math.log(order - 1.0)
 
 
 def _lemma_7_delta(order: float, rdp: float, epsilon: float) -> float:
     return (order - 1.0) * (rdp - epsilon)
 
 
-def _tight_delta(order: float, rdp: float, epsilon: float) -> float:
-    shape = order * math.log1p(-1.0 / order) - math.log(order - 1.0)
-    return (order - 1.0) * (rdp - epsilon) + shape
-
-
-CONVERSIONS = {"tight": (_tight, _tight_delta), "classic": (_lemma_7, _lemma_7_delta)}
+CONVERSIONS = {"tight": (tight_epsilon, tight_log_delta), "classic": (_lemma_7, _lemma_7_delta)}
 """(ε, log δ) at one order, by name."""
 
 
@@ -57,6 +88,19 @@ def delta_from_rdp(rdp: Rdp, epsilon: float, conversion: str) -> float:
     formula = CONVERSIONS[conversion][1]
     log_delta = _least(lambda order: formula(order, rdp(order), epsilon))
     return min(1.0, math.exp(min(0.0, log_delta + _ROUNDING * (1.0 + abs(log_delta)))))
+
+
+def rho_budget(epsilon: float, delta: float, widest: float = 1e15) -> tuple[float, float]:
+    """Return the largest ρ that implies (ε, δ), and the order, up to `widest`, at which it does."""
+    log_delta = math.log(delta)
+
+    def rho(step: float) -> float:
+        return rdp_budget(1.0 + step, epsilon, log_delta) / (1.0 + step)
+
+    n_steps = 24 * round(math.log10(widest) + 3.0) + 1
+    best = max(np.geomspace(1e-3, widest, n_steps).tolist(), key=rho)
+    best = max((best * np.geomspace(0.88, 1.14, 2001)).tolist(), key=rho)
+    return rho(best), 1.0 + best
 
 
 def _least(value: Callable[[float], float]) -> float:

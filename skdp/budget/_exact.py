@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 
-__all__ = ["Amounts", "add", "decimal", "down", "read", "square", "up", "write"]
+__all__ = ["Amounts", "add", "decimal", "down", "minus", "read", "square", "up", "write"]
 
 Amounts = tuple[Fraction | float, ...]
 """Exact numbers, one for each limit of a filter; ``inf`` stands for what nothing can pay."""
@@ -46,6 +45,11 @@ def add(first: Amounts, second: Amounts) -> Amounts:
     return tuple(a + b for a, b in zip(first, second, strict=True))
 
 
+def minus(limits: Amounts, totals: Amounts) -> Amounts:
+    """Return what is left, entry by entry, at least 0."""
+    return tuple(max(Fraction(0), a - b) for a, b in zip(limits, totals, strict=True))
+
+
 def write(amounts: Amounts) -> str:
     """Return finite amounts as text."""
     return " ".join(str(Fraction(amount)) for amount in amounts)
@@ -54,8 +58,3 @@ def write(amounts: Amounts) -> str:
 def read(text: str) -> Amounts:
     """Return the amounts that `write` wrote."""
     return tuple(Fraction(word) for word in text.split())
-
-
-def highest(several: Sequence[Amounts], zero: Amounts) -> Amounts:
-    """Return the largest of each entry, at least `zero`."""
-    return tuple(max(column) for column in zip(zero, *several, strict=True))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from itertools import islice
 
-from skdp.budget.filters import FILTERS, Amount, Filter
+from skdp.budget._exact import Amounts, minus
+from skdp.budget.filters import FILTERS, Filter
 from skdp.budget.release import Release
 
 __all__ = ["shortfall"]
@@ -18,16 +19,32 @@ def shortfall(
     rule: Filter,
     account: str,
     wanted: Release,
-    left: Amount,
-    releases: Callable[[], Iterable[Release]],
+    before: Amounts,
+    bought: Iterable[Release],
 ) -> str:
-    """Return what is asked, what there is, what is left, and which composition would do."""
+    """Return what is asked and what is left, and which composition would do.
+
+    The release is quoted at its own δ and at the budget's; what the budget counts, it names.
+    """
     owner = f"the share {account!r}" if account else "the budget"
+    asked, left = rule.amount(rule.price(wanted)), rule.left(before)
     return (
-        f"{wanted.label} costs epsilon={wanted.epsilon:.6g} at delta={wanted.delta:g}, but of "
+        f"{wanted.label} costs epsilon={wanted.epsilon:.6g} at delta={wanted.delta:g}, counted "
+        f"here as epsilon={asked.epsilon:.6g} at delta={asked.delta:.6g}, but of "
         f"{owner}'s epsilon={rule.epsilon:g}, delta={rule.delta:g} only "
-        f"epsilon={left.epsilon:.6g} at delta={left.delta:.6g} is left for one more release."
-        f"{_hint(rule, list(islice(releases(), _MOST_ROWS + 1)))} Nothing was read or spent."
+        f"epsilon={left.epsilon:.6g} at delta={left.delta:.6g} is left for one more release "
+        f"({_sides(rule, wanted, before)})."
+        f"{_hint(rule, [*islice(bought, _MOST_ROWS), wanted])} Nothing was read or spent."
+    )
+
+
+def _sides(rule: Filter, wanted: Release, before: Amounts) -> str:
+    """Return what is asked and left of each side of the box that is too short."""
+    sides = zip(rule.units, rule.price(wanted), minus(rule.limits, before), strict=True)
+    return "; ".join(
+        f"{unit}: {float(asked):.6g} asked, {float(left):.6g} left"
+        for unit, asked, left in sides
+        if asked > left
     )
 
 

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import fields
-from functools import partial
+from collections.abc import Iterable
+from dataclasses import fields, replace
+from json import dumps, loads
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from skdp._validation import check_choice, check_count, check_delta, check_real
+from skdp._validation import check_choice, check_count, check_delta
 from skdp.budget import portable, views
 from skdp.budget._refusal import shortfall
 from skdp.budget.creation import temporary_path
-from skdp.budget.curves import SpentCurve
-from skdp.budget.filters import FILTERS, Amount
+from skdp.budget.filters import Amount, Filter, rule_of
 from skdp.budget.plan import PlannedRelease, PlanPrice, price_of_plan
 from skdp.budget.release import Release
-from skdp.budget.store import Entries, Ledger
-from skdp.exceptions import BudgetClosedError, BudgetExceededError
-from skdp.privacy import Event, Neighboring, PrivacyGuarantee
+from skdp.budget.store import Ledger, Purchase
+from skdp.exceptions import BudgetExceededError
+from skdp.privacy import Event, Neighboring, PrivacyCurve, PrivacyGuarantee
 
 __all__ = ["PrivacyBudget"]
 
@@ -85,16 +85,25 @@ class PrivacyBudget:
         slack: float = 0.0,
         tv: float = 0.0,
     ) -> None:
-        self.epsilon = check_real("epsilon", epsilon, low=0.0)
-        self.delta = check_delta(delta)
-        self.composition = check_choice("composition", composition, FILTERS)
-        self.neighboring = Neighboring(check_choice("neighboring", neighboring, Neighboring))
+        rule = rule_of(composition, epsilon, delta, slack, tv)
+        relation = check_choice("neighboring", neighboring, Neighboring)
+        self._open(rule, Neighboring(relation), path)
+
+    def _open(
+        self, rule: Filter, neighboring: Neighboring, path: Any, releases: Iterable[Release] = ()
+    ) -> None:
         self._parent: PrivacyBudget | None = None
         self._account = ""
-        self._filter = FILTERS[composition](self.epsilon, self.delta, float(slack), float(tv))
+        self._filter, self._neighboring = rule, neighboring
         path = temporary_path(self) if path is None else Path(path).expanduser().resolve()
-        self._ledger = Ledger(str(path), self._terms(), self._filter.price)
-        self._ledger.create()
+        self._ledger = Ledger(str(path), self._terms() | {"orders": dumps(rule.orders)}, rule.price)
+        self._ledger.create(releases)
+        self._filter = replace(rule, orders=tuple(loads(self._ledger.terms["orders"])))
+
+    epsilon = property(attrgetter("_filter.epsilon"), doc="The ε of the ceiling. Read-only.")
+    delta = property(attrgetter("_filter.delta"), doc="The δ of the ceiling. Read-only.")
+    composition = property(attrgetter("_filter.composition"), doc="How it adds up. Read-only.")
+    neighboring = property(attrgetter("_neighboring"), doc="The relation of all. Read-only.")
 
     def spend(
         self,
@@ -188,8 +197,9 @@ class PrivacyBudget:
         Parameters
         ----------
         epsilon, delta : float
-            *Public.* The ceiling of what is bought through the share; `delta` is the budget's own
-            by default. Nothing is reserved: each release has to fit into the budget as well.
+            *Public.* The ceiling of what is bought through the share, at most the budget's own;
+            that is the default of `delta`. Nothing is reserved: each release has to fit into the
+            budget as well.
         name : str
             *Public.* The same name and ceiling is the same share, in every process.
 
@@ -200,15 +210,11 @@ class PrivacyBudget:
         ceiling of a share is a guarantee of its own for releases that are not chosen by what
         other shares have released.
         """
-        epsilon = check_real("epsilon", epsilon, low=0.0)
-        delta = self.delta if delta is None else check_delta(delta)
-        if not (isinstance(name, str) and name and "/" not in name):
-            raise ValueError(f"name must be a text without '/', got {name!r}. Nothing was spent.")
+        rule = self._filter.share(name, epsilon, self.delta if delta is None else delta)
         share = object.__new__(PrivacyBudget)
-        vars(share).update(vars(self), epsilon=epsilon, delta=delta, _parent=self)
+        vars(share).update(vars(self), _parent=self, _filter=rule)
         share._account = f"{self._account}/{name}".lstrip("/")
-        share._filter = self._filter.scaled(epsilon, delta)
-        self._ledger.open_account(share._account, epsilon, delta)
+        self._ledger.open_account(share._account, rule.epsilon, rule.delta)
         return share
 
     @property
@@ -227,7 +233,7 @@ class PrivacyBudget:
         """
         return min(budget._filter.left(budget._totals()) for budget in self._chain())
 
-    def spent_curve(self) -> SpentCurve:
+    def spent_curve(self) -> PrivacyCurve:
         """Return δ(ε) of everything bought so far, in the budget's composition.
 
         This is a meter. As a *guarantee* it holds at a time fixed beforehand; where one stops
@@ -248,8 +254,8 @@ class PrivacyBudget:
 
     def to_json(self) -> str:
         """Return the ledger as JSON: terms, shares and every release, with the schema's version."""
-        ledger = self._ledger
-        return portable.dump(ledger.terms, ledger.accounts(), ledger.releases())
+        ledger, releases = self._ledger, self._ledger.releases()  # a share is older than its rows
+        return portable.dump(ledger.terms, ledger.accounts(), releases)
 
     @classmethod
     def from_json(cls, text: str, *, path: Any = None) -> PrivacyBudget:
@@ -260,14 +266,16 @@ class PrivacyBudget:
         ValueError
             If the text is no export, holds more than its own terms admit, or `path` exists.
         """
-        terms, shares, releases = portable.load(text)
+        export = portable.load(text)
+        budget = object.__new__(cls)
         with portable.whole_or_absent(path) as draft:
-            budget = cls(**terms, path=draft)
-            budget._ledger.create(releases)
-            for share in shares:
+            budget._open(export.rule, export.neighboring, draft, export.releases)
+            for share in export.shares:
                 budget._ledger.open_account(*share)
             budget._ledger.close()
-        return budget if path is None else cls(**terms, path=path)
+        if path is not None:
+            budget._open(export.rule, export.neighboring, path)
+        return budget
 
     def _priced(
         self, guarantee: PrivacyGuarantee, delta: float, label: str, **more: Any
@@ -279,14 +287,14 @@ class PrivacyBudget:
     def _slack_left(self) -> float:
         return min(budget._filter.slack_left(budget._totals()) for budget in self._chain())
 
-    def _check(self, entries: Entries) -> None:
+    def _check(self, purchase: Purchase) -> None:
+        wanted = purchase.release
         for budget in self._chain():
-            totals = entries.totals[budget._account].worst(budget._filter.nothing)
-            if not budget._filter.fits(totals):
-                left = budget._filter.left(budget._totals())
-                own = partial(filter, budget._owns, entries)
-                message = shortfall(budget._filter, budget._account, entries.new, left, own)
-                raise BudgetExceededError(message)
+            rule, account = budget._filter, budget._account
+            if not rule.fits(purchase.totals[account].worst(rule.nothing)):
+                before = self._ledger.totals(account, wanted.part).worst(rule.nothing, wanted.part)
+                bought = filter(budget._owns, purchase.bought())
+                raise BudgetExceededError(shortfall(rule, account, wanted, before, bought))
 
     def _would_admit(self, planned: Iterable[PlannedRelease], delta: float) -> bool:
         """Return whether the ledger, release by release, would let all of it pass."""
@@ -315,14 +323,7 @@ class PrivacyBudget:
         return f"{release.account}/".startswith(f"{self._account}/") or not self._account
 
     def _terms(self) -> dict[str, Any]:
-        terms = {
-            "epsilon": self.epsilon,
-            "delta": self.delta,
-            "composition": self.composition,
-            "neighboring": str(self.neighboring),
-        }
-        reserves = {"slack": self._filter.slack, "tv": self._filter.tv}
-        return terms | {name: value for name, value in reserves.items() if value}
+        return self._filter.terms | {"neighboring": str(self.neighboring)}
 
     def __copy__(self) -> PrivacyBudget:
         return self
@@ -336,14 +337,7 @@ class PrivacyBudget:
         return f"PrivacyBudget({terms}){share}"
 
     def __str__(self) -> str:
-        return self._view(views.as_text)
+        return views.show(self, views.as_text)
 
     def _repr_html_(self) -> str:
-        return self._view(views.as_html)
-
-    def _view(self, view: Callable[..., str]) -> str:
-        try:
-            spent, left, n_releases = self.spent, self.remaining, len(self.history())
-        except BudgetClosedError:
-            return f"{self!r}: the ledger is closed"
-        return view(repr(self), self.epsilon, spent, left, n_releases)
+        return views.show(self, views.as_html)

@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from skdp.accounting._conversion import tight_log_delta
 from skdp.privacy import GaussianCurve
 from skdp.privacy.curve import SymmetricCurve
 
-__all__ = [
-    "ApproximateCurve",
-    "ConvertedCurve",
-    "CoveredCurve",
-    "SpentCurve",
-    "log_delta_of_renyi",
-]
-
-
-class SpentCurve(SymmetricCurve):
-    """An upper bound on the privacy curve of a ledger's releases, the same in both orders."""
+__all__ = ["ConvertedCurve", "CoveredCurve"]
 
 
 @dataclass(frozen=True)
-class CoveredCurve(SpentCurve):
+class CoveredCurve(SymmetricCurve):
     """δ_m(ε) + `slack` + (1 + e^ε)·`tv` (*Reserves* in the documentation).
 
     A curve does not rise: from its least value on it is constant.
@@ -56,19 +46,7 @@ class CoveredCurve(SpentCurve):
 
 
 @dataclass(frozen=True)
-class ApproximateCurve(SpentCurve):
-    """The worst curve of (`bound`, `mass`)-DP (Kairouz, Oh and Viswanath 2015, Theorem 3.3)."""
-
-    bound: float
-    mass: float
-
-    def _forward(self, epsilon: np.ndarray) -> np.ndarray:
-        below = -np.expm1(np.minimum(epsilon - self.bound, 0.0)) / (1.0 + math.exp(-self.bound))
-        return self.mass + (1.0 - self.mass) * below
-
-
-@dataclass(frozen=True)
-class ConvertedCurve(SpentCurve):
+class ConvertedCurve(SymmetricCurve):
     """δ from Rényi divergences at `orders`, each of which was bounded."""
 
     orders: tuple[float, ...]
@@ -76,14 +54,5 @@ class ConvertedCurve(SpentCurve):
 
     def _forward(self, epsilon: np.ndarray) -> np.ndarray:
         pairs = zip(self.orders, self.divergences, strict=True)
-        logs = [log_delta_of_renyi(order, divergence, epsilon) for order, divergence in pairs]
+        logs = [tight_log_delta(order, divergence, epsilon) for order, divergence in pairs]
         return np.exp(np.minimum(np.min(logs, axis=0), 0.0)) * (1.0 + 1e-12)
-
-
-def log_delta_of_renyi(order: float, divergence: float, epsilon: np.ndarray | float) -> np.ndarray:
-    """Return log δ = (a − 1)(r − ε + log(1 − 1/a)) − log a of (a, r)-Rényi DP.
-
-    Source: Canonne, Kamath and Steinke 2020, Proposition 12.
-    """
-    inner = divergence - np.asarray(epsilon) + math.log1p(-1.0 / order)
-    return (order - 1.0) * inner - math.log(order)

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from skdp._validation import check_delta
 from skdp.budget.pricing import quote
 from skdp.privacy import PrivacyGuarantee
 
@@ -67,6 +68,15 @@ class Release:
     pure_epsilon: float = math.inf
     renyi: tuple[float, ...] = ()
 
+    def __post_init__(self) -> None:
+        check_delta(self.delta)
+        numbers = (self.epsilon, self.gdp_mu, self.slack, self.tv, self.zcdp_rho)
+        if not all(number >= 0.0 for number in (*numbers, self.pure_epsilon, *self.renyi)):
+            raise ValueError(f"A price is negative or no number: {self!r}. Nothing was spent.")
+        texts = (self.label, self.tag, self.account, self.part or "")
+        if not all(isinstance(text, str) for text in texts):
+            raise ValueError(f"label, tag and part must be texts, got {texts}. Nothing was spent.")
+
     @classmethod
     def of(
         cls,
@@ -82,8 +92,6 @@ class Release:
         An `epsilon` that the caller knows is checked with one look at the curve; without one it
         is searched for.
         """
-        if not isinstance(more.get("part"), str | None):
-            raise ValueError(f"part must be a text, got {more['part']!r}. Nothing was spent.")
         event, relation = guarantee.event, guarantee.neighboring
         facts = {
             "gdp_mu": float(event.gdp_mu(relation)),

@@ -11,14 +11,15 @@ from dataclasses import fields
 from typing import Any
 from uuid import uuid4
 
+from skdp.budget.filters.renyi import orders_of_version_2
 from skdp.budget.release import Release
 
 __all__ = ["VERSION", "make", "migrate", "read_releases", "transaction", "version_of", "write_row"]
 
-VERSION = 2
+VERSION = 3
 _TERMS = """
 CREATE TABLE terms (version INTEGER, epsilon REAL, delta REAL, composition TEXT, neighboring TEXT,
-    slack REAL DEFAULT 0, tv REAL DEFAULT 0, identity TEXT)
+    slack REAL DEFAULT 0, tv REAL DEFAULT 0, identity TEXT, orders TEXT DEFAULT '[]')
 """
 _RELEASES = """
 CREATE TABLE releases (
@@ -34,6 +35,7 @@ _TOTALS = """
 CREATE TABLE totals (account TEXT, scope TEXT, amounts TEXT, PRIMARY KEY (account, scope))
     WITHOUT ROWID
 """
+_SINCE_2 = ["ALTER TABLE terms ADD COLUMN orders TEXT DEFAULT '[]'"]
 _SINCE_1 = [
     "ALTER TABLE terms ADD COLUMN slack REAL DEFAULT 0",
     "ALTER TABLE terms ADD COLUMN tv REAL DEFAULT 0",
@@ -48,6 +50,7 @@ _SINCE_1 = [
     "ALTER TABLE releases ADD COLUMN renyi TEXT DEFAULT '[]'",
     _ACCOUNTS,
     _TOTALS,
+    *_SINCE_2,
 ]
 _COLUMNS = [field.name for field in fields(Release)]
 _NAMES = ", ".join(_COLUMNS)
@@ -72,23 +75,28 @@ def version_of(connection: sqlite3.Connection) -> int | None:
     return connection.execute("SELECT version FROM terms").fetchone()[0]
 
 
-def migrate(connection: sqlite3.Connection, rebuild: Callable[[], None]) -> None:
-    """Bring version 1 to the present one, inside of the transaction of the caller.
+def migrate(connection: sqlite3.Connection, version: int, rebuild: Callable[[], None]) -> None:
+    """Bring version 1 or 2 to the present one, inside of the transaction of the caller.
 
-    Version 2 adds running totals, shares, parts, tags and what the filters besides ``"gdp"`` and
-    ``"basic"`` need; `rebuild` writes the totals.
+    Version 2 adds running totals, which `rebuild` writes, shares, parts, tags and what the filters
+    besides ``"gdp"`` and ``"basic"`` need. Version 3 writes down the orders of ``"rdp"``.
     """
-    for statement in _SINCE_1:
+    for statement in _SINCE_1 if version == 1 else _SINCE_2:
         connection.execute(statement)
-    values = {"version": VERSION, "identity": uuid4().hex}
-    connection.execute("UPDATE terms SET version = :version, identity = :identity", values)
-    rebuild()
+    terms = connection.execute("SELECT composition, epsilon, delta FROM terms").fetchone()
+    values = (VERSION, uuid4().hex, json.dumps(orders_of_version_2(*terms)))
+    update = "UPDATE terms SET version = ?, identity = coalesce(identity, ?), orders = ?"
+    connection.execute(update, values)
+    if version == 1:
+        rebuild()
 
 
-def write_row(connection: sqlite3.Connection, release: Release) -> None:
-    """Append a release."""
+def write_row(connection: sqlite3.Connection, release: Release) -> int:
+    """Append a release and return its number."""
     row = vars(release) | {name: json.dumps(getattr(release, name)) for name in _AS_TEXT}
-    connection.execute(_INSERT, [row[name] for name in _COLUMNS])
+    number = connection.execute(_INSERT, [row[name] for name in _COLUMNS]).lastrowid
+    assert number is not None
+    return number
 
 
 def read_releases(connection: sqlite3.Connection) -> Iterator[Release]:
@@ -96,15 +104,15 @@ def read_releases(connection: sqlite3.Connection) -> Iterator[Release]:
     for values in connection.execute(f"SELECT {_NAMES} FROM releases ORDER BY id"):
         row = dict(zip(_COLUMNS, values, strict=True))
         row |= {"event": json.loads(row["event"]), "renyi": tuple(json.loads(row["renyi"]))}
-        row["gdp_mu"] = math.nan if row["gdp_mu"] is None else row["gdp_mu"]
+        row["gdp_mu"] = math.inf if row["gdp_mu"] is None else row["gdp_mu"]
         yield Release(**row)
 
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
     """Write everything or nothing."""
-    connection.execute("BEGIN IMMEDIATE")
     try:
+        connection.execute("BEGIN IMMEDIATE")
         yield
         connection.execute("COMMIT")
     except BaseException:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
-from pathlib import Path
-from typing import Any, overload
+from functools import partial
+from typing import Any, NamedTuple
 
 from skdp.budget._exact import Amounts, read
-from skdp.budget.connections import Connections, clear_errors, connect, opening
+from skdp.budget._gate import gate
+from skdp.budget.connections import Connections, clear_errors, connect, replaced
 from skdp.budget.creation import creating
 from skdp.budget.release import Release
 from skdp.budget.schema import (
@@ -24,39 +25,18 @@ from skdp.budget.schema import (
 from skdp.budget.totals import Totals, accounts_of, all_totals, load, save
 from skdp.exceptions import BudgetClosedError
 
-__all__ = ["Entries", "Ledger"]
+__all__ = ["Ledger", "Purchase"]
 
-_DEFAULTS = {"slack": 0.0, "tv": 0.0}
+_DEFAULTS = {"slack": 0.0, "tv": 0.0, "orders": "[]"}
+_LAST = "(SELECT coalesce(max(id), 0) FROM releases)"
 
 
-class Entries(Sequence[Release]):
-    """What a check sees: the running totals at once, the releases if it asks for them."""
+class Purchase(NamedTuple):
+    """What a check sees: the new release, the sums with it by account, and what came before."""
 
-    def __init__(
-        self, connection: sqlite3.Connection, new: Release, totals: dict[str, Totals]
-    ) -> None:
-        self._connection = connection
-        self._rows: list[Release] | None = None
-        self.new = new
-        self.totals = totals
-
-    def _all(self) -> list[Release]:
-        if self._rows is None:
-            self._rows = [*read_releases(self._connection), self.new]
-        return self._rows
-
-    def __len__(self) -> int:
-        return self._connection.execute("SELECT count(*) FROM releases").fetchone()[0] + 1
-
-    @overload
-    def __getitem__(self, index: int) -> Release: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Release]: ...
-    def __getitem__(self, index: Any) -> Any:
-        return self._all()[index]
-
-    def __iter__(self) -> Iterator[Release]:
-        return iter(self._all())
+    release: Release
+    totals: dict[str, Totals]
+    bought: Callable[[], Iterator[Release]]
 
 
 def _free(release: Release) -> Amounts:
@@ -72,7 +52,8 @@ class Ledger:
         An SQLite database. Each thread and process opens it once; a `Ledger` may be copied,
         pickled and used from any of them.
     terms : dict
-        What the ledger was made for. Every call checks that the file still says so.
+        What the ledger was made for. Every call checks that the file still says so. The Rényi
+        orders of a ledger that is there already replace those given, whoever chose them.
     price : callable
         What a release adds to the running totals.
     """
@@ -81,7 +62,7 @@ class Ledger:
         self, path: str, terms: dict[str, Any], price: Callable[[Release], Amounts] = _free
     ) -> None:
         self.path = path
-        self.terms = _DEFAULTS | terms
+        self.terms: dict[str, Any] = _DEFAULTS | terms
         self.price = price
         self.identity: str | None = None
         self._seen = 0
@@ -93,50 +74,56 @@ class Ledger:
         A file of an older version is migrated, and the running totals are compared with the rows.
         `releases` come first in a new file and are refused in one that has any.
         """
-        with opening, creating(self.path), clear_errors(self.path):
-            connection = connect(self.path, "rwc")
-            with closing(connection):
-                self._connections.remember()
-                connection.execute("PRAGMA journal_mode=WAL")
-                with transaction(connection):
-                    self._make_or_migrate(connection)
-                    self._check_terms(connection)
-                    self._fill(connection, list(releases))
-                    self._check_totals(connection)
+        with (
+            gate,
+            creating(self.path),
+            clear_errors(self.path),
+            closing(connect(self.path, "rwc")) as connection,
+        ):
+            self._connections.remember()
+            connection.execute("PRAGMA journal_mode=WAL")
+            with transaction(connection):
+                self._make_or_migrate(connection)
+                orders = connection.execute("SELECT orders FROM terms").fetchone()[0]
+                self.terms = self.terms | {"orders": orders}
+                self._check_terms(connection)
+                self._fill(connection, list(releases))
+                self._check_totals(connection)
 
-    def append(self, release: Release, check: Callable[[Entries], None]) -> None:
-        """Append a release unless `check(entries)` raises.
+    def append(self, release: Release, check: Callable[[Purchase], None]) -> None:
+        """Append a release unless `check(purchase)` raises.
 
-        `check` sees every release of the ledger, the new one last, and the totals with it. The
-        check and the entry are one transaction, made durable before this returns.
+        The check and the entry are one transaction, made durable before this returns.
         """
-        self._refuse_if_read_only()
-        with self._connections.use() as connection:
+        with self._connections.use(to_write=True) as connection:
             seen = self._seen
             with transaction(connection):
                 self._check_terms(connection, seen)
                 totals = self._with(connection, release)
-                check(Entries(connection, release, totals))
-                self._write(connection, release, totals)
-                written = connection.execute("SELECT max(id) FROM releases").fetchone()[0]
+                check(Purchase(release, totals, lambda: read_releases(connection)))
+                written = write_row(connection, release)
+                for account, sums in totals.items():
+                    save(connection, account, sums)
             self._seen = max(self._seen, written)
 
-    def releases(self) -> Sequence[Release]:
+    def releases(self) -> list[Release]:
         """Return all releases, in the order in which they were bought."""
         with self._connections.use() as connection:
             self._check_terms(connection, self._seen)
             return list(read_releases(connection))
 
-    def totals(self, account: str = "") -> Totals:
-        """Return the running totals of an account."""
+    def totals(self, account: str = "", part: str | None = None) -> Totals:
+        """Return the running totals of an account, as far as a release on `part` minds."""
         with self._connections.use() as connection:
             self._check_terms(connection, self._seen)
-            return load(connection, account)
+            return load(connection, account, part)
 
     def open_account(self, name: str, epsilon: float, delta: float) -> None:
         """Write down the ceiling of a share; one of that name must have the same."""
-        self._refuse_if_read_only()
-        with self._connections.use() as connection, transaction(connection):
+        with (
+            self._connections.use(to_write=True) as connection,
+            transaction(connection),
+        ):
             self._check_terms(connection)
             row = (name, epsilon, delta)
             connection.execute("INSERT OR IGNORE INTO accounts VALUES (?, ?, ?)", row)
@@ -162,8 +149,9 @@ class Ledger:
         version = version_of(connection)
         if version is None:
             make(connection, self.terms)
-        elif version == 1:
-            migrate(connection, lambda: self._save_all(connection, read_releases(connection)))
+        elif version in (1, 2):
+            rebuild = partial(self._save_all, connection, read_releases(connection))
+            migrate(connection, version, rebuild)
 
     def _fill(self, connection: sqlite3.Connection, releases: list[Release]) -> None:
         if releases and next(read_releases(connection), None) is not None:
@@ -178,17 +166,10 @@ class Ledger:
 
     def _with(self, connection: sqlite3.Connection, release: Release) -> dict[str, Totals]:
         price = self.price(release)
-        return {
-            account: load(connection, account, release.part).plus(release.part, price)
-            for account in accounts_of(release.account)
-        }
-
-    def _write(
-        self, connection: sqlite3.Connection, release: Release, totals: dict[str, Totals]
-    ) -> None:
-        write_row(connection, release)
-        for account, sums in totals.items():
-            save(connection, account, sums)
+        totals = {a: load(connection, a, release.part) for a in accounts_of(release.account)}
+        for sums in totals.values():
+            sums.add(release.part, price)
+        return totals
 
     def _check_totals(self, connection: sqlite3.Connection) -> None:
         if (state := connection.execute("PRAGMA quick_check").fetchone()[0]) != "ok":
@@ -203,34 +184,19 @@ class Ledger:
                 "its rows, so somebody has edited it. Nothing was read or spent."
             )
 
-    def _refuse_if_read_only(self) -> None:
-        path = Path(self.path)
-        if path.exists() and not path.stat().st_mode & 0o222:
-            raise BudgetClosedError(f"The ledger {path} is read-only. Nothing was read or spent.")
-
     def _check_terms(self, connection: sqlite3.Connection, seen: int = 0) -> None:
-        version = connection.execute("SELECT version FROM terms").fetchone()[0]
+        query = f"SELECT version, identity, {_LAST}, {', '.join(self.terms)} FROM terms"
+        version, identity, last, *values = connection.execute(query).fetchone()
         if version != VERSION:
             raise ValueError(f"The ledger {self.path} has version {version}, not {VERSION}.")
-        names = ", ".join(self.terms)
-        rows = "(SELECT max(id) FROM releases)"
-        query = f"SELECT identity, {rows}, {names} FROM terms"
-        identity, last, *values = connection.execute(query).fetchone()
         found = dict(zip(self.terms, values, strict=True))
         if found != self.terms:
             raise ValueError(
                 f"The ledger {self.path} was made for {found}, not for {self.terms}. "
                 "Nothing was spent."
             )
-        self._check_identity(identity, last or 0, seen)
-
-    def _check_identity(self, identity: str, last: int, seen: int) -> None:
-        is_other = self.identity not in (None, identity) or self._connections.is_replaced
-        if is_other or last < seen:
-            raise BudgetClosedError(
-                f"The ledger {self.path} was replaced by another one, or by an older copy of "
-                "itself. Nothing was read or spent; a new PrivacyBudget goes on with this one."
-            )
+        if self.identity not in (None, identity) or last < seen:
+            raise replaced(self.path)
         self.identity, self._seen = identity, max(last, self._seen)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 
-from skdp.budget._exact import Amounts, add, highest, read, write
+from skdp.budget._exact import Amounts, add, read, write
 from skdp.budget.release import Release
 
 __all__ = ["Totals", "accounts_of", "all_totals", "load", "save"]
@@ -27,18 +27,22 @@ class Totals:
     def __init__(self, scopes: dict[str, Amounts] | None = None) -> None:
         self.scopes = dict(scopes or {})
 
-    def plus(self, part: str | None, price: Amounts) -> Totals:
-        """Return the sums with one more release."""
-        zero = tuple(Fraction(0) for _ in price)
-        scope, scopes = _scope(part), dict(self.scopes)
-        scopes[scope] = add(scopes.get(scope, zero), price)
+    def add(self, part: str | None, price: Amounts) -> None:
+        """Add one more release."""
+        zero = (Fraction(0),) * len(price)
+        scope = _scope(part)
+        self.scopes[scope] = add(self.scopes.get(scope, zero), price)
         if part is not None:
-            scopes[_PEAK] = highest([scopes.get(_PEAK, zero), scopes[scope]], zero)
-        return Totals(scopes)
+            both = zip(self.scopes.get(_PEAK, zero), self.scopes[scope], strict=True)
+            self.scopes[_PEAK] = tuple(map(max, both))
 
-    def worst(self, nothing: Amounts) -> Amounts:
-        """Return the largest sums over the parts; `nothing` if there is no release."""
-        return add(self.scopes.get(_EVERY, nothing), self.scopes.get(_PEAK, nothing))
+    def worst(self, nothing: Amounts, part: str | None = None) -> Amounts:
+        """Return the largest sums over the parts, or those of one part, with every part's.
+
+        `nothing` is what an empty ledger sums up to.
+        """
+        scope = _PEAK if part is None else _scope(part)
+        return add(self.scopes.get(_EVERY, nothing), self.scopes.get(scope, nothing))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Totals) and self.scopes == other.scopes
@@ -74,7 +78,7 @@ def all_totals(
     for release in releases:
         amounts = price(release)
         for account in accounts_of(release.account):
-            totals[account] = totals.get(account, Totals()).plus(release.part, amounts)
+            totals.setdefault(account, Totals()).add(release.part, amounts)
     return totals
 
 

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from html import escape
+from typing import Any
 
 from skdp.budget.filters import Amount
+from skdp.exceptions import BudgetClosedError
 
-__all__ = ["as_html", "as_text"]
+__all__ = ["as_html", "as_text", "show"]
 
 _CELLS = 20
+
+
+def show(budget: Any, view: Callable[..., str]) -> str:
+    """Return a view of a budget, or that its ledger is closed."""
+    try:
+        account = budget.spent, budget.remaining, len(budget.history())
+    except BudgetClosedError:
+        return f"{budget!r}: the ledger is closed"
+    return view(repr(budget), budget.epsilon, *account)
 
 
 def as_text(name: str, epsilon: float, spent: Amount, left: Amount, n_releases: int) -> str:
@@ -31,5 +43,5 @@ def as_html(name: str, epsilon: float, spent: Amount, left: Amount, n_releases: 
 def _account(spent: Amount, left: Amount, n_releases: int) -> str:
     return (
         f"spent epsilon={spent.epsilon:.4g} at delta={spent.delta:g} in {n_releases} releases; "
-        f"left for one more release: epsilon={left.epsilon:.4g}"
+        f"left for one more release: epsilon={left.epsilon:.4g} at delta={left.delta:.4g}"
     )

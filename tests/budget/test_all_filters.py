@@ -35,7 +35,7 @@ def release(epsilon, delta=DELTA, label="a fit"):
 
 def priced(epsilon, delta=0.0):
     """Return a release that costs exactly (ε, δ) under basic composition."""
-    return Release("a fit", epsilon, delta, math.nan, "replace_one", {})
+    return Release("a fit", epsilon, delta, math.inf, "replace_one", {})
 
 
 def priced_by(rule, guarantee, delta=DELTA):

@@ -7,7 +7,7 @@ from sklearn.datasets import make_classification
 
 from skdp import DPLogisticRegression, PrivacyBudget
 from skdp.accounting import gdp_mu
-from skdp.exceptions import BudgetExceededError
+from skdp.exceptions import BudgetClosedError, BudgetExceededError
 from skdp.privacy import GDPEvent, PrivacyGuarantee, event_from_dict
 
 X, Y = make_classification(n_samples=60, n_features=5, random_state=0)
@@ -138,6 +138,6 @@ def test_a_handle_does_not_spend_from_a_ledger_made_for_other_terms(tmp_path):
     old = PrivacyBudget(1.0, 1e-4, path=path)
     path.unlink()
     new = PrivacyBudget(0.01, 1e-4, neighboring="add_remove_one", path=path)
-    with pytest.raises((ValueError, BudgetExceededError)):
+    with pytest.raises((ValueError, BudgetClosedError)):
         buy(old)
     assert new.history() == []

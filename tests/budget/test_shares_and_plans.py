@@ -1,8 +1,6 @@
 """Parts, shares, plans, odometers, views and the way in and out of a ledger."""
 
-import json
 import pickle
-import sqlite3
 from html.parser import HTMLParser
 
 import pytest
@@ -145,119 +143,6 @@ def test_a_notebook_shows_a_bar_without_script(budget):
 def test_a_closed_ledger_has_a_notebook_view(budget, tmp_path):
     (tmp_path / "study.db").unlink()
     assert budget._repr_html_().endswith("the ledger is closed")
-
-
-@pytest.mark.parametrize("composition", ["gdp", "basic", "zcdp", "rdp", "pure"])
-def test_a_ledger_goes_out_and_comes_back(tmp_path, composition):
-    delta = 0.0 if composition == "pure" else 1e-5
-    budget = PrivacyBudget(1.0, delta, composition=composition)
-    share = budget.share(epsilon=0.5, name="mine")
-    buy(budget, PureDPEvent(0.05), part="a", tag="é")
-    buy(share, PureDPEvent(0.01))
-    text = budget.to_json()
-    json.loads(text, parse_constant=pytest.fail)  # strict JSON: no Infinity, no NaN
-    again = PrivacyBudget.from_json(text, path=tmp_path / "again.db")
-    assert again.history() == budget.history()
-    assert again.spent == budget.spent
-    assert again.share(epsilon=0.5, name="mine").spent == share.spent
-    assert again.to_json() == text
-    assert PrivacyBudget(1.0, delta, composition=composition, path=tmp_path / "again.db")
-    with pytest.raises(ValueError, match="exists already"):
-        PrivacyBudget.from_json(text, path=tmp_path / "again.db")
-    assert len(again.history()) == 2
-
-
-def test_an_import_that_is_interrupted_leaves_nothing(budget, tmp_path, monkeypatch):
-    buy(budget)
-    text = budget.to_json()
-
-    def interrupt(*args):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("skdp.budget.store.write_row", interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        PrivacyBudget.from_json(text, path=tmp_path / "new.db")
-    assert list(tmp_path.glob("*new.db*")) == []
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"format": "other"}, "not an exported ledger"),
-        ({"version": 99}, "version 99"),
-        ({"releases": [{"label": "x"}]}, "has the fields"),
-    ],
-)
-def test_a_broken_export_is_refused(budget, tmp_path, change, message):
-    text = json.dumps(json.loads(budget.to_json()) | change)
-    with pytest.raises(ValueError, match=message):
-        PrivacyBudget.from_json(text, path=tmp_path / "new.db")
-    assert not (tmp_path / "new.db").exists()
-
-
-def test_an_export_that_breaks_its_own_terms_is_refused(budget, tmp_path):
-    buy(budget)
-    data = json.loads(budget.to_json())
-    data["releases"] *= 100
-    with pytest.raises(ValueError, match="more than its own terms admit"):
-        PrivacyBudget.from_json(json.dumps(data), path=tmp_path / "new.db")
-
-
-def version_1(path):
-    """Write the file that the first version wrote, with one release."""
-    connection = sqlite3.connect(path)
-    with connection:
-        connection.executescript("""
-            PRAGMA journal_mode=WAL;
-            CREATE TABLE terms (
-                version INTEGER, epsilon REAL, delta REAL, composition TEXT, neighboring TEXT);
-            CREATE TABLE releases (
-                id INTEGER PRIMARY KEY, time TEXT, label TEXT, epsilon REAL, delta REAL,
-                gdp_mu REAL, neighboring TEXT, event TEXT, process INTEGER);
-            INSERT INTO terms VALUES (1, 1.0, 1e-05, 'gdp', 'replace_one');
-            INSERT INTO releases VALUES (1, '2026-01-01T00:00:00+00:00', 'old', 0.1, 1e-05, 0.1,
-                'replace_one', '{"kind": "GDPEvent", "version": 1, "mu": 0.1}', 7);
-        """)
-    connection.close()
-
-
-def test_a_ledger_of_version_1_is_migrated_when_it_is_opened(tmp_path):
-    version_1(tmp_path / "old.db")
-    budget = PrivacyBudget(1.0, 1e-5, path=tmp_path / "old.db")
-    assert budget.spent.epsilon == pytest.approx(GaussianCurve(0.1).epsilon(1e-5))
-    buy(budget, part="a", tag="new")
-    old, new = PrivacyBudget(1.0, 1e-5, path=tmp_path / "old.db").history()
-    assert (old["label"], old["process"], old["part"], old["tag"]) == ("old", 7, None, "")
-    assert (new["part"], new["tag"]) == ("a", "new")
-    assert json.loads(budget.to_json())["version"] == 2
-
-
-@pytest.mark.parametrize("failing", ["_save_all", "_check_totals"])
-def test_a_migration_that_fails_leaves_version_1(tmp_path, monkeypatch, failing):
-    version_1(tmp_path / "old.db")
-
-    def fail(*_):
-        raise MemoryError
-
-    monkeypatch.setattr(f"skdp.budget.store.Ledger.{failing}", fail)
-    with pytest.raises(MemoryError):
-        PrivacyBudget(1.0, 1e-5, path=tmp_path / "old.db")
-    monkeypatch.undo()
-    connection = sqlite3.connect(tmp_path / "old.db")
-    assert connection.execute("SELECT * FROM terms").fetchone()[0] == 1
-    connection.close()
-    assert len(PrivacyBudget(1.0, 1e-5, path=tmp_path / "old.db").history()) == 1
-
-
-def test_a_ledger_of_version_1_with_other_terms_is_refused_and_left(tmp_path):
-    version_1(tmp_path / "old.db")
-    with pytest.raises(ValueError, match=r"made for .*, not for"):
-        PrivacyBudget(2.0, 1e-5, path=tmp_path / "old.db")
-    connection = sqlite3.connect(tmp_path / "old.db")
-    assert connection.execute("SELECT * FROM terms").fetchone() == (
-        1, 1.0, 1e-5, "gdp", "replace_one",
-    )  # fmt: skip
-    connection.close()
 
 
 def test_a_file_that_is_no_ledger_is_closed(tmp_path):

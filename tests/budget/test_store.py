@@ -23,8 +23,8 @@ def ledger(tmp_path):
     return ledger
 
 
-def accept(releases):
-    assert releases
+def accept(purchase):
+    assert purchase.release
 
 
 def execute(ledger, statement):
@@ -44,10 +44,10 @@ def test_releases_are_kept_in_order(ledger):
     assert ledger.releases() == [ENTRY, second]
 
 
-def test_the_check_sees_all_releases_with_the_new_one_last(ledger):
+def test_the_check_sees_the_new_release_and_those_before(ledger):
     seen = []
     new = Release("new", 0.2, 0.0, 0.0, "replace_one", {})
-    ledger.append(new, seen.extend)
+    ledger.append(new, lambda purchase: seen.extend([*purchase.bought(), purchase.release]))
     assert seen == [ENTRY, new]
 
 

@@ -1,5 +1,8 @@
 """Which sequences of releases a budget admits, the next one chosen after seeing the last."""
 
+from typing import Any
+
+from skdp._validation import check_choice, check_delta, check_real
 from skdp.budget.filters.base import Amount, Filter
 from skdp.budget.filters.basic import BasicFilter, PureFilter
 from skdp.budget.filters.gaussian import GaussianFilter
@@ -15,13 +18,25 @@ __all__ = [
     "PureFilter",
     "RenyiFilter",
     "ZCDPFilter",
+    "rule_of",
 ]
 
 FILTERS: dict[str, type[Filter]] = {
-    "gdp": GaussianFilter,
-    "basic": BasicFilter,
-    "zcdp": ZCDPFilter,
-    "rdp": RenyiFilter,
-    "pure": PureFilter,
+    kind.composition: kind
+    for kind in (GaussianFilter, BasicFilter, ZCDPFilter, RenyiFilter, PureFilter)
 }
 """The compositions by name."""
+
+
+def rule_of(
+    composition: str,
+    epsilon: float,
+    delta: float,
+    slack: float = 0.0,
+    tv: float = 0.0,
+    orders: Any = (),
+) -> Filter:
+    """Return the rule of a budget with these terms, which may come from anywhere."""
+    kind = FILTERS[check_choice("composition", composition, FILTERS)]
+    epsilon, delta = check_real("epsilon", epsilon, low=0.0), check_delta(delta)
+    return kind(epsilon, delta, float(slack), float(tv), tuple(orders))

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
-from skdp.budget._exact import Amounts, add, highest
-from skdp.budget.curves import SpentCurve
+from skdp._validation import check_delta, check_real
+from skdp.budget._exact import Amounts
 from skdp.budget.release import Release
-from skdp.privacy import Event, Neighboring
+from skdp.budget.totals import Totals
+from skdp.privacy import Event, GaussianCurve, Neighboring, PrivacyCurve
 
-__all__ = ["Amount", "Filter"]
+__all__ = ["Amount", "Filter", "dearest_gaussian"]
 
 
 class Amount(NamedTuple):
@@ -20,6 +21,13 @@ class Amount(NamedTuple):
 
     epsilon: float
     delta: float
+
+
+def dearest_gaussian(mu: float, delta: float) -> Amount:
+    """Return the pair of a `mu`-Gaussian DP release, at `delta` or, where ε is 0, its own δ."""
+    curve = GaussianCurve(mu)
+    epsilon = curve.epsilon(delta)
+    return Amount(epsilon, delta if epsilon else min(delta, float(curve.delta(0.0))))
 
 
 @dataclass(frozen=True)
@@ -41,13 +49,18 @@ class Filter(ABC):
         *Public.* The ceiling.
     slack, tv : float
         *Public.* What ``"gdp"`` sets aside for slacks of δ and for total-variation errors.
+    orders : tuple of float
+        *Public.* The Rényi orders of ``"rdp"``; the empty tuple selects its default.
     """
 
     epsilon: float
     delta: float
     slack: float = 0.0
     tv: float = 0.0
+    orders: tuple[float, ...] = ()
 
+    composition: ClassVar[str]
+    units: ClassVar[tuple[str, ...]]
     takes_reserves: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
@@ -71,10 +84,13 @@ class Filter(ABC):
 
     @abstractmethod
     def left(self, totals: Amounts) -> Amount:
-        """Return the dearest single release, a Gaussian one where possible, that would fit."""
+        """Return the dearest single release that would fit, a Gaussian one where possible.
+
+        It is quoted at the budget's own δ, as everything that a budget says.
+        """
 
     @abstractmethod
-    def curve(self, totals: Amounts) -> SpentCurve:
+    def curve(self, totals: Amounts) -> PrivacyCurve:
         """Return a curve that lies above that of any releases with these sums."""
 
     def facts(
@@ -84,15 +100,31 @@ class Filter(ABC):
         return {}
 
     @property
+    def terms(self) -> dict[str, Any]:
+        """What a budget is made with, the reserves only where there are any."""
+        terms = {"epsilon": self.epsilon, "delta": self.delta, "composition": self.composition}
+        reserves = {"slack": self.slack, "tv": self.tv}
+        return terms | {name: value for name, value in reserves.items() if value}
+
+    @property
     def nothing(self) -> Amounts:
         """The sums of an empty ledger."""
         return tuple(limit * 0 for limit in self.limits)
 
-    def scaled(self, epsilon: float, delta: float) -> Self:
+    def share(self, name: str, epsilon: float, delta: float) -> Self:
         """Return the same rule for a share's ceiling, its reserves in proportion to δ."""
+        if not (isinstance(name, str) and name and "/" not in name):
+            raise ValueError(f"name must be a text without '/', got {name!r}. Nothing was spent.")
+        epsilon, delta = check_real("epsilon", epsilon, low=0.0), check_delta(delta)
+        if epsilon > self.epsilon or delta > self.delta:
+            raise ValueError(
+                f"A share of epsilon={epsilon:g}, delta={delta:g} is above the epsilon="
+                f"{self.epsilon:g}, delta={self.delta:g} of what it is a share of. Nothing was "
+                "spent."
+            )
         ratio = delta / self.delta if self.delta else 0.0
-        reserves = {"slack": self.slack * ratio, "tv": self.tv * min(1.0, ratio)}
-        return replace(self, epsilon=epsilon, delta=delta, **reserves)
+        slack, tv = self.slack * ratio, self.tv * ratio
+        return replace(self, epsilon=epsilon, delta=delta, slack=slack, tv=tv)
 
     def slack_left(self, totals: Amounts) -> float:
         """Return the slack η that the next release may take."""
@@ -104,21 +136,19 @@ class Filter(ABC):
 
     def totals(self, releases: Iterable[Release]) -> Amounts:
         """Return the largest sums over the parts, with those that read every part."""
-        sums: dict[str | None, Amounts] = {None: self.nothing}
+        totals = Totals()
         for release in releases:
-            before = sums.get(release.part, self.nothing)
-            sums[release.part] = add(before, self.price(release))
-        everywhere = sums.pop(None)
-        return add(everywhere, highest(list(sums.values()), self.nothing))
+            totals.add(release.part, self.price(release))
+        return totals.worst(self.nothing)
 
-    def admits(self, releases: Sequence[Release]) -> bool:
+    def admits(self, releases: Iterable[Release]) -> bool:
         """Return whether the budget pays for all of these together."""
         return self.fits(self.totals(releases))
 
-    def spent(self, releases: Sequence[Release]) -> Amount:
+    def spent(self, releases: Iterable[Release]) -> Amount:
         """Return an (ε, δ) that the releases so far satisfy together."""
         return self.amount(self.totals(releases))
 
-    def remaining(self, releases: Sequence[Release]) -> Amount:
+    def remaining(self, releases: Iterable[Release]) -> Amount:
         """Return the dearest single release that would still be admitted."""
         return self.left(self.totals(releases))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
+from typing import ClassVar
 
-from skdp.budget._exact import Amounts, decimal, down
-from skdp.budget.curves import ApproximateCurve
+from skdp.budget._exact import Amounts, decimal, down, minus
 from skdp.budget.filters.base import Amount, Filter
 from skdp.budget.release import Release
+from skdp.privacy.events.pure import ApproxDPCurve
 
 __all__ = ["BasicFilter", "PureFilter"]
 
@@ -20,6 +20,9 @@ class BasicFilter(Filter):
 
     Sums are exact in the decimal digits that the numbers print with: three times 0.1 is 0.3.
     """
+
+    composition: ClassVar[str] = "basic"
+    units: ClassVar[tuple[str, ...]] = ("epsilon", "delta")
 
     @property
     def limits(self) -> Amounts:
@@ -33,11 +36,10 @@ class BasicFilter(Filter):
         return Amount(down(totals[0], math.inf), down(totals[1], math.inf))
 
     def left(self, totals: Amounts) -> Amount:  # noqa: D102
-        left = (limit - total for limit, total in zip(self.limits, totals, strict=True))
-        return Amount(*(down(max(amount, Fraction(0))) for amount in left))
+        return Amount(*map(down, minus(self.limits, totals)))
 
-    def curve(self, totals: Amounts) -> ApproximateCurve:  # noqa: D102
-        return ApproximateCurve(*self.amount(totals))
+    def curve(self, totals: Amounts) -> ApproxDPCurve:  # noqa: D102
+        return ApproxDPCurve(*self.amount(totals))
 
 
 @dataclass(frozen=True)
@@ -46,6 +48,9 @@ class PureFilter(Filter):
 
     Pure ε add up exactly, and their sum is a guarantee whenever one stops to look at it.
     """
+
+    composition: ClassVar[str] = "pure"
+    units: ClassVar[tuple[str, ...]] = ("pure epsilon",)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -66,7 +71,7 @@ class PureFilter(Filter):
         return Amount(down(totals[0], math.inf), 0.0)
 
     def left(self, totals: Amounts) -> Amount:  # noqa: D102
-        return Amount(down(max(self.limits[0] - totals[0], Fraction(0))), 0.0)
+        return Amount(down(minus(self.limits, totals)[0]), 0.0)
 
-    def curve(self, totals: Amounts) -> ApproximateCurve:  # noqa: D102
-        return ApproximateCurve(*self.amount(totals))
+    def curve(self, totals: Amounts) -> ApproxDPCurve:  # noqa: D102
+        return ApproxDPCurve(*self.amount(totals))

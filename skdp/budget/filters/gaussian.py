@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 
 from skdp.accounting import gdp_mu
 from skdp.accounting.calibration import CALIBRATION_MARGIN
-from skdp.budget._exact import Amounts, decimal, square
+from skdp.budget._exact import Amounts, decimal, minus, square
 from skdp.budget.curves import CoveredCurve
-from skdp.budget.filters.base import Amount, Filter
+from skdp.budget.filters.base import Amount, Filter, dearest_gaussian
 from skdp.budget.pricing import gaussian_price
 from skdp.budget.release import Release
 from skdp.privacy import Event, Neighboring
@@ -36,6 +36,8 @@ class GaussianFilter(Filter):
     variations: *Reserves* in the documentation.
     """
 
+    composition: ClassVar[str] = "gdp"
+    units: ClassVar[tuple[str, ...]] = ("squared gdp_mu", "slack", "tv")
     takes_reserves: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -82,9 +84,8 @@ class GaussianFilter(Filter):
         return Amount(self.curve(totals).epsilon(self.delta), self.delta)
 
     def left(self, totals: Amounts) -> Amount:  # noqa: D102
-        left = math.sqrt(max(0.0, float(self.limits[0] - totals[0])))
-        curve = CoveredCurve(left)
-        return Amount(curve.epsilon(self._for_gaussians), self._for_gaussians if left else 0.0)
+        left = math.sqrt(float(minus(self.limits, totals)[0]))
+        return dearest_gaussian(left, self.delta)
 
     def curve(self, totals: Amounts) -> CoveredCurve:  # noqa: D102
         mu, slack, tv = math.sqrt(float(totals[0])), float(totals[1]), float(totals[2])

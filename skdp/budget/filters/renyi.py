@@ -6,21 +6,17 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
-from skdp.budget._exact import Amounts, up
+from skdp.accounting._conversion import rdp_budget, rho_budget, tight_epsilon
+from skdp.budget._exact import Amounts, minus, up
 from skdp.budget.curves import ConvertedCurve
-from skdp.budget.filters._conversion import (
-    epsilon_of_renyi,
-    renyi_budget,
-    rho_budget,
-)
-from skdp.budget.filters.base import Amount, Filter
+from skdp.budget.filters.base import Amount, Filter, dearest_gaussian
 from skdp.budget.pricing import renyi_divergence
 from skdp.budget.release import Release
-from skdp.privacy import Event, GaussianCurve, Neighboring
+from skdp.privacy import Event, Neighboring
 
-__all__ = ["ORDERS", "RenyiFilter"]
+__all__ = ["ORDERS", "RenyiFilter", "orders_of_version_2"]
 
 ORDERS = (1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 16.0, 20.0, 24.0, 32.0,
           48.0, 64.0, 96.0, 128.0, 192.0, 256.0, 512.0, 1024.0, 4096.0, 16384.0)  # fmt: skip
@@ -31,37 +27,38 @@ ORDERS = (1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 16.0, 
 class RenyiFilter(Filter):
     """Stop when Σ r_i(α) > R(α) for any of the `orders` (Feldman and Zrnic 2021).
 
-    The orders and R are fixed from ε and δ when the budget is made, and a release must fit at all
-    of them: R(α) is the largest divergence that implies (ε, δ)-DP by the tight conversion, so one
-    order alone is the guarantee and each further one only refuses more. The default is therefore
-    one order: that of the grid `ORDERS` at which most Gaussian noise fits. ("Some order still has
-    room" would admit more, and is not proved: which one is left depends on the outputs.)
-
-    Parameters
-    ----------
-    orders : tuple of float
-        *Public.* Fixed beforehand; the empty tuple selects the default.
+    A release must fit at all of the orders: R(α) is the largest divergence that implies (ε, δ)-DP
+    by the tight conversion, so one order alone is the guarantee and each further one only refuses
+    more. The default is therefore one order: that of the grid `ORDERS` at which most Gaussian
+    noise fits, or the best one off the grid. It is chosen when the ledger is made and stands in
+    its terms; whoever opens it counts at that order, whatever a later default. ("Some order still
+    has room" would admit more, and is not proved: which one is left depends on the outputs.)
     """
 
-    orders: tuple[float, ...] = ()
+    composition: ClassVar[str] = "rdp"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.delta == 0.0:
             raise ValueError("composition='rdp' needs delta > 0; use composition='pure'.")
         if not self.orders:
-            object.__setattr__(self, "orders", (self._best_order(),))
+            object.__setattr__(self, "orders", _default_orders(self.epsilon, self.delta))
         if not all(1.0 < order < math.inf for order in self.orders):
             raise ValueError(f"orders must be above 1, got {self.orders!r}. Nothing was spent.")
         if min(self._budgets()) <= 0.0:
-            raise ValueError(f"No release fits at all of the orders {self.orders}.")
+            raise ValueError(
+                f"epsilon={self.epsilon:g}, delta={self.delta:g} is too little for any release at "
+                f"the Rényi orders {self.orders}. Nothing was spent."
+            )
 
-    def _best_order(self) -> float:
-        own = rho_budget(self.epsilon, self.delta)[1]
-        return max((*ORDERS, own), key=lambda a: renyi_budget(a, self.epsilon, self.delta) / a)
+    @property
+    def units(self) -> tuple[str, ...]:  # type: ignore[override]
+        """What each limit counts."""
+        return tuple(f"Rényi divergence of order {order:g}" for order in self.orders)
 
     def _budgets(self) -> tuple[float, ...]:
-        return tuple(renyi_budget(order, self.epsilon, self.delta) for order in self.orders)
+        log_delta = math.log(self.delta)
+        return tuple(rdp_budget(order, self.epsilon, log_delta) for order in self.orders)
 
     @cached_property
     def limits(self) -> Amounts:  # type: ignore[override]
@@ -81,14 +78,25 @@ class RenyiFilter(Filter):
         return Amount(min(spent, self.epsilon) if self.fits(totals) else spent, self.delta)
 
     def left(self, totals: Amounts) -> Amount:  # noqa: D102
-        left = tuple(max(0.0, float(a - b)) for a, b in zip(self.limits, totals, strict=True))
-        rho = min(r / order for r, order in zip(left, self.orders, strict=True))
-        curve = GaussianCurve(math.sqrt(2.0 * rho))
-        return Amount(curve.epsilon(self.delta), self.delta if rho else 0.0)
+        left = zip(minus(self.limits, totals), self.orders, strict=True)
+        rho = min(float(divergence) / order for divergence, order in left)
+        return dearest_gaussian(math.sqrt(2.0 * rho), self.delta)
 
     def curve(self, totals: Amounts) -> ConvertedCurve:  # noqa: D102
         return ConvertedCurve(self.orders, tuple(map(float, totals)))
 
     def _epsilon(self, divergences: Amounts) -> float:
-        pairs = zip(self.orders, map(float, divergences), strict=True)
-        return min(epsilon_of_renyi(order, r, self.delta) for order, r in pairs)
+        if not any(divergences):
+            return 0.0
+        pairs, log_delta = zip(self.orders, divergences, strict=True), math.log(self.delta)
+        return max(0.0, min(tight_epsilon(a, float(r), log_delta) for a, r in pairs))
+
+
+def _default_orders(epsilon: float, delta: float, widest: float = 1e15) -> tuple[float, ...]:
+    log_delta, own = math.log(delta), rho_budget(epsilon, delta, widest)[1]
+    return (max((*ORDERS, own), key=lambda a: rdp_budget(a, epsilon, log_delta) / a),)
+
+
+def orders_of_version_2(composition: str, epsilon: float, delta: float) -> tuple[float, ...]:
+    """Return what version 2 of the ledger, which did not write its orders down, counted at."""
+    return _default_orders(epsilon, delta, 1e7) if composition == "rdp" else ()

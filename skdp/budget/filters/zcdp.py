@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
+from typing import ClassVar
 
-from skdp.budget._exact import Amounts, up
+from skdp.accounting._conversion import epsilon_from_rdp, rho_budget
+from skdp.budget._exact import Amounts, minus, up
 from skdp.budget.curves import ConvertedCurve
-from skdp.budget.filters._conversion import epsilon_of_rho, rho_budget
-from skdp.budget.filters.base import Amount, Filter
+from skdp.budget.filters.base import Amount, Filter, dearest_gaussian
 from skdp.budget.release import Release
-from skdp.privacy import GaussianCurve
 
 __all__ = ["ZCDPFilter"]
 
@@ -26,6 +25,9 @@ class ZCDPFilter(Filter):
     The conversion is the tight one (Canonne, Kamath and Steinke 2020, Proposition 12), not the
     classic ρ + 2·sqrt(ρ·log 1/δ).
     """
+
+    composition: ClassVar[str] = "zcdp"
+    units: ClassVar[tuple[str, ...]] = ("rho",)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -41,17 +43,17 @@ class ZCDPFilter(Filter):
         return (up(release.zcdp_rho),)
 
     def amount(self, totals: Amounts) -> Amount:  # noqa: D102
-        return Amount(min(self._epsilon(totals[0]), self._ceiling(totals)), self.delta)
+        ceiling = self.epsilon if self.fits(totals) else math.inf
+        return Amount(min(self._epsilon(float(totals[0])), ceiling), self.delta)
 
     def left(self, totals: Amounts) -> Amount:  # noqa: D102
-        mu = math.sqrt(2.0 * max(0.0, float(self.limits[0] - totals[0])))
-        return Amount(GaussianCurve(mu).epsilon(self.delta), self.delta if mu else 0.0)
+        rho = float(minus(self.limits, totals)[0])
+        return dearest_gaussian(math.sqrt(2.0 * rho), self.delta)
 
     def curve(self, totals: Amounts) -> ConvertedCurve:  # noqa: D102
         return ConvertedCurve(_ORDERS, tuple(float(totals[0]) * order for order in _ORDERS))
 
-    def _epsilon(self, rho: Fraction | float) -> float:
-        return epsilon_of_rho(float(rho), self.delta)
-
-    def _ceiling(self, totals: Amounts) -> float:
-        return self.epsilon if self.fits(totals) else math.inf
+    def _epsilon(self, rho: float) -> float:
+        if rho == 0.0:
+            return 0.0
+        return max(0.0, epsilon_from_rdp(lambda order: rho * order, self.delta, "tight"))

@@ -1,0 +1,73 @@
+"""Many may use ledgers at once; a fork, or who closes connections, is alone."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+__all__ = ["Gate", "gate"]
+
+
+class Gate:
+    """One lock for all ledgers of a process, held for moments only, so that none waits in a ring.
+
+    A thread that is inside may come in again; while somebody waits to be alone, no other thread
+    may. Who is alone may be inside: a thread forks in the middle of its own use at its own peril.
+    """
+
+    def __init__(self) -> None:
+        self._free = threading.Condition()
+        self._inside: Counter[int] = Counter()
+        self._waiting = 0
+
+    def __enter__(self) -> None:
+        me = threading.get_ident()
+        with self._free:
+            self._free.wait_for(lambda: not self._waiting or me in self._inside)
+            self._inside[me] += 1
+
+    def __exit__(self, *_: object) -> None:
+        me = threading.get_ident()
+        with self._free:
+            self._inside[me] -= 1
+            if not self._inside[me]:
+                del self._inside[me]
+                self._free.notify_all()
+
+    def shut(self) -> None:
+        """Wait until nobody else is inside, and let nobody in."""
+        me = threading.get_ident()
+        self._free.acquire()
+        self._waiting += 1
+        try:
+            self._free.wait_for(lambda: self._inside.keys() <= {me})
+        except BaseException:
+            self._waiting -= 1
+            self.open()
+            raise
+        self._waiting -= 1
+
+    def open(self) -> None:
+        """End what `shut` began."""
+        self._free.notify_all()
+        self._free.release()
+
+    def open_in_child(self) -> None:
+        """End, in a forked process, what its parent began: the other threads are not there."""
+        me = threading.get_ident()
+        self._free, self._waiting = threading.Condition(), 0
+        self._inside = Counter({me: self._inside[me]} if me in self._inside else {})
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Be alone for a while."""
+        self.shut()
+        try:
+            yield
+        finally:
+            self.open()
+
+
+gate = Gate()

@@ -1,0 +1,244 @@
+"""Ways to overspend, or to lose what was paid for, that must not work."""
+
+import os
+import pickle
+import sqlite3
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from skdp import PrivacyBudget
+from skdp.accounting import gdp_mu
+from skdp.budget._gate import Gate
+from skdp.exceptions import BudgetClosedError, BudgetExceededError
+from skdp.privacy import GDPEvent, PrivacyGuarantee
+
+PRICE = PrivacyGuarantee(GDPEvent(0.001), "replace_one", "test")
+TERMS = {"epsilon": 1.0, "delta": 1e-5}
+needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+
+
+def buy(budget, label="a fit", price=PRICE, **more):
+    budget.spend(price, delta=0.0, label=label, **more)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "study.db"
+
+
+@pytest.fixture
+def budget(path):
+    """Return a budget with three releases and an open connection."""
+    budget = PrivacyBudget(**TERMS, path=path)
+    for label in "abc":
+        buy(budget, label)
+    return budget
+
+
+def labels(budget):
+    return [row["label"] for row in budget.history()]
+
+
+@pytest.mark.parametrize("gone", [("-wal",), ("-shm",), ("-wal", "-shm")], ids=str)
+def test_a_log_deleted_under_an_open_handle_is_noticed_and_takes_nothing_with_it(
+    budget, path, gone
+):
+    for suffix in gone:
+        os.unlink(f"{path}{suffix}")
+    for _ in range(2):
+        with pytest.raises(BudgetClosedError, match=r"-wal or -shm file was deleted.*Nothing was"):
+            buy(budget, "lost")
+        with pytest.raises(BudgetClosedError, match="-wal or -shm file was deleted"):
+            budget.history()
+    budget._ledger.close()
+    assert labels(PrivacyBudget(**TERMS, path=path)) == ["a", "b", "c"]
+
+
+def test_a_log_deleted_before_another_process_comes_takes_nothing_with_it(budget, path):
+    for suffix in ("-wal", "-shm"):
+        os.unlink(f"{path}{suffix}")
+    code = (
+        "import sys; from skdp import PrivacyBudget\n"
+        "from skdp.privacy import GDPEvent, PrivacyGuarantee\n"
+        "budget = PrivacyBudget(1.0, 1e-5, path=sys.argv[1])\n"
+        "assert [row['label'] for row in budget.history()] == ['a', 'b', 'c']\n"
+        "price = PrivacyGuarantee(GDPEvent(0.001), 'replace_one', '')\n"
+        "for label in 'de': budget.spend(price, delta=0.0, label=label)\n"
+    )
+    subprocess.run([sys.executable, "-c", code, path], check=True, timeout=100)
+    with pytest.raises(BudgetClosedError):
+        buy(budget, "lost")
+    budget._ledger.close()
+    assert labels(PrivacyBudget(**TERMS, path=path)) == ["a", "b", "c", "d", "e"]
+
+
+def test_a_log_deleted_during_a_spend_does_not_let_the_fit_go_on(budget, path):
+    check = budget._check
+    budget._check = lambda purchase: (os.unlink(f"{path}-wal"), check(purchase))
+    with pytest.raises(BudgetClosedError, match="-wal or -shm file was deleted"):
+        buy(budget)
+
+
+def test_what_was_paid_stands_in_the_database_itself(budget, path, tmp_path):
+    (tmp_path / "alone.db").write_bytes(path.read_bytes())
+    assert labels(PrivacyBudget(**TERMS, path=tmp_path / "alone.db")) == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("name", ["epsilon", "delta", "composition", "neighboring"])
+def test_the_terms_of_a_budget_cannot_be_assigned(budget, name):
+    before = getattr(budget, name)
+    with pytest.raises(AttributeError):
+        setattr(budget, name, 100.0)
+    assert getattr(budget, name) == before
+
+
+@pytest.mark.parametrize("ceiling", [(1.0001, 1e-5), (0.5, 1.1e-5)])
+def test_a_share_is_never_above_what_it_is_a_share_of(budget, ceiling):
+    with pytest.raises(ValueError, match=r"is above the epsilon=1, delta=1e-05.*Nothing was spent"):
+        budget.share(*ceiling)
+    with pytest.raises(ValueError, match=r"above the epsilon=0\.5"):
+        budget.share(0.5, name="outer").share(0.6)
+
+
+def test_shares_and_parts_together_never_pass_the_ceiling(budget):
+    dear = PrivacyGuarantee(GDPEvent(gdp_mu(0.5, 1e-5)), "replace_one", "test")
+    for name in "abcdef":
+        share = pickle.loads(pickle.dumps(budget)).share(0.6, name=name).share(0.6, name="inner")
+        for part in ("north", "south", None):
+            try:
+                buy(share, price=dear, part=part)
+            except BudgetExceededError:
+                assert share.spent.epsilon <= 0.6
+    assert 0.5 < budget.spent.epsilon <= 1.0
+
+
+def test_a_price_below_zero_is_no_refund(budget):
+    class Refund(GDPEvent):
+        def gdp_mu(self, neighboring):
+            return -1.0
+
+        def zcdp_rho(self, neighboring):
+            return -1.0
+
+    for mu in (0.1, float("nan")):
+        with pytest.raises(ValueError, match=r"negative|mu"):
+            buy(budget, price=PrivacyGuarantee(Refund(mu), "replace_one", ""))
+    assert labels(budget) == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("bad", [{"tag": 3}, {"part": 3}, {"label": None}])
+def test_what_is_no_text_is_refused(budget, bad):
+    with pytest.raises(ValueError, match=r"must be texts.*Nothing was spent"):
+        buy(budget, **bad)
+    assert labels(budget) == ["a", "b", "c"]
+
+
+def test_an_interrupt_right_after_a_transaction_begins_leaves_no_lock(budget, path):
+    """The signal comes between SQLite's BEGIN and the next line of Python."""
+
+    class Interrupting:
+        def __init__(self, connection):
+            self.connection = connection
+
+        def __getattr__(self, name):
+            return getattr(self.connection, name)
+
+        def execute(self, statement, *values):
+            result = self.connection.execute(statement, *values)
+            if statement.startswith("BEGIN"):
+                raise KeyboardInterrupt
+            return result
+
+    with budget._ledger._connections.use() as connection:
+        session = budget._ledger._connections._local.session
+    session.connection = Interrupting(connection)
+    with pytest.raises(KeyboardInterrupt):
+        buy(budget)
+    session.connection = connection
+    other = sqlite3.connect(path, timeout=0.0)
+    other.execute("BEGIN IMMEDIATE")
+    other.rollback()
+    other.close()
+    buy(budget, "d")
+    assert labels(budget) == ["a", "b", "c", "d"]
+
+
+def test_a_spend_inside_of_a_spend_is_refused_and_leaves_no_row(budget):
+    check = budget._check
+    budget._check = lambda purchase: buy(budget) if check(purchase) is None else None
+    with pytest.raises(BudgetClosedError, match="within a transaction"):
+        buy(budget)
+    del budget._check
+    assert labels(budget) == ["a", "b", "c"]
+
+
+@needs_fork
+def test_threads_that_open_ledgers_while_others_fork_never_wait_in_a_ring(tmp_path):
+    # In an interpreter of its own, which a ring would hang: that is what the time limit is for.
+    code = (
+        "import os, sys, threading\n"
+        "from skdp import PrivacyBudget\n"
+        "from skdp.privacy import GDPEvent, PrivacyGuarantee\n"
+        "price = PrivacyGuarantee(GDPEvent(1e-4), 'replace_one', '')\n"
+        "budgets = [PrivacyBudget(1.0, 1e-5, path=f'{sys.argv[1]}/{i}.db') for i in range(2)]\n"
+        "stop, bought = threading.Event(), []\n"
+        "def buy(i):\n"
+        "    while not stop.is_set():\n"
+        "        budget = budgets[i % 2]\n"
+        "        def check(purchase, check=budget._check):\n"
+        "            budget._ledger.totals(); budgets[1 - i % 2].spent; check(purchase)\n"
+        "        release = budget._priced(price, 0.0, 'a fit')\n"
+        "        budget._ledger.append(release, check); bought.append(i % 2)\n"
+        "        budget._ledger.close(); PrivacyBudget(1.0, 1e-5).spent\n"
+        "threads = [threading.Thread(target=buy, args=(i,)) for i in range(4)]\n"
+        "for thread in threads: thread.start()\n"
+        "def fork():\n"
+        "    for _ in range(12):\n"
+        "        if (child := os.fork()) == 0:\n"
+        "            for budget in budgets: budget.spend(price, delta=0.0, label='child')\n"
+        "            os._exit(0)\n"
+        "        assert os.waitpid(child, 0)[1] == 0\n"
+        "forks = [threading.Thread(target=fork) for _ in range(2)]\n"
+        "for thread in forks: thread.start()\n"
+        "for thread in forks: thread.join()\n"
+        "stop.set()\n"
+        "for thread in threads: thread.join()\n"
+        "for i in (0, 1):\n"
+        "    found = [row['label'] for row in budgets[i].history()]\n"
+        "    assert found.count('child') == 24, found.count('child')\n"
+        "    assert found.count('a fit') == bought.count(i), (found, bought)\n"
+    )
+    subprocess.run([sys.executable, "-c", code, tmp_path], check=True, timeout=120)
+
+
+def test_a_gate_lets_one_alone_and_then_all():
+    gate, entered = Gate(), []
+
+    def enter():
+        with gate:
+            entered.append(True)
+
+    with ThreadPoolExecutor(2) as pool:
+        with gate, gate.alone():  # who is inside may be alone
+            waiting = pool.submit(enter)
+            assert not entered
+        waiting.result(10)
+        inside, leave = threading.Event(), threading.Event()
+
+        def stay():
+            with gate:
+                inside.set()
+                leave.wait(10)
+                with gate:  # and may come in again while somebody waits to be alone
+                    pass
+
+        staying = pool.submit(stay)
+        inside.wait(10)
+        pool.submit(leave.set)
+        with gate.alone():
+            staying.result(10)
+    assert entered == [True]

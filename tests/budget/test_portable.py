@@ -1,0 +1,144 @@
+"""The way out of a ledger and into a new one: whole or absent, and never more than its terms."""
+
+import json
+
+import pytest
+
+from skdp import PrivacyBudget
+from skdp.privacy import GDPEvent, PrivacyGuarantee, PureDPEvent
+
+EVENT = GDPEvent(0.1)
+
+
+def buy(budget, event=EVENT, **more):
+    budget.spend(PrivacyGuarantee(event, "replace_one", "test"), delta=0.0, label="a fit", **more)
+
+
+@pytest.fixture
+def budget(tmp_path):
+    return PrivacyBudget(1.0, 1e-5, path=tmp_path / "study.db")
+
+
+@pytest.mark.parametrize("composition", ["gdp", "basic", "zcdp", "rdp", "pure"])
+def test_a_ledger_goes_out_and_comes_back(tmp_path, composition):
+    delta = 0.0 if composition == "pure" else 1e-5
+    budget = PrivacyBudget(1.0, delta, composition=composition)
+    share = budget.share(epsilon=0.5, name="mine")
+    buy(budget, PureDPEvent(0.05), part="a", tag="é")
+    buy(share, PureDPEvent(0.01))
+    text = budget.to_json()
+    json.loads(text, parse_constant=pytest.fail)  # strict JSON: no Infinity, no NaN
+    again = PrivacyBudget.from_json(text, path=tmp_path / "again.db")
+    assert again.history() == budget.history()
+    assert again.spent == budget.spent
+    assert again.share(epsilon=0.5, name="mine").spent == share.spent
+    assert again.to_json() == text
+    assert PrivacyBudget(1.0, delta, composition=composition, path=tmp_path / "again.db")
+    with pytest.raises(ValueError, match="exists already"):
+        PrivacyBudget.from_json(text, path=tmp_path / "again.db")
+    assert len(again.history()) == 2
+
+
+def test_an_import_that_is_interrupted_leaves_nothing(budget, tmp_path, monkeypatch):
+    buy(budget)
+    text = budget.to_json()
+
+    def interrupt(*args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("skdp.budget.store.write_row", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        PrivacyBudget.from_json(text, path=tmp_path / "new.db")
+    assert list(tmp_path.glob("*new.db*")) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"format": "other"}, "not an exported ledger"),
+        ({"version": 99}, "version 99"),
+        ({"releases": [{"label": "x"}]}, "has the fields"),
+    ],
+)
+def test_a_broken_export_is_refused(budget, tmp_path, change, message):
+    text = json.dumps(json.loads(budget.to_json()) | change)
+    with pytest.raises(ValueError, match=message):
+        PrivacyBudget.from_json(text, path=tmp_path / "new.db")
+    assert not (tmp_path / "new.db").exists()
+
+
+def test_an_export_that_breaks_its_own_terms_is_refused(budget, tmp_path):
+    buy(budget)
+    data = json.loads(budget.to_json())
+    data["releases"] *= 100
+    with pytest.raises(ValueError, match="more than its own terms admit"):
+        PrivacyBudget.from_json(json.dumps(data), path=tmp_path / "new.db")
+
+
+SHARES = [{"name": "a", "epsilon": 0.5, "delta": 1e-5}]
+NAN, INF = float("nan"), float("inf")
+
+
+@pytest.mark.parametrize(
+    ("field", "values"),
+    [
+        ("gdp_mu", [-0.1, NAN, "nan", None, True, "1", [0.1], INF]),
+        ("epsilon", [-1.0, NAN, "-inf"]),
+        ("delta", [-1e-9, 1.0, NAN, INF]),
+        ("slack", [-1e-9, NAN, 1e-9]),
+        ("tv", [-1e-9, NAN, 1e-12]),
+        ("zcdp_rho", [-1.0, NAN]),
+        ("pure_epsilon", [-1.0, NAN]),
+        ("renyi", [[-1.0], [NAN], 3]),
+        ("neighboring", ["add_remove_one", "other", None]),
+        ("account", ["b", "a/b", None, 1, ["a"]]),
+        ("part", [1, ["a"]]),
+        ("label", [None, 2]),
+        ("unknown", [0]),
+    ],
+)
+def test_a_release_that_no_ledger_could_hold_is_refused(budget, tmp_path, field, values):
+    buy(budget.share(0.5, name="a"))
+    data = json.loads(budget.to_json())
+    for value in values:
+        data["releases"][0] = data["releases"][0] | {field: value}
+        with pytest.raises(ValueError, match=r"[Nn]othing was|no number|delta must"):
+            PrivacyBudget.from_json(json.dumps(data), path=tmp_path / "new.db")
+        assert not (tmp_path / "new.db").exists()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *({"shares": [SHARES[0] | {"epsilon": bad}]} for bad in (1.1, -1.0, 0.0, NAN, INF, "1")),
+        *({"shares": [SHARES[0] | {"delta": bad}]} for bad in (2e-5, -1.0, NAN, None)),
+        *({"shares": [*SHARES, SHARES[0] | {"name": bad}]} for bad in ("", "b/c", "a//b", "/a", 1)),
+        {"shares": [*SHARES, {"name": "a/b", "epsilon": 0.6, "delta": 1e-5}]},
+        {"shares": [*SHARES, SHARES[0] | {"epsilon": 0.4}]},
+        {"shares": [{"name": "a", "epsilon": 0.01, "delta": 1e-5}]},
+        {"shares": []},
+        {"shares": None},
+        {"releases": None},
+        *({"terms": {"epsilon": bad}} for bad in (0.01, -1.0, NAN, INF, None)),
+        *({"terms": {"delta": bad}} for bad in (0.0, 1.0, NAN)),
+        *({"terms": {"slack": bad}} for bad in (-1.0, NAN, 1.0)),
+        *({"terms": {"tv": bad}} for bad in (-1.0, NAN, 1.0)),
+        *({"terms": {"composition": bad}} for bad in ("rdp", "pure", "other", None)),
+        *({"terms": {"neighboring": bad}} for bad in ("add_remove_one", "other")),
+        *({"terms": {"orders": bad}} for bad in (["x"], None)),
+        {"terms": {"unknown": 1}},
+        {"version": None},
+        {"version": 0},
+    ],
+    ids=str,
+)
+def test_an_export_that_no_ledger_could_have_written_is_refused(budget, tmp_path, change):
+    share = budget.share(0.5, name="a")
+    buy(share)
+    buy(share)
+    data = json.loads(budget.to_json())
+    change = change | ({"terms": data["terms"] | change["terms"]} if "terms" in change else {})
+    with pytest.raises(ValueError, match=r"\w"):
+        PrivacyBudget.from_json(json.dumps(data | change), path=tmp_path / "new.db")
+    assert list(tmp_path.glob("*new.db*")) == []
+    assert PrivacyBudget.from_json(json.dumps(data), path=tmp_path / "new.db").spent == budget.spent
