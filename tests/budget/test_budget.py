@@ -8,7 +8,13 @@ from sklearn.datasets import make_classification
 from skdp import DPLogisticRegression, PrivacyBudget
 from skdp.accounting import gdp_mu
 from skdp.exceptions import BudgetClosedError, BudgetExceededError
-from skdp.privacy import GDPEvent, PrivacyGuarantee, event_from_dict
+from skdp.privacy import (
+    ApproximatedEvent,
+    GaussianCurve,
+    GDPEvent,
+    PrivacyGuarantee,
+    event_from_dict,
+)
 
 X, Y = make_classification(n_samples=60, n_features=5, random_state=0)
 
@@ -99,6 +105,35 @@ def test_a_refusal_says_what_is_asked_what_is_left_and_that_nothing_was_spent():
     ]:
         assert part in str(refusal.value)
     assert len(budget.history()) == 1
+
+
+def test_a_refusal_speaks_at_the_delta_of_the_budget_and_in_what_it_counts():
+    budget = PrivacyBudget(epsilon=0.15, delta=2e-5, tv=1e-7)
+    buy(budget)
+    event = ApproximatedEvent(GDPEvent(0.03), 2e-7)
+    with pytest.raises(BudgetExceededError) as refusal:
+        budget.spend(PrivacyGuarantee(event, "replace_one", ""), delta=1e-6, label="a fit")
+    left, m = budget.remaining, gdp_mu(0.1, 1e-5)
+    for part in [
+        "at delta=1e-06, counted here as epsilon=",
+        f"only epsilon={left.epsilon:.6g} at delta=2e-05 is left",
+        "(tv: 2e-07 asked, 1e-07 left)",
+    ]:
+        assert part in str(refusal.value)
+    with pytest.raises(BudgetExceededError, match=r"\(squared gdp_mu: 0\.04 asked, ") as refusal:
+        budget.spend(PrivacyGuarantee(GDPEvent(0.2), "replace_one", ""), delta=1e-6, label="a fit")
+    asked = GaussianCurve(0.2).epsilon(2e-5)
+    assert f"counted here as epsilon={asked:.6g} at delta=2e-05" in str(refusal.value)
+    assert f"{budget._filter.limit**2 - m**2:.6g} left)" in str(refusal.value)
+
+
+def test_what_is_left_is_quoted_at_the_delta_of_the_budget():
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-5, slack=5e-6)
+    assert budget.remaining.delta == 1e-5
+    exact = GaussianCurve(budget._filter.limit).epsilon(1e-5)
+    assert budget.remaining.epsilon == pytest.approx(exact, rel=1e-9)
+    assert budget.remaining.epsilon < 1.0
+    assert f"epsilon={budget.remaining.epsilon:.4g} at delta=1e-05" in str(budget)
 
 
 def test_a_refusal_names_no_other_composition_if_none_would_do(budget):
