@@ -36,6 +36,10 @@ class Gate:
                 del self._inside[me]
                 self._free.notify_all()
 
+    def moment(self) -> threading.Condition:
+        """Return a lock that keeps forks out and waits for nobody inside: for finalizers."""
+        return self._free
+
     def shut(self) -> None:
         """Wait until nobody else is inside, and let nobody in."""
         me = threading.get_ident()

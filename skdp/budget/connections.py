@@ -127,7 +127,8 @@ class _Session:
 
     def __del__(self) -> None:
         if getattr(self, "connection", None) is not None and self.process == os.getpid():
-            self.close()
+            with gate.moment():  # a fork in the middle would leave SQLite's own locks held
+                self.close()
 
 
 def connect(path: str, mode: str) -> sqlite3.Connection:
