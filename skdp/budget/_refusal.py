@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from itertools import islice
 
 from skdp.budget._exact import Amounts, minus
 from skdp.budget.filters import FILTERS, Filter
 from skdp.budget.release import Release
+from skdp.privacy import Neighboring, event_from_dict
 
 __all__ = ["shortfall"]
 
@@ -51,8 +53,18 @@ def _sides(rule: Filter, wanted: Release, before: Amounts) -> str:
 def _hint(rule: Filter, releases: list[Release]) -> str:
     if rule.delta == 0.0 or len(releases) > _MOST_ROWS:
         return ""
+    if rule.composition == "gdp" and not rule.slack and _is_no_gaussian(releases[-1]):
+        return (
+            " It is not Gaussian DP: make the budget with slack=, a part of delta for such "
+            "releases, or with composition='rdp'."
+        )
     for name in _COMPARABLE:
         kind = FILTERS[name]
         if not isinstance(rule, kind) and kind(rule.epsilon, rule.delta).admits(releases):
             return f" composition={name!r} would have admitted it."
     return ""
+
+
+def _is_no_gaussian(wanted: Release) -> bool:
+    event = event_from_dict(wanted.event)
+    return math.isinf(event.gdp_mu(Neighboring(wanted.neighboring)))

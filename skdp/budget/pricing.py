@@ -70,26 +70,13 @@ def gaussian_price(
     (its parameters are fixed beforehand), or else leaf by leaf, with an equal part of the slack
     each. Errors in total variation are kept apart.
     """
-    ideals = list(_ideal_leaves(event))
-    tv = math.fsum(count * getattr(leaf, "tv", 0.0) for leaf, count in _leaves(event))
+    ideal, tv = event.ideal()
+    ideals = list(ideal.leaves())
     mu = math.hypot(*(math.sqrt(k) * leaf.gdp_mu(neighboring) for leaf, k in ideals))
     if math.isfinite(mu) or not _is_private(ideals):
         return GaussianPrice(mu, 0.0, tv)
     slack = slack_left()
     return GaussianPrice(_covering(ideals, neighboring, slack), slack, tv)
-
-
-def _leaves(event: Event) -> Iterator[tuple[Event, int]]:
-    """Yield the leaves of the tree, those inside of an approximation as well."""
-    for leaf, count in event.leaves():
-        yield leaf, count
-        if hasattr(leaf, "tv"):
-            for inner, times in _leaves(vars(leaf)["event"]):
-                yield inner, count * times
-
-
-def _ideal_leaves(event: Event) -> Iterator[tuple[Event, int]]:
-    return ((leaf, count) for leaf, count in _leaves(event) if not hasattr(leaf, "tv"))
 
 
 def _is_private(ideals: list[tuple[Event, int]]) -> bool:
@@ -121,6 +108,7 @@ def _curve(event: Event, neighboring: Neighboring, slack: float) -> PrivacyCurve
     return numerical_curve(event, neighboring, slack)
 
 
+@lru_cache(maxsize=256)
 def _covering_one(leaf: Event, neighboring: Neighboring, slack: float) -> float:
     mu = leaf.gdp_mu(neighboring)
     return mu if math.isfinite(mu) else covering_mu(leaf.curve(neighboring), slack)

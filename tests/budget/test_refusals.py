@@ -5,6 +5,13 @@ import pytest
 from sklearn.datasets import make_classification
 
 from skdp import DPLogisticRegression, PrivacyBudget
+from skdp.exceptions import BudgetExceededError
+from skdp.privacy import (
+    GaussianEvent,
+    PoissonSampledEvent,
+    PrivacyGuarantee,
+    SelfComposedEvent,
+)
 
 X, Y = make_classification(n_samples=120, n_features=5, random_state=0)
 SPOILT = np.where(np.arange(X.size).reshape(X.shape) == 7, np.nan, X)
@@ -66,3 +73,12 @@ def test_a_delta_of_single_precision_leaves_the_ledger_readable():
     budget = PrivacyBudget(epsilon=3.0, delta=1e-3, composition="basic")
     DPLogisticRegression(budget=budget, delta=np.float32(1e-5)).fit(X, Y)
     assert budget.spent.delta == pytest.approx(1e-5)
+
+
+def test_a_release_that_is_not_gaussian_is_told_what_it_needs():
+    steps = SelfComposedEvent(PoissonSampledEvent(0.1, GaussianEvent(5.0)), 3)
+    guarantee = PrivacyGuarantee(steps, "replace_one", "")
+    with pytest.raises(BudgetExceededError, match=r"with slack=.*composition='rdp'.*Nothing"):
+        PrivacyBudget(0.3, 1e-5).spend(guarantee, delta=1e-5)
+    PrivacyBudget(1.0, 1e-5, slack=5e-6).spend(guarantee, delta=1e-5)
+    PrivacyBudget(1.0, 1e-5, composition="rdp").spend(guarantee, delta=1e-5)
