@@ -79,6 +79,6 @@ def test_a_release_that_is_not_gaussian_is_told_what_it_needs():
     steps = SelfComposedEvent(PoissonSampledEvent(0.1, GaussianEvent(5.0)), 3)
     guarantee = PrivacyGuarantee(steps, "replace_one", "")
     with pytest.raises(BudgetExceededError, match=r"with slack=.*composition='rdp'.*Nothing"):
-        PrivacyBudget(0.3, 1e-5).spend(guarantee, 1e-5, "steps")
-    PrivacyBudget(1.0, 1e-5, slack=5e-6).spend(guarantee, 1e-5, "steps")
-    PrivacyBudget(1.0, 1e-5, composition="rdp").spend(guarantee, 1e-5, "steps")
+        PrivacyBudget(0.3, 1e-5).spend(guarantee, delta=1e-5, label="steps")
+    PrivacyBudget(1.0, 1e-5, slack=5e-6).spend(guarantee, delta=1e-5, label="steps")
+    PrivacyBudget(1.0, 1e-5, composition="rdp").spend(guarantee, delta=1e-5, label="steps")
