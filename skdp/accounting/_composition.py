@@ -43,6 +43,7 @@ class ComposedLoss:
     """The tilted sum on its window, and the bounds on what is wrong with it."""
 
     losses: np.ndarray  # the window's upper part, where δ can be asked for
+    end: float  # of the window
     tilted: np.ndarray  # y·w
     weights: np.ndarray  # w
     infinite: float
@@ -74,7 +75,7 @@ class ComposedLoss:
     @property
     def _bottom(self) -> float:
         """Where the window begins; where it ends, if every weight in it is too large to use."""
-        return float(self.losses[0]) if self.losses.size else self.plan.step * self.plan.last
+        return float(self.losses[0]) if self.losses.size else self.end
 
     def _sums(self, epsilon: float) -> tuple[float, float]:
         start = int(np.searchsorted(self.losses, epsilon, side="right"))
@@ -158,13 +159,15 @@ def compose_losses(parts: Parts, plan: Plan) -> ComposedLoss:
         transforms.append((rfft(tilted), count, error))
     summed, l2_error = _multiply(transforms, plan.size)
     indices = np.arange(plan.last - plan.size + 1, plan.last + 1)
-    exponents = sum(logs) - plan.order * (plan.step * indices)
+    losses = _origin(parts) + plan.step * indices
+    exponents = sum(logs) - plan.order * losses
     visible = int(np.searchsorted(-exponents, -_LARGEST_WEIGHT))
-    exponents, indices = exponents[visible:], indices[visible:]
+    exponents, indices, losses = exponents[visible:], indices[visible:], losses[visible:]
     relative += 4.0 * UNIT * (abs(sum(logs)) + float(np.abs(exponents).max(initial=0.0)))
     weights = np.exp(exponents)
     return ComposedLoss(
-        losses=plan.step * indices,
+        losses=losses,
+        end=_origin(parts) + plan.step * plan.last,
         tilted=np.maximum(summed[indices % plan.size], 0.0) * weights,
         weights=weights,
         infinite=_union(parts),
@@ -239,7 +242,12 @@ def _union(parts: Parts) -> float:
 
 def _tail(parts: Parts, order: float, plan: Plan) -> float:
     """Return a bound on log P(sum > last cell), by Markov's inequality at `order`."""
-    return _total(parts, order) - order * plan.step * plan.last
+    return _total(parts, order) - order * (_origin(parts) + plan.step * plan.last)
+
+
+def _origin(parts: Parts) -> float:
+    """Return the loss of the sum at index 0."""
+    return math.fsum(count * pmf.origin for pmf, count in parts)
 
 
 def _total(parts: Parts, order: float) -> float:
@@ -249,7 +257,7 @@ def _total(parts: Parts, order: float) -> float:
 
 def _wrapped_logs(parts: Parts, plan: Plan, total: float) -> tuple[float, float]:
     """Return log bounds on the tilted mass below the window, and above at loss 0."""
-    end = plan.step * (plan.last - plan.size)
+    end = _origin(parts) + plan.step * (plan.last - plan.size)
     below = _total(parts, plan.order_below) - total + (plan.order - plan.order_below) * end
     if not plan.order_beyond > plan.order:
         return below, 0.0

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,12 +16,20 @@ from skdp.accounting._gaussian_pairs import (
     ReplaceOneGaussianPair,
 )
 from skdp.accounting._loss_pairs import ApproximatePair, LaplacePair, LossPair
-from skdp.privacy import GaussianCurve, PrivacyCurve
+from skdp.privacy import GaussianCurve, PrivacyCurve, RepeatAndSelectEvent
+from skdp.privacy.combined import MixtureCurve
+from skdp.privacy.events.approximated import ApproximatedCurve
+from skdp.privacy.events.discrete_gaussian import DiscreteGaussianCurve
+from skdp.privacy.events.discrete_laplace import DiscreteLaplaceCurve
 from skdp.privacy.events.laplace import LaplaceCurve
 from skdp.privacy.events.pure import ApproxDPCurve
+from skdp.privacy.events.zcdp import ZCDPCurve, ZCDPEvent
 from skdp.privacy.sampling import PoissonSampledCurve, SubstitutedGaussianCurve
 
-__all__ = ["PAIRS", "loss_pair"]
+__all__ = ["COVERED", "PAIRS", "loss_pair"]
+
+_ENDLESS = 1e15  # a loss beyond all finite ones
+_FINITE = (DiscreteGaussianCurve, ZCDPCurve)  # curves that end at 0, if only beyond that
 
 
 @dataclass(frozen=True)
@@ -38,23 +47,46 @@ def loss_pair(curve: PrivacyCurve) -> LossPair:
     return PAIRS.get(type(curve), _by_curve)(curve)
 
 
-def _by_curve(curve: PrivacyCurve) -> LossPair:
-    reverse = curve.reversed()
-    return CurvePair(_Delta(curve), None if reverse == curve else _Delta(reverse))
+def _by_curve(curve: PrivacyCurve, lattice: float = 0.0, origin: float = 0.0) -> LossPair:
+    """Return the pair of any curve; what δ keeps to the end is at loss +inf."""
+
+    def one_way(one: PrivacyCurve, origin: float) -> CurvePair:
+        infinite = one.delta(_ENDLESS) * (1.0 - 1e-11) if type(one) not in _FINITE else 0.0
+        return CurvePair(_Delta(one), None, infinite=infinite, lattice=lattice, origin=origin)
+
+    pair, reverse = one_way(curve, origin), curve.reversed()
+    return pair if reverse == curve else replace(pair, opposite=one_way(reverse, -origin))
 
 
-def _poisson(curve: PrivacyCurve) -> LossPair:
-    inner = curve.curve  # type: ignore[attr-defined]
-    if type(inner) is not GaussianCurve:
-        return _by_curve(curve)
-    return PoissonGaussianPair(inner.mu, curve.rate)  # type: ignore[attr-defined]
+def _poisson(curve: PoissonSampledCurve) -> LossPair:
+    if type(curve.curve) is GaussianCurve:
+        return PoissonGaussianPair(curve.curve.mu, curve.rate)
+    return _by_curve(curve, origin=math.log1p(-curve.rate))
+
+
+def _discrete_gaussian(curve: DiscreteGaussianCurve) -> LossPair:
+    """The losses are (2x − D)·D/2s² for integers x."""
+    lattice = (2 - curve.shift % 2) * curve.shift / (2.0 * curve.scale**2)
+    return _by_curve(curve, lattice)
+
+
+def _discrete_laplace(curve: DiscreteLaplaceCurve) -> LossPair:
+    """The losses are (2x − D)/t for integers x."""
+    return _by_curve(curve, (2 - curve.shift % 2) / curve.scale)
 
 
 PAIRS: dict[type, Callable[[Any], LossPair]] = {
     GaussianCurve: lambda curve: GaussianPair(curve.mu),
     LaplaceCurve: lambda curve: LaplacePair(curve.shift),
     ApproxDPCurve: lambda curve: ApproximatePair(curve.bound, curve.failure),
+    ApproximatedCurve: lambda curve: _by_curve(curve, loss_pair(curve.curve).lattice),
+    DiscreteGaussianCurve: _discrete_gaussian,
+    DiscreteLaplaceCurve: _discrete_laplace,
+    MixtureCurve: lambda curve: _by_curve(curve, loss_pair(curve.curves[0]).lattice),
     PoissonSampledCurve: _poisson,
     SubstitutedGaussianCurve: lambda curve: ReplaceOneGaussianPair(1.0 / curve.scale, curve.rate),
 }
-"""Closed pairs by curve; every other curve is taken as it is."""
+"""Pairs by curve, where more is known than the curve; every other curve is taken as it is."""
+
+COVERED = (RepeatAndSelectEvent, ZCDPEvent)
+"""Events of whose Rényi divergences more is known than follows from their curves."""

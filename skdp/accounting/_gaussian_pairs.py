@@ -1,4 +1,4 @@
-"""Dominating pairs of Gaussian noise on whole data, on Poisson samples and on fixed-size batches.
+"""Dominating pairs of Gaussian noise on whole data and on Poisson samples.
 
 Noise multipliers s = 1/μ are relative to the clipping norm of one record's contribution, in both
 neighbouring relations.
@@ -12,19 +12,17 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import erfcx, ndtr
 
-from skdp.accounting._curve_pairs import amplified
 from skdp.accounting._loss_pairs import LossPair, TangentPair, Triple, mirrored
-from skdp.accounting._pmf import UNIT
+from skdp.accounting._pmf import LARGEST_LOSS, UNIT
 
 __all__ = [
-    "FixedSizeGaussianPair",
     "GaussianPair",
     "PoissonGaussianPair",
     "ReplaceOneGaussianPair",
 ]
 
 _FAR = 600.0
-_LARGEST = 700.0
+_STEEP = 40.0  # arcsinh(e^x/2) is x from here on
 
 
 def _gaussian(losses: np.ndarray, mu: float) -> Triple:
@@ -53,13 +51,26 @@ class GaussianPair(TangentPair):
         return first - second, second, relative * (first + second)
 
 
+def _amplified(losses: np.ndarray, rate: float) -> np.ndarray:
+    """Return log(1 + (e^ε − 1)/q), −inf where that is log of a number ≤ 0."""
+    near = np.minimum(losses, _FAR)
+    inside = np.maximum(np.expm1(near) / rate, -1.0)
+    with np.errstate(divide="ignore"):
+        return np.log1p(inside) + (losses - near)
+
+
 @dataclass(frozen=True)
 class PoissonGaussianPair(TangentPair):
     """A Poisson-sampled Gaussian under add/remove, in the order "record removed".
 
-    ((1 − q)·N(0, s²) + q·N(1, s²), N(0, s²)) (Zhu, Dong and Wang 2022, Theorem 11). Its curve is
-    q·g(ε') with e^ε' = (e^ε − 1 + q)/q and g the Gaussian curve with μ = 1/s, by the derivation
-    in `poisson_sampled`. Where e^ε ≤ 1 − q it is 1 − e^ε.
+    ((1 − q)·N(0, s²) + q·N(1, s²), N(0, s²)) (Zhu, Dong and Wang 2022, Theorem 11). Given the
+    sample S of the other records, of the same law under D and D', and the extra record x, for
+    c ≥ 1 − q and events E
+
+        (1 − q)·M(S)(E) + q·M(S + x)(E) − c·M(S)(E) = q·(M(S + x)(E) − c'·M(S)(E)),
+
+    c' = (c − 1 + q)/q, so that the curve is at most q·g(log c'), g the Gaussian one with μ = 1/s;
+    for c < 1 − q it is 1 − c. Joint convexity of H_c carries this over to the mixture over S.
 
     Parameters
     ----------
@@ -77,11 +88,11 @@ class PoissonGaussianPair(TangentPair):
         return _PoissonGaussianAdded(self.mu, self.rate)
 
     @property
-    def lattice(self) -> float:  # type: ignore[override]
-        return -math.log1p(-self.rate)
+    def origin(self) -> float:  # type: ignore[override]
+        return math.log1p(-self.rate)
 
     def evaluate(self, losses: np.ndarray) -> Triple:
-        base = amplified(losses, self.rate)
+        base = _amplified(losses, self.rate)
         start = int(np.searchsorted(base, -_FAR))
         bottom, top, base = losses[:start], losses[start:], base[start:]
         first, second, relative = _gaussian(base, self.mu)
@@ -99,7 +110,8 @@ class PoissonGaussianPair(TangentPair):
 class _PoissonGaussianAdded(TangentPair):
     """The pair of `PoissonGaussianPair` in the order "record added": its loss is bounded.
 
-    With w = 1 − e^ε·(1 − q), the curve is w·g(ε'') with e^ε'' = q·e^ε/w, and 0 where w ≤ 0.
+    With w = 1 − e^ε·(1 − q), the curve is w·g(ε'') with e^ε'' = q·e^ε/w, and 0 where w ≤ 0, since
+    M(S)(E) − c·(1 − q)·M(S)(E) − c·q·M(S + x)(E) = w·(M(S)(E) − (c·q/w)·M(S + x)(E)).
     """
 
     mu: float
@@ -110,7 +122,7 @@ class _PoissonGaussianAdded(TangentPair):
         return PoissonGaussianPair(self.mu, self.rate)
 
     @property
-    def lattice(self) -> float:  # type: ignore[override]
+    def origin(self) -> float:  # type: ignore[override]
         return -math.log1p(-self.rate)
 
     def evaluate(self, losses: np.ndarray) -> Triple:
@@ -152,38 +164,20 @@ class ReplaceOneGaussianPair(TangentPair):
         return mirrored(self._forward, losses)
 
     def _forward(self, losses: np.ndarray) -> Triple:
-        near = np.minimum(losses, _LARGEST)
-        x = self._threshold(near)
+        near, x = np.minimum(losses, LARGEST_LOSS), self._threshold(losses)
         none, plus, minus = ndtr(-x), ndtr(self.mu - x), ndtr(-self.mu - x)
         c, more = np.exp(near), np.expm1(near) * (1.0 - self.rate) * none
         slope = c * ((1.0 - self.rate) * none + self.rate * minus)
         value = self.rate * (plus - c * minus) - more
         size = self.rate * (plus + c * minus) + more
+        far = losses > LARGEST_LOSS  # where P(L > ε) is above δ and enough
+        value[far] = ((1.0 - self.rate) * none + self.rate * plus)[far]
         return value, slope, UNIT * (32.0 + 8.0 * (np.abs(x) + self.mu) ** 2 + losses) * size
 
     def _threshold(self, losses: np.ndarray) -> np.ndarray:
         """Return x/s for losses ≥ 0, without overflow."""
         log_a = 0.5 * self.mu**2 + math.log1p(-self.rate) - math.log(self.rate)
-        if log_a < _FAR:
-            y = np.arcsinh(np.exp(log_a) * np.sinh(0.5 * losses))
-        else:
-            with np.errstate(divide="ignore"):
-                y = np.maximum(log_a + 0.5 * losses + np.log(-np.expm1(-losses)), 0.0)
-        return (y + 0.5 * losses) / self.mu
-
-
-@dataclass(frozen=True)
-class FixedSizeGaussianPair(TangentPair):
-    """A Gaussian on a batch of fixed size, drawn without replacement, under replace-one.
-
-    For ε ≥ 0 the curve is that of ((1 − q)·N(0, s²) + q·N(2, s²), N(0, s²)), s relative to the
-    clipping norm, q = batch/n; for ε < 0 its mirror image (Zhu, Dong
-    and Wang 2022, Theorem 11). No Gaussian pair attains both halves, but the whole is convex, and
-    every such curve belongs to some pair (the same, Proposition 8).
-    """
-
-    mu: float  # 1/s
-    rate: float
-
-    def evaluate(self, losses: np.ndarray) -> Triple:
-        return mirrored(PoissonGaussianPair(2.0 * self.mu, self.rate).evaluate, losses)
+        with np.errstate(divide="ignore"):
+            log_double = log_a + 0.5 * losses + np.log(-np.expm1(-losses))
+        near = np.arcsinh(0.5 * np.exp(np.minimum(log_double, _STEEP)))
+        return (np.where(log_double < _STEEP, near, log_double) + 0.5 * losses) / self.mu

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from skdp.privacy import Event, Neighboring, PrivacyCurve
+from skdp.privacy.renyi import randomized_response_divergence
 
 __all__ = ["Leaf"]
 
@@ -54,6 +55,13 @@ class Leaf:
         """
         own = self.event.zcdp_rho(self.neighboring)
         return min(own, self.pure * math.tanh(0.5 * self.pure))
+
+    def rdp(self, order: float) -> float:
+        """Return the least bound known on the Rényi divergence of one release."""
+        own = self.event.rdp(order, self.neighboring)
+        if math.isfinite(self.pure):
+            own = min(own, randomized_response_divergence(self.pure, order))
+        return min(own, self.rho * order)
 
     @cached_property
     def floor(self) -> float:

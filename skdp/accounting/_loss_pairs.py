@@ -12,6 +12,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +20,8 @@ from skdp.accounting._pmf import UNIT
 
 __all__ = ["ApproximatePair", "LaplacePair", "LossPair", "TangentPair", "mirrored"]
 
+_SHARES = np.append(0.0, 2.0 ** -np.arange(24.0, 0.0, -1.0))  # of a cell
+_WEIGHED = 30.0
 Triple = tuple[np.ndarray, np.ndarray, np.ndarray]
 Lines = tuple[np.ndarray, np.ndarray, np.ndarray]
 
@@ -27,7 +30,8 @@ class LossPair(ABC):
     """A pair (P, Q), seen through the loss L = log dP/dQ under P."""
 
     infinite: float = 0.0  # P(L = inf), known exactly
-    lattice: float = 0.0  # atoms and kinks lie at multiples of this; 0: there are none
+    lattice: float = 0.0  # most atoms lie at multiples of this; 0: there are none
+    origin: float = 0.0  # a kink that the grid should go through
 
     @property
     def backward(self) -> LossPair:
@@ -61,25 +65,45 @@ class TangentPair(LossPair):
     def below(self, losses: np.ndarray) -> Lines:
         """Return the tangents in the middle m of each cell: δ(m) − (c − e^m)·Q(L > m).
 
-        Where that falls below δ(∞) or below 1 − c, as it may beside an atom, the tangent at the
-        cell's own end serves better.
+        Where that falls below δ(∞), as it may beside an atom, the tangent at the cell's own end
+        serves better; where it falls below 1 − c, one chosen by `_gentlest`.
         """
         half = 0.5 * (losses[1] - losses[0])
         left, right, zero = self._tangents(losses[:-1], half, half)
         high = np.flatnonzero(right < self.infinite)[:1]
         if high.size:
             left[high], right[high], zero[high] = self._tangents(losses[high], 2.0 * half, 0.0)
-        low = np.flatnonzero(left < -np.expm1(losses[:-1]) - 8.0 * UNIT)[-1:]
-        if low.size and not np.array_equal(low, high):
-            left[low], right[low], zero[low] = self._tangents(losses[low], 0.0, 2.0 * half)
+        base = -np.expm1(losses[:-1])
+        bends = np.flatnonzero(left < base - 8.0 * UNIT)[-1:]
+        if bends.size and not np.array_equal(bends, high):
+            lines = self._tangents(
+                losses[bends], 2.0 * half * _SHARES, 2.0 * half * (1.0 - _SHARES)
+            )
+            best = self._gentlest(
+                lines, float(base[bends[0]]), losses[bends[0] + 1 : -1], left[bends[0] + 1 :]
+            )
+            left[bends], right[bends], zero[bends] = (part[best] for part in lines)
         return left, right, zero
 
-    def _tangents(self, starts: np.ndarray, before: float, after: float) -> Lines:
+    @staticmethod
+    def _gentlest(lines: Lines, base: float, losses: np.ndarray, beyond: np.ndarray) -> int:
+        """Return which line serves best in the cell where δ leaves 1 − c.
+
+        At the cell's left end a line below 1 − c costs all smaller losses, at its right end one
+        below δ costs all larger ones for which δ is larger.
+        """
+        left, right, _ = lines
+        weights = np.exp(np.minimum(losses, _WEIGHED))
+        lost = [weights @ np.maximum(beyond - end, 0.0) for end in right]
+        width = float(losses[1] - losses[0]) if losses.size > 1 else 0.0
+        return int(np.argmin(base - left + 2.0 * width * np.array(lost)))
+
+    def _tangents(self, starts: np.ndarray, before: Any, after: Any) -> Lines:
         """Return the lines that touch δ at starts + before, at their two ends and at c = 0."""
         at = starts + before
         value, slope, error = self.evaluate(at)
         safe = value - 2.0 * error - 8.0 * UNIT * (1.0 + np.abs(at)) * slope
-        left, right = safe - math.expm1(-before) * slope, safe - math.expm1(after) * slope
+        left, right = safe - np.expm1(-before) * slope, safe - np.expm1(after) * slope
         return left, right, safe + slope
 
 

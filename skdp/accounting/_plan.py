@@ -7,6 +7,7 @@ close together where the loss is small. Whatever comes out, `_composition` prove
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -18,10 +19,10 @@ from skdp.accounting._pmf import survival
 
 __all__ = ["Plan", "plan_for_delta", "plan_for_epsilon", "profile"]
 
-ORDERS = np.concatenate([[-1.0, 0.0], np.logspace(-2.0, 5.0, 106)])
+ORDERS = np.concatenate([[-1.0, 0.0], np.logspace(-4.0, 5.0, 118)])
 _POSITIVE = 2  # where the positive orders begin
 _TILTS = slice(_POSITIVE, int(np.searchsorted(ORDERS, 5e3)))
-_SCALES = np.logspace(-10.0, 4.0, 57)
+_SCALES = np.logspace(-12.0, 8.0, 81)
 _TAIL = 1e-45
 _LEAST_LOG_DELTA = -90.0
 _MARGIN = 9.5  # −log of what may be cut off, relative to δ
@@ -30,6 +31,8 @@ _CHEAP_CELLS = 2**15
 _FEWEST_CELLS = 2**12
 _MOST_WEIGHT = 9.0  # log of the largest weight relative to δ
 _EXCESS = 2.7e-4  # in ε, from connecting the dots
+_SHARE = 0.03  # of 1/λ, likewise
+_DOUBT = 4.0  # how far, in units of 1/λ, ε may lie below its guess
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,13 +46,13 @@ class Profile:
 
 @dataclass(frozen=True, eq=False)
 class _Step:
-    """A coarse law cut off at `top`, how often it is run, and log E e^(order·sum) at `ORDERS`."""
+    """A coarse law cut off at `top`, how often it is run, and its sum's law tilted by `ORDERS`."""
 
     law: Profile
     count: int
     top: float
     masses: np.ndarray
-    log_moments: np.ndarray
+    cumulants: np.ndarray  # log E e^(order·sum), and mean and variance of the tilted sum
 
 
 @dataclass(frozen=True)
@@ -70,16 +73,27 @@ class Plan:
 @lru_cache(maxsize=256)
 def profile(pair: LossPair) -> Profile:
     """Return the coarse law of one step."""
-    ends = pair.above(_SCALES) - pair.infinite * (1.0 + 1e-11)
-    top = _SCALES[min(int(np.argmax(np.append(ends, 0.0) <= _TAIL)), _SCALES.size - 1)]
-    low = np.expm1(-_SCALES[::-1]) + pair.above(-_SCALES[::-1])
-    bottom = _SCALES[::-1][max(int(np.argmax(np.append(low, 1.0) > 1e-14)) - 1, 0)]
+    top = _first(lambda x: pair.above(x) - pair.infinite * (1.0 + 1e-10) <= _TAIL)
+    bottom = _first(lambda x: (np.expm1(-x) + pair.above(-x[::-1])[::-1]) <= 1e-14)
     losses = np.concatenate([-_nodes(bottom)[::-1], [0.0], _nodes(top)])
+    if pair.lattice:
+        losses = np.union1d(losses, pair.lattice * np.arange(-2.0, 3.0))
+    if pair.origin:
+        losses = np.union1d(losses, [pair.origin])
     deltas = pair.above(losses)
     inner, _ = survival(deltas, np.diff(losses))
     s = np.concatenate([[1.0], inner, deltas[-1:]])
     s = np.minimum(np.maximum.accumulate(s[::-1])[::-1], 1.0)
-    return Profile(losses, deltas - pair.infinite * (1.0 + 1e-11), s[:-1] - s[1:])
+    return Profile(losses, deltas - pair.infinite * (1.0 + 1e-10), s[:-1] - s[1:])
+
+
+def _first(ended: Callable[[np.ndarray], np.ndarray]) -> float:
+    """Return about the least loss from which on a tail has ended, a little larger."""
+    scales = _SCALES
+    for _ in range(6):
+        end = min(int(np.argmax(np.append(ended(scales), True))), scales.size - 1)
+        scales = np.linspace(scales[max(end - 1, 0)], scales[end], 17)
+    return float(scales[-1])
 
 
 def _nodes(largest: float) -> np.ndarray:
@@ -97,12 +111,25 @@ def _cut(pair: LossPair, count: int, log_rest: float) -> _Step:
     small = count * law.deltas <= math.exp(log_rest)
     end = int(np.argmax(small)) if small.any() else law.losses.size - 1
     masses = np.where(np.arange(law.losses.size) <= end, law.masses, 0.0)
+    top = max(float(law.losses[end]), 1e-9)
+    return _Step(law, count, top, masses, count * _cumulants(law.losses, masses))
+
+
+def _cumulants(losses: np.ndarray, masses: np.ndarray) -> np.ndarray:
+    """Return log E e^(order·loss) and mean and variance of the tilted law, at `ORDERS`."""
     kept = masses > 0.0
-    exponents = np.log(masses[kept]) + np.multiply.outer(ORDERS, law.losses[kept])
+    if not kept.any():
+        return np.zeros((3, ORDERS.size))
+    losses = losses[kept]
+    exponents = np.log(masses[kept]) + np.multiply.outer(ORDERS, losses)
     peaks = exponents.max(axis=1)
-    moments = peaks + np.log(np.exp(exponents - peaks[:, None]).sum(axis=1))
+    tilted = np.exp(exponents - peaks[:, None])
+    totals = tilted.sum(axis=1)
+    means = tilted @ losses / totals
+    variances = tilted @ (losses * losses) / totals - means * means
+    moments = peaks + np.log(totals)
     moments[:_POSITIVE] = 0.0  # E e^−L ≤ 1 and E 1 ≤ 1
-    return _Step(law, count, max(float(law.losses[end]), 1e-9), masses, count * moments)
+    return np.array([moments, means, np.maximum(variances, 1e-24)])
 
 
 Terms = tuple[tuple[LossPair, int], ...]
@@ -112,15 +139,11 @@ def plan_for_delta(terms: Terms, delta: float, largest: float = math.inf) -> Pla
     """Return a plan fit for finding the ε at which δ(ε) = `delta`, with a tilt up to `largest`."""
     log_delta = math.log(delta)
     steps = [_cut(pair, count, log_delta - _MARGIN) for pair, count in terms]
-    total = _total(steps)
-    tilts = ORDERS[_TILTS]
-    chernoff = ((total - log_delta)[_TILTS] / tilts)[: max(int(np.searchsorted(tilts, largest)), 1)]
-    best = int(np.argmin(chernoff)) + _POSITIVE
-    order, spread = ORDERS[best], math.sqrt(_tilted_variance_of_sum(steps, best))
-    closer = math.log(max(math.sqrt(2.0 * math.pi) * order * (order + 1.0) * spread, 1.0)) / order
-    guess = max(float(chernoff.min()) - closer, 0.0)
-    lowest = max(float(chernoff.min()) - 12.0 / order, 0.0)
-    return _plan(terms, steps, (guess, min(guess, lowest)), log_delta, best)
+    epsilons, log_deltas = _saddles(steps)
+    found = max(int(np.argmax(np.append(log_deltas, -math.inf) <= log_delta)), 1)
+    best = max(min(found, int(np.searchsorted(ORDERS[_TILTS], largest)) - 1), 0)
+    guess = max(float(np.interp(-log_delta, -log_deltas, epsilons)), 0.0)
+    return _plan(terms, steps, guess, log_delta, best + _POSITIVE)
 
 
 def plan_for_epsilon(terms: Terms, epsilon: float) -> Plan:
@@ -129,30 +152,47 @@ def plan_for_epsilon(terms: Terms, epsilon: float) -> Plan:
     while log_delta > _LEAST_LOG_DELTA and guess < log_delta:
         log_delta = max(guess, log_delta - 9.0, _LEAST_LOG_DELTA)
         steps = [_cut(pair, count, log_delta - _MARGIN) for pair, count in terms]
-        chernoff = _total(steps) - ORDERS * epsilon
-        best = int(np.argmin(chernoff[_TILTS])) + _POSITIVE
-        guess = min(float(chernoff[best]), 0.0) - 3.0
-    return _plan(terms, steps, (epsilon, epsilon), log_delta, best)
+        epsilons, log_deltas = _saddles(steps)
+        best = int(np.argmax(np.append(epsilons, math.inf) >= epsilon))
+        best = min(best, epsilons.size - 1)
+        guess = min(float(log_deltas[best]), 0.0) - 3.0
+    return _plan(terms, steps, epsilon, log_delta, best + _POSITIVE)
 
 
-def _plan(
-    terms: Terms, steps: list[_Step], epsilons: tuple[float, float], log_delta: float, best: int
-) -> Plan:
-    """Return the plan, given a guess at ε and a number safely below it."""
-    margin = max(_MARGIN, -math.log(_EXCESS * float(ORDERS[best]) / 20.0))
+def _saddles(steps: list[_Step]) -> tuple[np.ndarray, np.ndarray]:
+    """Return about the ε, and log δ(ε), at which each tilt λ is the one that fits.
+
+    δ(ε) is the integral of e^(K(z) − zε)/(z(z + 1)) along Re z = λ, K the log moment; at ε =
+    K'(λ) − 1/λ − 1/(1 + λ) the integrand has its saddle point there, and δ falls as e^(−λε).
+    """
+    tilts, (moments, means, variances) = ORDERS[_TILTS], _total(steps)[:, _TILTS]
+    epsilons = means - 1.0 / tilts - 1.0 / (1.0 + tilts)
+    widths = variances + tilts**-2.0 + (1.0 + tilts) ** -2.0
+    peaks = moments - tilts * epsilons - np.log(tilts * (tilts + 1.0))
+    return epsilons, np.minimum.accumulate(peaks - 0.5 * np.log(2.0 * math.pi * widths))
+
+
+def _plan(terms: Terms, steps: list[_Step], epsilon: float, log_delta: float, best: int) -> Plan:
+    """Return the plan, given a guess at ε."""
+    margin = max(_MARGIN, -math.log(_excess(best) * float(ORDERS[best]) / 20.0))
     if margin > _MARGIN + 0.5:
         steps = [_cut(pair, count, log_delta - margin) for pair, count in terms]
-    total = _total(steps)
+    total = _total(steps)[0]
+    epsilons = epsilon, max(epsilon - _DOUBT / float(ORDERS[best]), min(epsilon, 0.0))
     ranges = [(_low(step, best), step.top) for step in steps]
     above = (total[_POSITIVE:] + margin - log_delta) / ORDERS[_POSITIVE:]
     end = float(above.min())
     tilt, proof, beyond, window = _tilt(total, best, epsilons, log_delta, margin, end)
     step, lower = _width(terms, steps, best, max(window, *(top - low for low, top in ranges)))
-    cells = tuple((math.floor(low / step) - 1, math.ceil(top / step) + 1) for low, top in ranges)
+    cells = tuple(
+        (math.floor((low - pair.origin) / step) - 1, math.ceil((top - pair.origin) / step) + 1)
+        for (low, top), (pair, _) in zip(ranges, terms, strict=True)
+    )
     size = int(next_fast_len(max(math.ceil(window / step) + 4, 64), real=True))
     orders = ORDERS[[tilt, _POSITIVE + int(np.argmin(above)), proof, beyond]].tolist()
     # The laws on the grid end up to two cells a release above the true ones.
-    last = math.ceil(end / step) + 1 + 2 * sum(min(count, 8) for _, count in terms)
+    origin = sum(count * pair.origin for pair, count in terms)
+    last = math.ceil((end - origin) / step) + 1 + 2 * sum(min(count, 8) for _, count in terms)
     return Plan(step, lower, cells, orders[0], size, last, *orders[1:])
 
 
@@ -187,8 +227,8 @@ def _tilt(
 
 
 def _total(steps: list[_Step]) -> np.ndarray:
-    """Return the log moments of the whole sum."""
-    return np.sum([step.log_moments for step in steps], axis=0)
+    """Return the cumulants of the whole sum."""
+    return np.sum([step.cumulants for step in steps], axis=0)
 
 
 def _low(step: _Step, best: int) -> float:
@@ -197,9 +237,9 @@ def _low(step: _Step, best: int) -> float:
     That moves ε, by the change of the log moment at the best order, by little.
     """
     losses, order = step.law.losses, ORDERS[best]
-    growth = np.minimum(order * losses - step.log_moments[best] / step.count, 50.0)
+    growth = np.minimum(order * losses - step.cumulants[0, best] / step.count, 50.0)
     moved = step.count * np.cumsum(step.masses) * np.exp(growth)
-    raised = np.flatnonzero(moved <= order * _EXCESS / 20.0)
+    raised = np.flatnonzero(moved <= order * _excess(best) / 20.0)
     return min(float(losses[raised[-1]]) if raised.size else float(losses[0]), -1e-9)
 
 
@@ -207,18 +247,15 @@ def _width(terms: Terms, steps: list[_Step], best: int, widest: float) -> tuple[
     """Return the width of the grid, for the upper bound and for the lower.
 
     Connecting the dots moves log E e^(λL) by about λ(λ + 1)h²/12 per step, hence ε by
-    T(λ + 1)h²/12, or h²/8 at worst where h is wider than the law of one step. Where δ does not
-    fall as e^(−λε), in the middle of the law, the sum's deviation takes the place of 1/λ.
+    T(λ + 1)h²/12, or h²/8 at worst where h is wider than the law of one step.
     """
-    variances = [_tilted_variance(step, best) for step in steps]
-    spread = math.sqrt(_tilted_variance_of_sum(steps, best))
-    single = math.sqrt(min(variances))
-    order = max(float(ORDERS[best]), 1.0 / spread)
+    single = math.sqrt(min(step.cumulants[2, best] / step.count for step in steps))
+    order, excess = float(ORDERS[best]), _excess(best)
     curvature = sum(step.count for step in steps) * (order + 1.0)
-    step = min(math.sqrt(12.0 * _EXCESS / curvature), 0.5 / order, widest / _FEWEST_CELLS)
+    step = min(math.sqrt(12.0 * excess / curvature), 0.5 / order, widest / _FEWEST_CELLS)
     if step > 0.5 * single:
-        step = min(step, math.sqrt(8.0 * _EXCESS / curvature))
-    step = max(step, widest / _MOST_CELLS, 0.5 * _EXCESS / sum(step.count for step in steps))
+        step = min(step, math.sqrt(8.0 * excess / curvature))
+    step = max(step, widest / _MOST_CELLS, 0.5 * excess / sum(step.count for step in steps))
     least = min(step, widest / _CHEAP_CELLS)
     lattice = min((pair.lattice for pair, _ in terms if pair.lattice >= least), default=0.0)
     if not lattice:
@@ -228,14 +265,6 @@ def _width(terms: Terms, steps: list[_Step], best: int, widest: float) -> tuple[
     return (lattice + hair) / cells, (lattice - hair) / cells
 
 
-def _tilted_variance_of_sum(steps: list[_Step], best: int) -> float:
-    return sum(step.count * _tilted_variance(step, best) for step in steps)
-
-
-def _tilted_variance(step: _Step, best: int) -> float:
-    losses = step.law.losses
-    exponents = ORDERS[best] * losses - step.log_moments[best] / step.count
-    weights = step.masses * np.exp(np.minimum(exponents, 700.0))
-    weights /= weights.sum()
-    mean = float(weights @ losses)
-    return max(float(weights @ (losses - mean) ** 2), 1e-24)
+def _excess(best: int) -> float:
+    """Return how much ε may rise by rounding: little, and little beside 1/λ, its natural unit."""
+    return min(_EXCESS, _SHARE / float(ORDERS[best]))

@@ -17,7 +17,7 @@ for one step holds for the composition.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,19 +25,20 @@ import numpy as np
 if TYPE_CHECKING:
     from skdp.accounting._loss_pairs import LossPair
 
-__all__ = ["Pmf", "optimistic", "pessimistic", "survival"]
+__all__ = ["LARGEST_LOSS", "Pmf", "optimistic", "pessimistic", "survival"]
 
 UNIT = 2.0**-53  # unit roundoff
-_LARGEST_LOSS = 700.0  # e^loss is a double up to here
+LARGEST_LOSS = 700.0  # e^loss is a double up to here
 _STRIDES = 6 * (1, 2, 4, 8, 16, 32, 16, 8, 4, 2)
 _REACH = 128
 
 
 @dataclass(frozen=True, eq=False)
 class Pmf:
-    """Masses at the losses step·first, step·(first + 1), ..., and `infinite` at loss +inf."""
+    """Masses at origin + step·first, origin + step·(first + 1), ..., and `infinite` at +inf."""
 
     step: float
+    origin: float
     first: int
     masses: np.ndarray
     infinite: float
@@ -45,7 +46,7 @@ class Pmf:
     @property
     def losses(self) -> np.ndarray:
         """The grid."""
-        return self.step * np.arange(self.first, self.first + self.masses.size)
+        return self.origin + self.step * np.arange(self.first, self.first + self.masses.size)
 
     def log_moment(self, order: float) -> float:
         """Return log Σ p·e^(order·loss) over the finite losses, rounded upwards."""
@@ -65,22 +66,22 @@ def survival(values: np.ndarray, widths: np.ndarray | float) -> tuple[np.ndarray
 
 
 def pessimistic(pair: LossPair, step: float, first: int, last: int) -> Pmf:
-    """Return a law on step·[first, last] and +inf whose curve lies above the pair's.
+    """Return a law on cells first to last and +inf whose curve lies above the pair's.
 
     Connect the dots (Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022): the chords of the
     convex H lie above it; so do the chord from H(0) = 1 to the first dot and the constant after
     the last. Rounding: the values are upper bounds, (*) is rounded up, and the running maximum
     from the right makes S nonincreasing by raising it.
     """
-    values = pair.above(step * np.arange(first, last + 1))
+    values = pair.above(pair.origin + step * np.arange(first, last + 1))
     inner, error = survival(values, step)
     s = np.concatenate([[1.0], inner + error, values[-1:]])
     s = np.minimum(np.maximum.accumulate(s[::-1])[::-1], 1.0)
-    return _trimmed(step, first, s, float(s[-1]))
+    return _trimmed(Pmf(step, pair.origin, first, s[:-1] - s[1:], float(s[-1])))
 
 
 def optimistic(pair: LossPair, step: float, first: int, last: int) -> Pmf:
-    """Return a law on step·[first, last] whose curve, plus the atom at +inf, is below the pair's.
+    """Return a law on cells first to last whose curve, plus the atom at +inf, is below the pair's.
 
     `pair.below` gives for each cell of the grid the values of a line below H at the two ends.
     K_i, the lesser of the values of the two lines that meet at g_i, makes every chord of K lie
@@ -88,25 +89,25 @@ def optimistic(pair: LossPair, step: float, first: int, last: int) -> Pmf:
     h²/24 in the second moment). `_anchored` sees to the two ends. Running minima make K, then S,
     nonincreasing by lowering them.
     """
-    last = min(last, int(_LARGEST_LOSS / step))
-    losses = step * np.arange(first, last + 1)
+    last = min(last, int(LARGEST_LOSS / step))
+    losses = pair.origin + step * np.arange(first, last + 1)
     lines = [part - pair.infinite for part in pair.below(losses)]
     dots, total = _anchored(lines, np.exp(losses), 1.0 - pair.infinite)
     if dots is None:
-        return Pmf(step, first, np.zeros(1), pair.infinite)
+        return Pmf(step, pair.origin, first, np.zeros(1), pair.infinite)
     inner, error = survival(np.minimum.accumulate(_convex(dots, step)), step)
     s = np.concatenate([[min(total, 1.0 - pair.infinite)], np.maximum(inner - error, 0.0), [0.0]])
-    return _trimmed(step, first, np.minimum.accumulate(s), pair.infinite)
+    s = np.minimum.accumulate(s)
+    return _trimmed(Pmf(step, pair.origin, first, s[:-1] - s[1:], pair.infinite))
 
 
-def _trimmed(step: float, first: int, s: np.ndarray, infinite: float) -> Pmf:
-    """Return the law with survival function s, without the empty cells at its ends."""
-    masses = s[:-1] - s[1:]
-    filled = np.flatnonzero(masses)
+def _trimmed(pmf: Pmf) -> Pmf:
+    """Return the law without the empty cells at its ends."""
+    filled = np.flatnonzero(pmf.masses)
     if not filled.size:
-        return Pmf(step, first, masses[:1], infinite)
+        return replace(pmf, masses=pmf.masses[:1])
     start, end = int(filled[0]), int(filled[-1]) + 1
-    return Pmf(step, first + start, masses[start:end], infinite)
+    return replace(pmf, first=pmf.first + start, masses=pmf.masses[start:end])
 
 
 def _anchored(
@@ -115,26 +116,21 @@ def _anchored(
     """Return K at the dots and at c = 0, joined to the lines 0 and b = mass − c below H.
 
     Above: from the first K_m ≤ 0 on K is 0, and at m − 1 too if the line of the cell before m
-    ends below 0. Below, likewise: up to the last K_m < b_m K is b, and at m + 1 too if the line
-    of the cell after m starts below b. Each chord is then lowered, or part of 0 or b. If no K_m
-    is below b, the first cell's line, a tangent, goes on to c = 0; if b gives out, that of the
-    first cell beyond.
+    ends below 0: each chord is then lowered, or part of 0. Below: with m the last K_m ≤ b_m, the
+    chord from b at c = 0 to K_m lies below b. If there is none, the first cell's line, a tangent,
+    goes on to c = 0.
     """
     left, right, zero = lines
     dots = np.minimum(np.append(left, 0.0), np.insert(right, 0, 1.0))
-    base = mass - c - 4.0 * UNIT
     end = int(np.argmax(dots <= 0.0))
     dots[max(end - int(end > 0 and right[end - 1] < 0.0), 0) :] = 0.0
-    start = int(np.max(np.flatnonzero(dots < base), initial=-1))
-    if start >= 0:
-        start += int(left[min(start, left.size - 1)] < base[start])
-        if start < base.size and base[start] > 0.0:
-            dots[: start + 1] = base[: start + 1]
-            return dots, mass
-    start += 1
-    if start >= left.size or dots[start] <= 0.0:
-        return None, 0.0
-    total = float(zero[start])
+    base = mass - c - 4.0 * UNIT
+    start = int(np.max(np.flatnonzero((dots <= base) & (base > 0.0)), initial=-1))
+    total = mass
+    if start < 0:
+        if dots[0] <= 0.0:
+            return None, 0.0
+        start, total = 0, float(zero[0])
     dots[:start] = total - (total - dots[start]) * c[:start] / c[start]
     return dots, total
 

@@ -20,6 +20,7 @@ from skdp.accounting._composition import ComposedLoss, compose_losses
 from skdp.accounting._loss_pairs import LossPair
 from skdp.accounting._plan import Plan, Terms, plan_for_delta, plan_for_epsilon
 from skdp.accounting._pmf import optimistic, pessimistic
+from skdp.accounting._single import delta_above, delta_below, epsilon_above, epsilon_below
 
 __all__ = ["Composition", "compose"]
 
@@ -93,6 +94,8 @@ class Composition:
 @lru_cache(maxsize=_MEMORY)
 def _epsilon(terms: Terms, delta: float, upper: bool) -> float:
     """Return a bound on the least ε ≥ 0 with δ(ε) ≤ delta, for one order of neighbours."""
+    if len(terms) == 1 and terms[0][1] == 1:
+        return (epsilon_above if upper else epsilon_below)(terms[0][0], delta)
     if sum(count * float(pair.above(np.zeros(1))[0]) for pair, count in terms) <= delta:
         return 0.0  # total variation is subadditive
     rest = delta - _infinite(terms)
@@ -118,6 +121,8 @@ def _attempt(terms: Terms, plan: Plan, delta: float, upper: bool) -> tuple[float
 @lru_cache(maxsize=_MEMORY)
 def _delta(terms: Terms, epsilon: float, upper: bool) -> float:
     """Return a bound on δ(ε) for one order of neighbours."""
+    if len(terms) == 1 and terms[0][1] == 1:
+        return (delta_above if upper else delta_below)(terms[0][0], epsilon)
     losses = _composed(terms, plan_for_epsilon(terms, epsilon), upper)
     return losses.upper(epsilon) if upper else losses.lower(epsilon)
 
