@@ -96,6 +96,8 @@ class ComposedLoss:
 
     def epsilon_above(self, delta: float) -> float:
         """Return an ε ≥ 0 with upper(ε) ≤ delta, close to the least; inf if the window has none."""
+        if not self.losses.size:
+            return math.inf
         return self._search(self.upper, delta, self._crossing(delta - self.above), 1.0)
 
     def epsilon_below(self, delta: float) -> float:
@@ -115,17 +117,23 @@ class ComposedLoss:
         return self._sums(epsilon)[1] + self._wrapped(epsilon) <= 1e-3 * delta
 
     def _crossing(self, delta: float) -> float:
-        """Return about the ε at which the sum is delta, by sums over the tails of the window."""
+        """Return about the ε at which the sum is delta, by sums over the tails of the window.
+
+        The mass beyond x + 1 counts for more than half at x: the crossing lies above `start`.
+        """
         target = delta - self.infinite
-        offsets = np.minimum(self.losses - self.losses[0], _LONGEST)
         masses = np.cumsum(self.tilted[::-1])[::-1]
-        damped = np.cumsum((self.tilted * np.exp(-offsets))[::-1])[::-1]
+        above = np.flatnonzero(masses > 4.0 * target)
+        start = max(int(above[-1]) - math.ceil(1.0 / self.plan.step), 0) if above.size else 0
+        losses, tilted, masses = self.losses[start:], self.tilted[start:], masses[start:]
+        offsets = np.minimum(losses - losses[0], _LONGEST)
+        damped = np.cumsum((tilted * np.exp(-offsets))[::-1])[::-1]
         at = int(np.searchsorted(-(masses - np.exp(offsets) * damped), -target))
-        at = min(max(at, 1), self.losses.size - 1)
+        at = min(max(at, 1), losses.size - 1)
         if not (masses[at] > target and damped[at] > 0.0):
-            return float(self.losses[at])
-        inside = math.log((masses[at] - target) / damped[at]) + self.losses[0]
-        return float(np.clip(inside, self.losses[at - 1], self.losses[at]))
+            return float(losses[at])
+        inside = math.log((masses[at] - target) / damped[at]) + losses[0]
+        return float(np.clip(inside, losses[at - 1], losses[at]))
 
     def _search(
         self, bound: Callable[[float], float], delta: float, guess: float, way: float

@@ -19,16 +19,17 @@ from skdp.accounting._pmf import survival
 
 __all__ = ["Plan", "plan_for_delta", "plan_for_epsilon", "profile"]
 
-ORDERS = np.concatenate([[-1.0, 0.0], np.logspace(-4.0, 5.0, 118)])
+ORDERS = np.concatenate([[-1.0, 0.0], np.logspace(-4.0, 9.0, 131)])
 _POSITIVE = 2  # where the positive orders begin
-_TILTS = slice(_POSITIVE, int(np.searchsorted(ORDERS, 5e3)))
+_TILTS = slice(_POSITIVE, int(np.searchsorted(ORDERS, 2e8)))
 _SCALES = np.logspace(-12.0, 8.0, 81)
 _TAIL = 1e-45
 _LEAST_LOG_DELTA = -90.0
 _MARGIN = 9.5  # −log of what may be cut off, relative to δ
-_MOST_CELLS = 2**22
+_MOST_CELLS = 2**20
 _CHEAP_CELLS = 2**15
 _FEWEST_CELLS = 2**12
+_RAISED = 100  # releases, of one kind, whose tops may all be reached
 _MOST_WEIGHT = 9.0  # log of the largest weight relative to δ
 _EXCESS = 2.7e-4  # in ε, from connecting the dots
 _SHARE = 0.03  # of 1/λ, likewise
@@ -97,20 +98,23 @@ def _first(ended: Callable[[np.ndarray], np.ndarray]) -> float:
 
 
 def _nodes(largest: float) -> np.ndarray:
-    """Return points in (0, largest], dense near 0."""
-    linear = np.linspace(0.0, largest, 121)[1:]
-    return np.union1d(linear, largest * np.logspace(-7.0, 0.0, 241))
+    """Return points in (0, largest], dense near both ends."""
+    near = np.logspace(-7.0, 0.0, 141)
+    shares = np.concatenate([np.linspace(0.0, 1.0, 121), near, 1.0 - near])
+    return largest * np.unique(shares)[1:]
 
 
 def _cut(pair: LossPair, count: int, log_rest: float) -> _Step:
     """Return the coarse law up to where `count` times δ of one step is e^log_rest.
 
-    What is cut becomes an atom at +inf. Heavy tails would spoil the log moments otherwise.
+    There the dots end: δ becomes an atom at +inf. Heavy tails would spoil the log moments.
     """
     law = profile(pair)
     small = count * law.deltas <= math.exp(log_rest)
     end = int(np.argmax(small)) if small.any() else law.losses.size - 1
-    masses = np.where(np.arange(law.losses.size) <= end, law.masses, 0.0)
+    masses = np.zeros(law.losses.size)
+    masses[:end] = law.masses[:end]
+    masses[end] = max(float(law.masses[end:].sum()) - law.deltas[end], 0.0)
     top = max(float(law.losses[end]), 1e-9)
     return _Step(law, count, top, masses, count * _cumulants(law.losses, masses))
 
@@ -174,25 +178,28 @@ def _saddles(steps: list[_Step]) -> tuple[np.ndarray, np.ndarray]:
 
 def _plan(terms: Terms, steps: list[_Step], epsilon: float, log_delta: float, best: int) -> Plan:
     """Return the plan, given a guess at ε."""
-    margin = max(_MARGIN, -math.log(_excess(best) * float(ORDERS[best]) / 20.0))
+    excess = _excess(best)
+    margin = max(_MARGIN, -math.log(excess * float(ORDERS[best]) / 20.0))
     if margin > _MARGIN + 0.5:
         steps = [_cut(pair, count, log_delta - margin) for pair, count in terms]
     total = _total(steps)[0]
     epsilons = epsilon, max(epsilon - _DOUBT / float(ORDERS[best]), min(epsilon, 0.0))
-    ranges = [(_low(step, best), step.top) for step in steps]
+    ranges = [(_low(step, best, excess), step.top) for step in steps]
     above = (total[_POSITIVE:] + margin - log_delta) / ORDERS[_POSITIVE:]
     end = float(above.min())
     tilt, proof, beyond, window = _tilt(total, best, epsilons, log_delta, margin, end)
-    step, lower = _width(terms, steps, best, max(window, *(top - low for low, top in ranges)))
+    widest = max(window, *(top - low for low, top in ranges))
+    step, lower = _width(terms, steps, best, excess, widest)
     cells = tuple(
         (math.floor((low - pair.origin) / step) - 1, math.ceil((top - pair.origin) / step) + 1)
         for (low, top), (pair, _) in zip(ranges, terms, strict=True)
     )
-    size = int(next_fast_len(max(math.ceil(window / step) + 4, 64), real=True))
+    # Tops of the laws on the grid lie up to two cells a release above the true ones.
+    raised = 2 * sum(min(count, _RAISED) for _, count in terms)
+    size = int(next_fast_len(max(math.ceil(window / step) + 4 + raised, 64), real=True))
     orders = ORDERS[[tilt, _POSITIVE + int(np.argmin(above)), proof, beyond]].tolist()
-    # The laws on the grid end up to two cells a release above the true ones.
     origin = sum(count * pair.origin for pair, count in terms)
-    last = math.ceil((end - origin) / step) + 1 + 2 * sum(min(count, 8) for _, count in terms)
+    last = math.ceil((end - origin) / step) + 1 + raised
     return Plan(step, lower, cells, orders[0], size, last, *orders[1:])
 
 
@@ -231,7 +238,7 @@ def _total(steps: list[_Step]) -> np.ndarray:
     return np.sum([step.cumulants for step in steps], axis=0)
 
 
-def _low(step: _Step, best: int) -> float:
+def _low(step: _Step, best: int, excess: float) -> float:
     """Return the loss up to which the losses of one step may be raised.
 
     That moves ε, by the change of the log moment at the best order, by little.
@@ -239,18 +246,20 @@ def _low(step: _Step, best: int) -> float:
     losses, order = step.law.losses, ORDERS[best]
     growth = np.minimum(order * losses - step.cumulants[0, best] / step.count, 50.0)
     moved = step.count * np.cumsum(step.masses) * np.exp(growth)
-    raised = np.flatnonzero(moved <= order * _excess(best) / 20.0)
+    raised = np.flatnonzero(moved <= order * excess / 20.0)
     return min(float(losses[raised[-1]]) if raised.size else float(losses[0]), -1e-9)
 
 
-def _width(terms: Terms, steps: list[_Step], best: int, widest: float) -> tuple[float, float]:
+def _width(
+    terms: Terms, steps: list[_Step], best: int, excess: float, widest: float
+) -> tuple[float, float]:
     """Return the width of the grid, for the upper bound and for the lower.
 
     Connecting the dots moves log E e^(λL) by about λ(λ + 1)h²/12 per step, hence ε by
     T(λ + 1)h²/12, or h²/8 at worst where h is wider than the law of one step.
     """
     single = math.sqrt(min(step.cumulants[2, best] / step.count for step in steps))
-    order, excess = float(ORDERS[best]), _excess(best)
+    order = float(ORDERS[best])
     curvature = sum(step.count for step in steps) * (order + 1.0)
     step = min(math.sqrt(12.0 * excess / curvature), 0.5 / order, widest / _FEWEST_CELLS)
     if step > 0.5 * single:
