@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from skdp.privacy.sampling import PoissonSampledCurve, SubstitutedGaussianCurve
 
 __all__ = ["COVERED", "PAIRS", "loss_pair"]
 
+_MEMORY = 256  # pairs kept
 _ENDLESS = 1e15  # a loss beyond all finite ones
 _FINITE = (DiscreteGaussianCurve, ZCDPCurve)  # curves that end at 0, if only beyond that
 
@@ -42,6 +44,7 @@ class _Delta:
         return self.curve.delta(epsilon)
 
 
+@lru_cache(maxsize=_MEMORY)
 def loss_pair(curve: PrivacyCurve) -> LossPair:
     """Return a pair with this curve; its `backward` has the reversed one."""
     return PAIRS.get(type(curve), _by_curve)(curve)

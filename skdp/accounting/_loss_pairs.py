@@ -29,7 +29,7 @@ Lines = tuple[np.ndarray, np.ndarray, np.ndarray]
 class LossPair(ABC):
     """A pair (P, Q), seen through the loss L = log dP/dQ under P."""
 
-    infinite: float = 0.0  # P(L = inf), known exactly
+    infinite: float = 0.0  # P(L = inf), or a little less
     lattice: float = 0.0  # most atoms lie at multiples of this; 0: there are none
     origin: float = 0.0  # a kink that the grid should go through
 

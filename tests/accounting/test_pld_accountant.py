@@ -3,16 +3,20 @@
 import numpy as np
 import pytest
 
-from skdp.accounting import PLDAccountant
+from skdp.accounting import PLDAccountant, RDPAccountant
 from skdp.accounting._event_pairs import loss_pair
 from skdp.privacy import (
     ApproxDPEvent,
+    ApproximatedEvent,
     ComposedEvent,
+    DiscreteGaussianEvent,
     GaussianEvent,
     GDPEvent,
     LaplaceEvent,
     PoissonSampledEvent,
+    PureDPEvent,
     SelfComposedEvent,
+    TruncatedLaplaceEvent,
     ZCDPEvent,
 )
 
@@ -84,3 +88,76 @@ def test_a_few_rarely_sampled_steps_beside_a_gaussian_cost_little_more_than_it(r
     for delta in (1e-8, 1e-2):
         exact = alone.curve(relation).epsilon(delta)
         assert exact <= accountant.epsilon(event, delta) <= exact + 2e-3
+
+
+@pytest.mark.parametrize(
+    ("leaf", "delta"),
+    [
+        *[(leaf, 1e-3) for leaf in LEAVES],
+        (ApproximatedEvent(GDPEvent(0.5), 1e-9), 1e-5),
+        (DiscreteGaussianEvent(0.1), 1e-6),
+        (PoissonSampledEvent(1e-5, GaussianEvent(0.1)), 1e-6),
+        (ZCDPEvent(1e-20), 1e-30),
+    ],
+    ids=repr,
+)
+def test_one_release_costs_what_its_curve_says(leaf, delta):
+    curve = leaf.curve("replace_one")
+    low, high = PLDAccountant().bounds(leaf, delta)
+    least = curve.epsilon(delta * (1 + 1e-9))
+    assert least <= high <= curve.epsilon(delta * (1 - 1e-9)) * (1 + 1e-9) + 1e-12
+    assert high * (1 - 1e-3) <= low <= high
+    assert curve.delta(high) <= PLDAccountant().delta(leaf, high) <= delta
+
+
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("delta", [1e-5, 0.9])
+def test_a_release_too_far_from_its_target_has_no_epsilon(count, delta):
+    event = SelfComposedEvent(ApproximatedEvent(PureDPEvent(1.0), 0.3), count)
+    assert PLDAccountant().bounds(event, delta) == (np.inf, np.inf)
+    assert PLDAccountant().delta(event, 5.0) == 1.0
+
+
+@pytest.mark.parametrize(
+    "leaf",
+    [
+        TruncatedLaplaceEvent(2.0, 20.0),
+        ApproximatedEvent(LaplaceEvent(2.0), 1e-6),
+        PoissonSampledEvent(0.3, TruncatedLaplaceEvent(2.0, 20.0)),
+    ],
+    ids=repr,
+)
+def test_what_no_epsilon_removes_is_at_infinite_loss(leaf):
+    never = leaf.curve("replace_one").delta(600.0)
+    event = SelfComposedEvent(leaf, 5)
+    total = -np.expm1(5 * np.log1p(-never))
+    assert PLDAccountant().bounds(event, total * (1 - 1e-6))[0] == np.inf
+    low, high = PLDAccountant().bounds(event, 2.0 * total)
+    assert low <= high <= low + 2e-3
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("noise", [0.3, 1.0])
+def test_rare_steps_of_heavy_loss_are_enclosed(relation, noise):
+    event = SelfComposedEvent(PoissonSampledEvent(1e-5, GaussianEvent(noise)), 100)
+    low, high = PLDAccountant(relation).bounds(event, 1e-6)
+    assert low <= high <= low + 1e-3
+
+
+def test_losses_in_the_ten_thousands():
+    event = SelfComposedEvent(PoissonSampledEvent(0.5, GaussianEvent(0.1)), 1000)
+    low, high = PLDAccountant().bounds(event, 1e-6)
+    assert low <= high <= low * (1 + 1e-5)
+    assert high <= RDPAccountant().epsilon(event, 1e-6)
+
+
+def test_a_single_release_of_huge_loss_is_bounded_by_its_divergences():
+    assert PLDAccountant().epsilon(ZCDPEvent(1e4), 1e-6) == pytest.approx(10739.07, abs=0.01)
+
+
+def test_zcdp_releases_are_merged_and_met_with_their_divergences():
+    together = PLDAccountant().epsilon(SelfComposedEvent(ZCDPEvent(0.05), 10), 1e-5)
+    assert together == pytest.approx(PLDAccountant().epsilon(ZCDPEvent(0.5), 1e-5), rel=1e-9)
+    mixed = ComposedEvent((ZCDPEvent(0.25), GDPEvent(np.sqrt(0.5))))
+    assert PLDAccountant().epsilon(mixed, 1e-5) <= RDPAccountant().epsilon(mixed, 1e-5)
+    assert PLDAccountant().delta(mixed, 3.0) <= RDPAccountant().delta(mixed, 3.0)
