@@ -247,7 +247,7 @@ def _low(step: _Step, best: int, excess: float) -> float:
     growth = np.minimum(order * losses - step.cumulants[0, best] / step.count, 50.0)
     moved = step.count * np.cumsum(step.masses) * np.exp(growth)
     raised = np.flatnonzero(moved <= order * excess / 20.0)
-    return min(float(losses[raised[-1]]) if raised.size else float(losses[0]), -1e-9)
+    return float(losses[raised[-1]] if raised.size else losses[0])
 
 
 def _width(
