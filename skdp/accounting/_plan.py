@@ -158,9 +158,11 @@ def plan_for_epsilon(terms: Terms, epsilon: float) -> Plan:
         steps = [_cut(pair, count, log_delta - _MARGIN) for pair, count in terms]
         epsilons, log_deltas = _saddles(steps)
         best = int(np.argmax(np.append(epsilons, math.inf) >= epsilon))
-        best = min(best, epsilons.size - 1)
+        # beyond all losses there is no fit: plan for where δ is tiny, it is smaller still at ε
+        ended = int(np.argmax(np.append(log_deltas, -math.inf) <= _LEAST_LOG_DELTA))
+        best = min(best, ended, epsilons.size - 1)
         guess = min(float(log_deltas[best]), 0.0) - 3.0
-    return _plan(terms, steps, epsilon, log_delta, best + _POSITIVE)
+    return _plan(terms, steps, min(epsilon, float(epsilons[best])), log_delta, best + _POSITIVE)
 
 
 def _saddles(steps: list[_Step]) -> tuple[np.ndarray, np.ndarray]:

@@ -161,3 +161,9 @@ def test_zcdp_releases_are_merged_and_met_with_their_divergences():
     mixed = ComposedEvent((ZCDPEvent(0.25), GDPEvent(np.sqrt(0.5))))
     assert PLDAccountant().epsilon(mixed, 1e-5) <= RDPAccountant().epsilon(mixed, 1e-5)
     assert PLDAccountant().delta(mixed, 3.0) <= RDPAccountant().delta(mixed, 3.0)
+
+
+def test_beyond_all_losses_nothing_is_left():
+    event = SelfComposedEvent(PoissonSampledEvent(0.0015, GaussianEvent(1.2)), 3)
+    near, far = PLDAccountant("add_remove_one").delta(event, [0.08, 3.0])
+    assert far < 1e-6 * near
