@@ -1,5 +1,6 @@
 """What a guarantee costs: from (ε, δ) to the parameters of mechanisms and back."""
 
+from skdp.accounting.accounted import AccountedCurve
 from skdp.accounting.advanced import AdvancedAccountant
 from skdp.accounting.base import Accountant, UnpricedEventError
 from skdp.accounting.basic import BasicAccountant
@@ -14,6 +15,7 @@ from skdp.accounting.zcdp import ZCDPAccountant
 __all__ = [
     "ACCOUNTANTS",
     "Accountant",
+    "AccountedCurve",
     "AdvancedAccountant",
     "BasicAccountant",
     "GDPAccountant",

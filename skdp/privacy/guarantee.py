@@ -14,6 +14,8 @@ from skdp.privacy.neighboring import Neighboring
 
 __all__ = ["PrivacyGuarantee"]
 
+_SHOWN_DELTA = 1e-5
+
 
 @dataclass(frozen=True)
 class PrivacyGuarantee:
@@ -27,6 +29,9 @@ class PrivacyGuarantee:
         Which data sets the release makes hard to tell apart.
     theorem : str
         The statement that proves it, with its source.
+    bound : PrivacyCurve, optional
+        A curve not below the event's in either order, for an event that has none in closed form:
+        `skdp.accounting.AccountedCurve`.
 
     Examples
     --------
@@ -39,13 +44,14 @@ class PrivacyGuarantee:
     event: Event
     neighboring: Neighboring
     theorem: str
+    bound: PrivacyCurve | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "neighboring", Neighboring(self.neighboring))
 
     @property
     def gdp_mu(self) -> float:
-        """The Gaussian-DP parameter μ."""
+        """The Gaussian-DP parameter μ; ``inf`` for a release that is not Gaussian DP."""
         return self.event.gdp_mu(self.neighboring)
 
     def epsilon(self, delta: float) -> float:
@@ -62,8 +68,12 @@ class PrivacyGuarantee:
         return reduce(np.minimum, (curve.tradeoff()(alpha) for curve in curves))
 
     def _both_orders(self) -> tuple[PrivacyCurve, ...]:
-        curve = self.event.curve(self.neighboring)
+        curve = self.event.curve(self.neighboring) if self.bound is None else self.bound
         return (curve,) if curve.reversed() == curve else (curve, curve.reversed())
 
     def __str__(self) -> str:
-        return f"{self.gdp_mu:.6g}-Gaussian DP under {self.neighboring} ({self.theorem})"
+        if self.bound is None:
+            price = f"{self.gdp_mu:.6g}-Gaussian DP"
+        else:
+            price = f"({self.epsilon(_SHOWN_DELTA):.6g}, {_SHOWN_DELTA:g})-DP"
+        return f"{price} under {self.neighboring} ({self.theorem})"

@@ -12,10 +12,10 @@ import numpy as np
 from skdp.design import ClippedDesign
 from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import Loss
-from skdp.privacy import Event, Neighboring
+from skdp.privacy import ComposedEvent, Event, Neighboring
 from skdp.samplers import Progress
 
-__all__ = ["Plan", "Problem", "Solution", "Solver"]
+__all__ = ["Plan", "Problem", "Solution", "Solver", "composed"]
 
 
 @dataclass(frozen=True)
@@ -108,3 +108,8 @@ class Solver(ABC):
         progress: Progress,
     ) -> Solution:
         """Read the data and release the solution that `plan` describes."""
+
+
+def composed(events: tuple[Event, ...]) -> Event:
+    """Return the composition of events that were fixed beforehand; of one, the event itself."""
+    return events[0] if len(events) == 1 else ComposedEvent(events)

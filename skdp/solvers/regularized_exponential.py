@@ -12,13 +12,13 @@ from skdp._validation import check_choice
 from skdp.accounting import gdp_mu
 from skdp.design import ClippedDesign
 from skdp.exceptions import IncompatibleSolverError
-from skdp.privacy import ComposedEvent, GDPEvent
+from skdp.privacy import GDPEvent
 from skdp.samplers import SAMPLERS, Progress, ProximalSampler, Sampler, Target
-from skdp.solvers.base import Plan, Problem, Solution, Solver
+from skdp.solvers._count import RowCount
+from skdp.solvers.base import Plan, Problem, Solution, Solver, composed
 
 __all__ = ["RegularizedExponential", "RegularizedExponentialPlan", "Schedule"]
 
-_COUNT_SHARE = 0.1
 _LONGEST = 2048.0
 _WEAK_RIDGE = 100.0
 _ROUNDING = 1e-12
@@ -53,10 +53,10 @@ class Schedule:
 
 @dataclass(frozen=True)
 class RegularizedExponentialPlan(Plan):
-    """A plan whose density costs `density_mu` and whose row count, if bought, `count_mu`."""
+    """A plan whose density costs `density_mu` and whose row count costs something if bought."""
 
     density_mu: float
-    count_mu: float
+    count: RowCount
 
 
 @dataclass(frozen=True)
@@ -97,13 +97,10 @@ class RegularizedExponential(Solver):
                 "delta > 0; no solver of this version is purely epsilon-DP. Nothing was spent."
             )
         mu = gdp_mu(epsilon, delta)
-        count_mu = _COUNT_SHARE * mu if problem.n_samples is None else 0.0
-        density_mu = math.sqrt(mu * mu - count_mu * count_mu)
-        events = tuple(GDPEvent(part) for part in (count_mu, density_mu) if part > 0.0)
-        event = events[0] if len(events) == 1 else ComposedEvent(events)
-        return RegularizedExponentialPlan(
-            problem, event, self.sampler.theorem, density_mu, count_mu
-        )
+        count = RowCount.plan(problem, epsilon, delta)
+        density_mu = count.rest(mu)
+        event = composed((*count.events, GDPEvent(density_mu)))
+        return RegularizedExponentialPlan(problem, event, self.sampler.theorem, density_mu, count)
 
     def solve(  # noqa: D102
         self,
@@ -113,7 +110,7 @@ class RegularizedExponential(Solver):
         rng: np.random.Generator,
         progress: Progress,
     ) -> Solution:
-        n = plan.problem.n_samples or _noisy_count(design.n_samples, plan.count_mu, rng)
+        n = plan.count.release(design, rng)
         schedule = self.schedule(plan.problem, plan.density_mu, n)
         target = Target(
             design,
@@ -143,7 +140,3 @@ class RegularizedExponential(Solver):
         f = self.sampler.stability(h / C, T)
         alpha = (mu / (G * C * f)) ** 2 * (1.0 - _ROUNDING)
         return Schedule(T, h / (alpha * C), alpha * C, alpha)
-
-
-def _noisy_count(n: int, mu: float, rng: np.random.Generator) -> int:
-    return max(10, round(n + rng.normal() / mu))

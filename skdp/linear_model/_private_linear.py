@@ -1,0 +1,257 @@
+"""What the private linear models share: validate, plan, spend, solve, publish."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+from threadpoolctl import ThreadpoolController  # scikit-learn depends on it, always installed
+
+from skdp._random import noise_generator
+from skdp._validation import check_choice, check_count, check_delta, check_epsilon, check_size
+from skdp.accounting import AccountedCurve, PLDAccountant
+from skdp.budget import PrivacyBudget
+from skdp.design import ClippedDesign, clip_factors
+from skdp.losses import Loss
+from skdp.privacy import (
+    Event,
+    Neighboring,
+    NoClosedCurveError,
+    NonPrivateEvent,
+    PrivacyGuarantee,
+)
+from skdp.solvers import SOLVERS, Problem, Solution, Solver
+
+__all__ = ["PrivateLinearModel", "is_auto", "refuse_weights"]
+
+_LARGEST_VALUE = 1e100
+
+
+class PrivateLinearModel(BaseEstimator):
+    """A linear model that pays for what it learns before it looks at the data.
+
+    What is public about the targets, a *task*, a subclass finds out first: the classes, or the
+    bounds of a number.
+    """
+
+    def fit(self, X: Any, y: Any, **fit_params: Any) -> Any:
+        """Learn the coefficients privately.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            *Private.* Finite values; rows longer than `data_norm` are scaled down to it.
+        y : array-like of shape (n_samples,)
+            *Private.* Labels, of which the set is public, or numbers.
+        **fit_params
+            Refused: a `sample_weight` would need a public bound.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If a parameter, a shape or a type is wrong, or a value is not finite; nothing is spent.
+        BudgetExceededError, BudgetClosedError
+            If the budget cannot pay; nothing is learnt and nothing is spent.
+        """
+        with _unchanged_if_refused(self):
+            refuse_weights(fit_params)
+            self._check_parameters()
+            solver, rng = self._resolve_solver(), noise_generator(self.random_state)
+            threads = effective_n_jobs(self.n_jobs)
+            X, y = self._validated(X, y)
+            task, codes = self._encode(y)
+            if math.isinf(self.epsilon):
+                guarantee = self._buy(NonPrivateEvent(), "none, epsilon=inf")
+                return self._fit_without_privacy(X, y, task, guarantee)
+            plan = solver.plan(self._problem(X.shape[0], task), self.epsilon, self.delta)
+            guarantee = self._buy(plan.event, plan.theorem)
+        _forget(self)  # from here on the old model is gone, whatever happens
+        with _thread_pools().limit(limits=threads, user_api="blas"):
+            problem = plan.problem
+            design = ClippedDesign.clip(X, problem.data_norm, problem.intercept_scaling)
+            solution = solver.solve(plan, design, codes, rng, self._progress)
+        return self._publish(solution, task, problem, guarantee)
+
+    def _check_parameters(self) -> None:
+        check_epsilon(self.epsilon)
+        check_delta(self.delta)
+        check_choice("neighboring", self.neighboring, Neighboring)
+        check_size("data_norm", self.data_norm)
+        check_size("intercept_scaling", self.intercept_scaling)
+        if not is_auto(self.C):
+            check_size("C", self.C)
+        if self.n_samples_hint is not None:
+            check_count("n_samples_hint", self.n_samples_hint)
+        if not (self.budget is None or isinstance(self.budget, PrivacyBudget)):
+            raise ValueError(f"budget must be a PrivacyBudget or None, got {self.budget!r}.")
+
+    def _resolve_solver(self) -> Solver:
+        solver = self.solver
+        if not isinstance(solver, Solver):
+            solver = SOLVERS[check_choice("solver", solver, SOLVERS)]()
+        return solver if is_auto(self.sampler) else solver.with_sampler(self.sampler)
+
+    def _validated(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+        _check_magnitude(X)
+        return X, y
+
+    def _problem(self, n_rows: int, task: Any) -> Problem:
+        neighboring = Neighboring(self.neighboring)
+        return Problem(
+            loss=self._loss_of(task),
+            data_norm=float(self.data_norm),
+            intercept_scaling=float(self.intercept_scaling) if self.fit_intercept else 0.0,
+            n_samples=n_rows if neighboring.count_is_public else self.n_samples_hint,
+            neighboring=neighboring,
+            C=self.C,
+        )
+
+    def _buy(self, event: Event, theorem: str) -> PrivacyGuarantee:
+        """Return the guarantee of the release, paid for."""
+        neighboring = Neighboring(self.neighboring)
+        guarantee = PrivacyGuarantee(event, neighboring, theorem, _numerical(event, neighboring))
+        if self.budget is not None:
+            self.budget.spend(guarantee, delta=self.delta, label=type(self).__name__)
+        return guarantee
+
+    def _publish(
+        self, solution: Solution, task: Any, problem: Problem, guarantee: PrivacyGuarantee
+    ) -> Any:
+        theta = np.atleast_2d(solution.theta.T)
+        n_features = self.n_features_in_
+        intercept = problem.intercept_scaling * theta[:, n_features:].sum(axis=1)
+        self._publish_coefficients(theta[:, :n_features], intercept, task)
+        self.n_iter_ = solution.n_iter
+        self.data_norm_ = problem.data_norm
+        self.privacy_ = guarantee
+        if self.diagnostics:
+            self.diagnostics_ = solution.diagnostics
+        return self
+
+    def _fit_without_privacy(
+        self, X: Any, y: np.ndarray, task: Any, guarantee: PrivacyGuarantee
+    ) -> Any:
+        reference = self._reference().fit(X, y)
+        self._publish_reference(reference, task)
+        n_iter = getattr(reference, "n_iter_", None)
+        self.n_iter_ = 1 if n_iter is None else int(np.max(n_iter))
+        self.data_norm_ = math.inf
+        self.privacy_ = guarantee
+        vars(self).pop("diagnostics_", None)
+        return self
+
+    @abstractmethod
+    def _encode(self, y: np.ndarray) -> tuple[Any, np.ndarray]:
+        """Return what is public about the targets, and y as the loss wants it."""
+
+    @abstractmethod
+    def _loss_of(self, task: Any) -> Loss:
+        """Return the loss of a private fit."""
+
+    @abstractmethod
+    def _publish_coefficients(self, coef: np.ndarray, intercept: np.ndarray, task: Any) -> None:
+        """Set the released attributes from coefficients (n_scores, n_features) and intercepts."""
+
+    @abstractmethod
+    def _reference(self) -> Any:
+        """Return the scikit-learn estimator that this one equals at epsilon=inf."""
+
+    @abstractmethod
+    def _publish_reference(self, reference: Any, task: Any) -> None:
+        """Set the released attributes from those of the fitted reference."""
+
+    def _scores(self, X: Any) -> np.ndarray:
+        """Return scores of shape (n_samples, n_scores) for rows clipped as in `fit`."""
+        check_is_fitted(self, "coef_")
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        coef = np.atleast_2d(self.coef_)
+        scores = X @ coef.T
+        if not math.isinf(self.data_norm_):
+            scores *= clip_factors(X, self.data_norm_)[:, None]
+        return scores + self.intercept_
+
+    def _progress(self, step: int, n_steps: int) -> None:
+        """Show progress; steps are public, so the display is too."""
+        if self.verbose and (step * 10) // n_steps > ((step - 1) * 10) // n_steps:
+            print(f"[{type(self).__name__}] step {step} of {n_steps}")
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())
+        state.pop("diagnostics_", None)
+        return state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.non_deterministic = self.random_state is None
+        return tags
+
+
+def _numerical(event: Event, neighboring: Neighboring) -> AccountedCurve | None:
+    """Return the accountant's curve of an event that has none of its own."""
+    try:
+        event.curve(neighboring)
+    except NoClosedCurveError:
+        return AccountedCurve(event, PLDAccountant(neighboring))
+    return None
+
+
+@contextmanager
+def _unchanged_if_refused(model: Any) -> Iterator[None]:
+    """Give a model its attributes back if its fit ends here."""
+    before = vars(model).copy()
+    try:
+        yield
+    except BaseException:
+        vars(model).clear()
+        vars(model).update(before)
+        raise
+
+
+def _forget(model: Any) -> None:
+    """Drop what an earlier fit released."""
+    for name in ("coef_", "intercept_", "privacy_", "n_iter_", "diagnostics_"):
+        vars(model).pop(name, None)
+
+
+@cache
+def _thread_pools() -> ThreadpoolController:
+    """Return the process's BLAS libraries; finding them takes milliseconds."""
+    return ThreadpoolController()
+
+
+def refuse_weights(fit_params: dict[str, Any]) -> None:
+    """Raise if `fit` was given more than data."""
+    if any(value is not None for value in fit_params.values()):
+        raise ValueError(
+            f"fit takes X and y only, got {sorted(fit_params)}. A sample_weight would need a "
+            "public bound; public weights of whole classes go into class_weight. "
+            "Nothing was spent."
+        )
+
+
+def _check_magnitude(X: Any) -> None:
+    values = X.data if sparse.issparse(X) else X
+    if values.size and max(values.max(), -values.min()) > _LARGEST_VALUE:
+        raise ValueError(
+            f"X has a value beyond {_LARGEST_VALUE:g}, which counts as infinity. Nothing was spent."
+        )
+
+
+def is_auto(value: Any) -> bool:
+    """Return whether a parameter is left to a public rule."""
+    return isinstance(value, str) and value == "auto"
