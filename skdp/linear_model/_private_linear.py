@@ -151,7 +151,7 @@ class PrivateLinearModel(BaseEstimator):
         self.n_iter_ = 1 if n_iter is None else int(np.max(n_iter))
         self.data_norm_ = math.inf
         self.privacy_ = guarantee
-        vars(self).pop("diagnostics_", None)
+        self.__dict__.pop("diagnostics_", None)
         return self
 
     @abstractmethod

@@ -85,9 +85,9 @@ def test_class_weights_scale_the_sensitivity_by_the_largest():
 def test_a_private_count_is_bought_out_of_the_same_budget():
     known = SOLVER.plan(PROBLEM, 1.0, 1e-5)
     bought = SOLVER.plan(replace(PROBLEM, n_samples=None), 1.0, 1e-5)
-    assert known.count_mu == 0.0
-    assert bought.count_mu > 0.0
-    assert math.hypot(bought.count_mu, bought.density_mu) == pytest.approx(known.density_mu)
+    assert known.count.mu == 0.0
+    assert bought.count.mu > 0.0
+    assert math.hypot(bought.count.mu, bought.density_mu) == pytest.approx(known.density_mu)
     assert bought.event.gdp_mu(PROBLEM.neighboring) == pytest.approx(
         known.event.gdp_mu(PROBLEM.neighboring)
     )
@@ -126,5 +126,5 @@ def test_the_schedule_is_set_by_the_number_that_was_released(monkeypatch):
         rng = np.random.default_rng(seed)
         SOLVER.solve(plan, design, np.ones(400), rng, lambda t, n: None)
     assert len(set(seen)) > 10
-    # sd 1/count_mu = 15; 20 means of it lie within 5 standard errors of 400, but for 1e-6
-    assert abs(np.mean(seen) - 400) < 5 / plan.count_mu / math.sqrt(20)
+    # sd 1/count.mu = 15; 20 means of it lie within 5 standard errors of 400, but for 1e-6
+    assert abs(np.mean(seen) - 400) < 5 / plan.count.mu / math.sqrt(20)
