@@ -79,6 +79,11 @@ class ClippedDesign:
         """Number of columns of A, the intercept's included."""
         return self.X.shape[1] + (self.intercept_scaling > 0.0)
 
+    def row_norms(self) -> np.ndarray:
+        """Return the norms of the rows of A, of shape (n_samples,), rounded upwards."""
+        norms = row_norms(self.X) * self.factors
+        return np.hypot(norms, self.intercept_scaling) * (1.0 + _ROUNDING)
+
     def matvec(self, theta: np.ndarray) -> np.ndarray:
         """Return Aθ for θ of shape (n_features,) or (n_features, k): one read of X."""
         z = self.X @ theta[: self.X.shape[1]]

@@ -1,9 +1,24 @@
 """How a model is learnt privately: a plan from public facts, then a solution from the data."""
 
 from skdp.solvers.base import Plan, Problem, Solution, Solver
+from skdp.solvers.dp_sgd import DPSGD
+from skdp.solvers.noisy_gd import NoisyGD
 from skdp.solvers.regularized_exponential import RegularizedExponential
 
-__all__ = ["SOLVERS", "Plan", "Problem", "RegularizedExponential", "Solution", "Solver"]
+__all__ = [
+    "DPSGD",
+    "SOLVERS",
+    "NoisyGD",
+    "Plan",
+    "Problem",
+    "RegularizedExponential",
+    "Solution",
+    "Solver",
+]
 
-SOLVERS = {"regularized_exponential": RegularizedExponential}
+SOLVERS = {
+    "regularized_exponential": RegularizedExponential,
+    "noisy_gd": NoisyGD,
+    "dp_sgd": DPSGD,
+}
 """Every solver by name."""

@@ -15,7 +15,7 @@ from skdp.losses import Loss
 from skdp.privacy import ComposedEvent, Event, Neighboring
 from skdp.samplers import Progress
 
-__all__ = ["Plan", "Problem", "Solution", "Solver", "composed"]
+__all__ = ["Plan", "Problem", "Solution", "Solver", "composed", "require_delta"]
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,11 @@ class Problem:
     def row_norm(self) -> float:
         """R: norm of a row with its intercept."""
         return math.hypot(self.data_norm, self.intercept_scaling)
+
+    def shape(self, n_features: int) -> tuple[int, ...]:
+        """Return the shape of θ for rows of `n_features`, the intercept's column included."""
+        k = self.loss.n_scores
+        return (n_features,) if k == 1 else (n_features, k)
 
     @property
     def lipschitz_difference(self) -> float:
@@ -113,3 +118,12 @@ class Solver(ABC):
 def composed(events: tuple[Event, ...]) -> Event:
     """Return the composition of events that were fixed beforehand; of one, the event itself."""
     return events[0] if len(events) == 1 else ComposedEvent(events)
+
+
+def require_delta(delta: float, name: str) -> None:
+    """Raise if δ is 0, for a solver whose noise is Gaussian."""
+    if delta == 0.0:
+        raise IncompatibleSolverError(
+            f"solver={name!r} adds Gaussian noise, which needs delta > 0; no solver of this "
+            "version is purely epsilon-DP. Nothing was spent."
+        )

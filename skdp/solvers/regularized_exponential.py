@@ -15,12 +15,11 @@ from skdp.exceptions import IncompatibleSolverError
 from skdp.privacy import GDPEvent
 from skdp.samplers import SAMPLERS, Progress, ProximalSampler, Sampler, Target
 from skdp.solvers._count import RowCount
-from skdp.solvers.base import Plan, Problem, Solution, Solver, composed
+from skdp.solvers._flow import flow_time, inverse_regularisation, worst_curvature
+from skdp.solvers.base import Plan, Problem, Solution, Solver, composed, require_delta
 
 __all__ = ["RegularizedExponential", "RegularizedExponentialPlan", "Schedule"]
 
-_LONGEST = 2048.0
-_WEAK_RIDGE = 100.0
 _ROUNDING = 1e-12
 _GRID_BITS = 20
 
@@ -91,11 +90,7 @@ class RegularizedExponential(Solver):
     def plan(  # noqa: D102
         self, problem: Problem, epsilon: float, delta: float
     ) -> RegularizedExponentialPlan:
-        if delta == 0.0:
-            raise IncompatibleSolverError(
-                "solver='regularized_exponential' releases a Gaussian-DP answer, which needs "
-                "delta > 0; no solver of this version is purely epsilon-DP. Nothing was spent."
-            )
+        require_delta(delta, "regularized_exponential")
         mu = gdp_mu(epsilon, delta)
         count = RowCount.plan(problem, epsilon, delta)
         density_mu = count.rest(mu)
@@ -125,18 +120,11 @@ class RegularizedExponential(Solver):
         return Solution(theta, schedule.n_steps, draw.diagnostics)
 
     def schedule(self, problem: Problem, mu: float, n: int) -> Schedule:
-        """Return the numbers of a run that is `mu`-Gaussian DP, for about `n` rows.
-
-        The run flows for a time t until the noise in a score, R·t·G/μ, is as wide as the loss
-        wants it, or until the work is at its limit. But for that limit, t does not depend on n.
-        """
-        loss, R, G = problem.loss, problem.row_norm, problem.lipschitz_difference
-        longest = _LONGEST / (n * loss.nominal_curvature * R**2)
-        t = min(loss.noise_scale * mu / (R * G), longest)
-        exponent = 0.5 * t * n * loss.curvature_trace * R**2
-        T = self.sampler.n_steps(exponent, loss.n_scores)
-        h = t / T
-        C = _WEAK_RIDGE * t if problem.C == "auto" else float(problem.C)
+        """Return the numbers of a run that is `mu`-Gaussian DP, for about `n` rows."""
+        G = problem.lipschitz_difference
+        t = flow_time(problem, n, G / mu)
+        T = self.sampler.n_steps(0.5 * t * worst_curvature(problem, n), problem.loss.n_scores)
+        h, C = t / T, inverse_regularisation(problem, t)
         f = self.sampler.stability(h / C, T)
         alpha = (mu / (G * C * f)) ** 2 * (1.0 - _ROUNDING)
         return Schedule(T, h / (alpha * C), alpha * C, alpha)

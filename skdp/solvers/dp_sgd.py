@@ -1,0 +1,164 @@
+"""Stochastic gradient descent on Poisson samples, with noise in every step."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from skdp._validation import check_count, check_real, check_size
+from skdp.design import ClippedDesign
+from skdp.exceptions import IncompatibleSolverError
+from skdp.samplers import Progress
+from skdp.solvers._count import RowCount
+from skdp.solvers._descent import Descent
+from skdp.solvers._flow import flow_time, inverse_regularisation, worst_curvature
+from skdp.solvers._noise_multiplier import noise_multiplier, sampled_steps
+from skdp.solvers._poisson import poisson_sample
+from skdp.solvers.base import Plan, Problem, Solution, Solver, composed, require_delta
+
+__all__ = ["DPSGD", "DPSGDPlan"]
+
+_RATE = 0.1
+_BATCH = 1024
+_THEOREM = (
+    "Poisson-sampled Gaussian steps composed numerically; Zhu, Dong and Wang 2022, Theorems 10, 11;"
+    " Lebeda, Regehr, Kamath and Steinke 2024"
+)
+
+
+@dataclass(frozen=True)
+class DPSGDPlan(Plan):
+    """Samples of rate `sampling_rate`, noise in units of `clip_norm`, the longest gradient."""
+
+    count: RowCount
+    sampling_rate: float
+    clip_norm: float
+    noise_multiplier: float
+
+
+@dataclass(frozen=True)
+class DPSGD(Solver):
+    r"""Descend along noisy gradients of random samples that hold each row with probability q.
+
+    Parameters
+    ----------
+    n_steps : int
+        *Public.* T.
+    sampling_rate : float in (0, 1] or None
+        *Public.* q; None: a tenth of the rows, or what makes 1024 of them if n is public. The
+        sample of a step is Poisson: every row enters it or not by its own coin.
+    clip_norm : float or None
+        *Public.* Longer gradients of single records are scaled down to this l2 norm. None: the
+        largest norm that the loss allows for, so that nothing is clipped but the loss's own slope.
+    step_size : float or None
+        *Public.* h, for the gradient of the *sum* over all rows. None: the run flows until the
+        noise in a score is as wide as the loss wants it.
+    momentum : float in [0, 1)
+        *Public.* Heavy-ball momentum β.
+    average : float in [0, 1]
+        *Public.* Share of the run, its end, over which iterates are averaged; 0: the last one.
+    sampling : "poisson"
+        *Public.* Any other way to make batches, such as ``"random_reshuffle"``, is refused.
+
+    Notes
+    -----
+    **Guarantee.** Step: each record's gradient r·a has norm \|r\|·\|a\| at most C = `clip_norm`, so
+    the sum over a sample with N(0, (σC)²·I) added is a Gaussian event of noise multiplier σ on a
+    Poisson sample; the relation decides which pair of laws dominates it. Run: T such events
+    composed by the numerical accountant, rounded upwards. All iterates are paid for, so averaging
+    and momentum are free. Sums are divided by q and by no count.
+    """
+
+    n_steps: int = 100
+    sampling_rate: float | None = None
+    clip_norm: float | None = None
+    step_size: float | None = None
+    momentum: float = 0.9
+    average: float = 0.0
+    sampling: str = "poisson"
+
+    def __post_init__(self) -> None:
+        check_count("n_steps", self.n_steps)
+        for name in ("sampling_rate", "clip_norm", "step_size"):
+            if getattr(self, name) is not None:
+                check_size(name, getattr(self, name))
+        if self.sampling_rate is not None:
+            check_real("sampling_rate", self.sampling_rate, low=0.0, high=1.0 + 1e-15)
+        check_real("momentum", self.momentum, low=-1e-300, high=1.0)
+        check_real("average", self.average, low=-1e-300, high=1.0 + 1e-15)
+        if self.sampling != "poisson":
+            raise IncompatibleSolverError(
+                f"sampling must be 'poisson', got {self.sampling!r}: amplification by sampling is "
+                "proved for batches into which each record enters by its own coin. Shuffled "
+                "batches are not amplified so, and nothing here accounts for them. "
+                "Nothing was spent."
+            )
+
+    def plan(self, problem: Problem, epsilon: float, delta: float) -> DPSGDPlan:  # noqa: D102
+        require_delta(delta, "dp_sgd")
+        count = RowCount.plan(problem, epsilon, delta)
+        rate = self._rate(problem.n_samples)
+        sigma = noise_multiplier(
+            count.events, rate, self.n_steps, problem.neighboring, epsilon, delta
+        )
+        event = composed((*count.events, sampled_steps(rate, sigma, self.n_steps)))
+        return DPSGDPlan(problem, event, _THEOREM, count, rate, self._norm(problem), sigma)
+
+    def solve(  # noqa: D102
+        self,
+        plan: DPSGDPlan,
+        design: ClippedDesign,
+        y: np.ndarray,
+        rng: np.random.Generator,
+        progress: Progress,
+        start: np.ndarray | None = None,
+    ) -> Solution:
+        descent = self.descent(plan, plan.count.release(design, rng))
+        loss, rate, clip_norm = plan.problem.loss, plan.sampling_rate, plan.clip_norm
+
+        def gradient(theta: np.ndarray) -> np.ndarray:
+            rows = poisson_sample(design.n_samples, rate, rng) if rate < 1.0 else slice(None)
+            batch = design.take(rows)
+            slopes = loss.gradient(y[rows], batch.matvec(theta))
+            if self.clip_norm is not None:
+                slopes = _clipped(slopes, batch.row_norms(), clip_norm)
+            return batch.rmatvec(slopes) / rate
+
+        if start is None:
+            start = np.zeros(plan.problem.shape(design.n_features))
+        return Solution(descent.run(start, gradient, rng, progress), self.n_steps)
+
+    def descent(self, plan: DPSGDPlan, n: int) -> Descent:
+        """Return the numbers of a run over about `n` rows."""
+        problem, T = plan.problem, self.n_steps
+        noise = plan.noise_multiplier * plan.clip_norm / plan.sampling_rate
+        h = self.step_size
+        if h is None:
+            t = flow_time(problem, n, noise / math.sqrt(T))
+            h = min(t * (1.0 - self.momentum) / T, 2.0 / worst_curvature(problem, n))
+        C = inverse_regularisation(problem, h * T / (1.0 - self.momentum))
+        return Descent(T, h, noise, 1.0 / C, self.momentum, self.average)
+
+    def _rate(self, n_samples: int | None) -> float:
+        if self.sampling_rate is not None:
+            return float(self.sampling_rate)
+        return min(_RATE, _BATCH / n_samples) if n_samples else _RATE
+
+    def _norm(self, problem: Problem) -> float:
+        """Return C, with which the norm of every record's gradient is bounded."""
+        bound = min(problem.loss.lipschitz * problem.row_norm, self.clip_norm or math.inf)
+        if math.isinf(bound):
+            raise IncompatibleSolverError(
+                f"{problem.loss!r} has no largest slope, so DPSGD needs a clip_norm. "
+                "Nothing was spent."
+            )
+        return bound
+
+
+def _clipped(slopes: np.ndarray, row_norms: np.ndarray, clip_norm: float) -> np.ndarray:
+    """Scale the gradients slope·row down to `clip_norm`; no gradient is ever formed."""
+    sizes = np.abs(slopes) if slopes.ndim == 1 else np.linalg.norm(slopes, axis=1)
+    factors = clip_norm / np.maximum(sizes * row_norms, clip_norm)
+    return (slopes.T * factors).T

@@ -1,0 +1,167 @@
+"""Full-batch gradient descent with noise in every step."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from skdp._validation import check_count, check_real, check_size
+from skdp.accounting import gdp_mu
+from skdp.design import ClippedDesign
+from skdp.privacy import GDPEvent
+from skdp.samplers import Progress
+from skdp.solvers._count import RowCount
+from skdp.solvers._descent import Descent
+from skdp.solvers._flow import flow_time, inverse_regularisation, worst_curvature
+from skdp.solvers.base import Plan, Problem, Solution, Solver, composed, require_delta
+
+__all__ = ["NoisyGD", "NoisyGDPlan"]
+
+_FEWEST_STEPS = 100
+_LONGEST_STEP = 2.0  # in units of 1/curvature; momentum β is stable up to 2·(1 + β)
+_THEOREM = "noisy full-batch gradient steps, composed as Gaussian DP"
+_LAST_ITERATE = "last iterate of noisy gradient descent by shifted interpolation"
+
+
+@dataclass(frozen=True)
+class NoisyGDPlan(Plan):
+    """A run that costs `mu` and, if its row count is bought, what that costs."""
+
+    count: RowCount
+    mu: float
+
+
+@dataclass(frozen=True)
+class NoisyGD(Solver):
+    r"""Descend along the gradient of all rows, with noise.
+
+    Parameters
+    ----------
+    n_steps : int or None
+        *Public.* T; None: 100, or more where longer steps would not be stable.
+    step_size : float or None
+        *Public.* h, for the gradient of the *sum* over all rows. None: the run flows until the
+        noise in a score is as wide as the loss wants it.
+    momentum : float in [0, 1)
+        *Public.* Heavy-ball momentum β. With 0 the last iterate has a price of its own.
+    average : float in [0, 1]
+        *Public.* Share of the run, its end, over which iterates are averaged; 0: the last one.
+    domain_radius : float or None
+        *Public.* Iterates are projected on the ball of this radius; None: nowhere.
+
+    Notes
+    -----
+    **Guarantee.** G bounds the change of Σ∇ℓ when a record changes. T steps with noise N(0, s²·I)
+    in the gradient are √T·G/s-Gaussian DP, all iterates together (Dong, Roth and Su 2022,
+    Corollary 2). With β = 0 and no averaging, for a smooth loss, a ridge m = 1/C and a public row
+    count, the last iterate alone is (G/s)·√((1 − c^T)/(1 + c^T)·(1 + c)/(1 − c))-Gaussian DP with
+    c = max(\|1 − h·m\|, \|1 − h·M\|) < 1 and M = m + n·R²·smoothness (Bok, Su and Altschuler 2024),
+    and s is chosen by that, the smaller one.
+    """
+
+    n_steps: int | None = None
+    step_size: float | None = None
+    momentum: float = 0.9
+    average: float = 0.0
+    domain_radius: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.n_steps is not None:
+            check_count("n_steps", self.n_steps)
+        for name in ("step_size", "domain_radius"):
+            if getattr(self, name) is not None:
+                check_size(name, getattr(self, name))
+        check_real("momentum", self.momentum, low=-1e-300, high=1.0)
+        check_real("average", self.average, low=-1e-300, high=1.0 + 1e-15)
+
+    @classmethod
+    def theorem_2(
+        cls, *, n: int, d: int, domain_radius: float, lipschitz: float, epsilon: float, delta: float
+    ) -> NoisyGD:
+        """Return the solver of the 2024 lecture notes' Theorem 2, with its T and step size.
+
+        Parameters
+        ----------
+        n, d : int
+            *Public.* Rows, and coefficients with the intercept's.
+        domain_radius : float
+            *Public.* R of the theorem: a ball that holds the minimiser.
+        lipschitz : float
+            *Public.* L of the theorem: of one record's loss, in the coefficients.
+        epsilon, delta : float
+            *Public.* As in `fit`.
+
+        Notes
+        -----
+        The average of the iterates is within 8·L·R·√(d·log(1/δ))/(ε·n) of the least mean loss, in
+        expectation. The noise is calibrated exactly and so is less than the theorem's
+        σ = 4·L·√(T·log(1/δ))/(ε·n), for which the bound is stated.
+        """
+        log = math.log(1.0 / delta)
+        T = math.ceil((n * epsilon) ** 2 / (32.0 * d * log))
+        scale = 2.0 * T + 32.0 * d * T**2 * log / (epsilon * n) ** 2
+        step = domain_radius / lipschitz / math.sqrt(scale) / n
+        return cls(T, step, momentum=0.0, average=1.0, domain_radius=domain_radius)
+
+    def plan(self, problem: Problem, epsilon: float, delta: float) -> NoisyGDPlan:  # noqa: D102
+        require_delta(delta, "noisy_gd")
+        count = RowCount.plan(problem, epsilon, delta)
+        mu = count.rest(gdp_mu(epsilon, delta))
+        event = composed((*count.events, GDPEvent(mu)))
+        theorem = _LAST_ITERATE if self._is_contractive(problem) else _THEOREM
+        return NoisyGDPlan(problem, event, theorem, count, mu)
+
+    def solve(  # noqa: D102
+        self,
+        plan: NoisyGDPlan,
+        design: ClippedDesign,
+        y: np.ndarray,
+        rng: np.random.Generator,
+        progress: Progress,
+        start: np.ndarray | None = None,
+    ) -> Solution:
+        descent = self.descent(plan, plan.count.release(design, rng))
+        if start is None:
+            start = np.zeros(plan.problem.shape(design.n_features))
+
+        def gradient(theta: np.ndarray) -> np.ndarray:
+            total = np.zeros_like(theta)
+            for rows, block in design.blocks():
+                total += block.rmatvec(plan.problem.loss.gradient(y[rows], block.matvec(theta)))
+            return total
+
+        return Solution(descent.run(start, gradient, rng, progress), descent.n_steps)
+
+    def descent(self, plan: NoisyGDPlan, n: int) -> Descent:
+        """Return the numbers of a run over about `n` rows."""
+        problem, G = plan.problem, plan.problem.lipschitz_difference
+        t = flow_time(problem, n, G / plan.mu)
+        T, h = self._steps(t * (1.0 - self.momentum), worst_curvature(problem, n))
+        C = inverse_regularisation(problem, h * T / (1.0 - self.momentum))
+        noise = G * math.sqrt(T) / plan.mu
+        if self._is_contractive(problem):
+            noise *= _last_iterate(h / C, h * n * problem.loss.smoothness * problem.row_norm**2, T)
+        radius = math.inf if self.domain_radius is None else self.domain_radius
+        return Descent(T, h, noise, 1.0 / C, self.momentum, self.average, radius)
+
+    def _steps(self, length: float, curvature: float) -> tuple[int, float]:
+        """Return T and h with T·h = `length`, unless one of them is given."""
+        T = self.n_steps or max(_FEWEST_STEPS, math.ceil(length * curvature / _LONGEST_STEP))
+        return T, self.step_size or min(length / T, _LONGEST_STEP / curvature)
+
+    def _is_contractive(self, problem: Problem) -> bool:
+        """Return whether the last iterate's own price applies: all of it public facts."""
+        last = self.momentum == 0.0 and self.average == 0.0
+        public = problem.neighboring.count_is_public and problem.n_samples is not None
+        return last and public and math.isfinite(problem.loss.smoothness)
+
+
+def _last_iterate(pull: float, bend: float, n_steps: int) -> float:
+    """Return by how much the last iterate costs less than all: c from h·m and h·(M − m)."""
+    c = max(abs(1.0 - pull), abs(1.0 - pull - bend))
+    if c >= 1.0:
+        return 1.0
+    power = c**n_steps
+    return math.sqrt((1.0 - power) / (1.0 + power) * (1.0 + c) / (1.0 - c) / n_steps)
