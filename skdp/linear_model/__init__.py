@@ -1,6 +1,7 @@
-"""Private linear models, named after scikit-learn's."""
+"""Private linear models."""
 
 from skdp.linear_model.hinge import DPHingeClassifier
 from skdp.linear_model.logistic import DPLogisticRegression
+from skdp.linear_model.sgd_classifier import DPSGDClassifier
 
-__all__ = ["DPHingeClassifier", "DPLogisticRegression"]
+__all__ = ["DPHingeClassifier", "DPLogisticRegression", "DPSGDClassifier"]

@@ -29,11 +29,12 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLinearModel):
                 "would reveal class counts. Nothing was spent."
             )
 
-    def _encode(self, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _encode(self, y: np.ndarray, known: Any = None) -> tuple[np.ndarray, np.ndarray]:
         """Return the public classes, and y as −1/+1 (two classes) or 0..K−1."""
-        if self.classes is None:  # else comparison with them is the stronger check
+        known = self.classes if known is None else known
+        if known is None:  # else comparison with them is the stronger check
             check_classification_targets(y)
-        classes = np.unique(y if self.classes is None else np.asarray(self.classes))
+        classes = np.unique(y if known is None else np.asarray(known))
         if classes.size < 2:
             raise ValueError(
                 f"{type(self).__name__} needs at least two classes, got one class: "

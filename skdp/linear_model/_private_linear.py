@@ -66,23 +66,35 @@ class PrivateLinearModel(BaseEstimator):
         BudgetExceededError, BudgetClosedError
             If the budget cannot pay; nothing is learnt and nothing is spent.
         """
+        return self._learn(X, y, fit_params)
+
+    def _learn(
+        self,
+        X: Any,
+        y: Any,
+        fit_params: dict[str, Any],
+        *,
+        resume: bool = False,
+        known_task: Any = None,
+    ) -> Any:
+        """Validate, plan, spend, solve and publish; to `resume` is to start from `coef_`."""
         with _unchanged_if_refused(self):
             refuse_weights(fit_params)
             self._check_parameters()
             solver, rng = self._resolve_solver(), noise_generator(self.random_state)
             threads = effective_n_jobs(self.n_jobs)
-            X, y = self._validated(X, y)
-            task, codes = self._encode(y)
+            X, y = self._validated(X, y, reset=not resume)
+            task, codes = self._encode(y, known_task)
             if math.isinf(self.epsilon):
                 guarantee = self._buy(NonPrivateEvent(), "none, epsilon=inf")
                 return self._fit_without_privacy(X, y, task, guarantee)
             plan = solver.plan(self._problem(X.shape[0], task), self.epsilon, self.delta)
             guarantee = self._buy(plan.event, plan.theorem)
-        _forget(self)  # from here on the old model is gone, whatever happens
+        more = self._start() if resume else _forget(self)  # the old model is gone, come what may
         with _thread_pools().limit(limits=threads, user_api="blas"):
             problem = plan.problem
             design = ClippedDesign.clip(X, problem.data_norm, problem.intercept_scaling)
-            solution = solver.solve(plan, design, codes, rng, self._progress)
+            solution = solver.solve(plan, design, codes, rng, self._progress, **more)
         return self._publish(solution, task, problem, guarantee)
 
     def _check_parameters(self) -> None:
@@ -104,8 +116,8 @@ class PrivateLinearModel(BaseEstimator):
             solver = SOLVERS[check_choice("solver", solver, SOLVERS)]()
         return solver if is_auto(self.sampler) else solver.with_sampler(self.sampler)
 
-    def _validated(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+    def _validated(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, np.ndarray]:
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, reset=reset)
         _check_magnitude(X)
         return X, y
 
@@ -122,11 +134,14 @@ class PrivateLinearModel(BaseEstimator):
 
     def _buy(self, event: Event, theorem: str) -> PrivacyGuarantee:
         """Return the guarantee of the release, paid for."""
-        neighboring = Neighboring(self.neighboring)
-        guarantee = PrivacyGuarantee(event, neighboring, theorem, _numerical(event, neighboring))
+        guarantee = self._guarantee(event, theorem)
         if self.budget is not None:
             self.budget.spend(guarantee, delta=self.delta, label=type(self).__name__)
         return guarantee
+
+    def _guarantee(self, event: Event, theorem: str) -> PrivacyGuarantee:
+        neighboring = Neighboring(self.neighboring)
+        return PrivacyGuarantee(event, neighboring, theorem, _numerical(event, neighboring))
 
     def _publish(
         self, solution: Solution, task: Any, problem: Problem, guarantee: PrivacyGuarantee
@@ -145,7 +160,7 @@ class PrivateLinearModel(BaseEstimator):
     def _fit_without_privacy(
         self, X: Any, y: np.ndarray, task: Any, guarantee: PrivacyGuarantee
     ) -> Any:
-        reference = self._reference().fit(X, y)
+        reference = self._reference(X.shape[0]).fit(X, y)
         self._publish_reference(reference, task)
         n_iter = getattr(reference, "n_iter_", None)
         self.n_iter_ = 1 if n_iter is None else int(np.max(n_iter))
@@ -155,8 +170,8 @@ class PrivateLinearModel(BaseEstimator):
         return self
 
     @abstractmethod
-    def _encode(self, y: np.ndarray) -> tuple[Any, np.ndarray]:
-        """Return what is public about the targets, and y as the loss wants it."""
+    def _encode(self, y: np.ndarray, known: Any) -> tuple[Any, np.ndarray]:
+        """Return what is public about the targets, unless `known`, and y as the loss wants it."""
 
     @abstractmethod
     def _loss_of(self, task: Any) -> Loss:
@@ -167,7 +182,7 @@ class PrivateLinearModel(BaseEstimator):
         """Set the released attributes from coefficients (n_scores, n_features) and intercepts."""
 
     @abstractmethod
-    def _reference(self) -> Any:
+    def _reference(self, n_samples: int) -> Any:
         """Return the scikit-learn estimator that this one equals at epsilon=inf."""
 
     @abstractmethod
@@ -222,10 +237,11 @@ def _unchanged_if_refused(model: Any) -> Iterator[None]:
         raise
 
 
-def _forget(model: Any) -> None:
-    """Drop what an earlier fit released."""
+def _forget(model: Any) -> dict[str, Any]:
+    """Drop what an earlier fit released: there is nothing to start from."""
     for name in ("coef_", "intercept_", "privacy_", "n_iter_", "diagnostics_"):
         vars(model).pop(name, None)
+    return {}
 
 
 @cache

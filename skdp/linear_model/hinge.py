@@ -161,7 +161,7 @@ class DPHingeClassifier(PrivateLinearClassifier):
         loss = SmoothedHingeLoss(self.smoothing)
         return loss if n_classes == 2 else CompetitorLoss(loss, n_classes)
 
-    def _reference(self) -> LinearSVC:
+    def _reference(self, n_samples: int) -> LinearSVC:
         return LinearSVC(
             loss="hinge",
             C=self.C if isinstance(self.C, Real) else 1.0,

@@ -174,7 +174,7 @@ class DPLogisticRegression(PrivateLinearClassifier):
             return MultinomialLoss(n_classes)
         return CompetitorLoss(ClippedLogisticLoss(self.loss_clip), n_classes)
 
-    def _reference(self) -> LogisticRegression:
+    def _reference(self, n_samples: int) -> LogisticRegression:
         return LogisticRegression(
             C=self.C if isinstance(self.C, Real) else 1.0,
             fit_intercept=self.fit_intercept,
