@@ -160,8 +160,9 @@ class NoisyGD(Solver):
 
 def _last_iterate(pull: float, bend: float, n_steps: int) -> float:
     """Return by how much the last iterate costs less than all: c from h·m and h·(M − m)."""
-    c = max(abs(1.0 - pull), abs(1.0 - pull - bend))
-    if c >= 1.0:
+    gap = min(pull, 2.0 - pull - bend)  # 1 − c
+    if gap <= 0.0:
         return 1.0
-    power = c**n_steps
-    return math.sqrt((1.0 - power) / (1.0 + power) * (1.0 + c) / (1.0 - c) / n_steps)
+    log_power = n_steps * math.log1p(-gap)
+    share = -math.expm1(log_power) / (1.0 + math.exp(log_power)) * (2.0 - gap) / gap / n_steps
+    return math.sqrt(min(share * (1.0 + 1e-14), 1.0))
