@@ -1,0 +1,138 @@
+"""DPSGDClassifier: the same fits as `solver="dp_sgd"`, and partial fits at their true price."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_iris, make_classification
+from sklearn.linear_model import SGDClassifier
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+
+from skdp import DPHingeClassifier, DPLogisticRegression, DPSGDClassifier, PrivacyBudget
+from skdp.accounting import PLDAccountant
+from skdp.exceptions import BudgetExceededError
+from skdp.preprocessing import BoundsScaler
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(300, 2)) + np.repeat([[-2.0, 0.0], [2.0, 0.0]], 150, axis=0)
+X /= 6.0
+y = np.repeat([0, 1], 150)
+SETTINGS = {"epsilon": 2.0, "random_state": 0}
+
+
+@pytest.mark.parametrize(
+    ("loss", "Model"), [("hinge", DPHingeClassifier), ("log_loss", DPLogisticRegression)]
+)
+def test_it_is_the_model_of_that_loss_with_this_solver(loss, Model):
+    one = DPSGDClassifier(loss, **SETTINGS).fit(X, y)
+    other = Model(solver="dp_sgd", **SETTINGS).fit(X, y)
+    np.testing.assert_array_equal(one.coef_, other.coef_)
+    assert one.privacy_ == other.privacy_
+
+
+@pytest.mark.parametrize("relation", ["replace_one", "add_remove_one"])
+def test_a_fit_stays_within_its_target_and_nearly_uses_it(relation):
+    model = DPSGDClassifier(neighboring=relation, **SETTINGS).fit(X, y)
+    assert 1.95 < model.privacy_.epsilon(1e-5) <= 2.0
+    assert model.privacy_.delta(2.0) <= 1e-5
+    assert "(2, 1e-05)-DP" in str(model.privacy_) or "(1.9" in str(model.privacy_)
+    assert model.score(X, y) > 0.9
+
+
+def test_partial_fits_go_on_where_the_last_one_ended():
+    model = DPSGDClassifier(classes=(0, 1), **SETTINGS).fit(X, y)
+    first = model.coef_.copy()
+    model.set_params(n_steps=1, step_size=1e-9).partial_fit(X, y)
+    np.testing.assert_allclose(model.coef_, first, rtol=2e-3)  # a step of the weak ridge
+    assert model.n_iter_ == 101
+
+
+def test_partial_fits_add_up():
+    model = DPSGDClassifier(**SETTINGS).partial_fit(X, y, classes=[0, 1])
+    event = model.privacy_.event
+    for calls in (2, 3):
+        model.partial_fit(X, y)
+        together = PLDAccountant().epsilon(
+            type(model.privacy_.event)((event,) * calls), model.delta
+        )
+        assert model.privacy_.epsilon(model.delta) == pytest.approx(together)
+        assert 2.0 < together < 2.0 * calls
+
+
+def test_each_partial_fit_is_paid_for_before_it_reads():
+    budget = PrivacyBudget(3.0, 1e-4, composition="rdp")
+    model = DPSGDClassifier(budget=budget, **SETTINGS).partial_fit(X, y, classes=[0, 1])
+    before = dict(vars(model))
+    while len(budget.history()) < 4:
+        try:
+            model.partial_fit(X, y)
+        except BudgetExceededError:
+            break
+        before = dict(vars(model))
+    else:
+        pytest.fail("the budget is without end")
+    assert {k: v for k, v in vars(model).items() if k != "budget"} == {
+        k: v for k, v in before.items() if k != "budget"
+    }
+
+
+def test_partial_fit_asks_for_the_public_labels():
+    budget = PrivacyBudget(5.0, 1e-4, composition="rdp")
+    model = DPSGDClassifier(budget=budget)
+    with pytest.raises(ValueError, match=r"first call.*Nothing was spent"):
+        model.partial_fit(X, y)
+    model.partial_fit(X, y, classes=[0, 1])
+    with pytest.raises(ValueError, match=r"differs.*Nothing was spent"):
+        model.partial_fit(X, y, classes=[0, 1, 2])
+    with pytest.raises(ValueError, match=r"outside classes.*Nothing was spent"):
+        model.partial_fit(X, y + 1)
+    with pytest.raises(ValueError, match=r"neighboring may not change.*Nothing was spent"):
+        model.set_params(neighboring="add_remove_one").partial_fit(X, y)
+    assert len(budget.history()) == 1
+
+
+def test_a_part_may_lack_a_class():
+    model = DPSGDClassifier(**SETTINGS).partial_fit(X[:10], y[:10], classes=[0, 1])
+    assert model.classes_.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    "data", [make_classification(200, 5, random_state=0), load_iris(return_X_y=True)]
+)
+@pytest.mark.parametrize("C", ["auto", 0.1])
+@pytest.mark.parametrize("loss", ["hinge", "log_loss"])
+def test_without_privacy_it_is_scikit_learns(data, C, loss):
+    A, b = data
+    alpha = 1e-4 if C == "auto" else 1.0 / (0.1 * len(b))
+    reference = SGDClassifier(loss, alpha=alpha, random_state=0).fit(A, b)
+    model = DPSGDClassifier(loss, epsilon=float("inf"), C=C, random_state=0).fit(A, b)
+    np.testing.assert_array_equal(model.coef_, reference.coef_)
+    np.testing.assert_array_equal(model.predict(A), reference.predict(A))
+    assert not hasattr(model, "partial_fit")
+
+
+@pytest.mark.parametrize(
+    "bad", [{"loss": "perceptron"}, {"n_steps": 0}, {"sampling_rate": 2.0}], ids=str
+)
+def test_a_bad_setting_costs_nothing(bad):
+    budget = PrivacyBudget(3.0, 1e-5, composition="rdp")
+    with pytest.raises(ValueError, match="Nothing was spent"):
+        DPSGDClassifier(budget=budget).set_params(**bad).fit(X, y)
+    assert budget.history() == []
+
+
+@pytest.mark.parametrize("convert", [sparse.csr_matrix, pd.DataFrame])
+def test_a_grid_search_over_epsilon_in_a_pipeline(convert):
+    """Five folds of three candidates and a refit, each on the ledger of one budget."""
+    budget = PrivacyBudget(30.0, 1e-3, composition="rdp")
+    pipe = make_pipeline(
+        BoundsScaler((-2.0, 2.0)) if convert is pd.DataFrame else "passthrough",
+        DPSGDClassifier(budget=budget, random_state=0),
+    )
+    grid = {"dpsgdclassifier__epsilon": [0.5, 1.0, 2.0]}
+    search = GridSearchCV(pipe, grid, n_jobs=2).fit(convert(X), y)
+    assert len(budget.history()) == 16
+    assert search.best_score_ > 0.8
+    assert clone(search.best_estimator_[-1]).budget == budget
