@@ -1,0 +1,67 @@
+"""Searches over ε, solver, sampler and C, in pipelines, on every kind of input."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import sklearn
+from scipy import sparse
+from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.pipeline import make_pipeline
+
+from skdp import DPLogisticRegression, PrivacyBudget
+from skdp.preprocessing import BoundsScaler, RowClipper
+from skdp.solvers import SOLVERS
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(90, 3)) + np.repeat([[-2.0, 0, 0], [2.0, 0, 0]], 45, axis=0)
+y = np.repeat([0, 1], 45)
+CLASSIFIERS = [name for name in SOLVERS if name != "adassp"]
+INPUTS = [
+    np.asarray,
+    sparse.csr_matrix,
+    pd.DataFrame,
+    lambda X: pl.DataFrame(X, schema=list("abc")),
+]
+every_input = pytest.mark.parametrize(
+    "convert", INPUTS, ids=["dense", "sparse", "pandas", "polars"]
+)
+
+
+@every_input
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_grid_over_everything_loses_no_fit(convert, n_jobs):
+    budget = PrivacyBudget(1e3, 1e-2, composition="basic", neighboring="add_remove_one")
+    model = DPLogisticRegression(neighboring="add_remove_one", budget=budget, random_state=0)
+    grid = [
+        {"dplogisticregression__solver": CLASSIFIERS, "dplogisticregression__epsilon": [2.0, 8.0]},
+        {"dplogisticregression__sampler": ["auto", "proximal"]},
+        {"dplogisticregression__C": ["auto", 1.0]},
+    ]
+    scaler = RowClipper(4.0) if convert is sparse.csr_matrix else BoundsScaler((-6.0, 6.0))
+    search = GridSearchCV(make_pipeline(scaler, model), grid, cv=3, n_jobs=n_jobs)
+    search.fit(convert(X), y)
+    candidates = 2 * len(CLASSIFIERS) + 4
+    assert len(budget.history()) == 3 * candidates + 1
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    assert search.best_score_ > 0.9
+
+
+def test_results_do_not_depend_on_the_number_of_workers():
+    grid = {"solver": CLASSIFIERS, "epsilon": [1.0, 4.0]}
+    model = DPLogisticRegression(neighboring="add_remove_one", random_state=0)
+    one, two = (GridSearchCV(model, grid, cv=3, n_jobs=n).fit(X / 6, y) for n in (1, 2))
+    np.testing.assert_array_equal(
+        one.cv_results_["mean_test_score"], two.cv_results_["mean_test_score"]
+    )
+
+
+def test_metadata_routing_leaves_private_fits_alone():
+    """Nothing can be routed to a private fit, and switching routing on changes nothing."""
+    with sklearn.config_context(enable_metadata_routing=True):
+        pipe = make_pipeline(BoundsScaler((-6.0, 6.0)), DPLogisticRegression(random_state=0))
+        assert len(cross_validate(pipe, X, y, cv=3)["test_score"]) == 3
+        with pytest.raises((ValueError, TypeError), match="sample_weight"):
+            GridSearchCV(DPLogisticRegression(), {"C": [1.0]}, cv=3).fit(
+                X, y, sample_weight=np.ones(90)
+            )
