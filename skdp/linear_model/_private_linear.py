@@ -136,7 +136,9 @@ class PrivateLinearModel(BaseEstimator):
         """Return the guarantee of the release, paid for."""
         guarantee = self._guarantee(event, theorem)
         if self.budget is not None:
-            self.budget.spend(guarantee, delta=self.delta, label=type(self).__name__)
+            asked = None if math.isinf(self.epsilon) else float(self.epsilon)
+            label = type(self).__name__
+            self.budget.spend(guarantee, delta=self.delta, label=label, epsilon=asked)
         return guarantee
 
     def _guarantee(self, event: Event, theorem: str) -> PrivacyGuarantee:
