@@ -163,6 +163,6 @@ def _last_iterate(pull: float, bend: float, n_steps: int) -> float:
     gap = min(pull, 2.0 - pull - bend)  # 1 − c
     if gap <= 0.0:
         return 1.0
-    log_power = n_steps * math.log1p(-gap)
+    log_power = n_steps * math.log1p(-gap) if gap < 1.0 else -math.inf
     share = -math.expm1(log_power) / (1.0 + math.exp(log_power)) * (2.0 - gap) / gap / n_steps
     return math.sqrt(min(share * (1.0 + 1e-14), 1.0))

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -111,6 +111,7 @@ def test_the_last_iterate_costs_the_printed_number(n_steps, printed):
 
 
 @given(pull=st.floats(0.0, 2.0), bend=st.floats(0.0, 3.0), n_steps=st.integers(1, 10**5))
+@example(pull=1.0, bend=0.0, n_steps=1)
 def test_the_last_iterate_never_costs_more_than_all(pull, bend, n_steps):
     assert 0.0 < _last_iterate(pull, bend, n_steps) <= 1.0
 
