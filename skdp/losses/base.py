@@ -7,21 +7,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["Loss", "MarginLoss"]
+__all__ = ["Loss", "MarginLoss", "ResidualLoss"]
 
 _CHORD = 0.2  # margins: half the stretch over which curvature is averaged, so that it sees kinks
 
 
 class Loss(ABC):
-    """A convex loss of one record's label y and raw score z.
+    """A convex loss of one record's label or number y and raw score z.
 
     Two classes: ``y`` in {−1, +1} and ``z``, both of shape (n,). K classes: integer ``y`` in
-    0..K−1 of shape (n,) and ``z`` of shape (n, K). All constants are with respect to z, in the
-    l2 norm, and hold for every z and y.
+    0..K−1 of shape (n,) and ``z`` of shape (n, K). Regression: any real ``y`` of shape (n,) and
+    ``z`` of shape (n,), or (n, K) for K numbers that are predicted. All constants are with respect
+    to z, in the l2 norm, and hold for every z and y.
     """
 
     n_scores: int = 1
-    """Scores per record: 1 for two classes, K for K ≥ 3."""
+    """Scores per record: 1 for two classes or one number, else K."""
 
     @property
     @abstractmethod
@@ -140,3 +141,26 @@ class MarginLoss(Loss):
     def curvature(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
         m = y * z
         return (self.slope(m + _CHORD) - self.slope(m - _CHORD)) / (2.0 * _CHORD)
+
+
+@dataclass(frozen=True)
+class ResidualLoss(Loss):
+    """A loss φ(r) of the residual r = z − y, y a number; φ is convex."""
+
+    @abstractmethod
+    def phi(self, r: np.ndarray) -> np.ndarray:
+        """Return φ(r)."""
+
+    @abstractmethod
+    def slope(self, r: np.ndarray) -> np.ndarray:
+        """Return φ'(r)."""
+
+    def value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
+        return self.phi(z - y)
+
+    def gradient(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
+        return self.slope(z - y)
+
+    def curvature(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
+        r = z - y
+        return (self.slope(r + _CHORD) - self.slope(r - _CHORD)) / (2.0 * _CHORD)

@@ -13,10 +13,14 @@ from skdp.losses import (
     ClippedLogisticLoss,
     CompetitorLoss,
     HingeLoss,
+    HuberLoss,
     LogisticLoss,
     MultinomialLoss,
     PairwiseLoss,
+    QuantileLoss,
+    ResidualLoss,
     SmoothedHingeLoss,
+    SquaredLoss,
 )
 
 INSTANCES = [
@@ -42,6 +46,12 @@ INSTANCES = [
     PairwiseLoss(HingeLoss(), 3),
     ClassWeightedLoss(ClippedLogisticLoss(), (0.5, 3.0)),
     ClassWeightedLoss(MultinomialLoss(3), (0.5, 3.0, 1.0)),
+    HuberLoss(),
+    HuberLoss(3.0),
+    SquaredLoss(0.7),
+    QuantileLoss(),
+    QuantileLoss((0.9,), 0.01),
+    QuantileLoss((0.1, 0.5, 0.7), 0.4),
 ]
 WITH_TANGENTS = [loss for loss in INSTANCES if loss.support_gap == 0.0]
 WITH_NOMINAL = [loss for loss in INSTANCES if loss.nominal_curvature == loss.smoothness]
@@ -55,6 +65,10 @@ every_smooth_loss = pytest.mark.parametrize(
 def draw(loss, seed, n=64):
     rng = np.random.default_rng(seed)
     scale = 10.0 ** rng.uniform(-2, 1.5)
+    if isinstance(loss, (ResidualLoss, QuantileLoss)):
+        shape = (n,) if loss.n_scores == 1 else (n, loss.n_scores)
+        y = scale * rng.normal(size=n)
+        return y, scale * rng.normal(size=shape), scale * rng.normal(size=shape)
     if loss.n_scores == 1:
         return rng.choice([-1.0, 1.0], n), scale * rng.normal(size=n), scale * rng.normal(size=n)
     shape = (n, loss.n_scores)
