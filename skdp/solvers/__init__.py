@@ -1,5 +1,6 @@
 """How a model is learnt privately: a plan from public facts, then a solution from the data."""
 
+from skdp.solvers.adassp import AdaSSP
 from skdp.solvers.base import Plan, Problem, Solution, Solver
 from skdp.solvers.dp_sgd import DPSGD
 from skdp.solvers.noisy_gd import NoisyGD
@@ -8,6 +9,7 @@ from skdp.solvers.regularized_exponential import RegularizedExponential
 __all__ = [
     "DPSGD",
     "SOLVERS",
+    "AdaSSP",
     "NoisyGD",
     "Plan",
     "Problem",
@@ -20,5 +22,6 @@ SOLVERS = {
     "regularized_exponential": RegularizedExponential,
     "noisy_gd": NoisyGD,
     "dp_sgd": DPSGD,
+    "adassp": AdaSSP,
 }
 """Every solver by name."""

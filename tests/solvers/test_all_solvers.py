@@ -5,17 +5,44 @@ import pytest
 
 from skdp.accounting import PLDAccountant
 from skdp.design import ClippedDesign
-from skdp.losses import ClippedLogisticLoss, CompetitorLoss, SmoothedHingeLoss
+from skdp.exceptions import IncompatibleSolverError
+from skdp.losses import (
+    ClippedLogisticLoss,
+    CompetitorLoss,
+    HuberLoss,
+    QuantileLoss,
+    SmoothedHingeLoss,
+    SquaredLoss,
+)
 from skdp.privacy import Neighboring, NoClosedCurveError
 from skdp.solvers import SOLVERS, Problem
 
 every_solver = pytest.mark.parametrize("solver", [kind() for kind in SOLVERS.values()], ids=repr)
 every_relation = pytest.mark.parametrize("neighboring", list(Neighboring), ids=str)
-LOSSES = [ClippedLogisticLoss(), SmoothedHingeLoss(), CompetitorLoss(ClippedLogisticLoss(), 3)]
+LOSSES = [
+    ClippedLogisticLoss(),
+    SmoothedHingeLoss(),
+    CompetitorLoss(ClippedLogisticLoss(), 3),
+    HuberLoss(),
+    SquaredLoss(),
+    QuantileLoss((0.1, 0.9)),
+]
 
 
 def problem(loss, neighboring, n_samples=40):
     return Problem(loss, 1.0, 0.3, n_samples, neighboring)
+
+
+def takes(solver, loss):
+    try:
+        solver.plan(problem(loss, Neighboring.REPLACE_ONE), 1.0, 1e-5)
+    except IncompatibleSolverError:
+        return False
+    return True
+
+
+PAIRS = [(kind(), loss) for kind in SOLVERS.values() for loss in LOSSES if takes(kind(), loss)]
+every_pair = pytest.mark.parametrize(("solver", "loss"), PAIRS, ids=repr)
 
 
 def solve(solver, plan, seed):
@@ -33,9 +60,8 @@ def price(plan, epsilon):
         return PLDAccountant(plan.problem.neighboring).delta(plan.event, epsilon)
 
 
-@every_solver
+@every_pair
 @every_relation
-@pytest.mark.parametrize("loss", LOSSES, ids=repr)
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 1e-9), (1.0, 1e-5), (8.0, 1e-3)])
 def test_a_plan_is_within_its_target(solver, neighboring, loss, epsilon, delta):
     plan = solver.plan(problem(loss, neighboring), epsilon, delta)
@@ -44,9 +70,8 @@ def test_a_plan_is_within_its_target(solver, neighboring, loss, epsilon, delta):
     assert plan == solver.plan(problem(loss, neighboring), epsilon, delta)
 
 
-@every_solver
+@every_pair
 @every_relation
-@pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_a_solution_has_a_row_a_column_and_a_generator_fixes_it(solver, neighboring, loss):
     plan = solver.plan(problem(loss, neighboring), 1.0, 1e-5)
     one, same, other = (solve(solver, plan, seed) for seed in (1, 1, 2))
@@ -56,12 +81,21 @@ def test_a_solution_has_a_row_a_column_and_a_generator_fixes_it(solver, neighbor
     assert one.n_iter == same.n_iter >= 1
 
 
-@every_solver
-def test_a_private_count_is_paid_for(solver):
-    unknown = problem(LOSSES[0], Neighboring.ADD_REMOVE_ONE, n_samples=None)
+@every_pair
+def test_a_private_count_is_paid_for(solver, loss):
+    unknown = problem(loss, Neighboring.ADD_REMOVE_ONE, n_samples=None)
     plan = solver.plan(unknown, 1.0, 1e-5)
     assert price(plan, 1.0) <= 1e-5
-    assert solve(solver, plan, 0).theta.shape == (3,)
+    assert solve(solver, plan, 0).theta.shape[0] == 3
+
+
+@every_solver
+def test_it_takes_some_loss_and_names_what_is_wrong_with_others(solver):
+    assert any(takes(solver, loss) for loss in LOSSES)
+    for loss in LOSSES:
+        if not takes(solver, loss):
+            with pytest.raises(IncompatibleSolverError, match=type(loss).__name__):
+                solver.plan(problem(loss, Neighboring.REPLACE_ONE), 1.0, 1e-5)
 
 
 @every_solver
