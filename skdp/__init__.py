@@ -1,13 +1,25 @@
 """Differentially private estimators behind scikit-learn's interface."""
 
 from skdp.budget import PrivacyBudget
-from skdp.linear_model import DPHingeClassifier, DPLogisticRegression, DPSGDClassifier
+from skdp.linear_model import (
+    DPHingeClassifier,
+    DPHuberRegressor,
+    DPLADRegressor,
+    DPLinearRegression,
+    DPLogisticRegression,
+    DPQuantileRegressor,
+    DPSGDClassifier,
+)
 
 __version__ = "0.1.0"
 
 __all__ = [
     "DPHingeClassifier",
+    "DPHuberRegressor",
+    "DPLADRegressor",
+    "DPLinearRegression",
     "DPLogisticRegression",
+    "DPQuantileRegressor",
     "DPSGDClassifier",
     "PrivacyBudget",
     "__version__",

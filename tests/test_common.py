@@ -3,7 +3,15 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from skdp import DPHingeClassifier, DPLogisticRegression, DPSGDClassifier
+from skdp import (
+    DPHingeClassifier,
+    DPHuberRegressor,
+    DPLADRegressor,
+    DPLinearRegression,
+    DPLogisticRegression,
+    DPQuantileRegressor,
+    DPSGDClassifier,
+)
 from skdp.preprocessing import BoundsScaler, RowClipper
 from skdp.solvers import SOLVERS
 
@@ -14,10 +22,18 @@ ESTIMATORS = [
     DPHingeClassifier(),
     DPHingeClassifier(smoothing=0.05, neighboring="add_remove_one", n_samples_hint=50),
     DPHingeClassifier(epsilon=float("inf")),
-    *(DPLogisticRegression(solver=name) for name in SOLVERS),
+    *(DPLogisticRegression(solver=name) for name in SOLVERS if name != "adassp"),
     DPSGDClassifier(),
     DPSGDClassifier("log_loss", neighboring="add_remove_one"),
     DPSGDClassifier(epsilon=float("inf")),
+    DPHuberRegressor(),
+    DPHuberRegressor(epsilon=float("inf")),
+    DPLADRegressor(neighboring="add_remove_one"),
+    DPLinearRegression(),
+    DPLinearRegression(solver="adassp", neighboring="add_remove_one"),
+    DPLinearRegression(epsilon=float("inf")),
+    DPQuantileRegressor(0.9),
+    DPQuantileRegressor(epsilon=float("inf")),
     BoundsScaler(bounds=(-100.0, 100.0)),
     RowClipper(),
 ]

@@ -1,7 +1,19 @@
 """Private linear models."""
 
 from skdp.linear_model.hinge import DPHingeClassifier
+from skdp.linear_model.huber import DPHuberRegressor
+from skdp.linear_model.lad import DPLADRegressor
+from skdp.linear_model.linear_regression import DPLinearRegression
 from skdp.linear_model.logistic import DPLogisticRegression
+from skdp.linear_model.quantile import DPQuantileRegressor
 from skdp.linear_model.sgd_classifier import DPSGDClassifier
 
-__all__ = ["DPHingeClassifier", "DPLogisticRegression", "DPSGDClassifier"]
+__all__ = [
+    "DPHingeClassifier",
+    "DPHuberRegressor",
+    "DPLADRegressor",
+    "DPLinearRegression",
+    "DPLogisticRegression",
+    "DPQuantileRegressor",
+    "DPSGDClassifier",
+]

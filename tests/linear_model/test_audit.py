@@ -10,8 +10,20 @@ claim: one that proves nothing would let any mistake pass.
 import numpy as np
 import pytest
 from scipy import stats
+from sklearn.base import is_regressor
 
-from skdp import DPHingeClassifier, DPLogisticRegression
+from skdp import (
+    DPHingeClassifier,
+    DPHuberRegressor,
+    DPLinearRegression,
+    DPLogisticRegression,
+    DPQuantileRegressor,
+)
+from skdp.accounting import gdp_mu
+from skdp.design import ClippedDesign
+from skdp.losses import SquaredLoss
+from skdp.privacy import Neighboring
+from skdp.solvers import AdaSSP, Problem
 
 FALSE_ALARM = 1e-6
 MODELS = [
@@ -20,6 +32,9 @@ MODELS = [
     DPHingeClassifier(classes=(0, 1, 2)),
     DPLogisticRegression(classes=(0, 1), class_weight={0: 0.5, 1: 20.0}),
     DPHingeClassifier(classes=(0, 1), C=1e-3),
+    DPHuberRegressor(),
+    DPQuantileRegressor((0.8, 0.9)),
+    DPLinearRegression(solver="adassp"),
 ]
 CASES = [("replace_one", None), ("add_remove_one", 3), ("add_remove_one", None)]
 every_case = pytest.mark.parametrize(("neighboring", "hint"), CASES)
@@ -36,9 +51,11 @@ def neighbours(neighboring, n=3):
 
 
 def pull(model):
-    """The coefficient of class 1 over that of the others: what the record moves most."""
-    coef = model.coef_[:, 0]
-    return coef[0] if coef.size == 1 else coef[1] - np.delete(coef, 1).mean()
+    """What the record moves most: of classes, the coefficient of class 1 over the others'."""
+    coef = np.atleast_2d(model.coef_)[:, 0]
+    if coef.size == 1 or is_regressor(model):
+        return coef.mean()
+    return coef[1] - np.delete(coef, 1).mean()
 
 
 def lower_bound(high, low):
@@ -84,10 +101,30 @@ def test_the_claim_survives_a_long_attack(model, neighboring, hint):
     assert 0.6 * claimed < proved <= claimed
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("neighboring", list(Neighboring), ids=str)
+def test_the_moments_survive_a_long_attack_on_all_that_is_released(neighboring):
+    """The most powerful test of AdaSSP's release: along the line between the neighbours' means."""
+    solver, rng = AdaSSP(), np.random.default_rng(0)
+    plan = solver.plan(Problem(SquaredLoss(), 1.0, 0.0, 3, neighboring), EPSILON, 1e-5)
+    with_it, without = neighbours(neighboring)
+    if neighboring is Neighboring.REPLACE_ONE:
+        without = with_it[0], np.r_[-1, with_it[1][1:]]
+
+    def scores(X, y):
+        design = ClippedDesign.clip(X, 1.0)
+        releases = (solver.release(plan, design, y, rng) for _ in range(100_000))
+        weight = 0.0 if neighboring is Neighboring.REPLACE_ONE else plan.gram_noise**-2
+        return np.array(
+            [weight * m.gram[0, 0] + m.moment[0] / plan.moment_noise**2 for m in releases]
+        )
+
+    proved, claimed = lower_bound(scores(*with_it), scores(*without)), gdp_mu(EPSILON, 1e-5)
+    assert 0.9 * claimed < proved <= claimed
+
+
 def test_the_attack_catches_a_sensitivity_that_is_wrong_by_two(monkeypatch):
     """Under replacement with the noise of add/remove, the same attack refutes the claim."""
-    from skdp.privacy import Neighboring
-
     monkeypatch.setattr(Neighboring, "n_changed", property(lambda self: 1))
     proved, claimed = attack(DPHingeClassifier(classes=(0, 1)), "replace_one", fits=1000)
     assert proved > claimed

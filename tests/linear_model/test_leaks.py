@@ -7,8 +7,17 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.base import is_classifier
 
-from skdp import DPHingeClassifier, DPLogisticRegression, PrivacyBudget
+from skdp import (
+    DPHingeClassifier,
+    DPHuberRegressor,
+    DPLADRegressor,
+    DPLinearRegression,
+    DPLogisticRegression,
+    DPQuantileRegressor,
+    PrivacyBudget,
+)
 from skdp.solvers import RegularizedExponential, Solution
 
 PUBLIC = {
@@ -16,12 +25,18 @@ PUBLIC = {
     "intercept_",
     "privacy_",
     "classes_",
+    "target_bounds_",
     "n_iter_",
     "data_norm_",
     "n_features_in_",
     "feature_names_in_",
 }
-every_classifier = pytest.mark.parametrize("Model", [DPLogisticRegression, DPHingeClassifier])
+CLASSIFIERS = [DPLogisticRegression, DPHingeClassifier]
+REGRESSORS = [DPHuberRegressor, DPLADRegressor, DPLinearRegression, DPQuantileRegressor]
+TASKS = [(Model, n) for Model in CLASSIFIERS for n in (2, 3, 30)]
+TASKS += [(Model, 2) for Model in REGRESSORS]
+every_task = pytest.mark.parametrize(("Model", "n_classes"), TASKS)
+every_model = pytest.mark.parametrize("Model", CLASSIFIERS + REGRESSORS)
 every_relation = pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
 
 
@@ -65,20 +80,20 @@ def assert_same(one, other):
         np.testing.assert_array_equal(one[name], other[name], err_msg=name)
 
 
-@every_classifier
+@every_task
 @every_relation
-@pytest.mark.parametrize("n_classes", [2, 3, 30])
 def test_two_data_sets_show_the_same(Model, neighboring, n_classes, capsys):
     shown = []
     for X, y in two_worlds(n_classes, neighboring):
         budget = PrivacyBudget(10.0, 1e-4, neighboring=neighboring)
         model = Model(
             solver=ConstantSolver(),
-            classes=range(n_classes),
             neighboring=neighboring,
             budget=budget,
             verbose=1,
         )
+        if is_classifier(model):
+            model.set_params(classes=range(n_classes))
         shown.append(everything_shown(model, X, y, capsys))
     (first, *first_rest), (second, *second_rest) = shown
     assert_same(first, second)
@@ -88,7 +103,7 @@ def test_two_data_sets_show_the_same(Model, neighboring, n_classes, capsys):
     assert first_rest[0][2:] == second_rest[0][2:]
 
 
-@every_classifier
+@every_model
 @every_relation
 @pytest.mark.parametrize("convert", [np.asarray, pd.DataFrame, sparse.csr_matrix])
 def test_a_fitted_model_has_the_declared_attributes_only(Model, neighboring, convert):
@@ -97,7 +112,7 @@ def test_a_fitted_model_has_the_declared_attributes_only(Model, neighboring, con
     assert {name for name in vars(model) if name not in model.get_params()} <= PUBLIC
 
 
-@every_classifier
+@every_model
 def test_diagnostics_are_kept_on_request_and_never_pickled(Model):
     (X, y), _ = two_worlds(2, "replace_one")
     model = Model(solver=ConstantSolver(), diagnostics=True).fit(X, y)
@@ -106,14 +121,14 @@ def test_diagnostics_are_kept_on_request_and_never_pickled(Model):
     assert not hasattr(Model(solver=ConstantSolver()).fit(X, y), "diagnostics_")
 
 
-@every_classifier
+@every_model
 def test_a_second_fit_forgets_the_diagnostics_of_the_first(Model):
     (X, y), _ = two_worlds(2, "replace_one")
     model = Model(diagnostics=True).fit(X, y)
     assert not hasattr(model.set_params(diagnostics=False).fit(X, y), "diagnostics_")
 
 
-@every_classifier
+@every_model
 def test_progress_tells_public_step_counts_only(Model, capsys):
     (X, y), _ = two_worlds(2, "replace_one")
     model = Model(verbose=1).fit(X, y)

@@ -4,24 +4,40 @@ import numpy as np
 import pytest
 from joblib import Parallel, delayed
 
-from skdp import DPHingeClassifier, DPLogisticRegression
+from skdp import (
+    DPHingeClassifier,
+    DPHuberRegressor,
+    DPLADRegressor,
+    DPLinearRegression,
+    DPLogisticRegression,
+    DPQuantileRegressor,
+)
 
 X = np.linspace(-1, 1, 60).reshape(20, 3)
 y = np.arange(20) % 2
-every_classifier = pytest.mark.parametrize("Model", [DPLogisticRegression, DPHingeClassifier])
+MODELS = [
+    DPLogisticRegression,
+    DPHingeClassifier,
+    DPHuberRegressor,
+    DPLADRegressor,
+    DPLinearRegression,
+    DPQuantileRegressor,
+]
+every_model = pytest.mark.parametrize("Model", MODELS)
+every_sampled_model = pytest.mark.parametrize("Model", set(MODELS) - {DPLinearRegression})
 
 
 def coefficients(model):
     return model.fit(X, y).coef_.ravel().tolist()
 
 
-@every_classifier
+@every_model
 def test_a_seed_repeats_the_fit(Model):
     assert coefficients(Model(random_state=3)) == coefficients(Model(random_state=3))
     assert coefficients(Model(random_state=3)) != coefficients(Model(random_state=4))
 
 
-@every_classifier
+@every_model
 def test_without_a_seed_each_fit_is_fresh_whatever_numpys_global_seed(Model):
     seen = []
     for _ in range(2):
@@ -31,7 +47,7 @@ def test_without_a_seed_each_fit_is_fresh_whatever_numpys_global_seed(Model):
     assert len({tuple(c) for c in seen}) == 4
 
 
-@every_classifier
+@every_model
 @pytest.mark.parametrize("backend", ["threading", "loky"])
 def test_parallel_workers_draw_different_noise(Model, backend):
     np.random.seed(0)  # noqa: NPY002
@@ -39,14 +55,14 @@ def test_parallel_workers_draw_different_noise(Model, backend):
     assert len({tuple(c) for c in seen}) == 4
 
 
-@every_classifier
+@every_model
 def test_a_fit_leaves_numpys_global_state_alone(Model):
     before = np.random.get_state()[1].copy()  # noqa: NPY002
     coefficients(Model())
     np.testing.assert_array_equal(before, np.random.get_state()[1])  # noqa: NPY002
 
 
-@every_classifier
+@every_sampled_model
 def test_coefficients_lie_on_a_public_grid(Model):
     """A multiple of a power of two has few bits after the grid's: 2^-40 would hold any of them."""
     c = np.asarray(coefficients(Model()))

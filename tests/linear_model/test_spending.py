@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from skdp import DPHingeClassifier, DPLogisticRegression, PrivacyBudget
+from skdp import (
+    DPHingeClassifier,
+    DPHuberRegressor,
+    DPLADRegressor,
+    DPLinearRegression,
+    DPLogisticRegression,
+    DPQuantileRegressor,
+    PrivacyBudget,
+)
 from skdp.design import ClippedDesign
 from skdp.exceptions import BudgetExceededError, IncompatibleSolverError
 from skdp.privacy import GDPEvent
@@ -14,7 +22,9 @@ from skdp.solvers import Plan, RegularizedExponential, Solution, Solver
 
 X = np.linspace(-1, 1, 40).reshape(20, 2)
 y = np.arange(20) % 2
-every_classifier = pytest.mark.parametrize("Model", [DPLogisticRegression, DPHingeClassifier])
+CLASSIFIERS = [DPLogisticRegression, DPHingeClassifier]
+REGRESSORS = [DPHuberRegressor, DPLADRegressor, DPLinearRegression, DPQuantileRegressor]
+every_model = pytest.mark.parametrize("Model", CLASSIFIERS + REGRESSORS)
 
 
 @dataclass(frozen=True)
@@ -25,7 +35,7 @@ class Witness(RegularizedExponential):
         raise KeyboardInterrupt
 
 
-@every_classifier
+@every_model
 def test_a_fit_that_dies_after_paying_has_paid(Model):
     budget = PrivacyBudget(3.0, 1e-5)
     with pytest.raises(KeyboardInterrupt):
@@ -33,7 +43,7 @@ def test_a_fit_that_dies_after_paying_has_paid(Model):
     assert len(budget.history()) == 1
 
 
-@every_classifier
+@every_model
 @pytest.mark.parametrize("epsilon", [1.0, float("inf")])
 def test_a_refit_that_dies_after_paying_leaves_no_old_coefficients_behind(Model, epsilon):
     model = Model(epsilon=epsilon, diagnostics=True, random_state=0).fit(X, y)
@@ -45,7 +55,7 @@ def test_a_refit_that_dies_after_paying_leaves_no_old_coefficients_behind(Model,
         model.predict(X)
 
 
-@every_classifier
+@every_model
 def test_a_refused_refit_leaves_the_model_as_it_was(Model):
     model = Model(random_state=0).fit(X, y)
     before = dict(vars(model))
@@ -58,7 +68,7 @@ def test_a_refused_refit_leaves_the_model_as_it_was(Model):
     }
 
 
-@every_classifier
+@every_model
 def test_a_refused_fit_never_reaches_the_data(Model, monkeypatch):
     monkeypatch.setattr(ClippedDesign, "clip", lambda *args: pytest.fail("the data were read"))
     budget = PrivacyBudget(0.5, 1e-5)
@@ -70,7 +80,7 @@ def test_a_refused_fit_never_reaches_the_data(Model, monkeypatch):
     assert not hasattr(model, "privacy_")
 
 
-@every_classifier
+@every_model
 def test_the_whole_budget_in_one_fit(Model):
     for composition in ("gdp", "basic"):
         budget = PrivacyBudget(1.0, 1e-5, composition=composition)
@@ -80,7 +90,7 @@ def test_the_whole_budget_in_one_fit(Model):
         assert len(budget.history()) == 1
 
 
-@every_classifier
+@every_model
 @pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
 def test_what_is_charged_is_what_is_claimed_and_asked(Model, neighboring):
     budget = PrivacyBudget(3.0, 1e-4, neighboring=neighboring)
@@ -119,28 +129,32 @@ def test_a_budget_that_is_not_one_is_refused():
         DPLogisticRegression(budget=3.0).fit(X, y)
 
 
-@every_classifier
-@pytest.mark.parametrize(
-    "bad",
-    [
-        {"C": 0.0},
-        {"C": 1e-300},
-        {"C": "none"},
-        {"data_norm": 1e300},
-        {"intercept_scaling": -1.0},
-        {"n_samples_hint": 0},
-        {"n_samples_hint": 2.5},
-        {"neighboring": "remove"},
-        {"class_weight": {7: 1.0}},
-        {"class_weight": {0: -1.0}},
-        {"class_weight": "balanced"},
-        {"random_state": -1},
-        {"n_jobs": 0},
-        {"epsilon": 10**400},
-        {"epsilon": "1"},
-    ],
-    ids=str,
-)
+BAD = [
+    {"C": 0.0},
+    {"C": 1e-300},
+    {"C": "none"},
+    {"data_norm": 1e300},
+    {"intercept_scaling": -1.0},
+    {"n_samples_hint": 0},
+    {"n_samples_hint": 2.5},
+    {"neighboring": "remove"},
+    {"class_weight": {7: 1.0}},
+    {"class_weight": {0: -1.0}},
+    {"class_weight": "balanced"},
+    {"random_state": -1},
+    {"n_jobs": 0},
+    {"epsilon": 10**400},
+    {"epsilon": "1"},
+]
+CASES = [
+    (Model, bad)
+    for Model in CLASSIFIERS + REGRESSORS
+    for bad in BAD
+    if bad.keys() <= Model().get_params().keys()
+]
+
+
+@pytest.mark.parametrize(("Model", "bad"), CASES)
 def test_a_bad_parameter_is_named_and_costs_nothing(Model, bad):
     budget = PrivacyBudget(3.0, 1e-5)
     (name,) = bad

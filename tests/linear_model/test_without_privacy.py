@@ -2,16 +2,39 @@
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_iris, make_classification
-from sklearn.linear_model import LogisticRegression
+from sklearn.datasets import load_diabetes, load_iris, make_classification
+from sklearn.linear_model import (
+    HuberRegressor,
+    LinearRegression,
+    LogisticRegression,
+    QuantileRegressor,
+    Ridge,
+)
 from sklearn.svm import LinearSVC
 
-from skdp import DPHingeClassifier, DPLogisticRegression, PrivacyBudget
+from skdp import (
+    DPHingeClassifier,
+    DPHuberRegressor,
+    DPLADRegressor,
+    DPLinearRegression,
+    DPLogisticRegression,
+    DPQuantileRegressor,
+    PrivacyBudget,
+)
 from skdp.exceptions import BudgetExceededError
 
 TWO = make_classification(200, 5, random_state=0)
 THREE = load_iris(return_X_y=True)
+NUMBER = load_diabetes(return_X_y=True)
 INF = float("inf")
+MODELS = [
+    DPLogisticRegression,
+    DPHingeClassifier,
+    DPHuberRegressor,
+    DPLADRegressor,
+    DPLinearRegression,
+    DPQuantileRegressor,
+]
 
 
 @pytest.mark.parametrize(("X", "y"), [TWO, THREE], ids=["two", "three"])
@@ -38,7 +61,45 @@ def test_hinge_classifier(X, y, C):
     assert (model.predict(X) == reference.predict(X)).all()
 
 
-@pytest.mark.parametrize("Model", [DPLogisticRegression, DPHingeClassifier])
+@pytest.mark.parametrize(
+    ("model", "reference"),
+    [
+        (DPLinearRegression(), LinearRegression()),
+        (DPLinearRegression(C=2.0), Ridge(alpha=0.5)),
+        (DPLinearRegression(fit_intercept=False), LinearRegression(fit_intercept=False)),
+        (DPHuberRegressor(), HuberRegressor(max_iter=10_000)),
+        (DPHuberRegressor(C=2.0), HuberRegressor(alpha=0.5, max_iter=10_000)),
+        (DPLADRegressor(), QuantileRegressor(alpha=0.0)),
+        (DPQuantileRegressor(0.8), QuantileRegressor(quantile=0.8, alpha=0.0)),
+    ],
+    ids=repr,
+)
+def test_regressors(model, reference):
+    X, y = NUMBER
+    model.set_params(epsilon=INF, target_bounds=(-1.0, 1.0)).fit(X, y)
+    reference.fit(X, y)
+    np.testing.assert_allclose(model.coef_, reference.coef_, rtol=1e-9)
+    np.testing.assert_allclose(model.intercept_, reference.intercept_, rtol=1e-9)
+    np.testing.assert_allclose(model.predict(X), reference.predict(X), rtol=1e-9)
+    assert model.score(X, y) == pytest.approx(reference.score(X, y))
+
+
+def test_several_quantiles_are_several_quantile_regressors():
+    X, y = NUMBER
+    model = DPQuantileRegressor((0.9, 0.2), epsilon=INF).fit(X, y)
+    for level, coef, intercept in zip((0.9, 0.2), model.coef_, model.intercept_, strict=True):
+        reference = QuantileRegressor(quantile=level, alpha=0.0).fit(X, y)
+        np.testing.assert_allclose(coef, reference.coef_)
+        assert intercept == pytest.approx(reference.intercept_)
+
+
+@pytest.mark.parametrize("Model", [DPLADRegressor, DPQuantileRegressor])
+def test_a_ridge_that_the_reference_does_not_know_is_refused(Model):
+    with pytest.raises(ValueError, match=r"C must be 'auto' with epsilon=inf"):
+        Model(epsilon=INF, C=1.0).fit(*NUMBER)
+
+
+@pytest.mark.parametrize("Model", MODELS)
 def test_it_says_that_nothing_is_guaranteed(Model):
     guarantee = Model(epsilon=INF, random_state=0).fit(*TWO).privacy_
     assert guarantee.gdp_mu == INF

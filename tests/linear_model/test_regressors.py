@@ -1,0 +1,161 @@
+"""What only regressors promise: public bounds, units, clipped targets and predictions."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from skdp import (
+    DPHuberRegressor,
+    DPLADRegressor,
+    DPLinearRegression,
+    DPLogisticRegression,
+    DPQuantileRegressor,
+    PrivacyBudget,
+)
+from skdp.exceptions import IncompatibleSolverError
+from skdp.solvers import AdaSSP
+
+MODELS = [DPHuberRegressor, DPLADRegressor, DPLinearRegression, DPQuantileRegressor]
+every_regressor = pytest.mark.parametrize("Model", MODELS)
+FITS = [(Model, "regularized_exponential") for Model in MODELS] + [(DPLinearRegression, "adassp")]
+every_fit = pytest.mark.parametrize(("Model", "solver"), FITS)
+
+
+def data(n=400, noise=0.02):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-0.5, 0.5, size=(n, 2))
+    return X, X @ [1.0, -0.5] + 0.1 + noise * rng.normal(size=n)
+
+
+@every_fit
+@pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
+def test_easy_data_are_learnt(Model, neighboring, solver):
+    X, y = data()
+    model = Model(epsilon=20.0, solver=solver, neighboring=neighboring, random_state=0).fit(X, y)
+    assert model.score(X, y) > 0.9
+    assert model.privacy_.neighboring == neighboring
+    assert (model.coef_.shape, type(model.intercept_)) == ((2,), float)
+
+
+@every_regressor
+def test_targets_may_be_in_any_units(Model):
+    X, y = data()
+    plain = Model(random_state=0).fit(X, y)
+    model = Model(target_bounds=(900.0, 1100.0), random_state=0).fit(X, 1000.0 + 100.0 * y)
+    np.testing.assert_allclose(model.coef_, 100.0 * plain.coef_, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(model.intercept_, 1000.0 + 100.0 * plain.intercept_, rtol=1e-6)
+    np.testing.assert_allclose(model.predict(X), 1000.0 + 100.0 * plain.predict(X), rtol=1e-6)
+
+
+@every_regressor
+def test_targets_outside_count_as_the_nearest_bound(Model):
+    X, y = data()
+    far, near = np.where(y > 0.2, 1e300, -1e300), np.where(y > 0.2, 0.7, -0.3)
+    one, other = (Model(target_bounds=(-0.3, 0.7), random_state=0).fit(X, t) for t in (far, near))
+    np.testing.assert_array_equal(one.coef_, other.coef_)
+    assert one.intercept_ == other.intercept_
+
+
+@every_regressor
+def test_predictions_stay_within_the_bounds(Model):
+    X, y = data()
+    model = Model(epsilon=0.05, target_bounds=(-0.1, 0.1), random_state=0).fit(X, y)
+    assert np.abs(model.predict(X)).max() <= 0.1
+    assert model.target_bounds_ == (-0.1, 0.1)
+    linear = X @ model.coef_ + model.intercept_
+    np.testing.assert_allclose(model.predict(X), np.clip(linear, -0.1, 0.1), atol=1e-9)
+
+
+@every_regressor
+@pytest.mark.parametrize(
+    "bounds", [(1.0, 1.0), (1.0, 0.0), (0.0, math.inf), (math.nan, 1.0), (1.0,), 3.0, "ab", None]
+)
+def test_bad_bounds_are_refused_before_anything_is_spent(Model, bounds):
+    budget = PrivacyBudget(3.0, 1e-5)
+    with pytest.raises(ValueError, match="target_bounds must be a pair"):
+        Model(target_bounds=bounds, budget=budget).fit(*data())
+    assert budget.history() == []
+
+
+@every_regressor
+def test_targets_that_are_no_numbers_are_refused(Model):
+    X, y = data()
+    with pytest.raises(ValueError, match=r"y must hold numbers\. Nothing was spent"):
+        Model().fit(X, np.full(len(y), "tall"))
+    with pytest.raises(ValueError, match="infinity"):
+        Model().fit(X, np.where(y == y.max(), np.inf, y))
+
+
+@every_fit
+def test_sparse_input_gives_the_dense_fit(Model, solver):
+    X, y = data()
+    dense = Model(solver=solver, random_state=0).fit(X, y)
+    model = Model(solver=solver, random_state=0).fit(sparse.csr_array(X), y)
+    np.testing.assert_allclose(model.coef_, dense.coef_, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(model.predict(sparse.csr_array(X)), model.predict(X), atol=1e-9)
+
+
+@every_regressor
+def test_without_an_intercept_it_is_the_middle_of_the_bounds(Model):
+    X, y = data()
+    model = Model(target_bounds=(0.0, 3.0), fit_intercept=False, random_state=0).fit(X, y)
+    assert model.intercept_ == 1.5
+
+
+def test_several_quantiles_are_one_release_at_their_joint_price():
+    X, y = data(noise=0.2)
+    levels = (0.9, 0.1, 0.5)
+    model = DPQuantileRegressor(levels, epsilon=20.0, random_state=0).fit(X, y)
+    assert (model.coef_.shape, model.intercept_.shape) == ((3, 2), (3,))
+    high, low, middle = model.predict(X).T
+    assert (low <= middle).all()
+    assert (middle <= high).all()
+    for level, predicted in zip(levels, (high, low, middle), strict=True):
+        assert np.mean(y <= predicted) == pytest.approx(level, abs=0.1)
+    assert model.score(X, y) > 0.2
+    assert model.privacy_.epsilon(1e-5) <= 20.0
+
+
+@pytest.mark.parametrize("quantile", [0.0, 1.0, -0.5, math.nan, "half", [], [0.5, 2.0]])
+def test_a_level_outside_its_range_is_refused(quantile):
+    with pytest.raises(ValueError, match=r"quantile must.*Nothing was spent"):
+        DPQuantileRegressor(quantile).fit(*data())
+
+
+def test_the_median_is_the_least_absolute_deviation():
+    X, y = data()
+    np.testing.assert_array_equal(
+        DPLADRegressor(random_state=0).fit(X, y).coef_,
+        DPQuantileRegressor(0.5, random_state=0).fit(X, y).coef_,
+    )
+
+
+@pytest.mark.parametrize(
+    ("Model", "bad"),
+    [
+        (DPHuberRegressor, {"threshold": 0.0}),
+        (DPLinearRegression, {"slope_bound": -1.0}),
+        (DPQuantileRegressor, {"smoothing": 0.001}),
+        (DPLADRegressor, {"smoothing": "wide"}),
+    ],
+    ids=repr,
+)
+def test_a_bad_shape_of_the_loss_is_named(Model, bad):
+    (name,) = bad
+    with pytest.raises(ValueError, match=rf"{name} must.*Nothing was spent"):
+        Model(**bad).fit(*data())
+
+
+def test_moments_serve_least_squares_only():
+    budget = PrivacyBudget(3.0, 1e-5)
+    for Model in (DPHuberRegressor, DPLogisticRegression):
+        X, y = data()
+        with pytest.raises(IncompatibleSolverError, match="SquaredLoss"):
+            Model(solver="adassp", budget=budget).fit(X, (y > 0).astype(int))
+    with pytest.raises(IncompatibleSolverError, match="draws no sample"):
+        DPLinearRegression(solver="adassp", sampler="proximal", budget=budget).fit(*data())
+    with pytest.raises(IncompatibleSolverError, match="delta > 0"):
+        DPLinearRegression(solver=AdaSSP(), delta=0.0, budget=budget).fit(*data())
+    assert budget.history() == []
