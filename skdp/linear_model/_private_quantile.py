@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.linear_model import QuantileRegressor
 
 from skdp.linear_model._private_linear import is_auto
-from skdp.linear_model._private_regressor import PrivateLinearRegressor
-from skdp.losses import Loss, QuantileLoss
+from skdp.linear_model._private_regressor import PrivateLinearRegressor, TargetRange
+from skdp.losses import QuantileLoss
 
 __all__ = ["PrivateQuantileRegressor"]
 
@@ -32,8 +32,13 @@ class PrivateQuantileRegressor(PrivateLinearRegressor):
     def _levels(self) -> tuple[float, ...]:
         """Return the levels, checked."""
 
-    def _loss_of(self, task: Any) -> Loss:
+    def _loss_of(self, task: Any) -> QuantileLoss:
         return QuantileLoss(self._levels(), self.smoothing)
+
+    def _publish_coefficients(
+        self, coef: np.ndarray, intercept: np.ndarray, task: TargetRange
+    ) -> None:
+        super()._publish_coefficients(coef, intercept + self._loss_of(task).start, task)
 
     def _reference(self, n_samples: int) -> _QuantileRegressors:
         return _QuantileRegressors(self._levels(), self.fit_intercept)

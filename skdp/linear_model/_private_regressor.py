@@ -11,7 +11,7 @@ from sklearn.base import RegressorMixin
 
 from skdp.linear_model._private_linear import PrivateLinearModel
 
-__all__ = ["PrivateLinearRegressor"]
+__all__ = ["PrivateLinearRegressor", "TargetRange"]
 
 _LARGEST_BOUND = 1e50
 

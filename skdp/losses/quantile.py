@@ -13,17 +13,19 @@ from skdp.losses.base import Loss
 __all__ = ["QuantileLoss"]
 
 _CHORD = 0.2
-_NOISE_SCALE = 0.16  # of targets in [−1, 1]; found on public data
+_NOISE_SCALE = 0.2  # of targets in [−1, 1]; found on public data
 
 
 @dataclass(frozen=True)
 class QuantileLoss(Loss):
-    """ℓ(y, z) = Σ_k ψ(r_k) − τ_k·r_k with r_k = z_k − y, where ψ is max(0, r), its kink rounded.
+    """ℓ(y, z) = Σ_k ψ(r_k) − τ_k·r_k with r_k = z_k + s_k − y; ψ is max(0, r), its kink rounded.
 
     ψ'(r) = u = clip(r/v + 1/2, 0, 1) and ψ(r) = u·r + v·u(1 − u)/2, so that the pinball loss of
     level τ, which has slope −τ left of 0 and 1 − τ right of it, gets a slope that rises steadily
     over a stretch of width v around 0. It lies at most v/8 above the pinball loss; what it
-    minimises is the quantile of y plus uniform noise of that width.
+    minimises is the quantile of y plus uniform noise of that width. The prediction is z_k + s_k:
+    learning starts at s_k = τ_k − 1/2, where the quantiles of targets lie that are spread evenly
+    over the middle half of [−1, 1].
 
     *Constants.* |∂ℓ/∂z_k| ≤ max(τ_k, 1 − τ_k), whatever the other scores are, and all of these
     are attained at once: one Lipschitz constant √(Σ max(τ_k, 1 − τ_k)²) for all levels. The
@@ -49,6 +51,11 @@ class QuantileLoss(Loss):
     def n_scores(self) -> int:  # type: ignore[override]
         """Scores per record: one a level."""
         return len(self.levels)
+
+    @property
+    def start(self) -> np.ndarray:
+        """The predictions s at which the scores are 0, of shape (K,)."""
+        return self._levels - 0.5
 
     @property
     def lipschitz(self) -> float:  # noqa: D102
@@ -83,7 +90,7 @@ class QuantileLoss(Loss):
         return np.asarray(self.levels)
 
     def _residual(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-        return z.reshape(y.size, self.n_scores) - y[:, None]
+        return z.reshape(y.size, self.n_scores) + self.start - y[:, None]
 
     def _rise(self, r: np.ndarray) -> np.ndarray:
         return np.clip(r / self.smoothing + 0.5, 0.0, 1.0)

@@ -214,6 +214,39 @@ def test_smoothing_lies_at_most_half_its_width_under_the_hinge():
     assert gap.max() <= 0.3 + 1e-15
 
 
+@pytest.mark.parametrize("levels", [(0.5,), (0.1, 0.9)])
+def test_rounding_lies_at_most_an_eighth_of_its_width_above_each_pinball_loss(levels):
+    loss, y = QuantileLoss(levels, 0.4), np.linspace(-2, 2, 401)
+    z = np.zeros((401, len(levels))) if len(levels) > 1 else np.zeros(401)
+    r, tau = loss.start - y[:, None], np.array(levels)
+    gap = loss.value(y, z) - np.maximum(r * (1.0 - tau), -r * tau).sum(axis=1)
+    assert gap.min() >= -1e-15
+    assert gap.max() <= len(levels) * 0.4 / 8 + 1e-15
+
+
+def test_several_levels_cost_less_than_one_after_the_other():
+    """One joint constant, √Σ max(τ, 1 − τ)², where separate fits would split the budget."""
+    assert QuantileLoss((0.1, 0.5, 0.9)).lipschitz == pytest.approx(np.sqrt(0.81 + 0.25 + 0.81))
+
+
+@given(level=st.floats(0.05, 0.95))
+@settings(max_examples=20, deadline=None)
+def test_a_rounded_pinball_loss_is_least_at_the_quantile(level):
+    """Of evenly spaced numbers, whatever the level: rounding is symmetric."""
+    loss, y = QuantileLoss((level,), 0.05), np.linspace(-1, 1, 20_001)
+    quantile = 2.0 * level - 1.0 - loss.start[0]
+    assert abs(loss.gradient(y, np.full(y.size, quantile)).mean()) < 1e-3
+
+
+def test_the_huber_loss_is_the_clipped_square():
+    r = np.linspace(-3, 3, 601)
+    inside = np.abs(r) <= 0.7
+    np.testing.assert_allclose(HuberLoss(0.7).phi(r)[inside], 0.5 * r[inside] ** 2)
+    np.testing.assert_allclose(
+        HuberLoss(0.7).phi(r)[~inside], 0.7 * np.abs(r[~inside]) - 0.5 * 0.49
+    )
+
+
 def test_clipping_leaves_the_flat_side_of_the_logistic_loss_alone():
     loss = ClippedLogisticLoss()
     m = np.linspace(loss.knee, 9, 50)
@@ -222,6 +255,20 @@ def test_clipping_leaves_the_flat_side_of_the_logistic_loss_alone():
 
 def test_clipping_at_one_half_halves_the_sensitivity():
     assert ClippedLogisticLoss(0.5).lipschitz == 0.5 * LogisticLoss().lipschitz
+
+
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [
+        (lambda: HuberLoss(0.0), "threshold"),
+        (lambda: SquaredLoss(float("inf")), "threshold"),
+        (lambda: QuantileLoss((0.5, 1.0)), "quantile"),
+        (lambda: QuantileLoss(smoothing=0.0), "smoothing"),
+    ],
+)
+def test_a_shape_outside_its_range_is_refused(make, name):
+    with pytest.raises(ValueError, match=name):
+        make()
 
 
 @pytest.mark.parametrize("clip", [0.0, 1.0, -0.5, float("nan"), "half"])
