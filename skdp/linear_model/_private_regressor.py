@@ -103,6 +103,10 @@ class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel):
         scores = np.clip(self._scores(X), *self.target_bounds_)
         return scores.ravel() if np.ndim(self.coef_) == 1 else scores
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return R² of the predictions: 1 at best, 0 for a constant that is the mean of `y`."""
+        return float(super().score(X, y, sample_weight))
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.regressor_tags.poor_score = not math.isinf(self.epsilon)  # noise, on tiny data

@@ -184,10 +184,16 @@ class DPQuantileRegressor(PrivateQuantileRegressor):
         ranks = np.argsort(np.argsort(self._levels()))
         return np.sort(quantiles, axis=1)[:, ranks]
 
-    def score(self, X: Any, y: Any) -> float:
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return R² of one quantile, as scikit-learn does; of several, their mean pinball D²."""
         levels = self._levels()
         if len(levels) == 1:
-            return float(super().score(X, y))
-        columns = zip(self.predict(X).T, levels, strict=True)
-        return float(np.mean([d2_pinball_score(y, q, alpha=level) for q, level in columns]))
+            return super().score(X, y, sample_weight)
+        return float(
+            np.mean(
+                [
+                    d2_pinball_score(y, quantile, sample_weight=sample_weight, alpha=level)
+                    for quantile, level in zip(self.predict(X).T, levels, strict=True)
+                ]
+            )
+        )

@@ -18,13 +18,13 @@ _NOISE_SCALE = 0.2  # of targets in [−1, 1]; found on public data
 
 @dataclass(frozen=True)
 class QuantileLoss(Loss):
-    """ℓ(y, z) = Σ_k ψ(r_k) − τ_k·r_k with r_k = z_k + s_k − y; ψ is max(0, r), its kink rounded.
+    """ℓ(y, z) = Σ_k ψ(r_k) − τ_k·r_k with r_k = z_k + o_k − y; ψ is max(0, r), its kink rounded.
 
     ψ'(r) = u = clip(r/v + 1/2, 0, 1) and ψ(r) = u·r + v·u(1 − u)/2, so that the pinball loss of
     level τ, which has slope −τ left of 0 and 1 − τ right of it, gets a slope that rises steadily
     over a stretch of width v around 0. It lies at most v/8 above the pinball loss; what it
-    minimises is the quantile of y plus uniform noise of that width. The prediction is z_k + s_k:
-    learning starts at s_k = τ_k − 1/2, where the quantiles of targets lie that are spread evenly
+    minimises is the quantile of y plus uniform noise of that width. The prediction is z_k + o_k:
+    learning starts at o_k = τ_k − 1/2, where the quantiles of targets lie that are spread evenly
     over the middle half of [−1, 1].
 
     *Constants.* |∂ℓ/∂z_k| ≤ max(τ_k, 1 − τ_k), whatever the other scores are, and all of these
@@ -40,7 +40,7 @@ class QuantileLoss(Loss):
     """
 
     levels: tuple[float, ...] = (0.5,)
-    smoothing: float = 0.2
+    smoothing: float = 0.3
 
     def __post_init__(self) -> None:
         check_real("smoothing", self.smoothing, low=0.01 * (1.0 - 1e-9), high=1e6)
@@ -54,7 +54,7 @@ class QuantileLoss(Loss):
 
     @property
     def start(self) -> np.ndarray:
-        """The predictions s at which the scores are 0, of shape (K,)."""
+        """The predictions o at which the scores are 0, of shape (K,)."""
         return self._levels - 0.5
 
     @property
