@@ -14,15 +14,17 @@ import pytest
 from scipy import stats
 
 from skdp.design import ClippedDesign
-from skdp.losses import ClippedLogisticLoss, CompetitorLoss, SmoothedHingeLoss
+from skdp.losses import ClippedLogisticLoss, CompetitorLoss, SmoothedHingeLoss, SquaredLoss
 from skdp.privacy import Neighboring
-from skdp.solvers import DPSGD, SOLVERS, NoisyGD, Problem
+from skdp.solvers import DPSGD, SOLVERS, AdaSSP, NoisyGD, Problem
 
 FALSE_ALARM = 1e-6
 EPSILON, DELTA = 4.0, 1e-3
 HINGE, LOGISTIC = SmoothedHingeLoss(), ClippedLogisticLoss()
 CASES = [
-    *((kind(), HINGE, 3) for kind in SOLVERS.values()),
+    *((kind(), HINGE, 3) for kind in SOLVERS.values() if kind is not AdaSSP),
+    (AdaSSP(), SquaredLoss(), 3),
+    (AdaSSP(), SquaredLoss(), None),
     (NoisyGD(momentum=0.0), HINGE, 3),  # the price of the last iterate
     (NoisyGD(5, average=1.0, domain_radius=100.0), HINGE, 3),
     (DPSGD(10, sampling_rate=0.5, clip_norm=0.05, average=0.5), LOGISTIC, 3),
