@@ -13,7 +13,7 @@ from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import SquaredLoss
 from skdp.privacy import GDPEvent, Neighboring
 from skdp.samplers import Progress
-from skdp.solvers.base import Plan, Problem, Solution, Solver
+from skdp.solvers.base import Plan, Problem, Solution, Solver, require_delta
 
 __all__ = ["AdaSSP", "AdaSSPPlan", "NoisyMoments"]
 
@@ -84,10 +84,7 @@ class AdaSSP(Solver):
                 f"SquaredLoss; {problem.loss!r} is not one. Use DPLinearRegression, or "
                 "solver='regularized_exponential'. Nothing was spent."
             )
-        if delta == 0.0:
-            raise IncompatibleSolverError(
-                "solver='adassp' adds Gaussian noise, which needs delta > 0. Nothing was spent."
-            )
+        require_delta(delta, "adassp")
         mu = gdp_mu(epsilon, delta)
         noise = _sensitivity(problem.neighboring) / mu * (1.0 + _ROUNDING)
         return AdaSSPPlan(
