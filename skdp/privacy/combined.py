@@ -1,16 +1,18 @@
-"""Curves made of curves: mixtures, envelopes and both orders at once."""
+"""Curves made of curves and of bounds: mixtures, envelopes, hulls, both orders at once."""
 
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 
 import numpy as np
+from scipy.optimize import minimize_scalar
 
 from skdp.privacy.curve import PrivacyCurve, SymmetricCurve
 
-__all__ = ["MaximumCurve", "MixtureCurve", "StitchedCurve", "SymmetrizedCurve"]
+__all__ = ["HullCurve", "MaximumCurve", "MixtureCurve", "StitchedCurve", "SymmetrizedCurve"]
 
 
 @dataclass(frozen=True)
@@ -104,3 +106,58 @@ class StitchedCurve(SymmetricCurve):
 
     def _forward(self, epsilon: np.ndarray) -> np.ndarray:
         return self.curve._delta(epsilon)
+
+
+class HullCurve(SymmetricCurve):
+    """The largest curve below a bound F(ε) that holds for ε ≥ 0 and both orders of a pair.
+
+    A true curve is convex in e^ε and lies below F and below the mirror image of F, so it lies
+    below the convex hull of the two. F is convex in e^ε, and near 0 it may come close to 1, where
+    it says little: there the largest randomised-response line implied by any (ε, F(ε)),
+    1 − B·(1 + e^ε) with B = max (1 − F)/(1 + e^ε), replaces it below the point where they touch.
+    That line is its own mirror image, so the negative half follows by symmetry.
+    """
+
+    @abstractmethod
+    def _log_bound(self, epsilon: np.ndarray) -> np.ndarray:
+        """Return log F(ε) for ε ≥ 0; it may be positive."""
+
+    @property
+    @abstractmethod
+    def _farthest(self) -> float:
+        """An ε not below the one where the line touches F."""
+
+    def _forward(self, epsilon: np.ndarray) -> np.ndarray:
+        start, log_slope = self._line
+        return np.where(
+            epsilon >= start,
+            np.exp(self._log_bound(np.maximum(epsilon, start))),
+            -np.expm1(log_slope + np.logaddexp(0.0, np.minimum(epsilon, start))),
+        )
+
+    def _log_delta(self, epsilon: np.ndarray) -> np.ndarray:
+        near = super()._log_delta(epsilon)
+        start, _ = self._line
+        far = self._log_bound(np.maximum(epsilon, start))
+        return np.where(epsilon >= start, np.minimum(far, 0.0), near)
+
+    @cached_property
+    def _line(self) -> tuple[float, float]:
+        """Return the ε at which the line touches F, and log B; any point gives a valid line."""
+        grid = np.linspace(0.0, self._farthest, 200)
+        best = int(np.argmax(self._log_slope(grid)))
+        around = (grid[max(best - 1, 0)], grid[min(best + 1, 199)])
+        found = minimize_scalar(
+            lambda x: -max(float(self._log_slope(np.asarray(x))), -1e9),
+            bounds=around,
+            method="bounded",
+        )
+        points = np.array([0.0, grid[best], found.x])
+        slopes = self._log_slope(points)
+        return float(points[np.argmax(slopes)]), float(slopes.max())
+
+    def _log_slope(self, epsilon: np.ndarray) -> np.ndarray:
+        """Return log of (1 − F(ε))/(1 + e^ε); −inf where F says nothing."""
+        with np.errstate(divide="ignore"):
+            gain = np.log(-np.expm1(np.minimum(self._log_bound(epsilon), 0.0)))
+        return gain - np.logaddexp(0.0, epsilon)

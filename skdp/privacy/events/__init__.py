@@ -13,6 +13,7 @@ from skdp.privacy.events.fixed_size import FixedSizeSampledEvent
 from skdp.privacy.events.gaussian import GaussianEvent, GDPEvent
 from skdp.privacy.events.laplace import LaplaceEvent
 from skdp.privacy.events.non_private import NonPrivateEvent
+from skdp.privacy.events.objective_perturbation import ObjectivePerturbationEvent
 from skdp.privacy.events.piecewise_constant import PiecewiseConstantNoiseEvent
 from skdp.privacy.events.poisson import PoissonSampledEvent
 from skdp.privacy.events.pure import ApproxDPEvent, PureDPEvent
@@ -35,6 +36,7 @@ __all__ = [
     "LaplaceEvent",
     "NoClosedCurveError",
     "NonPrivateEvent",
+    "ObjectivePerturbationEvent",
     "PiecewiseConstantNoiseEvent",
     "PoissonSampledEvent",
     "PureDPEvent",
@@ -60,6 +62,7 @@ EVENTS: dict[str, type[Event]] = {
         DiscreteLaplaceEvent,
         FixedSizeSampledEvent,
         LaplaceEvent,
+        ObjectivePerturbationEvent,
         PiecewiseConstantNoiseEvent,
         PoissonSampledEvent,
         PureDPEvent,
