@@ -25,6 +25,11 @@ class Loss(ABC):
     """Scores per record: 1 for two classes or one number, else K."""
 
     @property
+    def n_directions(self) -> int:
+        """Dimension of the space of all gradients in z; one less where they always sum to 0."""
+        return self.n_scores
+
+    @property
     @abstractmethod
     def lipschitz(self) -> float:
         """Least upper bound of the gradient's norm."""

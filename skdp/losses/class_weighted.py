@@ -31,6 +31,10 @@ class ClassWeightedLoss(Loss):
         return self.loss.n_scores
 
     @property
+    def n_directions(self) -> int:  # noqa: D102
+        return self.loss.n_directions
+
+    @property
     def lipschitz(self) -> float:  # noqa: D102
         return max(self.weights) * self.loss.lipschitz
 

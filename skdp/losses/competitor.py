@@ -50,6 +50,10 @@ class CompetitorLoss(Loss):
     n_scores: int
 
     @property
+    def n_directions(self) -> int:  # noqa: D102
+        return self.n_scores - 1
+
+    @property
     def lipschitz(self) -> float:  # noqa: D102
         return self._length * self.margin_loss.lipschitz
 

@@ -24,6 +24,10 @@ class MultinomialLoss(Loss):
     n_scores: int
 
     @property
+    def n_directions(self) -> int:  # noqa: D102
+        return self.n_scores - 1
+
+    @property
     def lipschitz(self) -> float:  # noqa: D102
         return math.sqrt(2.0)
 

@@ -33,6 +33,10 @@ class PairwiseLoss(Loss):
     n_scores: int
 
     @property
+    def n_directions(self) -> int:  # noqa: D102
+        return self.n_scores - 1
+
+    @property
     def lipschitz(self) -> float:  # noqa: D102
         return self.margin_loss.lipschitz * math.sqrt(1.0 - 1.0 / self.n_scores)
 

@@ -4,6 +4,8 @@ from skdp.solvers.adassp import AdaSSP
 from skdp.solvers.base import Plan, Problem, Solution, Solver
 from skdp.solvers.dp_sgd import DPSGD
 from skdp.solvers.noisy_gd import NoisyGD
+from skdp.solvers.objective_perturbation import ObjectivePerturbation
+from skdp.solvers.output_perturbation import OutputPerturbation
 from skdp.solvers.regularized_exponential import RegularizedExponential
 
 __all__ = [
@@ -11,6 +13,8 @@ __all__ = [
     "SOLVERS",
     "AdaSSP",
     "NoisyGD",
+    "ObjectivePerturbation",
+    "OutputPerturbation",
     "Plan",
     "Problem",
     "RegularizedExponential",
@@ -22,6 +26,8 @@ SOLVERS = {
     "regularized_exponential": RegularizedExponential,
     "noisy_gd": NoisyGD,
     "dp_sgd": DPSGD,
+    "objective_perturbation": ObjectivePerturbation,
+    "output_perturbation": OutputPerturbation,
     "adassp": AdaSSP,
 }
 """Every solver by name."""

@@ -1,5 +1,6 @@
 """The curve of objective perturbation: printed values, quadrature, hull, composition."""
 
+import itertools
 import math
 
 import numpy as np
@@ -40,7 +41,7 @@ def test_the_bound_is_the_expectation_from_above(k, m, a):
             return stats.chi.pdf(x, k) * -math.expm1(min(epsilon - least - m * x, 0.0))
 
         ends = [start, start + 3.0, start + 9.0, start + 30.0]
-        pieces = zip(ends, ends[1:], strict=False)
+        pieces = itertools.pairwise(ends)
         exact = sum(integrate.quad(part, *piece, epsabs=0, limit=200)[0] for piece in pieces)
         bound = math.exp(curve._log_bound(np.asarray(epsilon)))
         assert exact * (1.0 - 1e-12) <= bound <= exact * (1.0 + 1e-5)

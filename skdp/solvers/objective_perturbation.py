@@ -1,0 +1,132 @@
+"""Objective perturbation: the minimiser of the regularised loss plus a random linear term."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtri
+
+from skdp.accounting import gdp_mu
+from skdp.design import ClippedDesign
+from skdp.exceptions import IncompatibleSolverError
+from skdp.losses import Loss
+from skdp.privacy import GDPEvent, ObjectivePerturbationEvent
+from skdp.samplers import Progress
+from skdp.solvers._minimiser import Objective, minimise
+from skdp.solvers._release import check_delta_and_loss, rounded
+from skdp.solvers.base import Plan, Problem, Solution, Solver, composed
+
+__all__ = ["ObjectivePerturbation", "ObjectivePerturbationPlan"]
+
+_SCORE_NOISE = 0.7  # noise in a score over the loss's own scale, by which `C="auto"` is chosen
+_OUTPUT_NOISE = 3e-4  # the same of the noise that hides how exactly the minimum was found
+_OUTPUT_SHARE = 0.01  # of μ, for that noise
+_OUTPUT_FAILURE = 0.01  # of δ
+_MOST_NOISE = 1e6
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class ObjectivePerturbationPlan(Plan):
+    """A plan with the scales of both noises, the ridge λ and the tolerance τ of the gradient."""
+
+    noise: float
+    ridge: float
+    tolerance: float
+    output_noise: float
+
+
+@dataclass(frozen=True)
+class ObjectivePerturbation(Solver):
+    """Minimise Σ ℓ + |θ|²/(2C) + b·θ with b ~ N(0, s²·I), to a public tolerance; blur a little.
+
+    Notes
+    -----
+    **Guarantee.** `ObjectivePerturbationEvent` for the exact minimiser, after Redberg, Koskela
+    and Wang 2023, for losses of several scores and for both relations. A gradient of length τ
+    puts the point at most C·τ beside it, so that N(0, σ²·I) on top costs a Gaussian μ of
+    2·C·τ/σ, here 1/100 of the μ that is spent.
+    """
+
+    def plan(  # noqa: D102
+        self, problem: Problem, epsilon: float, delta: float
+    ) -> ObjectivePerturbationPlan:
+        check_delta_and_loss("objective_perturbation", problem, delta)
+        mu = gdp_mu(epsilon, delta)
+        output_mu = _OUTPUT_SHARE * mu
+        # P(loss of the output's noise > spent) is a hundredth of δ; the rest of both is for b.
+        spent = 0.5 * output_mu**2 - output_mu * float(ndtri(_OUTPUT_FAILURE * delta))
+        rest = epsilon - spent, (1.0 - _OUTPUT_FAILURE) * delta
+        multiplier = _least_multiplier(problem, mu, *rest)
+        noise = multiplier * problem.loss.lipschitz * problem.row_norm
+        ridge = _ridge(problem, multiplier)
+        output_noise = _OUTPUT_NOISE * problem.loss.noise_scale / problem.row_norm
+        tolerance = 0.5 * output_mu * output_noise * ridge * (1.0 - _ROUNDING)
+        event = composed((_event(problem, multiplier), GDPEvent(output_mu)))
+        theorem = "objective perturbation, solved to a public tolerance"
+        return ObjectivePerturbationPlan(
+            problem, event, theorem, noise, ridge, tolerance, output_noise
+        )
+
+    def solve(  # noqa: D102
+        self,
+        plan: ObjectivePerturbationPlan,
+        design: ClippedDesign,
+        y: np.ndarray,
+        rng: np.random.Generator,
+        progress: Progress,
+    ) -> Solution:
+        problem = plan.problem
+        tilt = plan.noise * rng.normal(size=problem.shape(design.n_features))
+        objective = Objective(design, y, problem.loss, problem.row_norm, plan.ridge, tilt)
+        found = minimise(objective, plan.tolerance)
+        blurred = found.theta + plan.output_noise * rng.normal(size=tilt.shape)
+        progress(1, 1)
+        diagnostics = {"passes": objective.passes[0], "gradient": found.length}
+        return Solution(rounded(blurred, plan.output_noise), 1, diagnostics)
+
+
+def _ridge(problem: Problem, multiplier: float) -> float:
+    """Return λ = 1/C; by default so large that noise in a score, R·s/λ, is as the loss wants it."""
+    if problem.C != "auto":
+        return 1.0 / float(problem.C)
+    s = multiplier * problem.loss.lipschitz * problem.row_norm
+    return problem.row_norm * s / (_SCORE_NOISE * problem.loss.noise_scale)
+
+
+def _event(problem: Problem, multiplier: float) -> ObjectivePerturbationEvent:
+    """Return what a minimiser with noise s = `multiplier`·L costs."""
+    k = problem.loss.n_directions
+    bend = _trace(problem.loss) * problem.row_norm**2 / _ridge(problem, multiplier)
+    return ObjectivePerturbationEvent(multiplier, k * math.log1p(bend / k) * (1 + _ROUNDING), k)
+
+
+def _trace(loss: Loss) -> float:
+    """Return an upper bound of the trace of one record's Hessian, for every smooth loss."""
+    is_proved = loss.nominal_curvature >= loss.smoothness
+    return loss.curvature_trace if is_proved else loss.n_directions * loss.smoothness
+
+
+def _least_multiplier(problem: Problem, mu: float, epsilon: float, delta: float) -> float:
+    """Return a noise multiplier, close to the least, with which b is worth (ε, δ) at most."""
+
+    def is_enough(multiplier: float) -> bool:
+        curve = _event(problem, multiplier).curve(problem.neighboring)
+        return float(curve.delta(epsilon)) <= delta
+
+    low = problem.neighboring.n_changed / mu  # no less: b on the gradient alone costs as much
+    high = 2.0 * low
+    while not is_enough(high):
+        low, high = high, 2.0 * high
+        if high * mu > _MOST_NOISE:
+            raise IncompatibleSolverError(
+                f"solver='objective_perturbation' cannot meet epsilon={epsilon:g} with "
+                f"C={problem.C!r}: the ridge 1/C is too weak for it. C='auto' chooses a smaller C. "
+                "Nothing was spent."
+            )
+    while high - low > 1e-6 * high:
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if is_enough(middle) else (middle, high)
+    return high

@@ -1,0 +1,117 @@
+"""The certificate: whatever the data, the gradient is as short as was promised in public."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from skdp.design import ClippedDesign
+from skdp.losses import (
+    ClassWeightedLoss,
+    ClippedLogisticLoss,
+    CompetitorLoss,
+    LogisticLoss,
+    MultinomialLoss,
+    SmoothedHingeLoss,
+)
+from skdp.solvers import _minimiser
+from skdp.solvers._minimiser import Objective, minimise
+
+RNG = np.random.default_rng(0)
+LOSSES = [
+    LogisticLoss(),
+    ClippedLogisticLoss(),
+    SmoothedHingeLoss(0.05),
+    ClassWeightedLoss(LogisticLoss(), (0.1, 30.0)),
+    MultinomialLoss(4),
+    CompetitorLoss(ClippedLogisticLoss(), 4),
+]
+DATA = {
+    "dense": RNG.normal(size=(300, 6)),
+    "many rows": RNG.normal(size=(40_000, 4)),
+    "sparse": sparse.random(400, 30, 0.1, format="csr", random_state=0),
+    "wide sparse": sparse.random(300, 1500, 0.02, format="csr", random_state=0),
+    "duplicate rows": np.ones((5000, 3)),
+    "zero rows": np.zeros((50, 3)),
+    "one row": np.ones((1, 2)),
+    "huge values": 1e80 * RNG.normal(size=(40, 5)),
+    "unequal columns": RNG.normal(size=(500, 5)) * 10.0 ** -np.arange(0.0, 10.0, 2.0),
+}
+every_loss = pytest.mark.parametrize("loss", LOSSES, ids=repr)
+every_data = pytest.mark.parametrize("name", DATA)
+
+
+def labels(loss, n, one_class=False):
+    codes = np.zeros(n, int) if one_class else np.random.default_rng(1).integers(0, 4, n)
+    return codes if loss.n_scores > 1 else np.where(codes < 2, 1.0, -1.0)
+
+
+def objective(loss, X, y, ridge, noise=3.0):
+    design = ClippedDesign.clip(X, 1.0, 0.3)
+    shape = (design.n_features,) if loss.n_scores == 1 else (design.n_features, loss.n_scores)
+    tilt = noise * np.random.default_rng(2).normal(size=shape)
+    return Objective(design, y, loss, np.hypot(1.0, 0.3), ridge, tilt)
+
+
+def length_of_gradient(J, theta):
+    """The gradient at θ, from the rows as they are and without blocks."""
+    X = J.design.X.toarray() if sparse.issparse(J.design.X) else J.design.X
+    A = np.column_stack([X * J.design.factors[:, None], np.full(len(X), 0.3)])
+    return np.linalg.norm(A.T @ J.loss.gradient(J.y, A @ theta) + J.ridge * theta + J.tilt)
+
+
+@every_loss
+@every_data
+@pytest.mark.parametrize("ridge", [1e-2, 1.0])
+def test_the_gradient_is_within_the_tolerance(loss, name, ridge):
+    X = DATA[name]
+    J = objective(loss, X, labels(loss, X.shape[0]), ridge)
+    tolerance = 1e-6 * min(ridge, 1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = minimise(J, tolerance)
+    rounding = J.rounding(found.theta)
+    assert rounding < tolerance or name == "many rows"
+    limit = max(tolerance, rounding)
+    assert found.length <= limit
+    assert length_of_gradient(J, found.theta) <= limit + 4.0 * rounding
+
+
+@every_loss
+def test_one_class_alone_and_no_noise(loss):
+    X = DATA["dense"]
+    J = objective(loss, X, labels(loss, 300, one_class=True), 1e-6, noise=0.0)
+    theta = minimise(J, 1e-9).theta
+    assert length_of_gradient(J, theta) <= 1e-9 + 4.0 * J.rounding(theta)
+
+
+@every_loss
+@pytest.mark.parametrize("name", ["dense", "wide sparse", "unequal columns"])
+def test_the_majoriser_alone_would_arrive(loss, name, monkeypatch):
+    """A run that gives up at once leaves all the work to the steps that are proved to help."""
+    monkeypatch.setattr(_minimiser, "_PATIENCE", 1)
+    X = DATA[name]
+    J = objective(loss, X, labels(loss, X.shape[0]), 20.0)
+    assert length_of_gradient(J, minimise(J, 1e-3).theta) <= 1.001e-3
+
+
+@every_loss
+@pytest.mark.parametrize("name", ["dense", "wide sparse"])
+def test_a_step_of_the_majoriser_shortens_the_gradient_in_its_metric(loss, name):
+    X = DATA[name]
+    J = objective(loss, X, labels(loss, X.shape[0]), 0.1)
+    majoriser, theta = J.majoriser(), np.zeros_like(J.tilt)
+    for _ in range(20):
+        here = _minimiser.Minimum(theta, J.gradient(theta))
+        theta = theta - majoriser(here.gradient)
+        there = _minimiser.Minimum(theta, J.gradient(theta))
+        assert there.squared(majoriser) < here.squared(majoriser)
+
+
+def test_many_rows_are_read_a_few_times():
+    X = DATA["many rows"]
+    J = objective(ClippedLogisticLoss(), X, labels(LogisticLoss(), len(X)), 1.0)
+    minimise(J, 1e-6)
+    assert J.passes[0] <= 25
+    assert J.sample.design.n_samples < len(X) / 2
