@@ -1,6 +1,7 @@
 """Test accuracy by defaults alone, beside the figures that were asked for.
 
 Usage: python benchmarks/bench_accuracy.py [--data FOLDER] [--seeds 40] [--only NAME]
+       [--solver NAME]
 
 FOLDER holds the libsvm files of a9a; without it Adult is left out. Splits and noise are seeded by
 the same number. The hinge classifier is asked for one point less. Under add_remove_one the number
@@ -13,6 +14,7 @@ import numpy as np
 from data_sets import adult, small_sets, split
 
 from skdp import DPHingeClassifier, DPLogisticRegression
+from skdp.solvers import SOLVERS
 
 EPSILONS = (0.1, 0.3, 1.0, 3.0)
 ASKED = {
@@ -24,21 +26,23 @@ ASKED = {
 }
 
 
-def scores_on_adult(Model, epsilon, parts, seeds):
+def scores_on_adult(Model, epsilon, parts, seeds, solver):
     """Return the test accuracies of fits that differ in their noise only."""
     X, X_test, y, y_test = parts
     return [
-        Model(epsilon=epsilon, random_state=seed).fit(X, y).score(X_test, y_test)
+        Model(epsilon=epsilon, solver=solver, random_state=seed).fit(X, y).score(X_test, y_test)
         for seed in range(seeds)
     ]
 
 
-def scores_on_splits(Model, epsilon, X, y, seeds):
+def scores_on_splits(Model, epsilon, X, y, seeds, solver):
     """Return the test accuracies over splits."""
     scores = []
     for seed in range(seeds):
         X_train, X_test, y_train, y_test = split(X, y, seed)
-        model = Model(epsilon=epsilon, neighboring="add_remove_one", random_state=seed)
+        model = Model(
+            epsilon=epsilon, solver=solver, neighboring="add_remove_one", random_state=seed
+        )
         scores.append(model.fit(X_train, y_train).score(X_test, y_test))
     return scores
 
@@ -64,6 +68,7 @@ def main():
     )
     parser.add_argument("--seeds", type=int, default=40)
     parser.add_argument("--only", default=None, help="one data set")
+    parser.add_argument("--solver", default="regularized_exponential", choices=SOLVERS)
     options = parser.parse_args()
     print("| data | relation | model | " + " | ".join(f"ε = {e:g}" for e in EPSILONS) + " |")
     print("|---" * 7 + "|")
@@ -75,7 +80,7 @@ def main():
             "Adult a9a",
             "replace_one",
             lambda Model, epsilon: scores_on_adult(
-                Model, epsilon, parts, max(5, options.seeds // 4)
+                Model, epsilon, parts, max(5, options.seeds // 4), options.solver
             ),
         )
     for name, (X, y) in small_sets().items():
@@ -84,7 +89,7 @@ def main():
                 name,
                 "add_remove_one",
                 lambda Model, epsilon, X=X, y=y: scores_on_splits(
-                    Model, epsilon, X, y, options.seeds
+                    Model, epsilon, X, y, options.seeds, options.solver
                 ),
             )
 

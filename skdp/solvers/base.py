@@ -56,11 +56,6 @@ class Problem:
         """G: Lipschitz constant in θ of the change that one record makes to the summed loss."""
         return self.neighboring.n_changed * self.loss.lipschitz * self.row_norm
 
-    def shape(self, n_features: int) -> tuple[int, ...]:
-        """Return the shape of θ: (n_features,) for one score a record, else (n_features, K)."""
-        k = self.loss.n_scores
-        return (n_features,) if k == 1 else (n_features, k)
-
 
 @dataclass(frozen=True)
 class Plan(ABC):

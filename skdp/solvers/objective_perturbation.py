@@ -21,8 +21,8 @@ from skdp.solvers.base import Plan, Problem, Solution, Solver, composed
 __all__ = ["ObjectivePerturbation", "ObjectivePerturbationPlan"]
 
 _SCORE_NOISE = 0.7  # noise in a score over the loss's own scale, by which `C="auto"` is chosen
-_OUTPUT_NOISE = 3e-4  # the same of the noise that hides how exactly the minimum was found
-_OUTPUT_SHARE = 0.01  # of μ, for that noise
+_OUTPUT_NOISE = 5e-4  # the same of what hides how exactly the minimum was found; or over b's noise
+_OUTPUT_SHARE = 0.005  # of μ, for that noise
 _OUTPUT_FAILURE = 0.01  # of δ
 _MOST_NOISE = 1e6
 _ROUNDING = 1e-12
@@ -47,7 +47,7 @@ class ObjectivePerturbation(Solver):
     **Guarantee.** `ObjectivePerturbationEvent` for the exact minimiser, after Redberg, Koskela
     and Wang 2023, for losses of several scores and for both relations. A gradient of length τ
     puts the point at most C·τ beside it, so that N(0, σ²·I) on top costs a Gaussian μ of
-    2·C·τ/σ, here 1/100 of the μ that is spent.
+    2·C·τ/σ, here 1/200 of the μ that is spent.
     """
 
     def plan(  # noqa: D102
@@ -62,7 +62,9 @@ class ObjectivePerturbation(Solver):
         multiplier = _least_multiplier(problem, mu, *rest)
         noise = multiplier * problem.loss.lipschitz * problem.row_norm
         ridge = _ridge(problem, multiplier)
-        output_noise = _OUTPUT_NOISE * problem.loss.noise_scale / problem.row_norm
+        output_noise = _OUTPUT_NOISE * min(
+            problem.loss.noise_scale / problem.row_norm, noise / ridge
+        )
         tolerance = 0.5 * output_mu * output_noise * ridge * (1.0 - _ROUNDING)
         event = composed((_event(problem, multiplier), GDPEvent(output_mu)))
         theorem = "objective perturbation, solved to a public tolerance"

@@ -18,7 +18,7 @@ from skdp import (
     DPQuantileRegressor,
     PrivacyBudget,
 )
-from skdp.solvers import RegularizedExponential, Solution
+from skdp.solvers import SOLVERS, RegularizedExponential, Solution
 
 PUBLIC = {
     "coef_",
@@ -36,6 +36,10 @@ REGRESSORS = [DPHuberRegressor, DPLADRegressor, DPLinearRegression, DPQuantileRe
 TASKS = [(Model, n) for Model in CLASSIFIERS for n in (2, 3, 30)]
 TASKS += [(Model, 2) for Model in REGRESSORS]
 every_task = pytest.mark.parametrize(("Model", "n_classes"), TASKS)
+FITS = [(Model, name) for Model in CLASSIFIERS for name in SOLVERS if name != "adassp"]
+FITS += [(Model, name) for Model in REGRESSORS for name in ("regularized_exponential", "dp_sgd")]
+FITS += [(DPLinearRegression, "adassp"), (DPHuberRegressor, "objective_perturbation")]
+every_fit = pytest.mark.parametrize(("Model", "solver"), FITS)
 every_model = pytest.mark.parametrize("Model", CLASSIFIERS + REGRESSORS)
 every_relation = pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
 
@@ -103,13 +107,38 @@ def test_two_data_sets_show_the_same(Model, neighboring, n_classes, capsys):
     assert first_rest[0][2:] == second_rest[0][2:]
 
 
-@every_model
+@every_fit
 @every_relation
 @pytest.mark.parametrize("convert", [np.asarray, pd.DataFrame, sparse.csr_matrix])
-def test_a_fitted_model_has_the_declared_attributes_only(Model, neighboring, convert):
+def test_a_fitted_model_has_the_declared_attributes_only(Model, solver, neighboring, convert):
     (X, y), _ = two_worlds(2, neighboring)
-    model = Model(neighboring=neighboring).fit(convert(X), y)
+    model = Model(solver=solver, neighboring=neighboring).fit(convert(X), y)
     assert {name for name in vars(model) if name not in model.get_params()} <= PUBLIC
+
+
+@every_fit
+@every_relation
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_all_but_the_coefficients_is_the_same_for_two_data_sets(
+    Model, solver, neighboring, n_classes, capsys
+):
+    """No warning, no step count, nothing of the minimiser's work shows, whatever the data."""
+    shown = []
+    for X, y in two_worlds(n_classes, neighboring):
+        model = Model(
+            solver=solver,
+            neighboring=neighboring,
+            n_samples_hint=40,
+            budget=PrivacyBudget(10.0, 1e-4, composition="basic", neighboring=neighboring),
+            verbose=1,
+        )
+        if is_classifier(model):
+            model.set_params(classes=range(n_classes))
+        shown.append(everything_shown(model, X, y, capsys))
+    for values, *_ in shown:
+        del values["coef_"], values["intercept_"]
+    assert_same(shown[0][0], shown[1][0])
+    assert [str(part) for part in shown[0][2:]] == [str(part) for part in shown[1][2:]]
 
 
 @every_model
@@ -128,10 +157,10 @@ def test_a_second_fit_forgets_the_diagnostics_of_the_first(Model):
     assert not hasattr(model.set_params(diagnostics=False).fit(X, y), "diagnostics_")
 
 
-@every_model
-def test_progress_tells_public_step_counts_only(Model, capsys):
+@every_fit
+def test_progress_tells_public_step_counts_only(Model, solver, capsys):
     (X, y), _ = two_worlds(2, "replace_one")
-    model = Model(verbose=1).fit(X, y)
+    model = Model(solver=solver, verbose=1).fit(X, y)
     lines = capsys.readouterr().out.splitlines()
     assert 0 < len(lines) <= 10
     assert all(line.endswith(f"of {model.n_iter_}") for line in lines)

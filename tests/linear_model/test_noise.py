@@ -12,29 +12,30 @@ from skdp import (
     DPLogisticRegression,
     DPQuantileRegressor,
 )
+from skdp.solvers import SOLVERS
 
 X = np.linspace(-1, 1, 60).reshape(20, 3)
 y = np.arange(20) % 2
-MODELS = [
-    DPLogisticRegression,
-    DPHingeClassifier,
-    DPHuberRegressor,
-    DPLADRegressor,
-    DPLinearRegression,
-    DPQuantileRegressor,
-]
-every_model = pytest.mark.parametrize("Model", MODELS)
-every_sampled_model = pytest.mark.parametrize("Model", set(MODELS) - {DPLinearRegression})
+CLASSIFIERS = [DPLogisticRegression, DPHingeClassifier]
+REGRESSORS = [DPHuberRegressor, DPLADRegressor, DPLinearRegression, DPQuantileRegressor]
+FITS = [(Model, name) for Model in CLASSIFIERS for name in SOLVERS if name != "adassp"]
+FITS += [(Model, name) for Model in REGRESSORS for name in ("regularized_exponential", "dp_sgd")]
+FITS += [(DPLinearRegression, "adassp"), (DPHuberRegressor, "objective_perturbation")]
+every_fit = pytest.mark.parametrize(("Model", "solver"), FITS)
+every_model = pytest.mark.parametrize("Model", CLASSIFIERS + REGRESSORS)
+sampled_fits = [(Model, name) for Model, name in FITS if Model is not DPLinearRegression]
+every_sampled_fit = pytest.mark.parametrize(("Model", "solver"), sampled_fits)
 
 
 def coefficients(model):
     return model.fit(X, y).coef_.ravel().tolist()
 
 
-@every_model
-def test_a_seed_repeats_the_fit(Model):
-    assert coefficients(Model(random_state=3)) == coefficients(Model(random_state=3))
-    assert coefficients(Model(random_state=3)) != coefficients(Model(random_state=4))
+@every_fit
+def test_a_seed_repeats_the_fit(Model, solver):
+    one, same, other = (coefficients(Model(solver=solver, random_state=seed)) for seed in (3, 3, 4))
+    assert one == same
+    assert one != other
 
 
 @every_model
@@ -62,10 +63,10 @@ def test_a_fit_leaves_numpys_global_state_alone(Model):
     np.testing.assert_array_equal(before, np.random.get_state()[1])  # noqa: NPY002
 
 
-@every_sampled_model
-def test_coefficients_lie_on_a_public_grid(Model):
+@every_sampled_fit
+def test_coefficients_lie_on_a_public_grid(Model, solver):
     """A multiple of a power of two has few bits after the grid's: 2^-40 would hold any of them."""
-    c = np.asarray(coefficients(Model()))
+    c = np.asarray(coefficients(Model(solver=solver)))
     assert (c * 2.0**40 == np.round(c * 2.0**40)).all()
     noisy = c + 2.0**-45
     assert (noisy * 2.0**40 != np.round(noisy * 2.0**40)).all()

@@ -18,12 +18,16 @@ from skdp import (
 from skdp.design import ClippedDesign
 from skdp.exceptions import BudgetExceededError, IncompatibleSolverError
 from skdp.privacy import GDPEvent
-from skdp.solvers import Plan, RegularizedExponential, Solution, Solver
+from skdp.solvers import SOLVERS, Plan, RegularizedExponential, Solution, Solver
 
 X = np.linspace(-1, 1, 40).reshape(20, 2)
 y = np.arange(20) % 2
 CLASSIFIERS = [DPLogisticRegression, DPHingeClassifier]
 REGRESSORS = [DPHuberRegressor, DPLADRegressor, DPLinearRegression, DPQuantileRegressor]
+FITS = [(Model, name) for Model in CLASSIFIERS for name in SOLVERS if name != "adassp"]
+FITS += [(Model, name) for Model in REGRESSORS for name in ("regularized_exponential", "dp_sgd")]
+FITS += [(DPLinearRegression, "adassp"), (DPHuberRegressor, "objective_perturbation")]
+every_fit = pytest.mark.parametrize(("Model", "solver"), FITS)
 every_model = pytest.mark.parametrize("Model", CLASSIFIERS + REGRESSORS)
 
 
@@ -68,11 +72,11 @@ def test_a_refused_refit_leaves_the_model_as_it_was(Model):
     }
 
 
-@every_model
-def test_a_refused_fit_never_reaches_the_data(Model, monkeypatch):
+@every_fit
+def test_a_refused_fit_never_reaches_the_data(Model, solver, monkeypatch):
     monkeypatch.setattr(ClippedDesign, "clip", lambda *args: pytest.fail("the data were read"))
     budget = PrivacyBudget(0.5, 1e-5)
-    model = Model(epsilon=1.0, budget=budget)
+    model = Model(epsilon=1.0, solver=solver, budget=budget)
     with pytest.raises(BudgetExceededError, match="Nothing was read or spent"):
         model.fit(X, y)
     assert budget.history() == []
@@ -101,6 +105,25 @@ def test_what_is_charged_is_what_is_claimed_and_asked(Model, neighboring):
     assert row["epsilon"] <= 0.7
     assert (row["delta"], row["neighboring"]) == (1e-6, neighboring)
     assert row["label"] == Model.__name__
+    assert model.privacy_.delta(0.7) <= 1e-6
+
+
+@every_fit
+@pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
+def test_every_solver_spends_what_was_asked_before_it_reads(
+    Model, solver, neighboring, monkeypatch
+):
+    budget = PrivacyBudget(3.0, 1e-4, composition="basic", neighboring=neighboring)
+    clip, paid = ClippedDesign.clip, []
+    monkeypatch.setattr(
+        ClippedDesign, "clip", lambda *args: paid.append(len(budget.history())) or clip(*args)
+    )
+    model = Model(
+        epsilon=0.7, delta=1e-6, solver=solver, neighboring=neighboring, budget=budget
+    ).fit(X, y)
+    (row,) = budget.history()
+    assert paid == [1]
+    assert 0.6 < row["epsilon"] <= 0.7
     assert model.privacy_.delta(0.7) <= 1e-6
 
 

@@ -62,7 +62,9 @@ def price(plan, epsilon):
 
 @every_pair
 @every_relation
-@pytest.mark.parametrize(("epsilon", "delta"), [(0.01, 1e-6), (0.1, 1e-9), (1.0, 1e-5), (8.0, 1e-3)])
+@pytest.mark.parametrize(
+    ("epsilon", "delta"), [(0.01, 1e-6), (0.1, 1e-9), (1.0, 1e-5), (8.0, 1e-3)]
+)
 def test_a_plan_is_within_its_target(solver, neighboring, loss, epsilon, delta):
     plan = solver.plan(problem(loss, neighboring), epsilon, delta)
     assert price(plan, epsilon) <= delta
