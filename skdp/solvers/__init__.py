@@ -6,6 +6,7 @@ from skdp.solvers.dp_sgd import DPSGD
 from skdp.solvers.noisy_gd import NoisyGD
 from skdp.solvers.objective_perturbation import ObjectivePerturbation
 from skdp.solvers.output_perturbation import OutputPerturbation
+from skdp.solvers.phased_sgd import PhasedSGD
 from skdp.solvers.regularized_exponential import RegularizedExponential
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "NoisyGD",
     "ObjectivePerturbation",
     "OutputPerturbation",
+    "PhasedSGD",
     "Plan",
     "Problem",
     "RegularizedExponential",
@@ -29,5 +31,6 @@ SOLVERS = {
     "objective_perturbation": ObjectivePerturbation,
     "output_perturbation": OutputPerturbation,
     "adassp": AdaSSP,
+    "phased_sgd": PhasedSGD,
 }
 """Every solver by name."""

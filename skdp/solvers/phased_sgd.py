@@ -1,0 +1,211 @@
+"""One pass of stochastic gradient descent in phases, with noise between them only."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from skdp._validation import check_count, check_real, check_size
+from skdp.accounting import gdp_mu
+from skdp.design import ClippedDesign
+from skdp.exceptions import IncompatibleSolverError
+from skdp.privacy import GDPEvent
+from skdp.samplers import Progress
+from skdp.solvers._count import RowCount
+from skdp.solvers._flow import flow_time, inverse_regularisation
+from skdp.solvers.base import Plan, Problem, Solution, Solver, composed, require_delta
+
+__all__ = ["Phase", "PhasedSGD", "PhasedSGDPlan"]
+
+_DECAY = 4.0  # from one phase to the next, of step and noise; of rows it is 2
+_MOST_PHASES = 10  # the last one's noise is then 4e-6 of the first's
+_NOISE_SHARE = 0.7  # of what the loss wants: it comes at the end, where no more steps wear it off
+_LONGEST_STEP = 0.5  # of an expected batch, in units of 1/curvature; 2 is where contraction ends
+_FEWEST_STEPS = 8
+_ROUNDING = 1e-6  # steps contract up to rounding errors, which late phases' noise has to cover
+_GRID_BITS = 20
+_THEOREM = "contractive gradient steps, one pass in phases; after Feldman, Koren and Talwar 2020"
+
+
+@dataclass(frozen=True)
+class PhasedSGDPlan(Plan):
+    """A pass that costs `mu` and, if its row count is bought, what that costs."""
+
+    count: RowCount
+    mu: float
+
+
+@dataclass(frozen=True)
+class Phase:
+    """Public numbers of n_steps times θ ← (θ − t·w(m)·∇(Σ of a batch's m losses))/(1 + pull).
+
+    Attributes
+    ----------
+    share : float
+        Share of the rows that the phase reads.
+    n_steps, n_averaged : int
+        Number of its batches, and of the last iterates that are averaged.
+    step_size : float
+        t.
+    pull : float
+        The ridge's.
+    noise : float
+        Standard deviation, in each coordinate, of what is added after the last step.
+    longest : float
+        M: a step over m records is a contraction if m·w(m) ≤ M.
+    """
+
+    share: float
+    n_steps: int
+    n_averaged: int
+    step_size: float
+    pull: float
+    noise: float
+    longest: float
+
+    def weight(self, m: int, count_is_public: bool) -> float:
+        """Return w(m) ≤ 1 with m·w(m) ≤ M.
+
+        If m is private, m·w(m) − (m − 1)·w(m + 1) < 1 as well: a step changes by less than t·G
+        when a record joins its batch, whatever the other m have to say.
+        """
+        M = self.longest
+        if m > (M if count_is_public else 2.0 * M):
+            return M / m
+        return 1.0 if count_is_public else 1.0 - m / (4.0 * M)
+
+
+@dataclass(frozen=True)
+class PhasedSGD(Solver):
+    r"""Read every row once, in phases of ever shorter steps, each ending with its own noise.
+
+    Phase i = 1, …, k descends from the released end of the one before over batches of n/2^i rows
+    of its own, with steps t/4^(i−1).
+
+    Parameters
+    ----------
+    n_phases : int from 1 to 10, or None
+        *Public.* k; None: ⌈log₂ n⌉, at most 10. The last phase reads all rows that are left.
+    step_size : float or None
+        *Public.* t, for the gradient of the *sum* over a batch. None: noise in a score is then as
+        wide as the loss wants it.
+    average : float in [0, 1]
+        *Public.* Share of each phase, its end, over which iterates are averaged; 0: the last one.
+
+    Notes
+    -----
+    **Guarantee.** With t ≤ 2/(smoothness·R²·m) a step over m records is a contraction, so one
+    changed record moves the end of its phase by at most t·G, and nothing before. With noise
+    N(0, (t·G/μ)²·I) each phase is μ-Gaussian DP; a record is read in one phase only, decided
+    without looking at data, so all phases together are μ-Gaussian DP as well. Under
+    ``replace_one`` the rows are shuffled; under ``add_remove_one`` each row enters a batch by its
+    own coin, and w(m) keeps both the contraction and t·G for every m. Proofs: *Phased stochastic
+    gradient descent* in the documentation.
+    """
+
+    n_phases: int | None = None
+    step_size: float | None = None
+    average: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.n_phases is not None and check_count("n_phases", self.n_phases) > _MOST_PHASES:
+            raise ValueError(
+                f"n_phases must be at most {_MOST_PHASES}, got {self.n_phases}: rounding errors "
+                "of the steps would show beside the noise of later ones. Nothing was spent."
+            )
+        if self.step_size is not None:
+            check_size("step_size", self.step_size)
+        check_real("average", self.average, low=-1e-300, high=1.0 + 1e-15)
+
+    def plan(self, problem: Problem, epsilon: float, delta: float) -> PhasedSGDPlan:  # noqa: D102
+        require_delta(delta, "phased_sgd")
+        _require_smooth(problem)
+        count = RowCount.plan(problem, epsilon, delta)
+        mu = count.rest(gdp_mu(epsilon, delta))
+        event = composed((*count.events, GDPEvent(mu)))
+        return PhasedSGDPlan(problem, event, _THEOREM, count, mu)
+
+    def solve(  # noqa: D102
+        self,
+        plan: PhasedSGDPlan,
+        design: ClippedDesign,
+        y: np.ndarray,
+        rng: np.random.Generator,
+        progress: Progress,
+    ) -> Solution:
+        phases = self.phases(plan.problem, plan.mu, plan.count.release(design, rng))
+        public = plan.problem.neighboring.count_is_public
+        batches = iter(_dealt(phases, design.n_samples, public, rng))
+        theta = np.zeros(plan.problem.shape(design.n_features))
+        done, n_steps = 0, sum(phase.n_steps for phase in phases)
+        for phase in phases:
+            total = np.zeros_like(theta)
+            for left in reversed(range(phase.n_steps)):
+                theta = _step(phase, plan.problem, theta, design, y, next(batches))
+                total += theta if left < phase.n_averaged else 0.0
+                progress(done := done + 1, n_steps)
+            theta = total / phase.n_averaged + rng.normal(scale=phase.noise, size=theta.shape)
+        grid = 2.0 ** (math.floor(math.log2(phases[0].noise)) - _GRID_BITS)
+        return Solution(np.round(theta / grid) * grid, n_steps)
+
+    def phases(self, problem: Problem, mu: float, n: int) -> tuple[Phase, ...]:
+        """Return the phases of a pass over about `n` rows that is `mu`-Gaussian DP."""
+        G = problem.lipschitz_difference
+        t = self.step_size or flow_time(problem, n, G / mu / _NOISE_SHARE)
+        ridge = 1.0 / (n * inverse_regularisation(problem, t))
+        k = self.n_phases or max(1, min(_MOST_PHASES, math.ceil(math.log2(n))))
+        bend = problem.loss.smoothness * problem.row_norm**2
+        phases = []
+        for i in range(1, k + 1):
+            share = 2.0 ** -min(i, k - 1)
+            T = max(_FEWEST_STEPS, math.ceil(share * n * min(1.0, t * bend / _LONGEST_STEP)))
+            phases.append(
+                Phase(
+                    share=share,
+                    n_steps=T,
+                    n_averaged=max(1, round(self.average * T)),
+                    step_size=t,
+                    pull=share * n * t * ridge / T,
+                    noise=t * G / mu * (1.0 + _ROUNDING),
+                    longest=2.0 / (t * bend),
+                )
+            )
+            t /= _DECAY
+        return tuple(phases)
+
+
+def _dealt(
+    phases: tuple[Phase, ...], n: int, count_is_public: bool, rng: np.random.Generator
+) -> list[np.ndarray]:
+    """Deal rows to the batches of all phases, by one coin a row: its order or its value."""
+    shares = np.repeat([p.share / p.n_steps for p in phases], [p.n_steps for p in phases])
+    edges, coins = np.cumsum(shares)[:-1], rng.random(n)
+    order = np.argsort(coins)
+    cuts = np.rint(edges * n).astype(int) if count_is_public else coins[order].searchsorted(edges)
+    return [np.sort(rows) for rows in np.split(order, cuts)]
+
+
+def _step(
+    phase: Phase,
+    problem: Problem,
+    theta: np.ndarray,
+    design: ClippedDesign,
+    y: np.ndarray,
+    rows: np.ndarray,
+) -> np.ndarray:
+    """Return where a batch moves θ: as a map of θ, a contraction."""
+    batch = design.take(rows)
+    gradient = batch.rmatvec(problem.loss.gradient(y[rows], batch.matvec(theta)))
+    weight = phase.weight(rows.size, problem.neighboring.count_is_public)
+    return (theta - phase.step_size * weight * gradient) / (1.0 + phase.pull)
+
+
+def _require_smooth(problem: Problem) -> None:
+    if math.isinf(problem.loss.smoothness):
+        raise IncompatibleSolverError(
+            f"solver='phased_sgd' needs a smooth loss: gradient steps on {problem.loss!r} are no "
+            "contraction at its kinks, and the proof rests on that. Take its Moreau envelope; the "
+            "hinge's is SmoothedHingeLoss, DPHingeClassifier(smoothing=...). Nothing was spent."
+        )
