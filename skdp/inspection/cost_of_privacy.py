@@ -1,0 +1,183 @@
+"""What clipping, regularisation and noise each cost a private linear model."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from skdp.inspection._minimiser import Minimiser
+from skdp.inspection._scores import last_step, mean_and_error, pyplot, scores_of
+
+__all__ = ["CostOfPrivacyDisplay"]
+
+_AS_GOOD_AS_NO_NOISE = 1000.0  # ε; noise is then some 150 times less than at ε = 1
+
+
+class CostOfPrivacyDisplay:
+    """Breakdown of the score that privacy costs a linear model on given data.
+
+    **Not private.** It reads the data, scores exactly and spends nothing from a budget, whether
+    the estimator has one or not. Use it on public data, or on synthetic data like your own.
+
+    Four models are learnt, each with one more thing that privacy asks for:
+
+    ================  =======================================================================
+    no privacy        ``epsilon=inf``: scikit-learn's own model
+    clipped           the least loss, its slope clipped, over rows clipped to `data_norm`; a ridge
+                      only if the estimator has a number for `C`
+    stopped           the estimator's own solver at ε = 1000: it stops early, with next to no noise
+    private           the estimator as it is
+    ================  =======================================================================
+
+    What a model scores less than the one before is the cost of *clipping*, *regularisation* and
+    *noise*. A cost may be negative: stopping early often helps. A private run also stops earlier
+    the more noise it has to add; this counts as noise.
+
+    Use `from_estimator` to make one.
+
+    Parameters
+    ----------
+    scores : dict of str to ndarray of shape (n_repeats, n_folds)
+        Held-out scores of the four models; one repeat for those without randomness.
+    score_name : str
+        Name of the score.
+
+    Attributes
+    ----------
+    costs : dict of str to ndarray
+        Loss of score by cause, for each repeat and fold.
+    ax_, figure_, bars_
+        What `plot` drew.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from skdp import DPLogisticRegression
+    >>> from skdp.inspection import CostOfPrivacyDisplay
+    >>> X, y = make_blobs(500, centers=[[-1, 0], [1, 0]], random_state=0)
+    >>> display = CostOfPrivacyDisplay.from_estimator(
+    ...     DPLogisticRegression(epsilon=1.0), X, y, random_state=0
+    ... )
+    >>> list(display.costs)
+    ['clipping', 'regularisation', 'noise']
+    """
+
+    def __init__(self, *, scores: dict[str, np.ndarray], score_name: str = "score") -> None:
+        self.scores = scores
+        self.score_name = score_name
+
+    @property
+    def costs(self) -> dict[str, np.ndarray]:
+        """Loss of score by cause, for each repeat and fold."""
+        open_, clipped, stopped, private = self.scores.values()
+        return {
+            "clipping": open_ - clipped,
+            "regularisation": clipped - stopped,
+            "noise": stopped - private,
+        }
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        cv: Any = 5,
+        n_repeats: int = 5,
+        scoring: Any = None,
+        random_state: Any = None,
+        ax: Any = None,
+    ) -> CostOfPrivacyDisplay:
+        """Learn the four models on all folds, and plot.
+
+        Parameters
+        ----------
+        estimator : private linear model, or a pipeline that ends with one
+            It is copied, never fitted.
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            *Read without privacy.*
+        y : array-like of shape (n_samples,)
+            *Read without privacy.*
+        cv : int, splitter or iterable
+            As in scikit-learn's `cross_val_score`.
+        n_repeats : int
+            Number of private fits a fold.
+        scoring : str, callable or None
+            As in scikit-learn's `cross_val_score`; None for the estimator's own score.
+        random_state : int, RandomState or None
+            Seed of the noise. With one a display repeats; it is no more or less private.
+        ax : matplotlib Axes or None
+            Where to draw; None makes a figure.
+
+        Returns
+        -------
+        CostOfPrivacyDisplay
+        """
+        pyplot(cls.__name__)
+        _require_solver(estimator)
+        seeds = check_random_state(random_state).randint(2**31, size=n_repeats)
+        settings = {
+            "no privacy": (seeds[:1], {"epsilon": math.inf}),
+            "clipped": (seeds[:1], {"solver": Minimiser(), "sampler": "auto"}),
+            "stopped": (seeds[:1], {"epsilon": _AS_GOOD_AS_NO_NOISE}),
+            "private": (seeds, {}),
+        }
+        scores = {
+            name: scores_of(estimator, X, y, cv, scoring, some, **params)
+            for name, (some, params) in settings.items()
+        }
+        name = scoring if isinstance(scoring, str) else "score"
+        return cls(scores=scores, score_name=name.replace("_", " ")).plot(ax)
+
+    def plot(self, ax: Any = None) -> CostOfPrivacyDisplay:
+        """Draw the way down from the open to the private score, with standard errors.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or None
+            Where to draw; None makes a figure.
+
+        Returns
+        -------
+        CostOfPrivacyDisplay
+        """
+        if ax is None:
+            ax = pyplot(type(self).__name__).subplots()[1]
+        means = [float(values.mean()) for values in self.scores.values()]
+        costs = [mean_and_error(values) for values in self.costs.values()]
+        labels = ["no privacy", *self.costs, "private"]
+        heights = [means[0], *(-cost for cost, _ in costs), means[-1]]
+        errors = [
+            math.nan,
+            *(error for _, error in costs),
+            mean_and_error(self.scores["private"])[1],
+        ]
+        colours = ["tab:gray", *("tab:red" if cost > 0 else "tab:green" for cost, _ in costs)]
+        self.bars_ = ax.bar(
+            labels,
+            heights,
+            bottom=[0.0, *means[:3], 0.0],
+            yerr=errors,
+            color=[*colours, "tab:blue"],
+            capsize=3,
+        )
+        texts = [f"{means[0]:.3f}", *(f"{-cost:+.3f}" for cost, _ in costs), f"{means[-1]:.3f}"]
+        ax.bar_label(self.bars_, texts, padding=3)
+        spread = max(max(means) - min(means), 1e-3)
+        ax.set_ylim(min(means) - 0.6 * spread, max(means) + 0.4 * spread)
+        ax.set_ylabel(self.score_name)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+def _require_solver(estimator: Any) -> None:
+    model = last_step(estimator)
+    if not {"solver", "epsilon"} <= set(model.get_params()):
+        raise TypeError(
+            f"{type(model).__name__} is no private linear model that can be learnt in another way: "
+            "it has no parameters solver and epsilon. Nothing was fitted."
+        )
