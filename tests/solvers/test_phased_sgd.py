@@ -102,7 +102,7 @@ def test_a_record_moves_its_phase_by_no_more_than_is_claimed(loss, neighboring, 
         ratio = moved(loss, neighboring, solver, seed)
         assert ratio <= 1.0 + 1e-4  # of which 1e-5 is the grid
         largest = max(largest, ratio)
-    assert largest > 0.5
+    assert largest > (0.4 if average == 1.0 else 0.95)  # an average dilutes late batches
 
 
 @every_relation
@@ -251,12 +251,16 @@ def lower_bound(high, low):
     )
 
 
-def attack(neighboring, n_phases, runs, n=6):
-    """One row pulls; under add/remove the others push back, which is the worst for its weight."""
+def attack(neighboring, runs, n=6):
+    """The share of μ that is proved by one row; under add/remove all others push it back.
+
+    One phase, of which nothing is hidden by others. Under add/remove that is the worst for the
+    weights of batches.
+    """
     problem = Problem(SmoothedHingeLoss(0.5), 1.0, 0.0, n, neighboring)
     others = np.zeros((n - 1, 1)) if neighboring is REPLACE else -np.ones((n - 1, 1))
     last = -np.ones((1, 1)) if neighboring is REPLACE else np.empty((0, 1))
-    solver, y = PhasedSGD(n_phases, step_size=0.1), np.ones(n)
+    solver, y = PhasedSGD(1, step_size=0.1), np.ones(n)
     high = outputs(solver, problem, np.r_[others, [[1.0]]], y, runs)
     low = outputs(solver, problem, np.r_[others, last], y[: n - 1 + len(last)], runs)
     return lower_bound(high, low) / gdp_mu(EPSILON, 1e-5)
@@ -265,12 +269,11 @@ def attack(neighboring, n_phases, runs, n=6):
 @every_relation
 def test_the_claim_survives_a_short_attack(neighboring):
     """A right claim fails one time in 1e6."""
-    assert 0.4 < attack(neighboring, n_phases=1, runs=2000) <= 1.0
+    assert 0.4 < attack(neighboring, runs=2000) <= 1.0
 
 
 @pytest.mark.slow
 @every_relation
-@pytest.mark.parametrize(("n_phases", "reached"), [(1, 0.8), (None, 0.2)])
-def test_the_claim_survives_a_long_attack(neighboring, n_phases, reached):
+def test_the_claim_survives_a_long_attack(neighboring):
     """100 000 runs on each side; a right claim fails one time in 1e6."""
-    assert reached < attack(neighboring, n_phases, runs=100_000) <= 1.0
+    assert 0.8 < attack(neighboring, runs=100_000) <= 1.0
