@@ -39,10 +39,9 @@ def noise_multiplier(
     accountant = PLDAccountant(neighboring)
 
     def excess(log_sigma: float) -> float:
-        """Return log δ of the steps at ε above what is allowed."""
+        """Return by how much, relatively, the steps exceed ε at δ."""
         steps = sampled_steps(rate, math.exp(log_sigma), n_steps)
-        spent = accountant.delta(composed((*others, steps)), epsilon)
-        return math.log(max(spent, 1e-300) / delta)
+        return accountant.epsilon(composed((*others, steps)), delta) / epsilon - 1.0
 
     low, high = _bracket(excess, _first_guess(rate, n_steps, neighboring, epsilon, delta))
     log_sigma = brentq(excess, low, high, xtol=0.3 * _PRECISION) + 0.3 * _PRECISION

@@ -22,7 +22,6 @@ __all__ = ["DPSGD", "DPSGDPlan"]
 
 _RATE = 0.1
 _BATCH = 1024
-_LARGEST_EPSILON = 50.0  # beyond, noise hardly matters and the accountant's grids grow
 _THEOREM = (
     "Poisson-sampled Gaussian steps composed numerically; Zhu, Dong and Wang 2022, Theorems 10, 11;"
     " Lebeda, Regehr, Kamath and Steinke 2024"
@@ -69,8 +68,7 @@ class DPSGD(Solver):
     the sum over a sample with N(0, (σC)²·I) added is a Gaussian event of noise multiplier σ on a
     Poisson sample; the relation decides which pair of laws dominates it. Run: T such events
     composed by the numerical accountant, rounded upwards. All iterates are paid for, so averaging
-    and momentum are free. Sums are divided by q and by no count. Of an ε above 50 no more than 50
-    is spent.
+    and momentum are free. Sums are divided by q and by no count.
     """
 
     n_steps: int = 100
@@ -102,8 +100,9 @@ class DPSGD(Solver):
         require_delta(delta, "dp_sgd")
         count = RowCount.plan(problem, epsilon, delta)
         rate = self._rate(problem.n_samples)
-        target = min(epsilon, _LARGEST_EPSILON), delta
-        sigma = noise_multiplier(count.events, rate, self.n_steps, problem.neighboring, *target)
+        sigma = noise_multiplier(
+            count.events, rate, self.n_steps, problem.neighboring, epsilon, delta
+        )
         event = composed((*count.events, sampled_steps(rate, sigma, self.n_steps)))
         return DPSGDPlan(problem, event, _THEOREM, count, rate, self._norm(problem), sigma)
 

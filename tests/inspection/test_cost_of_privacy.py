@@ -31,7 +31,7 @@ def display(estimator, data=TWO, **params):
     return CostOfPrivacyDisplay.from_estimator(estimator, *data, **params)
 
 
-@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("solver", [name for name in SOLVERS if name != "adassp"])
 def test_costs_add_up_for_every_solver(solver):
     shown = display(DPLogisticRegression(solver=solver))
     first, last = shown.scores["no privacy"], shown.scores["private"]

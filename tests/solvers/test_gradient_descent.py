@@ -84,7 +84,7 @@ def test_coefficients_lie_on_the_public_grid():
 
 
 def test_with_plenty_of_budget_it_finds_the_minimum():
-    """At ε = 10⁸ and 50 the solvers come near the minimiser that Newton's method finds."""
+    """At ε = 10⁸ both solvers come near the minimiser that Newton's method finds."""
     design, y = data()
     problem = Problem(LogisticLoss(), 1.0, 0.3, 200, Neighboring.REPLACE_ONE, C=1.0)
     A = design.matvec(np.eye(4))
@@ -93,7 +93,7 @@ def test_with_plenty_of_budget_it_finds_the_minimum():
         p = 1 / (1 + np.exp(y * (A @ theta)))
         hessian = (A.T * (p * (1 - p))) @ A + np.eye(4)
         theta += np.linalg.solve(hessian, A.T @ (y * p) - theta)
-    for solver, error in ((NoisyGD(1000), 0.01), (DPSGD(1000, sampling_rate=0.5), 1.0)):
+    for solver, error in ((NoisyGD(1000), 0.01), (DPSGD(1000, sampling_rate=0.5), 0.2)):
         plan = solver.plan(problem, 1e8, 1e-5)
         found = solver.solve(plan, design, y, np.random.default_rng(0), silent).theta
         assert np.abs(found - theta).max() < error
@@ -183,15 +183,9 @@ def test_theorem_2_has_its_printed_constants_and_holds():
 def test_the_noise_is_enough_and_hardly_more(rate, n_steps, epsilon, neighboring):
     accountant = PLDAccountant(neighboring)
     sigma = noise_multiplier((), rate, n_steps, neighboring, epsilon, 1e-5)
-    assert accountant.delta(sampled_steps(rate, sigma, n_steps), epsilon) <= 1e-5
+    assert accountant.epsilon(sampled_steps(rate, sigma, n_steps), 1e-5) <= epsilon
     less = sampled_steps(rate, sigma * (1 - 2e-3), n_steps)
-    assert accountant.delta(less, epsilon) > 1e-5 * (1 - 1e-3)
-
-
-def test_a_huge_budget_is_not_spent_in_full():
-    plan = DPSGD().plan(PUBLIC, 1e6, 1e-5)
-    assert plan == DPSGD().plan(PUBLIC, 1e3, 1e-5)
-    assert 45.0 < PLDAccountant().epsilon(plan.event, 1e-5) <= 50.0
+    assert accountant.epsilon(less, 1e-5) > epsilon
 
 
 def test_sampling_every_row_costs_what_full_batches_cost():
