@@ -9,6 +9,7 @@ from skdp.linear_model import (
     DPLogisticRegression,
     DPQuantileRegressor,
     DPSGDClassifier,
+    DPSGDRegressor,
 )
 
 __version__ = "0.1.0"
@@ -21,6 +22,7 @@ __all__ = [
     "DPLogisticRegression",
     "DPQuantileRegressor",
     "DPSGDClassifier",
+    "DPSGDRegressor",
     "PrivacyBudget",
     "__version__",
 ]

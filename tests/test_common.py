@@ -11,6 +11,7 @@ from skdp import (
     DPLogisticRegression,
     DPQuantileRegressor,
     DPSGDClassifier,
+    DPSGDRegressor,
 )
 from skdp.preprocessing import BoundsScaler, RowClipper
 from skdp.solvers import SOLVERS
@@ -26,6 +27,9 @@ ESTIMATORS = [
     DPSGDClassifier(),
     DPSGDClassifier("log_loss", neighboring="add_remove_one"),
     DPSGDClassifier(epsilon=float("inf")),
+    DPSGDRegressor(),
+    DPSGDRegressor("huber", neighboring="add_remove_one"),
+    DPSGDRegressor(epsilon=float("inf")),
     DPHuberRegressor(),
     DPHuberRegressor(epsilon=float("inf")),
     DPLADRegressor(neighboring="add_remove_one"),

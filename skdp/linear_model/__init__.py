@@ -7,6 +7,7 @@ from skdp.linear_model.linear_regression import DPLinearRegression
 from skdp.linear_model.logistic import DPLogisticRegression
 from skdp.linear_model.quantile import DPQuantileRegressor
 from skdp.linear_model.sgd_classifier import DPSGDClassifier
+from skdp.linear_model.sgd_regressor import DPSGDRegressor
 
 __all__ = [
     "DPHingeClassifier",
@@ -16,4 +17,5 @@ __all__ = [
     "DPLogisticRegression",
     "DPQuantileRegressor",
     "DPSGDClassifier",
+    "DPSGDRegressor",
 ]

@@ -62,17 +62,14 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLinearModel):
     ) -> None:
         self.classes_, self.coef_, self.intercept_ = classes, coef, intercept
 
+    def _learnt_coefficients(self, task: Any) -> tuple[np.ndarray, np.ndarray]:
+        return self.coef_, self.intercept_
+
     def _publish_reference(self, reference: Any, classes: np.ndarray) -> None:
         if not np.array_equal(reference.classes_, classes):
             raise ValueError("With epsilon=inf every label of `classes` must occur in y.")
         intercept = np.atleast_1d(reference.intercept_)
         self._publish_coefficients(reference.coef_, intercept, classes)
-
-    def _seed_of_reference(self) -> Any:
-        """Return the random state in a form that scikit-learn takes."""
-        if isinstance(self.random_state, np.random.Generator):
-            return int(self.random_state.integers(2**31))
-        return self.random_state
 
     @abstractmethod
     def _loss(self, n_classes: int) -> Loss:

@@ -90,7 +90,9 @@ class PrivateLinearModel(BaseEstimator):
                 return self._fit_without_privacy(X, y, task, guarantee)
             plan = solver.plan(self._problem(X.shape[0], task), self.epsilon, self.delta)
             guarantee = self._buy(plan.event, plan.theorem)
-        more = self._start() if resume else _forget(self)  # the old model is gone, come what may
+        more = (
+            self._start(task) if resume else _forget(self)
+        )  # the old model is gone, come what may
         with _thread_pools().limit(limits=threads, user_api="blas"):
             problem = plan.problem
             design = ClippedDesign.clip(X, problem.data_norm, problem.intercept_scaling)
@@ -171,6 +173,12 @@ class PrivateLinearModel(BaseEstimator):
         self.__dict__.pop("diagnostics_", None)
         return self
 
+    def _seed_of_reference(self) -> Any:
+        """Return the random state in a form that scikit-learn takes."""
+        if isinstance(self.random_state, np.random.Generator):
+            return int(self.random_state.integers(2**31))
+        return self.random_state
+
     @abstractmethod
     def _encode(self, y: np.ndarray, known: Any) -> tuple[Any, np.ndarray]:
         """Return what is public about the targets, unless `known`, and y as the loss wants it."""
@@ -182,6 +190,10 @@ class PrivateLinearModel(BaseEstimator):
     @abstractmethod
     def _publish_coefficients(self, coef: np.ndarray, intercept: np.ndarray, task: Any) -> None:
         """Set the released attributes from coefficients (n_scores, n_features) and intercepts."""
+
+    @abstractmethod
+    def _learnt_coefficients(self, task: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return what `_publish_coefficients` would publish as the attributes that there are."""
 
     @abstractmethod
     def _reference(self, n_samples: int) -> Any:

@@ -77,6 +77,10 @@ class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel):
         coef, intercept = task.half_width * coef, task.middle + task.half_width * intercept
         self._set_coefficients(coef, intercept, task)
 
+    def _learnt_coefficients(self, task: TargetRange) -> tuple[np.ndarray, np.ndarray]:
+        intercept = (np.atleast_1d(self.intercept_) - task.middle) / task.half_width
+        return np.atleast_2d(self.coef_) / task.half_width, intercept
+
     def _publish_reference(self, reference: Any, task: TargetRange) -> None:
         self._set_coefficients(
             np.atleast_2d(reference.coef_), np.atleast_1d(reference.intercept_), task

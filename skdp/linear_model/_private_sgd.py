@@ -43,12 +43,11 @@ class PrivateSGD(PrivateLinearModel):
         self.privacy_ = self._guarantee(both, self.privacy_.theorem)
         return self
 
-    def _start(self) -> dict[str, Any]:
+    def _start(self, task: Any) -> dict[str, Any]:
         """Return the released coefficients as the solver wants them."""
-        coef = np.atleast_2d(self.coef_)
+        coef, intercept = self._learnt_coefficients(task)
         if self.fit_intercept:
-            column = np.atleast_1d(self.intercept_) / self.intercept_scaling
-            coef = np.column_stack([coef, column])
+            coef = np.column_stack([coef, intercept / self.intercept_scaling])
         return {"start": coef.ravel() if len(coef) == 1 else coef.T}
 
 

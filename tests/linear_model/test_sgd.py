@@ -1,4 +1,4 @@
-"""DPSGDClassifier: the same fits as `solver="dp_sgd"`, and partial fits at their true price."""
+"""Estimators named after SGD: the same fits as `solver="dp_sgd"`, partial fits at their price."""
 
 import numpy as np
 import pandas as pd
@@ -6,11 +6,19 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_classification
-from sklearn.linear_model import SGDClassifier
+from sklearn.linear_model import SGDClassifier, SGDRegressor
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
-from skdp import DPHingeClassifier, DPLogisticRegression, DPSGDClassifier, PrivacyBudget
+from skdp import (
+    DPHingeClassifier,
+    DPHuberRegressor,
+    DPLinearRegression,
+    DPLogisticRegression,
+    DPSGDClassifier,
+    DPSGDRegressor,
+    PrivacyBudget,
+)
 from skdp.accounting import PLDAccountant
 from skdp.exceptions import BudgetExceededError
 from skdp.preprocessing import BoundsScaler
@@ -136,3 +144,43 @@ def test_a_grid_search_over_epsilon_in_a_pipeline(convert):
     assert len(budget.history()) == 16
     assert search.best_score_ > 0.8
     assert clone(search.best_estimator_[-1]).budget == budget
+
+
+# -- numbers -------------------------------------------------------------------------------------
+
+TARGET = 30.0 + 100.0 * X[:, 0] + 5.0 * rng.normal(size=300)
+RANGE = {"target_bounds": (-40.0, 100.0)}
+
+
+@pytest.mark.parametrize(
+    ("loss", "Model"), [("squared_error", DPLinearRegression), ("huber", DPHuberRegressor)]
+)
+def test_the_regressor_is_the_model_of_that_loss_with_this_solver(loss, Model):
+    one = DPSGDRegressor(loss, **RANGE, **SETTINGS).fit(X, TARGET)
+    other = Model(solver="dp_sgd", **RANGE, **SETTINGS).fit(X, TARGET)
+    np.testing.assert_array_equal(one.coef_, other.coef_)
+    assert one.intercept_ == other.intercept_
+    assert one.privacy_ == other.privacy_
+    assert one.score(X, TARGET) > 0.5
+
+
+def test_partial_fits_of_numbers_go_on_where_the_last_one_ended():
+    """Also after the bounds of the targets have moved: coefficients are in the targets' units."""
+    model = DPSGDRegressor(**RANGE, **SETTINGS).fit(X, TARGET)
+    before = np.r_[model.coef_, model.intercept_]
+    model.set_params(n_steps=1, step_size=1e-9, C=1e12, target_bounds=(-60.0, 140.0))
+    model.partial_fit(X, TARGET)
+    np.testing.assert_allclose(np.r_[model.coef_, model.intercept_], before, rtol=1e-4)
+    assert model.n_iter_ == 101
+    assert 2.0 < model.privacy_.epsilon(1e-5) < 4.0
+
+
+@pytest.mark.parametrize("C", ["auto", 0.1])
+@pytest.mark.parametrize("loss", ["squared_error", "huber"])
+def test_without_privacy_the_regressor_is_scikit_learns(C, loss):
+    alpha = 1e-4 if C == "auto" else 1.0 / (0.1 * 300)
+    reference = SGDRegressor(loss, alpha=alpha, random_state=0).fit(X, TARGET)
+    model = DPSGDRegressor(loss, epsilon=float("inf"), C=C, random_state=0).fit(X, TARGET)
+    np.testing.assert_array_equal(model.coef_, reference.coef_)
+    np.testing.assert_array_equal(model.predict(X), reference.predict(X))
+    assert not hasattr(model, "partial_fit")
