@@ -85,9 +85,9 @@ class DPSGD(Solver):
             if getattr(self, name) is not None:
                 check_size(name, getattr(self, name))
         if self.sampling_rate is not None:
-            check_real("sampling_rate", self.sampling_rate, low=0.0, high=1.0 + 1e-15)
-        check_real("momentum", self.momentum, low=-1e-300, high=1.0)
-        check_real("average", self.average, low=-1e-300, high=1.0 + 1e-15)
+            check_real("sampling_rate", self.sampling_rate, low=0.0, high=1.0, closed="]")
+        check_real("momentum", self.momentum, low=0.0, high=1.0, closed="[")
+        check_real("average", self.average, low=0.0, high=1.0, closed="[]")
         if self.sampling != "poisson":
             raise IncompatibleSolverError(
                 f"sampling must be 'poisson', got {self.sampling!r}: amplification by sampling is "

@@ -73,8 +73,8 @@ class NoisyGD(Solver):
         for name in ("step_size", "domain_radius"):
             if getattr(self, name) is not None:
                 check_size(name, getattr(self, name))
-        check_real("momentum", self.momentum, low=-1e-300, high=1.0)
-        check_real("average", self.average, low=-1e-300, high=1.0 + 1e-15)
+        check_real("momentum", self.momentum, low=0.0, high=1.0, closed="[")
+        check_real("average", self.average, low=0.0, high=1.0, closed="[]")
 
     @classmethod
     def theorem_2(

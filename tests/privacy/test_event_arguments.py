@@ -61,6 +61,11 @@ ARGUMENTS = {
     "DiscreteLaplaceEvent": {"scale": size, "sensitivity": counts},
     "FixedSizeSampledEvent": {"sampling_rate": numbers(0.01, 1.0), "event": inner},
     "LaplaceEvent": {"noise_multiplier": size},
+    "ObjectivePerturbationEvent": {
+        "noise_multiplier": size,
+        "log_determinant": numbers(0.0, 50.0),
+        "dimension": counts,
+    },
     "PiecewiseConstantNoiseEvent": {
         "probabilities": st.lists(st.integers(1, 9), min_size=1, max_size=9).map(shares),
         "sensitivity": counts,

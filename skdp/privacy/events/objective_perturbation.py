@@ -146,10 +146,13 @@ class ObjectivePerturbationEvent(Event):
     dimension: int
 
     def __post_init__(self) -> None:
-        check_size("noise_multiplier", self.noise_multiplier)
-        check_count("dimension", self.dimension)
-        if self.log_determinant:
-            check_real("log_determinant", self.log_determinant, low=0.0, high=1e9)
+        self._set(
+            noise_multiplier=check_size("noise_multiplier", self.noise_multiplier),
+            log_determinant=check_real(
+                "log_determinant", self.log_determinant, low=0.0, high=1e9, closed="["
+            ),
+            dimension=check_count("dimension", self.dimension),
+        )
 
     def curve(self, neighboring: Neighboring) -> ObjectivePerturbationCurve:  # noqa: D102
         changed = Neighboring(neighboring).n_changed
