@@ -49,14 +49,14 @@ def cell(learn, parts, epsilon):
     return f"{np.mean(scores):.4f} ({error:.4f}) {np.mean(seconds):.3f} s"
 
 
-def report(name, neighboring, parts, peers):
+def report(data, neighboring, parts, peers):
     """Print one line a learner."""
-    learners = {solver: own(solver, neighboring) for solver in SOLVERS}
+    learners = {name: own(name, neighboring) for name in SOLVERS if name != "adassp"}
     if len(np.unique(parts[0][2])) == 2:
         learners |= peers
     for learner, learn in learners.items():
         cells = " | ".join(cell(learn, parts, epsilon) for epsilon in EPSILONS)
-        print(f"| {name} | {neighboring} | {learner} | {cells} |", flush=True)
+        print(f"| {data} | {neighboring} | {learner} | {cells} |", flush=True)
 
 
 def main():
