@@ -13,7 +13,7 @@ import time
 
 import numpy as np
 from data_sets import adult, small_sets, split
-from peers import available
+from peers import PeerError, available
 
 from skdp import DPLogisticRegression
 from skdp.exceptions import IncompatibleSolverError
@@ -43,6 +43,8 @@ def cell(learn, parts, epsilon):
             predict = learn(X, y, epsilon, seed)
         except IncompatibleSolverError:
             return "refused"
+        except PeerError as error:
+            return str(error)
         seconds.append(time.perf_counter() - start)
         scores.append(np.mean(predict(X_test) == y_test))
     error = np.std(scores) / np.sqrt(len(scores))

@@ -10,6 +10,12 @@ import warnings
 import numpy as np
 
 DELTA = 1e-5
+
+
+class PeerError(Exception):
+    """Whatever another library raised: the benchmark goes on."""
+
+
 BATCH, STEPS = 1024, 100
 
 
@@ -90,8 +96,20 @@ def available():
     found, reasons = {}, []
     for name, learn in PEERS.items():
         try:
-            learn(X, y, 1.0, 0)(X)
-            found[name] = learn
-        except Exception as error:  # whatever another library does, the benchmark goes on
-            reasons.append(f"{name} is left out: {type(error).__name__}: {error}")
+            guarded(learn)(X, y, 1.0, 0)(X)
+            found[name] = guarded(learn)
+        except PeerError as error:
+            reasons.append(f"{name} is left out: {error}")
     return found, reasons
+
+
+def guarded(learn):
+    """Return `learn` with all its errors turned into a `PeerError`."""
+
+    def learn_or_say_why(X, y, epsilon, seed):
+        try:
+            return learn(X, y, epsilon, seed)
+        except Exception as error:
+            raise PeerError(f"{type(error).__name__}: {error}") from error
+
+    return learn_or_say_why
