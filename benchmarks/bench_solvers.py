@@ -5,7 +5,7 @@ Usage: OMP_NUM_THREADS=1 python benchmarks/bench_solvers.py [--data FOLDER] [--s
 
 FOLDER holds the libsvm files of a9a; without it Adult is left out. Splits and noise are seeded by
 the same number. Each cell has the mean, its standard error and the mean seconds of a fit. Peers
-know two classes only; those that are not installed, or fail, are named with the reason.
+know two classes and add_remove_one only; those that are not installed, or fail, are named with the reason.
 """
 
 import argparse
@@ -54,7 +54,7 @@ def cell(learn, parts, epsilon):
 def report(data, neighboring, parts, peers):
     """Print one line a learner."""
     learners = {name: own(name, neighboring) for name in SOLVERS if name != "adassp"}
-    if len(np.unique(parts[0][2])) == 2:
+    if len(np.unique(parts[0][2])) == 2 and neighboring == "add_remove_one":
         learners |= peers
     for learner, learn in learners.items():
         cells = " | ".join(cell(learn, parts, epsilon) for epsilon in EPSILONS)
