@@ -5,7 +5,8 @@ Usage: OMP_NUM_THREADS=1 python benchmarks/bench_solvers.py [--data FOLDER] [--s
 
 FOLDER holds the libsvm files of a9a; without it Adult is left out. Splits and noise are seeded by
 the same number. Each cell has the mean, its standard error and the mean seconds of a fit. Peers
-know two classes and add_remove_one only; those that are not installed, or fail, are named with the reason.
+know two classes and add_remove_one only; those that are not installed, or fail, are named with the
+reason.
 """
 
 import argparse
