@@ -11,6 +11,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from skdp.budget.creation import creating
 from skdp.budget.filters import Filter, rule_of
 from skdp.budget.filters.renyi import orders_of_version_2
 from skdp.budget.release import Release
@@ -75,12 +76,18 @@ def whole_or_absent(path: Any) -> Iterator[Path | None]:
         yield None
         return
     target = Path(path).expanduser().resolve()
-    if target.exists():
-        raise ValueError(f"{target} exists already. Nothing was written.")
+    _refuse_existing(target)
     with tempfile.TemporaryDirectory(prefix=".import-", dir=target.parent) as folder:
         draft = Path(folder) / target.name
         yield draft
-        draft.rename(target)
+        with creating(str(target)):
+            _refuse_existing(target)
+            draft.rename(target)
+
+
+def _refuse_existing(target: Path) -> None:
+    if target.exists():
+        raise ValueError(f"{target} exists already. Nothing was written.")
 
 
 def _checked(data: dict[str, Any]) -> Export:

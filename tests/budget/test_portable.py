@@ -1,6 +1,8 @@
 """The way out of a ledger and into a new one: whole or absent, and never more than its terms."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -142,3 +144,22 @@ def test_an_export_that_no_ledger_could_have_written_is_refused(budget, tmp_path
         PrivacyBudget.from_json(json.dumps(data | change), path=tmp_path / "new.db")
     assert list(tmp_path.glob("*new.db*")) == []
     assert PrivacyBudget.from_json(json.dumps(data), path=tmp_path / "new.db").spent == budget.spent
+
+
+def test_what_a_deleted_ledger_left_behind_does_not_come_back_by_an_import(tmp_path):
+    path = tmp_path / "study.db"
+    code = (
+        "import os, sys; from skdp import PrivacyBudget\n"
+        "from skdp.privacy import PrivacyGuarantee, PureDPEvent\n"
+        "budget = PrivacyBudget(1.0, 0.0, composition='pure', path=sys.argv[1])\n"
+        "price = PrivacyGuarantee(PureDPEvent(0.25), 'replace_one', '')\n"
+        "budget.spend(price, delta=0.0, label='a fit'); os._exit(0)\n"
+    )
+    subprocess.run([sys.executable, "-c", code, path], check=True, timeout=60)
+    assert path.with_name("study.db-wal").stat().st_size  # nobody closed it
+    budget = PrivacyBudget(1.0, 0.0, composition="pure")
+    buy(budget, PureDPEvent(0.75))
+    path.unlink()
+    again = PrivacyBudget.from_json(budget.to_json(), path=path)
+    assert again.spent.epsilon == 0.75
+    assert again.history() == budget.history()
