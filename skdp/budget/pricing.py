@@ -36,7 +36,7 @@ class GaussianPrice(NamedTuple):
 def quote(guarantee: PrivacyGuarantee, delta: float, epsilon: float | None = None) -> float:
     """Return an ε for which the release is (ε, `delta`)-DP; `epsilon` itself if it is one."""
     try:
-        known = epsilon is not None and epsilon >= 0.0
+        known = epsilon is not None and epsilon >= (guarantee.epsilon(0.0) if delta == 0.0 else 0.0)
         if known and guarantee.delta(epsilon) * (1.0 + _CURVE_ERROR) <= delta:
             return float(epsilon)  # type: ignore[arg-type]
         return float(guarantee.epsilon(delta))

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from skdp._validation import check_delta
 from skdp.privacy.curve import PrivacyCurve
 from skdp.privacy.events import Event
 from skdp.privacy.neighboring import Neighboring
@@ -55,7 +56,12 @@ class PrivacyGuarantee:
         return self.event.gdp_mu(self.neighboring)
 
     def epsilon(self, delta: float) -> float:
-        """Return the least ε for which the release is (ε, `delta`)-DP, rounded upwards."""
+        """Return the least ε for which the release is (ε, `delta`)-DP, rounded upwards.
+
+        At δ = 0 it is the event's pure ε: that a curve underflows proves nothing there.
+        """
+        if check_delta(delta) == 0.0:
+            return self.event.pure_epsilon(self.neighboring)
         return max(curve.epsilon(delta) for curve in self._both_orders())
 
     def delta(self, epsilon: Any) -> Any:

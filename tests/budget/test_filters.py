@@ -217,3 +217,11 @@ def test_a_negative_epsilon_is_not_taken_from_the_caller():
     guarantee = PrivacyGuarantee(PureDPEvent(0.01), "replace_one", "a test")
     budget.spend(guarantee, delta=0.8, label="refund", epsilon=-1.0)
     assert budget.spent.epsilon >= 0.0
+
+
+def test_a_gaussian_is_no_pure_release_whatever_epsilon_its_caller_knows():
+    budget = PrivacyBudget(10.0, 0.0, composition="basic")
+    with pytest.raises(BudgetExceededError):
+        buy(budget, GDPEvent(0.01), epsilon=1.0)
+    buy(budget, PureDPEvent(1.0), epsilon=1.5)
+    assert budget.spent.epsilon == 1.5

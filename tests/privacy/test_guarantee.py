@@ -7,12 +7,16 @@ import numpy as np
 import pytest
 
 from skdp.privacy import (
+    DiscreteGaussianEvent,
     GaussianCurve,
+    GaussianEvent,
     GaussianTradeoff,
     GDPEvent,
     Neighboring,
     NonPrivateEvent,
+    PoissonSampledEvent,
     PrivacyGuarantee,
+    PureDPEvent,
 )
 
 GUARANTEE = PrivacyGuarantee(GDPEvent(0.5), "replace_one", "Theorem A'")
@@ -63,3 +67,14 @@ def test_no_privacy_is_said_plainly():
     guarantee = PrivacyGuarantee(NonPrivateEvent(), "replace_one", "none")
     assert guarantee.epsilon(0.5) == guarantee.gdp_mu == math.inf
     assert guarantee.delta(100.0) == 1.0
+
+
+@pytest.mark.parametrize(
+    "event",
+    [GDPEvent(0.01), PoissonSampledEvent(0.1, GaussianEvent(10.0)), DiscreteGaussianEvent(5.0)],
+)
+def test_a_curve_that_underflows_is_not_pure(event):
+    guarantee = PrivacyGuarantee(event, "replace_one", "test")
+    assert guarantee.delta(100.0) == 0.0
+    assert guarantee.epsilon(0.0) == math.inf
+    assert PrivacyGuarantee(PureDPEvent(2.0), "replace_one", "test").epsilon(0.0) == 2.0
