@@ -18,6 +18,7 @@ _WIDEST = 50_000
 _PRECISION = 1e-9
 _ROUNDING = 1e-12
 _LARGEST_MU = 60.0
+_UNDERFLOW = 1e-250  # a δ that ends has larger values just before
 
 
 def covering_mu(curve: PrivacyCurve, slack: float = 0.0) -> float:
@@ -62,10 +63,10 @@ def covering_mu(curve: PrivacyCurve, slack: float = 0.0) -> float:
 
 def _one_order(curve: PrivacyCurve, slack: float) -> float:
     end = curve.epsilon(slack)
-    if math.isinf(end):
-        return math.inf
     if end == 0.0:
         return 0.0
+    if math.isinf(end) or (slack == 0.0 and curve.delta(end * (1.0 - 1e-9)) < _UNDERFLOW):
+        return math.inf
     low, high = 0.0, 1e-12
     while not _covers(curve, slack, end, high):
         low, high = high, 4.0 * high
@@ -108,5 +109,5 @@ def _open_cells(
     for point in (left, right):
         tangent = value - np.expm1(point - middle) * steep
         safe = tangent - _ROUNDING * (np.abs(tangent) + value)
-        fails |= curve.delta(point) * (1.0 + _ROUNDING) - slack > safe
+        fails |= ~(curve.delta(point) * (1.0 + _ROUNDING) - slack <= safe)
     return fails

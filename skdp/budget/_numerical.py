@@ -13,6 +13,7 @@ from skdp.privacy.curve import SymmetricCurve
 __all__ = ["KnottedCurve", "numerical_curve"]
 
 _KNOTS = 41
+_LARGEST_EPSILON = 700.0
 
 
 @dataclass(frozen=True)
@@ -36,13 +37,15 @@ def numerical_curve(event: Event, neighboring: Neighboring, slack: float) -> Kno
     Raises
     ------
     NoClosedCurveError
-        If `slack` is 0, or the accountant has no price for a leaf.
+        If `slack` is 0, the accountant has no price for a leaf, or e^ε is no float at the end.
     """
     accountant = ACCOUNTANTS["pld"](neighboring)
     if slack == 0.0:
         raise NoClosedCurveError("A numerical curve does not reach down to slack 0.")
     try:
         end = accountant.epsilon(event, 0.5 * slack)
+        if end > _LARGEST_EPSILON:
+            raise NoClosedCurveError(f"At slack {slack:g} the curve goes on to epsilon {end:g}.")
         knots = np.linspace(0.0, end, _KNOTS)
         values = np.minimum(accountant.delta(event, knots), 1.0)
     except ValueError as error:

@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 from scipy.special import ndtri
 
 from skdp.accounting import covering_mu, gdp_mu
-from skdp.privacy import GaussianCurve, PrivacyCurve
+from skdp.privacy import (
+    DiscreteGaussianEvent,
+    FixedSizeSampledEvent,
+    GaussianCurve,
+    GaussianEvent,
+    PoissonSampledEvent,
+    PrivacyCurve,
+    ZCDPEvent,
+)
 
 LAPLACE = {
     0.1: (0.122326, 0.122326, 0.122323, 0.122075),
@@ -112,3 +120,18 @@ def test_a_black_box_is_five_times_a_gaussian_of_the_same_promise(black_box):
 def test_an_impossible_slack_is_refused(laplace_curve, slack):
     with pytest.raises(ValueError, match=r"delta must lie in \[0, 1\)"):
         covering_mu(laplace_curve(1.0), slack)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        PoissonSampledEvent(0.001, GaussianEvent(1.0)),
+        DiscreteGaussianEvent(5.0),
+        ZCDPEvent(0.1),
+        FixedSizeSampledEvent(0.1, GaussianEvent(2.0)),
+    ],
+)
+def test_nothing_covers_an_unbounded_loss_without_slack(event):
+    """Where δ underflows it has not ended; a sampled Gaussian has the tail of the Gaussian."""
+    assert covering_mu(event.curve("replace_one"), 0.0) == math.inf
+    assert covering_mu(event.curve("replace_one"), 1e-200) < 3.0
