@@ -23,8 +23,9 @@ __all__ = [
 Rdp = Callable[[float], float]
 """Order above 1 to a bound on the Rényi divergence."""
 
-_START, _WIDEST = 2.0, 18.0  # of log(order − 1)
+_START, _WIDEST = 2.0, 30.0  # of log(order − 1)
 _ROUNDING, _SUM_ROUNDING = 1e-12, 1e-14
+_ENDLESS = 1e200  # in place of inf, which the minimisation cannot subtract
 
 
 def _lemma_7(order: float, rdp: float, log_delta: float) -> float:
@@ -107,11 +108,11 @@ def _least(value: Callable[[float], float]) -> float:
     """Return the least value over order > 1; each value is valid, so none can be too small."""
 
     def at(x: float) -> float:
-        return value(1.0 + math.exp(x))
+        return min(value(1.0 + math.exp(x)), _ENDLESS)
 
     x, found = _walk(at)
-    if not math.isfinite(found):
-        return found
+    if found == _ENDLESS:
+        return math.inf
     refined = minimize_scalar(at, bounds=(x - 1.0, x + 1.0), options={"xatol": 1e-7})
     return min(found, float(refined.fun))
 
@@ -122,9 +123,9 @@ def _walk(at: Callable[[float], float]) -> tuple[float, float]:
     for step in (-1.0, 1.0):
         while abs(x + step) <= _WIDEST:
             ahead = at(x + step)
-            if ahead > value or (ahead == value < math.inf):
+            if ahead > value or (ahead == value < _ENDLESS):
                 break
             x, value = x + step, ahead
-        if math.isinf(value):
+        if value == _ENDLESS:
             x = _START
     return x, value

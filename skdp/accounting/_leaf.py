@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property, lru_cache, reduce
 from typing import Any
 
 import numpy as np
 
 from skdp.privacy import Event, Neighboring, PrivacyCurve
+from skdp.privacy.events.pure import rho_of_pure
 from skdp.privacy.renyi import randomized_response_divergence
 
 __all__ = ["Leaf"]
@@ -53,15 +54,12 @@ class Leaf:
 
         The proof is on the documentation's page of the zCDP accountant; it is at most ε²/2.
         """
-        own = self.event.zcdp_rho(self.neighboring)
-        return min(own, self.pure * math.tanh(0.5 * self.pure))
+        return min(self.event.zcdp_rho(self.neighboring), rho_of_pure(self.pure))
 
     def rdp(self, order: float) -> float:
         """Return the least bound known on the Rényi divergence of one release."""
-        own = self.event.rdp(order, self.neighboring)
-        if math.isfinite(self.pure):
-            own = min(own, randomized_response_divergence(self.pure, order))
-        return min(own, self.rho * order)
+        own = _own_rdp(self.event, order, self.neighboring)
+        return min(own, self.rho * order, randomized_response_divergence(self.pure, order))
 
     @cached_property
     def floor(self) -> float:
@@ -69,3 +67,8 @@ class Leaf:
         if math.isfinite(self.pure):
             return 0.0
         return float(self.delta(_FAR)) * (1.0 + 1e-12)
+
+
+@lru_cache(maxsize=4096)
+def _own_rdp(event: Event, order: float, neighboring: Neighboring) -> float:
+    return event.rdp(order, neighboring)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
 
 from skdp._validation import check_choice
 from skdp.accounting._conversion import CONVERSIONS, delta_from_rdp, epsilon_from_rdp
 from skdp.accounting._leaf import Leaf
 from skdp.accounting.base import Accountant
-from skdp.privacy import Event, Neighboring
-from skdp.privacy.renyi import randomized_response_divergence
+from skdp.privacy import Event
 
 __all__ = ["RDPAccountant"]
 
@@ -59,7 +57,7 @@ class RDPAccountant(Accountant):
         return self._rdp(self._leaves(event), order)
 
     def _rdp(self, leaves: tuple[Leaf, ...], order: float) -> float:
-        return math.fsum(leaf.count * _one(leaf, order) for leaf in leaves) * (1.0 + 1e-15)
+        return math.fsum(leaf.count * leaf.rdp(order) for leaf in leaves) * (1.0 + 1e-15)
 
     def _epsilon(self, leaves: tuple[Leaf, ...], delta: float) -> float:
         self._check(leaves)
@@ -82,15 +80,5 @@ class RDPAccountant(Accountant):
 
     def _check(self, leaves: tuple[Leaf, ...]) -> None:
         for leaf in leaves:
-            if math.isinf(_one(leaf, _LEAST_ORDER)):
+            if math.isinf(leaf.rdp(_LEAST_ORDER)):
                 raise self._refusal(leaf, "finite Rényi divergences")
-
-
-def _one(leaf: Leaf, order: float) -> float:
-    own = _own(leaf.event, order, leaf.neighboring)
-    return min(own, leaf.rho * order, randomized_response_divergence(leaf.pure, order))
-
-
-@lru_cache(maxsize=4096)
-def _own(event: Event, order: float, neighboring: Neighboring) -> float:
-    return event.rdp(order, neighboring)

@@ -30,7 +30,8 @@ def renyi_divergence(curve: PrivacyCurve, order: float) -> float:
 
     Between grid points δ is replaced by its chord in e^ε, which lies above it, and the chord is
     integrated exactly: the value is never below the truth, up to rounding. ``inf`` if the integral
-    diverges or cannot be bounded because δ underflows where the weight is still large.
+    diverges, as where δ never ends, however small it is, or cannot be bounded because δ underflows
+    where the weight is still large.
 
     Examples
     --------
@@ -39,6 +40,8 @@ def renyi_divergence(curve: PrivacyCurve, order: float) -> float:
     2.0
     """
     order = check_real("order", order, low=1.0)
+    if curve.delta(_LARGEST) > 0.0:
+        return math.inf
     parts = [0.0]
     for one, power in ((curve, order - 1.0), (curve.reversed(), -order)):
         start, end = _range(one, power)

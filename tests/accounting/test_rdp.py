@@ -1,12 +1,21 @@
 """Rényi accounting where other accountants, closed forms and tiny targets check it."""
 
 import math
+import warnings
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skdp.accounting import GDPAccountant, PLDAccountant, RDPAccountant, ZCDPAccountant, calibrate
+from skdp.accounting import (
+    GDPAccountant,
+    PLDAccountant,
+    RDPAccountant,
+    UnpricedEventError,
+    ZCDPAccountant,
+    calibrate,
+)
+from skdp.accounting._conversion import delta_from_rdp, epsilon_from_rdp, tight_epsilon
 from skdp.privacy import (
     ComposedEvent,
     GaussianEvent,
@@ -15,6 +24,7 @@ from skdp.privacy import (
     PoissonSampledEvent,
     RepeatAndSelectEvent,
     SelfComposedEvent,
+    TruncatedLaplaceEvent,
 )
 
 RELATIONS = ["replace_one", "add_remove_one"]
@@ -102,3 +112,39 @@ def test_repetition_of_a_quiet_release_is_quiet():
     expected = rho * order + inner + math.log(1.0 / gamma) / (order - 1.0)
     assert event.rdp(order, "add_remove_one") == pytest.approx(expected, rel=1e-6)
     assert RDPAccountant("add_remove_one").epsilon(event, 1e-6) < 2e-4
+
+
+def test_an_end_of_mass_however_small_has_no_renyi_divergence():
+    event = TruncatedLaplaceEvent(0.5, 60.0)
+    assert 0.0 < event.curve("replace_one").delta(1e9) < 1e-50
+    assert event.rdp(1.000001, "replace_one") == math.inf
+    with pytest.raises(UnpricedEventError, match="finite Rényi divergences"):
+        RDPAccountant().epsilon(event, 1e-60)
+
+
+@pytest.mark.parametrize("largest", [1.01, 5.0, 1e5, math.inf])
+def test_divergences_that_end_at_some_order_are_no_trouble(largest):
+    def rdp(order):
+        return 0.1 * order if order < largest else math.inf
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        epsilon, delta = epsilon_from_rdp(rdp, 1e-5, "tight"), delta_from_rdp(rdp, 2.0, "tight")
+    at_once = [tight_epsilon(a, rdp(a), math.log(1e-5)) for a in (1.005, 4.9, 20.0)]
+    assert 1.9 < epsilon <= min(at_once) * (1 + 1e-11)
+    assert 0.0 < delta <= 1.0
+
+
+def test_the_best_order_is_found_however_large():
+    noise, delta = 1e9, 1e-12
+    exact = GDPAccountant("add_remove_one").epsilon(GaussianEvent(noise), delta)
+    for kind in (RDPAccountant, ZCDPAccountant):
+        assert exact < kind("add_remove_one").epsilon(GaussianEvent(noise), delta) < 1.2 * exact
+
+
+@pytest.mark.parametrize("noise", [1e4, 1e6, 1e9])
+def test_quiet_laplace_releases_cost_no_less_than_they_do(noise):
+    event = SelfComposedEvent(LaplaceEvent(noise), 1000)
+    assert RDPAccountant().epsilon(event, 1e-5) >= PLDAccountant().bounds(event, 1e-5)[0]
+    limit = GDPEvent(2.0 / noise * math.sqrt(1000.0)).curve("replace_one")
+    assert RDPAccountant().delta(event, 0.0) >= 0.99 * limit.delta(0.0)

@@ -16,6 +16,8 @@ from skdp.privacy.neighboring import Neighboring
 
 __all__ = ["LaplaceCurve", "LaplaceEvent"]
 
+_ROUNDING = 1.0 + 1e-12
+
 
 @dataclass(frozen=True)
 class LaplaceCurve(SymmetricCurve):
@@ -71,8 +73,25 @@ class LaplaceEvent(Event):
         return float(-2.0 * ndtri(0.5 * math.exp(-0.5 * self.pure_epsilon(neighboring))))
 
     def rdp(self, order: float, neighboring: Neighboring) -> float:
-        """Return the Rényi divergence in closed form (Mironov 2017, Proposition 6)."""
+        """Return the Rényi divergence in closed form (Mironov 2017, Proposition 6), rounded up.
+
+        (2α − 1)(e^((α − 1)D) − 1) = α·g((α − 1)s) + (α − 1)·g(−αs) with g(x) = e^x − 1 − x ≥ 0 and
+        the shift s: nothing cancels where the noise is large.
+        """
         order, shift = check_real("order", order, low=1.0), self.pure_epsilon(neighboring)
-        up = math.log(order / (2.0 * order - 1.0)) + (order - 1.0) * shift
-        down = math.log((order - 1.0) / (2.0 * order - 1.0)) - order * shift
-        return float(np.logaddexp(up, down)) / (order - 1.0)
+        less, twice = order - 1.0, 2.0 * order - 1.0
+        if less * shift > 1.0:
+            up, down = (
+                math.log(order / twice) + less * shift,
+                math.log(less / twice) - order * shift,
+            )
+            return float(np.logaddexp(up, down)) / less * _ROUNDING
+        excess = order * _above_tangent(less * shift) + less * _above_tangent(-order * shift)
+        return math.log1p(excess / twice) / less * _ROUNDING
+
+
+def _above_tangent(x: float) -> float:
+    """Return e^x − 1 − x, by its series where that cancels."""
+    if abs(x) > 0.01:
+        return math.expm1(x) - x
+    return math.fsum(x**k / math.factorial(k) for k in range(2, 10))
