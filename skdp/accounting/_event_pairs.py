@@ -24,14 +24,13 @@ from skdp.privacy.events.discrete_gaussian import DiscreteGaussianCurve
 from skdp.privacy.events.discrete_laplace import DiscreteLaplaceCurve
 from skdp.privacy.events.laplace import LaplaceCurve
 from skdp.privacy.events.pure import ApproxDPCurve
-from skdp.privacy.events.zcdp import ZCDPCurve, ZCDPEvent
+from skdp.privacy.events.zcdp import ZCDPEvent
 from skdp.privacy.sampling import PoissonSampledCurve, SubstitutedGaussianCurve
 
 __all__ = ["COVERED", "PAIRS", "loss_pair"]
 
 _MEMORY = 256  # pairs kept
-_ENDLESS = 1e15  # a loss beyond all finite ones
-_FINITE = (DiscreteGaussianCurve, ZCDPCurve)  # curves that end at 0, if only beyond that
+_ENDLESS = 1e35  # a loss beyond all finite ones
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ def _by_curve(curve: PrivacyCurve, lattice: float = 0.0, origin: float = 0.0) ->
     """Return the pair of any curve; what δ keeps to the end is at loss +inf."""
 
     def one_way(one: PrivacyCurve, origin: float) -> CurvePair:
-        infinite = one.delta(_ENDLESS) * (1.0 - 1e-11) if type(one) not in _FINITE else 0.0
+        infinite = one.delta(_ENDLESS) * (1.0 - 1e-11)
         return CurvePair(_Delta(one), None, infinite=infinite, lattice=lattice, origin=origin)
 
     pair, reverse = one_way(curve, origin), curve.reversed()

@@ -280,3 +280,38 @@ def test_the_mu_of_laplace_is_printed_and_least(epsilon, printed):
 )
 def test_the_mu_of_a_pure_box_is_printed(epsilon, printed):
     assert PureDPEvent(epsilon).gdp_mu("replace_one") == pytest.approx(printed, abs=6e-7)
+
+
+@given(log_noise=st.floats(-2.0, 10.0), log_less=st.floats(-6.0, 6.0))
+def test_the_renyi_divergence_of_laplace_is_exact_and_never_below(log_noise, log_less):
+    event, order = LaplaceEvent(10.0**log_noise), 1.0 + 10.0**log_less
+    with mp.workdps(60):
+        a, shift = mp.mpf(order), mp.mpf(event.pure_epsilon("replace_one"))
+        up, down = mp.exp((a - 1) * shift), mp.exp(-a * shift)
+        truth = mp.log((a * up + (a - 1) * down) / (2 * a - 1)) / (a - 1)
+        assert 0 <= event.rdp(order, "replace_one") / truth - 1 < 1e-11
+
+
+@pytest.mark.parametrize("scale", [31.9, 32.0, 77.7, 1000.0, 20_000.0])
+@pytest.mark.parametrize("ratio", [0.0, 0.01, 1.0, 30.0])
+def test_long_sums_of_the_discrete_gaussian_are_those_of_their_terms(scale, ratio):
+    shift = max(1, round(ratio * scale))
+    event, mu = DiscreteGaussianEvent(scale, shift), shift / scale
+    steps = np.arange(-math.floor(13 * scale), math.ceil(45 * scale), dtype=float)  # from the mean
+    masses = np.exp(-0.5 * (steps / scale) ** 2)
+    losses = (steps + 0.5 * shift) * shift / scale**2
+    for epsilon in (0.0, 0.3 * mu, 0.5 * mu * mu, 0.5 * mu * mu + 3 * mu, 0.5 * mu * mu + 30 * mu):
+        kept = losses > epsilon
+        terms = masses[kept] * -np.expm1(epsilon - losses[kept])
+        truth = math.fsum(terms.tolist()) / math.fsum(masses.tolist())
+        found = event.curve("add_remove_one").delta(epsilon)
+        assert found == pytest.approx(truth, rel=1e-12)
+
+
+@pytest.mark.parametrize("sensitivity", [1, 10**6, 10**9])
+def test_the_largest_discrete_gaussian_takes_no_longer(sensitivity):
+    curve = DiscreteGaussianEvent(1e6, sensitivity).curve("add_remove_one")
+    gaussian = GaussianCurve(sensitivity / 1e6)
+    epsilon = gaussian.mu * np.linspace(0.0, gaussian.mu + 8.0, 3001)
+    assert np.allclose(curve.delta(epsilon), gaussian.delta(epsilon), rtol=1e-6, atol=1e-300)
+    assert curve._forward(np.array([1e15])) == 0.0
