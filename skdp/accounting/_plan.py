@@ -7,7 +7,7 @@ close together where the loss is small. Whatever comes out, `_composition` prove
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -17,7 +17,7 @@ from scipy.fft import next_fast_len
 from skdp.accounting._loss_pairs import LossPair
 from skdp.accounting._pmf import survival
 
-__all__ = ["Plan", "plan_for_delta", "plan_for_epsilon", "profile"]
+__all__ = ["Plan", "plan_for_delta", "plans_for_epsilon", "profile"]
 
 ORDERS = np.concatenate([[-1.0, 0.0], np.logspace(-4.0, 9.0, 131)])
 _POSITIVE = 2  # where the positive orders begin
@@ -25,6 +25,7 @@ _TILTS = slice(_POSITIVE, int(np.searchsorted(ORDERS, 2e8)))
 _SCALES = np.logspace(-12.0, 8.0, 81)
 _TAIL = 1e-45
 _LEAST_LOG_DELTA = -90.0
+_SIZES = (-18.0, -27.0, -45.0, -63.0)  # of log δ
 _MARGIN = 9.5  # −log of what may be cut off, relative to δ
 _MOST_CELLS = 2**20
 _CHEAP_CELLS = 2**15
@@ -150,19 +151,32 @@ def plan_for_delta(terms: Terms, delta: float, largest: float = math.inf) -> Pla
     return _plan(terms, steps, guess, log_delta, best + _POSITIVE)
 
 
-def plan_for_epsilon(terms: Terms, epsilon: float) -> Plan:
-    """Return a plan fit for finding δ(`epsilon`), from ever smaller guesses at its size."""
+def plans_for_epsilon(terms: Terms, epsilon: float) -> Iterator[tuple[Plan, float]]:
+    """Yield plans for finding δ(`epsilon`), and the log δ each is made for.
+
+    The first is from ever smaller guesses at its size. Rare large losses mislead them, and so does
+    a δ that is hardly there: the others are for any size.
+    """
     log_delta, guess = 0.0, -math.inf
     while log_delta > _LEAST_LOG_DELTA and guess < log_delta:
         log_delta = max(guess, log_delta - 9.0, _LEAST_LOG_DELTA)
-        steps = [_cut(pair, count, log_delta - _MARGIN) for pair, count in terms]
-        epsilons, log_deltas = _saddles(steps)
-        best = int(np.argmax(np.append(epsilons, math.inf) >= epsilon))
-        # beyond all losses there is no fit: plan for where δ is tiny, it is smaller still at ε
-        ended = int(np.argmax(np.append(log_deltas, -math.inf) <= _LEAST_LOG_DELTA))
-        best = min(best, ended, epsilons.size - 1)
-        guess = min(float(log_deltas[best]), 0.0) - 3.0
-    return _plan(terms, steps, min(epsilon, float(epsilons[best])), log_delta, best + _POSITIVE)
+        steps, best, at, guess = _fit(terms, epsilon, log_delta)
+    yield _plan(terms, steps, at, log_delta, best), log_delta
+    for log_delta in _SIZES:
+        steps, best, at, _ = _fit(terms, epsilon, log_delta)
+        yield _plan(terms, steps, at, log_delta, best), log_delta
+
+
+def _fit(terms: Terms, epsilon: float, log_delta: float) -> tuple[list[_Step], int, float, float]:
+    """Return laws fit for δ = e^log_delta, the best tilt and its ε, and a guess at log δ(ε)."""
+    steps = [_cut(pair, count, log_delta - _MARGIN) for pair, count in terms]
+    epsilons, log_deltas = _saddles(steps)
+    best = int(np.argmax(np.append(epsilons, math.inf) >= epsilon))
+    # beyond all losses there is no fit: plan for where δ is tiny, it is smaller still at ε
+    ended = int(np.argmax(np.append(log_deltas, -math.inf) <= _LEAST_LOG_DELTA))
+    best = min(best, ended, epsilons.size - 1)
+    guess = min(float(log_deltas[best]), 0.0) - 3.0
+    return steps, best + _POSITIVE, min(epsilon, float(epsilons[best])), guess
 
 
 def _saddles(steps: list[_Step]) -> tuple[np.ndarray, np.ndarray]:

@@ -67,8 +67,9 @@ class Accountant(ABC):
     def delta(self, event: Event, epsilon: Any) -> Any:
         """Return a δ in [0, 1] for which `event` is (`epsilon`, δ)-DP; arrays are welcome."""
         leaves = self._leaves(event)
-        values = np.vectorize(lambda one: self._one_delta(leaves, one), otypes=[float])(epsilon)
-        return values if values.ndim else float(values)
+        wanted = np.asarray(epsilon, dtype=float)
+        values = np.array([self._one_delta(leaves, one) for one in wanted.ravel().tolist()])
+        return values.reshape(wanted.shape) if wanted.ndim else float(values[0])
 
     def bounds(self, event: Event, delta: float) -> tuple[float, float]:
         """Return (lower, upper): ε of the leaves' dominating pairs lies between them.

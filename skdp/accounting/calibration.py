@@ -123,8 +123,9 @@ def calibrate(
     def one(target: float, failure: float) -> float:
         return _search(costs, check_epsilon(target), check_delta(failure), low, high, integer)
 
-    found = np.vectorize(one, otypes=[int if integer else float])(epsilon, delta)
-    return found if found.ndim else found.item()
+    targets = np.broadcast(epsilon, delta)
+    found = np.array([one(*target) for target in targets], dtype=int if integer else float)
+    return found.reshape(targets.shape) if targets.ndim else found.item()
 
 
 class _Costs:

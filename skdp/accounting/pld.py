@@ -18,7 +18,7 @@ import numpy as np
 from skdp._validation import check_count, check_delta
 from skdp.accounting._composition import ComposedLoss, compose_losses
 from skdp.accounting._loss_pairs import LossPair
-from skdp.accounting._plan import Plan, Terms, plan_for_delta, plan_for_epsilon
+from skdp.accounting._plan import Plan, Terms, plan_for_delta, plans_for_epsilon
 from skdp.accounting._pmf import optimistic, pessimistic
 from skdp.accounting._single import delta_above, delta_below, epsilon_above, epsilon_below
 
@@ -26,6 +26,8 @@ __all__ = ["Composition", "compose"]
 
 _MEMORY = 4096  # answers kept
 _LEAST_TILT = 0.1
+_LARGE = 0.25  # a δ for which there are good plans
+_MISJUDGED = 1e4  # how far above its guess a δ may be
 
 Answer = Callable[[Terms, float, bool], float]
 
@@ -108,6 +110,8 @@ def _epsilon(terms: Terms, delta: float, upper: bool) -> float:
         plan = plan_for_delta(terms, rest, plan.order / 8.0)
         answer, settled = _attempt(terms, plan, delta, upper)
         best = min(best, answer) if upper else max(best, answer)
+    if delta > _LARGE and math.isinf(best) and upper:
+        return _epsilon(terms, _LARGE, upper)
     return best
 
 
@@ -123,8 +127,15 @@ def _delta(terms: Terms, epsilon: float, upper: bool) -> float:
     """Return a bound on δ(ε) for one order of neighbours."""
     if len(terms) == 1 and terms[0][1] == 1:
         return (delta_above if upper else delta_below)(terms[0][0], epsilon)
-    losses = _composed(terms, plan_for_epsilon(terms, epsilon), upper)
-    return losses.upper(epsilon) if upper else losses.lower(epsilon)
+    plans = plans_for_epsilon(terms, epsilon)
+    plan, log_delta = next(plans)
+    losses = _composed(terms, plan, upper)
+    if not upper:
+        return losses.lower(epsilon)
+    best = losses.upper(epsilon)
+    if best > max(math.exp(log_delta) * _MISJUDGED, 2.0 * _infinite(terms)):
+        best = min(best, *(_composed(terms, plan, True).upper(epsilon) for plan, _ in plans))
+    return best
 
 
 def _infinite(terms: Terms) -> float:

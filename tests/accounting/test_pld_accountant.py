@@ -1,5 +1,7 @@
 """The numerical accountant on events: printed exact values in both relations, and its pairs."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from skdp.privacy import (
     ApproximatedEvent,
     ComposedEvent,
     DiscreteGaussianEvent,
+    FixedSizeSampledEvent,
     GaussianEvent,
     GDPEvent,
     LaplaceEvent,
@@ -167,3 +170,31 @@ def test_beyond_all_losses_nothing_is_left():
     event = SelfComposedEvent(PoissonSampledEvent(0.0015, GaussianEvent(1.2)), 3)
     near, far = PLDAccountant("add_remove_one").delta(event, [0.08, 3.0])
     assert far < 1e-6 * near
+
+
+def test_a_delta_near_one_is_no_dearer_than_a_smaller_one():
+    steps = SelfComposedEvent(PoissonSampledEvent(0.5, GaussianEvent(0.5)), 2571)
+    accountant = PLDAccountant("add_remove_one")
+    answers = [accountant.epsilon(steps, delta) for delta in (0.1, 0.3, 0.6, 0.9, 0.99)]
+    assert all(y <= x + 5e-4 for x, y in zip(answers, answers[1:], strict=False))
+
+
+TINY = [
+    SelfComposedEvent(PoissonSampledEvent(0.0387, GaussianEvent(2.304)), 48),
+    SelfComposedEvent(FixedSizeSampledEvent(0.00129, GaussianEvent(2.257)), 36),
+    ComposedEvent(
+        (
+            SelfComposedEvent(PoissonSampledEvent(0.004, TruncatedLaplaceEvent(9.0, 71.0)), 413),
+            FixedSizeSampledEvent(0.006, PureDPEvent(6.0)),
+            SelfComposedEvent(ZCDPEvent(1.3), 5),
+        )
+    ),
+]
+
+
+@pytest.mark.parametrize("event", TINY)
+def test_delta_falls_to_where_it_is_hardly_there_without_warnings(event):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        values = PLDAccountant().delta(event, np.linspace(0.0, 4.0, 17))
+    assert np.all(np.diff(values) <= 1e-9 * values[:-1] + 1e-25)
