@@ -103,15 +103,13 @@ def _epsilon(terms: Terms, delta: float, upper: bool) -> float:
     rest = delta - _infinite(terms)
     if rest <= 0.0:
         return math.inf if upper or rest < -1e-12 * delta else 0.0
-    plan = plan_for_delta(terms, rest)
+    plan = plan_for_delta(terms, min(rest, _LARGE))
     best, settled = _attempt(terms, plan, delta, upper)
     while not settled and plan.order > _LEAST_TILT:
         # near the end of a bounded loss the best tilt is endless and its window too short
-        plan = plan_for_delta(terms, rest, plan.order / 8.0)
+        plan = plan_for_delta(terms, min(rest, _LARGE), plan.order / 8.0)
         answer, settled = _attempt(terms, plan, delta, upper)
         best = min(best, answer) if upper else max(best, answer)
-    if delta > _LARGE and math.isinf(best) and upper:
-        return _epsilon(terms, _LARGE, upper)
     return best
 
 

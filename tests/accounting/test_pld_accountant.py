@@ -1,5 +1,6 @@
 """The numerical accountant on events: printed exact values in both relations, and its pairs."""
 
+import itertools
 import warnings
 
 import numpy as np
@@ -176,7 +177,7 @@ def test_a_delta_near_one_is_no_dearer_than_a_smaller_one():
     steps = SelfComposedEvent(PoissonSampledEvent(0.5, GaussianEvent(0.5)), 2571)
     accountant = PLDAccountant("add_remove_one")
     answers = [accountant.epsilon(steps, delta) for delta in (0.1, 0.3, 0.6, 0.9, 0.99)]
-    assert all(y <= x + 5e-4 for x, y in zip(answers, answers[1:], strict=False))
+    assert all(y <= x + 5e-4 for x, y in itertools.pairwise(answers))
 
 
 TINY = [

@@ -179,11 +179,11 @@ def test_threads_go_on_while_another_forks(tmp_path):
             seen = max(seen, len(budget.history()))
         return seen
 
-    with ThreadPoolExecutor(3) as pool:
-        readers = [pool.submit(read) for _ in range(3)]
-        for _ in range(15):
+    with ThreadPoolExecutor(4) as pool:
+        readers = [pool.submit(read) for _ in range(4)]
+        for _ in range(12):
             if (child := os.fork()) == 0:
                 os._exit(0)
             os.waitpid(child, 0)
         stop.set()
-        assert [reader.result() for reader in readers] == [0, 0, 0]
+        assert [reader.result() for reader in readers] == [0] * 4
