@@ -7,16 +7,15 @@ from dataclasses import dataclass
 
 from skdp.privacy.combined import StitchedCurve, SymmetrizedCurve
 from skdp.privacy.curve import PrivacyCurve
-from skdp.privacy.events.base import Event, check_event
-from skdp.privacy.events.pure import mu_of_pure, rho_of_pure
+from skdp.privacy.events.sampled import SampledEvent
 from skdp.privacy.neighboring import Neighboring
-from skdp.privacy.sampling import PoissonSampledCurve, check_rate
+from skdp.privacy.sampling import PoissonSampledCurve
 
 __all__ = ["FixedSizeSampledEvent"]
 
 
 @dataclass(frozen=True)
-class FixedSizeSampledEvent(Event):
+class FixedSizeSampledEvent(SampledEvent):
     """`event` on a batch of b of the n records, drawn without replacement; q = b/n.
 
     Under ``replace_one`` only, n and b public. At ε ≥ 0 the curve is q·δ(log(1 + (e^ε − 1)/q)),
@@ -31,13 +30,6 @@ class FixedSizeSampledEvent(Event):
         Under ``add_remove_one``, where n and hence the batch's law change.
     """
 
-    sampling_rate: float
-    event: Event
-
-    def __post_init__(self) -> None:
-        rate = check_rate(self.sampling_rate)
-        self._set(sampling_rate=rate, event=check_event("event", self.event))
-
     def curve(self, neighboring: Neighboring) -> PrivacyCurve:  # noqa: D102
         base = SymmetrizedCurve(self.event.curve(_replace_one(neighboring)))
         return StitchedCurve(PoissonSampledCurve(base, self.sampling_rate))
@@ -46,14 +38,6 @@ class FixedSizeSampledEvent(Event):
         """Return log(1 + q·(e^ε − 1))."""
         base = self.event.pure_epsilon(_replace_one(neighboring))
         return base if base > 700.0 else math.log1p(self.sampling_rate * math.expm1(base))
-
-    def zcdp_rho(self, neighboring: Neighboring) -> float:
-        """Return the ρ of a pure release with this ε; ``inf`` if the release is not pure."""
-        return rho_of_pure(self.pure_epsilon(neighboring))
-
-    def gdp_mu(self, neighboring: Neighboring) -> float:
-        """Return the μ of a pure release with this ε; ``inf`` if the release is not pure."""
-        return mu_of_pure(self.pure_epsilon(neighboring))
 
 
 def _replace_one(neighboring: Neighboring) -> Neighboring:

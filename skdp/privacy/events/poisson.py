@@ -6,16 +6,14 @@ import math
 from dataclasses import dataclass
 
 from skdp.privacy.curve import PrivacyCurve
-from skdp.privacy.events.base import Event, check_event
-from skdp.privacy.events.pure import mu_of_pure, rho_of_pure
+from skdp.privacy.events.sampled import SampledEvent
 from skdp.privacy.neighboring import Neighboring
-from skdp.privacy.sampling import check_rate
 
 __all__ = ["PoissonSampledEvent"]
 
 
 @dataclass(frozen=True)
-class PoissonSampledEvent(Event):
+class PoissonSampledEvent(SampledEvent):
     """`event` on a sample that holds each record with probability `sampling_rate`, independently.
 
     The sample and its size are not released, and sums are not divided by its size.
@@ -41,13 +39,6 @@ class PoissonSampledEvent(Event):
     0.158565
     """
 
-    sampling_rate: float
-    event: Event
-
-    def __post_init__(self) -> None:
-        rate = check_rate(self.sampling_rate)
-        self._set(sampling_rate=rate, event=check_event("event", self.event))
-
     def curve(self, neighboring: Neighboring) -> PrivacyCurve:  # noqa: D102
         if self.sampling_rate == 1:
             return self.event.curve(neighboring)
@@ -59,11 +50,3 @@ class PoissonSampledEvent(Event):
         if base > 700.0 or Neighboring(neighboring) is Neighboring.REPLACE_ONE:
             return base
         return math.log1p(self.sampling_rate * math.expm1(base))
-
-    def zcdp_rho(self, neighboring: Neighboring) -> float:
-        """Return the ρ of a pure release with this ε; ``inf`` if the release is not pure."""
-        return rho_of_pure(self.pure_epsilon(neighboring))
-
-    def gdp_mu(self, neighboring: Neighboring) -> float:
-        """Return the μ of a pure release with this ε; ``inf`` if the release is not pure."""
-        return mu_of_pure(self.pure_epsilon(neighboring))
