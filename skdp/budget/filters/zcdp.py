@@ -9,13 +9,11 @@ from typing import ClassVar
 
 from skdp.accounting._conversion import epsilon_from_rdp, rho_budget
 from skdp.budget._exact import Amounts, minus, up
-from skdp.budget.curves import ConvertedCurve
 from skdp.budget.filters.base import Amount, Filter, dearest_gaussian
 from skdp.budget.release import Release
+from skdp.privacy.events.zcdp import ZCDPCurve
 
 __all__ = ["ZCDPFilter"]
-
-_ORDERS = tuple(1.0 + 10.0 ** (step / 20.0) for step in range(-40, 121))
 
 
 @dataclass(frozen=True)
@@ -50,8 +48,8 @@ class ZCDPFilter(Filter):
         rho = float(minus(self.limits, totals)[0])
         return dearest_gaussian(math.sqrt(2.0 * rho), self.delta)
 
-    def curve(self, totals: Amounts) -> ConvertedCurve:  # noqa: D102
-        return ConvertedCurve(_ORDERS, tuple(float(totals[0]) * order for order in _ORDERS))
+    def curve(self, totals: Amounts) -> ZCDPCurve:  # noqa: D102
+        return ZCDPCurve(float(totals[0]) * (1.0 + 1e-12))
 
     def _epsilon(self, rho: float) -> float:
         if rho == 0.0:
