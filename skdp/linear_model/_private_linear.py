@@ -17,7 +17,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import ThreadpoolController  # scikit-learn depends on it, always installed
 
 from skdp._random import noise_generator
-from skdp._validation import check_choice, check_count, check_delta, check_epsilon, check_size
+from skdp._validation import (
+    check_choice,
+    check_count,
+    check_delta,
+    check_epsilon,
+    check_real,
+    check_size,
+)
 from skdp.accounting import AccountedCurve, PLDAccountant
 from skdp.budget import PrivacyBudget
 from skdp.design import ClippedDesign, clip_factors
@@ -34,6 +41,7 @@ from skdp.solvers import SOLVERS, Problem, Solution, Solver
 __all__ = ["PrivateLinearModel", "is_auto", "refuse_weights"]
 
 _LARGEST_VALUE = 1e100
+_MOST_ROWS = 1e15
 
 
 class PrivateLinearModel(BaseEstimator):
@@ -108,7 +116,8 @@ class PrivateLinearModel(BaseEstimator):
         if not is_auto(self.C):
             check_size("C", self.C)
         if self.n_samples_hint is not None:
-            check_count("n_samples_hint", self.n_samples_hint)
+            hint = check_count("n_samples_hint", self.n_samples_hint)
+            check_real("n_samples_hint", hint, low=0.0, high=_MOST_ROWS)
         if not (self.budget is None or isinstance(self.budget, PrivacyBudget)):
             raise ValueError(f"budget must be a PrivacyBudget or None, got {self.budget!r}.")
 

@@ -169,6 +169,16 @@ def test_a_far_wrong_hint_is_private_and_still_ends(Model):
     assert model.fit(many, (many[:, 0] > 0).astype(int)).n_iter_ >= 32
 
 
+@every_model
+def test_a_hint_of_more_rows_than_there_can_be_costs_nothing(Model):
+    """Past 1e308 it is no float, which came to light only when the solver had been paid."""
+    X, y = data()
+    model = Model(neighboring="add_remove_one", n_samples_hint=10**400)
+    with pytest.raises(ValueError, match=r"n_samples_hint.*Nothing was spent"):
+        model.fit(X, y)
+    assert model.set_params(n_samples_hint=10**14).fit(X, y).privacy_.epsilon(1e-5) <= 1.0
+
+
 @pytest.mark.parametrize("smoothing", [0.05, 0.2])
 def test_sharp_bends_with_repeated_rows_end(smoothing):
     X = np.random.default_rng(0).integers(0, 2, (2000, 3)).astype(float)
