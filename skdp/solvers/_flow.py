@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from skdp.exceptions import IncompatibleSolverError
 from skdp.solvers.base import Problem
 
-__all__ = ["flow_time", "inverse_regularisation", "worst_curvature"]
+__all__ = [
+    "flow_time",
+    "inverse_regularisation",
+    "longest_step",
+    "require_stable",
+    "worst_curvature",
+]
 
 _LONGEST = 2048.0
 _WEAK_RIDGE = 100.0
@@ -32,6 +39,25 @@ def flow_time(problem: Problem, n: int, noise: float) -> float:
 def worst_curvature(problem: Problem, n: int) -> float:
     """Return the trace that the Hessian of Σ ℓ has for the worst `n` rows."""
     return n * problem.loss.curvature_trace * problem.row_norm**2
+
+
+def longest_step(problem: Problem, n: int) -> float:
+    """Return a step h with h·M at most 2 and h/C at most 1, M the curvature and the ridge."""
+    return 1.0 / (0.5 * worst_curvature(problem, n) + _ridge(problem))
+
+
+def require_stable(problem: Problem, step_size: float | None, momentum: float) -> None:
+    """Raise if steps along the ridge alone diverge: with momentum β from h/C = 2(1 + β) on."""
+    if step_size is not None and step_size * _ridge(problem) >= 2.0 * (1.0 + momentum):
+        raise IncompatibleSolverError(
+            f"step_size={step_size!r} diverges with C={problem.C!r}: step_size/C must be below "
+            "2·(1 + momentum). Nothing was spent."
+        )
+
+
+def _ridge(problem: Problem) -> float:
+    """Return 1/C, or 0 if the length of the run regularises."""
+    return 0.0 if isinstance(problem.C, str) else 1.0 / float(problem.C)
 
 
 def inverse_regularisation(problem: Problem, t: float) -> float:

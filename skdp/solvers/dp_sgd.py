@@ -13,7 +13,7 @@ from skdp.exceptions import IncompatibleSolverError
 from skdp.samplers import Progress
 from skdp.solvers._count import RowCount
 from skdp.solvers._descent import Descent
-from skdp.solvers._flow import flow_time, inverse_regularisation, worst_curvature
+from skdp.solvers._flow import flow_time, inverse_regularisation, longest_step, require_stable
 from skdp.solvers._noise_multiplier import noise_multiplier, sampled_steps
 from skdp.solvers._poisson import poisson_sample
 from skdp.solvers.base import Plan, Problem, Solution, Solver, composed, require_delta
@@ -98,6 +98,7 @@ class DPSGD(Solver):
 
     def plan(self, problem: Problem, epsilon: float, delta: float) -> DPSGDPlan:  # noqa: D102
         require_delta(delta, "dp_sgd")
+        require_stable(problem, self.step_size, self.momentum)
         count = RowCount.plan(problem, epsilon, delta)
         rate = self._rate(problem.n_samples)
         sigma = noise_multiplier(
@@ -137,7 +138,7 @@ class DPSGD(Solver):
         h = self.step_size
         if h is None:
             t = flow_time(problem, n, noise / math.sqrt(T))
-            h = min(t * (1.0 - self.momentum) / T, 2.0 / worst_curvature(problem, n))
+            h = min(t * (1.0 - self.momentum) / T, longest_step(problem, n))
         C = inverse_regularisation(problem, h * T / (1.0 - self.momentum))
         return Descent(T, h, noise, 1.0 / C, self.momentum, self.average)
 

@@ -14,13 +14,19 @@ from skdp.privacy import GDPEvent
 from skdp.samplers import Progress
 from skdp.solvers._count import RowCount
 from skdp.solvers._descent import Descent
-from skdp.solvers._flow import flow_time, inverse_regularisation, worst_curvature
+from skdp.solvers._flow import (
+    flow_time,
+    inverse_regularisation,
+    longest_step,
+    require_stable,
+    worst_curvature,
+)
 from skdp.solvers.base import Plan, Problem, Solution, Solver, composed, require_delta
 
 __all__ = ["NoisyGD", "NoisyGDPlan"]
 
 _FEWEST_STEPS = 100
-_LONGEST_STEP = 2.0  # in units of 1/curvature; momentum β is stable up to 2·(1 + β)
+_LONGEST_STEP = 2.0  # in units of 1/curvature, by which steps are counted
 _THEOREM = "noisy full-batch gradient steps, composed as Gaussian DP"
 _LAST_ITERATE = "last iterate of noisy gradient descent by shifted interpolation"
 
@@ -107,6 +113,7 @@ class NoisyGD(Solver):
 
     def plan(self, problem: Problem, epsilon: float, delta: float) -> NoisyGDPlan:  # noqa: D102
         require_delta(delta, "noisy_gd")
+        require_stable(problem, self.step_size, self.momentum)
         count = RowCount.plan(problem, epsilon, delta)
         mu = count.rest(gdp_mu(epsilon, delta))
         event = composed((*count.events, GDPEvent(mu)))
@@ -138,7 +145,7 @@ class NoisyGD(Solver):
         """Return the numbers of a run over about `n` rows."""
         problem, G = plan.problem, plan.problem.lipschitz_difference
         t = flow_time(problem, n, G / plan.mu)
-        T, h = self._steps(t * (1.0 - self.momentum), worst_curvature(problem, n))
+        T, h = self._steps(problem, n, t * (1.0 - self.momentum))
         C = inverse_regularisation(problem, h * T / (1.0 - self.momentum))
         noise = G * math.sqrt(T) / plan.mu
         if self._is_contractive(problem):
@@ -146,10 +153,11 @@ class NoisyGD(Solver):
         radius = math.inf if self.domain_radius is None else self.domain_radius
         return Descent(T, h, noise, 1.0 / C, self.momentum, self.average, radius)
 
-    def _steps(self, length: float, curvature: float) -> tuple[int, float]:
-        """Return T and h with T·h = `length`, unless one of them is given."""
-        T = self.n_steps or max(_FEWEST_STEPS, math.ceil(length * curvature / _LONGEST_STEP))
-        return T, self.step_size or min(length / T, _LONGEST_STEP / curvature)
+    def _steps(self, problem: Problem, n: int, length: float) -> tuple[int, float]:
+        """Return T and h with T·h = `length`, unless one is given or the ridge wants shorter h."""
+        least = math.ceil(length * worst_curvature(problem, n) / _LONGEST_STEP)
+        T = self.n_steps or max(_FEWEST_STEPS, least)
+        return T, self.step_size or min(length / T, longest_step(problem, n))
 
     def _is_contractive(self, problem: Problem) -> bool:
         """Return whether the last iterate's own price applies: all of it public facts."""
@@ -161,7 +169,7 @@ class NoisyGD(Solver):
 def _last_iterate(pull: float, bend: float, n_steps: int) -> float:
     """Return by how much the last iterate costs less than all: c from h·m and h·(M − m)."""
     gap = min(pull, 2.0 - pull - bend)  # 1 − c
-    if gap <= 0.0:
+    if gap < 1e-300:  # no contraction, or none to speak of, on which what follows underflows
         return 1.0
     log_power = n_steps * math.log1p(-gap) if gap < 1.0 else -math.inf
     share = -math.expm1(log_power) / (1.0 + math.exp(log_power)) * (2.0 - gap) / gap / n_steps

@@ -1,6 +1,8 @@
 """Noisy descent: the law of a run, the price of a run, the samples of a run."""
 
 import math
+import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -112,6 +114,7 @@ def test_the_last_iterate_costs_the_printed_number(n_steps, printed):
 
 @given(pull=st.floats(0.0, 2.0), bend=st.floats(0.0, 3.0), n_steps=st.integers(1, 10**5))
 @example(pull=1.0, bend=0.0, n_steps=1)
+@example(pull=5e-324, bend=0.0, n_steps=1)
 def test_the_last_iterate_never_costs_more_than_all(pull, bend, n_steps):
     assert 0.0 < _last_iterate(pull, bend, n_steps) <= 1.0
 
@@ -278,3 +281,28 @@ def test_batches_that_are_not_poisson_are_refused(sampling):
 def test_settings_out_of_range_are_refused(wrong):
     with pytest.raises(ValueError, match="Nothing was spent"):
         DPSGD(**wrong)
+
+
+# -- a strong ridge ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("solver", [NoisyGD(), NoisyGD(momentum=0.0), DPSGD()], ids=repr)
+@pytest.mark.parametrize("problem", [PUBLIC, PRIVATE], ids=["public", "private"])
+@pytest.mark.parametrize("C", [1e-45, 1e-10, 1e-3])
+def test_a_strong_ridge_does_not_diverge(solver, problem, C):
+    """Once h/C grows beyond 2(1 + β) each step is longer than the last, up to inf and nan."""
+    design, y = data()
+    plan = solver.plan(replace(problem, C=C), 1.0, 1e-5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        theta = solver.solve(plan, design, y, np.random.default_rng(), silent).theta
+    noise = solver.descent(plan, 200).noise
+    assert np.linalg.norm(theta) < 100.0 * C * (200 + noise)
+
+
+@pytest.mark.parametrize("Solver", [NoisyGD, DPSGD])
+def test_a_step_that_diverges_along_the_ridge_is_refused(Solver):
+    for momentum, most in ((0.0, 0.2), (0.9, 0.38)):
+        Solver(step_size=0.99 * most, momentum=momentum).plan(replace(PUBLIC, C=0.1), 1.0, 1e-5)
+        with pytest.raises(IncompatibleSolverError, match=r"diverges.*Nothing was spent"):
+            Solver(step_size=most, momentum=momentum).plan(replace(PUBLIC, C=0.1), 1.0, 1e-5)
