@@ -26,6 +26,7 @@ _REFRESH = 0.1  # a step that leaves more of the gradient calls for a new metric
 _FLAT = 0.5  # how much of the slope along a step may be left
 _TRIALS = 20
 _UNIT = 2.0**-53
+_SINGULAR = 1e-12  # of a matrix's trace: smaller eigenvalues cannot be told from 0
 
 Metric = Callable[[np.ndarray], np.ndarray]
 """Applies the inverse of a positive definite matrix."""
@@ -70,12 +71,12 @@ class Objective:
     def rounding(self, theta: np.ndarray) -> float:
         """Return how short a gradient at θ may be before it is lost in rounding.
 
-        Sums over n terms round to √n, and scores to |θ|, times their own unit.
+        Sums over n terms round to √n, scores to |θ|, the ridge and the tilt to their own unit.
         """
-        n, R = self.design.n_samples, self.row_norm
-        slope = math.sqrt(n) * self.loss.lipschitz
-        slope += self.loss.smoothness * R * float(np.linalg.norm(theta))
-        return _UNIT * n * self.weight * R * slope
+        n, R, size = self.design.n_samples, self.row_norm, float(np.linalg.norm(theta))
+        slope = math.sqrt(n) * self.loss.lipschitz + self.loss.smoothness * R * size
+        rest = self.ridge * size + float(np.linalg.norm(self.tilt))
+        return _UNIT * (n * self.weight * R * slope + rest)
 
     @property
     def is_narrow(self) -> bool:
@@ -109,14 +110,18 @@ class Objective:
         return self.inverse(np.full(n, most))
 
     def inverse(self, weights: np.ndarray) -> Metric:
-        """Return the inverse of Aᵀdiag(w)A + λ·I, or of its diagonal if it is large."""
+        """Return the inverse of Aᵀdiag(w)A + λ·I, or of its diagonal if it is large.
+
+        Where λ is lost in rounding, a little more stands for it: no data make it singular.
+        """
         if not self.is_narrow:
             diagonal = self.design.gram_diagonal(weights) + self.ridge
             return lambda g: (g.T / diagonal).T
-        gram = self.ridge * np.eye(self.design.n_features)
+        gram = np.zeros((self.design.n_features, self.design.n_features))
         for start in range(0, weights.size, _SAMPLE):
             rows = slice(start, start + _SAMPLE)
             gram += self.design.take(rows).gram(weights[rows])
+        np.fill_diagonal(gram, gram.diagonal() + self.ridge + _SINGULAR * np.trace(gram))
         factor = cho_factor(gram)
         return lambda g: cho_solve(factor, g)
 

@@ -9,13 +9,14 @@ import numpy as np
 from skdp.exceptions import IncompatibleSolverError
 from skdp.solvers.base import Problem
 
-__all__ = ["check_delta_and_loss", "rounded"]
+__all__ = ["check_problem", "rounded"]
 
 _GRID_BITS = 20
+_STEEPEST = 1e6  # curvature of one record over the ridge: far beyond, minima drown in rounding
 
 
-def check_delta_and_loss(name: str, problem: Problem, delta: float) -> None:
-    """Raise unless δ > 0 and the loss is smooth."""
+def check_problem(name: str, problem: Problem, delta: float) -> None:
+    """Raise unless δ > 0, the loss is smooth and the ridge not lost beside it."""
     if delta == 0.0:
         raise IncompatibleSolverError(
             f"solver={name!r} adds Gaussian noise, which needs delta > 0; no solver of this "
@@ -26,6 +27,13 @@ def check_delta_and_loss(name: str, problem: Problem, delta: float) -> None:
             f"solver={name!r} needs a loss whose gradient is continuous, got {problem.loss!r} "
             "with kinks: smooth it, with smoothing > 0 for a hinge, or use "
             "solver='regularized_exponential'. Nothing was spent."
+        )
+    bend = problem.loss.smoothness * problem.row_norm**2
+    if not isinstance(problem.C, str) and problem.C * bend > _STEEPEST:
+        raise IncompatibleSolverError(
+            f"solver={name!r} needs C up to {_STEEPEST / bend:g} here, got {problem.C!r}: beside "
+            "a weaker ridge 1/C no minimum can be certified in floating point. C='auto' chooses "
+            "a smaller C. Nothing was spent."
         )
 
 

@@ -15,7 +15,7 @@ from skdp.losses import Loss
 from skdp.privacy import GDPEvent, ObjectivePerturbationEvent
 from skdp.samplers import Progress
 from skdp.solvers._minimiser import Objective, minimise
-from skdp.solvers._release import check_delta_and_loss, rounded
+from skdp.solvers._release import check_problem, rounded
 from skdp.solvers.base import Plan, Problem, Solution, Solver, composed
 
 __all__ = ["ObjectivePerturbation", "ObjectivePerturbationPlan"]
@@ -24,6 +24,7 @@ _SCORE_NOISE = 0.7  # noise in a score over the loss's own scale, by which `C="a
 _OUTPUT_NOISE = 5e-4  # the same of what hides how exactly the minimum was found; or over b's noise
 _OUTPUT_SHARE = 0.005  # of μ, for that noise
 _OUTPUT_FAILURE = 0.01  # of δ
+_LEAST_TOLERANCE = 3e-7  # of L: sums over a million rows round to less
 _MOST_NOISE = 1e6
 _ROUNDING = 1e-12
 
@@ -53,7 +54,7 @@ class ObjectivePerturbation(Solver):
     def plan(  # noqa: D102
         self, problem: Problem, epsilon: float, delta: float
     ) -> ObjectivePerturbationPlan:
-        check_delta_and_loss("objective_perturbation", problem, delta)
+        check_problem("objective_perturbation", problem, delta)
         mu = gdp_mu(epsilon, delta)
         output_mu = _OUTPUT_SHARE * mu
         # P(loss of the output's noise > spent) is a hundredth of δ; the rest of both is for b.
@@ -62,10 +63,10 @@ class ObjectivePerturbation(Solver):
         multiplier = _least_multiplier(problem, mu, *rest)
         noise = multiplier * problem.loss.lipschitz * problem.row_norm
         ridge = _ridge(problem, multiplier)
-        output_noise = _OUTPUT_NOISE * min(
-            problem.loss.noise_scale / problem.row_norm, noise / ridge
-        )
-        tolerance = 0.5 * output_mu * output_noise * ridge * (1.0 - _ROUNDING)
+        wanted = _OUTPUT_NOISE * min(problem.loss.noise_scale / problem.row_norm, noise / ridge)
+        least = _LEAST_TOLERANCE * noise / multiplier
+        tolerance = max(0.5 * output_mu * wanted * ridge, least)
+        output_noise = 2.0 * tolerance / (output_mu * ridge) * (1.0 + _ROUNDING)
         event = composed((_event(problem, multiplier), GDPEvent(output_mu)))
         theorem = "objective perturbation, solved to a public tolerance"
         return ObjectivePerturbationPlan(

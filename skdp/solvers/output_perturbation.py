@@ -11,7 +11,7 @@ from skdp.design import ClippedDesign
 from skdp.privacy import GDPEvent
 from skdp.samplers import Progress
 from skdp.solvers._minimiser import Objective, minimise
-from skdp.solvers._release import check_delta_and_loss, rounded
+from skdp.solvers._release import check_problem, rounded
 from skdp.solvers.base import Plan, Problem, Solution, Solver
 
 __all__ = ["OutputPerturbation", "OutputPerturbationPlan"]
@@ -44,7 +44,7 @@ class OutputPerturbation(Solver):
     def plan(  # noqa: D102
         self, problem: Problem, epsilon: float, delta: float
     ) -> OutputPerturbationPlan:
-        check_delta_and_loss("output_perturbation", problem, delta)
+        check_problem("output_perturbation", problem, delta)
         mu, loss, G = gdp_mu(epsilon, delta), problem.loss, problem.lipschitz_difference
         tolerance = _TOLERANCE * G
         moved = (G + 2.0 * tolerance) * (1.0 + _ROUNDING)

@@ -1,5 +1,7 @@
 """Every solver of the registry: its plan is public and within the target; then it reads."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -98,6 +100,14 @@ def test_it_takes_some_loss_and_names_what_is_wrong_with_others(solver):
         if not takes(solver, loss):
             with pytest.raises(IncompatibleSolverError, match=type(loss).__name__):
                 solver.plan(problem(loss, Neighboring.REPLACE_ONE), 1.0, 1e-5)
+
+
+@pytest.mark.parametrize("name", ["objective_perturbation", "output_perturbation"])
+def test_a_ridge_beside_which_no_minimum_can_be_certified_is_refused(name):
+    """Data would decide whether a matrix is singular there, and whether τ is ever reached."""
+    far = replace(problem(LOSSES[0], Neighboring.REPLACE_ONE), C=1e8)
+    with pytest.raises(IncompatibleSolverError, match=r"certified.*Nothing was spent"):
+        SOLVERS[name]().plan(far, 1000.0, 1e-5)
 
 
 @every_solver

@@ -115,3 +115,23 @@ def test_many_rows_are_read_a_few_times():
     minimise(J, 1e-6)
     assert J.passes[0] <= 25
     assert J.sample.design.n_samples < len(X) / 2
+
+
+@every_loss
+@every_data
+def test_beside_the_weakest_ridge_that_is_allowed_it_ends(loss, name):
+    X = DATA[name]
+    bend = loss.smoothness * 1.09
+    J = objective(loss, X, labels(loss, X.shape[0], one_class=True), 1e-6 * bend)
+    tolerance = 3e-7 * loss.lipschitz
+    found = minimise(J, tolerance)
+    assert found.length <= max(tolerance, J.rounding(found.theta))
+    assert J.passes[0] < 3000
+
+
+def test_no_data_make_the_metric_singular():
+    """Equal columns and a ridge that is lost in rounding: Cholesky would fail, the data decide."""
+    X = np.full((1000, 3), 0.3)
+    J = objective(LogisticLoss(), X, np.ones(1000), 1e-40)
+    for inverse in (J.metric(np.zeros(4)), J.majoriser()):
+        assert np.isfinite(inverse(np.ones(4))).all()

@@ -242,6 +242,15 @@ def test_a_ridge_too_weak_for_the_target_is_refused():
     assert SOLVER.plan(replace(PROBLEM, C=1e6), 30.0, 1e-5).ridge == 1e-6
 
 
+@every_relation
+def test_a_weak_ridge_asks_for_no_gradient_that_is_lost_in_rounding(relation):
+    plan = SOLVER.plan(replace(PROBLEM, neighboring=relation, C=1e6), 30.0, 1e-5)
+    slope = PROBLEM.loss.lipschitz * PROBLEM.row_norm
+    million = 2.0**-53 * 1e6**1.5 * slope
+    assert plan.tolerance > million
+    assert plan.event.events[1].mu >= 2.0 * plan.tolerance / (plan.ridge * plan.output_noise)
+
+
 def test_kinks_and_delta_zero_are_refused_with_the_reason():
     with pytest.raises(IncompatibleSolverError, match=r"smoothing > 0.*Nothing was spent"):
         SOLVER.plan(replace(PROBLEM, loss=HingeLoss()), 1.0, 1e-5)
