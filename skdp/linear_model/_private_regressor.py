@@ -50,9 +50,10 @@ class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel):
             low, high = (float(side) for side in self.target_bounds)
         except (TypeError, ValueError) as error:
             raise ValueError(self._wrong_bounds()) from error
-        if not -_LARGEST_BOUND < low < high < _LARGEST_BOUND:
+        target_range = TargetRange(low, high)
+        if not (max(-low, high) < _LARGEST_BOUND and target_range.half_width > 0.0):
             raise ValueError(self._wrong_bounds())
-        return TargetRange(low, high)
+        return target_range
 
     def _wrong_bounds(self) -> str:
         return (
@@ -66,6 +67,8 @@ class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel):
             y = np.asarray(y, dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise ValueError("y must hold numbers. Nothing was spent.") from error
+        if not np.isfinite(y).all():  # of strings, say, scikit-learn does not see it
+            raise ValueError("y must hold finite numbers. Nothing was spent.")
         if math.isinf(self.epsilon):
             return TargetRange(-math.inf, math.inf), y
         target_range = self._target_range()

@@ -70,12 +70,37 @@ def test_predictions_stay_within_the_bounds(Model):
 
 @every_regressor
 @pytest.mark.parametrize(
-    "bounds", [(1.0, 1.0), (1.0, 0.0), (0.0, math.inf), (math.nan, 1.0), (1.0,), 3.0, "ab", None]
+    "bounds",
+    [
+        (1.0, 1.0),
+        (1.0, 0.0),
+        (0.0, math.inf),
+        (math.nan, 1.0),
+        (-1.0, math.nan),
+        (0.0, 5e-324),
+        (1.0,),
+        3.0,
+        "ab",
+        None,
+    ],
 )
 def test_bad_bounds_are_refused_before_anything_is_spent(Model, bounds):
     budget = PrivacyBudget(3.0, 1e-5)
     with pytest.raises(ValueError, match="target_bounds must be a pair"):
         Model(target_bounds=bounds, budget=budget).fit(*data())
+    assert budget.history() == []
+
+
+@every_regressor
+@pytest.mark.parametrize("value", ["nan", "inf", "-1e999"])
+def test_targets_written_as_text_have_to_be_finite_too(Model, value):
+    """scikit-learn does not look into text; a nan among the targets broke the paid fit."""
+    budget = PrivacyBudget(3.0, 1e-5)
+    X, y = data()
+    y = y.astype(str).astype(object)
+    y[7] = value
+    with pytest.raises(ValueError, match=r"finite numbers\. Nothing was spent"):
+        Model(budget=budget).fit(X, y)
     assert budget.history() == []
 
 
