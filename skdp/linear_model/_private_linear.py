@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -30,11 +31,13 @@ from skdp.budget import PrivacyBudget
 from skdp.design import ClippedDesign, clip_factors
 from skdp.losses import Loss
 from skdp.privacy import (
+    ComposedEvent,
     Event,
     Neighboring,
     NoClosedCurveError,
     NonPrivateEvent,
     PrivacyGuarantee,
+    SelfComposedEvent,
 )
 from skdp.solvers import SOLVERS, Problem, Solution, Solver
 
@@ -82,25 +85,26 @@ class PrivateLinearModel(BaseEstimator):
         y: Any,
         fit_params: dict[str, Any],
         *,
-        resume: bool = False,
+        earlier: Event | None = None,
         known_task: Any = None,
     ) -> Any:
-        """Validate, plan, spend, solve and publish; to `resume` is to start from `coef_`."""
+        """Validate, plan, spend, solve, publish; after `earlier` releases start from `coef_`."""
         with _unchanged_if_refused(self):
             refuse_weights(fit_params)
             self._check_parameters()
             solver, rng = self._resolve_solver(), noise_generator(self.random_state)
             threads = effective_n_jobs(self.n_jobs)
-            X, y = self._validated(X, y, reset=not resume)
+            X, y = self._validated(X, y, reset=earlier is None)
             task, codes = self._encode(y, known_task)
             if math.isinf(self.epsilon):
                 guarantee = self._buy(NonPrivateEvent(), "none, epsilon=inf")
                 return self._fit_without_privacy(X, y, task, guarantee)
             plan = solver.plan(self._problem(X.shape[0], task), self.epsilon, self.delta)
             guarantee = self._buy(plan.event, plan.theorem)
-        more = (
-            self._start(task) if resume else _forget(self)
-        )  # the old model is gone, come what may
+            if earlier is not None:
+                guarantee = self._guarantee(_together(earlier, plan.event), plan.theorem)
+        # the old model is gone, come what may
+        more = _forget(self) if earlier is None else self._start(task)
         with _thread_pools().limit(limits=threads, user_api="blas"):
             problem = plan.problem
             design = ClippedDesign.clip(X, problem.data_norm, problem.intercept_scaling)
@@ -246,6 +250,14 @@ def _numerical(event: Event, neighboring: Neighboring) -> AccountedCurve | None:
     except NoClosedCurveError:
         return AccountedCurve(event, PLDAccountant(neighboring))
     return None
+
+
+def _together(earlier: Event, later: Event) -> Event:
+    """Return both, with equal releases counted: nested ones would outgrow the stack some day."""
+    counts: Counter[Event] = Counter()
+    for leaf, count in (*earlier.leaves(), *later.leaves()):
+        counts[leaf] += count
+    return ComposedEvent(tuple(SelfComposedEvent(leaf, n) for leaf, n in counts.items()))
 
 
 @contextmanager

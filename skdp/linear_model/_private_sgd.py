@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from skdp.linear_model._private_linear import PrivateLinearModel
-from skdp.privacy import ComposedEvent
 from skdp.solvers import DPSGD
 
 __all__ = ["PrivateSGD", "is_private"]
@@ -37,10 +36,8 @@ class PrivateSGD(PrivateLinearModel):
                 f"The model was learnt under {str(earlier.neighboring)!r}; neighboring may not "
                 f"change to {self.neighboring!r} in partial_fit. Nothing was spent."
             )
-        self._learn(X, y, {}, resume=True, known_task=known_task)
+        self._learn(X, y, {}, earlier=earlier.event, known_task=known_task)
         self.n_iter_ += n_iter
-        both = ComposedEvent((earlier.event, self.privacy_.event))
-        self.privacy_ = self._guarantee(both, self.privacy_.theorem)
         return self
 
     def _start(self, task: Any) -> dict[str, Any]:

@@ -21,7 +21,9 @@ from skdp import (
 )
 from skdp.accounting import PLDAccountant
 from skdp.exceptions import BudgetExceededError
+from skdp.linear_model import _private_linear
 from skdp.preprocessing import BoundsScaler
+from skdp.privacy import SelfComposedEvent
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(300, 2)) + np.repeat([[-2.0, 0.0], [2.0, 0.0]], 150, axis=0)
@@ -67,6 +69,27 @@ def test_partial_fits_add_up():
         )
         assert model.privacy_.epsilon(model.delta) == pytest.approx(together)
         assert 2.0 < together < 2.0 * calls
+
+
+@pytest.mark.parametrize("relation", ["replace_one", "add_remove_one"])
+def test_many_partial_fits_are_one_flat_list(relation):
+    """Nested ones ran out of stack after 247 calls: learnt, and priced as the last call alone."""
+    model = DPSGDClassifier(epsilon=0.1, n_steps=1, neighboring=relation, classes=(0, 1))
+    once = model.fit(X, y).privacy_.event
+    for _ in range(400):
+        model.partial_fit(X, y)
+    all_of_them = SelfComposedEvent(once, 401)
+    assert model.privacy_.epsilon(1e-5) == PLDAccountant(relation).epsilon(all_of_them, 1e-5)
+    assert len(repr(model.privacy_)) < 1000
+
+
+def test_a_call_whose_price_cannot_be_told_leaves_the_model_as_it_was(monkeypatch):
+    model = DPSGDClassifier(**SETTINGS).partial_fit(X, y, classes=[0, 1])
+    before = dict(vars(model))
+    monkeypatch.setattr(_private_linear, "_together", None)
+    with pytest.raises(TypeError):
+        model.partial_fit(X, y)
+    assert vars(model) == before
 
 
 def test_each_partial_fit_is_paid_for_before_it_reads():
