@@ -97,15 +97,19 @@ class NoisyGD(Solver):
         lipschitz : float
             *Public.* L of the theorem: of one record's loss, in the coefficients.
         epsilon, delta : float
-            *Public.* As in `fit`.
+            *Public.* As in `fit`, with ε at most 2·log(1/δ).
 
         Notes
         -----
         The average of the iterates is within 8·L·R·√(d·log(1/δ))/(ε·n) of the least mean loss, in
         expectation. The noise is calibrated exactly and so is less than the theorem's
-        σ = 4·L·√(T·log(1/δ))/(ε·n), for which the bound is stated.
+        σ = 4·L·√(T·log(1/δ))/(ε·n), for which the bound is stated; for larger ε it is not.
         """
-        log = math.log(1.0 / delta)
+        n, d = check_count("n", n), check_count("d", d)
+        check_size("domain_radius", domain_radius)
+        check_size("lipschitz", lipschitz)
+        log = -math.log(check_real("delta", delta, low=0.0, high=1.0))
+        check_real("epsilon", epsilon, low=0.0, high=2.0 * log, closed="]")
         T = math.ceil((n * epsilon) ** 2 / (32.0 * d * log))
         scale = 2.0 * T + 32.0 * d * T**2 * log / (epsilon * n) ** 2
         step = domain_radius / lipschitz / math.sqrt(scale) / n

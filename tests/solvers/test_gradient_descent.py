@@ -173,6 +173,18 @@ def test_theorem_2_has_its_printed_constants_and_holds():
     assert np.mean(runs) < bound + 2 * L * R * math.sqrt(math.log(1e6) / 60)
 
 
+def test_beyond_what_theorem_2_says_nothing_is_returned():
+    """Its σ falls as 1/ε, noise that suffices as 1/√ε: at large ε the theorem has too little."""
+    facts = {"n": 200, "d": 4, "domain_radius": 1.0, "lipschitz": 0.35, "delta": 1e-3}
+    most = 2.0 * math.log(1e3)
+    assert gdp_mu(most, 1e-3) > most / (2.0 * math.sqrt(math.log(1e3)))
+    assert gdp_mu(3.0 * most, 1e-3) < 3.0 * most / (2.0 * math.sqrt(math.log(1e3)))
+    NoisyGD.theorem_2(**facts, epsilon=most)
+    for wrong in ({"epsilon": 1.01 * most}, {"epsilon": 1.0, "delta": 0.0}, {"n": 0}, {"d": 0.5}):
+        with pytest.raises(ValueError, match=r"Nothing was spent"):
+            NoisyGD.theorem_2(**{"epsilon": 1.0, **facts, **wrong})
+
+
 # -- the price of sampled steps ------------------------------------------------------------------
 
 
