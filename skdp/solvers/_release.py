@@ -1,4 +1,4 @@
-"""What solvers that minimise refuse, and how they round."""
+"""How solvers round what they release, and what those that minimise refuse."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from skdp.exceptions import IncompatibleSolverError
-from skdp.solvers.base import Problem
+from skdp.solvers.base import Problem, require_delta
 
 __all__ = ["check_problem", "rounded"]
 
@@ -17,11 +17,7 @@ _STEEPEST = 1e6  # curvature of one record over the ridge: far beyond, minima dr
 
 def check_problem(name: str, problem: Problem, delta: float) -> None:
     """Raise unless δ > 0, the loss is smooth and the ridge not lost beside it."""
-    if delta == 0.0:
-        raise IncompatibleSolverError(
-            f"solver={name!r} adds Gaussian noise, which needs delta > 0; no solver of this "
-            "version is purely epsilon-DP. Nothing was spent."
-        )
+    require_delta(delta, name)
     if math.isinf(problem.loss.smoothness):
         raise IncompatibleSolverError(
             f"solver={name!r} needs a loss whose gradient is continuous, got {problem.loss!r} "
@@ -37,7 +33,7 @@ def check_problem(name: str, problem: Problem, delta: float) -> None:
         )
 
 
-def rounded(theta: np.ndarray, noise: float) -> np.ndarray:
-    """Return θ on a public grid, about 1e-6 of the noise's scale wide."""
+def rounded(values: np.ndarray, noise: float) -> np.ndarray:
+    """Return values on a public grid, about 1e-6 of the noise's scale wide."""
     grid = 2.0 ** (math.floor(math.log2(noise)) - _GRID_BITS)
-    return np.asarray(np.round(theta / grid) * grid)
+    return np.asarray(np.round(values / grid) * grid)

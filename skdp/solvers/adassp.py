@@ -13,13 +13,13 @@ from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import SquaredLoss
 from skdp.privacy import GDPEvent, Neighboring
 from skdp.samplers import Progress
+from skdp.solvers._release import rounded
 from skdp.solvers.base import Plan, Problem, Solution, Solver, require_delta
 
 __all__ = ["AdaSSP", "AdaSSPPlan", "NoisyMoments"]
 
 _SHARE = 1.0 / 3.0
 _BLOCK_BYTES = 1 << 24
-_GRID_BITS = 20
 _ROUNDING = 1e-12
 
 
@@ -121,7 +121,7 @@ class AdaSSP(Solver):
         noise = rng.standard_normal((d, d))  # of which the symmetric half has variances 1 and 1/2
         moment = design.rmatvec(y) + plan.moment_noise * rng.standard_normal(d)
         gram += plan.gram_noise * 0.5 * (noise + noise.T)
-        return NoisyMoments(_rounded(gram, plan.gram_noise), _rounded(moment, plan.moment_noise))
+        return NoisyMoments(rounded(gram, plan.gram_noise), rounded(moment, plan.moment_noise))
 
     def solution(self, plan: AdaSSPPlan, moments: NoisyMoments) -> np.ndarray:
         """Return the coefficients, of shape (d,), from what was released and public numbers."""
@@ -138,8 +138,3 @@ class AdaSSP(Solver):
 def _sensitivity(neighboring: Neighboring) -> float:
     """Return Δ, how far a neighbour moves the weighted moments at most."""
     return math.sqrt(4.0 * (1.0 - _SHARE)) if neighboring.count_is_public else 1.0
-
-
-def _rounded(values: np.ndarray, noise: float) -> np.ndarray:
-    grid = 2.0 ** (math.floor(math.log2(noise)) - _GRID_BITS)
-    return np.round(values / grid) * grid

@@ -15,6 +15,7 @@ from skdp.privacy import GDPEvent
 from skdp.samplers import Progress
 from skdp.solvers._count import RowCount
 from skdp.solvers._flow import flow_time, inverse_regularisation
+from skdp.solvers._release import rounded
 from skdp.solvers.base import Plan, Problem, Solution, Solver, composed, require_delta
 
 __all__ = ["Phase", "PhasedSGD", "PhasedSGDPlan"]
@@ -25,7 +26,6 @@ _NOISE_SHARE = 0.7  # of what the loss wants: it comes at the end, where no more
 _LONGEST_STEP = 0.5  # of an expected batch, in units of 1/curvature; 2 is where contraction ends
 _FEWEST_STEPS = 8
 _ROUNDING = 1e-6  # steps contract up to rounding errors, which late phases' noise has to cover
-_GRID_BITS = 20
 _THEOREM = "contractive gradient steps, one pass in phases; after Feldman, Koren and Talwar 2020"
 
 
@@ -117,7 +117,7 @@ class PhasedSGD(Solver):
             )
         if self.step_size is not None:
             check_size("step_size", self.step_size)
-        check_real("average", self.average, low=-1e-300, high=1.0 + 1e-15)
+        check_real("average", self.average, low=0.0, high=1.0, closed="[]")
 
     def plan(self, problem: Problem, epsilon: float, delta: float) -> PhasedSGDPlan:  # noqa: D102
         require_delta(delta, "phased_sgd")
@@ -147,8 +147,7 @@ class PhasedSGD(Solver):
                 total += theta if left < phase.n_averaged else 0.0
                 progress(done := done + 1, n_steps)
             theta = total / phase.n_averaged + rng.normal(scale=phase.noise, size=theta.shape)
-        grid = 2.0 ** (math.floor(math.log2(phases[0].noise)) - _GRID_BITS)
-        return Solution(np.round(theta / grid) * grid, n_steps)
+        return Solution(rounded(theta, phases[0].noise), n_steps)
 
     def phases(self, problem: Problem, mu: float, n: int) -> tuple[Phase, ...]:
         """Return the phases of a pass over about `n` rows that is `mu`-Gaussian DP."""

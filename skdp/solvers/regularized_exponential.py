@@ -16,12 +16,12 @@ from skdp.privacy import GDPEvent
 from skdp.samplers import SAMPLERS, Progress, ProximalSampler, Sampler, Target
 from skdp.solvers._count import RowCount
 from skdp.solvers._flow import flow_time, inverse_regularisation, worst_curvature
+from skdp.solvers._release import rounded
 from skdp.solvers.base import Plan, Problem, Solution, Solver, composed, require_delta
 
 __all__ = ["RegularizedExponential", "RegularizedExponentialPlan", "Schedule"]
 
 _ROUNDING = 1e-12
-_GRID_BITS = 20
 
 
 @dataclass(frozen=True)
@@ -44,10 +44,9 @@ class Schedule:
     prior_precision: float
 
     @property
-    def grid(self) -> float:
-        """Spacing of the public grid on which coefficients are released."""
-        noise = math.sqrt((2 * self.n_steps - 1) * self.step_size)
-        return 2.0 ** (math.floor(math.log2(noise)) - _GRID_BITS)
+    def noise(self) -> float:
+        """Standard deviation that the steps leave in a direction where the loss is flat."""
+        return math.sqrt((2 * self.n_steps - 1) * self.step_size)
 
 
 @dataclass(frozen=True)
@@ -116,7 +115,7 @@ class RegularizedExponential(Solver):
             schedule.prior_precision,
         )
         draw = self.sampler.sample(target, schedule.step_size, schedule.n_steps, rng, progress)
-        theta = np.round(draw.theta / schedule.grid) * schedule.grid
+        theta = rounded(draw.theta, schedule.noise)
         return Solution(theta, schedule.n_steps, draw.diagnostics)
 
     def schedule(self, problem: Problem, mu: float, n: int) -> Schedule:
