@@ -60,7 +60,8 @@ class DPLogisticRegression(PrivateLinearClassifier):
         or in its presence (then it is private).
     n_samples_hint : int or None
         *Public.* A public guess of n, such as a study's planned size, for ``add_remove_one``. It
-        sets the step size and costs no privacy, however wrong. ``None`` buys a noisy count with
+        sets the step size and costs no privacy, however wrong. Rather guess high: if it is a
+        hundred times too low the default sampler may never end. ``None`` buys a noisy count with
         1/100 of the fit's squared Gaussian-DP parameter. Not used under ``replace_one``.
     budget : PrivacyBudget or None
         What pays for the fit, before the fit reads the data.
