@@ -1,6 +1,7 @@
 """Numbers and limits of single compositions, and the rules that are *not* valid."""
 
 import math
+from fractions import Fraction
 
 import mpmath as mp
 import numpy as np
@@ -132,7 +133,7 @@ def test_reserves_and_the_gaussian_part_add_up_to_delta():
 def test_a_subsampled_release_enters_with_the_least_covering_mu():
     budget = PrivacyBudget(1.0, 1e-5, slack=2.5e-7)
     event = PoissonSampledEvent(0.01, GaussianEvent(1.0))
-    for slack in (1e-7, 1e-7, 0.5e-7):
+    for slack in (6.25e-8, 4.6875e-8, 3.515625e-8):  # a quarter of what is left
         buy(budget, event, delta=1e-6)
         row = budget.history()[-1]
         assert row["slack"] == pytest.approx(slack, rel=1e-9)
@@ -140,6 +141,16 @@ def test_a_subsampled_release_enters_with_the_least_covering_mu():
         epsilons = np.linspace(-8.0, 8.0, 401)
         assert np.all(curve.delta(epsilons) <= cover.delta(epsilons) + row["slack"] * (1 + 1e-9))
     assert sum(row["slack"] for row in budget.history()) <= 2.5e-7
+
+
+def test_slack_lasts_for_a_grid_and_then_is_none():
+    """Never the residue of a subtraction: with next to nothing left a release is refused fast."""
+    rule = FILTERS["gdp"](1.0, 1e-5, slack=1e-6)
+    nothing, reserve, _ = rule.limits
+    assert rule.slack_left((nothing * 0, reserve * 0, 0)) == pytest.approx(1e-7)
+    spent = reserve * (1 - Fraction(3, 4) ** 90)
+    assert rule.slack_left((nothing * 0, spent, 0)) == pytest.approx(0.25e-6 * 0.75**90)
+    assert rule.slack_left((nothing * 0, reserve * (1 - Fraction(1, 10**21)), 0)) == 0.0
 
 
 def test_a_gaussian_release_takes_no_slack():

@@ -20,7 +20,8 @@ from skdp.privacy import Event, Neighboring
 
 __all__ = ["GaussianFilter"]
 
-_SLACK_SHARE = 0.01  # of δ, for one release
+_SLACK_SHARE = 0.01  # of δ, for one release, but at most a quarter of what is left
+_LEAST_SLACK = 1e-20  # of δ: with less no useful Gaussian covers anything, and looking takes long
 
 
 @dataclass(frozen=True)
@@ -77,8 +78,8 @@ class GaussianFilter(Filter):
         return gaussian_price(event, neighboring, slack_left)._asdict()
 
     def slack_left(self, totals: Amounts) -> float:  # noqa: D102
-        left = max(0.0, float(self.limits[1] - totals[1]) * (1.0 - 1e-12))
-        return min(_SLACK_SHARE * self.delta, left)
+        share = min(_SLACK_SHARE * self.delta, 0.25 * float(self.limits[1] - totals[1]))
+        return share if share > _LEAST_SLACK * self.delta else 0.0
 
     def amount(self, totals: Amounts) -> Amount:  # noqa: D102
         return Amount(self.curve(totals).epsilon(self.delta), self.delta)
