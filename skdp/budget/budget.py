@@ -307,6 +307,10 @@ class PrivacyBudget:
         return self._priced(guarantee, delta, "plan", part=planned.part)
 
     def _check_relation(self, guarantee: PrivacyGuarantee, label: str) -> None:
+        if not isinstance(guarantee, PrivacyGuarantee):
+            raise ValueError(
+                f"A release is a PrivacyGuarantee, got {guarantee!r}; nothing was spent."
+            )
         if guarantee.neighboring != self.neighboring:
             raise ValueError(
                 f"This budget counts releases under neighboring={str(self.neighboring)!r}; "

@@ -17,6 +17,13 @@ class Neighboring(StrEnum):
     REPLACE_ONE = "replace_one"
     ADD_REMOVE_ONE = "add_remove_one"
 
+    @classmethod
+    def _missing_(cls, value: object) -> Neighboring:
+        raise ValueError(
+            f"neighboring must be one of {[str(one) for one in cls]}, got {value!r}. "
+            "Nothing was spent."
+        )
+
     @property
     def n_changed(self) -> int:
         """How many records' contributions differ between neighbours: 2 or 1.

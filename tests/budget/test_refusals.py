@@ -82,3 +82,8 @@ def test_a_release_that_is_not_gaussian_is_told_what_it_needs():
         PrivacyBudget(0.3, 1e-5).spend(guarantee, delta=1e-5, label="steps")
     PrivacyBudget(1.0, 1e-5, slack=5e-6).spend(guarantee, delta=1e-5, label="steps")
     PrivacyBudget(1.0, 1e-5, composition="rdp").spend(guarantee, delta=1e-5, label="steps")
+
+
+def test_an_event_alone_is_no_guarantee():
+    with pytest.raises(ValueError, match=r"Not a PrivacyGuarantee.*Nothing was spent"):
+        PrivacyBudget(1.0, 1e-5).spend(GaussianEvent(5.0), delta=1e-5, label="steps")
