@@ -85,5 +85,5 @@ def test_a_release_that_is_not_gaussian_is_told_what_it_needs():
 
 
 def test_an_event_alone_is_no_guarantee():
-    with pytest.raises(ValueError, match=r"Not a PrivacyGuarantee.*Nothing was spent"):
+    with pytest.raises(ValueError, match=r"PrivacyGuarantee.*nothing was spent"):
         PrivacyBudget(1.0, 1e-5).spend(GaussianEvent(5.0), delta=1e-5, label="steps")
