@@ -4,6 +4,7 @@ __all__ = [
     "BudgetClosedError",
     "BudgetExceededError",
     "IncompatibleSolverError",
+    "UncertifiedSamplerWarning",
 ]
 
 
@@ -17,3 +18,7 @@ class BudgetClosedError(RuntimeError):
 
 class IncompatibleSolverError(ValueError):
     """A solver, sampler and loss do not fit together; the message names what is missing."""
+
+
+class UncertifiedSamplerWarning(UserWarning):
+    """A release is drawn by a sampler for which no finite privacy guarantee is proved."""

@@ -99,7 +99,7 @@ class PrivateLinearModel(BaseEstimator):
             if math.isinf(self.epsilon):
                 guarantee = self._buy(NonPrivateEvent(), "none, epsilon=inf")
                 return self._fit_without_privacy(X, y, task, guarantee)
-            plan = solver.plan(self._problem(X.shape[0], task), self.epsilon, self.delta)
+            plan = solver.plan(self._problem(X, task), self.epsilon, self.delta)
             guarantee = self._buy(plan.event, plan.theorem)
             if earlier is not None:
                 guarantee = self._guarantee(_together(earlier, plan.event), plan.theorem)
@@ -136,8 +136,9 @@ class PrivateLinearModel(BaseEstimator):
         _check_magnitude(X)
         return X, y
 
-    def _problem(self, n_rows: int, task: Any) -> Problem:
+    def _problem(self, X: Any, task: Any) -> Problem:
         neighboring = Neighboring(self.neighboring)
+        n_rows, n_columns = X.shape
         return Problem(
             loss=self._loss_of(task),
             data_norm=float(self.data_norm),
@@ -145,6 +146,7 @@ class PrivateLinearModel(BaseEstimator):
             n_samples=n_rows if neighboring.count_is_public else self.n_samples_hint,
             neighboring=neighboring,
             C=self.C,
+            n_features=n_columns + bool(self.fit_intercept),
         )
 
     def _buy(self, event: Event, theorem: str) -> PrivacyGuarantee:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -78,7 +79,7 @@ class PrivacyGuarantee:
         return (curve,) if curve.reversed() == curve else (curve, curve.reversed())
 
     def __str__(self) -> str:
-        if self.bound is None:
+        if self.bound is None and self.gdp_mu < math.inf:
             price = f"{self.gdp_mu:.6g}-Gaussian DP"
         else:
             price = f"({self.epsilon(_SHOWN_DELTA):.6g}, {_SHOWN_DELTA:g})-DP"

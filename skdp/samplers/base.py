@@ -2,20 +2,107 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from skdp.design import ClippedDesign
+from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import Loss
 
-__all__ = ["Draw", "Progress", "Sampler", "Target"]
+__all__ = ["Certificate", "Draw", "Progress", "Run", "Sampler", "Setting", "Target"]
 
 Progress = Callable[[int, int], None]
 """Called with (step, n_steps), both public, after each step."""
+
+Certificate = Literal["exact", "stable", "tv", "asymptotic"]
+"""What is proved about a draw.
+
+exact
+    It has the target's law.
+stable
+    Two of the sampler's own outputs are close: see `Run.stability`. Nothing is said of the target.
+tv
+    Its law is within a given total variation of the target's.
+asymptotic
+    It comes near the target in the long run. Nothing is proved of any finite run.
+"""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is public about a target while α is still open: c = C·α.
+
+    Parameters
+    ----------
+    loss : Loss
+    row_norm : float
+        R, with |a_i| ≤ R for every row that can occur.
+    n_samples : int or None
+        About how many rows there are: public, released, or None where neither.
+    n_is_public : bool
+        Whether every data set that can occur has exactly `n_samples` rows.
+    n_features : int or None
+        d, the intercept's column included.
+    C : float
+        c/α.
+    flow_time : float
+        t, the sum of all steps c·η of a run that has no other reason to end.
+    """
+
+    loss: Loss
+    row_norm: float
+    n_samples: int | None
+    n_is_public: bool
+    n_features: int | None
+    C: float
+    flow_time: float
+
+    @property
+    def offers(self) -> frozenset[str]:
+        """What a sampler may require, by the name that a refusal gives it."""
+        facts = {
+            "a loss with a continuous gradient": math.isfinite(self.loss.smoothness),
+            "a row count, exact or approximate, such as n_samples_hint": self.n_samples is not None,
+            "a public row count, as under neighboring='replace_one'": self.n_is_public,
+        }
+        return frozenset(name for name, holds in facts.items() if holds)
+
+    @property
+    def worst_trace(self) -> float:
+        """Trace that the Hessian of Σ ℓ has for the worst `n_samples` rows."""
+        assert self.n_samples is not None, "a sampler that counts rows is given a number"
+        return self.n_samples * self.loss.curvature_trace * self.row_norm**2
+
+
+@dataclass(frozen=True)
+class Run:
+    """Public numbers of one run of a sampler.
+
+    Parameters
+    ----------
+    n_steps : int
+        T; 1 for a sampler that takes as many as the data need and does not say how many.
+    step : float
+        h = c·η, each step's multiplier of the gradient of Σ ℓ.
+    stability : float
+        f ≤ 1: on two targets whose potentials differ by an L-Lipschitz function, outputs are no
+        easier to tell apart than N(0, 1) and N(f·L/√α, 1), but for `tv`.
+    spread : float
+        c times the variance of the draw where the data say nothing, roughly.
+    tv : float
+        Bound of the distance in total variation between draw and target; 0 unless certified "tv".
+    """
+
+    n_steps: int
+    step: float
+    stability: float
+    spread: float
+    tv: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,34 +157,37 @@ class Draw:
 
 
 class Sampler(ABC):
-    """A way to draw from a `Target`. It knows potentials and constants, nothing of privacy."""
+    """A way to draw from a `Target`. It knows potentials and constants, nothing of privacy.
+
+    `check` and `run` see public facts only, `sample` reads the data.
+    """
+
+    certifies: ClassVar[Certificate]
+    """What is proved about every draw."""
 
     theorem: ClassVar[str]
-    """The statement behind `stability`, by name."""
+    """The statement behind the certificate, by name."""
+
+    requires: ClassVar[frozenset[str]] = frozenset()
+    """What of `Setting.offers` the sampler cannot do without."""
+
+    counts_rows: ClassVar[bool] = True
+    """Whether `run` reads `Setting.n_samples`."""
+
+    def check(self, setting: Setting) -> None:
+        """Raise IncompatibleSolverError, naming what is missing, if `sample` would not do."""
+        for name in sorted(self.requires - setting.offers):
+            raise IncompatibleSolverError(
+                f"{type(self).__name__} needs {name}; this fit, of {setting.loss!r}, has none. "
+                "sampler='proximal' takes any. Nothing was spent."
+            )
 
     @abstractmethod
-    def n_steps(self, exponent: float, n_scores: int) -> int:
-        """Return into how many steps a run is cut, for a loss of `n_scores` scores a record.
-
-        ``exponent`` is half the trace of the potential's Hessian times the step size, summed over
-        the run, for the worst data.
-        """
-
-    @abstractmethod
-    def stability(self, precision_step: float, n_steps: int) -> float:
-        """Return f such that two of the sampler's own outputs are close.
-
-        If the potentials of two targets differ by an L-Lipschitz function, their outputs are no
-        easier to tell apart than N(0, 1) and N(f·L/√α, 1). ``precision_step`` is α·η.
-        """
+    def run(self, setting: Setting, tv: float) -> Run:
+        """Return the numbers of a run; ``tv`` is the total variation that is asked for."""
 
     @abstractmethod
     def sample(
-        self,
-        target: Target,
-        step_size: float,
-        n_steps: int,
-        rng: np.random.Generator,
-        progress: Progress,
+        self, target: Target, run: Run, rng: np.random.Generator, progress: Progress
     ) -> Draw:
-        """Run `n_steps` steps of size η = `step_size` from θ = 0 and return the last state."""
+        """Draw once. Whatever depends on the data goes into the diagnostics and nowhere else."""

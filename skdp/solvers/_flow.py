@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 from skdp.exceptions import IncompatibleSolverError
 from skdp.solvers.base import Problem
 
 __all__ = [
+    "balanced_regularisation",
     "flow_time",
     "inverse_regularisation",
     "longest_step",
@@ -15,9 +18,10 @@ __all__ = [
 
 _LONGEST = 2048.0
 _WEAK_RIDGE = 100.0
+_REACH = 2.5
 
 
-def flow_time(problem: Problem, n: int, noise: float) -> float:
+def flow_time(problem: Problem, n: int | None, noise: float) -> float:
     """Return for how long to flow down Σ ℓ over about `n` rows.
 
     The run ends when the noise in a score, R·t·`noise`, is as wide as the loss wants it, or when
@@ -26,13 +30,13 @@ def flow_time(problem: Problem, n: int, noise: float) -> float:
     Parameters
     ----------
     problem : Problem
-    n : int
-        *Public or released.*
+    n : int or None
+        *Public or released.* None leaves out the limit.
     noise : float
         Standard deviation of the noise in a coefficient after a unit of time.
     """
     loss, R = problem.loss, problem.row_norm
-    longest = _LONGEST / (n * loss.nominal_curvature * R**2)
+    longest = _LONGEST / (n * loss.nominal_curvature * R**2) if n else math.inf
     return min(loss.noise_scale / (R * noise), longest)
 
 
@@ -63,3 +67,22 @@ def _ridge(problem: Problem) -> float:
 def inverse_regularisation(problem: Problem, t: float) -> float:
     """Return C: the user's, or so large that a run of time `t` hardly feels it."""
     return _WEAK_RIDGE * t if isinstance(problem.C, str) else float(problem.C)
+
+
+def balanced_regularisation(problem: Problem, mu: float) -> float:
+    """Return C for a draw from the density itself, which nothing but the ridge regularises.
+
+    The excess of Σ ℓ over its least value is at most d/c + B²/(2C) for a minimiser of norm B
+    (Gopi, Lee and Liu 2022, Theorem 6.2, in sums), and c = (mu/G)²/C for a `mu`-Gaussian DP draw:
+    C = B·mu/(G·√(2d)) is best. B is such that scores reach a few times the bend of the loss.
+    """
+    if not isinstance(problem.C, str):
+        return float(problem.C)
+    if problem.n_features is None:
+        raise IncompatibleSolverError(
+            "A draw from the density itself needs n_features in the problem, or a C, by which to "
+            "regularise. Nothing was spent."
+        )
+    B = _REACH * problem.loss.noise_scale / problem.row_norm
+    d = problem.n_features * problem.loss.n_directions
+    return B * mu / (problem.lipschitz_difference * math.sqrt(2.0 * d))

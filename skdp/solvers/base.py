@@ -32,6 +32,8 @@ class Problem:
     neighboring : Neighboring
     C : float or "auto"
         Inverse regularisation strength.
+    n_features : int or None
+        Columns, the intercept's included; needed by samplers that choose C or their cost by it.
     """
 
     loss: Loss
@@ -40,6 +42,7 @@ class Problem:
     n_samples: int | None
     neighboring: Neighboring
     C: float | str = "auto"
+    n_features: int | None = None
 
     @property
     def row_norm(self) -> float:

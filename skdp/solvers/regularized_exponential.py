@@ -3,58 +3,59 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from scipy.special import expit
 
 from skdp._validation import check_choice
 from skdp.accounting import gdp_mu
 from skdp.design import ClippedDesign
-from skdp.exceptions import IncompatibleSolverError
-from skdp.privacy import GDPEvent
-from skdp.samplers import SAMPLERS, Progress, ProximalSampler, Sampler, Target
+from skdp.exceptions import IncompatibleSolverError, UncertifiedSamplerWarning
+from skdp.privacy import ApproximatedEvent, Event, GDPEvent, NonPrivateEvent
+from skdp.samplers import SAMPLERS, Progress, ProximalSampler, Run, Sampler, Setting, Target
 from skdp.solvers._count import RowCount
-from skdp.solvers._flow import flow_time, inverse_regularisation, worst_curvature
+from skdp.solvers._flow import balanced_regularisation, flow_time, inverse_regularisation
 from skdp.solvers._release import rounded
 from skdp.solvers.base import Plan, Problem, Solution, Solver, composed, require_delta
 
 __all__ = ["RegularizedExponential", "RegularizedExponentialPlan", "Schedule"]
 
 _ROUNDING = 1e-12
+_TV_SHARE = 0.01  # of δ
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """Public numbers of one run of the sampler.
+    """Public numbers of one draw.
 
     Attributes
     ----------
-    n_steps : int
-        T.
-    step_size : float
-        η, in coefficient².
+    run : Run
+        What the sampler does.
     temperature, prior_precision : float
         c and α of the density.
     """
 
-    n_steps: int
-    step_size: float
+    run: Run
     temperature: float
     prior_precision: float
 
     @property
     def noise(self) -> float:
-        """Standard deviation that the steps leave in a direction where the loss is flat."""
-        return math.sqrt((2 * self.n_steps - 1) * self.step_size)
+        """Standard deviation of the draw in a direction where the data say nothing, roughly."""
+        return math.sqrt(self.run.spread / self.temperature)
 
 
 @dataclass(frozen=True)
 class RegularizedExponentialPlan(Plan):
-    """A plan whose density costs `density_mu` and whose row count costs something if bought."""
+    """A plan whose density costs `density_mu`, but for `tv`; a row count costs if bought."""
 
     density_mu: float
-    count: RowCount
+    tv: float
+    count: RowCount | None
 
 
 @dataclass(frozen=True)
@@ -64,14 +65,16 @@ class RegularizedExponential(Solver):
     Parameters
     ----------
     sampler : Sampler
-        *Public.* Backend that draws; its stability enters the accounting.
+        *Public.* Backend that draws; what it certifies enters the accounting.
 
     Notes
     -----
     **Guarantee.** With G the Lipschitz constant of one record's influence on Σ ℓ, an exact draw is
     c·G/√α-Gaussian DP (Gopi, Lee and Liu 2022, Theorem 4.1), and the last state of a stable
     sampler is f·c·G/√α-Gaussian DP with f < 1 after any public number of steps (Theorem A').
-    Given C = c/α and f, the target m is met by α = (m/(G·C·f))².
+    Given C = c/α and f, the target m is met by α = (m/(G·C·f))². A draw within total variation η
+    of the density makes (ε, δ) into (ε, δ + (1 + e^ε)·η): one hundredth of δ pays for it. A sampler
+    that certifies nothing of a finite run is used with a warning, and without a guarantee.
     """
 
     sampler: Sampler = field(default_factory=ProximalSampler)
@@ -90,11 +93,26 @@ class RegularizedExponential(Solver):
         self, problem: Problem, epsilon: float, delta: float
     ) -> RegularizedExponentialPlan:
         require_delta(delta, "regularized_exponential")
-        mu = gdp_mu(epsilon, delta)
-        count = RowCount.plan(problem, epsilon, delta)
-        density_mu = count.rest(mu)
-        event = composed((*count.events, GDPEvent(density_mu)))
-        return RegularizedExponentialPlan(problem, event, self.sampler.theorem, density_mu, count)
+        tv = _tv_bound(epsilon, delta) if self.sampler.certifies == "tv" else 0.0
+        mu = gdp_mu(epsilon, (1.0 - _TV_SHARE) * delta if tv else delta)
+        count = RowCount.plan(problem, epsilon, delta) if self.sampler.counts_rows else None
+        density_mu = count.rest(mu) if count else mu
+        self.sampler.check(self._setting(problem, density_mu, problem.n_samples))
+        event = composed((*(count.events if count else ()), self._event(density_mu, tv)))
+        theorem = self.sampler.theorem
+        return RegularizedExponentialPlan(problem, event, theorem, density_mu, tv, count)
+
+    def _event(self, mu: float, tv: float) -> Event:
+        """Return what a draw at price `mu` amounts to, sampled as it is."""
+        if self.sampler.certifies != "asymptotic":
+            return ApproximatedEvent(GDPEvent(mu), tv) if tv else GDPEvent(mu)
+        warnings.warn(
+            f"{type(self.sampler).__name__} comes near its target in the long run only; nothing is "
+            "proved of the run that is made, and the release has no privacy guarantee.",
+            UncertifiedSamplerWarning,
+            stacklevel=2,
+        )
+        return NonPrivateEvent()
 
     def solve(  # noqa: D102
         self,
@@ -104,8 +122,8 @@ class RegularizedExponential(Solver):
         rng: np.random.Generator,
         progress: Progress,
     ) -> Solution:
-        n = plan.count.release(design, rng)
-        schedule = self.schedule(plan.problem, plan.density_mu, n)
+        n = plan.count.release(design, rng) if plan.count else None
+        schedule = self.schedule(plan.problem, plan.density_mu, n, plan.tv)
         target = Target(
             design,
             y,
@@ -114,16 +132,39 @@ class RegularizedExponential(Solver):
             schedule.temperature,
             schedule.prior_precision,
         )
-        draw = self.sampler.sample(target, schedule.step_size, schedule.n_steps, rng, progress)
+        draw = self.sampler.sample(target, schedule.run, rng, progress)
         theta = rounded(draw.theta, schedule.noise)
-        return Solution(theta, schedule.n_steps, draw.diagnostics)
+        return Solution(theta, schedule.run.n_steps, draw.diagnostics)
 
-    def schedule(self, problem: Problem, mu: float, n: int) -> Schedule:
-        """Return the numbers of a run that is `mu`-Gaussian DP, for about `n` rows."""
-        G = problem.lipschitz_difference
-        t = flow_time(problem, n, G / mu)
-        T = self.sampler.n_steps(0.5 * t * worst_curvature(problem, n), problem.loss.n_scores)
-        h, C = t / T, inverse_regularisation(problem, t)
-        f = self.sampler.stability(h / C, T)
-        alpha = (mu / (G * C * f)) ** 2 * (1.0 - _ROUNDING)
-        return Schedule(T, h / (alpha * C), alpha * C, alpha)
+    def schedule(self, problem: Problem, mu: float, n: int | None, tv: float = 0.0) -> Schedule:
+        """Return the numbers of a draw that is `mu`-Gaussian DP but for `tv`, of about `n` rows."""
+        setting = self._setting(problem, mu, n)
+        run = self.sampler.run(setting, tv)
+        C, G = setting.C, problem.lipschitz_difference
+        alpha = (mu / (G * C * run.stability)) ** 2 * (1.0 - _ROUNDING)
+        return Schedule(run, alpha * C, alpha)
+
+    def _setting(self, problem: Problem, mu: float, n: int | None) -> Setting:
+        t = flow_time(problem, n, problem.lipschitz_difference / mu)
+        early = self.sampler.certifies == "stable"  # its draw is regularised by the run's length
+        C = inverse_regularisation(problem, t) if early else balanced_regularisation(problem, mu)
+        return Setting(
+            problem.loss,
+            problem.row_norm,
+            n,
+            problem.neighboring.count_is_public,
+            problem.n_features,
+            C,
+            t,
+        )
+
+
+def _tv_bound(epsilon: float, delta: float) -> float:
+    """Return η with (1 + e^ε)·η at most the share of δ that sampling may take."""
+    tv = _TV_SHARE * delta * float(expit(-epsilon)) * (1.0 - 1e-9)
+    if tv < 1e-280:
+        raise IncompatibleSolverError(
+            f"epsilon={epsilon!r} is too large for a sampler with a bound in total variation; "
+            "sampler='proximal' takes any. Nothing was spent."
+        )
+    return tv

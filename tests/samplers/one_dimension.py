@@ -1,9 +1,11 @@
 """Exact laws of the chain for one coefficient, by quadrature on a grid."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from skdp.design import ClippedDesign
-from skdp.samplers import Target
+from skdp.samplers import Setting, Target
 
 RECORDS = np.array([1.0, -0.5, 0.75, 0.25, -1.0])
 GRID = np.linspace(-12.0, 12.0, 4801)
@@ -16,6 +18,14 @@ def target(loss, copies=1, temperature=0.8, prior_precision=0.5):
     design = ClippedDesign.clip(X, 2.0)
     y = np.ones(len(X))
     return Target(design, y, loss, 2.0, temperature / copies, prior_precision)
+
+
+def setting(target, relaxations=20.0, **changes):
+    """What is public about a target; a run flows for some times 1/α in the clock of η."""
+    C = target.temperature / target.prior_precision
+    n, d = target.design.n_samples, target.design.n_features
+    facts = Setting(target.loss, target.row_norm, n, True, d, C, relaxations * C)
+    return replace(facts, **changes)
 
 
 def potential(target):

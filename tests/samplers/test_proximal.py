@@ -20,7 +20,7 @@ from skdp.losses import (
     PairwiseLoss,
     SmoothedHingeLoss,
 )
-from skdp.samplers import ProximalSampler, Target
+from skdp.samplers import ProximalSampler, Run, Target
 
 FALSE_ALARM = 1e-6
 LOSSES = [LogisticLoss(), ClippedLogisticLoss(), HingeLoss(), SmoothedHingeLoss()]
@@ -32,10 +32,9 @@ def nothing(step, n_steps):
 
 def draws(target, step_size, n_steps, n, seed=0):
     rng = np.random.default_rng(seed)
+    run = Run(n_steps, step_size * target.temperature, 1.0, 1.0)
     sample = ProximalSampler().sample
-    return np.array(
-        [sample(target, step_size, n_steps, rng, nothing).theta for _ in range(n)]
-    ).squeeze()
+    return np.array([sample(target, run, rng, nothing).theta for _ in range(n)]).squeeze()
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
@@ -179,7 +178,7 @@ def test_a_seed_fixes_the_draw_and_progress_is_public():
     target = one_dimension.target(LogisticLoss(), 60)
     run = [
         ProximalSampler().sample(
-            target, 0.5, 4, np.random.default_rng(7), lambda t, n: seen.append((t, n))
+            target, Run(4, 0.1, 1.0, 1.0), np.random.default_rng(7), lambda *t: seen.append(t)
         )
         for _ in range(2)
     ]

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skdp.accounting import gdp_mu
-from skdp.exceptions import IncompatibleSolverError
+from skdp.exceptions import IncompatibleSolverError, UncertifiedSamplerWarning
 from skdp.losses import ClassWeightedLoss, ClippedLogisticLoss, PairwiseLoss, SmoothedHingeLoss
-from skdp.privacy import Neighboring
-from skdp.samplers import ProximalSampler
+from skdp.privacy import ApproximatedEvent, GDPEvent, Neighboring, NonPrivateEvent
+from skdp.samplers import ProximalSampler, Run
 from skdp.solvers import Problem, RegularizedExponential
 
 PROBLEM = Problem(ClippedLogisticLoss(), 1.0, 0.3, 455, Neighboring.ADD_REMOVE_ONE)
@@ -22,12 +22,8 @@ SOLVER = RegularizedExponential()
 
 def mu_of(problem, schedule):
     """Theorem A' from the numbers of the run, without the shortcuts of the code."""
-    c, alpha, eta, T = (
-        schedule.temperature,
-        schedule.prior_precision,
-        schedule.step_size,
-        schedule.n_steps,
-    )
+    c, alpha, T = schedule.temperature, schedule.prior_precision, schedule.run.n_steps
+    eta = schedule.run.step / c
     per_record = problem.loss.lipschitz * math.hypot(problem.data_norm, problem.intercept_scaling)
     changed = 2 if problem.neighboring == "replace_one" else 1
     with mpmath.workdps(50):
@@ -116,8 +112,8 @@ def test_the_schedule_is_set_by_the_number_that_was_released(monkeypatch):
     monkeypatch.setattr(
         RegularizedExponential,
         "schedule",
-        lambda self, problem, mu, n, real=RegularizedExponential.schedule: (
-            seen.append(n) or real(self, problem, mu, n)
+        lambda self, problem, mu, n, tv, real=RegularizedExponential.schedule: (
+            seen.append(n) or real(self, problem, mu, n, tv)
         ),
     )
     design = ClippedDesign.clip(np.zeros((400, 2)), 1.0, 0.3)
@@ -128,3 +124,79 @@ def test_the_schedule_is_set_by_the_number_that_was_released(monkeypatch):
     assert len(set(seen)) > 10
     # sd 1/count.mu = 15; 20 means of it lie within 5 standard errors of 400, but for 1e-6
     assert abs(np.mean(seen) - 400) < 5 / plan.count.mu / math.sqrt(20)
+
+
+class DrawsTheTarget(ProximalSampler):
+    """Only its certificate matters here."""
+
+    counts_rows = False
+
+    def run(self, setting, tv):
+        return Run(1, setting.C, 1.0, setting.C, tv)
+
+
+class Exact(DrawsTheTarget):
+    certifies = "exact"
+
+
+class Close(DrawsTheTarget):
+    certifies = "tv"
+
+
+class Hopeful(DrawsTheTarget):
+    certifies = "asymptotic"
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, 10.0, 500.0])
+@pytest.mark.parametrize("C", ["auto", 3.0])
+def test_both_neighbours_pay_for_the_distance_to_the_target(epsilon, C):
+    """δ of the density and (1 + e^ε) times the distance fit into δ, and next to nothing is left."""
+    problem = replace(PROBLEM, C=C, n_features=5)
+    plan = RegularizedExponential(Close()).plan(problem, epsilon, 1e-5)
+    paid = gdp_delta(epsilon, plan.density_mu) + (1.0 + mpmath.exp(epsilon)) * plan.tv
+    assert 0.999e-5 < paid <= 1e-5
+    assert plan.tv * (1.0 + mpmath.exp(epsilon)) > 0.99e-7
+    assert plan.event == ApproximatedEvent(GDPEvent(plan.density_mu), plan.tv)
+    assert plan.event.curve(problem.neighboring).delta(epsilon) <= 1e-5
+
+
+def gdp_delta(epsilon, mu):
+    with mpmath.workdps(400):
+        e, m = mpmath.mpf(epsilon), mpmath.mpf(mu)
+        return mpmath.ncdf(-e / m + m / 2) - mpmath.exp(e) * mpmath.ncdf(-e / m - m / 2)
+
+
+@pytest.mark.parametrize("sampler", [Exact(), Close()], ids=repr)
+def test_draws_from_the_density_cost_what_an_ideal_draw_costs(sampler):
+    problem = replace(PROBLEM, n_features=5)
+    solver = RegularizedExponential(sampler)
+    plan = solver.plan(problem, 1.0, 1e-5)
+    schedule = solver.schedule(problem, plan.density_mu, 455, plan.tv)
+    c, alpha = schedule.temperature, schedule.prior_precision
+    ideal = c * problem.lipschitz_difference / math.sqrt(alpha)
+    assert ideal == pytest.approx(plan.density_mu, rel=1e-11)
+    assert ideal <= plan.density_mu
+
+
+def test_no_count_is_bought_for_a_sampler_that_does_not_ask():
+    problem = replace(PROBLEM, n_features=5, n_samples=None)
+    plan = RegularizedExponential(Exact()).plan(problem, 1.0, 1e-5)
+    assert plan.count is None
+    assert plan.event == GDPEvent(gdp_mu(1.0, 1e-5))
+
+
+def test_a_sampler_that_certifies_nothing_warns_and_promises_nothing():
+    problem = replace(PROBLEM, n_features=5)
+    with pytest.warns(UncertifiedSamplerWarning, match="no privacy guarantee"):
+        plan = RegularizedExponential(Hopeful()).plan(problem, 1.0, 1e-5)
+    assert plan.event == NonPrivateEvent()
+
+
+def test_a_distance_too_small_to_ask_for_is_refused():
+    with pytest.raises(IncompatibleSolverError, match="epsilon=1000"):
+        RegularizedExponential(Close()).plan(PROBLEM, 1000.0, 1e-5)
+
+
+def test_the_density_is_not_balanced_without_its_dimension():
+    with pytest.raises(IncompatibleSolverError, match="n_features"):
+        RegularizedExponential(Exact()).plan(PROBLEM, 1.0, 1e-5)
