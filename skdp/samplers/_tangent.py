@@ -57,6 +57,11 @@ class TangentPoint:
             self._count_gradient()
         return self.point + residual
 
+    @property
+    def curvatures(self) -> np.ndarray:
+        """About the eigenvalues of the Hessian of c·Σ ℓ at p, or its diagonal if it is large."""
+        return np.tile(self._values / self._variance, self._target.loss.n_scores)
+
     def _count_gradient(self) -> None:
         """Renew the preconditioner after many more gradients than one for each center."""
         self._extra_gradients += 1

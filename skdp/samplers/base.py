@@ -19,6 +19,9 @@ __all__ = ["Certificate", "Draw", "Progress", "Run", "Sampler", "Setting", "Targ
 Progress = Callable[[int, int], None]
 """Called with (step, n_steps), both public, after each step."""
 
+Slope = Callable[[np.ndarray, np.ndarray], np.ndarray]
+"""Of labels y and scores z, one slope in z each."""
+
 Certificate = Literal["exact", "stable", "tv", "asymptotic"]
 """What is proved about a draw.
 
@@ -67,10 +70,16 @@ class Setting:
         """What a sampler may require, by the name that a refusal gives it."""
         facts = {
             "a loss with a continuous gradient": math.isfinite(self.loss.smoothness),
-            "a row count, exact or approximate, such as n_samples_hint": self.n_samples is not None,
-            "a public row count, as under neighboring='replace_one'": self.n_is_public,
+            "a row count": self.n_samples is not None,
+            "a row count that all neighbours share": self.n_is_public,
         }
         return frozenset(name for name, holds in facts.items() if holds)
+
+    @property
+    def worst_curvature(self) -> float:
+        """Largest curvature of Σ ℓ for the worst `n_samples` rows; inf if the loss has kinks."""
+        assert self.n_samples is not None, "a sampler that counts rows is given a number"
+        return self.n_samples * self.loss.smoothness * self.row_norm**2
 
     @property
     def worst_trace(self) -> float:
@@ -142,10 +151,20 @@ class Target:
 
         It is the gradient where the loss is smooth. One pass over the data.
         """
+        return self.temperature * self._sum(self.loss.support_slope, theta)
+
+    def gradient(self, theta: np.ndarray) -> np.ndarray:
+        """Return a (sub)gradient of the potential at θ. One pass over the data."""
+        return self.temperature * self._sum(self.loss.gradient, theta) + (
+            self.prior_precision * theta
+        )
+
+    def _sum(self, slope: Slope, theta: np.ndarray) -> np.ndarray:
+        """Return Σ a_i ⊗ slope(y_i, a_i·θ)."""
         total = np.zeros(self.shape)
         for rows, block in self.design.blocks():
-            total += block.rmatvec(self.loss.support_slope(self.y[rows], block.matvec(theta)))
-        return self.temperature * total
+            total += block.rmatvec(slope(self.y[rows], block.matvec(theta)))
+        return total
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from itertools import count
 from typing import ClassVar
 
 import numpy as np
 
 from skdp._validation import check_count, check_real
-from skdp.samplers._acceptance import Acceptance
+from skdp.samplers._inner import first_accepted
 from skdp.samplers._tangent import TangentPoint
 from skdp.samplers.base import Certificate, Draw, Progress, Run, Sampler, Setting, Target
 
 __all__ = ["ProximalSampler"]
-
-_TRIES_PER_POINT = 50
 
 
 @dataclass(frozen=True)
@@ -87,25 +84,7 @@ class ProximalSampler(Sampler):
         for step in range(1, run.n_steps + 1):
             if step > 1:
                 theta = theta + math.sqrt(step_size) * rng.standard_normal(target.shape)
-            theta, tries = _first_accepted(target, tangent, q * theta, q * step_size, rng)
+            theta, tries = first_accepted(target, tangent, q * theta, q * step_size, rng)
             n_tries += tries
             progress(step, run.n_steps)
         return Draw(theta, {"n_tries": n_tries, "n_gradients": tangent.n_gradients})
-
-
-def _first_accepted(
-    target: Target,
-    tangent: TangentPoint,
-    center: np.ndarray,
-    variance: float,
-    rng: np.random.Generator,
-) -> tuple[np.ndarray, int]:
-    """Draw from exp(−c·Σ ℓ − |θ − center|²/(2·variance)); return also the number of tries."""
-    for round_ in count():
-        mean = tangent.follow(center)  # after many rejections, look for a better p
-        test = Acceptance(target, tangent.point)
-        for tries in range(1, _TRIES_PER_POINT + 1):
-            theta = mean + math.sqrt(variance) * rng.standard_normal(mean.shape)
-            if test.accepts(theta, rng):
-                return theta, round_ * _TRIES_PER_POINT + tries
-    raise AssertionError("unreachable")

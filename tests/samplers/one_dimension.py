@@ -1,15 +1,52 @@
 """Exact laws of the chain for one coefficient, by quadrature on a grid."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from skdp.design import ClippedDesign
+from skdp.losses.base import ResidualLoss
 from skdp.samplers import Setting, Target
 
 RECORDS = np.array([1.0, -0.5, 0.75, 0.25, -1.0])
+OFFSETS = np.array([0.3, -0.2, 0.5, -1.0, 0.1])
 GRID = np.linspace(-12.0, 12.0, 4801)
 STEP = GRID[1] - GRID[0]
+
+
+@dataclass(frozen=True)
+class KinkedLoss(ResidualLoss):
+    """max(−below·r, above·r): the absolute loss or a pinball loss, as sharp as they are.
+
+    Its supports are lines through the kink, of slopes that change over 0.1 residuals.
+    """
+
+    below: float
+    above: float
+
+    noise_scale = 1.0
+    smoothness = np.inf
+    support_smoothness = nominal_curvature = 10.0
+
+    @property
+    def lipschitz(self):
+        return max(self.below, self.above)
+
+    @property
+    def support_gap(self):
+        return 0.1 * self.lipschitz**2
+
+    def phi(self, r):
+        return np.maximum(-self.below * r, self.above * r)
+
+    def slope(self, r):
+        return np.where(r > 0.0, self.above, -self.below)
+
+    def support_slope(self, y, z):
+        return np.clip(10.0 * (z - y), -self.below, self.above)
+
+    def support_value(self, y, z):
+        return self.support_slope(y, z) * (z - y)
 
 
 def target(loss, copies=1, temperature=0.8, prior_precision=0.5):
@@ -20,6 +57,11 @@ def target(loss, copies=1, temperature=0.8, prior_precision=0.5):
     return Target(design, y, loss, 2.0, temperature / copies, prior_precision)
 
 
+def regression_target(loss):
+    """The same for residuals z_i·θ + o_i."""
+    return replace(target(loss), y=-OFFSETS)
+
+
 def setting(target, relaxations=20.0, **changes):
     """What is public about a target; a run flows for some times 1/α in the clock of η."""
     C = target.temperature / target.prior_precision
@@ -28,10 +70,9 @@ def setting(target, relaxations=20.0, **changes):
     return replace(facts, **changes)
 
 
-def potential(target):
-    margins = target.design.matvec(GRID[None, :])
-    losses = target.loss.value(np.ones_like(margins), margins)
-    return target.temperature * losses.sum(axis=0) + 0.5 * target.prior_precision * GRID**2
+def potential(target, grid=GRID):
+    losses = target.loss.value(target.y[:, None], target.design.matvec(grid[None, :]))
+    return target.temperature * losses.sum(axis=0) + 0.5 * target.prior_precision * grid**2
 
 
 def normalised(log_density):

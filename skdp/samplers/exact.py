@@ -1,0 +1,81 @@
+"""Perfect sampling by rejection from one Gaussian."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from skdp._validation import check_real
+from skdp.exceptions import IncompatibleSolverError
+from skdp.samplers._inner import first_accepted
+from skdp.samplers._tangent import TangentPoint
+from skdp.samplers.base import Certificate, Draw, Progress, Run, Sampler, Setting, Target
+
+__all__ = ["ExactSampler"]
+
+
+@dataclass(frozen=True)
+class ExactSampler(Sampler):
+    """Propose from N(θ̂, I/α), tangent to the target near its mode θ̂, until one is accepted.
+
+    Under a tangent of Σ ℓ the target is Gaussian, and a proposal is accepted with probability
+    exp(−c·Σ D_i), D_i the Bregman divergences from the point of tangency. For few coefficients, or
+    a strong ridge.
+
+    Parameters
+    ----------
+    max_exponent : float
+        *Public.* Settings in which the worst data may need more than e^max_exponent proposals on
+        average are refused.
+
+    Notes
+    -----
+    **Certificate: exact.** The accepted proposal has the target's law, whatever the data
+    (*The exact inner step* in the documentation, with an infinite step).
+    **Cost.** 1/√det(I + H/α) proposals are accepted, H ≤ c·w·AᵀA a bound of the Hessian of c·Σ ℓ
+    at θ̂: with d coefficients, at most (1 + C·τ/d)^(d/2) are needed on average, τ the trace that
+    the Hessian of Σ ℓ has for the worst data. Losses with kinks count with a nominal τ.
+    """
+
+    certifies: ClassVar[Certificate] = "exact"
+    theorem: ClassVar[str] = "Gopi, Lee and Liu 2022, Theorem 4.1"
+    requires: ClassVar[frozenset[str]] = frozenset({"a row count"})
+
+    max_exponent: float = 14.0
+
+    def __post_init__(self) -> None:
+        check_real("max_exponent", self.max_exponent, low=0.0)
+
+    def check(self, setting: Setting) -> None:  # noqa: D102
+        super().check(setting)
+        exponent = self.exponent(setting)
+        if exponent > self.max_exponent:
+            raise IncompatibleSolverError(
+                f"ExactSampler may need e^{exponent:.3g} proposals on average for the worst data, "
+                f"and max_exponent={self.max_exponent!r} allows e^{self.max_exponent:.3g}: lower C "
+                "or epsilon, or take sampler='proximal', which takes any. Nothing was spent."
+            )
+
+    def exponent(self, setting: Setting) -> float:
+        """Return the logarithm of the number of proposals that the worst data need on average."""
+        gain = setting.C * setting.worst_trace
+        if setting.n_features is None:
+            return 0.5 * gain
+        d = setting.n_features * setting.loss.n_scores
+        return 0.5 * d * math.log1p(gain / d)
+
+    def run(self, setting: Setting, tv: float) -> Run:  # noqa: D102
+        return Run(1, setting.C, 1.0, setting.C)
+
+    def sample(  # noqa: D102
+        self, target: Target, run: Run, rng: np.random.Generator, progress: Progress
+    ) -> Draw:
+        variance = 1.0 / target.prior_precision
+        tangent = TangentPoint(target, variance, rng)
+        origin = np.zeros(target.shape)
+        theta, n_tries = first_accepted(target, tangent, origin, variance, rng)
+        progress(1, 1)
+        return Draw(theta, {"n_tries": n_tries, "n_gradients": tangent.n_gradients})

@@ -1,0 +1,75 @@
+"""Langevin steps of a public size and number."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from skdp._validation import check_count, check_real
+from skdp.samplers.base import Certificate, Draw, Progress, Run, Sampler, Setting, Target
+
+__all__ = ["LangevinSampler"]
+
+
+@dataclass(frozen=True)
+class LangevinSampler(Sampler):
+    """Repeat θ' = θ − η·∇U(θ) + √(2η)·ξ from θ = 0: one pass over the data a step, and no more.
+
+    Running time depends on public numbers only. The law of the last state is not quite the
+    target's, even in the long run: in a direction of curvature κ its variance is 2/(2 − η·κ) times
+    too large.
+
+    Parameters
+    ----------
+    max_curvature : float in (0, 2]
+        *Public.* Bound on η·(α + β), β ≥ α the largest curvature of U for the worst data.
+    min_steps : int
+        *Public.* Fewest steps.
+
+    Notes
+    -----
+    **Certificate: stable.** After any T ≥ 1 steps of size η ≤ 2/(α + β), with q = 1 − αη,
+    f² = (1 − αη/2)·(1 − q^T)/(1 + q^T) (*Langevin steps* in the documentation; Bok, Su and
+    Altschuler 2024). The proof needs β = α + c·n·w·R² for both neighbours: a loss with a
+    w-Lipschitz gradient, and a number of rows n that is no secret.
+    """
+
+    certifies: ClassVar[Certificate] = "stable"
+    theorem: ClassVar[str] = "Langevin steps, shifted interpolation (Bok, Su and Altschuler 2024)"
+    requires: ClassVar[frozenset[str]] = frozenset(
+        {"a loss with a continuous gradient", "a row count that all neighbours share"}
+    )
+
+    max_curvature: float = 0.5
+    min_steps: int = 32
+
+    def __post_init__(self) -> None:
+        check_real("max_curvature", self.max_curvature, low=0.0, high=2.0, closed="]")
+        check_count("min_steps", self.min_steps)
+
+    def run(self, setting: Setting, tv: float) -> Run:  # noqa: D102
+        t = setting.flow_time
+        steepest = 2.0 / setting.C + setting.worst_curvature
+        T = max(self.min_steps, math.ceil(t * steepest / self.max_curvature * (1.0 + 1e-12)))
+        h = t / T
+        return Run(T, h, self.stability(h / setting.C, T), 2.0 * t)
+
+    def stability(self, precision_step: float, n_steps: int) -> float:
+        """Return f for a step with α·η = `precision_step` ≤ 1."""
+        last = (1.0 - precision_step) ** n_steps
+        moved = -math.expm1(n_steps * math.log1p(-precision_step)) if precision_step < 1.0 else 1.0
+        return math.sqrt((1.0 - 0.5 * precision_step) * moved / (1.0 + last))
+
+    def sample(  # noqa: D102
+        self, target: Target, run: Run, rng: np.random.Generator, progress: Progress
+    ) -> Draw:
+        step_size = run.step / target.temperature
+        theta = np.zeros(target.shape)
+        for step in range(1, run.n_steps + 1):
+            noise = math.sqrt(2.0 * step_size) * rng.standard_normal(target.shape)
+            theta = theta - step_size * target.gradient(theta) + noise
+            progress(step, run.n_steps)
+        return Draw(theta, {"n_gradients": run.n_steps})

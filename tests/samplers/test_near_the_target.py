@@ -1,0 +1,83 @@
+"""Samplers of the target itself: distances by quadrature, and costs that are known beforehand."""
+
+import math
+
+import numpy as np
+import one_dimension
+import pytest
+
+from skdp.design import ClippedDesign
+from skdp.exceptions import IncompatibleSolverError
+from skdp.losses import HingeLoss, LogisticLoss
+from skdp.samplers import ExactSampler, ProximalTVSampler, Target
+from skdp.samplers.proximal_tv import n_steps_to
+
+
+def nothing(step, n_steps):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("alpha", "eta", "d", "tv", "n_steps"),
+    [(1.0, 0.1, 10, 1e-6, 161), (0.5, 0.05, 100, 1e-10, 1065)],
+)
+def test_the_number_of_steps_has_the_printed_values(alpha, eta, d, tv, n_steps):
+    assert n_steps_to(tv, alpha, eta, math.sqrt(d / alpha)) == n_steps
+
+
+@pytest.mark.parametrize("loss", [LogisticLoss(), HingeLoss()], ids=repr)
+@pytest.mark.parametrize("eta", [0.1, 0.6, 4.0])
+@pytest.mark.parametrize("start", [0.0, 3.0])
+def test_the_distance_to_the_target_lies_below_the_bound_after_every_step(loss, eta, start):
+    target = one_dimension.target(loss)
+    energy, grid = one_dimension.potential(target), one_dimension.GRID
+    limit = one_dimension.normalised(-energy)
+    mode = grid[energy.argmin()]
+    distance = math.sqrt(1.0 / 0.5) + abs(start - mode) + one_dimension.STEP
+    law = one_dimension.normalised(-((grid - start) ** 2) / (2.0 * one_dimension.STEP**2))
+    for n_steps in range(1, 13):
+        law = one_dimension.one_step(law, energy, eta)
+        bound = distance / math.sqrt(2.0 * math.pi * eta) / (1.0 + 0.5 * eta) ** (n_steps - 1)
+        tv = 0.5 * np.abs(law - limit).sum() * one_dimension.STEP
+        assert tv <= bound
+        assert n_steps_to(max(tv, 1e-12), 0.5, eta, distance) >= n_steps
+
+
+@pytest.mark.parametrize("tv", [1e-3, 1e-8, 1e-200])
+def test_step_and_length_fit_the_data_and_reach_what_is_asked_for(tv):
+    """The bound, from the numbers of the run alone, with a start at the mode at best."""
+    lengths, rng = [], np.random.default_rng(0)
+    for n in (5, 2000):
+        design = ClippedDesign.clip(rng.standard_normal((n, 20)), 2.0)
+        target = Target(design, np.ones(n), LogisticLoss(), 2.0, 0.8, 0.5)
+        run = ProximalTVSampler().run(one_dimension.setting(target), tv)
+        found = ProximalTVSampler().sample(target, run, rng, nothing)
+        eta, T = found.diagnostics["step_size"], found.diagnostics["n_steps"]
+        least = math.sqrt(20.0 / 0.5) / math.sqrt(2.0 * math.pi * eta)
+        assert math.log(least) - (T - 1) * math.log1p(0.5 * eta) <= math.log(tv)
+        assert run.n_steps == 1
+        lengths.append(T)
+    assert lengths[0] < lengths[1]
+
+
+@pytest.mark.parametrize("loss", [LogisticLoss(), HingeLoss()], ids=repr)
+def test_the_exact_sampler_needs_no_more_proposals_than_it_says(loss):
+    """Sixty equal records of the largest norm: 400 draws' mean lies 5 standard errors below."""
+    X = np.full((60, 1), 2.0)
+    target = Target(ClippedDesign.clip(X, 2.0), np.ones(60), loss, 2.0, 0.05, 0.5)
+    setting = one_dimension.setting(target)
+    limit = math.exp(ExactSampler().exponent(setting))
+    run, rng = ExactSampler().run(setting, 0.0), np.random.default_rng(0)
+    tries = [
+        ExactSampler().sample(target, run, rng, nothing).diagnostics["n_tries"] for _ in range(400)
+    ]
+    assert np.mean(tries) - 5.0 * np.std(tries) / 20.0 <= limit
+
+
+def test_the_exact_sampler_refuses_by_public_facts_before_it_starts():
+    setting = one_dimension.setting(one_dimension.target(LogisticLoss()))
+    ExactSampler().check(setting)
+    wide = one_dimension.replace(setting, n_features=300, n_samples=10**6)
+    with pytest.raises(IncompatibleSolverError, match=r"e\^1.* proposals .* Nothing was spent"):
+        ExactSampler().check(wide)
+    ExactSampler(max_exponent=1e4).check(wide)
