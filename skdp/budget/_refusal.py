@@ -53,7 +53,14 @@ def _sides(rule: Filter, wanted: Release, before: Amounts) -> str:
 def _hint(rule: Filter, releases: list[Release]) -> str:
     if rule.delta == 0.0 or len(releases) > _MOST_ROWS:
         return ""
-    if rule.composition == "gdp" and not rule.slack and _is_no_gaussian(releases[-1]):
+    ideal, tv = event_from_dict(releases[-1].event).ideal()
+    if rule.composition == "gdp" and tv and not rule.tv:
+        return (
+            " Its sampler is near its target and not at it: make the budget with tv=, a reserve "
+            "for such distances, or with composition='basic'."
+        )
+    relation = Neighboring(releases[-1].neighboring)
+    if rule.composition == "gdp" and not rule.slack and math.isinf(ideal.gdp_mu(relation)):
         return (
             " It is not Gaussian DP: make the budget with slack=, a part of delta for such "
             "releases, or with composition='rdp'."
@@ -63,8 +70,3 @@ def _hint(rule: Filter, releases: list[Release]) -> str:
         if not isinstance(rule, kind) and kind(rule.epsilon, rule.delta).admits(releases):
             return f" composition={name!r} would have admitted it."
     return ""
-
-
-def _is_no_gaussian(wanted: Release) -> bool:
-    event = event_from_dict(wanted.event)
-    return math.isinf(event.gdp_mu(Neighboring(wanted.neighboring)))

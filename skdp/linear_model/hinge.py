@@ -35,6 +35,7 @@ class DPHingeClassifier(PrivateLinearClassifier):
         *Public.* How the coefficients are learnt: a name of `skdp.solvers.SOLVERS` or an instance.
     sampler : str or Sampler, default "auto"
         *Public.* What draws the sample: a name of `skdp.samplers.SAMPLERS` or an instance.
+        ``"auto"`` is ``"proximal"``, which takes every loss and both relations.
     C : float or "auto"
         *Public.* Inverse regularisation strength as in scikit-learn's `LinearSVC`; the intercept is
         regularised like any coefficient. ``"auto"`` regularises by the length of the

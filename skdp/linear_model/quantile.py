@@ -43,6 +43,7 @@ class DPQuantileRegressor(PrivateQuantileRegressor):
         *Public.* How the coefficients are learnt: a name of `skdp.solvers.SOLVERS` or an instance.
     sampler : str or Sampler, default "auto"
         *Public.* What draws the sample: a name of `skdp.samplers.SAMPLERS` or an instance.
+        ``"auto"`` is ``"proximal"``, which takes every loss and both relations.
     C : float or "auto"
         *Public.* Inverse regularisation strength: the ridge is |θ|²/(2C) beside the sum of the
         losses, on scores and targets scaled to [−1, 1], intercept included. ``"auto"`` regularises

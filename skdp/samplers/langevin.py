@@ -32,13 +32,13 @@ class LangevinSampler(Sampler):
     Notes
     -----
     **Certificate: stable.** After any T ≥ 1 steps of size η ≤ 2/(α + β), with q = 1 − αη,
-    f² = (1 − αη/2)·(1 − q^T)/(1 + q^T) (*Langevin steps* in the documentation; Bok, Su and
+    f² = (1 − αη/2)·(1 − q^T)/(1 + q^T): Theorem L (*Samplers* in the documentation; Bok, Su and
     Altschuler 2024). The proof needs β = α + c·n·w·R² for both neighbours: a loss with a
     w-Lipschitz gradient, and a number of rows n that is no secret.
     """
 
     certifies: ClassVar[Certificate] = "stable"
-    theorem: ClassVar[str] = "Langevin steps, shifted interpolation (Bok, Su and Altschuler 2024)"
+    theorem: ClassVar[str] = "Langevin sampler after finitely many steps, Theorem L"
     requires: ClassVar[frozenset[str]] = frozenset(
         {"a loss with a continuous gradient", "a row count that all neighbours share"}
     )

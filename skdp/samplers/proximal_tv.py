@@ -8,6 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from skdp._validation import check_real
+from skdp.exceptions import IncompatibleSolverError
 from skdp.samplers._inner import first_accepted
 from skdp.samplers._tangent import TangentPoint
 from skdp.samplers.base import Certificate, Draw, Progress, Run, Sampler, Setting, Target
@@ -26,17 +28,38 @@ class ProximalTVSampler(Sampler):
     size and number of steps fit the data, so none of them is released: what counts is the distance
     between the last state and the target, which is proved for every data set.
 
+    Parameters
+    ----------
+    max_condition : float
+        *Public.* Where a row count is public, settings are refused in which the Hessian of U for
+        the worst data may have a trace of more than this many α: steps are about as many.
+
     Notes
     -----
     **Certificate: tv.** After T steps from θ₀, with q = 1/(1 + αη) and θ* the mode, the total
     variation is at most q^(T−1)·W/√(2πη), W = √(d/α) + \\|θ₀ − θ*\\|, where \\|θ₀ − θ*\\| is at
-    most \\|g\\|/α for any subgradient g of U at θ₀ (*Near the target* in the documentation). T is
-    the least for which that is small enough.
+    most \\|g\\|/α for any subgradient g of U at θ₀: Theorem B (*Samplers* in the documentation). T
+    is the least for which that is small enough.
     """
 
     certifies: ClassVar[Certificate] = "tv"
-    theorem: ClassVar[str] = "Gopi, Lee and Liu 2022, Theorem 4.1, and Theorem B on the distance"
+    theorem: ClassVar[str] = "Gopi, Lee and Liu 2022, Theorem 4.1, and Theorem B"
     counts_rows: ClassVar[bool] = False
+
+    max_condition: float = 1e5
+
+    def __post_init__(self) -> None:
+        check_real("max_condition", self.max_condition, low=0.0)
+
+    def check(self, setting: Setting) -> None:  # noqa: D102
+        super().check(setting)
+        condition = 0.0 if setting.n_samples is None else setting.C * setting.worst_trace
+        if condition > self.max_condition:
+            raise IncompatibleSolverError(
+                f"ProximalTVSampler may need {condition:.3g} steps and more for the worst data; "
+                f"max_condition={self.max_condition!r} is the limit. Lower C, or take "
+                "sampler='proximal', which takes any. Nothing was spent."
+            )
 
     def run(self, setting: Setting, tv: float) -> Run:  # noqa: D102
         return Run(1, setting.C, 1.0, setting.C, tv)

@@ -16,8 +16,13 @@ from skdp import (
     PrivacyBudget,
 )
 from skdp.design import ClippedDesign
-from skdp.exceptions import BudgetExceededError, IncompatibleSolverError
+from skdp.exceptions import (
+    BudgetExceededError,
+    IncompatibleSolverError,
+    UncertifiedSamplerWarning,
+)
 from skdp.privacy import GDPEvent
+from skdp.samplers import ProximalSampler
 from skdp.solvers import SOLVERS, Plan, RegularizedExponential, Solution, Solver
 
 X = np.linspace(-1, 1, 40).reshape(20, 2)
@@ -145,6 +150,43 @@ def test_a_sampler_for_a_solver_that_draws_none_is_refused():
     with pytest.raises(IncompatibleSolverError, match="draws no sample"):
         model.set_params(sampler="proximal").fit(X, y)
     assert len(budget.history()) == 1
+
+
+def test_a_distance_to_the_target_is_paid_from_the_reserve_for_it():
+    asked = {"epsilon": 1.0, "delta": 1e-6, "sampler": "proximal_tv"}
+    budget = PrivacyBudget(3.0, 1e-5, tv=1e-8)
+    model = DPLogisticRegression(**asked, budget=budget).fit(X, y)
+    assert len(budget.history()) == 1
+    assert model.privacy_.delta(1.0) <= 1e-6
+    assert str(model.privacy_).startswith("(0.87")
+    with pytest.raises(BudgetExceededError, match="with tv=, a reserve"):
+        DPLogisticRegression(**asked, budget=PrivacyBudget(3.0, 1e-5)).fit(X, y)
+
+
+@pytest.mark.parametrize("refused", [{"sampler": "exact", "C": 1e9}, {"sampler": "langevin"}])
+def test_what_a_sampler_cannot_do_is_refused_before_it_is_paid(refused):
+    budget = PrivacyBudget(3.0, 1e-5)
+    model = DPLogisticRegression(neighboring="add_remove_one", n_samples_hint=300, budget=budget)
+    with pytest.raises(IncompatibleSolverError, match="Nothing was spent"):
+        model.set_params(**refused).fit(X, y)
+    assert budget.history() == []
+    assert not hasattr(model, "coef_")
+
+
+@dataclass(frozen=True)
+class Hopeful(ProximalSampler):
+    """Proved only in the limit, or so it says."""
+
+    certifies = "asymptotic"
+
+
+def test_a_sampler_that_proves_nothing_gets_no_money():
+    hopeful = {"sampler": Hopeful(), "random_state": 0}
+    with pytest.warns(UncertifiedSamplerWarning):
+        model = DPLogisticRegression(**hopeful).fit(X, y)
+    assert model.privacy_.epsilon(1e-5) == np.inf
+    with pytest.warns(UncertifiedSamplerWarning), pytest.raises(BudgetExceededError):
+        DPLogisticRegression(**hopeful, budget=PrivacyBudget(3.0, 1e-5)).fit(X, y)
 
 
 def test_a_budget_that_is_not_one_is_refused():

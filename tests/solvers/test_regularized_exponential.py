@@ -10,10 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skdp.accounting import gdp_mu
+from skdp.design import ClippedDesign
 from skdp.exceptions import IncompatibleSolverError, UncertifiedSamplerWarning
-from skdp.losses import ClassWeightedLoss, ClippedLogisticLoss, PairwiseLoss, SmoothedHingeLoss
+from skdp.losses import (
+    ClassWeightedLoss,
+    ClippedLogisticLoss,
+    HingeLoss,
+    PairwiseLoss,
+    SmoothedHingeLoss,
+)
 from skdp.privacy import ApproximatedEvent, GDPEvent, Neighboring, NonPrivateEvent
-from skdp.samplers import ProximalSampler, Run
+from skdp.samplers import SAMPLERS, ProximalSampler, Run
 from skdp.solvers import Problem, RegularizedExponential
 
 PROBLEM = Problem(ClippedLogisticLoss(), 1.0, 0.3, 455, Neighboring.ADD_REMOVE_ONE)
@@ -106,8 +113,6 @@ def test_a_sampler_is_chosen_by_name_or_by_value():
 
 def test_the_schedule_is_set_by_the_number_that_was_released(monkeypatch):
     """Under add/remove, steps and step size follow the noisy count, never the true one."""
-    from skdp.design import ClippedDesign
-
     seen = []
     monkeypatch.setattr(
         RegularizedExponential,
@@ -200,3 +205,45 @@ def test_a_distance_too_small_to_ask_for_is_refused():
 def test_the_density_is_not_balanced_without_its_dimension():
     with pytest.raises(IncompatibleSolverError, match="n_features"):
         RegularizedExponential(Exact()).plan(PROBLEM, 1.0, 1e-5)
+
+
+@pytest.mark.parametrize("name", SAMPLERS)
+@pytest.mark.parametrize("neighboring", list(Neighboring), ids=str)
+@pytest.mark.parametrize("C", ["auto", 0.5])
+@pytest.mark.parametrize("epsilon", [0.1, 2.0])
+def test_a_plan_by_every_sampler_is_within_its_target_and_draws(name, neighboring, C, epsilon):
+    loss = ClippedLogisticLoss()
+    problem = Problem(loss, 1.0, 0.3, 60, neighboring, C, n_features=3)
+    solver = SOLVER.with_sampler(name)
+    if name == "langevin" and neighboring == "add_remove_one":
+        with pytest.raises(IncompatibleSolverError, match="row count that all neighbours share"):
+            solver.plan(problem, epsilon, 1e-5)
+        return
+    plan = solver.plan(problem, epsilon, 1e-5)
+    assert plan.event.curve(neighboring).delta(epsilon) <= 1e-5
+    y = np.where(np.arange(60) % 3, 1.0, -1.0)
+    iterations = set()
+    for size in (1e-3, 1.0):
+        design = ClippedDesign.clip(np.linspace(-size, size, 120).reshape(60, 2), 1.0, 0.3)
+        found = solver.solve(plan, design, y, np.random.default_rng(0), lambda *step: None)
+        assert np.isfinite(found.theta).all()
+        iterations.add(found.n_iter)
+    assert len(iterations) == 1
+
+
+def test_langevin_steps_need_a_gradient_without_jumps():
+    problem = Problem(HingeLoss(), 1.0, 0.3, 60, Neighboring.REPLACE_ONE)
+    with pytest.raises(IncompatibleSolverError, match=r"continuous gradient.*HingeLoss"):
+        SOLVER.with_sampler("langevin").plan(problem, 1.0, 1e-5)
+
+
+def test_the_printed_calibration_of_a_draw_from_the_density():
+    """n = 1e4, G = 2, ε = 1, δ = 1e-5, μ of the ridge 1e-3: C = c/α = 1/(n·μ) = 0.1."""
+    problem = Problem(HingeLoss(), 1.0, 0.0, 10_000, Neighboring.REPLACE_ONE, 0.1)
+    solver = RegularizedExponential(Close())
+    plan = solver.plan(problem, 1.0, 1e-5)
+    schedule = solver.schedule(problem, plan.density_mu, 10_000, plan.tv)
+    assert plan.tv == pytest.approx(2.6894142e-8, rel=2e-8)
+    assert plan.density_mu == pytest.approx(0.267889, abs=5e-7)
+    assert schedule.prior_precision == pytest.approx(1.7941129, rel=5e-8)
+    assert schedule.temperature == pytest.approx(0.17941129, rel=5e-8)
