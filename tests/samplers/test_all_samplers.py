@@ -32,9 +32,9 @@ def takes(sampler, setting):
 
 
 def targets():
+    yield one_dimension.target(LogisticLoss(), 60)
     for loss in (LogisticLoss(), HingeLoss(), SmoothedHingeLoss()):
         yield one_dimension.target(loss)
-        yield one_dimension.target(loss, 60)
     for loss in (HuberLoss(1.0), ABSOLUTE, PINBALL):
         yield one_dimension.regression_target(loss)
 
@@ -96,7 +96,7 @@ def test_a_refusal_names_what_is_missing(sampler):
 
 
 @every_pair
-@pytest.mark.parametrize("n", [600, pytest.param(100_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n", [1500, pytest.param(100_000, marks=pytest.mark.slow)])
 def test_a_draw_has_the_law_that_is_certified(sampler, target, n):
     """Next to tv, the law is the target's; the test alarms falsely 1e-6 of the time."""
     rng = np.random.default_rng(0)
@@ -108,9 +108,9 @@ def test_a_draw_has_the_law_that_is_certified(sampler, target, n):
 @pytest.mark.parametrize("sampler", NEAR_THE_TARGET, ids=repr)
 @pytest.mark.parametrize("loss", [LogisticLoss(), HingeLoss()], ids=repr)
 def test_two_coefficients_have_the_joint_law(sampler, loss):
-    """Three projections; the grid is off by less than 1e-3, the test needs more than 0.08."""
+    """Three projections; the grid is off by less than 1e-3, the test needs more than 0.06."""
     target, rng = two_dimensions.target(loss), np.random.default_rng(0)
-    sample = np.array([draw(sampler, target, rng) for _ in range(1000)])
+    sample = np.array([draw(sampler, target, rng) for _ in range(2000)])
     points, weight = two_dimensions.law(target)
     for direction in ((1.0, 0.0), (0.0, 1.0), (1.0, -1.0)):
         image = two_dimensions.distribution(points, weight, np.array(direction))
