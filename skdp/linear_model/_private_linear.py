@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from joblib import effective_n_jobs
 from scipy import sparse
+from scipy.special import ndtri
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import ThreadpoolController  # scikit-learn depends on it, always installed
@@ -172,6 +173,8 @@ class PrivateLinearModel(BaseEstimator):
         self.n_iter_ = solution.n_iter
         self.data_norm_ = problem.data_norm
         self.privacy_ = guarantee
+        if solution.noise is not None:
+            self.coef_noise_ = solution.noise * self._unit(task)
         if self.diagnostics:
             self.diagnostics_ = solution.diagnostics
         return self
@@ -185,7 +188,8 @@ class PrivateLinearModel(BaseEstimator):
         self.n_iter_ = 1 if n_iter is None else int(np.max(n_iter))
         self.data_norm_ = math.inf
         self.privacy_ = guarantee
-        self.__dict__.pop("diagnostics_", None)
+        for name in ("coef_noise_", "diagnostics_"):
+            self.__dict__.pop(name, None)
         return self
 
     def _seed_of_reference(self) -> Any:
@@ -206,6 +210,10 @@ class PrivateLinearModel(BaseEstimator):
     def _publish_coefficients(self, coef: np.ndarray, intercept: np.ndarray, task: Any) -> None:
         """Set the released attributes from coefficients (n_scores, n_features) and intercepts."""
 
+    def _unit(self, task: Any) -> float:
+        """Return the size of one unit of the score in the units of the coefficients."""
+        return 1.0
+
     @abstractmethod
     def _learnt_coefficients(self, task: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return what `_publish_coefficients` would publish as the attributes that there are."""
@@ -217,6 +225,37 @@ class PrivateLinearModel(BaseEstimator):
     @abstractmethod
     def _publish_reference(self, reference: Any, task: Any) -> None:
         """Set the released attributes from those of the fitted reference."""
+
+    def coef_interval(self, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
+        """Return ends of intervals around `coef_` for the coefficients without their noise.
+
+        Each interval holds the coefficient of the regularised fit to the same rows, as it would be
+        without noise, with probability `level`. What would change with other rows is not in it.
+
+        Parameters
+        ----------
+        level : float in (0, 1)
+            *Public.*
+
+        Returns
+        -------
+        low, high : ndarray of the shape of `coef_`
+            Computed from what was released and from public numbers.
+
+        Raises
+        ------
+        ValueError
+            If the solver's release is not an optimum plus Gaussian noise of known size:
+            ``solver="output_perturbation"`` has one.
+        """
+        check_is_fitted(self, "coef_")
+        if not hasattr(self, "coef_noise_"):
+            raise ValueError(
+                "coef_interval needs a release that is an optimum plus noise of known size, as "
+                "with solver='output_perturbation'; no formula is known for this one."
+            )
+        half = ndtri(0.5 + 0.5 * check_real("level", level, low=0.0, high=1.0)) * self.coef_noise_
+        return self.coef_ - half, self.coef_ + half
 
     def _scores(self, X: Any) -> np.ndarray:
         """Return scores of shape (n_samples, n_scores) for rows clipped as in `fit`."""
@@ -276,7 +315,7 @@ def _unchanged_if_refused(model: Any) -> Iterator[None]:
 
 def _forget(model: Any) -> dict[str, Any]:
     """Drop what an earlier fit released: there is nothing to start from."""
-    for name in ("coef_", "intercept_", "privacy_", "n_iter_", "diagnostics_"):
+    for name in ("coef_", "intercept_", "coef_noise_", "privacy_", "n_iter_", "diagnostics_"):
         vars(model).pop(name, None)
     return {}
 

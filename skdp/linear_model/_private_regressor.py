@@ -80,6 +80,9 @@ class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel):
         coef, intercept = task.half_width * coef, task.middle + task.half_width * intercept
         self._set_coefficients(coef, intercept, task)
 
+    def _unit(self, task: TargetRange) -> float:
+        return task.half_width
+
     def _learnt_coefficients(self, task: TargetRange) -> tuple[np.ndarray, np.ndarray]:
         intercept = (np.atleast_1d(self.intercept_) - task.middle) / task.half_width
         return np.atleast_2d(self.coef_) / task.half_width, intercept

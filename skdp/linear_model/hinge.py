@@ -82,6 +82,9 @@ class DPHingeClassifier(PrivateLinearClassifier):
         *Released*, rounded to a public grid.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         *Released*, rounded likewise.
+    coef_noise_ : float
+        *Public.* Standard deviation of the noise in each coefficient; only where a solver releases
+        an optimum plus Gaussian noise, as ``"output_perturbation"`` does. See `coef_interval`.
     privacy_ : PrivacyGuarantee
         *Public.* What was paid for and what it guarantees.
     classes_ : ndarray of shape (n_classes,)

@@ -83,6 +83,9 @@ class DPHuberRegressor(PrivateLinearRegressor):
         *Released*, rounded to a public grid before it is scaled to the units of the targets.
     intercept_ : float
         *Released* likewise.
+    coef_noise_ : float
+        *Public.* Standard deviation of the noise in each coefficient; only where a solver releases
+        an optimum plus Gaussian noise, as ``"output_perturbation"`` does. See `coef_interval`.
     privacy_ : PrivacyGuarantee
         *Public.* What was paid for and what it guarantees.
     target_bounds_ : (float, float)

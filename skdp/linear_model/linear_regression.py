@@ -88,6 +88,9 @@ class DPLinearRegression(PrivateLinearRegressor):
         *Released*, computed from what was rounded to a public grid, or rounded itself.
     intercept_ : float
         *Released* likewise.
+    coef_noise_ : float
+        *Public.* Standard deviation of the noise in each coefficient; only where a solver releases
+        an optimum plus Gaussian noise, as ``"output_perturbation"`` does. See `coef_interval`.
     privacy_ : PrivacyGuarantee
         *Public.* What was paid for and what it guarantees.
     target_bounds_ : (float, float)

@@ -81,11 +81,15 @@ class Solution:
         Number of steps: public, or computed from what was released.
     diagnostics : dict
         *Not private.*
+    noise : float or None
+        *Public.* Standard deviation of the Gaussian noise in each entry of `theta`, where `theta`
+        is an optimum with such noise added; None where its law is another.
     """
 
     theta: np.ndarray
     n_iter: int
     diagnostics: dict[str, Any] = field(default_factory=dict)
+    noise: float | None = None
 
 
 class Solver(ABC):

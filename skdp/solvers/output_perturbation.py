@@ -70,4 +70,5 @@ class OutputPerturbation(Solver):
         found = minimise(objective, plan.tolerance)
         theta = rounded(found.theta + plan.noise * rng.normal(size=tilt.shape), plan.noise)
         progress(1, 1)
-        return Solution(theta, 1, {"passes": objective.passes[0], "gradient": found.length})
+        seen = {"passes": objective.passes[0], "gradient": found.length}
+        return Solution(theta, 1, seen, plan.noise)

@@ -23,6 +23,7 @@ from skdp.solvers import SOLVERS, RegularizedExponential, Solution
 PUBLIC = {
     "coef_",
     "intercept_",
+    "coef_noise_",
     "privacy_",
     "classes_",
     "target_bounds_",
