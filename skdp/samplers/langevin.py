@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from skdp._validation import check_count, check_real
+from skdp.exceptions import IncompatibleSolverError
 from skdp.samplers.base import Certificate, Draw, Progress, Run, Sampler, Setting, Target
 
 __all__ = ["LangevinSampler"]
@@ -28,6 +29,8 @@ class LangevinSampler(Sampler):
         *Public.* Bound on η·(α + β), β ≥ α the largest curvature of U for the worst data.
     min_steps : int
         *Public.* Fewest steps.
+    max_steps : int
+        *Public.* Settings that take more steps are refused: the number is known beforehand.
 
     Notes
     -----
@@ -45,15 +48,30 @@ class LangevinSampler(Sampler):
 
     max_curvature: float = 0.5
     min_steps: int = 32
+    max_steps: int = 200_000
 
     def __post_init__(self) -> None:
         check_real("max_curvature", self.max_curvature, low=0.0, high=2.0, closed="]")
         check_count("min_steps", self.min_steps)
+        check_count("max_steps", self.max_steps)
+
+    def check(self, setting: Setting) -> None:  # noqa: D102
+        super().check(setting)
+        n_steps = self.n_steps(setting)
+        if n_steps > self.max_steps:
+            raise IncompatibleSolverError(
+                f"LangevinSampler would take {n_steps} steps, and max_steps={self.max_steps!r} is "
+                "the limit: raise C, or take sampler='proximal'. Nothing was spent."
+            )
+
+    def n_steps(self, setting: Setting) -> int:
+        """Return T, the least number of steps that are short enough for the worst data."""
+        steepest = 2.0 / setting.C + setting.worst_curvature
+        needed = setting.flow_time * steepest / self.max_curvature * (1.0 + 1e-12)
+        return max(self.min_steps, math.ceil(needed))
 
     def run(self, setting: Setting, tv: float) -> Run:  # noqa: D102
-        t = setting.flow_time
-        steepest = 2.0 / setting.C + setting.worst_curvature
-        T = max(self.min_steps, math.ceil(t * steepest / self.max_curvature * (1.0 + 1e-12)))
+        t, T = setting.flow_time, self.n_steps(setting)
         h = t / T
         return Run(T, h, self.stability(h / setting.C, T), 2.0 * t)
 

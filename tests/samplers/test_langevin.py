@@ -7,6 +7,8 @@ import one_dimension
 import pytest
 from scipy import stats
 
+from skdp import DPLogisticRegression, PrivacyBudget
+from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import CompetitorLoss, HuberLoss, LogisticLoss, SmoothedHingeLoss
 from skdp.samplers import LangevinSampler, Run
 
@@ -96,3 +98,17 @@ def test_no_step_is_too_long_for_the_worst_data(loss, max_curvature, flow_time):
 def test_steps_longer_than_the_theorem_allows_are_refused():
     with pytest.raises(ValueError, match="max_curvature"):
         LangevinSampler(2.1)
+
+
+def test_too_many_steps_are_refused_before_anything_is_spent(monkeypatch):
+    """A strong ridge asks for short steps; how many is public, so no fit pays and then runs on."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(50, 2)), np.arange(50) % 2
+    budget = PrivacyBudget(3.0, 1e-5)
+    model = DPLogisticRegression(sampler="langevin", C=1e-9, budget=budget)
+    monkeypatch.setattr(LangevinSampler, "sample", lambda *args: pytest.fail("it ran"))
+    with pytest.raises(IncompatibleSolverError, match=r"max_steps=200000.*Nothing was spent"):
+        model.fit(X, y)
+    assert budget.history() == []
+    monkeypatch.undo()
+    assert model.set_params(C=1.0).fit(X, y).n_iter_ <= 200_000
