@@ -9,10 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp.samplers import Progress
+from skdp.solvers._release import rounded
 
 __all__ = ["Descent"]
-
-_GRID_BITS = 20
 
 
 @dataclass(frozen=True)
@@ -48,10 +47,9 @@ class Descent:
     radius: float = math.inf
 
     @property
-    def grid(self) -> float:
-        """Spacing of the public grid on which coefficients are released."""
-        last = self.step_size * self.noise / math.sqrt(self.n_averaged)
-        return 2.0 ** (math.floor(math.log2(last)) - _GRID_BITS)
+    def last_noise(self) -> float:
+        """Standard deviation that the last steps alone leave; it sets the public grid."""
+        return self.step_size * self.noise / math.sqrt(self.n_averaged)
 
     @property
     def n_averaged(self) -> int:
@@ -74,7 +72,7 @@ class Descent:
             if step > self.n_steps - self.n_averaged:
                 total += theta
             progress(step, self.n_steps)
-        return np.round(total / self.n_averaged / self.grid) * self.grid
+        return rounded(total / self.n_averaged, self.last_noise)
 
     def _projected(self, theta: np.ndarray) -> np.ndarray:
         if math.isinf(self.radius):
