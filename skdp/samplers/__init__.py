@@ -1,17 +1,29 @@
 """How a log-concave law is drawn, and what is proved about the draw."""
 
+from skdp.samplers._black_box import BlackBox
 from skdp.samplers.base import Certificate, Draw, Progress, Run, Sampler, Setting, Target
+from skdp.samplers.draws import draw_black_box, draw_samples
 from skdp.samplers.exact import ExactSampler
+from skdp.samplers.hinge_gibbs import HingeGibbsSampler
+from skdp.samplers.hit_and_run import HitAndRunSampler
 from skdp.samplers.langevin import LangevinSampler
+from skdp.samplers.mala import MALASampler
 from skdp.samplers.proximal import ProximalSampler
 from skdp.samplers.proximal_tv import ProximalTVSampler
+from skdp.samplers.registry import SAMPLERS
+from skdp.samplers.zeroth_order import AlternatingSchedule, ZerothOrderSampler
 
 __all__ = [
     "SAMPLERS",
+    "AlternatingSchedule",
+    "BlackBox",
     "Certificate",
     "Draw",
     "ExactSampler",
+    "HingeGibbsSampler",
+    "HitAndRunSampler",
     "LangevinSampler",
+    "MALASampler",
     "Progress",
     "ProximalSampler",
     "ProximalTVSampler",
@@ -19,12 +31,7 @@ __all__ = [
     "Sampler",
     "Setting",
     "Target",
+    "ZerothOrderSampler",
+    "draw_black_box",
+    "draw_samples",
 ]
-
-SAMPLERS: dict[str, type[Sampler]] = {
-    "proximal": ProximalSampler,
-    "exact": ExactSampler,
-    "langevin": LangevinSampler,
-    "proximal_tv": ProximalTVSampler,
-}
-"""Every sampler by name."""

@@ -62,6 +62,13 @@ def regression_target(loss):
     return replace(target(loss), y=-OFFSETS)
 
 
+def suited(sampler, target):
+    """The target, or one that suits a sampler whose steps of values only are short and many."""
+    if hasattr(sampler, "sample_black_box"):
+        return replace(target, temperature=0.025 * target.temperature, row_norm=1.0)
+    return target
+
+
 def setting(target, relaxations=20.0, **changes):
     """What is public about a target; a run flows for some times 1/α in the clock of η."""
     C = target.temperature / target.prior_precision

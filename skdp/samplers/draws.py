@@ -1,0 +1,184 @@
+"""Draws from the density of given rows, for research."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_array, check_consistent_length
+
+from skdp._validation import check_choice, check_size
+from skdp.design import ClippedDesign
+from skdp.losses import LOSSES, Loss, MarginLoss
+from skdp.samplers._black_box import BlackBox
+from skdp.samplers._streams import independent_draws
+from skdp.samplers.base import Run, Sampler, Setting, Target
+from skdp.samplers.registry import SAMPLERS
+from skdp.samplers.zeroth_order import ZerothOrderSampler
+
+__all__ = ["draw_black_box", "draw_samples"]
+
+_RELAXATIONS = 30.0
+_TV = 1e-6
+_BY_NAME = (
+    "logistic",
+    "clipped_logistic",
+    "hinge",
+    "smoothed_hinge",
+    "huber",
+    "squared",
+    "quantile",
+)
+
+
+def draw_samples(
+    X: Any,
+    y: Any,
+    *,
+    loss: str | Loss = "logistic",
+    temperature: float = 1.0,
+    prior_precision: float = 1.0,
+    sampler: str | Sampler = "proximal",
+    n_draws: int = 1,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+) -> np.ndarray:
+    """Draw independently from the density ∝ exp(−c·Σ ℓ(y_i, x_i·θ) − (α/2)·|θ|²).
+
+    For research on samplers. **Nothing here is private**: rows are taken as they are and their
+    largest norm is looked at, no budget is charged, and no guarantee is made or returned.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_samples, d)
+        Rows, neither clipped nor given an intercept.
+    y : array-like of shape (n_samples,)
+        Labels as the loss wants them: −1 and +1 for two classes, 0..K−1 for K, else any numbers.
+    loss : str or Loss
+        One of "logistic", "clipped_logistic", "hinge", "smoothed_hinge", "huber", "squared",
+        "quantile", or an instance of any loss.
+    temperature : float
+        c, the weight of each record's loss.
+    prior_precision : float
+        α, in 1/coefficient².
+    sampler : str or Sampler
+        A name from `SAMPLERS`, or an instance.
+    n_draws : int
+        Each draw is a whole run of the sampler.
+    random_state : None, int, Generator or RandomState
+        The same integer gives the same draws, whatever `n_jobs` is.
+    n_jobs : int or None
+        How many processes draw, as in joblib.
+
+    Returns
+    -------
+    ndarray of shape (n_draws, d), or (n_draws, d, K) for a loss of K scores
+
+    Notes
+    -----
+    A "stable" sampler runs for 30 relaxation times 1/α of its clock, which leaves less than 1e-9
+    of the distance from its start to the density; a "tv" sampler comes within 1e-6 of the
+    density in total variation.
+
+    Examples
+    --------
+    >>> draw_samples([[1.0, 0.0], [0.5, -1.0]], [1, -1], n_draws=3, random_state=0).shape
+    (3, 2)
+    """
+    loss, chosen = _loss(loss), _sampler(sampler)
+    target = _target(X, y, loss, temperature, prior_precision)
+    setting = _setting(target)
+    chosen.check(setting)
+    one = _OneDraw(chosen, target, chosen.run(setting, _TV))
+    return independent_draws(one, n_draws, random_state, n_jobs)
+
+
+def draw_black_box(
+    potential: BlackBox,
+    *,
+    tv: float = _TV,
+    n_draws: int = 1,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+) -> np.ndarray:
+    """Draw independently from a density whose potential is known by its values only.
+
+    It is the sampler "zeroth_order" on functions of one's own. For research: nothing is private.
+
+    Parameters
+    ----------
+    potential : BlackBox
+        Convex functions, their Lipschitz constant and the ridge. With more than one process the
+        function must be picklable.
+    tv : float
+        Total variation that each draw may be off.
+    n_draws, random_state, n_jobs
+        As in `draw_samples`.
+
+    Returns
+    -------
+    ndarray of shape (n_draws, *potential.shape)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> points = np.array([0.0, 0.2, 0.6])
+    >>> def values(rows, theta):
+    ...     return 0.1 * np.abs(theta[0] - points[rows])
+    >>> potential = BlackBox(values, 3, lipschitz=0.1, prior_precision=1.0, shape=(1,))
+    >>> draw_black_box(potential, tv=0.01, n_draws=2, random_state=0).shape
+    (2, 1)
+    """
+    sampler = ZerothOrderSampler()
+    return independent_draws(
+        lambda rng: sampler.sample_black_box(potential, tv, rng).theta,
+        n_draws,
+        random_state,
+        n_jobs,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _OneDraw:
+    sampler: Sampler
+    target: Target
+    run: Run
+
+    def __call__(self, rng: np.random.Generator) -> np.ndarray:
+        return self.sampler.sample(self.target, self.run, rng, lambda step, n_steps: None).theta
+
+
+def _loss(loss: str | Loss) -> Loss:
+    return loss if isinstance(loss, Loss) else LOSSES[check_choice("loss", loss, _BY_NAME)]()
+
+
+def _sampler(sampler: str | Sampler) -> Sampler:
+    if isinstance(sampler, Sampler):
+        return sampler
+    return SAMPLERS[check_choice("sampler", sampler, SAMPLERS)]()
+
+
+def _target(X: Any, y: Any, loss: Loss, temperature: float, prior_precision: float) -> Target:
+    X = check_array(X, accept_sparse="csr", dtype=np.float64)
+    y = check_array(y, ensure_2d=False, dtype=np.float64 if loss.n_scores == 1 else None)
+    check_consistent_length(X, y)
+    if isinstance(loss, MarginLoss) and not np.isin(y, (-1.0, 1.0)).all():
+        raise ValueError(
+            f"y must be −1 or +1 for {loss!r}, got {np.unique(y)[:5]}. Nothing was spent."
+        )
+    design = ClippedDesign(X, np.ones(X.shape[0]))
+    return Target(
+        design,
+        y,
+        loss,
+        float(design.row_norms().max()),
+        check_size("temperature", temperature),
+        check_size("prior_precision", prior_precision),
+    )
+
+
+def _setting(target: Target) -> Setting:
+    C = target.temperature / target.prior_precision
+    n, d = target.design.n_samples, target.design.n_features
+    return Setting(target.loss, target.row_norm, n, True, d, C, _RELAXATIONS * C)

@@ -1,0 +1,101 @@
+"""Hit-and-run in a ball, a reference that asks for values only."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from skdp._validation import check_count, check_real
+from skdp.samplers._density import Density
+from skdp.samplers.base import Certificate, Draw, Progress, Run, Sampler, Setting, Target
+
+__all__ = ["HitAndRunSampler"]
+
+_TAIL = 8.0  # standard deviations: outside of the default ball is less than 2e-14 of the law
+
+
+@dataclass(frozen=True)
+class HitAndRunSampler(Sampler):
+    """Take a uniform direction u and move along the chord of the ball |θ| ≤ r through θ.
+
+    The move draws a level below the density at θ, then points of the chord, uniform on an interval
+    that shrinks towards θ, until one is above the level. It keeps the density on the chord
+    invariant, hence the density on the ball. Values of U suffice. A run starts at 0.
+
+    Parameters
+    ----------
+    n_steps : int
+        Steps of one run.
+    radius : float or None
+        r. With None the ball holds all but 2e-14 of the law: |θ| > B + (√k + 8)/√α has no more, for
+        k coefficients and any B ≥ |θ*|, θ* the mode. B² = 2·c·Σ ℓ(y_i, 0)/α, as U(θ*) ≤ U(0).
+
+    Notes
+    -----
+    **Certificate: asymptotic.** Proofs of mixing in a convex body exist without usable constants.
+
+    References
+    ----------
+    Lovász and Vempala, "Hit-and-run from a corner", SIAM Journal on Computing 35, 2006.
+    Neal, "Slice sampling", Annals of Statistics 31, 2003.
+    """
+
+    certifies: ClassVar[Certificate] = "asymptotic"
+    theorem: ClassVar[str] = "hit-and-run in a ball: right in the limit only"
+    counts_rows: ClassVar[bool] = False
+
+    n_steps: int = 200
+    radius: float | None = None
+
+    def __post_init__(self) -> None:
+        check_count("n_steps", self.n_steps)
+        if self.radius is not None:
+            check_real("radius", self.radius, low=0.0)
+
+    def run(self, setting: Setting, tv: float) -> Run:  # noqa: D102
+        return Run(self.n_steps, setting.C, 1.0, setting.C)
+
+    def sample(  # noqa: D102
+        self, target: Target, run: Run, rng: np.random.Generator, progress: Progress
+    ) -> Draw:
+        density = Density(target)
+        theta, n_queries = np.zeros(target.shape), 0
+        radius = _enough(density) if self.radius is None else self.radius
+        for step in range(1, run.n_steps + 1):
+            direction = rng.standard_normal(theta.shape)
+            direction /= np.linalg.norm(direction)
+            theta, queries = _along_chord(density, theta, direction, radius, rng)
+            n_queries += queries
+            progress(step, run.n_steps)
+        return Draw(theta, {"n_queries": n_queries, "radius": radius})
+
+
+def _enough(density: Density) -> float:
+    alpha, start = density.target.prior_precision, np.zeros(density.target.shape)
+    mode = math.sqrt(2.0 * max(density.potential(start), 0.0) / alpha)
+    return mode + (math.sqrt(start.size) + _TAIL) / math.sqrt(alpha)
+
+
+def _along_chord(
+    density: Density,
+    theta: np.ndarray,
+    direction: np.ndarray,
+    radius: float,
+    rng: np.random.Generator,
+) -> tuple[np.ndarray, int]:
+    """Return the next state, and of how many points the potential was asked for."""
+    matvec = density.target.design.matvec
+    scores, slopes = matvec(theta), matvec(direction)
+    level = density.potential(theta, scores) + rng.standard_exponential()
+    along = float(np.vdot(theta, direction))
+    half = math.sqrt(max(along**2 + radius**2 - float(np.vdot(theta, theta)), 0.0))
+    low, high, queries = -along - half, -along + half, 1
+    while True:
+        t = rng.uniform(low, high)
+        queries += 1
+        if density.potential(theta + t * direction, scores + t * slopes) <= level:
+            return theta + t * direction, queries
+        low, high = (t, high) if t < 0.0 else (low, t)

@@ -1,0 +1,27 @@
+"""Every sampler by name."""
+
+from __future__ import annotations
+
+from skdp.samplers.base import Sampler
+from skdp.samplers.exact import ExactSampler
+from skdp.samplers.hinge_gibbs import HingeGibbsSampler
+from skdp.samplers.hit_and_run import HitAndRunSampler
+from skdp.samplers.langevin import LangevinSampler
+from skdp.samplers.mala import MALASampler
+from skdp.samplers.proximal import ProximalSampler
+from skdp.samplers.proximal_tv import ProximalTVSampler
+from skdp.samplers.zeroth_order import ZerothOrderSampler
+
+__all__ = ["SAMPLERS"]
+
+SAMPLERS: dict[str, type[Sampler]] = {
+    "proximal": ProximalSampler,
+    "exact": ExactSampler,
+    "langevin": LangevinSampler,
+    "proximal_tv": ProximalTVSampler,
+    "zeroth_order": ZerothOrderSampler,
+    "mala": MALASampler,
+    "hit_and_run": HitAndRunSampler,
+    "hinge_gibbs": HingeGibbsSampler,
+}
+"""What `sampler` may name."""

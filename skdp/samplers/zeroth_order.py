@@ -1,0 +1,187 @@
+"""Algorithms 1 and 2 of Gopi, Lee and Liu: a sampler that asks for single values f_i(θ) only."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import log_ndtr
+
+from skdp._validation import check_count, check_real
+from skdp.exceptions import IncompatibleSolverError
+from skdp.samplers._black_box import BlackBox
+from skdp.samplers.base import Certificate, Draw, Progress, Run, Sampler, Setting, Target
+
+__all__ = ["AlternatingSchedule", "ZerothOrderSampler"]
+
+_ROUNDING = 1e-9
+_FINER = 0.98
+
+
+@dataclass(frozen=True)
+class AlternatingSchedule:
+    """Step size and number of steps of Algorithm 1, with what is proved about its last state.
+
+    Parameters
+    ----------
+    steepness : float
+        Γ, Lipschitz constant of every n·f_i.
+    prior_precision : float
+        α.
+    dimension : int
+        d.
+    step_size : float
+        η.
+    tv : float
+        Total variation that is asked for; half of it is left to the start, half to all the steps.
+    """
+
+    steepness: float
+    prior_precision: float
+    dimension: int
+    step_size: float
+    tv: float
+
+    @classmethod
+    def within(cls, tv: float, potential: BlackBox) -> AlternatingSchedule:
+        """Return the longest steps, of a fine grid below 1/α, whose run comes within `tv`."""
+        alpha = potential.prior_precision
+        steepness = potential.n_terms * potential.lipschitz
+        step_size = 1.0 / max(alpha, steepness**2)
+        while True:
+            schedule = cls(steepness, alpha, potential.dimension, step_size, tv)
+            if schedule.n_steps * schedule.inner_tv <= 0.5 * tv * (1.0 - _ROUNDING):
+                return schedule
+            step_size *= _FINER
+
+    @property
+    def variance(self) -> float:
+        """σ² = 1/(α + 1/η), of the points that Algorithm 2 proposes."""
+        return self.step_size / (1.0 + self.prior_precision * self.step_size)
+
+    @property
+    def n_steps(self) -> int:
+        """T, after which an exact chain from 0 is within tv/2 of the target."""
+        alpha, eta = self.prior_precision, self.step_size
+        distance = math.sqrt(self.dimension / alpha) + self.steepness / alpha
+        logarithm = math.log(distance / math.sqrt(2.0 * math.pi * eta)) - math.log(0.5 * self.tv)
+        relaxations = max(logarithm, 0.0) / math.log1p(alpha * eta)
+        return 1 + math.ceil(relaxations * (1.0 + _ROUNDING))
+
+    @property
+    def inner_tv(self) -> float:
+        """Bound of the total variation between one step of Algorithm 2 and an exact one."""
+        s2 = 2.0 * self.steepness**2 * self.variance
+        if s2 == 0.0:
+            return 0.0
+        tail = float(log_ndtr((2.0 * s2 - 1.0) / (2.0 * math.sqrt(s2))))
+        return math.exp(0.5 * math.log(8.0 * math.pi * s2) + 0.5 * s2 + tail)
+
+
+@dataclass(frozen=True)
+class ZerothOrderSampler(Sampler):
+    """Alternate y = θ + √η·ξ with Algorithm 2's draw from exp(−U(θ) − |θ − y|²/(2η)).
+
+    That draw proposes θ, z ~ N(y/(1 + αη), σ²I) and accepts θ if a uniform number is at most ρ/2,
+    ρ an unbiased estimate of a multiple of exp(−Σ f_i(θ)) from a few terms taken at random: 5.4
+    records a step, however many there are. Steps must be short, about 1/(16·Γ²·ln(1/δ)) with
+    Γ = n·c·R·L, so that there are many: about n² of them. A reference, not a tool for large data.
+
+    Parameters
+    ----------
+    max_samples : int
+        *Public.* More rows than this are refused.
+
+    Notes
+    -----
+    **Certificate: tv.** An exact chain from 0 is within q^(T−1)·W/√(2πη) of its target, with
+    q = 1/(1 + αη) and W = √(d/α) + Γ/α. Each inexact step adds at most
+    √(8πs²)·e^(s²/2)·Φ(−(1 − 2s²)/(2s)), s² = 2Γ²σ². η and T make the sum at most what is asked
+    for (*Reference samplers* in the documentation).
+
+    References
+    ----------
+    Gopi, Lee and Liu, "Private convex optimization via exponential mechanism", COLT 2022,
+    Algorithms 1 and 2, Theorem 5.6.
+    """
+
+    certifies: ClassVar[Certificate] = "tv"
+    theorem: ClassVar[str] = "alternating sampler from values, Gopi, Lee and Liu, Theorem 5.6"
+    requires: ClassVar[frozenset[str]] = frozenset({"a row count"})
+    counts_rows: ClassVar[bool] = False
+
+    max_samples: int = 500
+
+    def __post_init__(self) -> None:
+        check_count("max_samples", self.max_samples)
+
+    def check(self, setting: Setting) -> None:  # noqa: D102
+        super().check(setting)
+        if (setting.n_samples or 0) > self.max_samples:
+            raise IncompatibleSolverError(
+                f"ZerothOrderSampler takes time like n²; {setting.n_samples} rows are more than "
+                f"max_samples={self.max_samples}. sampler='proximal' takes any. Nothing was spent."
+            )
+
+    def run(self, setting: Setting, tv: float) -> Run:  # noqa: D102
+        return Run(1, setting.C, 1.0, setting.C, tv)
+
+    def sample(  # noqa: D102
+        self, target: Target, run: Run, rng: np.random.Generator, progress: Progress
+    ) -> Draw:
+        draw = self.sample_black_box(BlackBox.of(target), run.tv, rng)
+        progress(1, run.n_steps)
+        return draw
+
+    def sample_black_box(self, potential: BlackBox, tv: float, rng: np.random.Generator) -> Draw:
+        """Draw once from a potential that is known by its values, within `tv` of its law."""
+        schedule = AlternatingSchedule.within(check_real("tv", tv, low=0.0, high=1.0), potential)
+        inner = _Inner(potential, schedule, rng)
+        theta = np.zeros(potential.shape)
+        for _ in range(schedule.n_steps):
+            noise = rng.standard_normal(potential.shape)
+            theta = inner.draw(theta + math.sqrt(schedule.step_size) * noise)
+        return Draw(
+            theta,
+            {"n_queries": inner.n_queries, "n_tries": inner.n_tries, "n_steps": schedule.n_steps},
+        )
+
+
+class _Inner:
+    """Algorithm 2, and how many values it asked for."""
+
+    def __init__(
+        self, potential: BlackBox, schedule: AlternatingSchedule, rng: np.random.Generator
+    ) -> None:
+        self._potential, self._rng = potential, rng
+        self._sd = math.sqrt(schedule.variance)
+        self._shrink = schedule.variance / schedule.step_size  # 1/(1 + αη)
+        self.n_queries = self.n_tries = 0
+
+    def draw(self, y: np.ndarray) -> np.ndarray:
+        """Return one draw for the center y."""
+        while True:
+            self.n_tries += 1
+            noise = self._rng.standard_normal((2, *y.shape))
+            x, z = self._shrink * y + self._sd * noise
+            if self._rng.random() <= 0.5 * self._rho(x, z):
+                return x
+
+    def _rho(self, x: np.ndarray, z: np.ndarray) -> float:
+        """Return 1 + Σ_a Π_(i≤a) n·(f_j(z) − f_j(x)), cut after term a with probability a/(1+a).
+
+        Every factor has a fresh random index j. The cut does not look at the terms, so it is drawn
+        first and all values are asked for at once.
+        """
+        n_terms = 1
+        while self._rng.random() * (1 + n_terms) >= n_terms:
+            n_terms += 1
+        count = n_terms * (n_terms + 1) // 2
+        rows = self._rng.integers(self._potential.n_terms, size=count)
+        values = self._potential.values
+        factors = self._potential.n_terms * (values(rows, z) - values(rows, x))
+        self.n_queries += 2 * count
+        starts = [a * (a - 1) // 2 for a in range(1, n_terms + 1)]
+        return 1.0 + float(np.multiply.reduceat(factors, starts).sum())

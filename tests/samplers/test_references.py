@@ -1,0 +1,122 @@
+"""Reference samplers leave their target as it is, exactly; how fast they reach it is not proved.
+
+Each distribution test rejects a right sampler with probability 1e-6.
+"""
+
+import math
+
+import numpy as np
+import one_dimension
+import pytest
+from scipy import stats
+
+from skdp.exceptions import IncompatibleSolverError
+from skdp.losses import HingeLoss, HuberLoss, LogisticLoss, SmoothedHingeLoss
+from skdp.samplers import HingeGibbsSampler, HitAndRunSampler, MALASampler, draw_samples
+from skdp.samplers._density import Density
+from skdp.samplers.hinge_gibbs import _inverse_gaussian, _move
+from skdp.samplers.hit_and_run import _along_chord
+from skdp.samplers.mala import _Chain
+
+FALSE_ALARM = 1e-6
+LOSSES = [LogisticLoss(), HingeLoss(), SmoothedHingeLoss(), HuberLoss(0.5)]
+PLANE = [(1, 0.2), (-0.5, 0.6), (0.3, -0.9), (0.1, 0.7), (-0.8, -0.3), (0.4, 0.4)]
+
+
+def starts(law, n, rng):
+    """Return draws from the target itself, by its quantiles."""
+    cumulative = np.cumsum(law) * one_dimension.STEP
+    return np.interp(rng.random(n), cumulative, one_dimension.GRID + 0.5 * one_dimension.STEP)
+
+
+def in_law(sample, law):
+    return stats.kstest(sample, one_dimension.distribution(law)).pvalue > FALSE_ALARM
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+@pytest.mark.parametrize("step_scale", [0.3, 3.0])
+def test_mala_leaves_the_target_as_it_is(loss, step_scale):
+    target, rng = one_dimension.target(loss), np.random.default_rng(0)
+    law, after = one_dimension.normalised(-one_dimension.potential(target)), []
+    for start in starts(law, 2000, rng):
+        chain = _Chain(Density(target), np.array([start]), step_scale, rng)
+        for _ in range(3):
+            chain.move()
+        after.append(chain.theta[0])
+    assert in_law(after, law)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+@pytest.mark.parametrize("radius", [12.0, 0.7])
+def test_hit_and_run_leaves_the_target_on_its_ball_as_it_is(loss, radius):
+    target, rng = one_dimension.target(loss), np.random.default_rng(0)
+    energy = np.where(np.abs(one_dimension.GRID) <= radius, one_dimension.potential(target), np.inf)
+    law, after = one_dimension.normalised(-energy + energy.min()), []
+    for start in np.clip(starts(law, 2000, rng), -radius, radius):
+        theta = np.array([start])
+        for _ in range(2):
+            theta, _ = _along_chord(Density(target), theta, np.array([1.0]), radius, rng)
+        after.append(theta[0])
+    assert in_law(after, law)
+    assert np.abs(after).max() <= radius * (1.0 + 1e-12)
+
+
+@pytest.mark.parametrize("temperature", [0.05, 0.8, 20.0])
+def test_the_gibbs_sampler_leaves_the_target_as_it_is(temperature):
+    target = one_dimension.target(HingeLoss(), temperature=temperature)
+    law, rng = one_dimension.normalised(-one_dimension.potential(target)), np.random.default_rng(0)
+    after = [_move(target, np.array([start]), rng)[0] for start in starts(law, 3000, rng)]
+    assert in_law(after, law)
+
+
+@pytest.mark.parametrize("mean", [1e-3, 0.5, 1e6])
+def test_the_inverse_gaussian_has_its_law(mean):
+    sample = _inverse_gaussian(np.full(5000, mean), 0.16, np.random.default_rng(0))
+    law = stats.invgauss(mean / 0.16, scale=0.16)
+    assert stats.kstest(sample, law.cdf).pvalue > FALSE_ALARM
+
+
+def test_the_gibbs_sampler_refuses_other_losses():
+    setting = one_dimension.setting(one_dimension.target(LogisticLoss()))
+    with pytest.raises(IncompatibleSolverError, match="needs the hinge loss"):
+        HingeGibbsSampler().check(setting)
+
+
+@pytest.mark.parametrize("sampler", [MALASampler(), HitAndRunSampler()], ids=repr)
+@pytest.mark.parametrize(
+    ("loss", "mean", "variances"),
+    [
+        ("logistic", (0.226777, 0.332496), (1.174216, 1.208936)),
+        ("hinge", (0.343169, 0.631414), (1.056561, 1.105208)),
+    ],
+)
+def test_two_dimensions_have_the_printed_means(sampler, loss, mean, variances):
+    """Six standard errors a mean: false alarms below 1e-8."""
+    facts = {"temperature": 0.8, "prior_precision": 0.5, "n_draws": 200, "random_state": 1}
+    sample = draw_samples(PLANE, np.ones(6), loss=loss, sampler=sampler, **facts)
+    for j in range(2):
+        error = 6.0 * math.sqrt(variances[j] / 200)
+        assert sample[:, j].mean() == pytest.approx(mean[j], abs=error)
+
+
+def test_the_default_ball_holds_the_law():
+    target = one_dimension.target(HingeLoss())
+    draw = HitAndRunSampler(n_steps=1).sample(
+        target,
+        HitAndRunSampler(n_steps=1).run(one_dimension.setting(target), 0.0),
+        np.random.default_rng(0),
+        lambda *step: None,
+    )
+    law = one_dimension.normalised(-one_dimension.potential(target))
+    outside = np.abs(one_dimension.GRID) > draw.diagnostics["radius"]
+    assert law[outside].sum() * one_dimension.STEP < 2e-14
+
+
+@pytest.mark.parametrize("kind", [MALASampler, HitAndRunSampler])
+def test_refusals(kind):
+    for sampler in (kind, HingeGibbsSampler):
+        with pytest.raises(ValueError, match="n_steps"):
+            sampler(n_steps=0)
+    name = "step_scale" if kind is MALASampler else "radius"
+    with pytest.raises(ValueError, match=name):
+        kind(**{name: -1.0})
