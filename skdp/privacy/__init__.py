@@ -7,6 +7,7 @@ from skdp.privacy.duality import FunctionTradeoff, TradeoffCurve
 from skdp.privacy.events import (
     ApproxDPEvent,
     ApproximatedEvent,
+    BetweenNeighborsEvent,
     ComposedEvent,
     DiscreteGaussianEvent,
     DiscreteLaplaceEvent,
@@ -38,6 +39,7 @@ from skdp.privacy.tradeoff import TradeoffFunction
 __all__ = [
     "ApproxDPEvent",
     "ApproximatedEvent",
+    "BetweenNeighborsEvent",
     "ComposedEvent",
     "DiscreteGaussianEvent",
     "DiscreteLaplaceEvent",

@@ -13,6 +13,7 @@ from scipy.integrate import quad
 from skdp.privacy import (
     ApproxDPEvent,
     ApproximatedEvent,
+    BetweenNeighborsEvent,
     DiscreteGaussianEvent,
     DiscreteLaplaceEvent,
     FixedSizeSampledEvent,
@@ -20,6 +21,7 @@ from skdp.privacy import (
     GaussianEvent,
     GDPEvent,
     LaplaceEvent,
+    Neighboring,
     PiecewiseConstantNoiseEvent,
     PoissonSampledEvent,
     PureDPEvent,
@@ -315,3 +317,14 @@ def test_the_largest_discrete_gaussian_takes_no_longer(sensitivity):
     epsilon = gaussian.mu * np.linspace(0.0, gaussian.mu + 8.0, 3001)
     assert np.allclose(curve.delta(epsilon), gaussian.delta(epsilon), rtol=1e-6, atol=1e-300)
     assert curve._forward(np.array([1e15])) == 0.0
+
+
+def test_sizes_between_neighbors_do_not_double_where_two_records_change():
+    event = LaplaceEvent(2.0)
+    between = BetweenNeighborsEvent(event)
+    for relation in Neighboring:
+        assert between.pure_epsilon(relation) == event.pure_epsilon("add_remove_one")
+        assert between.curve(relation) == event.curve("add_remove_one")
+    assert event.pure_epsilon("replace_one") == 2.0 * between.pure_epsilon("replace_one")
+    with pytest.raises(ValueError, match="additive noise"):
+        BetweenNeighborsEvent(PoissonSampledEvent(0.1, event))

@@ -6,6 +6,7 @@ from typing import Any
 
 from skdp.privacy.events.approximated import ApproximatedEvent
 from skdp.privacy.events.base import Event, NoClosedCurveError
+from skdp.privacy.events.between_neighbors import BetweenNeighborsEvent
 from skdp.privacy.events.composed import ComposedEvent, SelfComposedEvent
 from skdp.privacy.events.discrete_gaussian import DiscreteGaussianEvent
 from skdp.privacy.events.discrete_laplace import DiscreteLaplaceEvent
@@ -26,6 +27,7 @@ __all__ = [
     "EVENTS",
     "ApproxDPEvent",
     "ApproximatedEvent",
+    "BetweenNeighborsEvent",
     "ComposedEvent",
     "DiscreteGaussianEvent",
     "DiscreteLaplaceEvent",
@@ -58,6 +60,7 @@ EVENTS: dict[str, type[Event]] = {
         SelfComposedEvent,
         ApproxDPEvent,
         ApproximatedEvent,
+        BetweenNeighborsEvent,
         DiscreteGaussianEvent,
         DiscreteLaplaceEvent,
         FixedSizeSampledEvent,
