@@ -13,6 +13,7 @@ FLOORS = [
     {"privacy", "losses", "design"},
     {"accounting", "mechanisms", "samplers"},
     {"solvers", "budget"},
+    {"_purchase"},
     {"linear_model", "naive_bayes", "preprocessing", "statistics"},
     {"model_selection", "auditing"},
     {"inspection"},

@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import ThreadpoolController  # scikit-learn depends on it, always installed
 
+from skdp._purchase import buy, check_budget, guarantee_of
 from skdp._random import noise_generator
 from skdp._validation import (
     check_choice,
@@ -27,15 +28,12 @@ from skdp._validation import (
     check_real,
     check_size,
 )
-from skdp.accounting import AccountedCurve, PLDAccountant
-from skdp.budget import PrivacyBudget
 from skdp.design import ClippedDesign, clip_factors
 from skdp.losses import Loss
 from skdp.privacy import (
     ComposedEvent,
     Event,
     Neighboring,
-    NoClosedCurveError,
     NonPrivateEvent,
     PrivacyGuarantee,
     SelfComposedEvent,
@@ -103,7 +101,9 @@ class PrivateLinearModel(BaseEstimator):
             plan = solver.plan(self._problem(X, task), self.epsilon, self.delta)
             guarantee = self._buy(plan.event, plan.theorem)
             if earlier is not None:
-                guarantee = self._guarantee(_together(earlier, plan.event), plan.theorem)
+                guarantee = guarantee_of(
+                    _together(earlier, plan.event), self.neighboring, plan.theorem
+                )
         # the old model is gone, come what may
         more = _forget(self) if earlier is None else self._start(task)
         with _thread_pools().limit(limits=threads, user_api="blas"):
@@ -123,8 +123,7 @@ class PrivateLinearModel(BaseEstimator):
         if self.n_samples_hint is not None:
             hint = check_count("n_samples_hint", self.n_samples_hint)
             check_real("n_samples_hint", hint, low=0.0, high=_MOST_ROWS)
-        if not (self.budget is None or isinstance(self.budget, PrivacyBudget)):
-            raise ValueError(f"budget must be a PrivacyBudget or None, got {self.budget!r}.")
+        check_budget(self.budget)
 
     def _resolve_solver(self) -> Solver:
         solver = self.solver
@@ -152,16 +151,10 @@ class PrivateLinearModel(BaseEstimator):
 
     def _buy(self, event: Event, theorem: str) -> PrivacyGuarantee:
         """Return the guarantee of the release, paid for."""
-        guarantee = self._guarantee(event, theorem)
-        if self.budget is not None:
-            asked = None if math.isinf(self.epsilon) else float(self.epsilon)
-            label = type(self).__name__
-            self.budget.spend(guarantee, delta=self.delta, label=label, epsilon=asked)
+        guarantee = guarantee_of(event, self.neighboring, theorem)
+        label = type(self).__name__
+        buy(guarantee, self.budget, epsilon=self.epsilon, delta=self.delta, label=label)
         return guarantee
-
-    def _guarantee(self, event: Event, theorem: str) -> PrivacyGuarantee:
-        neighboring = Neighboring(self.neighboring)
-        return PrivacyGuarantee(event, neighboring, theorem, _numerical(event, neighboring))
 
     def _publish(
         self, solution: Solution, task: Any, problem: Problem, guarantee: PrivacyGuarantee
@@ -282,15 +275,6 @@ class PrivateLinearModel(BaseEstimator):
         tags.input_tags.sparse = True
         tags.non_deterministic = self.random_state is None
         return tags
-
-
-def _numerical(event: Event, neighboring: Neighboring) -> AccountedCurve | None:
-    """Return the accountant's curve of an event that has none of its own."""
-    try:
-        event.curve(neighboring)
-    except NoClosedCurveError:
-        return AccountedCurve(event, PLDAccountant(neighboring))
-    return None
 
 
 def _together(earlier: Event, later: Event) -> Event:
