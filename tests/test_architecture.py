@@ -52,7 +52,7 @@ def test_a_module_imports_from_its_own_folder_or_from_lower_floors(path):
         assert there == here or FLOOR_OF[there] < FLOOR_OF[here], f"{here} imports {there}"
 
 
-@pytest.mark.parametrize("folder", ["losses", "samplers", "solvers"])
+@pytest.mark.parametrize("folder", ["losses", "mechanisms", "samplers", "solvers"])
 def test_one_algorithm_never_imports_another(folder):
     shared, above = {"base"}, {"__init__", "registry", "draws"}
     for path in (ROOT / folder).glob("*.py"):

@@ -1,0 +1,121 @@
+"""A public grid, and laws that are drawn on it exactly: integers in, integers out, no floats."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+__all__ = [
+    "bernoulli_exp",
+    "from_steps",
+    "geometric",
+    "grid_step",
+    "ratio_below",
+    "rejection",
+    "to_steps",
+]
+
+_BITS = 30  # of the grid below the sensitivity
+_END = 2**61  # the largest number of steps that is released
+_FULL = 2**62  # draws are cut off here; a sum with a number of the grid is then beyond its end
+
+
+def grid_step(sensitivity: float) -> float:
+    """Return the width of the grid, a power of two: 2^−30 to 2^−31 of the sensitivity."""
+    return 2.0 ** (math.floor(math.log2(sensitivity)) - _BITS)
+
+
+def to_steps(values: Any, step: float) -> np.ndarray:
+    """Return values on the grid, ⌊v/step + 1/2⌋, as integers of at most ±2^61.
+
+    The map is monotone, and adding whole steps to v adds them to the result (`step` is a power of
+    two, so nothing is rounded on the way). Numbers that lie at most D steps apart, D an integer,
+    are therefore at most D apart on the grid. No value is refused, for that would tell about it:
+    ``nan`` counts as 0, and what lies beyond the grid as its end.
+    """
+    finite = np.nan_to_num(np.asarray(values, dtype=float))
+    halves = np.ldexp(np.clip(finite, -_END * step, _END * step), 2 - math.frexp(step)[1])
+    return (np.floor(halves).astype(np.int64) + 1) >> 1
+
+
+def from_steps(steps: np.ndarray, step: float) -> np.ndarray:
+    """Return integers on the grid as floats; what lies beyond its end becomes the end."""
+    return np.clip(steps, -_END, _END) * step
+
+
+def ratio_below(numerator: int, denominator: int) -> float:
+    """Return the largest float that is at most `numerator`/`denominator`."""
+    ratio = numerator / denominator
+    exact = Fraction(numerator, denominator)
+    return ratio if Fraction(ratio) <= exact else math.nextafter(ratio, 0.0)
+
+
+def rejection(
+    size: int, propose: Callable[[int], tuple[np.ndarray, np.ndarray]], chance: float = 1.0
+) -> np.ndarray:
+    """Return `size` accepted integers; `propose(n)` returns n of them and which are accepted.
+
+    `chance`, about the share that is accepted, sets how many are proposed at a time.
+    """
+    accepted = np.empty(0, dtype=np.int64)
+    while accepted.size < size:
+        values, good = propose(math.ceil((size - accepted.size) / chance))
+        accepted = np.concatenate([accepted, values[good]])
+    return accepted[:size]
+
+
+def bernoulli_exp(numerator: np.ndarray, denominator: int, rng: np.random.Generator) -> np.ndarray:
+    """Return coins that are true with probability e^(−numerator/denominator), exponents ≥ 0.
+
+    Canonne, Kamath and Steinke 2020, Algorithm 1: with γ in [0, 1] the first K at which a coin of
+    probability γ/K fails is odd with probability Σ (−γ)^k/k! = e^−γ. Whole units of the exponent
+    are coins of probability 1/e each. Denominators up to 2^57.
+    """
+    whole, rest = np.divmod(numerator, denominator)
+    coins = _series(rest, denominator, rng)
+    far = np.flatnonzero(coins & (whole > 0))
+    coins[far] = _units(far.size, rng) >= whole[far]
+    return coins
+
+
+def _series(numerator: np.ndarray, denominator: int, rng: np.random.Generator) -> np.ndarray:
+    coins, running, k = np.ones(numerator.shape, dtype=bool), np.arange(numerator.size), 1
+    while running.size:
+        passed = rng.integers(k * denominator, size=running.size) < numerator[running]
+        coins[running[~passed]] = k % 2 == 1
+        running, k = running[passed], k + 1
+    return coins
+
+
+def _units(size: int, rng: np.random.Generator) -> np.ndarray:
+    """Return how many coins of probability 1/e are true before the first that is not."""
+    counts, running = np.zeros(size, dtype=np.int64), np.arange(size)
+    while running.size:
+        running = running[_series(np.ones(running.size, dtype=np.int64), 1, rng)]
+        counts[running] += 1
+    return counts
+
+
+def geometric(
+    scale: int, size: int, rng: np.random.Generator, below: int | None = None
+) -> np.ndarray:
+    """Return integers m ≥ 0 with probability ∝ e^(−m/scale), those under `below` if it is given.
+
+    m = u + scale·v with u < scale, P(u) ∝ e^(−u/scale), and v a count of coins 1/e (Canonne,
+    Kamath and Steinke 2020, Algorithm 2). `scale` is at most 2^55, and numbers beyond 2^62, which
+    have probability e^−128, become 2^62.
+    """
+    width = scale if below is None else min(below, scale)
+
+    def propose(n: int) -> tuple[np.ndarray, np.ndarray]:
+        low = rng.integers(width, size=n)
+        good = bernoulli_exp(low, scale, rng)
+        high = np.minimum(_units(n, rng), _FULL // scale - 1)
+        drawn = low + scale * high
+        return drawn, good if below is None else good & (drawn < below)
+
+    return rejection(size, propose, 0.4)

@@ -1,0 +1,141 @@
+"""What every mechanism answers."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+
+from skdp._validation import check_choice, check_delta, check_epsilon
+from skdp.mechanisms._lattice import from_steps, to_steps
+from skdp.privacy import Event, Neighboring
+
+__all__ = ["AdditiveMechanism", "Mechanism", "least", "meets"]
+
+_SAFE = 1.0 - 1e-11  # of δ, beyond the rounding of every curve
+_CLOSE = 1.0 + 1e-12
+_LOSSES: dict[str, Callable[[np.ndarray], np.ndarray]] = {"l1": np.abs, "l2": np.square}
+_Noise = TypeVar("_Noise")
+
+
+class Mechanism(ABC):
+    """How one answer is released: a frozen dataclass of public numbers.
+
+    A sensitivity is the farthest that the answers of two **neighbours** are apart, under the
+    relation of the ledger in which `event` is booked.
+    """
+
+    @property
+    @abstractmethod
+    def event(self) -> Event:
+        """What one release is, its rounding included; the same under both relations."""
+
+    @abstractmethod
+    def release(self, value: Any, rng: np.random.Generator) -> Any:
+        """Return the private `value`, made safe to publish.
+
+        Nothing is charged here: book `event` in a budget first. No private number is refused.
+        """
+
+    def _set(self, **fields: Any) -> None:
+        """Replace arguments by what they were checked to be; for `__post_init__` only."""
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
+
+
+class AdditiveMechanism(Mechanism):
+    """A mechanism that adds noise which does not depend on the value, on a public grid."""
+
+    dimension: int
+    """How many numbers are released together; they share one sensitivity."""
+
+    @property
+    @abstractmethod
+    def step(self) -> float:
+        """Width of the grid on which values are released, a power of two."""
+
+    @abstractmethod
+    def quantile(self, p: Any) -> Any:
+        """Return the noise's quantile at p in (0, 1), a number or an array."""
+
+    @abstractmethod
+    def _draw(self, size: int, rng: np.random.Generator) -> np.ndarray:
+        """Return independent draws of the noise, in steps of the grid, as integers."""
+
+    @abstractmethod
+    def _nodes(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return points and weights with E f(X) = Σ wᵢ·f(xᵢ), for expected losses."""
+
+    @classmethod
+    @abstractmethod
+    def calibrate(cls, epsilon: float, delta: float, sensitivity: float) -> AdditiveMechanism:
+        """Return the mechanism with the least noise of which one release is (ε, δ)-DP.
+
+        It is found on the event's own privacy curve and rounded to the safe side.
+        """
+
+    def expected_loss(self, loss: str | Callable[[np.ndarray], np.ndarray]) -> float:
+        """Return E c(X) for the noise X of one number.
+
+        Parameters
+        ----------
+        loss : {"l1", "l2"} or callable
+            c(x) = \\|x\\|, c(x) = x², or a function of an array.
+        """
+        points, weights = self._nodes()
+        cost = loss if callable(loss) else _LOSSES[check_choice("loss", loss, _LOSSES)]
+        return float(np.dot(weights, cost(points)))
+
+    def release(self, value: Any, rng: np.random.Generator) -> Any:
+        """Return `value` plus noise, on the grid; a float for a number, else an array.
+
+        Parameters
+        ----------
+        value : float or array with `dimension` entries
+            *Private*, but its shape is public. ``nan`` counts as 0; what lies beyond the end of
+            the grid, 2^61 steps, counts as the end.
+        rng : numpy.random.Generator
+        """
+        values = np.asarray(value, dtype=float)
+        if values.size != self.dimension:
+            raise ValueError(
+                f"value must have {self.dimension} entries, the dimension of {self!r}; got the "
+                f"shape {values.shape}. Nothing was spent."
+            )
+        steps = to_steps(values, self.step) + self._draw(values.size, rng).reshape(values.shape)
+        released = from_steps(steps, self.step)
+        return released if values.ndim else float(released)
+
+
+def meets(event: Event, epsilon: float, delta: float) -> bool:
+    """Return whether `event` is (ε, δ)-DP by its own curve, in both orders of the neighbours."""
+    relation = Neighboring.REPLACE_ONE
+    if delta == 0.0:
+        return event.pure_epsilon(relation) <= epsilon
+    curve = event.curve(relation)
+    return bool(max(curve.delta(epsilon), curve.reversed().delta(epsilon)) <= delta * _SAFE)
+
+
+def least(
+    make: Callable[[float], _Noise], event: Callable[[_Noise], Event], epsilon: float, delta: float
+) -> _Noise:
+    """Return `make(x)` for the least x in [2^−20, 2^20] at which its event is (ε, δ)-DP.
+
+    Larger x must not cost more. The answer is at most 1 + 1e-12 times too large, never too small.
+    """
+    epsilon, delta = check_epsilon(epsilon), check_delta(delta)
+    low, high = 2.0**-20, 2.0**20
+    if not meets(event(make(high)), epsilon, delta):
+        raise ValueError(
+            f"epsilon={epsilon!r} and delta={delta!r} cannot be met by noise of up to 2^20 times "
+            "the sensitivity. Allow more. Nothing was spent."
+        )
+    if meets(event(make(low)), epsilon, delta):
+        return make(low)
+    while low * _CLOSE < high:
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if meets(event(make(middle)), epsilon, delta) else (middle, high)
+    return make(high)
