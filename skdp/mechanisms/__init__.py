@@ -1,16 +1,35 @@
 """How one answer is released: noise on a public grid, drawn exactly, and private choices."""
 
 from skdp.mechanisms.base import AdditiveMechanism, Mechanism
+from skdp.mechanisms.discrete_gaussian import DiscreteGaussian
+from skdp.mechanisms.exponential import ExponentialMechanism
+from skdp.mechanisms.gaussian import Gaussian
+from skdp.mechanisms.geometric import Geometric
 from skdp.mechanisms.laplace import Laplace
+from skdp.mechanisms.permute_and_flip import PermuteAndFlip
+from skdp.mechanisms.staircase import Staircase
+from skdp.mechanisms.truncated_laplace import TruncatedLaplace
 
 __all__ = [
     "MECHANISMS",
     "AdditiveMechanism",
+    "DiscreteGaussian",
+    "ExponentialMechanism",
+    "Gaussian",
+    "Geometric",
     "Laplace",
     "Mechanism",
+    "PermuteAndFlip",
+    "Staircase",
+    "TruncatedLaplace",
 ]
 
 MECHANISMS: dict[str, type[AdditiveMechanism]] = {
     "laplace": Laplace,
+    "gaussian": Gaussian,
+    "geometric": Geometric,
+    "discrete_gaussian": DiscreteGaussian,
+    "staircase": Staircase,
+    "truncated_laplace": TruncatedLaplace,
 }
 """Every additive noise by name; the conformance suite runs over this list."""

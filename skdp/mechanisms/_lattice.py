@@ -11,6 +11,7 @@ import numpy as np
 
 __all__ = [
     "bernoulli_exp",
+    "cut_off",
     "from_steps",
     "geometric",
     "grid_step",
@@ -100,6 +101,11 @@ def _units(size: int, rng: np.random.Generator) -> np.ndarray:
     return counts
 
 
+def cut_off(counts: np.ndarray, scale: int) -> np.ndarray:
+    """Return `counts`, cut off where a sum with counts·scale is beyond the end of any grid."""
+    return np.minimum(counts, _FULL // scale - 1)
+
+
 def geometric(
     scale: int, size: int, rng: np.random.Generator, below: int | None = None
 ) -> np.ndarray:
@@ -114,8 +120,7 @@ def geometric(
     def propose(n: int) -> tuple[np.ndarray, np.ndarray]:
         low = rng.integers(width, size=n)
         good = bernoulli_exp(low, scale, rng)
-        high = np.minimum(_units(n, rng), _FULL // scale - 1)
-        drawn = low + scale * high
+        drawn = low + scale * cut_off(_units(n, rng), scale)
         return drawn, good if below is None else good & (drawn < below)
 
     return rejection(size, propose, 0.4)

@@ -13,9 +13,9 @@ from skdp._validation import check_count, check_real, check_size
 from skdp.mechanisms._lattice import grid_step
 from skdp.mechanisms.base import AdditiveMechanism
 
-__all__ = ["RealMechanism", "on_grid", "pieces"]
+__all__ = ["RealMechanism", "ScaledMechanism", "on_grid", "pieces", "scales"]
 
-_WIDEST = 2.0**20
+_WIDEST = 2.0**20  # of the scale, in sensitivities
 
 
 class RealMechanism(AdditiveMechanism):
@@ -28,20 +28,33 @@ class RealMechanism(AdditiveMechanism):
     """
 
     sensitivity: float
-    scale: float
-    """Rounded up to whole steps of the grid, about 1e-9 of the sensitivity."""
-
-    def _check(self) -> None:
-        """Check the fields that all real mechanisms share; for `__post_init__`."""
-        sensitivity = check_size("sensitivity", self.sensitivity)
-        low, high = 0.999 * sensitivity / _WIDEST, 1.001 * sensitivity * _WIDEST
-        scale = check_real("scale", self.scale, low=low, high=high)
-        dimension = check_count("dimension", self.dimension)
-        self._set(sensitivity=sensitivity, scale=on_grid(scale, sensitivity), dimension=dimension)
 
     @property
     def step(self) -> float:
         return grid_step(self.sensitivity)
+
+    @abstractmethod
+    def _sizes(self, size: int, rng: np.random.Generator) -> np.ndarray:
+        """Return draws of ⌊abs(Y)⌋."""
+
+    def _draw(self, size: int, rng: np.random.Generator) -> np.ndarray:
+        sizes = self._sizes(size, rng)
+        return np.where(rng.integers(2, size=size) == 0, sizes, ~sizes)
+
+
+class ScaledMechanism(RealMechanism):
+    """Noise of one family, times a scale."""
+
+    scale: float
+    """Rounded up to whole steps of the grid, about 1e-9 of the sensitivity."""
+
+    def _check(self) -> None:
+        """Check the fields that all of these share; for `__post_init__`."""
+        sensitivity = check_size("sensitivity", self.sensitivity)
+        low, high = scales(sensitivity)
+        scale = check_real("scale", self.scale, low=low, high=high, closed="[]")
+        dimension = check_count("dimension", self.dimension)
+        self._set(sensitivity=sensitivity, scale=on_grid(scale, sensitivity), dimension=dimension)
 
     @property
     def _scale_in_steps(self) -> int:
@@ -52,13 +65,10 @@ class RealMechanism(AdditiveMechanism):
         """Return the l1 sensitivity of a rounded vector: Σ ⌈dᵢ⌉ < Σ dᵢ + `dimension`."""
         return math.ceil(self.sensitivity / self.step) + self.dimension - 1
 
-    @abstractmethod
-    def _sizes(self, size: int, rng: np.random.Generator) -> np.ndarray:
-        """Return draws of ⌊abs(Y)⌋."""
 
-    def _draw(self, size: int, rng: np.random.Generator) -> np.ndarray:
-        sizes = self._sizes(size, rng)
-        return np.where(rng.integers(2, size=size) == 0, sizes, ~sizes)
+def scales(sensitivity: float) -> tuple[float, float]:
+    """Return the least and the largest scale of noise: 2^±20 sensitivities."""
+    return sensitivity / _WIDEST, sensitivity * _WIDEST
 
 
 def on_grid(length: float, sensitivity: float) -> float:

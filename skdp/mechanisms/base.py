@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from skdp._validation import check_choice, check_delta, check_epsilon
+from skdp._validation import check_choice, check_delta, check_size
 from skdp.mechanisms._lattice import from_steps, to_steps
 from skdp.privacy import Event, Neighboring
 
@@ -18,7 +18,7 @@ __all__ = ["AdditiveMechanism", "Mechanism", "least", "meets"]
 _SAFE = 1.0 - 1e-11  # of δ, beyond the rounding of every curve
 _CLOSE = 1.0 + 1e-12
 _LOSSES: dict[str, Callable[[np.ndarray], np.ndarray]] = {"l1": np.abs, "l2": np.square}
-_Noise = TypeVar("_Noise")
+_Noise = TypeVar("_Noise", bound="Mechanism")
 
 
 class Mechanism(ABC):
@@ -58,8 +58,8 @@ class AdditiveMechanism(Mechanism):
         """Width of the grid on which values are released, a power of two."""
 
     @abstractmethod
-    def quantile(self, p: Any) -> Any:
-        """Return the noise's quantile at p in (0, 1), a number or an array."""
+    def _quantile(self, p: np.ndarray) -> np.ndarray:
+        """Return the noise's quantiles at p in (0, 1)."""
 
     @abstractmethod
     def _draw(self, size: int, rng: np.random.Generator) -> np.ndarray:
@@ -76,6 +76,14 @@ class AdditiveMechanism(Mechanism):
 
         It is found on the event's own privacy curve and rounded to the safe side.
         """
+
+    def quantile(self, p: Any) -> Any:
+        """Return the quantile of one number's noise at p in (0, 1), a number or an array."""
+        levels = np.asarray(p, dtype=float)
+        if not np.all((levels > 0.0) & (levels < 1.0)):
+            raise ValueError(f"p must lie in (0, 1), got {p!r}. Nothing was spent.")
+        values = self._quantile(levels)
+        return values if levels.ndim else float(values)
 
     def expected_loss(self, loss: str | Callable[[np.ndarray], np.ndarray]) -> float:
         """Return E c(X) for the noise X of one number.
@@ -120,18 +128,22 @@ def meets(event: Event, epsilon: float, delta: float) -> bool:
 
 
 def least(
-    make: Callable[[float], _Noise], event: Callable[[_Noise], Event], epsilon: float, delta: float
+    make: Callable[[float], _Noise],
+    within: tuple[float, float],
+    epsilon: float,
+    delta: float,
+    event: Callable[[_Noise], Event] = lambda noise: noise.event,
 ) -> _Noise:
-    """Return `make(x)` for the least x in [2^−20, 2^20] at which its event is (ε, δ)-DP.
+    """Return `make(x)` for the least x `within` the bounds at which `event` is (ε, δ)-DP.
 
-    Larger x must not cost more. The answer is at most 1 + 1e-12 times too large, never too small.
+    The answer is checked; where larger x cost less it is at most 1 + 1e-12 times too large.
     """
-    epsilon, delta = check_epsilon(epsilon), check_delta(delta)
-    low, high = 2.0**-20, 2.0**20
+    epsilon, delta = check_size("epsilon", epsilon), check_delta(delta)
+    low, high = within
     if not meets(event(make(high)), epsilon, delta):
         raise ValueError(
-            f"epsilon={epsilon!r} and delta={delta!r} cannot be met by noise of up to 2^20 times "
-            "the sensitivity. Allow more. Nothing was spent."
+            f"epsilon={epsilon!r} and delta={delta!r} cannot be met, not even by {make(high)!r}. "
+            "Allow more. Nothing was spent."
         )
     if meets(event(make(low)), epsilon, delta):
         return make(low)

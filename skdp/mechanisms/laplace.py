@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from skdp.mechanisms._lattice import geometric, ratio_below
-from skdp.mechanisms._real import RealMechanism, pieces
+from skdp.mechanisms._real import ScaledMechanism, pieces, scales
 from skdp.mechanisms.base import least
 from skdp.privacy import BetweenNeighborsEvent, LaplaceEvent
 
@@ -16,7 +15,7 @@ __all__ = ["Laplace"]
 
 
 @dataclass(frozen=True)
-class Laplace(RealMechanism):
+class Laplace(ScaledMechanism):
     """Noise with density e^(−\\|x\\|/b)/(2b) in every coordinate.
 
     **Guarantee**: pure ε-DP with ε = Δ/b, Δ the l1 sensitivity of the rounded value (Dwork,
@@ -51,10 +50,7 @@ class Laplace(RealMechanism):
     ) -> Laplace:
         """Return the least noise with (ε, δ)-DP; δ = 0 is allowed."""
         return least(
-            lambda x: cls(sensitivity, x * sensitivity, dimension),
-            lambda noise: noise.event,
-            epsilon,
-            delta,
+            lambda scale: cls(sensitivity, scale, dimension), scales(sensitivity), epsilon, delta
         )
 
     @property
@@ -62,8 +58,7 @@ class Laplace(RealMechanism):
         multiplier = ratio_below(self._scale_in_steps, self._l1_in_steps)
         return BetweenNeighborsEvent(LaplaceEvent(multiplier))
 
-    def quantile(self, p: Any) -> Any:  # noqa: D102
-        p = np.asarray(p, dtype=float)
+    def _quantile(self, p: np.ndarray) -> np.ndarray:
         return -np.sign(p - 0.5) * self.scale * np.log(2.0 * np.minimum(p, 1.0 - p))
 
     def _sizes(self, size: int, rng: np.random.Generator) -> np.ndarray:

@@ -1,0 +1,103 @@
+"""What private choices from a list have in common."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+
+from skdp._validation import check_real, check_size
+from skdp.mechanisms._lattice import grid_step, to_steps
+from skdp.mechanisms.base import Mechanism, least
+from skdp.privacy import PureDPEvent
+
+__all__ = ["Selection"]
+
+_EPSILONS = 2.0**-20, 2.0**20
+_UP = 1.0 + 1e-15
+_Choice = TypeVar("_Choice", bound="Selection")
+
+
+@dataclass(frozen=True)
+class Selection(Mechanism):
+    """A choice of one of finitely many candidates that depends on gaps between utilities only.
+
+    Neighbours change a gap by at most 2Δ. If they change all utilities in one direction it is Δ,
+    which is what `monotonic` says. Utilities are rounded to the grid, which keeps both: equal
+    bounds in whole steps, and one direction.
+
+    Parameters
+    ----------
+    sensitivity : float
+        *Public.* Δ, the farthest that any one candidate's utility differs between neighbours.
+    epsilon : float in [2^−20, 2^20]
+        *Public.* What one choice costs.
+    monotonic : bool
+        *Public.* Whether all utilities differ in the same direction, for every pair of neighbours.
+        Counts do under add/remove. Under replace-one they **do not**: one rises, another falls.
+    """
+
+    sensitivity: float
+    epsilon: float
+    monotonic: bool = False
+
+    def __post_init__(self) -> None:
+        low, high = _EPSILONS
+        epsilon = check_real("epsilon", self.epsilon, low=low, high=high, closed="[]")
+        self._set(sensitivity=check_size("sensitivity", self.sensitivity), epsilon=epsilon)
+        if not isinstance(self.monotonic, bool):
+            raise ValueError(
+                f"monotonic must be True or False, got {self.monotonic!r}. Nothing was spent."
+            )
+
+    @classmethod
+    def calibrate(
+        cls: type[_Choice],
+        epsilon: float,
+        delta: float,
+        sensitivity: float,
+        monotonic: bool = False,
+    ) -> _Choice:
+        """Return the choice nearest to the best of which one release is (ε, δ)-DP."""
+        within = (1.0 / _EPSILONS[1], 1.0 / _EPSILONS[0])
+        return least(lambda x: cls(sensitivity, 1.0 / x, monotonic), within, epsilon, delta)
+
+    @property
+    def event(self) -> PureDPEvent:
+        return PureDPEvent(self._gap / self._scale * _UP)
+
+    @property
+    def _gap(self) -> int:
+        """By how many steps neighbours change a gap."""
+        steps = math.ceil(self.sensitivity / grid_step(self.sensitivity))
+        return steps if self.monotonic else 2 * steps
+
+    @property
+    def _scale(self) -> int:
+        """By how many steps a gap has to grow for a chance to fall by e; rounded up."""
+        return math.ceil(self._gap / self.epsilon)
+
+    @abstractmethod
+    def _choose(self, gaps: np.ndarray, rng: np.random.Generator) -> int:
+        """Return a candidate, given how many steps each lies below the best."""
+
+    def release(self, value: Any, rng: np.random.Generator) -> int:
+        """Return the index of the chosen candidate.
+
+        Parameters
+        ----------
+        value : array of shape (n_candidates,)
+            *Private.* Utilities, more is better. ``nan`` counts as 0.
+        rng : numpy.random.Generator
+        """
+        utilities = np.asarray(value, dtype=float)
+        if utilities.ndim != 1 or not utilities.size:
+            raise ValueError(
+                "value must hold one utility for each of at least one candidate, got the shape "
+                f"{utilities.shape}. Nothing was spent."
+            )
+        steps = to_steps(utilities, grid_step(self.sensitivity))
+        return self._choose(steps.max() - steps, rng)
