@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -49,6 +49,9 @@ class Mechanism(ABC):
 class AdditiveMechanism(Mechanism):
     """A mechanism that adds noise which does not depend on the value, on a public grid."""
 
+    sensitivity_norm: ClassVar[str]
+    """The norm in which values of neighbours are compared: "l1", "l2" or "linf"."""
+
     dimension: int
     """How many numbers are released together; they share one sensitivity."""
 
@@ -86,12 +89,13 @@ class AdditiveMechanism(Mechanism):
         return values if levels.ndim else float(values)
 
     def expected_loss(self, loss: str | Callable[[np.ndarray], np.ndarray]) -> float:
-        """Return E c(X) for the noise X of one number.
+        """Return E c(X) for the noise X of one number, by quadrature, or a sum over integers.
 
         Parameters
         ----------
         loss : {"l1", "l2"} or callable
-            c(x) = \\|x\\|, c(x) = x², or a function of an array.
+            c(x) = \\|x\\|, c(x) = x², or a function of an array. Only if c is smooth on both sides
+            of 0 is the answer exact to rounding.
         """
         points, weights = self._nodes()
         cost = loss if callable(loss) else _LOSSES[check_choice("loss", loss, _LOSSES)]

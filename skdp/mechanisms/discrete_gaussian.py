@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -42,6 +43,8 @@ class DiscreteGaussian(IntegerMechanism):
     >>> round(noise.scale, 3)
     3.74
     """
+
+    sensitivity_norm: ClassVar[str] = "l2"
 
     sensitivity: float
     scale: float

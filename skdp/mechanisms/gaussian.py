@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import ndtri
@@ -43,6 +44,8 @@ class Gaussian(ScaledMechanism):
     >>> round(Gaussian.calibrate(1.0, 0.1, 1.0, method="classic").scale, 6)
     2.247545
     """
+
+    sensitivity_norm: ClassVar[str] = "l2"
 
     sensitivity: float
     scale: float

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -39,6 +40,8 @@ class Geometric(IntegerMechanism):
     >>> round(noise.expected_loss("l1"), 6)
     0.850918
     """
+
+    sensitivity_norm: ClassVar[str] = "l1"
 
     sensitivity: int
     scale: float

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -36,6 +37,8 @@ class Laplace(ScaledMechanism):
     >>> round(noise.scale, 6), round(noise.expected_loss("l2"), 6)
     (2.0, 8.0)
     """
+
+    sensitivity_norm: ClassVar[str] = "l1"
 
     sensitivity: float
     scale: float

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -48,6 +49,8 @@ class Staircase(RealMechanism):
     >>> round(noise.gamma, 6), round(noise.expected_loss("l1"), 6)
     (0.377541, 0.959517)
     """
+
+    sensitivity_norm: ClassVar[str] = "linf"
 
     sensitivity: float
     epsilon: float

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 
@@ -44,6 +45,8 @@ class TruncatedLaplace(ScaledMechanism):
     >>> round(noise.cut, 6), round(noise.quantile(0.25), 6)
     (2.260868, -0.593972)
     """
+
+    sensitivity_norm: ClassVar[str] = "l1"
 
     sensitivity: float
     scale: float
