@@ -22,7 +22,7 @@ __all__ = [
 
 _BITS = 30  # of the grid below the sensitivity
 _END = 2**61  # the largest number of steps that is released
-_FULL = 2**62  # draws are cut off here; a sum with a number of the grid is then beyond its end
+_FULL = 2**62 + 2**60  # draws are cut off here: any number of the grid plus that is past its end
 
 
 def grid_step(sensitivity: float) -> float:
@@ -112,8 +112,8 @@ def geometric(
     """Return integers m ≥ 0 with probability ∝ e^(−m/scale), those under `below` if it is given.
 
     m = u + scale·v with u < scale, P(u) ∝ e^(−u/scale), and v a count of coins 1/e (Canonne,
-    Kamath and Steinke 2020, Algorithm 2). `scale` is at most 2^55, and numbers beyond 2^62, which
-    have probability e^−128, become 2^62.
+    Kamath and Steinke 2020, Algorithm 2). `scale` is at most 2^52; larger numbers than
+    2^62 are cut off there.
     """
     width = scale if below is None else min(below, scale)
 

@@ -107,8 +107,9 @@ class AdditiveMechanism(Mechanism):
         Parameters
         ----------
         value : float or array with `dimension` entries
-            *Private*, but its shape is public. ``nan`` counts as 0; what lies beyond the end of
-            the grid, 2^61 steps, counts as the end.
+            *Private*, but its shape is public. It is the float64 numbers that have to keep the
+            sensitivity. ``nan`` counts as 0; what lies beyond the end of the grid, 2^61 steps,
+            counts as the end.
         rng : numpy.random.Generator
         """
         values = np.asarray(value, dtype=float)
