@@ -22,7 +22,7 @@ class Geometric(IntegerMechanism):
     """Integers as noise, with P(m) ∝ e^(−\\|m\\|/t) in every coordinate: two-sided geometric.
 
     **Guarantee**: pure ε-DP with ε = Δ/t; for one count no other noise of this ε serves any user
-    better (Ghosh, Roughgarden and Sundararajan 2012, Theorem 1.1). The whole curve is that of
+    better (Ghosh, Roughgarden and Sundararajan 2012). The whole curve is that of
     `DiscreteLaplaceEvent`.
 
     Parameters

@@ -20,7 +20,7 @@ class Laplace(ScaledMechanism):
     """Noise with density e^(−\\|x\\|/b)/(2b) in every coordinate.
 
     **Guarantee**: pure ε-DP with ε = Δ/b, Δ the l1 sensitivity of the rounded value (Dwork,
-    McSherry, Nissim and Smith 2006, Proposition 1); the whole curve is that of `LaplaceEvent`.
+    McSherry, Nissim and Smith 2006); the whole curve is that of `LaplaceEvent`.
 
     Parameters
     ----------

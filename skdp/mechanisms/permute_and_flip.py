@@ -16,10 +16,10 @@ __all__ = ["PermuteAndFlip"]
 class PermuteAndFlip(Selection):
     """The first candidate in random order whose coin, of probability e^(−ε·gap/2Δ), is true.
 
-    **Guarantee**: pure ε-DP (McKenna and Sheldon 2020, Theorem 1), with expected utility at least
-    that of `ExponentialMechanism` (Theorem 2). If `monotonic` the coins are e^(−ε·gap/Δ):
-    the law is that of the largest utility plus exponential noise (Ding, Kifer, Zhang and others
-    2021), and the winner's noise, moved by as much as gaps change, wins for the neighbour too.
+    **Guarantee**: pure ε-DP (McKenna and Sheldon 2020), with expected utility at least that of
+    `ExponentialMechanism` (the same source). If `monotonic` the coins are e^(−ε·gap/Δ). The law is
+    that of the largest utility plus exponential noise (Ding, Kifer and others 2021): the winner's
+    noise, moved by as much as gaps change, wins for the neighbour too.
 
     Examples
     --------

@@ -25,7 +25,7 @@ class Staircase(RealMechanism):
     """Noise whose density falls by e^−ε at γΔ, Δ + γΔ, 2Δ + γΔ, ... on both sides.
 
     **Guarantee**: pure ε-DP for each number, for every γ; with the best γ no other noise for one
-    number has a smaller E\\|X\\| or E X² (Geng and Viswanath 2016, Theorems 2, 4 and 6). The noise
+    number has a smaller E\\|X\\| or E X² (Geng and Viswanath 2016). The noise
     is not log-concave, and many small moves cost more than a large one: so a vector is paid by the
     number of entries that differ between neighbours, ε for each.
 
@@ -142,7 +142,7 @@ class Staircase(RealMechanism):
 
 
 def best_gamma(epsilon: float, loss: str) -> float:
-    """Return the γ with the least E abs(X) or E X² (Geng and Viswanath 2016, Theorems 4 and 6)."""
+    """Return the γ with the least E abs(X) or E X² (Geng and Viswanath 2016)."""
     if loss == "l1":
         return 1.0 / (1.0 + math.exp(0.5 * epsilon))
     b = math.exp(-epsilon)

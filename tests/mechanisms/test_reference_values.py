@@ -71,7 +71,7 @@ def test_gaussian_noise_by_three_arguments():
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.5, 1.0, 2.0, 5.0, 12.0])
 def test_the_staircase_reaches_the_least_expected_size(epsilon):
-    """Δ·e^(ε/2)/(e^ε − 1) (Geng and Viswanath 2016, Theorem 4), below Laplace's Δ/ε."""
+    """Δ·e^(ε/2)/(e^ε − 1) (Geng and Viswanath 2016), below Laplace's Δ/ε."""
     noise = Staircase.calibrate(epsilon, 0.0, 2.0)
     least = 2.0 * math.exp(0.5 * epsilon) / math.expm1(epsilon)
     assert noise.expected_loss("l1") == pytest.approx(least, rel=1e-8)
