@@ -58,7 +58,10 @@ class IntegerMechanism(AdditiveMechanism):
 def _law(mechanism: IntegerMechanism) -> tuple[np.ndarray, np.ndarray]:
     half = mechanism._upper_half()
     masses = np.concatenate([half[:0:-1], half])
-    return np.arange(1.0 - half.size, half.size), masses / masses.sum()
+    law = np.arange(1.0 - half.size, half.size), masses / masses.sum()
+    for kept in law:
+        kept.setflags(write=False)
+    return law
 
 
 def scales() -> tuple[float, float]:

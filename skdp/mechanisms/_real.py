@@ -52,7 +52,7 @@ class ScaledMechanism(RealMechanism):
         """Check the fields that all of these share; for `__post_init__`."""
         sensitivity = check_size("sensitivity", self.sensitivity)
         low, high = scales(sensitivity)
-        scale = check_real("scale", self.scale, low=low, high=high, closed="[]")
+        scale = check_real("scale", self.scale, low=0.999 * low, high=1.001 * high)
         dimension = check_count("dimension", self.dimension)
         self._set(sensitivity=sensitivity, scale=on_grid(scale, sensitivity), dimension=dimension)
 
