@@ -57,6 +57,7 @@ ARGUMENTS = {
     "SelfComposedEvent": {"event": inner, "count": counts},
     "ApproxDPEvent": {"epsilon": numbers(0.0, 50.0), "delta": numbers(0.0, 0.9)},
     "ApproximatedEvent": {"event": inner, "tv": numbers(0.0, 1.0)},
+    "BetweenNeighborsEvent": {"event": st.builds(LaplaceEvent, size)},
     "DiscreteGaussianEvent": {"scale": size, "sensitivity": counts},
     "DiscreteLaplaceEvent": {"scale": size, "sensitivity": counts},
     "FixedSizeSampledEvent": {"sampling_rate": numbers(0.01, 1.0), "event": inner},
