@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from functools import lru_cache
 
 import numpy as np
 
@@ -51,17 +50,9 @@ class IntegerMechanism(AdditiveMechanism):
         return np.asarray(points[np.minimum(found, points.size - 1)])
 
     def _nodes(self) -> tuple[np.ndarray, np.ndarray]:
-        return _law(self)
-
-
-@lru_cache(maxsize=8)
-def _law(mechanism: IntegerMechanism) -> tuple[np.ndarray, np.ndarray]:
-    half = mechanism._upper_half()
-    masses = np.concatenate([half[:0:-1], half])
-    law = np.arange(1.0 - half.size, half.size), masses / masses.sum()
-    for kept in law:
-        kept.setflags(write=False)
-    return law
+        half = self._upper_half()
+        masses = np.concatenate([half[:0:-1], half])
+        return np.arange(1.0 - half.size, half.size), masses / masses.sum()
 
 
 def scales() -> tuple[float, float]:

@@ -50,8 +50,8 @@ class ScaledMechanism(RealMechanism):
 
     def _check(self) -> None:
         """Check the fields that all of these share; for `__post_init__`."""
-        sensitivity = check_size("sensitivity", self.sensitivity)
-        low, high = scales(sensitivity)
+        low, high = scales(self.sensitivity)
+        sensitivity = float(self.sensitivity)
         scale = check_real("scale", self.scale, low=0.999 * low, high=1.001 * high)
         dimension = check_count("dimension", self.dimension)
         self._set(sensitivity=sensitivity, scale=on_grid(scale, sensitivity), dimension=dimension)
@@ -68,6 +68,7 @@ class ScaledMechanism(RealMechanism):
 
 def scales(sensitivity: float) -> tuple[float, float]:
     """Return the least and the largest scale of noise: 2^±20 sensitivities."""
+    sensitivity = check_size("sensitivity", sensitivity)
     return sensitivity / _WIDEST, sensitivity * _WIDEST
 
 

@@ -64,6 +64,7 @@ class TruncatedLaplace(ScaledMechanism):
         cls, epsilon: float, delta: float, sensitivity: float, dimension: int = 1
     ) -> TruncatedLaplace:
         """Return the noise of scale Δ/ε with the least cut that is (ε, δ)-DP; δ > 0."""
+        sensitivity = check_size("sensitivity", sensitivity)
         whole = cls(sensitivity, sensitivity, 10.0 * sensitivity, dimension)
         steps = math.ceil(whole._l1_in_steps / Fraction(check_size("epsilon", epsilon)))
         scale = steps * whole.step

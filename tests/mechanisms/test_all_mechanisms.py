@@ -245,6 +245,8 @@ def test_what_is_refused(kind):
     for wrong in (0, -1.0, math.nan, math.inf, "1", None):
         with pytest.raises(ValueError, match=r"sensitivity must .* Nothing was spent"):
             dataclasses.replace(mechanism, sensitivity=wrong)
+        with pytest.raises(ValueError, match=r"sensitivity must .* Nothing was spent"):
+            kind.calibrate(EPSILON, DELTA, wrong)
     for wrong in (0, 2.5, "1"):
         with pytest.raises(ValueError, match=r"dimension must .* Nothing was spent"):
             dataclasses.replace(mechanism, dimension=wrong)
