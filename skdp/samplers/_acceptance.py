@@ -30,32 +30,36 @@ class Acceptance:
     target: Target
     origin: np.ndarray
 
-    def accepts(self, theta: np.ndarray, rng: np.random.Generator) -> bool:
-        """Draw the event for one θ."""
+    def decide(self, theta: np.ndarray, rng: np.random.Generator) -> tuple[bool, int]:
+        """Draw the event for one θ; return also the number of queries, two for each record read."""
         target = self.target
         radius = target.row_norm * float(np.linalg.norm(theta - self.origin)) * (1.0 + _ROUNDING)
         bound = target.loss.excess_bound(radius)
         rows_to_read = target.design.n_samples * target.temperature * bound
         if rows_to_read < target.design.n_samples:
-            return not self._any_hit(theta, bound, int(rng.poisson(rows_to_read)), rng)
+            return self._no_hit(theta, bound, int(rng.poisson(rows_to_read)), rng)
         return self._sum_is_below(theta, float(rng.standard_exponential()))
 
-    def _any_hit(
+    def _no_hit(
         self, theta: np.ndarray, bound: float, count: int, rng: np.random.Generator
-    ) -> bool:
+    ) -> tuple[bool, int]:
+        n_queries = 0
         for start in range(0, count, _CHUNK):
             size = min(_CHUNK, count - start)
             rows = rng.integers(self.target.design.n_samples, size=size)
+            n_queries += 2 * size
             if (rng.random(size) * bound < self._excess(rows, theta)).any():
-                return True
-        return False
+                return False, n_queries
+        return True, n_queries
 
-    def _sum_is_below(self, theta: np.ndarray, limit: float) -> bool:
-        for rows, _ in self.target.design.blocks():
+    def _sum_is_below(self, theta: np.ndarray, limit: float) -> tuple[bool, int]:
+        n_queries = 0
+        for rows, block in self.target.design.blocks():
+            n_queries += 2 * block.n_samples
             limit -= self.target.temperature * float(self._excess(rows, theta).sum())
             if limit < 0.0:
-                return False
-        return True
+                return False, n_queries
+        return True, n_queries
 
     def _excess(self, rows: Any, theta: np.ndarray) -> np.ndarray:
         block = self.target.design.take(rows)

@@ -1,7 +1,8 @@
-"""A target's potential and its gradient, for samplers that read all rows at each step."""
+"""A target's potential, its gradient and its extent, for samplers that read all rows a step."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,6 +10,8 @@ import numpy as np
 from skdp.samplers.base import Target
 
 __all__ = ["Density"]
+
+_TAIL = 8.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,16 +28,39 @@ class Density:
         ridge = 0.5 * target.prior_precision * float(np.vdot(theta, theta))
         return target.temperature * losses + ridge
 
-    def gradient(self, theta: np.ndarray) -> np.ndarray:
-        """Return a subgradient of U at θ."""
-        target = self.target
-        slopes = target.loss.gradient(target.y, target.design.matvec(theta))
-        return target.temperature * target.design.rmatvec(slopes) + target.prior_precision * theta
+    def look(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return U(θ) and a subgradient there: one query of each record."""
+        target, scores = self.target, self.target.design.matvec(theta)
+        slope = target.design.rmatvec(target.loss.gradient(target.y, scores))
+        gradient = target.temperature * slope + target.prior_precision * theta
+        return self.potential(theta, scores), gradient
 
     def typical_hessian(self) -> np.ndarray:
         """Return c·w·AᵀA + α·I of shape (d, d), w a curvature that is typical of the loss."""
-        target, loss = self.target, self.target.loss
+        design = self.target.design
+        gram = design.gram(np.full(design.n_samples, self._typical_weight))
+        return gram + self.target.prior_precision * np.eye(len(gram))
+
+    @property
+    def typical_precision(self) -> float:
+        """α + c·w·n·R²/k for k coefficients: a curvature of U, were the rows in all directions."""
+        target = self.target
+        trace = self._typical_weight * target.design.n_samples * target.row_norm**2
+        return target.prior_precision + trace / math.prod(target.shape)
+
+    @property
+    def radius(self) -> float:
+        """A radius r such that |θ| > r has probability below 2e-14.
+
+        |θ| > B + (√k + 8)/√α has no more, for any B ≥ |θ*|, θ* the mode. B² = 2·U(0)/α, as
+        losses are at least 0 and U(θ*) ≤ U(0). One query of each record.
+        """
+        alpha, start = self.target.prior_precision, np.zeros(self.target.shape)
+        mode = math.sqrt(2.0 * max(self.potential(start), 0.0) / alpha)
+        return mode + (math.sqrt(start.size) + _TAIL) / math.sqrt(alpha)
+
+    @property
+    def _typical_weight(self) -> float:
+        loss = self.target.loss
         w = min(loss.nominal_curvature, loss.lipschitz / loss.noise_scale)
-        weights = np.full(target.design.n_samples, target.temperature * w)
-        gram = target.design.gram(weights)
-        return gram + target.prior_precision * np.eye(len(gram))
+        return self.target.temperature * w

@@ -36,7 +36,7 @@ class TangentPoint:
     def __init__(self, target: Target, variance: float, rng: np.random.Generator) -> None:
         self._target, self._variance, self._rng = target, variance, rng
         self.point = np.zeros(target.shape)
-        self.n_gradients = 0
+        self.n_queries = 0
         self._step = self._scaled_slope()
         self._freeze_curvature()
 
@@ -69,7 +69,7 @@ class TangentPoint:
             self._freeze_curvature()
 
     def _scaled_slope(self) -> np.ndarray:
-        self.n_gradients += 1
+        self.n_queries += self._target.design.n_samples
         return self._variance * self._target.support_slope(self.point)
 
     def _freeze_curvature(self) -> None:
@@ -79,6 +79,7 @@ class TangentPoint:
         """
         target, n = self._target, self._target.design.n_samples
         rows = self._rng.integers(n, size=_SUBSAMPLE) if n > _SUBSAMPLE else np.arange(n)
+        self.n_queries += rows.size
         wide = target.design.n_features > _WIDE
         gram = sum(self._gram(part, wide) for part in np.array_split(rows, -(-rows.size // _CHUNK)))
         values, vectors = (gram, None) if wide else np.linalg.eigh(gram)

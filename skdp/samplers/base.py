@@ -169,7 +169,11 @@ class Target:
 
 @dataclass(frozen=True, eq=False)
 class Draw:
-    """A sample, with what may be looked at but is *not private*."""
+    """A sample, with what may be looked at but is *not private*.
+
+    Every sampler's diagnostics have `n_queries`: how many times it looked at a record, each time at
+    one point θ, for the loss or its slope there or both. A pass over the data is n queries.
+    """
 
     theta: np.ndarray
     diagnostics: dict[str, Any] = field(default_factory=dict)

@@ -10,8 +10,7 @@ import numpy as np
 
 from skdp._validation import check_real
 from skdp.exceptions import IncompatibleSolverError
-from skdp.samplers._inner import first_accepted
-from skdp.samplers._tangent import TangentPoint
+from skdp.samplers._inner import TangentStep
 from skdp.samplers.base import Certificate, Draw, Progress, Run, Sampler, Setting, Target
 
 __all__ = ["ExactSampler"]
@@ -73,9 +72,7 @@ class ExactSampler(Sampler):
     def sample(  # noqa: D102
         self, target: Target, run: Run, rng: np.random.Generator, progress: Progress
     ) -> Draw:
-        variance = 1.0 / target.prior_precision
-        tangent = TangentPoint(target, variance, rng)
-        origin = np.zeros(target.shape)
-        theta, n_tries = first_accepted(target, tangent, origin, variance, rng)
+        inner = TangentStep(target, 1.0 / target.prior_precision, rng)
+        theta = inner.draw(np.zeros(target.shape))
         progress(1, 1)
-        return Draw(theta, {"n_tries": n_tries, "n_gradients": tangent.n_gradients})
+        return Draw(theta, {"n_tries": inner.n_tries, "n_queries": inner.n_queries})

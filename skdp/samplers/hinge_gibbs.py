@@ -66,7 +66,7 @@ class HingeGibbsSampler(Sampler):
         for step in range(1, run.n_steps + 1):
             theta = _move(target, theta, rng)
             progress(step, run.n_steps)
-        return Draw(theta)
+        return Draw(theta, {"n_queries": run.n_steps * target.design.n_samples})
 
 
 def _move(target: Target, theta: np.ndarray, rng: np.random.Generator) -> np.ndarray:

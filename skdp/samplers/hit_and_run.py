@@ -14,8 +14,6 @@ from skdp.samplers.base import Certificate, Draw, Progress, Run, Sampler, Settin
 
 __all__ = ["HitAndRunSampler"]
 
-_TAIL = 8.0  # standard deviations: outside of the default ball is less than 2e-14 of the law
-
 
 @dataclass(frozen=True)
 class HitAndRunSampler(Sampler):
@@ -30,8 +28,8 @@ class HitAndRunSampler(Sampler):
     n_steps : int
         Steps of one run.
     radius : float or None
-        r. With None the ball holds all but 2e-14 of the law: |θ| > B + (√k + 8)/√α has no more, for
-        k coefficients and any B ≥ |θ*|, θ* the mode. B² = 2·c·Σ ℓ(y_i, 0)/α, as U(θ*) ≤ U(0).
+        r. With None the ball holds all but 2e-14 of the law (*Reference samplers* in the
+        documentation).
 
     Notes
     -----
@@ -62,21 +60,16 @@ class HitAndRunSampler(Sampler):
         self, target: Target, run: Run, rng: np.random.Generator, progress: Progress
     ) -> Draw:
         density = Density(target)
-        theta, n_queries = np.zeros(target.shape), 0
-        radius = _enough(density) if self.radius is None else self.radius
+        theta, n_looks = np.zeros(target.shape), int(self.radius is None)
+        radius = density.radius if self.radius is None else self.radius
         for step in range(1, run.n_steps + 1):
             direction = rng.standard_normal(theta.shape)
             direction /= np.linalg.norm(direction)
-            theta, queries = _along_chord(density, theta, direction, radius, rng)
-            n_queries += queries
+            theta, looks = _along_chord(density, theta, direction, radius, rng)
+            n_looks += looks
             progress(step, run.n_steps)
+        n_queries = n_looks * target.design.n_samples
         return Draw(theta, {"n_queries": n_queries, "radius": radius})
-
-
-def _enough(density: Density) -> float:
-    alpha, start = density.target.prior_precision, np.zeros(density.target.shape)
-    mode = math.sqrt(2.0 * max(density.potential(start), 0.0) / alpha)
-    return mode + (math.sqrt(start.size) + _TAIL) / math.sqrt(alpha)
 
 
 def _along_chord(

@@ -90,4 +90,4 @@ class LangevinSampler(Sampler):
             noise = math.sqrt(2.0 * step_size) * rng.standard_normal(target.shape)
             theta = theta - step_size * target.gradient(theta) + noise
             progress(step, run.n_steps)
-        return Draw(theta, {"n_gradients": run.n_steps})
+        return Draw(theta, {"n_queries": run.n_steps * target.design.n_samples})

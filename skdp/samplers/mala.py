@@ -62,7 +62,8 @@ class MALASampler(Sampler):
         for step in range(1, run.n_steps + 1):
             chain.move()
             progress(step, run.n_steps)
-        return Draw(chain.theta, {"acceptance_rate": chain.n_accepted / run.n_steps})
+        found = {"n_queries": (1 + run.n_steps) * target.design.n_samples}
+        return Draw(chain.theta, {**found, "acceptance_rate": chain.n_accepted / run.n_steps})
 
 
 class _Chain:
@@ -75,7 +76,7 @@ class _Chain:
         self._factor = linalg.cholesky(density.typical_hessian(), lower=True)
         self.theta = start
         self._h = step_scale / math.cbrt(self.theta.size)
-        self._energy, self._slope = density.potential(self.theta), self._scaled_slope(self.theta)
+        self._energy, self._slope = self._look(self.theta)
         self.n_accepted = 0
 
     def move(self) -> None:
@@ -83,7 +84,7 @@ class _Chain:
         noise = math.sqrt(2.0 * self._h) * self._rng.standard_normal(self.theta.shape)
         step = noise - self._h * self._slope
         theta = self.theta + linalg.solve_triangular(self._factor, step, lower=True, trans="T")
-        energy, slope = self._density.potential(theta), self._scaled_slope(theta)
+        energy, slope = self._look(theta)
         back = step - self._h * slope  # −(noise of the way back)
         gain = self._energy - energy
         gain += float(np.vdot(noise, noise) - np.vdot(back, back)) / (4.0 * self._h)
@@ -91,6 +92,7 @@ class _Chain:
             self.theta, self._energy, self._slope = theta, energy, slope
             self.n_accepted += 1
 
-    def _scaled_slope(self, theta: np.ndarray) -> np.ndarray:
-        """Return L⁻¹∇U(θ), the gradient in v."""
-        return linalg.solve_triangular(self._factor, self._density.gradient(theta), lower=True)
+    def _look(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return U(θ) and L⁻¹∇U(θ), the gradient in v."""
+        energy, gradient = self._density.look(theta)
+        return energy, linalg.solve_triangular(self._factor, gradient, lower=True)

@@ -10,7 +10,7 @@ import numpy as np
 
 from skdp._validation import check_real
 from skdp.exceptions import IncompatibleSolverError
-from skdp.samplers._inner import first_accepted
+from skdp.samplers._inner import TangentStep
 from skdp.samplers._tangent import TangentPoint
 from skdp.samplers.base import Certificate, Draw, Progress, Run, Sampler, Setting, Target
 
@@ -73,9 +73,14 @@ class ProximalTVSampler(Sampler):
         start_error = float(np.linalg.norm(target.gradient(mode.point))) / alpha
         distance = (math.sqrt(mode.point.size / alpha) + start_error) * (1.0 + 1e-9)
         eta, T = _cheapest(mode.curvatures, alpha, distance, run.tv)
-        theta, n_tries = _chain(target, mode.point, eta, T, rng)
+        q = 1.0 / (1.0 + alpha * eta)
+        inner, theta = TangentStep(target, q * eta, rng), mode.point
+        for _ in range(T):
+            theta = inner.draw(q * (theta + math.sqrt(eta) * rng.standard_normal(target.shape)))
         progress(1, 1)
-        return Draw(theta, {"n_tries": n_tries, "n_steps": T, "step_size": eta})
+        n_queries = mode.n_queries + target.design.n_samples + inner.n_queries
+        found = {"n_tries": inner.n_tries, "n_queries": n_queries}
+        return Draw(theta, {**found, "n_steps": T, "step_size": eta})
 
 
 def n_steps_to(tv: float, alpha: float, eta: float, distance: float) -> int:
@@ -94,16 +99,3 @@ def _cheapest(
     passes = steps * (_GRADIENTS + _PROPOSAL * np.exp(np.minimum(log_tries, 600.0)))
     best = int(np.argmin(passes))
     return float(_PRECISION_STEPS[best] / alpha), steps[best]
-
-
-def _chain(
-    target: Target, theta: np.ndarray, eta: float, n_steps: int, rng: np.random.Generator
-) -> tuple[np.ndarray, int]:
-    """Return the state after `n_steps` steps, and the number of tries."""
-    q, n_tries = 1.0 / (1.0 + target.prior_precision * eta), 0
-    tangent = TangentPoint(target, q * eta, rng)
-    for _ in range(n_steps):
-        theta = theta + math.sqrt(eta) * rng.standard_normal(target.shape)
-        theta, tries = first_accepted(target, tangent, q * theta, q * eta, rng)
-        n_tries += tries
-    return theta, n_tries

@@ -9,6 +9,7 @@ import pytest
 import two_dimensions
 from scipy import stats
 
+from skdp.design import ClippedDesign
 from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import CompetitorLoss, HingeLoss, HuberLoss, LogisticLoss, SmoothedHingeLoss
 from skdp.samplers import SAMPLERS, Target
@@ -150,6 +151,22 @@ def test_several_scores_a_record(sampler):
     theta = draw(sampler, target, np.random.default_rng(0))
     assert theta.shape == (1, 3)
     assert np.isfinite(theta).all()
+
+
+@pytest.mark.parametrize("name", sorted(set(SAMPLERS) - {"hit_and_run"}))
+def test_every_look_at_a_record_is_a_query(name, monkeypatch):
+    """A look is one product a_i·θ. Hit-and-run needs none for the points of a chord."""
+    sampler, looks, matvec = SAMPLERS[name](), [], ClippedDesign.matvec
+
+    def counting(design, theta):
+        looks.append(design.n_samples)
+        return matvec(design, theta)
+
+    target = one_dimension.suited(sampler, one_dimension.target(a_loss(sampler)))
+    monkeypatch.setattr(ClippedDesign, "matvec", counting)
+    run = sampler.run(one_dimension.setting(target), TV)
+    found = sampler.sample(target, run, np.random.default_rng(0), nothing)
+    assert found.diagnostics["n_queries"] == sum(looks)
 
 
 @every_sampler

@@ -99,6 +99,19 @@ def test_two_dimensions_have_the_printed_means(sampler, loss, mean, variances):
         assert sample[:, j].mean() == pytest.approx(mean[j], abs=error)
 
 
+def test_hit_and_run_counts_every_value_as_a_query_of_each_record(monkeypatch):
+    target, looks, potential = one_dimension.target(HingeLoss()), [], Density.potential
+
+    def counting(density, theta, scores=None):
+        looks.append(5)
+        return potential(density, theta, scores)
+
+    monkeypatch.setattr(Density, "potential", counting)
+    run = HitAndRunSampler().run(one_dimension.setting(target), 0.0)
+    found = HitAndRunSampler().sample(target, run, np.random.default_rng(0), lambda *step: None)
+    assert found.diagnostics["n_queries"] == sum(looks)
+
+
 def test_the_default_ball_holds_the_law():
     target = one_dimension.target(HingeLoss())
     draw = HitAndRunSampler(n_steps=1).sample(
