@@ -9,6 +9,7 @@ from skdp.samplers.hit_and_run import HitAndRunSampler
 from skdp.samplers.langevin import LangevinSampler
 from skdp.samplers.mala import MALASampler
 from skdp.samplers.proximal import ProximalSampler
+from skdp.samplers.proximal_bundle import ProximalBundleSampler
 from skdp.samplers.proximal_tv import ProximalTVSampler
 from skdp.samplers.registry import SAMPLERS
 from skdp.samplers.zeroth_order import AlternatingSchedule, ZerothOrderSampler
@@ -25,6 +26,7 @@ __all__ = [
     "LangevinSampler",
     "MALASampler",
     "Progress",
+    "ProximalBundleSampler",
     "ProximalSampler",
     "ProximalTVSampler",
     "Run",

@@ -9,6 +9,7 @@ from skdp.samplers.hit_and_run import HitAndRunSampler
 from skdp.samplers.langevin import LangevinSampler
 from skdp.samplers.mala import MALASampler
 from skdp.samplers.proximal import ProximalSampler
+from skdp.samplers.proximal_bundle import ProximalBundleSampler
 from skdp.samplers.proximal_tv import ProximalTVSampler
 from skdp.samplers.zeroth_order import ZerothOrderSampler
 
@@ -19,6 +20,7 @@ SAMPLERS: dict[str, type[Sampler]] = {
     "exact": ExactSampler,
     "langevin": LangevinSampler,
     "proximal_tv": ProximalTVSampler,
+    "proximal_bundle": ProximalBundleSampler,
     "zeroth_order": ZerothOrderSampler,
     "mala": MALASampler,
     "hit_and_run": HitAndRunSampler,

@@ -1,0 +1,95 @@
+"""The bundle's inner step is exact, and stays so when the bundle is bad; false alarms 1e-6."""
+
+import numpy as np
+import one_dimension
+import pytest
+from scipy import stats
+
+from skdp.losses import HingeLoss, HuberLoss, LogisticLoss
+from skdp.samplers import ProximalBundleSampler, ProximalSampler, Run, proximal_bundle
+from skdp.samplers._cuts import Bundle, _best_mixture
+
+FALSE_ALARM = 1e-6
+TARGETS = [
+    one_dimension.target(LogisticLoss(), 60),
+    one_dimension.target(HingeLoss()),
+    one_dimension.regression_target(HuberLoss(1.0)),
+    one_dimension.regression_target(one_dimension.KinkedLoss(0.3, 0.7)),
+]
+every_target = pytest.mark.parametrize("target", TARGETS, ids=lambda t: repr(t.loss))
+
+
+def in_law(sample, law):
+    return stats.kstest(sample, one_dimension.distribution(law)).pvalue > FALSE_ALARM
+
+
+@every_target
+@pytest.mark.parametrize("variance", [0.1, 1.5])
+def test_one_inner_step_has_its_law(target, variance):
+    step = proximal_bundle._BundleStep(target, variance, np.random.default_rng(0))
+    sample = [step.draw(np.array([center]))[0] for center in [1.3] * 3000]
+    energy = one_dimension.potential(target) - 0.25 * one_dimension.GRID**2
+    gaussian = (one_dimension.GRID - 1.3) ** 2 / (2.0 * variance)
+    assert in_law(sample, one_dimension.normalised(-energy - gaussian))
+
+
+@every_target
+def test_a_bundle_that_does_not_touch_changes_nothing_but_the_time(target, monkeypatch):
+    """Weights stay on the first cut, in 0."""
+    monkeypatch.setattr("skdp.samplers._cuts._EXCHANGES", 0)
+    step = proximal_bundle._BundleStep(target, 0.8, np.random.default_rng(0))
+    sample = [step.draw(np.array([0.4]))[0] for _ in range(3000)]
+    energy = one_dimension.potential(target) - 0.25 * one_dimension.GRID**2
+    gaussian = (one_dimension.GRID - 0.4) ** 2 / 1.6
+    assert in_law(sample, one_dimension.normalised(-energy - gaussian))
+
+
+@every_target
+def test_the_chain_has_its_exact_law(target):
+    run, rng = Run(3, 0.6 * target.temperature, 1.0, 1.0), np.random.default_rng(0)
+    sampler = ProximalBundleSampler()
+    sample = [sampler.sample(target, run, rng, lambda *t: None).theta[0] for _ in range(2000)]
+    assert in_law(sample, one_dimension.chain_law(target, 0.6, 3))
+
+
+@pytest.mark.parametrize("loss", [LogisticLoss(), HingeLoss()], ids=repr)
+def test_mixtures_of_cuts_stay_below_also_when_old_cuts_went(loss):
+    rng = np.random.default_rng(0)
+    target = one_dimension.target(loss)
+    bundle = Bundle(target, 0.5)
+    for center in rng.normal(scale=3.0, size=(200, 1)):
+        bundle.cut(center)
+        level, slope = bundle.support(rng.normal(size=1))
+        below = level + slope[0] * one_dimension.GRID
+        energy = one_dimension.potential(target) - 0.25 * one_dimension.GRID**2
+        assert (energy - below).min() > -1e-12
+    assert bundle._levels.size <= 52
+
+
+def test_the_mixture_is_the_best():
+    """Against a grid of the simplex of three cuts."""
+    rng = np.random.default_rng(1)
+    ticks = np.linspace(0.0, 1.0, 101)
+    simplex = np.array([(a, b, 1 - a - b) for a in ticks for b in ticks if a + b <= 1.0 + 1e-12])
+    for _ in range(20):
+        slopes, lift = rng.normal(size=(3, 2)), rng.normal(size=3)
+        gram = slopes @ slopes.T
+
+        def value(w, lift=lift, gram=gram):
+            return w @ lift - 0.5 * ((w @ gram) * w).sum(axis=-1)
+
+        found = _best_mixture(np.array([1.0, 0.0, 0.0]), lift, gram)
+        assert found.min() >= 0.0
+        assert found.sum() == pytest.approx(1.0)
+        assert value(found) >= value(simplex).max() - 0.02
+
+
+def test_it_claims_what_the_proximal_sampler_claims():
+    setting = one_dimension.setting(TARGETS[0])
+    for exponent in (0.5, 6.0):
+        runs = [
+            kind(exponent).run(setting, 0.0) for kind in (ProximalBundleSampler, ProximalSampler)
+        ]
+        assert runs[0] == runs[1]
+    with pytest.raises(ValueError, match="max_exponent"):
+        ProximalBundleSampler(max_exponent=0.0)
