@@ -1,9 +1,11 @@
 """How a log-concave law is drawn, and what is proved about the draw."""
 
 from skdp.samplers._black_box import BlackBox
+from skdp.samplers.ball_walk import BallWalkSampler
 from skdp.samplers.base import Certificate, Draw, Progress, Run, Sampler, Setting, Target
 from skdp.samplers.draws import draw_black_box, draw_samples
 from skdp.samplers.exact import ExactSampler
+from skdp.samplers.grid_walk import GridWalkSampler
 from skdp.samplers.hinge_gibbs import HingeGibbsSampler
 from skdp.samplers.hit_and_run import HitAndRunSampler
 from skdp.samplers.langevin import LangevinSampler
@@ -17,10 +19,12 @@ from skdp.samplers.zeroth_order import AlternatingSchedule, ZerothOrderSampler
 __all__ = [
     "SAMPLERS",
     "AlternatingSchedule",
+    "BallWalkSampler",
     "BlackBox",
     "Certificate",
     "Draw",
     "ExactSampler",
+    "GridWalkSampler",
     "HingeGibbsSampler",
     "HitAndRunSampler",
     "LangevinSampler",

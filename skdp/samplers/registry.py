@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from skdp.samplers.ball_walk import BallWalkSampler
 from skdp.samplers.base import Sampler
 from skdp.samplers.exact import ExactSampler
+from skdp.samplers.grid_walk import GridWalkSampler
 from skdp.samplers.hinge_gibbs import HingeGibbsSampler
 from skdp.samplers.hit_and_run import HitAndRunSampler
 from skdp.samplers.langevin import LangevinSampler
@@ -24,6 +26,8 @@ SAMPLERS: dict[str, type[Sampler]] = {
     "zeroth_order": ZerothOrderSampler,
     "mala": MALASampler,
     "hit_and_run": HitAndRunSampler,
+    "ball_walk": BallWalkSampler,
+    "grid_walk": GridWalkSampler,
     "hinge_gibbs": HingeGibbsSampler,
 }
 """What `sampler` may name."""
