@@ -14,6 +14,8 @@ from skdp.samplers.proximal import ProximalSampler
 from skdp.samplers.proximal_bundle import ProximalBundleSampler
 from skdp.samplers.proximal_tv import ProximalTVSampler
 from skdp.samplers.registry import SAMPLERS
+from skdp.samplers.renyi_langevin import RenyiLangevinSampler
+from skdp.samplers.smoothed_langevin import SmoothedLangevinSampler
 from skdp.samplers.zeroth_order import AlternatingSchedule, ZerothOrderSampler
 
 __all__ = [
@@ -33,9 +35,11 @@ __all__ = [
     "ProximalBundleSampler",
     "ProximalSampler",
     "ProximalTVSampler",
+    "RenyiLangevinSampler",
     "Run",
     "Sampler",
     "Setting",
+    "SmoothedLangevinSampler",
     "Target",
     "ZerothOrderSampler",
     "draw_black_box",

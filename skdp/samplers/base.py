@@ -55,6 +55,8 @@ class Setting:
         c/α.
     flow_time : float
         t, the sum of all steps c·η of a run that has no other reason to end.
+    prior_precision : float
+        α, of a run with `Run.stability` 1.
     """
 
     loss: Loss
@@ -64,16 +66,31 @@ class Setting:
     n_features: int | None
     C: float
     flow_time: float
+    prior_precision: float
 
     @property
     def offers(self) -> frozenset[str]:
         """What a sampler may require, by the name that a refusal gives it."""
         facts = {
             "a loss with a continuous gradient": math.isfinite(self.loss.smoothness),
+            "a number of features": self.n_features is not None,
             "a row count": self.n_samples is not None,
             "a row count that all neighbours share": self.n_is_public,
         }
         return frozenset(name for name, holds in facts.items() if holds)
+
+    @property
+    def dimension(self) -> int:
+        """k, the number of coefficients."""
+        assert self.n_features is not None, "a sampler that needs the number is given it"
+        return self.n_features * self.loss.n_scores
+
+    @property
+    def steepness(self) -> float:
+        """Γ = c·n·R·L, a Lipschitz constant of c·Σ ℓ for any rows, where `stability` is 1."""
+        assert self.n_samples is not None, "a sampler that counts rows is given a number"
+        c = self.C * self.prior_precision
+        return c * self.n_samples * self.row_norm * self.loss.lipschitz
 
     @property
     def worst_curvature(self) -> float:
@@ -207,7 +224,10 @@ class Sampler(ABC):
 
     @abstractmethod
     def run(self, setting: Setting, tv: float) -> Run:
-        """Return the numbers of a run; ``tv`` is the total variation that is asked for."""
+        """Return the numbers of a run; ``tv`` is the total variation that is asked for.
+
+        Raises IncompatibleSolverError if no run that is short enough comes within it.
+        """
 
     @abstractmethod
     def sample(

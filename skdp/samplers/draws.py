@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array, check_consistent_length
 
-from skdp._validation import check_choice, check_size
+from skdp._validation import check_choice, check_real, check_size
 from skdp.design import ClippedDesign
 from skdp.losses import LOSSES, Loss, MarginLoss
 from skdp.samplers._black_box import BlackBox
@@ -40,6 +40,7 @@ def draw_samples(
     temperature: float = 1.0,
     prior_precision: float = 1.0,
     sampler: str | Sampler = "proximal",
+    tv: float = _TV,
     n_draws: int = 1,
     random_state: Any = None,
     n_jobs: int | None = None,
@@ -64,6 +65,8 @@ def draw_samples(
         α, in 1/coefficient².
     sampler : str or Sampler
         A name from `SAMPLERS`, or an instance.
+    tv : float in (0, 1)
+        Total variation that each draw of a "tv" sampler may be off.
     n_draws : int
         Each draw is a whole run of the sampler.
     random_state : None, int, Generator or RandomState
@@ -78,8 +81,7 @@ def draw_samples(
     Notes
     -----
     A "stable" sampler runs for 30 relaxation times 1/α of its clock, which leaves less than 1e-9
-    of the distance from its start to the density; a "tv" sampler comes within 1e-6 of the
-    density in total variation.
+    of the distance from its start to the density.
 
     Examples
     --------
@@ -90,7 +92,8 @@ def draw_samples(
     target = _target(X, y, loss, temperature, prior_precision)
     setting = _setting(target)
     chosen.check(setting)
-    one = _OneDraw(chosen, target, chosen.run(setting, _TV))
+    run = chosen.run(setting, check_real("tv", tv, low=0.0, high=1.0))
+    one = _OneDraw(chosen, target, run)
     return independent_draws(one, n_draws, random_state, n_jobs)
 
 
@@ -181,4 +184,5 @@ def _target(X: Any, y: Any, loss: Loss, temperature: float, prior_precision: flo
 def _setting(target: Target) -> Setting:
     C = target.temperature / target.prior_precision
     n, d = target.design.n_samples, target.design.n_features
-    return Setting(target.loss, target.row_norm, n, True, d, C, _RELAXATIONS * C)
+    t, alpha = _RELAXATIONS * C, target.prior_precision
+    return Setting(target.loss, target.row_norm, n, True, d, C, t, alpha)

@@ -13,6 +13,8 @@ from skdp.samplers.mala import MALASampler
 from skdp.samplers.proximal import ProximalSampler
 from skdp.samplers.proximal_bundle import ProximalBundleSampler
 from skdp.samplers.proximal_tv import ProximalTVSampler
+from skdp.samplers.renyi_langevin import RenyiLangevinSampler
+from skdp.samplers.smoothed_langevin import SmoothedLangevinSampler
 from skdp.samplers.zeroth_order import ZerothOrderSampler
 
 __all__ = ["SAMPLERS"]
@@ -24,6 +26,8 @@ SAMPLERS: dict[str, type[Sampler]] = {
     "proximal_tv": ProximalTVSampler,
     "proximal_bundle": ProximalBundleSampler,
     "zeroth_order": ZerothOrderSampler,
+    "renyi_langevin": RenyiLangevinSampler,
+    "smoothed_langevin": SmoothedLangevinSampler,
     "mala": MALASampler,
     "hit_and_run": HitAndRunSampler,
     "ball_walk": BallWalkSampler,

@@ -97,7 +97,10 @@ class RegularizedExponential(Solver):
         mu = gdp_mu(epsilon, (1.0 - _TV_SHARE) * delta if tv else delta)
         count = RowCount.plan(problem, epsilon, delta) if self.sampler.counts_rows else None
         density_mu = count.rest(mu) if count else mu
-        self.sampler.check(self._setting(problem, density_mu, problem.n_samples))
+        setting = self._setting(problem, density_mu, problem.n_samples)
+        self.sampler.check(setting)
+        if tv:
+            self.sampler.run(setting, tv)  # a distance out of reach is refused before it is paid
         event = composed((*(count.events if count else ()), self._event(density_mu, tv)))
         theorem = self.sampler.theorem
         return RegularizedExponentialPlan(problem, event, theorem, density_mu, tv, count)
@@ -140,9 +143,8 @@ class RegularizedExponential(Solver):
         """Return the numbers of a draw that is `mu`-Gaussian DP but for `tv`, of about `n` rows."""
         setting = self._setting(problem, mu, n)
         run = self.sampler.run(setting, tv)
-        C, G = setting.C, problem.lipschitz_difference
-        alpha = (mu / (G * C * run.stability)) ** 2 * (1.0 - _ROUNDING)
-        return Schedule(run, alpha * C, alpha)
+        alpha = setting.prior_precision / run.stability**2
+        return Schedule(run, alpha * setting.C, alpha)
 
     def _setting(self, problem: Problem, mu: float, n: int | None) -> Setting:
         t = flow_time(problem, n, problem.lipschitz_difference / mu)
@@ -156,6 +158,7 @@ class RegularizedExponential(Solver):
             problem.n_features,
             C,
             t,
+            (mu / (problem.lipschitz_difference * C)) ** 2 * (1.0 - _ROUNDING),
         )
 
 

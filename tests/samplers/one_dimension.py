@@ -63,8 +63,8 @@ def regression_target(loss):
 
 
 def suited(sampler, target):
-    """The target, or one that suits a sampler whose steps of values only are short and many."""
-    if hasattr(sampler, "sample_black_box"):
+    """The target, or one that suits a sampler whose steps are short and many."""
+    if hasattr(sampler, "sample_black_box") or hasattr(sampler, "share_of_steps"):
         return replace(target, temperature=0.025 * target.temperature, row_norm=1.0)
     return target
 
@@ -73,7 +73,8 @@ def setting(target, relaxations=20.0, **changes):
     """What is public about a target; a run flows for some times 1/α in the clock of η."""
     C = target.temperature / target.prior_precision
     n, d = target.design.n_samples, target.design.n_features
-    facts = Setting(target.loss, target.row_norm, n, True, d, C, relaxations * C)
+    t, alpha = relaxations * C, target.prior_precision
+    facts = Setting(target.loss, target.row_norm, n, True, d, C, t, alpha)
     return replace(facts, **changes)
 
 

@@ -1,0 +1,202 @@
+"""Langevin steps near a density: bounds against exact laws on grids, and the chains' own laws."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import one_dimension
+import pytest
+from scipy import integrate, stats
+
+from skdp.exceptions import IncompatibleSolverError
+from skdp.losses import HingeLoss, LogisticLoss, SmoothedHingeLoss
+from skdp.samplers import RenyiLangevinSampler, Run, SmoothedLangevinSampler, draw_samples
+from skdp.samplers._diffusion import DiffusionBounds
+from skdp.samplers.smoothed_langevin import _radius
+
+FALSE_ALARM = 1e-6
+SAMPLERS = [RenyiLangevinSampler(), SmoothedLangevinSampler()]
+STEP = 0.03
+GRID = STEP * np.arange(-300, 301)
+
+
+def nothing(step, n_steps):
+    pass
+
+
+def weak(loss, temperature=0.02):
+    """A target on which either sampler comes within 0.3 in some steps."""
+    return replace(one_dimension.target(loss, temperature=temperature), row_norm=1.0)
+
+
+def moves(radius):
+    """Points and weights of r·ζ: quantiles, for slopes that jump."""
+    return radius * stats.norm.ppf((np.arange(61) + 0.5) / 61) if radius else np.zeros(1)
+
+
+def slope(target, theta):
+    """c·Σ z_i·ℓ'(z_i·θ)."""
+    slopes = target.loss.gradient(np.ones((5, 1)), np.outer(one_dimension.RECORDS, theta))
+    return target.temperature * one_dimension.RECORDS @ slopes
+
+
+def kernel(target, eta, slopes):
+    """Transition probabilities between the points, if each slope has the same probability."""
+    means = [GRID - eta * (target.prior_precision * GRID + s) for s in slopes]
+    matrix = sum(np.exp(-((GRID[None, :] - m[:, None]) ** 2) / (4.0 * eta)) for m in means)
+    return matrix / matrix.sum(axis=1, keepdims=True)
+
+
+def chain_law(target, eta, n_steps, radius=0.0):
+    """Probabilities of the points after n steps from 0; slopes are random if there is a radius."""
+    slopes = [slope(target, GRID + move) for move in moves(radius)]
+    return np.linalg.matrix_power(kernel(target, eta, slopes), n_steps)[GRID.size // 2]
+
+
+def distribution(law):
+    return lambda x: np.interp(x, GRID + 0.5 * STEP, np.cumsum(law))
+
+
+def tv(p, q):
+    return 0.5 * np.abs(p - q).sum()
+
+
+@pytest.mark.parametrize("n_steps", [1, 3])
+def test_the_exact_chain_has_its_law(n_steps):
+    """Kolmogorov and Smirnov's test alarms falsely 1e-6 of the time."""
+    target, rng = one_dimension.target(LogisticLoss()), np.random.default_rng(0)
+    run = Run(n_steps, 0.6 * target.temperature, 1.0, 1.0, 0.3)
+    sample = [
+        RenyiLangevinSampler().sample(target, run, rng, nothing).theta[0] for _ in range(3000)
+    ]
+    law = distribution(chain_law(target, 0.6, n_steps))
+    assert stats.kstest(sample, law).pvalue > FALSE_ALARM
+
+
+@pytest.mark.parametrize("loss", [HingeLoss(), SmoothedHingeLoss(0.5)], ids=repr)
+@pytest.mark.parametrize("n_steps", [1, 3])
+def test_the_chain_of_random_points_has_its_law(loss, n_steps):
+    """The radius is the run's. False alarms 1e-6, by Massart's inequality.
+
+    The rule of 61 quantiles is off by less than 0.002.
+    """
+    target, rng = one_dimension.target(loss), np.random.default_rng(0)
+    run = Run(n_steps, 0.2 * target.temperature, 1.0, 1.0, 0.9)
+    radius = _radius(0.9, 0.8 * 5 * 2.0, 1)
+    sample = [
+        SmoothedLangevinSampler().sample(target, run, rng, nothing).theta[0] for _ in range(3000)
+    ]
+    law = distribution(chain_law(target, 0.2, n_steps, radius))
+    limit = math.sqrt(math.log(2.0 / FALSE_ALARM) / (2.0 * 3000)) + 0.002
+    assert stats.kstest(sample, law).statistic < limit
+
+
+@pytest.mark.parametrize("alpha", [0.3, 2.0])
+@pytest.mark.parametrize("level", [0.2, 1e-3])
+def test_the_duration_brings_the_exact_diffusion_within_its_share(alpha, level):
+    """V linear of slope Γ: the diffusion from 0 and the density are Gaussian."""
+    steepness = 1.7
+    t = DiffusionBounds(alpha, alpha, steepness, 1).duration(level)
+    law = stats.norm(
+        -steepness / alpha * -math.expm1(-alpha * t),
+        0.0 + math.sqrt(-math.expm1(-2 * alpha * t) / alpha),
+    )
+    density = stats.norm(-steepness / alpha, math.sqrt(1.0 / alpha))
+    distance, _ = integrate.quad(
+        lambda x: 0.5 * abs(law.pdf(x) - density.pdf(x)), -40, 40, limit=2000, points=[-6, -3, 0, 3]
+    )
+    assert distance <= level
+
+
+@pytest.mark.parametrize("h", [0.05, 0.4, 1.0])
+@pytest.mark.parametrize("t", [1.0, 8.0])
+@pytest.mark.parametrize("d", [1, 7])
+def test_the_discretisation_bound_covers_steps_of_a_quadratic(h, t, d):
+    """U = |θ − a|²/2 in d dimensions: steps and diffusion from 0 are Gaussian; Γ = |a|.
+
+    Their total variation is at least the difference of the probabilities of any event: half spaces
+    along a for the mean, balls around the steps' mean for the variance.
+    """
+    n_steps, slope = math.ceil(t / h), 1.3
+    t = n_steps * h
+    q = (1.0 - h) ** n_steps
+    means = np.array([slope * (1.0 - q), slope * -math.expm1(-t)])
+    variances = np.array([2.0 * h * (1.0 - q**2) / (1.0 - (1.0 - h) ** 2), -math.expm1(-2.0 * t)])
+    bound = DiffusionBounds(1.0, 1.0, slope, d).discretisation(h, t)
+    cuts = np.linspace(-5.0, 5.0, 401)
+    one, other = (
+        stats.norm(m, math.sqrt(v)).cdf(cuts) for m, v in zip(means, variances, strict=True)
+    )
+    assert np.abs(one - other).max() <= bound
+    squares = np.linspace(0.0, 60.0, 601)
+    one = stats.chi2(d).cdf(squares / variances[0])
+    other = stats.ncx2(d, np.diff(means)[0] ** 2 / variances[1] + 1e-12).cdf(squares / variances[1])
+    assert np.abs(one - other).max() <= bound
+
+
+@pytest.mark.parametrize("loss", [LogisticLoss(), HingeLoss()], ids=repr)
+@pytest.mark.parametrize(
+    ("temperature", "h", "n_steps"), [(0.3, 0.3, 1), (0.3, 0.1, 12), (0.05, 1.0, 5)]
+)
+def test_the_cost_of_random_points_covers_the_exact_laws(loss, temperature, h, n_steps):
+    """The chain along random slopes against the chain along their mean; Γ = c·Σ |z_i|."""
+    target, radius = one_dimension.target(loss, temperature=temperature), 0.7
+    mean = np.mean([slope(target, GRID + move) for move in moves(radius)], axis=0)
+    law = np.linalg.matrix_power(kernel(target, h, [mean]), n_steps)[GRID.size // 2]
+    distance = tv(law, chain_law(target, h, n_steps, radius))
+    steepness = temperature * np.abs(one_dimension.RECORDS).sum()
+    assert distance <= DiffusionBounds(0.5, 9.9, steepness, 1).random_points(h, n_steps * h)
+
+
+@pytest.mark.parametrize("loss", [LogisticLoss(), HingeLoss()], ids=repr)
+@pytest.mark.parametrize("sampler", SAMPLERS, ids=repr)
+def test_the_run_is_within_what_is_asked_of_the_exact_target(sampler, loss):
+    """Whole runs, by the chain's exact law."""
+    if loss == HingeLoss() and sampler == RenyiLangevinSampler():
+        pytest.skip("it needs a gradient")
+    target = weak(loss)
+    law = np.exp(-one_dimension.potential(target, GRID))
+    for level in (0.5, 0.3, 0.1):
+        run = sampler.run(one_dimension.setting(target), level)
+        smoothed = sampler == SmoothedLangevinSampler()
+        radius = _radius(level, 0.02 * 5, 1) if smoothed else 0.0
+        eta = run.step / target.temperature
+        assert 2.0 * eta > STEP**2  # the grid is fine enough
+        assert tv(chain_law(target, eta, run.n_steps, radius), law / law.sum()) <= level
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS, ids=repr)
+def test_half_the_distance_takes_many_more_steps(sampler):
+    setting = one_dimension.setting(weak(LogisticLoss(), 0.5))
+    counts = [sampler.run(setting, level).n_steps for level in (0.4, 0.2)]
+    assert counts[1] > 4 * counts[0]
+
+
+@pytest.mark.parametrize("sampler", SAMPLERS, ids=repr)
+def test_small_distances_are_refused_before_anything_is_spent(sampler):
+    setting = one_dimension.setting(weak(LogisticLoss()))
+    with pytest.raises(IncompatibleSolverError, match=r"max_steps=1000000 .* Nothing was spent"):
+        sampler.run(setting, 1e-7)
+    patient = type(sampler)(max_steps=10**60)
+    assert patient.run(setting, 1e-7).n_steps > 10**10
+    with pytest.raises(IncompatibleSolverError, match="a number of features"):
+        sampler.check(replace(setting, n_features=None))
+    with pytest.raises(ValueError, match="max_steps"):
+        type(sampler)(max_steps=0)
+
+
+def test_kinks_need_smoothing():
+    setting = one_dimension.setting(weak(HingeLoss()))
+    SmoothedLangevinSampler().check(setting)
+    with pytest.raises(IncompatibleSolverError, match="continuous gradient"):
+        RenyiLangevinSampler().check(setting)
+
+
+def test_draws_for_research_take_the_distance():
+    facts = {"temperature": 0.02, "loss": "hinge", "sampler": "smoothed_langevin"}
+    X, y = one_dimension.RECORDS[:, None], np.ones(5)
+    assert draw_samples(X, y, tv=0.3, n_draws=2, random_state=0, **facts).shape == (2, 1)
+    with pytest.raises(IncompatibleSolverError, match="to come within 1e-06"):
+        draw_samples(X, y, **facts)
+    with pytest.raises(ValueError, match="tv"):
+        draw_samples(X, y, tv=1.0, **facts)
