@@ -38,8 +38,8 @@ class GridWalkSampler(Sampler):
     -----
     **Certificate: asymptotic.** The weights of the run's law are between e^(−b) and e^b times those
     of the grid's law, b the diagnostic ``log_ratio_bound``: a multiplicative bound, as pure
-    differential privacy needs it, with explicit constants. It is infinite for runs of fewer than
-    10⁸ steps or so even with one coefficient, and not of a kind that the mechanism can pay for.
+    differential privacy needs it, with explicit constants. With one coefficient and five records it
+    is infinite for less than 10⁹ steps, and it is not of a kind that the mechanism can pay for.
 
     References
     ----------

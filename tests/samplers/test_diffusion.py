@@ -9,13 +9,20 @@ import pytest
 from scipy import integrate, stats
 
 from skdp.exceptions import IncompatibleSolverError
-from skdp.losses import HingeLoss, LogisticLoss, SmoothedHingeLoss
+from skdp.losses import (
+    ClippedLogisticLoss,
+    HingeLoss,
+    HuberLoss,
+    LogisticLoss,
+    SmoothedHingeLoss,
+)
 from skdp.samplers import RenyiLangevinSampler, Run, SmoothedLangevinSampler, draw_samples
 from skdp.samplers._diffusion import DiffusionBounds
 from skdp.samplers.smoothed_langevin import _radius
 
 FALSE_ALARM = 1e-6
 SAMPLERS = [RenyiLangevinSampler(), SmoothedLangevinSampler()]
+PINBALL = one_dimension.KinkedLoss(0.3, 0.7)
 STEP = 0.03
 GRID = STEP * np.arange(-300, 301)
 
@@ -61,10 +68,15 @@ def tv(p, q):
     return 0.5 * np.abs(p - q).sum()
 
 
+@pytest.mark.parametrize(
+    "loss",
+    [LogisticLoss(), ClippedLogisticLoss(), SmoothedHingeLoss(0.5), HuberLoss(0.5)],
+    ids=repr,
+)
 @pytest.mark.parametrize("n_steps", [1, 3])
-def test_the_exact_chain_has_its_law(n_steps):
+def test_the_exact_chain_has_its_law(loss, n_steps):
     """Kolmogorov and Smirnov's test alarms falsely 1e-6 of the time."""
-    target, rng = one_dimension.target(LogisticLoss()), np.random.default_rng(0)
+    target, rng = one_dimension.target(loss), np.random.default_rng(0)
     run = Run(n_steps, 0.6 * target.temperature, 1.0, 1.0, 0.3)
     sample = [
         RenyiLangevinSampler().sample(target, run, rng, nothing).theta[0] for _ in range(3000)
@@ -73,7 +85,9 @@ def test_the_exact_chain_has_its_law(n_steps):
     assert stats.kstest(sample, law).pvalue > FALSE_ALARM
 
 
-@pytest.mark.parametrize("loss", [HingeLoss(), SmoothedHingeLoss(0.5)], ids=repr)
+@pytest.mark.parametrize(
+    "loss", [HingeLoss(), PINBALL, SmoothedHingeLoss(0.5), LogisticLoss()], ids=repr
+)
 @pytest.mark.parametrize("n_steps", [1, 3])
 def test_the_chain_of_random_points_has_its_law(loss, n_steps):
     """The radius is the run's. False alarms 1e-6, by Massart's inequality.
@@ -82,7 +96,7 @@ def test_the_chain_of_random_points_has_its_law(loss, n_steps):
     """
     target, rng = one_dimension.target(loss), np.random.default_rng(0)
     run = Run(n_steps, 0.2 * target.temperature, 1.0, 1.0, 0.9)
-    radius = _radius(0.9, 0.8 * 5 * 2.0, 1)
+    radius = _radius(0.9, 0.8 * 5 * 2.0 * loss.lipschitz, 1)
     sample = [
         SmoothedLangevinSampler().sample(target, run, rng, nothing).theta[0] for _ in range(3000)
     ]

@@ -120,7 +120,7 @@ def test_queries_are_counted():
 @pytest.mark.parametrize("loss", [LogisticLoss(), HingeLoss()], ids=repr)
 def test_the_law_at_length(loss):
     sampler = ZerothOrderSampler()
-    target = one_dimension.target_for(sampler, loss)
+    target = one_dimension.suited(sampler, one_dimension.target(loss))
     run, rng = sampler.run(one_dimension.setting(target), 1e-6), np.random.default_rng(0)
     sample = [sampler.sample(target, run, rng, lambda *t: None).theta[0] for _ in range(1000)]
     law = one_dimension.normalised(-one_dimension.potential(target))
