@@ -121,7 +121,7 @@ def draw_black_box(
 
     Returns
     -------
-    ndarray of shape (n_draws, *potential.shape)
+    ndarray of shape (n_draws,) + potential.shape
 
     Examples
     --------

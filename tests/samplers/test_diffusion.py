@@ -105,6 +105,15 @@ def test_the_chain_of_random_points_has_its_law(loss, n_steps):
     assert stats.kstest(sample, law).statistic < limit
 
 
+def test_the_ridge_is_not_smoothed():
+    """With a radius of 162 only the slope of c·Σ ℓ, at most c·Σ |z_i|, depends on the point."""
+    target = one_dimension.target(HingeLoss(), temperature=1e-3)
+    found = SmoothedLangevinSampler().slope(
+        target, Run(1, 1.0, 1.0, 1.0, 0.9), np.random.default_rng(0)
+    )
+    assert found(np.array([3.0]))[0] == pytest.approx(1.5, abs=3.5e-3)
+
+
 @pytest.mark.parametrize("alpha", [0.3, 2.0])
 @pytest.mark.parametrize("level", [0.2, 1e-3])
 def test_the_duration_brings_the_exact_diffusion_within_its_share(alpha, level):
