@@ -22,7 +22,7 @@ from skdp.samplers.smoothed_langevin import _radius
 
 FALSE_ALARM = 1e-6
 SAMPLERS = [RenyiLangevinSampler(), SmoothedLangevinSampler()]
-PINBALL = one_dimension.KinkedLoss(0.3, 0.7)
+ABSOLUTE, PINBALL = one_dimension.KinkedLoss(1.0, 1.0), one_dimension.KinkedLoss(0.3, 0.7)
 STEP = 0.03
 GRID = STEP * np.arange(-300, 301)
 
@@ -157,18 +157,25 @@ def test_the_discretisation_bound_covers_steps_of_a_quadratic(h, t, d):
     assert np.abs(one - other).max() <= bound
 
 
-@pytest.mark.parametrize("loss", [LogisticLoss(), HingeLoss()], ids=repr)
+@pytest.mark.parametrize(
+    ("loss", "radius"), [(LogisticLoss(), 0.7), (HingeLoss(), 0.7), (ABSOLUTE, 30.0)], ids=repr
+)
 @pytest.mark.parametrize(
     ("temperature", "h", "n_steps"), [(0.3, 0.3, 1), (0.3, 0.1, 12), (0.05, 1.0, 5)]
 )
-def test_the_cost_of_random_points_covers_the_exact_laws(loss, temperature, h, n_steps):
-    """The chain along random slopes against the chain along their mean; Γ = c·Σ |z_i|."""
-    target, radius = one_dimension.target(loss, temperature=temperature), 0.7
+def test_the_cost_of_random_points_covers_the_exact_laws(loss, radius, temperature, h, n_steps):
+    """The chain along random slopes against the chain along their mean; Γ = c·Σ |z_i|.
+
+    Far away the absolute loss has slopes of size Γ, and the bound is within a factor of 6.
+    """
+    target = one_dimension.target(loss, temperature=temperature)
     mean = np.mean([slope(target, GRID + move) for move in moves(radius)], axis=0)
     law = np.linalg.matrix_power(kernel(target, h, [mean]), n_steps)[GRID.size // 2]
     distance = tv(law, chain_law(target, h, n_steps, radius))
     steepness = temperature * np.abs(one_dimension.RECORDS).sum()
-    assert distance <= DiffusionBounds(0.5, 9.9, steepness, 1).random_points(h, n_steps * h)
+    bound = DiffusionBounds(0.5, 9.9, steepness, 1).random_points(h, n_steps * h)
+    assert distance <= bound
+    assert radius == 0.7 or n_steps > 1 or bound <= 6.0 * distance
 
 
 @pytest.mark.parametrize("loss", [LogisticLoss(), HingeLoss()], ids=repr)

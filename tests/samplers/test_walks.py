@@ -30,7 +30,7 @@ def nothing(step, n_steps):
 @every_loss
 @pytest.mark.parametrize(("reach", "radius"), [(0.5, 12.0), (3.0, 12.0), (1.0, 0.7)])
 def test_the_ball_walk_leaves_the_target_on_its_ball_as_it_is(loss, reach, radius):
-    target, rng = one_dimension.target(loss), np.random.default_rng(0)
+    target, rng = one_dimension.target(loss, temperature=4.0), np.random.default_rng(0)
     energy = np.where(np.abs(one_dimension.GRID) <= radius, one_dimension.potential(target), np.inf)
     law, after = one_dimension.normalised(-energy + energy.min()), []
     starts = np.interp(
@@ -38,7 +38,7 @@ def test_the_ball_walk_leaves_the_target_on_its_ball_as_it_is(loss, reach, radiu
     ).clip(-radius, radius)
     for start in starts:
         walk = ball_walk._Walk(Density(target), np.array([start]), reach, radius, rng)
-        for _ in range(3):
+        for _ in range(6):
             walk.move()
         after.append(walk.theta[0])
     assert stats.kstest(after, one_dimension.distribution(law)).pvalue > FALSE_ALARM
