@@ -12,7 +12,7 @@ FLOORS = [
     {"_validation", "_random", "exceptions"},
     {"privacy", "losses", "design"},
     {"accounting", "mechanisms", "samplers"},
-    {"solvers", "budget"},
+    {"solvers", "budget", "queries"},
     {"_purchase"},
     {"linear_model", "naive_bayes", "preprocessing", "statistics"},
     {"model_selection", "auditing"},
