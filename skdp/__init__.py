@@ -11,15 +11,19 @@ from skdp.linear_model import (
     DPSGDClassifier,
     DPSGDRegressor,
 )
+from skdp.naive_bayes import DPCategoricalNB, DPGaussianNB, DPMixedNB
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "DPCategoricalNB",
+    "DPGaussianNB",
     "DPHingeClassifier",
     "DPHuberRegressor",
     "DPLADRegressor",
     "DPLinearRegression",
     "DPLogisticRegression",
+    "DPMixedNB",
     "DPQuantileRegressor",
     "DPSGDClassifier",
     "DPSGDRegressor",

@@ -13,6 +13,7 @@ from skdp import (
     DPSGDClassifier,
     DPSGDRegressor,
 )
+from skdp.naive_bayes import DPCategoricalNB, DPGaussianNB, DPMixedNB
 from skdp.preprocessing import BoundsScaler, RowClipper
 from skdp.solvers import SOLVERS
 
@@ -38,6 +39,13 @@ ESTIMATORS = [
     DPLinearRegression(epsilon=float("inf")),
     DPQuantileRegressor(0.9),
     DPQuantileRegressor(epsilon=float("inf")),
+    DPGaussianNB(bounds=(-10.0, 10.0)),
+    DPGaussianNB(neighboring="add_remove_one", delta=0.0),
+    DPGaussianNB(epsilon=float("inf")),
+    DPCategoricalNB(n_categories=5),
+    DPCategoricalNB(epsilon=float("inf")),
+    DPMixedNB(),
+    DPMixedNB(epsilon=float("inf")),
     BoundsScaler(bounds=(-100.0, 100.0)),
     RowClipper(),
 ]

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
 
+from skdp._fit import encoded_labels
 from skdp._validation import check_size
 from skdp.linear_model._private_linear import PrivateLinearModel
 from skdp.losses import ClassWeightedLoss, Loss
@@ -32,17 +32,7 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLinearModel):
     def _encode(self, y: np.ndarray, known: Any = None) -> tuple[np.ndarray, np.ndarray]:
         """Return the public classes, and y as −1/+1 (two classes) or 0..K−1."""
         known = self.classes if known is None else known
-        if known is None:  # else comparison with them is the stronger check
-            check_classification_targets(y)
-        classes = np.unique(y if known is None else np.asarray(known))
-        if classes.size < 2:
-            raise ValueError(
-                f"{type(self).__name__} needs at least two classes, got one class: "
-                f"{classes.tolist()}. Nothing was spent."
-            )
-        codes = np.minimum(np.searchsorted(classes, y), classes.size - 1)
-        if np.any(classes[codes] != y):
-            raise ValueError(f"y has labels outside classes={classes.tolist()}. Nothing was spent.")
+        classes, codes = encoded_labels(type(self).__name__, y, known)
         return classes, (2.0 * codes - 1.0 if classes.size == 2 else codes)
 
     def _loss_of(self, classes: np.ndarray) -> Loss:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -18,6 +16,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import ThreadpoolController  # scikit-learn depends on it, always installed
 
+from skdp._fit import refuse_weights, unchanged_if_refused
 from skdp._purchase import buy, check_budget, guarantee_of
 from skdp._random import noise_generator
 from skdp._validation import (
@@ -40,7 +39,7 @@ from skdp.privacy import (
 )
 from skdp.solvers import SOLVERS, Problem, Solution, Solver
 
-__all__ = ["PrivateLinearModel", "is_auto", "refuse_weights"]
+__all__ = ["PrivateLinearModel", "is_auto"]
 
 _LARGEST_VALUE = 1e100
 _MOST_ROWS = 1e15
@@ -88,8 +87,8 @@ class PrivateLinearModel(BaseEstimator):
         known_task: Any = None,
     ) -> Any:
         """Validate, plan, spend, solve, publish; after `earlier` releases start from `coef_`."""
-        with _unchanged_if_refused(self):
-            refuse_weights(fit_params)
+        with unchanged_if_refused(self):
+            refuse_weights(fit_params, "; public weights of whole classes go into class_weight")
             self._check_parameters()
             solver, rng = self._resolve_solver(), noise_generator(self.random_state)
             threads = effective_n_jobs(self.n_jobs)
@@ -285,18 +284,6 @@ def _together(earlier: Event, later: Event) -> Event:
     return ComposedEvent(tuple(SelfComposedEvent(leaf, n) for leaf, n in counts.items()))
 
 
-@contextmanager
-def _unchanged_if_refused(model: Any) -> Iterator[None]:
-    """Give a model its attributes back if its fit ends here."""
-    before = vars(model).copy()
-    try:
-        yield
-    except BaseException:
-        vars(model).clear()
-        vars(model).update(before)
-        raise
-
-
 def _forget(model: Any) -> dict[str, Any]:
     """Drop what an earlier fit released: there is nothing to start from."""
     for name in ("coef_", "intercept_", "coef_noise_", "privacy_", "n_iter_", "diagnostics_"):
@@ -308,16 +295,6 @@ def _forget(model: Any) -> dict[str, Any]:
 def _thread_pools() -> ThreadpoolController:
     """Return the process's BLAS libraries; finding them takes milliseconds."""
     return ThreadpoolController()
-
-
-def refuse_weights(fit_params: dict[str, Any]) -> None:
-    """Raise if `fit` was given more than data."""
-    if any(value is not None for value in fit_params.values()):
-        raise ValueError(
-            f"fit takes X and y only, got {sorted(fit_params)}. A sample_weight would need a "
-            "public bound; public weights of whole classes go into class_weight. "
-            "Nothing was spent."
-        )
 
 
 def _check_magnitude(X: Any) -> None:

@@ -8,6 +8,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import validate_data
 
+from skdp._bounds import column_bounds
+
 __all__ = ["BoundsScaler"]
 
 
@@ -49,7 +51,7 @@ class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def fit(self, X: Any, y: Any = None) -> BoundsScaler:
         """Check the bounds against the number of columns; the values of X are not used."""
         X = validate_data(self, X)
-        _low_high(self.bounds, X.shape[1])
+        column_bounds(self.bounds, X.shape[1])
         return self
 
     def transform(self, X: Any) -> np.ndarray:
@@ -57,7 +59,7 @@ class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         X = validate_data(
             self, X, dtype=[np.float64, np.float32], reset=not hasattr(self, "n_features_in_")
         )
-        low, high = _low_high(self.bounds, X.shape[1])
+        low, high = column_bounds(self.bounds, X.shape[1])
         scaled = np.clip(X, low.astype(X.dtype), high.astype(X.dtype))
         scaled -= 0.5 * (low + high)
         scaled /= 0.5 * (high - low)
@@ -68,17 +70,3 @@ class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         tags.requires_fit = False
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def _low_high(bounds: Any, n_features: int) -> tuple[np.ndarray, np.ndarray]:
-    try:
-        pair = bounds if len(bounds) == 2 else np.asarray(bounds, dtype=float).T
-        low, high = (np.broadcast_to(np.asarray(side, float), (n_features,)) for side in pair)
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"bounds must be a pair (low, high) of numbers or of {n_features} numbers each, or one "
-            f"pair for each of the {n_features} features, got {bounds!r}."
-        ) from error
-    if not (np.isfinite(low) & np.isfinite(high) & (low < high)).all():
-        raise ValueError(f"each low must be below its high and both finite, got {bounds!r}.")
-    return low, high

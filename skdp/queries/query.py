@@ -25,6 +25,8 @@ class Query:
         *Public.* How many of them may differ between neighbours.
     total : float or None
         *Public.* Distance of the numbers of neighbours in l1; `largest` · `n_touched` by default.
+    euclidean : float or None
+        *Public.* Their distance in l2; by default the most that the other distances allow.
     integer : bool
         *Public.* Whether all numbers are integers, and so are their changes.
     """
@@ -34,6 +36,7 @@ class Query:
     size: int = 1
     n_touched: int = 1
     total: float | None = None
+    euclidean: float | None = None
     integer: bool = False
 
     def __post_init__(self) -> None:
@@ -49,5 +52,6 @@ class Query:
 
     @property
     def l2(self) -> float:
-        """Distance in l2: at most √(largest·l1), by Hölder's inequality."""
-        return math.sqrt(self.largest * self.l1)
+        """Distance in l2: by Hölder's inequality at most √(largest·l1)."""
+        worst = math.sqrt(self.largest * self.l1)
+        return worst if self.euclidean is None else min(self.euclidean, worst)

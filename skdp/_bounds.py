@@ -1,0 +1,29 @@
+"""Public bounds of columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["column_bounds"]
+
+
+def column_bounds(bounds: Any, n_features: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the low and the high of each of `n_features` columns, from any form that is allowed.
+
+    A pair (low, high) of numbers or of arrays, or one pair per feature.
+    """
+    try:
+        pair = bounds if len(bounds) == 2 else np.asarray(bounds, dtype=float).T
+        low, high = (np.broadcast_to(np.asarray(side, float), (n_features,)) for side in pair)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"bounds must be a pair (low, high) of numbers or of {n_features} numbers each, or one "
+            f"pair for each of the {n_features} features, got {bounds!r}. Nothing was spent."
+        ) from error
+    if not (np.isfinite(low) & np.isfinite(high) & (low < high)).all():
+        raise ValueError(
+            f"each low must be below its high and both finite, got {bounds!r}. Nothing was spent."
+        )
+    return low, high

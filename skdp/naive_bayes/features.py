@@ -1,0 +1,144 @@
+"""One column of a naive Bayes model: what is asked of it, and what is made of the answer."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from skdp.privacy import Neighboring
+from skdp.queries import Query
+
+__all__ = ["CategoricalFeature", "Feature", "NumericFeature", "class_counts", "numeric"]
+
+_UNIT = 2.0**24  # values are summed in whole parts of 1/_UNIT: exactly, for up to 5e8 rows
+_SMALLEST = 1e-9  # variance, relatively, without noise
+_APART = 0.25 * (2.0 + math.sqrt(2.0))  # |u + u'| of the records that change two moments most
+
+
+def class_counts(n_classes: int, neighboring: Neighboring) -> Query:
+    """Return the question how many records each class has."""
+    return Query("classes", 1.0, n_classes, neighboring.n_changed, integer=True)
+
+
+class Feature(ABC):
+    """One column, with public bounds or categories."""
+
+    @abstractmethod
+    def query(self, name: str, n_classes: int, neighboring: Neighboring) -> Query:
+        """Return what is asked: some numbers for each class."""
+
+    @abstractmethod
+    def answer(self, x: np.ndarray, codes: np.ndarray, n_classes: int) -> np.ndarray:
+        """Return the *private* answer for a column x of records with these classes."""
+
+    @abstractmethod
+    def learn(self, answer: np.ndarray, counts: np.ndarray) -> Any:
+        """Return what a model keeps of released numbers, for classes of these released sizes."""
+
+    @abstractmethod
+    def log_likelihood(self, x: np.ndarray, learnt: Any) -> np.ndarray:
+        """Return log p(x | class) of shape (n_samples, n_classes)."""
+
+
+@dataclass(frozen=True)
+class NumericFeature(Feature):
+    """A number between public bounds, Gaussian in each class; values outside are clipped.
+
+    With u in [−1, 1] the value between its bounds, Σ u and Σ (2u² − 1) of each class are asked
+    for. One record contributes a vector of length at most √2. If its value is replaced within its
+    class, both sums move by (u − u')·(1, 2(u + u')), no longer than √5.1443; if its class changes,
+    two vectors of length √2 in two classes do.
+
+    Parameters
+    ----------
+    low, high : float
+        *Public.*
+    least_variance : float
+        *Public.* Floor of a variance, in units of half the distance of the bounds, squared.
+    clipped : bool
+        Whether values are clipped.
+    """
+
+    low: float
+    high: float
+    least_variance: float
+    clipped: bool = True
+
+    def query(self, name: str, n_classes: int, neighboring: Neighboring) -> Query:  # noqa: D102
+        if neighboring is Neighboring.ADD_REMOVE_ONE:
+            return Query(name, 1.0, 2 * n_classes, 2, euclidean=math.sqrt(2.0))
+        longest = (2.0 - _APART) * math.sqrt(1.0 + 4.0 * _APART**2) * (1.0 + 1e-15)
+        return Query(name, 2.0, 2 * n_classes, 4, total=4.0, euclidean=longest)
+
+    def answer(self, x: np.ndarray, codes: np.ndarray, n_classes: int) -> np.ndarray:  # noqa: D102
+        u = (x - self._middle) / self._half
+        if self.clipped:
+            u = np.clip(u, -1.0, 1.0, out=u)
+        moments = u, 2.0 * u * u - 1.0
+        if self.clipped:
+            moments = tuple(np.rint(moment * _UNIT) / _UNIT for moment in moments)
+        return np.concatenate([np.bincount(codes, m, n_classes) for m in moments])
+
+    def learn(self, answer: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return means and variances, each of shape (n_classes,)."""
+        first, second = answer.reshape(2, -1) / counts
+        if self.clipped:
+            first = np.clip(first, -1.0, 1.0)
+        variance = np.maximum(0.5 * (second + 1.0) - first**2, self.least_variance)
+        return self._middle + self._half * first, self._half**2 * variance
+
+    def log_likelihood(self, x: np.ndarray, learnt: Any) -> np.ndarray:  # noqa: D102
+        mean, variance = learnt
+        if self.clipped:
+            x = np.clip(x, self.low, self.high)
+        return -0.5 * (np.log(2.0 * math.pi * variance) + (x[:, None] - mean) ** 2 / variance)
+
+    @property
+    def _middle(self) -> float:
+        return 0.5 * (self.low + self.high)
+
+    @property
+    def _half(self) -> float:
+        return 0.5 * (self.high - self.low)
+
+
+@dataclass(frozen=True)
+class CategoricalFeature(Feature):
+    """A code 0, ..., `n_categories` − 1, or −1 for a value that counts in no category.
+
+    Parameters
+    ----------
+    n_categories : int
+        *Public.*
+    smoothing : float
+        *Public.* Added to every count.
+    """
+
+    n_categories: int
+    smoothing: float
+
+    def query(self, name: str, n_classes: int, neighboring: Neighboring) -> Query:  # noqa: D102
+        cells = self.n_categories * n_classes
+        return Query(name, 1.0, cells, neighboring.n_changed, integer=True)
+
+    def answer(self, x: np.ndarray, codes: np.ndarray, n_classes: int) -> np.ndarray:  # noqa: D102
+        cells = (codes * self.n_categories + x)[x >= 0]
+        return np.bincount(cells, minlength=n_classes * self.n_categories)
+
+    def learn(self, answer: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        """Return log p(category | class) of shape (n_classes, n_categories)."""
+        cells = np.maximum(answer.reshape(counts.size, -1), 0.0) + self.smoothing
+        return np.log(cells / cells.sum(axis=1, keepdims=True))
+
+    def log_likelihood(self, x: np.ndarray, learnt: Any) -> np.ndarray:  # noqa: D102
+        return np.where(x[:, None] >= 0, learnt.T[x], 0.0)
+
+
+def numeric(low: float, high: float, least_variance: float, private: bool) -> NumericFeature:
+    """Return a feature that is clipped, and whose variances have a floor, only if `private`."""
+    floor = least_variance if private else _SMALLEST
+    return NumericFeature(float(low), float(high), floor, private)
