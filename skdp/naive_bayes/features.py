@@ -78,9 +78,9 @@ class NumericFeature(Feature):
         u = (x - self._middle) / self._half
         if self.clipped:
             u = np.clip(u, -1.0, 1.0, out=u)
-        moments = u, 2.0 * u * u - 1.0
+        moments = [u, 2.0 * u * u - 1.0]
         if self.clipped:
-            moments = tuple(np.rint(moment * _UNIT) / _UNIT for moment in moments)
+            moments = [np.rint(moment * _UNIT) / _UNIT for moment in moments]
         return np.concatenate([np.bincount(codes, m, n_classes) for m in moments])
 
     def learn(self, answer: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -14,7 +14,6 @@ from scipy.special import gammaln
 from skdp.privacy import (
     ApproxDPEvent,
     ApproximatedEvent,
-    BetweenNeighborsEvent,
     ComposedEvent,
     DiscreteGaussianEvent,
     DiscreteLaplaceEvent,
