@@ -2,6 +2,7 @@
 
 from skdp.solvers.adassp import AdaSSP
 from skdp.solvers.base import Plan, Problem, Solution, Solver
+from skdp.solvers.coordinate_descent import CoordinateDescent
 from skdp.solvers.dp_sgd import DPSGD
 from skdp.solvers.noisy_gd import NoisyGD
 from skdp.solvers.objective_perturbation import ObjectivePerturbation
@@ -13,6 +14,7 @@ __all__ = [
     "DPSGD",
     "SOLVERS",
     "AdaSSP",
+    "CoordinateDescent",
     "NoisyGD",
     "ObjectivePerturbation",
     "OutputPerturbation",
@@ -32,5 +34,6 @@ SOLVERS = {
     "output_perturbation": OutputPerturbation,
     "adassp": AdaSSP,
     "phased_sgd": PhasedSGD,
+    "coordinate_descent": CoordinateDescent,
 }
 """Every solver by name."""
