@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -86,7 +88,7 @@ class ClippedDesign:
 
     def matvec(self, theta: np.ndarray) -> np.ndarray:
         """Return Aθ for θ of shape (n_features,) or (n_features, k): one read of X."""
-        z = self.X @ theta[: self.X.shape[1]]
+        z = np.asfortranarray(self.X @ theta[: self.X.shape[1]])  # scores of a class adjoin
         z.T[...] *= self.factors
         if self.intercept_scaling > 0.0:
             z += self.intercept_scaling * theta[-1]
@@ -94,11 +96,31 @@ class ClippedDesign:
 
     def rmatvec(self, residual: np.ndarray) -> np.ndarray:
         """Return Aᵀr for r of shape (n_samples,) or (n_samples, k): one read of X."""
-        features = self.X.T @ (residual.T * self.factors).T
-        if self.intercept_scaling == 0.0:
-            return features
-        intercept = self.intercept_scaling * residual.sum(axis=0, keepdims=True)
-        return np.concatenate([features, intercept])
+        total = np.empty((self.n_features, *residual.shape[1:]))
+        total[: self.X.shape[1]] = self.X.T @ (residual.T * self.factors).T
+        if self.intercept_scaling > 0.0:
+            total[-1] = self.intercept_scaling * residual.sum(axis=0)
+        return total
+
+    def reach(self, delta: np.ndarray) -> float:
+        """Return a bound of |δᵀa|/|a| over the rows a of A, for δ of the shape of θ.
+
+        It is the spectral norm of δ or, if less, that of as many entries of δ as a sparse row has.
+        """
+        squares = delta * delta if delta.ndim == 1 else (delta * delta).sum(axis=1)
+        if self._most_entries < squares.size:
+            squares = np.partition(squares, -self._most_entries)[-self._most_entries :]
+        square = float(squares.sum())
+        if delta.ndim == 2:
+            square = min(square, float(np.linalg.eigvalsh(delta.T @ delta)[-1]))
+        return math.sqrt(square)
+
+    @cached_property
+    def _most_entries(self) -> int:
+        """Number of entries in the fullest row of A."""
+        if not sparse.issparse(self.X):
+            return self.n_features
+        return int(np.diff(self.X.indptr).max()) + (self.intercept_scaling > 0.0)
 
     def gram(self, weights: np.ndarray) -> np.ndarray:
         """Return Aᵀdiag(w)A of shape (n_features, n_features); copies A, so `take` rows first."""
@@ -116,7 +138,9 @@ class ClippedDesign:
 
     def take(self, rows: Any) -> ClippedDesign:
         """Return the design of some rows, named by numbers (a copy of them) or a slice (a view)."""
-        return ClippedDesign(self.X[rows], self.factors[rows], self.intercept_scaling)
+        scattered = isinstance(rows, np.ndarray) and not sparse.issparse(self.X)
+        X = self.X.take(rows, axis=0) if scattered else self.X[rows]  # `take` is the faster one
+        return ClippedDesign(X, self.factors[rows], self.intercept_scaling)
 
     def blocks(self) -> Iterator[tuple[slice, ClippedDesign]]:
         """Yield consecutive blocks of rows, as (slice, design), that cover the data once."""

@@ -97,6 +97,11 @@ class CompetitorLoss(Loss):
     def support_value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
         return self.margin_loss.line_value(self._lead(y, z)[0])
 
+    def excess(self, y: np.ndarray, z: np.ndarray, origin: np.ndarray) -> np.ndarray:  # noqa: D102
+        lead, mixture = self._lead(y, origin)
+        rise = self.margin_loss.line_slope(lead) * -(mixture * (z - origin)).sum(axis=1)
+        return np.maximum(self.value(y, z) - self.margin_loss.line_value(lead) - rise, 0.0)
+
     def curvature(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
         lead, mixture = self._lead(y, z)
         squared = (mixture * mixture).sum(axis=1)

@@ -81,4 +81,4 @@ class ClippedLogisticLoss(MarginLoss):
 
     def slope(self, m: np.ndarray) -> np.ndarray:  # noqa: D102
         odds = np.exp(-np.maximum(m, self.knee))
-        return -odds / (1.0 + odds)
+        return odds / (-1.0 - odds)

@@ -11,7 +11,7 @@ from skdp.samplers.base import Target
 
 __all__ = ["Acceptance"]
 
-_CHUNK = 512
+_CHUNK = 1024
 _ROUNDING = 1e-9
 
 
@@ -33,7 +33,7 @@ class Acceptance:
     def decide(self, theta: np.ndarray, rng: np.random.Generator) -> tuple[bool, int]:
         """Draw the event for one θ; return also the number of queries, two for each record read."""
         target = self.target
-        radius = target.row_norm * float(np.linalg.norm(theta - self.origin)) * (1.0 + _ROUNDING)
+        radius = target.row_norm * target.design.reach(theta - self.origin) * (1.0 + _ROUNDING)
         bound = target.loss.excess_bound(radius)
         rows_to_read = target.design.n_samples * target.temperature * bound
         if rows_to_read < target.design.n_samples:

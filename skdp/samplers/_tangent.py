@@ -10,8 +10,8 @@ __all__ = ["TangentPoint"]
 
 _SUBSAMPLE, _CHUNK = 1000, 250
 _WIDE = 500
-_CLOSE_ENOUGH = 0.3
-_PATIENCE = 8
+_CLOSE_ENOUGH = 1.0  # σ²: what is left costs a factor √e of tries at worst
+_PATIENCE = 4  # gradients beyond one for each center, until the preconditioner is renewed
 _HARDEST_DAMPING = 16.0
 _MOST_STEPS = 200
 
@@ -45,8 +45,9 @@ class TangentPoint:
 
         Another call with the same center goes on where a hard case was left.
         """
-        damping, residual = 1.0, center - self._step - self.point
-        for _ in range(_MOST_STEPS):
+        lowest = damping = 1.0
+        residual = center - self._step - self.point
+        for earlier in range(_MOST_STEPS):
             if np.vdot(residual, residual) <= _CLOSE_ENOUGH * self._variance:
                 break
             self.point = self.point + self._solve(residual, damping)
@@ -54,19 +55,16 @@ class TangentPoint:
             before, residual = residual, center - self._step - self.point
             if np.vdot(residual, residual) > 0.5 * np.vdot(before, before):
                 damping = min(2.0 * damping, _HARDEST_DAMPING)
-            self._count_gradient()
+            self._extra_gradients += earlier > 0
+            if self._extra_gradients > _PATIENCE:
+                self._freeze_curvature()
+                damping = lowest = min(2.0 * lowest, _HARDEST_DAMPING)
         return self.point + residual
 
     @property
     def curvatures(self) -> np.ndarray:
         """About the eigenvalues of the Hessian of c·Σ ℓ at p, or its diagonal if it is large."""
         return np.tile(self._values / self._variance, self._target.loss.n_scores)
-
-    def _count_gradient(self) -> None:
-        """Renew the preconditioner after many more gradients than one for each center."""
-        self._extra_gradients += 1
-        if self._extra_gradients > _PATIENCE:
-            self._freeze_curvature()
 
     def _scaled_slope(self) -> np.ndarray:
         self.n_queries += self._target.design.n_samples
