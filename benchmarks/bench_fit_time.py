@@ -1,38 +1,93 @@
-"""Time and memory of a fit on Adult (a9a) at ε = 1, beside scikit-learn's in the same run.
+"""Time, passes and memory of a default fit at ε = 1, beside scikit-learn's in the same run.
 
 Usage: OMP_NUM_THREADS=1 python benchmarks/bench_fit_time.py --data FOLDER [--rounds 9]
 
-Times are medians over interleaved rounds; read the ratios. Memory is what a fit allocates beyond
-its input at its peak, in vectors of length n.
+Adult (a9a) as CSR and dense, and small sets. Times are medians over interleaved rounds; read the
+ratios, which are medians of paired rounds. "same C" is `LogisticRegression` at the C of the private
+logistic fit, for two classes. A gradient is one pass over the data and a try reads a few hundred
+rows: both are given per step. Memory is what a fit allocates beyond its input at its peak, in
+vectors of length n.
 """
 
 import argparse
 import time
 import tracemalloc
+import warnings
 
 import numpy as np
-from data_sets import adult
+from data_sets import adult, small_sets
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
 from skdp import DPHingeClassifier, DPLogisticRegression
-
-MODELS = (LogisticRegression, DPLogisticRegression, DPHingeClassifier)
-
-
-def seconds(Model, X, y):
-    """Return the time of one fit."""
-    start = time.perf_counter()
-    Model().fit(X, y)
-    return time.perf_counter() - start
+from skdp.accounting import gdp_mu
+from skdp.losses import ClippedLogisticLoss
+from skdp.privacy import Neighboring
+from skdp.solvers import Problem, RegularizedExponential
 
 
-def peak_vectors(Model, X, y):
+def learners(n, n_classes):
+    """Return {name: function that makes an unfitted model}, the reference first."""
+    makers = {
+        "scikit-learn": LogisticRegression,
+        "scikit-learn, same C": lambda: LogisticRegression(C=same_C(n)),
+        "DPLogisticRegression": lambda: DPLogisticRegression(diagnostics=True),
+        "DPHingeClassifier": lambda: DPHingeClassifier(diagnostics=True),
+    }
+    if n_classes > 2:
+        del makers["scikit-learn, same C"]
+    return makers
+
+
+def same_C(n):
+    """Return the C of a default private logistic fit of n rows in two classes."""
+    problem = Problem(ClippedLogisticLoss(), 1.0, 0.3, n, Neighboring("replace_one"))
+    schedule = RegularizedExponential().schedule(problem, gdp_mu(1.0, 1e-5), n)
+    return schedule.temperature / schedule.prior_precision
+
+
+def timed(make, X, y):
+    """Return the time of one fit, and the model."""
+    model, start = make(), time.perf_counter()
+    model.fit(X, y)
+    return time.perf_counter() - start, model
+
+
+def peak_vectors(make, X, y):
     """Return the peak of what a fit allocates, in float64 vectors of length n."""
     tracemalloc.start()
-    Model().fit(X, y)
+    make().fit(X, y)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     return peak / (8 * X.shape[0])
+
+
+def work(models):
+    """Return steps or iterations, and gradients and tries per step, each a mean."""
+    steps = np.mean([np.max(model.n_iter_) for model in models])
+    if not hasattr(models[0], "diagnostics_"):
+        return f"{steps:.0f} | |"
+    counts = ("n_gradients", "n_tries")
+    gradients, tries = (np.mean([model.diagnostics_[c] for model in models]) for c in counts)
+    return f"{steps:.0f} | {gradients / steps:.2f} | {tries / steps:.2f}"
+
+
+def report(name, X, y, rounds):
+    """Print one line a learner."""
+    makers = learners(X.shape[0], np.unique(y).size)
+    fits = {learner: [] for learner in makers}
+    for _ in range(rounds):
+        for learner, make in makers.items():
+            fits[learner].append(timed(make, X, y))
+    reference = [seconds for seconds, _ in fits["scikit-learn"]]
+    for learner, make in makers.items():
+        times, models = zip(*fits[learner], strict=True)
+        print(
+            f"| {name} | {learner} | {1e3 * np.median(times):.1f} "
+            f"| {np.median(np.divide(times, reference)):.2f} | {work(models)} "
+            f"| {peak_vectors(make, X, y):.1f} |",
+            flush=True,
+        )
 
 
 def main():
@@ -44,21 +99,13 @@ def main():
     parts = adult(options.data)
     if parts is None:
         parser.error("no a9a.libsvm.gz in that folder")
-    X_sparse, _, y, _ = parts
-    print("| input | model | median ms | ratio to scikit-learn | peak memory, n-vectors |")
-    print("|---|---|---|---|---|")
-    for form, X in (("CSR", X_sparse), ("dense", X_sparse.toarray())):
-        times = {Model: [] for Model in MODELS}
-        for _ in range(options.rounds):
-            for Model in MODELS:
-                times[Model].append(seconds(Model, X, y))
-        for Model in MODELS:
-            ratio = np.median(np.divide(times[Model], times[LogisticRegression]))
-            print(
-                f"| {form} | {Model.__name__} | {1e3 * np.median(times[Model]):.0f} "
-                f"| {ratio:.2f} | {peak_vectors(Model, X, y):.1f} |",
-                flush=True,
-            )
+    warnings.simplefilter("ignore", ConvergenceWarning)  # scikit-learn's, at 100 iterations
+    X, _, y, _ = parts
+    print("| input | model | median ms | ratio | steps | gradients | tries | peak, n-vectors |")
+    print("|---" * 8 + "|")
+    sets = {"a9a, CSR": (X, y), "a9a, dense": (X.toarray(), y)} | small_sets()
+    for name, (X, y) in sets.items():
+        report(name, X, y, options.rounds)
 
 
 if __name__ == "__main__":

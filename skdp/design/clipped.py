@@ -97,7 +97,7 @@ class ClippedDesign:
     def rmatvec(self, residual: np.ndarray) -> np.ndarray:
         """Return Aᵀr for r of shape (n_samples,) or (n_samples, k): one read of X."""
         total = np.empty((self.n_features, *residual.shape[1:]))
-        total[: self.X.shape[1]] = self.X.T @ (residual.T * self.factors).T
+        total[: self.X.shape[1]] = self._transpose @ (residual.T * self.factors).T
         if self.intercept_scaling > 0.0:
             total[-1] = self.intercept_scaling * residual.sum(axis=0)
         return total
@@ -114,6 +114,10 @@ class ClippedDesign:
         if delta.ndim == 2:
             square = min(square, float(np.linalg.eigvalsh(delta.T @ delta)[-1]))
         return math.sqrt(square)
+
+    @cached_property
+    def _transpose(self) -> Any:
+        return self.X.T  # a view, but a sparse one takes time to set up
 
     @cached_property
     def _most_entries(self) -> int:

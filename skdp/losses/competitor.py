@@ -98,9 +98,13 @@ class CompetitorLoss(Loss):
         return self.margin_loss.line_value(self._lead(y, z)[0])
 
     def excess(self, y: np.ndarray, z: np.ndarray, origin: np.ndarray) -> np.ndarray:  # noqa: D102
-        lead, mixture = self._lead(y, origin)
-        rise = self.margin_loss.line_slope(lead) * -(mixture * (z - origin)).sum(axis=1)
-        return np.maximum(self.value(y, z) - self.margin_loss.line_value(lead) - rise, 0.0)
+        both = np.concatenate([origin.T, z.T], axis=1).T  # the samplers' rows are few: one call
+        lead, mixture = self._lead(np.concatenate([y, y]), both)
+        here, there = lead[: y.size], lead[y.size :]
+        rise = self.margin_loss.line_slope(here) * -(mixture[: y.size] * (z - origin)).sum(axis=1)
+        return np.maximum(
+            self.margin_loss.phi(there) - self.margin_loss.line_value(here) - rise, 0.0
+        )
 
     def curvature(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
         lead, mixture = self._lead(y, z)

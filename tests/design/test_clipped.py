@@ -35,6 +35,32 @@ def test_it_multiplies_like_the_explicit_matrix(form, b0, k):
 
 
 @every_form
+@pytest.mark.parametrize("b0", [0.0, 0.3])
+@pytest.mark.parametrize("k", [(), (3,)])
+def test_no_score_is_beyond_the_reach_and_some_row_attains_it(form, b0, k):
+    """Rows along δ itself, or its first left singular vector, attain the spectral norm."""
+    delta = np.random.default_rng(1).normal(size=(6 + bool(b0), *k))
+    longest = np.linalg.svd(delta.reshape(len(delta), -1))[0][:, 0]
+    X = np.vstack([rows(), longest[:6] * (b0 / longest[6] if b0 else 1.0)])
+    design = ClippedDesign.clip(form(X), 1e9, b0)
+    images = np.linalg.norm(design.matvec(delta).reshape(len(X), -1), axis=1)
+    ratios = images / np.linalg.norm(explicit(X, 1e9, b0), axis=1)
+    assert ratios.max() <= design.reach(delta) * (1.0 + 1e-12)
+    assert ratios.max() == pytest.approx(design.reach(delta), rel=1e-9)
+
+
+@pytest.mark.parametrize("b0", [0.0, 0.3])
+@pytest.mark.parametrize("k", [(), (3,)])
+def test_sparse_rows_reach_no_further_than_their_entries(b0, k):
+    rng = np.random.default_rng(0)
+    X = sparse.random(200, 40, density=0.08, format="csr", rng=rng)
+    design, delta = ClippedDesign.clip(X, 1.0, b0), rng.normal(size=(40 + bool(b0), *k))
+    images = np.linalg.norm(design.matvec(delta).reshape(200, -1), axis=1)
+    assert (images <= design.row_norms() * design.reach(delta)).all()
+    assert design.reach(delta) < np.linalg.norm(delta.reshape(len(delta), -1), 2)
+
+
+@every_form
 def test_the_gram_matrix_of_some_rows(form):
     X, some, weights = rows(), np.array([3, 7, 20]), np.array([1.0, 0.5, 2.0])
     A = explicit(X, 2.0, 0.3)[some]
