@@ -4,9 +4,9 @@ Usage: OMP_NUM_THREADS=1 python benchmarks/bench_fit_time.py --data FOLDER [--ro
 
 Adult (a9a) as CSR and dense, and small sets. Times are medians over interleaved rounds; read the
 ratios, which are medians of paired rounds. "same C" is `LogisticRegression` at the C of the private
-logistic fit, for two classes. A gradient is one pass over the data and a try reads a few hundred
-rows: both are given per step. Memory is what a fit allocates beyond its input at its peak, in
-vectors of length n.
+logistic fit, for two classes. Work is given per step: tries, and passes, the records looked at
+over n. A gradient looks at all n, a try at a few hundred, twice. Memory is what a fit allocates
+beyond its input at its peak, in vectors of length n.
 """
 
 import argparse
@@ -62,14 +62,14 @@ def peak_vectors(make, X, y):
     return peak / (8 * X.shape[0])
 
 
-def work(models):
-    """Return steps or iterations, and gradients and tries per step, each a mean."""
+def work(models, n):
+    """Return steps or iterations, and passes and tries per step, each a mean."""
     steps = np.mean([np.max(model.n_iter_) for model in models])
     if not hasattr(models[0], "diagnostics_"):
         return f"{steps:.0f} | |"
-    counts = ("n_gradients", "n_tries")
-    gradients, tries = (np.mean([model.diagnostics_[c] for model in models]) for c in counts)
-    return f"{steps:.0f} | {gradients / steps:.2f} | {tries / steps:.2f}"
+    counts = ("n_queries", "n_tries")
+    queries, tries = (np.mean([model.diagnostics_[c] for model in models]) for c in counts)
+    return f"{steps:.0f} | {queries / (n * steps):.2f} | {tries / steps:.2f}"
 
 
 def report(name, X, y, rounds):
@@ -84,7 +84,7 @@ def report(name, X, y, rounds):
         times, models = zip(*fits[learner], strict=True)
         print(
             f"| {name} | {learner} | {1e3 * np.median(times):.1f} "
-            f"| {np.median(np.divide(times, reference)):.2f} | {work(models)} "
+            f"| {np.median(np.divide(times, reference)):.2f} | {work(models, X.shape[0])} "
             f"| {peak_vectors(make, X, y):.1f} |",
             flush=True,
         )
@@ -101,7 +101,7 @@ def main():
         parser.error("no a9a.libsvm.gz in that folder")
     warnings.simplefilter("ignore", ConvergenceWarning)  # scikit-learn's, at 100 iterations
     X, _, y, _ = parts
-    print("| input | model | median ms | ratio | steps | gradients | tries | peak, n-vectors |")
+    print("| input | model | median ms | ratio | steps | passes | tries | peak, n-vectors |")
     print("|---" * 8 + "|")
     sets = {"a9a, CSR": (X, y), "a9a, dense": (X.toarray(), y)} | small_sets()
     for name, (X, y) in sets.items():
