@@ -8,6 +8,7 @@ from skdp.privacy.events.approximated import ApproximatedEvent
 from skdp.privacy.events.base import Event, NoClosedCurveError
 from skdp.privacy.events.between_neighbors import BetweenNeighborsEvent
 from skdp.privacy.events.composed import ComposedEvent, SelfComposedEvent
+from skdp.privacy.events.data_dependent_noise import DataDependentNoiseEvent
 from skdp.privacy.events.discrete_gaussian import DiscreteGaussianEvent
 from skdp.privacy.events.discrete_laplace import DiscreteLaplaceEvent
 from skdp.privacy.events.fixed_size import FixedSizeSampledEvent
@@ -29,6 +30,7 @@ __all__ = [
     "ApproximatedEvent",
     "BetweenNeighborsEvent",
     "ComposedEvent",
+    "DataDependentNoiseEvent",
     "DiscreteGaussianEvent",
     "DiscreteLaplaceEvent",
     "Event",
@@ -61,6 +63,7 @@ EVENTS: dict[str, type[Event]] = {
         ApproxDPEvent,
         ApproximatedEvent,
         BetweenNeighborsEvent,
+        DataDependentNoiseEvent,
         DiscreteGaussianEvent,
         DiscreteLaplaceEvent,
         FixedSizeSampledEvent,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from skdp.privacy.curve import PrivacyCurve
 from skdp.privacy.events.base import Event
+from skdp.privacy.events.data_dependent_noise import DataDependentNoiseEvent
 from skdp.privacy.events.discrete_gaussian import DiscreteGaussianEvent
 from skdp.privacy.events.discrete_laplace import DiscreteLaplaceEvent
 from skdp.privacy.events.gaussian import GaussianEvent
@@ -17,6 +18,7 @@ from skdp.privacy.neighboring import Neighboring
 __all__ = ["BetweenNeighborsEvent"]
 
 _ADDITIVE = (
+    DataDependentNoiseEvent,
     DiscreteGaussianEvent,
     DiscreteLaplaceEvent,
     GaussianEvent,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -30,19 +30,25 @@ class PiecewiseConstantNoiseEvent(Event):
     Parameters
     ----------
     probabilities : tuple of float
-        *Public.* Masses of consecutive cells; they sum to 1.
+        *Public.* Masses of consecutive cells; with the atom they sum to 1.
     sensitivity : int
         *Public.* Size of one record's contribution, in cells.
+    atom : float
+        *Public.* Probability of no noise at all, which gives the record away.
     """
+
+    version: ClassVar[int] = 2
 
     probabilities: tuple[float, ...]
     sensitivity: int
+    atom: float = 0.0
 
     def __post_init__(self) -> None:
         probabilities = _checked(self.probabilities)
+        atom = check_real("atom", self.atom, low=0.0, high=1.0, closed="[]")
         sensitivity = check_count("sensitivity", self.sensitivity)
-        self._set(probabilities=probabilities, sensitivity=sensitivity)
-        DiscretePairCurve(probabilities, probabilities)
+        self._set(probabilities=probabilities, sensitivity=sensitivity, atom=atom)
+        DiscretePairCurve((*probabilities, atom), (*probabilities, atom))
 
     def curve(self, neighboring: Neighboring) -> PrivacyCurve:  # noqa: D102
         farthest = Neighboring(neighboring).n_changed * self.sensitivity
@@ -50,8 +56,9 @@ class PiecewiseConstantNoiseEvent(Event):
         return SymmetrizedCurve(MaximumCurve(tuple(self._shifted(m) for m in shifts)))
 
     def _shifted(self, cells: int) -> DiscretePairCurve:
-        mass, gap = np.array(self.probabilities) / sum(self.probabilities), np.zeros(cells)
-        p, q = np.concatenate([gap, mass]), np.concatenate([mass, gap])
+        total = sum(self.probabilities) + self.atom
+        mass, atom, gap = np.array(self.probabilities) / total, [self.atom / total], np.zeros(cells)
+        p, q = np.concatenate([gap, mass, atom, [0.0]]), np.concatenate([mass, gap, [0.0], atom])
         return DiscretePairCurve(tuple(p), tuple(q))
 
 

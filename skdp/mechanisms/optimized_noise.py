@@ -1,0 +1,193 @@
+"""Noise of least cost for one number, found by linear programming."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from skdp._validation import check_choice, check_count, check_real, check_size
+from skdp.mechanisms._lattice import grid_step
+from skdp.mechanisms._noise_costs import DEGREES, ScaledLoss, cell_nodes
+from skdp.mechanisms._noise_design import AdditiveDesign, check_rows, reach
+from skdp.mechanisms._noise_law import NoiseLaw, cell_steps
+from skdp.mechanisms.base import AdditiveMechanism
+from skdp.privacy import BetweenNeighborsEvent, PiecewiseConstantNoiseEvent
+
+__all__ = ["OptimizedNoise"]
+
+_ROWS = 8000  # about, of the program that is solved if no number of cells is given
+
+
+@dataclass(frozen=True)
+class OptimizedNoise(AdditiveMechanism):
+    """The (ε, δ)-private noise with the least expected loss, among mixtures of uniform laws.
+
+    The density is constant on cells of width Δ/`cells`, and a linear program finds its values: see
+    *Optimised noise* in the documentation. Most is gained for large ε and δ, and on integers.
+
+    **Guarantee**: (ε, δ)-DP, checked with exact arithmetic, whatever the solver did; the whole
+    curve is that of `PiecewiseConstantNoiseEvent` (Selvi, Liu and Wiesemann 2025, Section 2). A
+    shift by a fraction of a cell is a mixture of two whole ones.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        *Public.* ε ≥ 0, and δ in (0, 1): with δ = 0 the best noise is `Staircase`.
+    sensitivity : float
+        *Public.* Distance of the values of two neighbours; a whole number for integers.
+    loss : {"l1", "l2"} or callable
+        *Public.* \\|x\\|, x², or c(x) of an array of noise x in the units of the value, which grows
+        on both sides. Laws are remembered by their loss, so it has to be hashable.
+    support : {"real", "integer"}
+        *Public.* Noise on the integers is for counts, and much smaller.
+    cells : int, optional
+        *Public.* How many cells a sensitivity has. By default up to 20, or what resolves the
+        steps of a large ε, if the program stays small.
+    symmetric, monotone : bool
+        *Public.* Whether to ask for a symmetric density, and for one that falls on both sides
+        of 0. If the loss is symmetric so is the noise.
+    atom : bool
+        *Public.* Whether the value itself may be released, with a probability that is at most δ.
+
+    Examples
+    --------
+    >>> noise = OptimizedNoise(epsilon=1.0, delta=0.2)
+    >>> lower, upper = noise.bracket
+    >>> round(lower, 4), round(upper, 4)
+    (0.5585, 0.5588)
+    """
+
+    epsilon: float
+    delta: float
+    sensitivity: float = 1.0
+    loss: str | Callable[[np.ndarray], Any] = "l1"
+    support: Literal["real", "integer"] = "real"
+    cells: int | None = None
+    symmetric: bool = False
+    monotone: bool = False
+    atom: bool = False
+
+    sensitivity_norm: ClassVar[str] = "l1"
+    dimension = 1
+
+    def __post_init__(self) -> None:
+        self._set(
+            epsilon=check_real("epsilon", self.epsilon, low=0.0, high=20.0, closed="[]"),
+            delta=check_real("delta", self.delta, low=1e-12, high=1.0, closed="["),
+            sensitivity=check_size("sensitivity", self.sensitivity),
+            support=check_choice("support", self.support, ("real", "integer")),
+        )
+        if self.support == "integer":
+            self._check_integers()
+        elif self.cells is not None:
+            self._set(cells=check_count("cells", self.cells))
+        design = self._design
+        check_rows(2 * design.half * design.cells)
+
+    def _check_integers(self) -> None:
+        if self.sensitivity != int(self.sensitivity) or self.cells is not None or self.atom:
+            raise ValueError(
+                "On the integers a sensitivity is a whole number, and neither cells nor an atom "
+                f"can be chosen; got {self.sensitivity!r}, cells={self.cells!r} and "
+                f"atom={self.atom!r}. Nothing was spent."
+            )
+
+    @classmethod
+    def calibrate(
+        cls, epsilon: float, delta: float, sensitivity: float, **options: Any
+    ) -> OptimizedNoise:
+        """Return the noise for a target, with the other parameters as `options`."""
+        return cls(epsilon, delta, sensitivity, **options)
+
+    @property
+    def event(self) -> BetweenNeighborsEvent:  # noqa: D102
+        law, cells = self._law, self._design.cells
+        noise = PiecewiseConstantNoiseEvent(tuple(law.probabilities), cells, law.atom_mass)
+        return BetweenNeighborsEvent(noise)
+
+    @property
+    def step(self) -> float:  # noqa: D102
+        return 1.0 if self.support == "integer" else grid_step(self.sensitivity)
+
+    @property
+    def bracket(self) -> tuple[float, float]:
+        """Numbers below and above the least expected loss: no noise has less than the first.
+
+        The second is the loss of this noise. The first holds for all (ε, δ)-private noise with
+        this `support`, if it is asked for symmetric or monotone among those, for a convex loss
+        and a query whose neighbours are any distance up to the sensitivity apart.
+        """
+        scale = 1.0 if callable(self.loss) else self.sensitivity ** DEGREES[self.loss]
+        lower = self._design.lower_bound() * scale
+        return lower - 1e-15 * abs(lower), self.expected_loss(self.loss)
+
+    @property
+    def edges(self) -> np.ndarray:
+        """Ends of the cells, in the units of the value; integers are the middles of theirs."""
+        return (self._law.edges - 0.5 * (self.support == "integer")) * self._width
+
+    @property
+    def probabilities(self) -> np.ndarray:
+        """Masses of the cells. With the atom's they sum to 1."""
+        return self._law.probabilities
+
+    def _quantile(self, p: np.ndarray) -> np.ndarray:
+        law = self._law
+        sums = np.concatenate([[0.0], np.cumsum(law.probabilities)])
+        if self.support == "integer":
+            return law.edges[np.searchsorted(sums[1:-1], p)]
+        edges, below = self.edges, np.interp(0.0, self.edges, sums)
+        left, right = edges < 0.0, edges > 0.0
+        middle = np.array([below, below + law.atom_mass])
+        heights = np.concatenate([sums[left], middle, sums[right] + law.atom_mass])
+        return np.interp(p, heights, np.concatenate([edges[left], np.zeros(2), edges[right]]))
+
+    def _draw(self, size: int, rng: np.random.Generator) -> np.ndarray:
+        return self._law.draw(size, rng, self._steps)
+
+    def _nodes(self) -> tuple[np.ndarray, np.ndarray]:
+        law = self._law
+        if self.support == "integer":
+            return law.edges[:-1], law.probabilities
+        points, weights = cell_nodes(self.edges)
+        masses = (weights * law.probabilities[:, None]).ravel()
+        return np.append(points.ravel(), 0.0), np.append(masses, law.atom_mass)
+
+    @property
+    def _law(self) -> NoiseLaw:
+        return self._design.law()
+
+    @property
+    def _steps(self) -> int:
+        if self.support == "integer":
+            return 1
+        return cell_steps(self.sensitivity, self.step, self._design.cells)
+
+    @property
+    def _width(self) -> float:
+        return self._steps * self.step
+
+    @property
+    def _design(self) -> AdditiveDesign:
+        return AdditiveDesign(
+            self.epsilon,
+            self.delta,
+            ScaledLoss(self.loss, self.sensitivity if callable(self.loss) else 1.0),
+            self._cells(),
+            self.support == "integer",
+            self.symmetric,
+            self.monotone,
+            self.atom,
+        )
+
+    def _cells(self) -> int:
+        if self.support == "integer":
+            return int(self.sensitivity)
+        if self.cells is not None:
+            return self.cells
+        few = math.isqrt(int(_ROWS / (2.0 * (reach(self.epsilon, self.delta) + 1.0))))
+        return max(2, min(few, max(20, math.ceil(3.0 * (1.0 + math.exp(0.5 * self.epsilon))))))

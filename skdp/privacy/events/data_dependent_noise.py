@@ -1,0 +1,114 @@
+"""Noise on cells, with another law on each part of the range of the query."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from skdp._validation import check_count, check_real
+from skdp.privacy.combined import MaximumCurve, SymmetrizedCurve
+from skdp.privacy.curve import PrivacyCurve
+from skdp.privacy.discrete import DiscretePairCurve
+from skdp.privacy.events.base import Event
+from skdp.privacy.neighboring import Neighboring
+
+__all__ = ["DataDependentNoiseEvent", "reachable_shifts"]
+
+
+@dataclass(frozen=True)
+class DataDependentNoiseEvent(Event):
+    """One number in part k of a public range, plus noise of mass `probabilities[k][i]` on cell i.
+
+    Parts and cells are counted in the same unit, and the part is not told. Neighbours may be in
+    parts k and m, and then their laws are moved by any difference that two such numbers can have;
+    a fraction of a cell is a mixture of two whole ones. The curve is the envelope over all that.
+
+    Parameters
+    ----------
+    probabilities : tuple of tuples of float
+        *Public.* One law for each part, on the same cells; each sums to 1.
+    partition : tuple of int
+        *Public.* Ends of the parts, increasing, in cells.
+    sensitivity : int
+        *Public.* Size of one record's contribution, in cells.
+    """
+
+    probabilities: tuple[tuple[float, ...], ...]
+    partition: tuple[int, ...]
+    sensitivity: int
+
+    def __post_init__(self) -> None:
+        laws = tuple(
+            _numbers(f"probabilities[{k}]", law)
+            for k, law in enumerate(_sequence("probabilities", self.probabilities))
+        )
+        partition = tuple(int(end) for end in _numbers("partition", self.partition))
+        self._set(sensitivity=check_count("sensitivity", self.sensitivity))
+        increasing = all(a < b for a, b in itertools.pairwise(partition))
+        if partition != tuple(self.partition) or not increasing or len(partition) != len(laws) + 1:
+            raise ValueError(
+                f"partition must be the {len(laws) + 1} whole, increasing ends of {len(laws)} "
+                f"parts, one for each law, got {self.partition!r}. Nothing was spent."
+            )
+        if len({len(law) for law in laws}) != 1:
+            raise ValueError(
+                "probabilities must be laws on the same cells, got "
+                f"{[len(law) for law in laws]!r} numbers. Nothing was spent."
+            )
+        self._set(probabilities=laws, partition=partition)
+        for law in laws:
+            DiscretePairCurve(law, law)
+
+    def curve(self, neighboring: Neighboring) -> PrivacyCurve:  # noqa: D102
+        farthest = Neighboring(neighboring).n_changed * self.sensitivity
+        triples = reachable_shifts(self.partition, farthest)
+        one_order = [(k, m, s) for k, m, s in triples if (k, -s) < (m, s)]
+        same = DiscretePairCurve(self.probabilities[0], self.probabilities[0])
+        curves = [self._pair(*triple) for triple in one_order] or [same]
+        return SymmetrizedCurve(MaximumCurve(tuple(curves)))
+
+    def _pair(self, k: int, m: int, s: int) -> DiscretePairCurve:
+        first, second = (np.array(self.probabilities[one]) for one in (k, m))
+        gap = np.zeros(abs(s))
+        p, q = ([first, gap], [gap, second]) if s > 0 else ([gap, first], [second, gap])
+        return DiscretePairCurve(
+            tuple(np.concatenate(p) / first.sum()), tuple(np.concatenate(q) / second.sum())
+        )
+
+
+def reachable_shifts(partition: Sequence[int], farthest: int) -> list[tuple[int, int, int]]:
+    """Return all (k, m, s): numbers in parts k and m may be s apart, up to `farthest`.
+
+    Numbers in the half-open parts are less apart than the ends of their parts; what lies between
+    two whole differences is a mixture of them, so both are named.
+    """
+    parts = list(itertools.pairwise(partition))
+    found = []
+    for (k, (a, b)), (m, (c, d)) in itertools.product(enumerate(parts), repeat=2):
+        if c - b < farthest and d - a > -farthest:
+            shifts = range(max(c - b, -farthest), min(d - a, farthest) + 1)
+            found += [(k, m, s) for s in shifts if (k, s) != (m, 0)]
+    return found
+
+
+def _sequence(name: str, values: Any) -> tuple[Any, ...]:
+    try:
+        found = tuple(values)
+    except TypeError:
+        found = ()
+    if not found or isinstance(values, str | dict):
+        raise ValueError(
+            f"{name} must be a sequence with at least one entry, got {values!r}. Nothing was spent."
+        )
+    return found
+
+
+def _numbers(name: str, values: Any) -> tuple[float, ...]:
+    return tuple(
+        check_real(f"{name}[{i}]", value, low=-1e15, high=1e15)
+        for i, value in enumerate(_sequence(name, values))
+    )
