@@ -1,11 +1,13 @@
 """How one answer is released: noise on a public grid, drawn exactly, and private choices."""
 
 from skdp.mechanisms.base import AdditiveMechanism, Mechanism
+from skdp.mechanisms.data_dependent_noise import DataDependentNoise
 from skdp.mechanisms.discrete_gaussian import DiscreteGaussian
 from skdp.mechanisms.exponential import ExponentialMechanism
 from skdp.mechanisms.gaussian import Gaussian
 from skdp.mechanisms.geometric import Geometric
 from skdp.mechanisms.laplace import Laplace
+from skdp.mechanisms.optimized_noise import OptimizedNoise
 from skdp.mechanisms.permute_and_flip import PermuteAndFlip
 from skdp.mechanisms.staircase import Staircase
 from skdp.mechanisms.truncated_laplace import TruncatedLaplace
@@ -13,12 +15,14 @@ from skdp.mechanisms.truncated_laplace import TruncatedLaplace
 __all__ = [
     "MECHANISMS",
     "AdditiveMechanism",
+    "DataDependentNoise",
     "DiscreteGaussian",
     "ExponentialMechanism",
     "Gaussian",
     "Geometric",
     "Laplace",
     "Mechanism",
+    "OptimizedNoise",
     "PermuteAndFlip",
     "Staircase",
     "TruncatedLaplace",
@@ -32,4 +36,4 @@ MECHANISMS: dict[str, type[AdditiveMechanism]] = {
     "staircase": Staircase,
     "truncated_laplace": TruncatedLaplace,
 }
-"""Every additive noise by name; the conformance suite runs over this list."""
+"""Every additive noise for vectors by name; the conformance suite runs over this list."""

@@ -15,6 +15,7 @@ from skdp.privacy import (
     ApproxDPEvent,
     ApproximatedEvent,
     ComposedEvent,
+    DataDependentNoiseEvent,
     DiscreteGaussianEvent,
     DiscreteLaplaceEvent,
     FixedSizeSampledEvent,
@@ -71,6 +72,11 @@ EXAMPLES = {
     "PiecewiseConstantNoiseEvent": [
         PiecewiseConstantNoiseEvent((0.1, 0.2, 0.4, 0.2, 0.1), 1),
         PiecewiseConstantNoiseEvent((0.05, 0.5, 0.3, 0.15), 2),
+        PiecewiseConstantNoiseEvent((0.05, 0.5, 0.25, 0.15), 2, 0.05),
+    ],
+    "DataDependentNoiseEvent": [
+        DataDependentNoiseEvent(((0.2, 0.6, 0.2), (0.1, 0.5, 0.4)), (-3, 0, 2), 1),
+        DataDependentNoiseEvent(((0.2, 0.6, 0.2),), (0, 9), 2),
     ],
     "PoissonSampledEvent": [
         SAMPLED,
@@ -282,6 +288,13 @@ IMPOSSIBLE = [
     (ObjectivePerturbationEvent, (1.0, 0.1, 1.5), "dimension must be a positive integer"),
     (PiecewiseConstantNoiseEvent, ((0.5, 0.4), 1), "sum to 1"),
     (PiecewiseConstantNoiseEvent, ((1.5, -0.5), 1), "at least 0"),
+    (PiecewiseConstantNoiseEvent, ((0.5, 0.4), 1, 0.2), "sum to 1"),
+    (PiecewiseConstantNoiseEvent, ((1.0,), 1, -0.1), "atom must be a number in [0, 1]"),
+    (DataDependentNoiseEvent, (((0.5, 0.4),), (0, 1), 1), "sum to 1"),
+    (DataDependentNoiseEvent, (((1.0,), (1.0,)), (0, 1), 1), "the 3 whole, increasing ends"),
+    (DataDependentNoiseEvent, (((1.0,),), (1, 0), 1), "the 2 whole, increasing ends"),
+    (DataDependentNoiseEvent, (((1.0,),), (0, 0.5), 1), "the 2 whole, increasing ends"),
+    (DataDependentNoiseEvent, (((1.0,), (0.5, 0.5)), (0, 1, 2), 1), "laws must be on the same cells"),
     (PoissonSampledEvent, (0.0, GDPEvent(1.0)), "sampling_rate must be a number"),
     (PoissonSampledEvent, (1.1, GDPEvent(1.0)), "sampling_rate must be a number"),
     (FixedSizeSampledEvent, (math.nan, GDPEvent(1.0)), "sampling_rate must be a number"),

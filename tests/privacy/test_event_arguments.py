@@ -58,6 +58,13 @@ ARGUMENTS = {
     "ApproxDPEvent": {"epsilon": numbers(0.0, 50.0), "delta": numbers(0.0, 0.9)},
     "ApproximatedEvent": {"event": inner, "tv": numbers(0.0, 1.0)},
     "BetweenNeighborsEvent": {"event": st.builds(LaplaceEvent, size)},
+    "DataDependentNoiseEvent": {
+        "laws": st.lists(st.integers(1, 9), min_size=3, max_size=3).map(
+            lambda integers: (tuple(shares(integers)), (0.0, 0.5, 0.5))
+        ),
+        "partition": st.sampled_from([(0, 1, 2), (-5, 0, 7)]),
+        "sensitivity": counts,
+    },
     "DiscreteGaussianEvent": {"scale": size, "sensitivity": counts},
     "DiscreteLaplaceEvent": {"scale": size, "sensitivity": counts},
     "FixedSizeSampledEvent": {"sampling_rate": numbers(0.01, 1.0), "event": inner},
@@ -70,6 +77,7 @@ ARGUMENTS = {
     "PiecewiseConstantNoiseEvent": {
         "probabilities": st.lists(st.integers(1, 9), min_size=1, max_size=9).map(shares),
         "sensitivity": counts,
+        "atom": st.just(0.0),
     },
     "PoissonSampledEvent": {"sampling_rate": numbers(0.01, 1.0), "event": inner},
     "PureDPEvent": {"epsilon": numbers(0.0, 50.0)},
@@ -118,12 +126,15 @@ RIGHT = {
     "event": GDPEvent(1.0),
     "law": "geometric",
     "probabilities": (1.0,),
+    "laws": ((1.0,),),
+    "partition": (0, 1),
     "count": 1,
     "sensitivity": 1,
     "sampling_rate": 0.5,
     "parameter": 0.5,
     "delta": 0.5,
     "tv": 0.5,
+    "atom": 0.0,
 }
 CASES = [
     (name, field, wrong)

@@ -21,7 +21,7 @@ __all__ = ["DataDependentNoiseEvent", "reachable_shifts"]
 
 @dataclass(frozen=True)
 class DataDependentNoiseEvent(Event):
-    """One number in part k of a public range, plus noise of mass `probabilities[k][i]` on cell i.
+    """One number in part k of a public range, plus noise of mass `laws[k][i]` on cell i.
 
     Parts and cells are counted in the same unit, and the part is not told. Neighbours may be in
     parts k and m, and then their laws are moved by any difference that two such numbers can have;
@@ -29,7 +29,7 @@ class DataDependentNoiseEvent(Event):
 
     Parameters
     ----------
-    probabilities : tuple of tuples of float
+    laws : tuple of tuples of float
         *Public.* One law for each part, on the same cells; each sums to 1.
     partition : tuple of int
         *Public.* Ends of the parts, increasing, in cells.
@@ -37,14 +37,14 @@ class DataDependentNoiseEvent(Event):
         *Public.* Size of one record's contribution, in cells.
     """
 
-    probabilities: tuple[tuple[float, ...], ...]
+    laws: tuple[tuple[float, ...], ...]
     partition: tuple[int, ...]
     sensitivity: int
 
     def __post_init__(self) -> None:
         laws = tuple(
-            _numbers(f"probabilities[{k}]", law)
-            for k, law in enumerate(_sequence("probabilities", self.probabilities))
+            _numbers(f"laws[{k}]", law)
+            for k, law in enumerate(_sequence("laws", self.laws))
         )
         partition = tuple(int(end) for end in _numbers("partition", self.partition))
         self._set(sensitivity=check_count("sensitivity", self.sensitivity))
@@ -56,10 +56,10 @@ class DataDependentNoiseEvent(Event):
             )
         if len({len(law) for law in laws}) != 1:
             raise ValueError(
-                "probabilities must be laws on the same cells, got "
+                "laws must be on the same cells, got "
                 f"{[len(law) for law in laws]!r} numbers. Nothing was spent."
             )
-        self._set(probabilities=laws, partition=partition)
+        self._set(laws=laws, partition=partition)
         for law in laws:
             DiscretePairCurve(law, law)
 
@@ -67,12 +67,12 @@ class DataDependentNoiseEvent(Event):
         farthest = Neighboring(neighboring).n_changed * self.sensitivity
         triples = reachable_shifts(self.partition, farthest)
         one_order = [(k, m, s) for k, m, s in triples if (k, -s) < (m, s)]
-        same = DiscretePairCurve(self.probabilities[0], self.probabilities[0])
+        same = DiscretePairCurve(self.laws[0], self.laws[0])
         curves = [self._pair(*triple) for triple in one_order] or [same]
         return SymmetrizedCurve(MaximumCurve(tuple(curves)))
 
     def _pair(self, k: int, m: int, s: int) -> DiscretePairCurve:
-        first, second = (np.array(self.probabilities[one]) for one in (k, m))
+        first, second = (np.array(self.laws[one]) for one in (k, m))
         gap = np.zeros(abs(s))
         p, q = ([first, gap], [gap, second]) if s > 0 else ([gap, first], [second, gap])
         return DiscretePairCurve(
