@@ -86,12 +86,12 @@ class DataDependentNoise(Mechanism):
             cells=check_count("cells", self.cells),
             partition=_numbers("partition", self.partition, -math.inf),
         )
+        self._check_partition()
         self._set(weights=self._checked_weights(), half_cells=self._checked_half())
         if self.cap is not None:
             self._set(cap=check_real("cap", self.cap, low=0.0))
         if self.costs is not None:
             self._set(costs=self._checked_costs(self.costs))
-        self._check_partition()
 
     def _checked_weights(self) -> tuple[float, ...]:
         given = np.diff(self.partition) if self.weights is None else self.weights

@@ -294,7 +294,11 @@ IMPOSSIBLE = [
     (DataDependentNoiseEvent, (((1.0,), (1.0,)), (0, 1), 1), "the 3 whole, increasing ends"),
     (DataDependentNoiseEvent, (((1.0,),), (1, 0), 1), "the 2 whole, increasing ends"),
     (DataDependentNoiseEvent, (((1.0,),), (0, 0.5), 1), "the 2 whole, increasing ends"),
-    (DataDependentNoiseEvent, (((1.0,), (0.5, 0.5)), (0, 1, 2), 1), "laws must be on the same cells"),
+    (
+        DataDependentNoiseEvent,
+        (((1.0,), (0.5, 0.5)), (0, 1, 2), 1),
+        "laws must be on the same cells",
+    ),
     (PoissonSampledEvent, (0.0, GDPEvent(1.0)), "sampling_rate must be a number"),
     (PoissonSampledEvent, (1.1, GDPEvent(1.0)), "sampling_rate must be a number"),
     (FixedSizeSampledEvent, (math.nan, GDPEvent(1.0)), "sampling_rate must be a number"),

@@ -43,8 +43,7 @@ class DataDependentNoiseEvent(Event):
 
     def __post_init__(self) -> None:
         laws = tuple(
-            _numbers(f"laws[{k}]", law)
-            for k, law in enumerate(_sequence("laws", self.laws))
+            _numbers(f"laws[{k}]", law) for k, law in enumerate(_sequence("laws", self.laws))
         )
         partition = tuple(int(end) for end in _numbers("partition", self.partition))
         self._set(sensitivity=check_count("sensitivity", self.sensitivity))
