@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,6 +43,8 @@ class ScaledLoss:
     def __post_init__(self) -> None:
         if not callable(self.loss):
             check_choice("loss", self.loss, NAMED_LOSSES)
+        elif not isinstance(self.loss, Hashable):
+            raise ValueError(f"loss must be hashable, got {self.loss!r}. Nothing was spent.")
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
         """Return the loss of noise x·scale."""

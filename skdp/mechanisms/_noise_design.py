@@ -105,13 +105,15 @@ def _law(design: AdditiveDesign, costs: np.ndarray, start: int) -> tuple[float, 
 @lru_cache(maxsize=_MEMORY)
 def _lower_bound(design: AdditiveDesign) -> float:
     padding = design.cells + 1
-    half = math.ceil(1.5 * design.half) + padding
+    half = 2 * design.half + padding
     knots = np.arange(-half, half + 1) / design.cells
     if design.integer:
         costs = design.loss(knots)
         check_convex(costs)
     else:
         costs = values_below(design.loss, knots)
+    if design.symmetric:
+        costs = 0.5 * (costs + costs[::-1])  # no difference to symmetric noise
     program = design.program(costs, -2 * half - 1, padding)
     return price_bound(program, program.solve())
 

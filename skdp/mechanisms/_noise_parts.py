@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -104,7 +103,7 @@ def _lower_bound(design: PartsDesign) -> float:
             "upper one, `objective`, holds for any. Nothing was spent."
         )
     padding = design.cells + 1
-    half = math.ceil(1.5 * design.half) + padding
+    half = 2 * design.half + padding
     loss = values_below(design.loss, np.arange(-half, half + 1) / design.cells)
     width, last = int(widths[0]), len(design.weights)
     triples = [

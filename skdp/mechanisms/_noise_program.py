@@ -96,9 +96,9 @@ class NoiseProgram:
             solution = self._solved(active, self.delta * (1.0 - slack))
             excess = self.excess(solution.masses, solution.atom)
             violated = [one for one in self.triples if excess[one] > 0.0]
-            if not violated:
-                return solution
             new = [one for one in violated if one not in solution.prices]
+            if not violated or (self.padding and not new):  # prices need no exact masses
+                return solution
             active = active + self._worst(new, excess)
             if not new:
                 slack += 2.0 * max(excess.values()) / self.delta

@@ -32,7 +32,7 @@ class DataDependentNoise(Mechanism):
     is the same for all. It is not 0 on average, but pulls towards the middle of the range.
 
     **Guarantee**: (ε, δ)-DP, checked with exact arithmetic, whatever the solver did; the whole
-    curve is that of `DataDependentNoiseEvent` (Selvi, Liu and Wiesemann 2025, Section 3). The part
+    curve is that of `DataDependentNoiseEvent` (Selvi, Liu and Wiesemann 2024, Section 3). The part
     that a number is in is not told.
 
     Parameters

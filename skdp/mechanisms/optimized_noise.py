@@ -30,7 +30,7 @@ class OptimizedNoise(AdditiveMechanism):
     *Optimised noise* in the documentation. Most is gained for large ε and δ, and on integers.
 
     **Guarantee**: (ε, δ)-DP, checked with exact arithmetic, whatever the solver did; the whole
-    curve is that of `PiecewiseConstantNoiseEvent` (Selvi, Liu and Wiesemann 2025, Section 2). A
+    curve is that of `PiecewiseConstantNoiseEvent` (Selvi, Liu and Wiesemann 2024, Section 2). A
     shift by a fraction of a cell is a mixture of two whole ones.
 
     Parameters

@@ -4,6 +4,7 @@ Statistical tests raise a false alarm with probability 1e-6 each, whatever the s
 """
 
 import dataclasses
+import itertools
 import math
 import pickle
 
@@ -30,7 +31,7 @@ def wrong_side(ends, half, width):
     lows = np.arange(-half, half) * width
     loss = np.abs(lows + 0.5 * width)
     rows = []
-    for a, b in zip(ends[:-1], ends[1:], strict=True):
+    for a, b in itertools.pairwise(ends):
         past = a + lows + width > 1.0 if b <= 0.0 else b + lows < -1.0
         rows.append(tuple(loss * np.where(past, 1000.0, 1.0)))
     return tuple(rows)

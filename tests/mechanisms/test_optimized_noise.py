@@ -374,6 +374,7 @@ REFUSED = [
     ({"loss": bounded}, "loss must grow without bound"),
     ({"loss": np.sum}, "loss must map an array"),
     ({"loss": np.exp}, "loss must grow without bound"),
+    ({"loss": np.poly1d([1.0, 0.0, 0.0])}, "loss must be hashable"),
     ({"support": "complex"}, "support must be one of"),
     ({"support": "integer", "sensitivity": 1.5}, "On the integers a sensitivity is a whole"),
     ({"support": "integer", "cells": 4}, "neither cells nor an atom can be chosen"),
