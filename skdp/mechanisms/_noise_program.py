@@ -91,8 +91,10 @@ class NoiseProgram:
     def solve(self) -> Solution:
         """Return masses that meet every triple, found by adding the violated ones."""
         rounding = math.exp(self.epsilon) * self.costs.shape[1] / TOTAL
-        active, slack = self._first(), _SLACK + rounding / self.delta
+        active, slack = self._first(), min(_SLACK + rounding / self.delta, 0.5)
         for _ in range(_ROUNDS):
+            if slack >= 1.0:
+                break
             solution = self._solved(active, self.delta * (1.0 - slack))
             excess = self.excess(solution.masses, solution.atom)
             violated = [one for one in self.triples if excess[one] > 0.0]
@@ -103,8 +105,8 @@ class NoiseProgram:
             if not new:
                 slack += 2.0 * max(excess.values()) / self.delta
         raise RuntimeError(
-            f"The linear program did not reach delta={self.delta!r} in {_ROUNDS} rounds: take "
-            "fewer cells or a larger delta. Nothing was spent."
+            f"The linear program did not reach delta={self.delta!r} in {_ROUNDS} rounds, or "
+            "rounding alone costs more: take fewer cells or a larger delta. Nothing was spent."
         )
 
     def excess(self, masses: np.ndarray, atom: float) -> dict[Triple, float]:

@@ -13,7 +13,16 @@ import pytest
 from scipy import stats
 
 from skdp.accounting import PLDAccountant
-from skdp.mechanisms import Geometric, OptimizedNoise, Staircase, TruncatedLaplace, _lattice
+from skdp.mechanisms import (
+    DataDependentNoise,
+    Geometric,
+    OptimizedNoise,
+    Staircase,
+    TruncatedLaplace,
+    _lattice,
+    _noise_design,
+    _noise_program,
+)
 from skdp.mechanisms._noise_costs import values_below
 from skdp.mechanisms._noise_law import exact_delta
 from skdp.privacy import SelfComposedEvent, event_from_dict
@@ -234,6 +243,31 @@ def test_one_grain_more_is_too_much():
     moved[0], moved[tallest] = moved[0] + grain, moved[tallest] - grain
     before = exact_delta([law.weights], triples, 1.0)
     assert exact_delta([moved], triples, 1.0) > max(before, Fraction(0.2))
+
+
+def test_a_solver_that_misses_the_target_is_found_out(monkeypatch):
+    monkeypatch.setattr(_noise_program, "_SLACK", -0.01)
+    monkeypatch.setattr(_noise_program, "_EXACT", -0.02)
+    with pytest.raises(RuntimeError, match=r"delta=0\.2019.* exact arithmetic.* Nothing was spent"):
+        OptimizedNoise(1.0, 0.2, cells=11).event  # noqa: B018
+    with pytest.raises(RuntimeError, match=r"exact arithmetic.* Nothing was spent"):
+        DataDependentNoise(1.0, 0.2, (-1.0, 0.0, 1.0), cells=3).event  # noqa: B018
+
+
+def test_a_delta_below_all_rounding_is_not_claimed():
+    for epsilon in (12.0, 18.0):
+        with pytest.raises((RuntimeError, ValueError), match=r"delta=1e-12.* Nothing was spent"):
+            OptimizedNoise(epsilon, 1e-12, cells=20).event  # noqa: B018
+
+
+@pytest.mark.parametrize("loss", ["l1", dearer_above])
+def test_adding_violated_shifts_one_by_one_finds_the_same_loss(loss, monkeypatch):
+    at_once = OptimizedNoise(1.0, 0.2, loss=loss, cells=13).bracket
+    _noise_design._best_law.cache_clear()
+    _noise_design._lower_bound.cache_clear()
+    monkeypatch.setattr(_noise_program, "_AT_ONCE", 0)
+    again = OptimizedNoise(1.0, 0.2, loss=loss, cells=13).bracket
+    assert again == pytest.approx(at_once, rel=1e-6)
 
 
 def test_what_the_design_asks_for_is_so():

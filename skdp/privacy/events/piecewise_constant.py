@@ -25,7 +25,7 @@ class PiecewiseConstantNoiseEvent(Event):
     All cells have the same width. A record moves the number by at most `sensitivity` cells under
     add/remove, twice that under replace-one, in either direction. A shift by a fraction of a cell
     is a mixture of its two neighbours, so the envelope over whole shifts is exact, and piecewise
-    linear in e^ε (optimised-noise, sections 2 and 7.3).
+    linear in e^ε (*Optimised noise* in the documentation).
 
     Parameters
     ----------
