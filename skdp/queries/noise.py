@@ -15,6 +15,7 @@ from skdp.mechanisms import (
     Gaussian,
     Geometric,
     Laplace,
+    OptimizedNoise,
     Staircase,
     TruncatedLaplace,
 )
@@ -101,9 +102,19 @@ class TruncatedLaplaceNoise(Noise):
         return [TruncatedLaplace.calibrate(epsilon, delta, q.l1, q.size) for q in queries]
 
 
+class LeastNoise(Noise):
+    """Optimised noise; ε and δ are split evenly between the numbers that may change."""
+
+    name = "optimized"
+
+    def _for_all(self, queries: Queries, epsilon: float, delta: float) -> list[AdditiveMechanism]:
+        parts = _n_touched(queries) / _MARGIN
+        return [_optimized(query, epsilon / parts, delta / parts) for query in queries]
+
+
 NOISES: dict[str, Noise] = {
     kind.name: kind()
-    for kind in (GaussianNoise, LaplaceNoise, StaircaseNoise, TruncatedLaplaceNoise)
+    for kind in (GaussianNoise, LaplaceNoise, StaircaseNoise, TruncatedLaplaceNoise, LeastNoise)
 }
 """What `noise` may name, besides "auto"."""
 
@@ -119,6 +130,11 @@ def _laplace(query: Query, epsilon: float) -> AdditiveMechanism:
     if query.integer and scale <= largest:
         return Geometric(int(query.l1), max(scale, least), query.size)
     return Laplace(query.l1, scale, query.size)
+
+
+def _optimized(query: Query, epsilon: float, delta: float) -> OptimizedNoise:
+    support = "integer" if query.integer else "real"
+    return OptimizedNoise(epsilon, delta, query.largest, support=support)
 
 
 def _n_touched(queries: Queries) -> int:

@@ -22,7 +22,7 @@ from skdp.queries.query import Query
 __all__ = ["QueryPlan", "plan_queries"]
 
 _FEW = 5  # numbers that one person may change, beyond which splitting δ loses against composing
-_FLAT = 1e-3  # δ up to which staircase noise has nearly all of the gain of optimised noise
+_FLAT = 5e-4  # δ up to which staircase noise has nearly all of the gain of optimised noise
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def plan_queries(
     noise : str
         *Public.* One of `NOISES`, or "auto": the least mean size of noise, in units of the
         sensitivities. Kinds that split δ between numbers are tried for up to five of them, as
-        others compose better, and optimised noise on the reals for δ above 1e-3.
+        others compose better, and optimised noise on the reals for δ above 5e-4.
     pays_in : str or None
         *Public.* Composition of the budget that pays. "gdp", "zcdp" and "rdp" price Gaussian
         noise at what it costs and other noise at more, so "auto" takes it there.
