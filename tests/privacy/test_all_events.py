@@ -14,6 +14,7 @@ from scipy.special import gammaln
 from skdp.privacy import (
     ApproxDPEvent,
     ApproximatedEvent,
+    BetweenNeighborsEvent,
     ComposedEvent,
     DataDependentNoiseEvent,
     DiscreteGaussianEvent,
@@ -58,6 +59,11 @@ EXAMPLES = {
     "LaplaceEvent": [LaplaceEvent(0.3), LaplaceEvent(10.0)],
     "DiscreteLaplaceEvent": [DiscreteLaplaceEvent(2.5, 3), DiscreteLaplaceEvent(0.2)],
     "DiscreteGaussianEvent": [DiscreteGaussianEvent(0.5), DiscreteGaussianEvent(4.0, 3)],
+    "BetweenNeighborsEvent": [
+        BetweenNeighborsEvent(LaplaceEvent(2.0)),
+        BetweenNeighborsEvent(DiscreteGaussianEvent(3.0, 2)),
+        BetweenNeighborsEvent(TruncatedLaplaceEvent(1.0, 1.5)),
+    ],
     "TruncatedLaplaceEvent": [
         TruncatedLaplaceEvent(1.0, 8.0),
         TruncatedLaplaceEvent(1.0, 1.5),
