@@ -75,12 +75,12 @@ class NumericFeature(Feature):
         return Query(name, 2.0, 2 * n_classes, 4, total=4.0, euclidean=longest)
 
     def answer(self, x: np.ndarray, codes: np.ndarray, n_classes: int) -> np.ndarray:  # noqa: D102
-        u = (x - self._middle) / self._half
         if self.clipped:
-            u = np.clip(u, -1.0, 1.0, out=u)
+            x = np.clip(x, self.low, self.high)
+        u = (x - self._middle) / self._half
         moments = [u, 2.0 * u * u - 1.0]
         if self.clipped:
-            moments = [np.rint(moment * _UNIT) / _UNIT for moment in moments]
+            moments = [np.rint(np.clip(m, -1.0, 1.0) * _UNIT) / _UNIT for m in moments]
         return np.concatenate([np.bincount(codes, m, n_classes) for m in moments])
 
     def learn(self, answer: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
