@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -65,7 +65,7 @@ class OptimizedNoise(AdditiveMechanism):
     delta: float
     sensitivity: float = 1.0
     loss: str | Callable[[np.ndarray], Any] = "l1"
-    support: Literal["real", "integer"] = "real"
+    support: str = "real"
     cells: int | None = None
     symmetric: bool = False
     monotone: bool = False
