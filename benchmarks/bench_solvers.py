@@ -54,7 +54,11 @@ def cell(learn, parts, epsilon):
 
 def report(data, neighboring, parts, peers):
     """Print one line a learner."""
-    learners = {name: own(name, neighboring) for name in SOLVERS if name != "adassp"}
+    learners = {
+        name: own(name, neighboring)
+        for name in SOLVERS
+        if name not in ("adassp", "exponential_mechanism")
+    }
     if len(np.unique(parts[0][2])) == 2 and neighboring == "add_remove_one":
         learners |= peers
     for learner, learn in learners.items():

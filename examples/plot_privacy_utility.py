@@ -43,7 +43,11 @@ def main() -> None:
     folder = parser.parse_args().data
     X, y, cv = adult(folder) if folder else digits()
     display = PrivacyUtilityDisplay.from_estimators(
-        {name: DPLogisticRegression(solver=name) for name in SOLVERS if name != "adassp"},
+        {
+            name: DPLogisticRegression(solver=name)
+            for name in SOLVERS
+            if name not in ("adassp", "exponential_mechanism")
+        },
         X,
         y,
         epsilons=EPSILONS,

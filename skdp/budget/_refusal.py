@@ -9,7 +9,7 @@ from itertools import islice
 from skdp.budget._exact import Amounts, minus
 from skdp.budget.filters import FILTERS, Filter
 from skdp.budget.release import Release
-from skdp.privacy import Neighboring, event_from_dict
+from skdp.privacy import Neighboring, NonPrivateEvent, event_from_dict
 
 __all__ = ["shortfall"]
 
@@ -54,6 +54,8 @@ def _hint(rule: Filter, releases: list[Release]) -> str:
     if rule.delta == 0.0 or len(releases) > _MOST_ROWS:
         return ""
     ideal, tv = event_from_dict(releases[-1].event).ideal()
+    if any(isinstance(leaf, NonPrivateEvent) for leaf, _ in ideal.leaves()):
+        return " It has no privacy guarantee at all, and no finite budget admits that."
     if rule.composition == "gdp" and tv and not rule.tv:
         return (
             " Its sampler is near its target and not at it: make the budget with tv=, a reserve "

@@ -9,6 +9,7 @@ import numpy as np
 
 __all__ = ["Loss", "MarginLoss", "ResidualLoss"]
 
+_ROUNDING = 1e-14
 _CHORD = 0.2  # margins: half the stretch over which curvature is averaged, so that it sees kinks
 
 
@@ -104,6 +105,10 @@ class Loss(ABC):
         support = self.support_value(y, origin) + (rise if z.ndim == 1 else rise.sum(axis=1))
         return np.maximum(self.value(y, z) - support, 0.0)
 
+    def oscillation(self, radius: float) -> float:
+        """Return an upper bound of what ℓ(y, ·) varies over all |z| ≤ `radius`, for every y."""
+        return 2.0 * self.lipschitz * radius
+
     def excess_bound(self, radius: float) -> float:
         """Return an upper bound of `excess` over all y and all |z − origin| ≤ `radius`."""
         if self.support_gap or not radius:
@@ -133,6 +138,11 @@ class MarginLoss(Loss):
 
     def value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
         return self.phi(y * z)
+
+    def oscillation(self, radius: float) -> float:  # noqa: D102
+        highest, least = self.phi(np.array([-radius, radius]))
+        fall = float(highest - least + _ROUNDING * abs(highest))
+        return min(fall, super().oscillation(radius))
 
     def support_slope(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
         return y * self.line_slope(y * z)

@@ -1,5 +1,6 @@
 """How a log-concave law is drawn, and what is proved about the draw."""
 
+from skdp.samplers._ball import Ball
 from skdp.samplers._black_box import BlackBox
 from skdp.samplers.ball_walk import BallWalkSampler
 from skdp.samplers.base import Certificate, Draw, Progress, Run, Sampler, Setting, Target
@@ -21,6 +22,7 @@ from skdp.samplers.zeroth_order import AlternatingSchedule, ZerothOrderSampler
 __all__ = [
     "SAMPLERS",
     "AlternatingSchedule",
+    "Ball",
     "BallWalkSampler",
     "BlackBox",
     "Certificate",

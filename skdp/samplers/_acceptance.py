@@ -25,20 +25,30 @@ class Acceptance:
     and θ is accepted if it is 0. That reads a few hundred rows, however large n. Where the bound
     is so weak that as many rows would be read as there are, the sum is compared with an
     exponential variable instead. Both ways are exact.
+
+    On a ball |θ| ≤ r, the event is also that another exponential variable is at least
+    `surplus`·(r² − |θ|²)/2: it makes up for a proposal that has so much more ridge than the target.
     """
 
     target: Target
     origin: np.ndarray
+    surplus: float = 0.0
 
     def decide(self, theta: np.ndarray, rng: np.random.Generator) -> tuple[bool, int]:
         """Draw the event for one θ; return also the number of queries, two for each record read."""
         target = self.target
+        if self.surplus and rng.standard_exponential() < self._too_steep(theta):
+            return False, 0
         radius = target.row_norm * target.design.reach(theta - self.origin) * (1.0 + _ROUNDING)
         bound = target.loss.excess_bound(radius)
         rows_to_read = target.design.n_samples * target.temperature * bound
         if rows_to_read < target.design.n_samples:
             return self._no_hit(theta, bound, int(rng.poisson(rows_to_read)), rng)
         return self._sum_is_below(theta, float(rng.standard_exponential()))
+
+    def _too_steep(self, theta: np.ndarray) -> float:
+        assert self.target.domain is not None, "it makes up for a ridge on a ball"
+        return 0.5 * self.surplus * (self.target.domain.radius**2 - float(np.vdot(theta, theta)))
 
     def _no_hit(
         self, theta: np.ndarray, bound: float, count: int, rng: np.random.Generator

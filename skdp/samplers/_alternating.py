@@ -54,7 +54,10 @@ class AlternatingSampler(Sampler):
         t = setting.flow_time
         T = self.n_steps(0.5 * t * setting.worst_trace, setting.loss.n_scores)
         h = t / T
-        return Run(T, h, self.stability(h / setting.C, T), (2 * T - 1) * h)
+        arrived = math.exp(-T * math.log1p(h / setting.C))
+        f = self.stability(h / setting.C, T)
+        spread = min((2 * T - 1) * h, setting.C)  # the ridge's own, in a long run
+        return Run(T, h, f, spread, contraction=arrived)
 
     def n_steps(self, exponent: float, n_scores: int) -> int:
         """Return into how many steps a run is cut, for a loss of `n_scores` scores a record.

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp._validation import check_count, check_real, check_size
+from skdp.samplers._ball import Ball
 from skdp.samplers.base import Target
 
 __all__ = ["BlackBox"]
@@ -31,6 +32,8 @@ class BlackBox:
         α > 0, in 1/coefficient².
     shape : tuple of int
         Shape of θ.
+    domain : Ball or None
+        To which the law is restricted; the functions are asked for values there only.
     """
 
     values: Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -38,6 +41,7 @@ class BlackBox:
     lipschitz: float
     prior_precision: float
     shape: tuple[int, ...]
+    domain: Ball | None = None
 
     def __post_init__(self) -> None:
         check_count("n_terms", self.n_terms)
@@ -58,6 +62,7 @@ class BlackBox:
             target.temperature * target.loss.lipschitz * target.row_norm,
             target.prior_precision,
             target.shape,
+            target.domain,
         )
 
     @property

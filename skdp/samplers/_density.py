@@ -21,8 +21,10 @@ class Density:
     target: Target
 
     def potential(self, theta: np.ndarray, scores: np.ndarray | None = None) -> float:
-        """Return U(θ); `scores` are a_i·θ where they are known."""
+        """Return U(θ), inf outside of the domain; `scores` are a_i·θ where they are known."""
         target = self.target
+        if target.domain is not None and not target.domain.holds(theta):
+            return math.inf
         scores = target.design.matvec(theta) if scores is None else scores
         losses = float(target.loss.value(target.y, scores).sum())
         ridge = 0.5 * target.prior_precision * float(np.vdot(theta, theta))

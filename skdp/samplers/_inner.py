@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from itertools import count
 
 import numpy as np
@@ -19,16 +20,22 @@ _TRIES_PER_POINT = 50
 class TangentStep:
     """Draws from exp(−c·Σ ℓ − |θ − center|²/(2σ²)) by rejection under a tangent of Σ ℓ.
 
+    On a domain, proposals are drawn there. A `surplus` of ridge in σ² is taken off again.
+
     Parameters
     ----------
     target : Target
     variance : float
         σ².
     rng : numpy Generator
+    surplus : float
+        The density is multiplied by exp(surplus·|θ|²/2).
     """
 
-    def __init__(self, target: Target, variance: float, rng: np.random.Generator) -> None:
-        self._target, self._rng = target, rng
+    def __init__(
+        self, target: Target, variance: float, rng: np.random.Generator, surplus: float = 0.0
+    ) -> None:
+        self._target, self._rng, self._surplus = target, rng, surplus
         self._sd = math.sqrt(variance)
         self._tangent = TangentPoint(target, variance, rng)
         self.n_tries = self._n_tested = 0
@@ -43,11 +50,20 @@ class TangentStep:
         for tries in count():
             if tries % _TRIES_PER_POINT == 0:  # after many rejections, look for a better p
                 mean = self._tangent.follow(center)
-                test = Acceptance(self._target, self._tangent.point)
-            theta = mean + self._sd * self._rng.standard_normal(mean.shape)
+                propose = _proposals(self._target, mean, self._sd)
+                test = Acceptance(self._target, self._tangent.point, self._surplus)
+            theta = propose(self._rng)
             accepted, n_queries = test.decide(theta, self._rng)
             self.n_tries += 1
             self._n_tested += n_queries
             if accepted:
                 return theta
         raise AssertionError("unreachable")
+
+
+def _proposals(
+    target: Target, mean: np.ndarray, sd: float
+) -> Callable[[np.random.Generator], np.ndarray]:
+    if target.domain is None:
+        return lambda rng: mean + sd * rng.standard_normal(mean.shape)
+    return target.domain.gaussian(mean, sd).draw

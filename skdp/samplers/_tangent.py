@@ -22,7 +22,8 @@ class TangentPoint:
     At a fixed point p is the mean of the proposal N(center − σ²·g(p), σ²·I), which is then
     accepted often. The law of what is accepted does not depend on p, so p may be found by any
     means: here by Newton steps with a preconditioner from a subsample of rows, frozen until it
-    serves badly. Steps that do not help are damped, up to where they descend for any data.
+    serves badly. Steps that do not help are damped, up to where they descend for any data. On a
+    domain the mean of the proposal may lie outside, and p is the point of the domain nearest to it.
 
     Parameters
     ----------
@@ -36,6 +37,7 @@ class TangentPoint:
     def __init__(self, target: Target, variance: float, rng: np.random.Generator) -> None:
         self._target, self._variance, self._rng = target, variance, rng
         self.point = np.zeros(target.shape)
+        self._tolerance = _CLOSE_ENOUGH * self._narrowest(target)
         self.n_queries = 0
         self._step = self._scaled_slope()
         self._freeze_curvature()
@@ -46,25 +48,35 @@ class TangentPoint:
         Another call with the same center goes on where a hard case was left.
         """
         lowest = damping = 1.0
-        residual = center - self._step - self.point
+        residual = self._residual(center)
         for earlier in range(_MOST_STEPS):
-            if np.vdot(residual, residual) <= _CLOSE_ENOUGH * self._variance:
+            if np.vdot(residual, residual) <= self._tolerance:
                 break
-            self.point = self.point + self._solve(residual, damping)
+            self._move(self._solve(center - self._step - self.point, damping))
             self._step = self._scaled_slope()
-            before, residual = residual, center - self._step - self.point
+            before, residual = residual, self._residual(center)
             if np.vdot(residual, residual) > 0.5 * np.vdot(before, before):
                 damping = min(2.0 * damping, _HARDEST_DAMPING)
             self._extra_gradients += earlier > 0
             if self._extra_gradients > _PATIENCE:
                 self._freeze_curvature()
                 damping = lowest = min(2.0 * lowest, _HARDEST_DAMPING)
-        return self.point + residual
+        return center - self._step
+
+    def _residual(self, center: np.ndarray) -> np.ndarray:
+        mean, domain = center - self._step, self._target.domain
+        return (mean if domain is None else domain.project(mean)) - self.point
 
     @property
     def curvatures(self) -> np.ndarray:
         """About the eigenvalues of the Hessian of c·Σ ℓ at p, or its diagonal if it is large."""
         return np.tile(self._values / self._variance, self._target.loss.n_scores)
+
+    def _narrowest(self, target: Target) -> float:
+        """Return about the variance of one coordinate of the proposal."""
+        if target.domain is None:
+            return self._variance
+        return min(self._variance, target.domain.radius**2 / self.point.size)
 
     def _scaled_slope(self) -> np.ndarray:
         self.n_queries += self._target.design.n_samples
@@ -94,8 +106,18 @@ class TangentPoint:
         curvature = self._target.loss.curvature(y, block.matvec(self.point))
         return block.gram_diagonal(curvature) if diagonal else block.gram(curvature)
 
+    def _move(self, step: np.ndarray) -> None:
+        domain, point = self._target.domain, self.point + step
+        self.point = point if domain is None else domain.project(point)
+
     def _solve(self, residual: np.ndarray, damping: float) -> np.ndarray:
+        """Return the step that solves for `residual`, on the domain if there is one."""
         weights = 1.0 + damping * self._values + (damping - 1.0) * self._floor
-        if self._vectors is None:
-            return (residual.T / weights).T
-        return self._vectors @ ((self._vectors.T @ residual).T / weights).T
+        step = (self._rotated(residual).T / weights).T
+        if self._target.domain is not None:
+            p = self._rotated(self.point)
+            step = self._target.domain.lowest(weights, ((p + step).T * weights).T) - p
+        return step if self._vectors is None else self._vectors @ step
+
+    def _rotated(self, theta: np.ndarray) -> np.ndarray:
+        return theta if self._vectors is None else self._vectors.T @ theta

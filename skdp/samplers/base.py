@@ -13,6 +13,7 @@ import numpy as np
 from skdp.design import ClippedDesign
 from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import Loss
+from skdp.samplers._ball import Ball
 
 __all__ = ["Certificate", "Draw", "Progress", "Run", "Sampler", "Setting", "Target"]
 
@@ -57,6 +58,8 @@ class Setting:
         t, the sum of all steps c·η of a run that has no other reason to end.
     prior_precision : float
         α, of a run with `Run.stability` 1.
+    domain : Ball or None
+        Where the target lives; None for all of space.
     """
 
     loss: Loss
@@ -67,6 +70,7 @@ class Setting:
     C: float
     flow_time: float
     prior_precision: float
+    domain: Ball | None = None
 
     @property
     def offers(self) -> frozenset[str]:
@@ -122,6 +126,9 @@ class Run:
         c times the variance of the draw where the data say nothing, roughly.
     tv : float
         Bound of the distance in total variation between draw and target; 0 unless certified "tv".
+    contraction : float
+        Times √(E|θ|² + d·η), θ from the target, it bounds in the quadratic mean how far draw and
+        target are apart, but for `tv`; inf if nothing of the kind is known.
     """
 
     n_steps: int
@@ -129,11 +136,12 @@ class Run:
     stability: float
     spread: float
     tv: float = 0.0
+    contraction: float = math.inf
 
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """The law with density proportional to exp(−c·Σ ℓ(y_i, a_i·θ) − (α/2)·|θ|²).
+    """The law with density proportional to exp(−c·Σ ℓ(y_i, a_i·θ) − (α/2)·|θ|²) on a domain.
 
     Parameters
     ----------
@@ -148,6 +156,8 @@ class Target:
         c, the weight of each record's loss.
     prior_precision : float
         α, in 1/coefficient².
+    domain : Ball or None
+        To which the density is restricted.
     """
 
     design: ClippedDesign
@@ -156,6 +166,7 @@ class Target:
     row_norm: float
     temperature: float
     prior_precision: float
+    domain: Ball | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -214,12 +225,20 @@ class Sampler(ABC):
     counts_rows: ClassVar[bool] = True
     """Whether `run` reads `Setting.n_samples`."""
 
+    takes_domain: ClassVar[bool] = False
+    """Whether `sample` keeps to `Target.domain`."""
+
     def check(self, setting: Setting) -> None:
         """Raise IncompatibleSolverError, naming what is missing, if `sample` would not do."""
         for name in sorted(self.requires - setting.offers):
             raise IncompatibleSolverError(
                 f"{type(self).__name__} needs {name}; this fit, of {setting.loss!r}, has none. "
                 "sampler='proximal' takes any. Nothing was spent."
+            )
+        if setting.domain is not None and not self.takes_domain:
+            raise IncompatibleSolverError(
+                f"{type(self).__name__} draws from all of space and cannot keep to "
+                f"{setting.domain!r}. sampler='proximal' can. Nothing was spent."
             )
 
     @abstractmethod

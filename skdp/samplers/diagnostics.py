@@ -146,7 +146,11 @@ def compare_with_quadrature(draws: np.ndarray, target: Target) -> LawCheck:
 def _axes(target: Target) -> list[np.ndarray]:
     d = target.design.n_features
     mode, reach = _near_mode(target), _REACH / np.sqrt(target.prior_precision)
-    return [np.linspace(center - reach, center + reach, _POINTS[d]) for center in mode]
+    edge = np.inf if target.domain is None else target.domain.radius
+    return [
+        np.linspace(max(center - reach, -edge), min(center + reach, edge), _POINTS[d])
+        for center in mode
+    ]
 
 
 def _near_mode(target: Target) -> np.ndarray:
@@ -169,6 +173,8 @@ def _law(target: Target, axes: list[np.ndarray]) -> np.ndarray:
         scores = target.design.take(slice(i, i + 1)).matvec(points)[0]
         labels = np.full(scores.size, target.y[i])
         energy += target.temperature * target.loss.value(labels, scores)
+    if target.domain is not None:
+        energy[np.linalg.norm(points, axis=0) > target.domain.radius] = np.inf
     law = np.exp(energy.min() - energy)
     return (law / law.sum()).reshape([axis.size for axis in axes])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from sklearn.utils import check_array, check_consistent_length
 from skdp._validation import check_choice, check_real, check_size
 from skdp.design import ClippedDesign
 from skdp.losses import LOSSES, Loss, MarginLoss
+from skdp.samplers._ball import Ball
 from skdp.samplers._black_box import BlackBox
 from skdp.samplers._streams import independent_draws
 from skdp.samplers.base import Run, Sampler, Setting, Target
@@ -39,6 +40,7 @@ def draw_samples(
     loss: str | Loss = "logistic",
     temperature: float = 1.0,
     prior_precision: float = 1.0,
+    domain: Ball | None = None,
     sampler: str | Sampler = "proximal",
     tv: float = _TV,
     n_draws: int = 1,
@@ -63,6 +65,8 @@ def draw_samples(
         c, the weight of each record's loss.
     prior_precision : float
         α, in 1/coefficient².
+    domain : Ball or None
+        To which the density is restricted.
     sampler : str or Sampler
         A name from `SAMPLERS`, or an instance.
     tv : float in (0, 1)
@@ -89,7 +93,7 @@ def draw_samples(
     (3, 2)
     """
     loss, chosen = _loss(loss), _sampler(sampler)
-    target = _target(X, y, loss, temperature, prior_precision)
+    target = replace(_target(X, y, loss, temperature, prior_precision), domain=domain)
     setting = _setting(target)
     chosen.check(setting)
     run = chosen.run(setting, check_real("tv", tv, low=0.0, high=1.0))
@@ -185,4 +189,4 @@ def _setting(target: Target) -> Setting:
     C = target.temperature / target.prior_precision
     n, d = target.design.n_samples, target.design.n_features
     t, alpha = _RELAXATIONS * C, target.prior_precision
-    return Setting(target.loss, target.row_norm, n, True, d, C, t, alpha)
+    return Setting(target.loss, target.row_norm, n, True, d, C, t, alpha, target.domain)

@@ -36,12 +36,15 @@ class ExactSampler(Sampler):
     (*The exact inner step* in the documentation, with an infinite step).
     **Cost.** 1/√det(I + H/α) proposals are accepted, H ≤ c·w·AᵀA a bound of the Hessian of c·Σ ℓ
     at θ̂: with d coefficients, at most (1 + C·τ/d)^(d/2) are needed on average, τ the trace that
-    the Hessian of Σ ℓ has for the worst data. Losses with kinks count with a nominal τ.
+    the Hessian of Σ ℓ has for the worst data. Losses with kinks count with a nominal τ. On a ball
+    the proof needs (1 + C·β)^(d/2), β the largest curvature of Σ ℓ for the worst data. There α may
+    be 0: proposals have the ridge 1/r², and rejecting some makes up for it.
     """
 
     certifies: ClassVar[Certificate] = "exact"
     theorem: ClassVar[str] = "Gopi, Lee and Liu 2022, Theorem 4.1"
     requires: ClassVar[frozenset[str]] = frozenset({"a row count"})
+    takes_domain: ClassVar[bool] = True
 
     max_exponent: float = 14.0
 
@@ -62,17 +65,27 @@ class ExactSampler(Sampler):
         """Return the logarithm of the number of proposals that the worst data need on average."""
         gain = setting.C * setting.worst_trace
         if setting.n_features is None:
-            return 0.5 * gain
+            return 0.5 * gain if setting.domain is None else math.inf
         d = setting.n_features * setting.loss.n_scores
-        return 0.5 * d * math.log1p(gain / d)
+        if setting.domain is None:
+            return 0.5 * d * math.log1p(gain / d)
+        largest = gain / setting.loss.curvature_trace * setting.loss.nominal_curvature
+        return 0.5 * d * math.log1p(largest)
 
     def run(self, setting: Setting, tv: float) -> Run:  # noqa: D102
-        return Run(1, setting.C, 1.0, setting.C)
+        return Run(1, setting.C, 1.0, setting.C, contraction=0.0)
 
     def sample(  # noqa: D102
         self, target: Target, run: Run, rng: np.random.Generator, progress: Progress
     ) -> Draw:
-        inner = TangentStep(target, 1.0 / target.prior_precision, rng)
+        precision = target.prior_precision or _own_precision(target)
+        inner = TangentStep(target, 1.0 / precision, rng, precision - target.prior_precision)
         theta = inner.draw(np.zeros(target.shape))
         progress(1, 1)
         return Draw(theta, {"n_tries": inner.n_tries, "n_queries": inner.n_queries})
+
+
+def _own_precision(target: Target) -> float:
+    if target.domain is None:
+        raise ValueError("a target without a ridge needs a domain. Nothing was drawn.")
+    return 1.0 / target.domain.radius**2

@@ -50,6 +50,7 @@ class HingeGibbsSampler(Sampler):
         check_count("n_steps", self.n_steps)
 
     def check(self, setting: Setting) -> None:  # noqa: D102
+        super().check(setting)
         if setting.loss != HingeLoss():
             raise IncompatibleSolverError(
                 f"HingeGibbsSampler needs the hinge loss, got {setting.loss!r}. "

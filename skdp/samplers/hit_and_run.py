@@ -44,6 +44,7 @@ class HitAndRunSampler(Sampler):
     certifies: ClassVar[Certificate] = "asymptotic"
     theorem: ClassVar[str] = "hit-and-run in a ball: right in the limit only"
     counts_rows: ClassVar[bool] = False
+    takes_domain: ClassVar[bool] = True
 
     n_steps: int = 200
     radius: float | None = None
@@ -62,6 +63,8 @@ class HitAndRunSampler(Sampler):
         density = Density(target)
         theta, n_looks = np.zeros(target.shape), int(self.radius is None)
         radius = density.radius if self.radius is None else self.radius
+        if target.domain is not None:
+            radius = min(radius, target.domain.radius)
         for step in range(1, run.n_steps + 1):
             direction = rng.standard_normal(theta.shape)
             direction /= np.linalg.norm(direction)

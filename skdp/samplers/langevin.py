@@ -19,6 +19,8 @@ __all__ = ["LangevinSampler"]
 class LangevinSampler(Sampler):
     """Repeat θ' = θ − η·∇U(θ) + √(2η)·ξ from θ = 0: one pass over the data a step, and no more.
 
+    On a domain, each step ends with the projection onto it.
+
     Running time depends on public numbers only. The law of the last state is not quite the
     target's, even in the long run: in a direction of curvature κ its variance is 2/(2 − η·κ) times
     too large.
@@ -45,6 +47,7 @@ class LangevinSampler(Sampler):
     requires: ClassVar[frozenset[str]] = frozenset(
         {"a loss with a continuous gradient", "a row count that all neighbours share"}
     )
+    takes_domain: ClassVar[bool] = True
 
     max_curvature: float = 0.5
     min_steps: int = 32
@@ -89,5 +92,7 @@ class LangevinSampler(Sampler):
         for step in range(1, run.n_steps + 1):
             noise = math.sqrt(2.0 * step_size) * rng.standard_normal(target.shape)
             theta = theta - step_size * target.gradient(theta) + noise
+            if target.domain is not None:
+                theta = target.domain.project(theta)
             progress(step, run.n_steps)
         return Draw(theta, {"n_queries": run.n_steps * target.design.n_samples})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -37,6 +38,8 @@ class ProximalSampler(AlternatingSampler):
     f² = 1 − 2q^T/(1 + q^(T−1)): Theorem A' (*Finitely many steps* in the documentation). f < 1
     grows with T towards the value 1 of an exact draw from the target.
     """
+
+    takes_domain: ClassVar[bool] = True
 
     def inner_step(  # noqa: D102
         self, target: Target, variance: float, rng: np.random.Generator

@@ -45,6 +45,7 @@ class ProximalTVSampler(Sampler):
     certifies: ClassVar[Certificate] = "tv"
     theorem: ClassVar[str] = "Gopi, Lee and Liu 2022, Theorem 4.1, and Theorem B"
     counts_rows: ClassVar[bool] = False
+    takes_domain: ClassVar[bool] = True
 
     max_condition: float = 1e5
 
@@ -62,7 +63,7 @@ class ProximalTVSampler(Sampler):
             )
 
     def run(self, setting: Setting, tv: float) -> Run:  # noqa: D102
-        return Run(1, setting.C, 1.0, setting.C, tv)
+        return Run(1, setting.C, 1.0, setting.C, tv, 0.0)
 
     def sample(  # noqa: D102
         self, target: Target, run: Run, rng: np.random.Generator, progress: Progress
@@ -70,8 +71,7 @@ class ProximalTVSampler(Sampler):
         alpha = target.prior_precision
         mode = TangentPoint(target, 1.0 / alpha, rng)
         mode.follow(np.zeros(target.shape))
-        start_error = float(np.linalg.norm(target.gradient(mode.point))) / alpha
-        distance = (math.sqrt(mode.point.size / alpha) + start_error) * (1.0 + 1e-9)
+        distance = _distance(target, mode.point) * (1.0 + 1e-9)
         eta, T = _cheapest(mode.curvatures, alpha, distance, run.tv)
         q = 1.0 / (1.0 + alpha * eta)
         inner, theta = TangentStep(target, q * eta, rng), mode.point
@@ -81,6 +81,27 @@ class ProximalTVSampler(Sampler):
         n_queries = mode.n_queries + target.design.n_samples + inner.n_queries
         found = {"n_tries": inner.n_tries, "n_queries": n_queries}
         return Draw(theta, {**found, "n_steps": T, "step_size": eta})
+
+
+def _distance(target: Target, start: np.ndarray) -> float:
+    """Return an upper bound W of the mean distance between the start and a draw."""
+    alpha, slope = target.prior_precision, target.gradient(start)
+    spread, error = math.sqrt(start.size / alpha), float(np.linalg.norm(slope)) / alpha
+    if target.domain is None:
+        return spread + error
+    error = min(error, _error_on_ball(target.domain.radius, alpha, slope, start))
+    return min(spread + error, 2.0 * target.domain.radius)
+
+
+def _error_on_ball(radius: float, alpha: float, slope: np.ndarray, start: np.ndarray) -> float:
+    """Return a bound of |θ₀ − θ*| in which the ball holds θ₀ against the slope outwards."""
+    length = float(np.linalg.norm(start))
+    if not length:
+        return math.inf
+    push = max(0.0, -float(np.vdot(slope, start)) / length**2)
+    inside = max(0.0, length * (radius - length))
+    error = float(np.linalg.norm(slope + push * start)) / alpha
+    return error + math.sqrt(push * inside / alpha)
 
 
 def n_steps_to(tv: float, alpha: float, eta: float, distance: float) -> int:

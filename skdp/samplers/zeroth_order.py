@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import log_ndtr
@@ -36,6 +36,8 @@ class AlternatingSchedule:
         η.
     tv : float
         Total variation that is asked for; half of it is left to the start, half to all the steps.
+    radius : float
+        Of the ball to which the law is restricted.
     """
 
     steepness: float
@@ -43,15 +45,22 @@ class AlternatingSchedule:
     dimension: int
     step_size: float
     tv: float
+    radius: float = math.inf
 
     @classmethod
-    def within(cls, tv: float, potential: BlackBox) -> AlternatingSchedule:
+    def within(
+        cls,
+        tv: float,
+        *,
+        steepness: float,
+        prior_precision: float,
+        dimension: int,
+        radius: float = math.inf,
+    ) -> AlternatingSchedule:
         """Return the longest steps, of a fine grid below 1/α, whose run comes within `tv`."""
-        alpha = potential.prior_precision
-        steepness = potential.n_terms * potential.lipschitz
-        step_size = 1.0 / max(alpha, steepness**2)
+        step_size = 1.0 / max(prior_precision, steepness**2)
         while True:
-            schedule = cls(steepness, alpha, potential.dimension, step_size, tv)
+            schedule = cls(steepness, prior_precision, dimension, step_size, tv, radius)
             if schedule.n_steps * schedule.inner_tv <= 0.5 * tv * (1.0 - _ROUNDING):
                 return schedule
             step_size *= _FINER
@@ -66,6 +75,7 @@ class AlternatingSchedule:
         """T, after which an exact chain from 0 is within tv/2 of the target."""
         alpha, eta = self.prior_precision, self.step_size
         distance = math.sqrt(self.dimension / alpha) + self.steepness / alpha
+        distance = min(distance, self.radius)
         logarithm = math.log(distance / math.sqrt(2.0 * math.pi * eta)) - math.log(0.5 * self.tv)
         relaxations = max(logarithm, 0.0) / math.log1p(alpha * eta)
         return 1 + math.ceil(relaxations * (1.0 + _ROUNDING))
@@ -78,6 +88,14 @@ class AlternatingSchedule:
             return 0.0
         tail = float(log_ndtr((2.0 * s2 - 1.0) / (2.0 * math.sqrt(s2))))
         return math.exp(0.5 * math.log(8.0 * math.pi * s2) + 0.5 * s2 + tail)
+
+    @property
+    def expected_queries(self) -> float:
+        """Upper bound of how many values f_i(θ) a run asks for on average.
+
+        A try asks for 2e, and is accepted with probability (1 − `inner_tv`)/2 at least.
+        """
+        return self.n_steps * 4.0 * math.e / (1.0 - self.inner_tv)
 
 
 @dataclass(frozen=True)
@@ -111,6 +129,7 @@ class ZerothOrderSampler(Sampler):
     theorem: ClassVar[str] = "alternating sampler from values, Gopi, Lee and Liu, Theorem 5.6"
     requires: ClassVar[frozenset[str]] = frozenset({"a row count"})
     counts_rows: ClassVar[bool] = False
+    takes_domain: ClassVar[bool] = True
 
     max_samples: int = 500
 
@@ -126,7 +145,7 @@ class ZerothOrderSampler(Sampler):
             )
 
     def run(self, setting: Setting, tv: float) -> Run:  # noqa: D102
-        return Run(1, setting.C, 1.0, setting.C, tv)
+        return Run(1, setting.C, 1.0, setting.C, tv, 0.0)
 
     def sample(  # noqa: D102
         self, target: Target, run: Run, rng: np.random.Generator, progress: Progress
@@ -137,7 +156,13 @@ class ZerothOrderSampler(Sampler):
 
     def sample_black_box(self, potential: BlackBox, tv: float, rng: np.random.Generator) -> Draw:
         """Draw once from a potential that is known by its values, within `tv` of its law."""
-        schedule = AlternatingSchedule.within(check_real("tv", tv, low=0.0, high=1.0), potential)
+        schedule = AlternatingSchedule.within(
+            check_real("tv", tv, low=0.0, high=1.0),
+            steepness=potential.n_terms * potential.lipschitz,
+            prior_precision=potential.prior_precision,
+            dimension=potential.dimension,
+            radius=math.inf if potential.domain is None else potential.domain.radius,
+        )
         inner = _Inner(potential, schedule, rng)
         theta = np.zeros(potential.shape)
         for _ in range(schedule.n_steps):
@@ -164,10 +189,17 @@ class _Inner:
         """Return one draw for the center y."""
         while True:
             self.n_tries += 1
-            noise = self._rng.standard_normal((2, *y.shape))
-            x, z = self._shrink * y + self._sd * noise
+            x, z = self._pair(self._shrink * y)
             if self._rng.random() <= 0.5 * self._rho(x, z):
                 return x
+
+    def _pair(self, mean: np.ndarray) -> Any:
+        """Return two draws from N(mean, σ²·I), on the domain if there is one."""
+        domain, sd, rng = self._potential.domain, self._sd, self._rng
+        if domain is None:
+            return mean + sd * rng.standard_normal((2, *mean.shape))
+        law = domain.gaussian(mean, sd)
+        return law.draw(rng), law.draw(rng)
 
     def _rho(self, x: np.ndarray, z: np.ndarray) -> float:
         """Return 1 + Σ_a Π_(i≤a) n·(f_j(z) − f_j(x)), cut after term a with probability a/(1+a).

@@ -4,17 +4,19 @@ from skdp.solvers.adassp import AdaSSP
 from skdp.solvers.base import Plan, Problem, Solution, Solver
 from skdp.solvers.coordinate_descent import CoordinateDescent
 from skdp.solvers.dp_sgd import DPSGD
+from skdp.solvers.exponential_mechanism import ExponentialMechanism
 from skdp.solvers.noisy_gd import NoisyGD
 from skdp.solvers.objective_perturbation import ObjectivePerturbation
 from skdp.solvers.output_perturbation import OutputPerturbation
 from skdp.solvers.phased_sgd import PhasedSGD
-from skdp.solvers.regularized_exponential import RegularizedExponential
+from skdp.solvers.regularized_exponential import RegularizedExponential, Schedule
 
 __all__ = [
     "DPSGD",
     "SOLVERS",
     "AdaSSP",
     "CoordinateDescent",
+    "ExponentialMechanism",
     "NoisyGD",
     "ObjectivePerturbation",
     "OutputPerturbation",
@@ -22,6 +24,7 @@ __all__ = [
     "Plan",
     "Problem",
     "RegularizedExponential",
+    "Schedule",
     "Solution",
     "Solver",
 ]
@@ -35,5 +38,6 @@ SOLVERS = {
     "adassp": AdaSSP,
     "phased_sgd": PhasedSGD,
     "coordinate_descent": CoordinateDescent,
+    "exponential_mechanism": ExponentialMechanism,
 }
 """Every solver by name."""

@@ -8,7 +8,6 @@ from skdp.exceptions import IncompatibleSolverError
 from skdp.solvers.base import Problem
 
 __all__ = [
-    "balanced_regularisation",
     "flow_time",
     "inverse_regularisation",
     "longest_step",
@@ -18,7 +17,6 @@ __all__ = [
 
 _LONGEST = 2048.0
 _WEAK_RIDGE = 100.0
-_REACH = 2.5
 
 
 def flow_time(problem: Problem, n: int | None, noise: float) -> float:
@@ -67,22 +65,3 @@ def _ridge(problem: Problem) -> float:
 def inverse_regularisation(problem: Problem, t: float) -> float:
     """Return C: the user's, or so large that a run of time `t` hardly feels it."""
     return _WEAK_RIDGE * t if isinstance(problem.C, str) else float(problem.C)
-
-
-def balanced_regularisation(problem: Problem, mu: float) -> float:
-    """Return C for a draw from the density itself, which nothing but the ridge regularises.
-
-    The excess of Σ ℓ over its least value is at most d/c + B²/(2C) for a minimiser of norm B
-    (Gopi, Lee and Liu 2022, Theorem 6.2, in sums), and c = (mu/G)²/C for a `mu`-Gaussian DP draw:
-    C = B·mu/(G·√(2d)) is best. B is such that scores reach a few times the bend of the loss.
-    """
-    if not isinstance(problem.C, str):
-        return float(problem.C)
-    if problem.n_features is None:
-        raise IncompatibleSolverError(
-            "A draw from the density itself needs n_features in the problem, or a C, by which to "
-            "regularise. Nothing was spent."
-        )
-    B = _REACH * problem.loss.noise_scale / problem.row_norm
-    d = problem.n_features * problem.loss.n_directions
-    return B * mu / (problem.lipschitz_difference * math.sqrt(2.0 * d))

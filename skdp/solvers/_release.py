@@ -9,7 +9,7 @@ import numpy as np
 from skdp.exceptions import IncompatibleSolverError
 from skdp.solvers.base import Problem, require_delta
 
-__all__ = ["check_problem", "rounded"]
+__all__ = ["check_problem", "grid_width", "rounded", "rounded_inwards"]
 
 _GRID_BITS = 20
 _STEEPEST = 1e6  # curvature of one record over the ridge: far beyond, minima drown in rounding
@@ -33,7 +33,18 @@ def check_problem(name: str, problem: Problem, delta: float) -> None:
         )
 
 
+def grid_width(noise: float) -> float:
+    """Return the width of the public grid, a power of two of about 1e-6 of the noise's scale."""
+    return 2.0 ** (math.floor(math.log2(noise)) - _GRID_BITS)
+
+
 def rounded(values: np.ndarray, noise: float) -> np.ndarray:
-    """Return values on a public grid, about 1e-6 of the noise's scale wide."""
-    grid = 2.0 ** (math.floor(math.log2(noise)) - _GRID_BITS)
+    """Return values on the public grid."""
+    grid = grid_width(noise)
     return np.asarray(np.round(values / grid) * grid)
+
+
+def rounded_inwards(values: np.ndarray, noise: float) -> np.ndarray:
+    """Return values on the public grid, none farther from 0 than before."""
+    grid = grid_width(noise)
+    return np.asarray(np.trunc(values / grid) * grid)

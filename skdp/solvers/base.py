@@ -131,6 +131,6 @@ def require_delta(delta: float, name: str) -> None:
     """Raise if δ is 0, for a solver whose noise is Gaussian."""
     if delta == 0.0:
         raise IncompatibleSolverError(
-            f"solver={name!r} adds Gaussian noise, which needs delta > 0; no solver of this "
-            "version is purely epsilon-DP. Nothing was spent."
+            f"solver={name!r} adds Gaussian noise, which needs delta > 0; "
+            "solver='exponential_mechanism' takes delta=0. Nothing was spent."
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -15,10 +14,11 @@ from skdp.accounting import gdp_mu
 from skdp.design import ClippedDesign
 from skdp.exceptions import IncompatibleSolverError, UncertifiedSamplerWarning
 from skdp.privacy import ApproximatedEvent, Event, GDPEvent, NonPrivateEvent
-from skdp.samplers import SAMPLERS, Progress, ProximalSampler, Run, Sampler, Setting, Target
+from skdp.samplers import SAMPLERS, Ball, Progress, ProximalSampler, Run, Sampler, Setting, Target
 from skdp.solvers._count import RowCount
-from skdp.solvers._flow import balanced_regularisation, flow_time, inverse_regularisation
-from skdp.solvers._release import rounded
+from skdp.solvers._flow import flow_time, inverse_regularisation
+from skdp.solvers._rates import Balance, Schedule
+from skdp.solvers._release import rounded, rounded_inwards
 from skdp.solvers.base import Plan, Problem, Solution, Solver, composed, require_delta
 
 __all__ = ["RegularizedExponential", "RegularizedExponentialPlan", "Schedule"]
@@ -28,34 +28,16 @@ _TV_SHARE = 0.01  # of δ
 
 
 @dataclass(frozen=True)
-class Schedule:
-    """Public numbers of one draw.
-
-    Attributes
-    ----------
-    run : Run
-        What the sampler does.
-    temperature, prior_precision : float
-        c and α of the density.
-    """
-
-    run: Run
-    temperature: float
-    prior_precision: float
-
-    @property
-    def noise(self) -> float:
-        """Standard deviation of the draw in a direction where the data say nothing, roughly."""
-        return math.sqrt(self.run.spread / self.temperature)
-
-
-@dataclass(frozen=True)
 class RegularizedExponentialPlan(Plan):
-    """A plan whose density costs `density_mu`, but for `tv`; a row count costs if bought."""
+    """A plan whose density costs `density_mu`, but for `tv`; a row count costs if bought.
+
+    Its `schedule` is None where it depends on a row count that is still to be bought.
+    """
 
     density_mu: float
     tv: float
     count: RowCount | None
+    schedule: Schedule | None
 
 
 @dataclass(frozen=True)
@@ -66,6 +48,13 @@ class RegularizedExponential(Solver):
     ----------
     sampler : Sampler
         *Public.* Backend that draws; what it certifies enters the accounting.
+    objective : {"erm", "sco"} or None
+        *Public.* By which bound c and α are chosen, with ``C="auto"``: "erm" by that of the excess
+        risk on the rows at hand, "sco" by that of the excess risk on the population that they come
+        from. The plan's `schedule` states the bound. None takes rules found by experiment. With a
+        C of your own the ridge counts as a part of the objective, and the bound is about both.
+    domain : Ball or None
+        *Public.* Where the coefficients lie; None for all of space.
 
     Notes
     -----
@@ -74,10 +63,31 @@ class RegularizedExponential(Solver):
     sampler is f·c·G/√α-Gaussian DP with f < 1 after any public number of steps (Theorem A').
     Given C = c/α and f, the target m is met by α = (m/(G·C·f))². A draw within total variation η
     of the density makes (ε, δ) into (ε, δ + (1 + e^ε)·η): one hundredth of δ pays for it. A sampler
-    that certifies nothing of a finite run is used with a warning, and without a guarantee.
+    that certifies nothing of a finite run is used with a warning, and without a guarantee. All of
+    this holds on a domain as it does on all of space.
+
+    Examples
+    --------
+    >>> from skdp.losses import LogisticLoss
+    >>> from skdp.privacy import Neighboring
+    >>> from skdp.solvers import Problem
+    >>> facts = Problem(LogisticLoss(), 1.0, 0.0, 10_000, Neighboring.REPLACE_ONE, n_features=10)
+    >>> solver = RegularizedExponential(objective="erm", domain=Ball(5.0))
+    >>> round(solver.plan(facts, epsilon=1.0, delta=1e-5).schedule.excess_risk_bound, 4)
+    0.0167
     """
 
     sampler: Sampler = field(default_factory=ProximalSampler)
+    objective: str | None = None
+    domain: Ball | None = None
+
+    def __post_init__(self) -> None:
+        if self.objective is not None:
+            check_choice("objective", self.objective, ("erm", "sco"))
+        if not (self.domain is None or isinstance(self.domain, Ball)):
+            raise ValueError(
+                f"domain must be a Ball or None, got {self.domain!r}. Nothing was spent."
+            )
 
     def with_sampler(self, sampler: Any) -> RegularizedExponential:  # noqa: D102
         if isinstance(sampler, str):
@@ -97,13 +107,22 @@ class RegularizedExponential(Solver):
         mu = gdp_mu(epsilon, (1.0 - _TV_SHARE) * delta if tv else delta)
         count = RowCount.plan(problem, epsilon, delta) if self.sampler.counts_rows else None
         density_mu = count.rest(mu) if count else mu
-        setting = self._setting(problem, density_mu, problem.n_samples)
-        self.sampler.check(setting)
-        if tv:
-            self.sampler.run(setting, tv)  # a distance out of reach is refused before it is paid
+        self._check(problem, density_mu)
         event = composed((*(count.events if count else ()), self._event(density_mu, tv)))
+        bought = count is not None and count.public is None
+        n = problem.n_samples
+        schedule = None if bought else self.schedule(problem, density_mu, n, tv)
         theorem = self.sampler.theorem
-        return RegularizedExponentialPlan(problem, event, theorem, density_mu, tv, count)
+        return RegularizedExponentialPlan(problem, event, theorem, density_mu, tv, count, schedule)
+
+    def _check(self, problem: Problem, mu: float) -> None:
+        n, sampler = problem.n_samples, self.sampler
+        if self.objective == "sco" and n is None and not sampler.counts_rows:
+            raise IncompatibleSolverError(
+                "objective='sco' needs a row count: n_samples_hint, or a sampler that buys one, as "
+                "'proximal' does. Nothing was spent."
+            )
+        sampler.check(self._setting(problem, mu, n))
 
     def _event(self, mu: float, tv: float) -> Event:
         """Return what a draw at price `mu` amounts to, sampled as it is."""
@@ -125,41 +144,56 @@ class RegularizedExponential(Solver):
         rng: np.random.Generator,
         progress: Progress,
     ) -> Solution:
-        n = plan.count.release(design, rng) if plan.count else None
-        schedule = self.schedule(plan.problem, plan.density_mu, n, plan.tv)
-        target = Target(
-            design,
-            y,
-            plan.problem.loss,
-            plan.problem.row_norm,
-            schedule.temperature,
-            schedule.prior_precision,
-        )
+        problem, schedule = plan.problem, plan.schedule
+        if schedule is None:
+            assert plan.count is not None, "only a count to be bought leaves the schedule open"
+            n = plan.count.release(design, rng)
+            schedule = self.schedule(problem, plan.density_mu, n, plan.tv)
+        c, alpha = schedule.temperature, schedule.prior_precision
+        target = Target(design, y, problem.loss, problem.row_norm, c, alpha, self.domain)
         draw = self.sampler.sample(target, schedule.run, rng, progress)
-        theta = rounded(draw.theta, schedule.noise)
+        on_grid = rounded if self.domain is None else rounded_inwards
+        theta = on_grid(draw.theta, schedule.noise)
         return Solution(theta, schedule.run.n_steps, draw.diagnostics)
 
     def schedule(self, problem: Problem, mu: float, n: int | None, tv: float = 0.0) -> Schedule:
         """Return the numbers of a draw that is `mu`-Gaussian DP but for `tv`, of about `n` rows."""
         setting = self._setting(problem, mu, n)
         run = self.sampler.run(setting, tv)
+        self._check_run(run, tv)
         alpha = setting.prior_precision / run.stability**2
-        return Schedule(run, alpha * setting.C, alpha)
+        balance = self._balance(problem, n) if self.objective else None
+        return Schedule(run, alpha * setting.C, alpha, self.domain, balance)
+
+    def _check_run(self, run: Run, tv: float) -> None:
+        """Raise if the sampler claims more of a run than it certifies."""
+        allowed = run.stability == 1.0 or self.sampler.certifies in ("stable", "asymptotic")
+        if not (run.tv <= tv and 0.0 < run.stability <= 1.0 and allowed):
+            raise IncompatibleSolverError(
+                f"{self.sampler!r} certifies {self.sampler.certifies!r} and was asked for a total "
+                f"variation of {tv:.3g}, but plans {run!r}. Nothing was drawn."
+            )
+
+    def _balance(self, problem: Problem, n: int | None) -> Balance:
+        return Balance.of(problem, self.domain, n, self.objective == "sco")
 
     def _setting(self, problem: Problem, mu: float, n: int | None) -> Setting:
+        C, t = self._regularisation(problem, mu, n)
+        alpha = (mu / (problem.lipschitz_difference * C)) ** 2 * (1.0 - _ROUNDING)
+        shared = problem.neighboring.count_is_public
+        d = problem.n_features
+        return Setting(problem.loss, problem.row_norm, n, shared, d, C, t, alpha, self.domain)
+
+    def _regularisation(self, problem: Problem, mu: float, n: int | None) -> tuple[float, float]:
+        """Return C = c/α and for how long a run flows."""
+        if self.objective is not None:
+            balance = self._balance(problem, n)
+            C = balance.C(mu) if isinstance(problem.C, str) else float(problem.C)
+            return C, C * balance.relaxations(mu, C, self.domain)
         t = flow_time(problem, n, problem.lipschitz_difference / mu)
-        early = self.sampler.certifies == "stable"  # its draw is regularised by the run's length
-        C = inverse_regularisation(problem, t) if early else balanced_regularisation(problem, mu)
-        return Setting(
-            problem.loss,
-            problem.row_norm,
-            n,
-            problem.neighboring.count_is_public,
-            problem.n_features,
-            C,
-            t,
-            (mu / (problem.lipschitz_difference * C)) ** 2 * (1.0 - _ROUNDING),
-        )
+        if self.sampler.certifies == "stable" or not isinstance(problem.C, str):
+            return inverse_regularisation(problem, t), t  # regularised by the run's length
+        return self._balance(problem, n).C(mu), t
 
 
 def _tv_bound(epsilon: float, delta: float) -> float:

@@ -54,7 +54,9 @@ def test_the_number_of_steps_has_the_printed_values(alpha, eta, d, tv, n_steps):
 
 @pytest.mark.parametrize("tv", [1e-2, 1e-6, 1e-12, 1e-100])
 def test_the_schedule_keeps_the_bound_and_is_not_wasteful(tv):
-    schedule = AlternatingSchedule.within(tv, black_box(0.5, lipschitz=2.0))
+    schedule = AlternatingSchedule.within(
+        tv, steepness=8.0, prior_precision=0.5, dimension=1, radius=math.inf
+    )
     assert schedule.n_steps * schedule.inner_tv <= 0.5 * tv
     inner = 0.5 * tv / schedule.n_steps
     asymptotic = 1.0 / (16.0 * schedule.steepness**2 * math.log(1.0 / inner))

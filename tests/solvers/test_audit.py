@@ -76,7 +76,7 @@ def proved_by_test(hits, false_hits, risk):
 
 def attack(solver, loss, n, neighboring, runs):
     known = 3 if neighboring == "replace_one" else n
-    plan = solver.plan(Problem(loss, 1.0, 0.0, known, neighboring), EPSILON, DELTA)
+    plan = solver.plan(Problem(loss, 1.0, 0.0, known, neighboring, n_features=1), EPSILON, DELTA)
     rng = np.random.default_rng()
     samples = [pulls(solver, plan, X, y, runs, rng) for X, y in neighbours(neighboring, loss)]
     return proved_epsilon(*samples)

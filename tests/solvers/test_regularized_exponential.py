@@ -190,6 +190,27 @@ def test_no_count_is_bought_for_a_sampler_that_does_not_ask():
     assert plan.event == GDPEvent(gdp_mu(1.0, 1e-5))
 
 
+class Overdrawn(Close):
+    """It is asked for a distance, and plans a run with a larger one."""
+
+    def run(self, setting, tv):
+        return Run(1, setting.C, 1.0, setting.C, 2.0 * tv)
+
+
+class Discounted(Exact):
+    """It has the target's law, it says, and wants a stable sampler's price."""
+
+    def run(self, setting, tv):
+        return Run(1, setting.C, 0.5, setting.C)
+
+
+@pytest.mark.parametrize("sampler", [Overdrawn(), Discounted()], ids=repr)
+def test_a_run_that_claims_more_than_its_certificate_is_refused_unpaid(sampler):
+    problem = replace(PROBLEM, n_features=5)
+    with pytest.raises(IncompatibleSolverError, match=f"certifies '{sampler.certifies}'"):
+        RegularizedExponential(sampler).plan(problem, 1.0, 1e-5)
+
+
 def test_a_sampler_that_certifies_nothing_warns_and_promises_nothing():
     problem = replace(PROBLEM, n_features=5)
     with pytest.warns(UncertifiedSamplerWarning, match="no privacy guarantee"):

@@ -1,0 +1,136 @@
+"""The exponential mechanism on a ball: coefficients drawn from exp(−c·Σ loss), without any δ."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from skdp._validation import check_real
+from skdp.design import ClippedDesign
+from skdp.exceptions import IncompatibleSolverError
+from skdp.privacy import PureDPEvent
+from skdp.samplers import Ball, ExactSampler, Progress, Run, Target
+from skdp.solvers._rates import reach_of
+from skdp.solvers._release import rounded_inwards
+from skdp.solvers.base import Plan, Problem, Solution, Solver
+
+__all__ = ["ExponentialMechanism", "ExponentialMechanismPlan"]
+
+_ROUNDING = 1e-12
+_SHRINKINGS = np.geomspace(1e-9, 1.0, 400)
+
+
+@dataclass(frozen=True)
+class ExponentialMechanismPlan(Plan):
+    """A plan with the ball, the temperature c, the ridge α and the scale of the draw."""
+
+    domain: Ball
+    temperature: float
+    prior_precision: float
+    noise: float
+
+
+@dataclass(frozen=True)
+class ExponentialMechanism(Solver):
+    """Draw the coefficients from exp(−c·Σ ℓ) on a ball, exactly, by rejection.
+
+    For few coefficients, or few rows, and a δ of 0. A number C of your own adds a ridge |θ|²/(2C)
+    to Σ ℓ.
+
+    Parameters
+    ----------
+    domain : Ball or None
+        *Public.* Where the coefficients lie. With None the radius is 2.5·`noise_scale`/R, of
+        scores that reach a few times the bend of the loss.
+    max_exponent : float
+        *Public.* Settings in which the worst data may need more than e^max_exponent proposals on
+        average are refused.
+
+    Notes
+    -----
+    **Guarantee.** (ε, 0)-DP. Let ℓ vary by at most Δ on the ball, for any record; Δ ≤ 2·L_ℓ·R·r.
+    Σ ℓ then changes by a function that varies by at most k·Δ, k = 2 if a record is replaced and 1
+    if one is added or removed. The logarithm of the ratio of the densities lies within c·k·Δ of 0,
+    for the normalising constants differ by a mean of that function. So c = ε/(k·Δ).
+
+    References
+    ----------
+    McSherry and Talwar, "Mechanism design via differential privacy", FOCS 2007, Theorem 6.
+    """
+
+    domain: Ball | None = None
+    max_exponent: float = 14.0
+
+    def __post_init__(self) -> None:
+        check_real("max_exponent", self.max_exponent, low=0.0)
+        if not (self.domain is None or isinstance(self.domain, Ball)):
+            raise ValueError(
+                f"domain must be a Ball or None, got {self.domain!r}. Nothing was spent."
+            )
+
+    def plan(  # noqa: D102
+        self, problem: Problem, epsilon: float, delta: float
+    ) -> ExponentialMechanismPlan:
+        loss, R, n = problem.loss, problem.row_norm, problem.n_samples
+        if n is None:
+            raise IncompatibleSolverError(
+                "solver='exponential_mechanism' needs n_samples_hint, about the number of rows, to "
+                "tell beforehand whether a draw can be had. Nothing was spent."
+            )
+        if not math.isfinite(loss.lipschitz):
+            raise IncompatibleSolverError(
+                "solver='exponential_mechanism' needs a loss with a bounded slope, got "
+                f"{loss!r}. Nothing was spent."
+            )
+        domain = Ball(reach_of(problem)) if self.domain is None else self.domain
+        change = problem.neighboring.n_changed * loss.oscillation(R * domain.radius)
+        c = epsilon / change * (1.0 - _ROUNDING)
+        alpha = 0.0 if isinstance(problem.C, str) else c / float(problem.C)
+        self._check_tries(problem, domain, c, n)
+        theorem = "exponential mechanism on a ball, McSherry and Talwar 2007, Theorem 6"
+        noise = min(domain.radius, 1.0 / (c * n * loss.lipschitz * R))
+        return ExponentialMechanismPlan(
+            problem, PureDPEvent(epsilon), theorem, domain, c, alpha, noise
+        )
+
+    def _check_tries(self, problem: Problem, domain: Ball, c: float, n: int) -> None:
+        exponent = log_of_tries(problem, domain, c, n)
+        if exponent > self.max_exponent:
+            raise IncompatibleSolverError(
+                f"solver='exponential_mechanism' may need e^{exponent:.3g} proposals on average "
+                f"for the worst {n} rows, of {problem.loss!r}, and "
+                f"max_exponent={self.max_exponent!r} allows e^{self.max_exponent:.3g}: fewer "
+                "features, a lower epsilon or a smaller domain help; with delta > 0 all other "
+                "solvers do. Nothing was spent."
+            )
+
+    def solve(  # noqa: D102
+        self,
+        plan: ExponentialMechanismPlan,
+        design: ClippedDesign,
+        y: np.ndarray,
+        rng: np.random.Generator,
+        progress: Progress,
+    ) -> Solution:
+        problem, c, alpha = plan.problem, plan.temperature, plan.prior_precision
+        target = Target(design, y, problem.loss, problem.row_norm, c, alpha, plan.domain)
+        run = Run(1, 1.0, 1.0, 1.0, contraction=0.0)
+        draw = ExactSampler().sample(target, run, rng, progress)
+        return Solution(rounded_inwards(draw.theta, plan.noise), 1, draw.diagnostics)
+
+
+def log_of_tries(problem: Problem, domain: Ball, c: float, n: int) -> float:
+    """Return a bound of the logarithm of how many proposals the worst `n` rows need on average.
+
+    Proposals lie under supports at the mode p. Points p + b·x with p + x in the ball make up at
+    least b^d of what is proposed, and c·Σ D is at most c·n·`excess_bound`(2·R·r·b) there.
+    """
+    loss, width = problem.loss, 2.0 * problem.row_norm * domain.radius
+    surplus = 0.5  # of the proposal's ridge
+    if problem.n_features is None:
+        return c * n * loss.excess_bound(width) + surplus
+    d = problem.n_features * loss.n_scores
+    rejected = np.array([loss.excess_bound(width * b) for b in _SHRINKINGS])
+    return float(np.min(c * n * rejected - d * np.log(_SHRINKINGS))) + surplus
