@@ -73,10 +73,13 @@ class TangentPoint:
         return np.tile(self._values / self._variance, self._target.loss.n_scores)
 
     def _narrowest(self, target: Target) -> float:
-        """Return about the variance of one coordinate of the proposal."""
+        """Return about the variance of one coordinate of the proposal.
+
+        On a ball it is a fraction: from the surface, all of the ball may look near.
+        """
         if target.domain is None:
             return self._variance
-        return min(self._variance, target.domain.radius**2 / self.point.size)
+        return min(self._variance, 0.1 * target.domain.radius**2 / self.point.size)
 
     def _scaled_slope(self) -> np.ndarray:
         self.n_queries += self._target.design.n_samples
