@@ -8,7 +8,7 @@ exp(−k·(F + μ·|θ|²/2)) on a ball of diameter D by d/k + μD²/2 above the
 population risk by G²/(nμ) more. k is the largest that is (ε, 1e-5)-DP, and μ the one at which the
 bound is least. Risks are exact means over a finite population. The least risk is that on R^d, not
 on the ball: excesses are, if anything, too large. Standard errors are over data sets. In one
-dimension records are ±1 and the risk is a cone, for which a draw's mean excess is d/k exactly.
+dimension records are ±1 and the risk is nearly a cone, for which the mean excess is d/k exactly.
 """
 
 import argparse
