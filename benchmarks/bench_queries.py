@@ -165,7 +165,12 @@ def draw_figure(left, middle, right, path):
     axes[0].plot(
         steep[seen], corollary[seen], "--", color="tab:red", label="lower bound, Corollary 7.7"
     )
-    axes[0].set(xlabel="G²/μ", ylabel="queries", title=f"hard instance, d = {D_LEFT}, TV {TV:g}")
+    axes[0].set(
+        ylim=(0.05, 1e15),
+        xlabel="G²/μ",
+        ylabel="queries",
+        title=f"hard instance, d = {D_LEFT}, TV {TV:g}",
+    )
     for epsilon, colour in zip(EPSILONS, ("tab:green", "tab:orange", "tab:purple"), strict=True):
         _, n, found, bound, _ = middle[middle[:, 0] == epsilon].T
         axes[1].plot(n, bound, "-", color=colour)
