@@ -8,11 +8,13 @@ import numpy as np
 
 __all__ = ["column_bounds"]
 
+_LARGEST = 1e100
+
 
 def column_bounds(bounds: Any, n_features: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the low and the high of each of `n_features` columns, from any form that is allowed.
+    """Return the low and the high of each of `n_features` columns, of at most 1e100 in size.
 
-    A pair (low, high) of numbers or of arrays, or one pair per feature.
+    `bounds` is a pair (low, high) of numbers or of arrays, or one pair per feature.
     """
     try:
         pair = bounds if len(bounds) == 2 else np.asarray(bounds, dtype=float).T
@@ -22,8 +24,9 @@ def column_bounds(bounds: Any, n_features: int) -> tuple[np.ndarray, np.ndarray]
             f"bounds must be a pair (low, high) of numbers or of {n_features} numbers each, or one "
             f"pair for each of the {n_features} features, got {bounds!r}. Nothing was spent."
         ) from error
-    if not (np.isfinite(low) & np.isfinite(high) & (low < high)).all():
+    if not ((np.abs(low) <= _LARGEST) & (np.abs(high) <= _LARGEST) & (low < high)).all():
         raise ValueError(
-            f"each low must be below its high and both finite, got {bounds!r}. Nothing was spent."
+            "each low must be below its high and both finite, at most 1e100 in size, got "
+            f"{bounds!r}. Nothing was spent."
         )
     return low, high
