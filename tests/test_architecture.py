@@ -16,7 +16,7 @@ FLOORS = [
     {"_purchase"},
     {"statistics"},
     {"linear_model", "naive_bayes", "preprocessing"},
-    {"model_selection", "auditing"},
+    {"model_selection", "auditing", "pipeline"},
     {"inspection"},
 ]
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

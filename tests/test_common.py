@@ -14,7 +14,13 @@ from skdp import (
     DPSGDRegressor,
 )
 from skdp.naive_bayes import DPCategoricalNB, DPGaussianNB, DPMixedNB
-from skdp.preprocessing import BoundsScaler, RowClipper
+from skdp.preprocessing import (
+    BoundsScaler,
+    DPMinMaxScaler,
+    DPQuantileClipper,
+    DPStandardScaler,
+    RowClipper,
+)
 from skdp.solvers import SOLVERS
 
 ESTIMATORS = [
@@ -52,6 +58,10 @@ ESTIMATORS = [
     DPMixedNB(epsilon=float("inf")),
     BoundsScaler(bounds=(-100.0, 100.0)),
     RowClipper(),
+    DPStandardScaler(),
+    DPStandardScaler(neighboring="add_remove_one", delta=0.0),
+    DPMinMaxScaler(),
+    DPQuantileClipper(neighboring="add_remove_one"),
 ]
 
 

@@ -1,6 +1,9 @@
-"""Transformers that learn nothing, and so leave a pipeline as private as its last step."""
+"""Transformers that learn nothing, or buy what they learn."""
 
 from skdp.preprocessing.bounds_scaler import BoundsScaler
+from skdp.preprocessing.dp_min_max_scaler import DPMinMaxScaler
+from skdp.preprocessing.dp_quantile_clipper import DPQuantileClipper
+from skdp.preprocessing.dp_standard_scaler import DPStandardScaler
 from skdp.preprocessing.row_clipper import RowClipper
 
-__all__ = ["BoundsScaler", "RowClipper"]
+__all__ = ["BoundsScaler", "DPMinMaxScaler", "DPQuantileClipper", "DPStandardScaler", "RowClipper"]

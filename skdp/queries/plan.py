@@ -69,7 +69,7 @@ class QueryPlan:
     def release(self, answers: Mapping[str, Any], rng: np.random.Generator) -> dict[str, Any]:
         """Return the *private* answers with noise, an array of `Query.size` numbers each."""
         return {
-            query.name: _noisy(mechanism, np.asarray(answers[query.name], dtype=float), rng)
+            query.name: _noisy(mechanism, np.ravel(answers[query.name]).astype(float), rng)
             for query, mechanism in zip(self.queries, self.mechanisms, strict=True)
         }
 
@@ -151,5 +151,4 @@ def _noisy(
 ) -> np.ndarray:
     if mechanism.dimension == values.size:
         return np.asarray(mechanism.release(values, rng))
-    released = [mechanism.release(value, rng) for value in values.ravel()]
-    return np.reshape(released, values.shape)
+    return np.array([mechanism.release(value, rng) for value in values])

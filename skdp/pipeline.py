@@ -1,0 +1,104 @@
+"""Pipelines of which every step that learns is paid from one budget."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline, make_pipeline
+
+from skdp._purchase import check_budget
+from skdp._validation import check_delta, check_real
+from skdp.accounting import gdp_mu
+from skdp.budget import PrivacyBudget
+from skdp.privacy import GDPEvent, Neighboring
+
+__all__ = ["make_private_pipeline"]
+
+_MARGIN = 1.0 - 1e-9
+
+
+def make_private_pipeline(
+    *steps: Any,
+    epsilon: float = 1.0,
+    delta: float = 1e-5,
+    neighboring: str = "replace_one",
+    budget: PrivacyBudget | None = None,
+    model_share: float = 0.9,
+) -> Pipeline:
+    """Return a pipeline whose private steps together spend (ε, δ), with the split chosen.
+
+    Parameters
+    ----------
+    *steps : estimators
+        As in scikit-learn's `make_pipeline`. Each that has a parameter `epsilon` is private: it is
+        cloned, and its `epsilon`, `delta`, `neighboring` and `budget` are set. All others must
+        learn nothing from the data, as `BoundsScaler` does.
+    epsilon, delta : float
+        *Public.* What one fit of the whole pipeline spends.
+    neighboring : {"replace_one", "add_remove_one"}
+        *Public.*
+    budget : PrivacyBudget or None
+        What pays. ``None`` makes one of just (ε, δ), which pays for one fit.
+    model_share : float in (0, 1)
+        *Public.* Part of the squared Gaussian-DP parameter that goes to the last private step, of
+        ε and δ where the budget adds those. The others share the rest evenly.
+
+    Returns
+    -------
+    sklearn.pipeline.Pipeline
+
+    Notes
+    -----
+    **Guarantee.** That of the budget, which every step pays before it reads the data. A step that
+    is chosen by what an earlier one released is covered as well, since budgets are adaptive.
+
+    Examples
+    --------
+    >>> from skdp import DPLogisticRegression
+    >>> from skdp.pipeline import make_private_pipeline
+    >>> from skdp.preprocessing import DPStandardScaler
+    >>> from sklearn.datasets import make_classification
+    >>> X, y = make_classification(2000, random_state=0)
+    >>> model = make_private_pipeline(
+    ...     DPStandardScaler(bounds=(-10, 10)), DPLogisticRegression(data_norm=5.0), epsilon=3.0
+    ... )
+    >>> model = model.fit(X, y)
+    >>> round(model[-1].budget.spent.epsilon, 3)
+    3.0
+    """
+    check_real("epsilon", epsilon, low=0.0, high=1e9)
+    check_delta(delta)
+    check_real("model_share", model_share, low=0.0, high=1.0)
+    check_budget(budget)
+    relation = str(Neighboring(neighboring))
+    private = [i for i, step in enumerate(steps) if "epsilon" in _parameters(step)]
+    if not private:
+        raise ValueError("No step has a parameter epsilon: nothing is private. Nothing was spent.")
+    if budget is None:
+        composition = "gdp" if delta else "pure"
+        budget = PrivacyBudget(epsilon, delta, composition=composition, neighboring=relation)
+    made = list(steps)
+    for i, share in zip(private, _shares(len(private), model_share), strict=True):
+        price = _price(epsilon, delta, share, budget.composition)
+        made[i] = clone(steps[i]).set_params(**price, neighboring=relation, budget=budget)
+    return make_pipeline(*made)
+
+
+def _parameters(step: Any) -> Any:
+    return step.get_params(deep=False) if hasattr(step, "get_params") else ()
+
+
+def _shares(n: int, model_share: float) -> list[float]:
+    if n == 1:
+        return [1.0]
+    return [(1.0 - model_share) / (n - 1)] * (n - 1) + [model_share]
+
+
+def _price(epsilon: float, delta: float, share: float, composition: str) -> dict[str, float]:
+    """Return the (ε, δ) of a share: of μ² at the same δ, or of ε and δ."""
+    if delta == 0.0 or composition in ("basic", "pure"):
+        return {"epsilon": share * epsilon * _MARGIN, "delta": share * delta * _MARGIN}
+    mu = gdp_mu(epsilon, delta) * math.sqrt(share) * _MARGIN
+    return {"epsilon": GDPEvent(mu).curve(Neighboring.REPLACE_ONE).epsilon(delta), "delta": delta}
