@@ -9,6 +9,7 @@ import numpy as np
 __all__ = ["column_bounds"]
 
 _LARGEST = 1e100
+_NARROWEST = 1e-50
 
 
 def column_bounds(bounds: Any, n_features: int) -> tuple[np.ndarray, np.ndarray]:
@@ -24,9 +25,10 @@ def column_bounds(bounds: Any, n_features: int) -> tuple[np.ndarray, np.ndarray]
             f"bounds must be a pair (low, high) of numbers or of {n_features} numbers each, or one "
             f"pair for each of the {n_features} features, got {bounds!r}. Nothing was spent."
         ) from error
-    if not ((np.abs(low) <= _LARGEST) & (np.abs(high) <= _LARGEST) & (low < high)).all():
+    sane = (np.abs(low) <= _LARGEST) & (np.abs(high) <= _LARGEST) & (high - low >= _NARROWEST)
+    if not sane.all():
         raise ValueError(
-            "each low must be below its high and both finite, at most 1e100 in size, got "
-            f"{bounds!r}. Nothing was spent."
+            "each low must be below its high, by 1e-50 at least, and both finite, of at most 1e100; "
+            f"got {bounds!r}. Nothing was spent."
         )
     return low, high

@@ -22,6 +22,7 @@ __all__ = [
 
 _BITS = 30  # of the grid below the sensitivity
 _END = 2**61  # the largest number of steps that is released
+_AT_ONCE = 2**20  # proposals
 _FULL = 2**62 + 2**60  # draws are cut off here: any number of the grid plus that is past its end
 
 
@@ -64,7 +65,8 @@ def rejection(
     """
     accepted = np.empty(0, dtype=np.int64)
     while accepted.size < size:
-        values, good = propose(math.ceil((size - accepted.size) / chance))
+        wanted = math.ceil((size - accepted.size) / chance)
+        values, good = propose(min(wanted, _AT_ONCE))
         accepted = np.concatenate([accepted, values[good]])
     return accepted[:size]
 

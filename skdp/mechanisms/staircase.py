@@ -16,7 +16,7 @@ from skdp.privacy import PureDPEvent
 
 __all__ = ["Staircase"]
 
-_EPSILONS = 2.0**-10, 16.0
+_EPSILONS = 2.0**-10, 12.0
 _UNIT = 2**40  # of ε
 
 
@@ -33,10 +33,10 @@ class Staircase(RealMechanism):
     ----------
     sensitivity : float
         *Public.* Δ, by which any **one** number differs between neighbours.
-    epsilon : float in [2^−10, 16]
+    epsilon : float in [2^−10, 12]
         *Public.* For each number; rounded down to a multiple of 2^−40. Below, use `Laplace`: its
         expected size is less than 1e-7 above.
-    gamma : float in (0, 1) or None
+    gamma : float in [0.001, 1) or None
         *Public.* Width of the central step; None for 1/(1 + e^(ε/2)), best for E\\|X\\|.
     dimension : int
         *Public.* How many numbers are released together.
@@ -67,7 +67,7 @@ class Staircase(RealMechanism):
         self._set(
             sensitivity=sensitivity,
             epsilon=epsilon,
-            gamma=check_real("gamma", gamma, low=0.0, high=1.0),
+            gamma=check_real("gamma", gamma, low=1e-3, high=1.0, closed="["),
             dimension=check_count("dimension", self.dimension),
             n_touched=check_count("n_touched", self.n_touched),
         )

@@ -23,6 +23,15 @@ from skdp.queries import NOISES, QueryPlan, plan_queries
 __all__ = ["PrivateNaiveBayes"]
 
 _LEAST_COUNT = 1.0
+_RELEASED = (
+    "classes_",
+    "privacy_",
+    "class_count_",
+    "class_prior_",
+    "theta_",
+    "var_",
+    "feature_log_prob_",
+)
 _LEAST_LOG = -700.0  # e to this power is a double
 
 
@@ -65,6 +74,8 @@ class PrivateNaiveBayes(ClassifierMixin, BaseEstimator):
             priors = self._checked_priors(classes.size)
             plan = self._plan(features, classes.size)
             guarantee = self._buy(plan)
+        for name in _RELEASED:  # the old model is gone, come what may
+            self.__dict__.pop(name, None)
         answers = _ask(features, columns, codes, classes.size)
         released = answers if plan is None else plan.release(answers, rng)
         self.classes_, self.privacy_ = classes, guarantee

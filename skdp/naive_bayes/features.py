@@ -72,6 +72,7 @@ class NumericFeature(Feature):
         if neighboring is Neighboring.ADD_REMOVE_ONE:
             return Query(name, 1.0, 2 * n_classes, 2, euclidean=math.sqrt(2.0))
         longest = (2.0 - _APART) * math.sqrt(1.0 + 4.0 * _APART**2) * (1.0 + 1e-15)
+        longest += math.sqrt(2.0) / _UNIT  # both sums are made of rounded numbers
         return Query(name, 2.0, 2 * n_classes, 4, total=4.0, euclidean=longest)
 
     def answer(self, x: np.ndarray, codes: np.ndarray, n_classes: int) -> np.ndarray:  # noqa: D102

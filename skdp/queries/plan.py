@@ -68,8 +68,15 @@ class QueryPlan:
 
     def release(self, answers: Mapping[str, Any], rng: np.random.Generator) -> dict[str, Any]:
         """Return the *private* answers with noise, an array of `Query.size` numbers each."""
+        flat = {query.name: np.ravel(answers[query.name]).astype(float) for query in self.queries}
+        for query in self.queries:
+            if flat[query.name].size != query.size:
+                raise ValueError(
+                    f"The answer to {query.name!r} must have {query.size} numbers, got "
+                    f"{flat[query.name].size}. Nothing was spent."
+                )
         return {
-            query.name: _noisy(mechanism, np.ravel(answers[query.name]).astype(float), rng)
+            query.name: _noisy(mechanism, flat[query.name], rng)
             for query, mechanism in zip(self.queries, self.mechanisms, strict=True)
         }
 
@@ -99,11 +106,21 @@ def plan_queries(
     """
     queries, epsilon, delta = tuple(queries), check_epsilon(epsilon), check_delta(delta)
     check_choice("noise", noise, ("auto", *NOISES))
+    if not queries or len({query.name for query in queries}) < len(queries):
+        raise ValueError(
+            f"queries must have different names, at least one, got {queries!r}. Nothing was spent."
+        )
     if noise != "auto":
         return _within(queries, epsilon, delta, noise)
     if delta > 0.0 and pays_in in ("gdp", "zcdp", "rdp"):
         return _within(queries, epsilon, delta, "gaussian")
-    return min(_candidates(queries, epsilon, delta), key=attrgetter("loss"))
+    plans = list(_candidates(queries, epsilon, delta))
+    if not plans:
+        raise IncompatibleSolverError(
+            f"No kind of noise is known for epsilon={epsilon!r} and delta={delta!r} here: the one "
+            "asked for would be too small or too large. Nothing was spent."
+        )
+    return min(plans, key=attrgetter("loss"))
 
 
 def _candidates(queries: Queries, epsilon: float, delta: float) -> Iterator[QueryPlan]:
@@ -115,7 +132,9 @@ def _candidates(queries: Queries, epsilon: float, delta: float) -> Iterator[Quer
             continue
         if name == "optimized" and not worth:
             continue
-        with suppress(ValueError):  # out of a mechanism's public range: another takes its place
+        with suppress(
+            ValueError, RuntimeError
+        ):  # out of a mechanism's public range: another takes its place
             yield _within(queries, epsilon, delta, name)
 
 

@@ -15,7 +15,7 @@ from skdp.design import ClippedDesign
 from skdp.privacy import GDPEvent
 from skdp.samplers import Progress
 from skdp.solvers._count import RowCount
-from skdp.solvers._flow import flow_time, inverse_regularisation, longest_step
+from skdp.solvers._flow import flow_time, inverse_regularisation, worst_curvature
 from skdp.solvers._release import rounded
 from skdp.solvers.base import Plan, Problem, Solution, Solver, composed, require_delta
 
@@ -108,7 +108,7 @@ class CoordinateDescent(Solver):
         """Return the numbers of a run over about `n` rows."""
         problem, G = plan.problem, plan.problem.lipschitz_difference
         t = flow_time(problem, n, G / plan.mu)
-        longest = longest_step(problem, n)
+        longest = 2.0 / worst_curvature(problem, n)  # the ridge is in the proximal point
         T = self.n_cycles or max(_FEWEST_CYCLES, math.ceil(t / longest))
         h = self.step_size or min(t / T, longest)
         ridge = 1.0 / inverse_regularisation(problem, h * T)

@@ -13,7 +13,7 @@ from skdp.privacy import Neighboring
 NUMERIC = NumericFeature(-3.0, 5.0, 1e-3)
 CATEGORICAL = CategoricalFeature(3, 1.0)
 N_CLASSES = 3
-ROUNDING = 1e-6  # values are rounded to 2⁻²⁴ of half the distance of the bounds
+ROUNDING = 1e-14
 
 numbers = st.floats(-1e3, 1e3) | st.sampled_from([-3.0, 1.0, 5.0])
 codes = st.integers(-1, 2)
@@ -61,6 +61,8 @@ def test_a_category_moves_counts_by_what_is_declared(record, other, neighboring)
 @pytest.mark.parametrize("neighboring", Neighboring)
 def test_no_less_would_do(neighboring):
     """The farthest neighbours are as far apart as declared."""
+    nearly = (5.0, 0), (1.0 + 4.0 * -0.1464498349120783, 0)  # where rounding adds most
+    check_distance(NUMERIC, *neighbors(*nearly, neighboring), neighboring)
     u = 0.25 * (2.0 + math.sqrt(2.0))  # 1 and u − 1 differ by 2 − u and sum to u
     pair = (5.0, 0), (1.0 + 4.0 * (u - 1.0), 0)
     ratio = check_distance(NUMERIC, *neighbors(*pair, neighboring), neighboring)

@@ -1,0 +1,84 @@
+"""Scalers that buy their numbers, alone and in a pipeline with one budget."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import make_classification
+
+from skdp import DPGaussianNB, DPLogisticRegression, PrivacyBudget
+from skdp.exceptions import BudgetExceededError
+from skdp.pipeline import make_private_pipeline
+from skdp.preprocessing import BoundsScaler, DPMinMaxScaler, DPQuantileClipper, DPStandardScaler
+
+X, Y = make_classification(4000, 5, random_state=0)
+BOUNDS = (-20, 20)
+SCALERS = [DPStandardScaler(bounds=BOUNDS), DPMinMaxScaler(bounds=BOUNDS)]
+SCALERS += [DPQuantileClipper(bounds=BOUNDS)]
+every_scaler = pytest.mark.parametrize("scaler", SCALERS, ids=lambda s: type(s).__name__)
+PUBLIC = {"privacy_", "n_features_in_", "feature_names_in_"}
+RELEASED = {"mean_", "var_", "scale_", "data_min_", "data_max_", "low_", "high_"}
+
+
+@every_scaler
+@pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
+@pytest.mark.parametrize("delta", [0.0, 1e-5])
+def test_a_fit_costs_what_is_asked_and_shows_nothing_else(scaler, neighboring, delta):
+    composition = "gdp" if delta else "pure"
+    budget = PrivacyBudget(2.0, delta, composition=composition, neighboring=neighboring)
+    scaler = clone(scaler).set_params(delta=delta, neighboring=neighboring, budget=budget).fit(X)
+    priced_above = delta > 0.0 and not isinstance(scaler, DPStandardScaler)  # a pure release
+    assert (0.4 if priced_above else 0.97) < scaler.privacy_.epsilon(delta) <= 1.0
+    assert budget.spent.epsilon == pytest.approx(1.0, abs=0.03)
+    assert [release["label"] for release in budget.history()] == [type(scaler).__name__]
+    assert set(vars(scaler)) - set(scaler.get_params()) <= PUBLIC | RELEASED
+
+
+@every_scaler
+def test_a_fit_that_cannot_be_paid_changes_nothing(scaler):
+    scaler = clone(scaler).set_params(budget=PrivacyBudget(0.5, 1e-5))
+    with pytest.raises(BudgetExceededError):
+        scaler.fit(X)
+    assert not [name for name in vars(scaler) if name.endswith("_")]
+
+
+def test_without_much_noise_they_scale_as_they_should():
+    scaled = DPStandardScaler(100.0, bounds=(-8, 8)).fit_transform(X)
+    np.testing.assert_allclose(scaled.mean(axis=0), 0.0, atol=0.02)
+    np.testing.assert_allclose(scaled.std(axis=0), 1.0, atol=0.02)
+    ranged = DPMinMaxScaler(100.0, bounds=(-8, 8), tail=0.05).fit_transform(X)
+    np.testing.assert_allclose((np.abs(ranged) == 1.0).mean(axis=0), 0.1, atol=0.01)
+    clipped = DPQuantileClipper(100.0, bounds=(-8, 8), quantiles=(0.2, 1.0)).fit_transform(X)
+    np.testing.assert_allclose(clipped.min(axis=0), np.quantile(X, 0.2, axis=0), atol=0.02)
+
+
+@pytest.mark.parametrize("composition", ["gdp", "basic"])
+@every_scaler
+def test_a_pipeline_spends_its_whole_budget_and_no_more(scaler, composition):
+    budget = PrivacyBudget(3.0, 1e-5, composition=composition)
+    model = make_private_pipeline(
+        scaler, DPLogisticRegression(data_norm=3.0), epsilon=3.0, budget=budget
+    ).fit(X, Y)
+    assert 2.9 < budget.spent.epsilon <= 3.0
+    assert len(budget.history()) == 2
+    assert model.score(X, Y) > 0.7  # 0.84 by noise alone; far below one in a million falls under
+
+
+def test_three_private_steps_and_pure_privacy():
+    steps = DPQuantileClipper(bounds=BOUNDS), DPStandardScaler(bounds=BOUNDS)
+    model = make_private_pipeline(*steps, DPGaussianNB(bounds=(-3, 3)), delta=0.0, epsilon=9.0)
+    model.fit(X, Y)
+    assert model[-1].budget is model[0].budget
+    assert 8.9 < model[-1].budget.spent.epsilon <= 9.0
+    assert model[-1].epsilon == pytest.approx(0.9 * 9.0)
+
+
+def test_the_steps_that_were_given_are_left_alone():
+    given, public = DPStandardScaler(), BoundsScaler(BOUNDS)
+    made = make_private_pipeline(public, given, DPLogisticRegression(), epsilon=2.0)
+    assert given.epsilon == 1.0
+    assert given.budget is None
+    assert made[0] is public
+    with pytest.raises(ValueError, match="nothing is private"):
+        make_private_pipeline(public)
+    with pytest.raises(ValueError, match="model_share"):
+        make_private_pipeline(given, model_share=1.0)

@@ -1,0 +1,81 @@
+"""Between neighbours no answer, and no utility, moves farther than what was paid for."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from skdp import statistics
+from skdp.mechanisms import ExponentialMechanism
+from skdp.queries import QueryPlan
+
+BOUNDS = ([-1.0, 0.0], [3.0, 10.0])
+ROUNDING = 1e-8
+values = st.floats(-20.0, 20.0) | st.sampled_from([-1.0, 0.0, 1.0, 3.0, 10.0, np.nan, np.inf])
+rows = st.tuples(values, values)
+relations = st.sampled_from(["replace_one", "add_remove_one"])
+ASKED = {
+    "sum": lambda x, **terms: statistics.sum(x, bounds=BOUNDS, **terms),
+    "mean": lambda x, **terms: statistics.mean(x, bounds=BOUNDS, **terms),
+    "variance": lambda x, **terms: statistics.variance(x, bounds=BOUNDS, **terms),
+    "covariance": lambda x, **terms: statistics.covariance(x, bounds=BOUNDS, **terms),
+    "count": lambda x, **terms: statistics.count(x > 1.0, **terms),
+    "histogram": lambda x, **terms: statistics.histogram(
+        x, edges=[[-1, 1, 3], [0, 5, 10]], **terms
+    ),
+    "marginals": lambda x, **terms: statistics.marginals(
+        np.floor(x), categories={0: [-1, 0, 1, 2], 1: [0, 3, 9]}, n_ways=1, **terms
+    ),
+}
+
+
+def neighbors(one, other, neighboring):
+    rest = [(0.5, 7.0), (2.0, 1.0)]
+    first, second = [*rest, one], [*rest, other] if neighboring == "replace_one" else rest
+    return (np.array(table, dtype=float) for table in (first, second))
+
+
+@pytest.mark.parametrize("name", ASKED)
+@given(one=rows, other=rows, neighboring=relations)
+@settings(
+    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_answers_are_no_farther_apart_than_declared(name, one, other, neighboring, monkeypatch):
+    seen = []
+
+    def release(plan, answers, rng):
+        seen.append((plan, {key: np.ravel(answer) for key, answer in answers.items()}))
+        return {query.name: np.ones(query.size) for query in plan.queries}
+
+    monkeypatch.setattr(QueryPlan, "release", release)
+    for x in neighbors(one, other, neighboring):
+        ASKED[name](x, epsilon=1.0, neighboring=neighboring, random_state=0)
+    (plan, before), (same, after) = seen
+    assert plan == same
+    for query in plan.queries:
+        distance = np.abs(before[query.name].astype(float) - after[query.name])
+        assert distance.size == query.size
+        assert np.count_nonzero(distance) <= query.n_touched
+        assert distance.max() <= query.largest * (1.0 + ROUNDING)
+        assert distance.sum() <= query.l1 * (1.0 + ROUNDING)
+        assert np.linalg.norm(distance) <= query.l2 * (1.0 + ROUNDING)
+
+
+@given(one=rows, other=rows, neighboring=relations, q=st.floats(0.0, 1.0))
+@settings(
+    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_utilities_are_no_farther_apart_than_declared(one, other, neighboring, q, monkeypatch):
+    seen = []
+
+    def release(mechanism, utilities, rng):
+        seen.append((mechanism.sensitivity, utilities))
+        return 0
+
+    monkeypatch.setattr(ExponentialMechanism, "release", release)
+    for x in neighbors(one, other, neighboring):
+        statistics.quantile(x, q, bounds=BOUNDS, epsilon=1.0, neighboring=neighboring)
+    half = len(seen) // 2
+    for (sensitivity, before), (same, after) in zip(seen[:half], seen[half:], strict=True):
+        assert sensitivity == same
+        assert np.abs(before - after).max() <= sensitivity * (1.0 + ROUNDING)

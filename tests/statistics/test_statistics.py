@@ -1,0 +1,177 @@
+"""Every statistic pays first, is near the truth as it says, and shows nothing else."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from skdp import PrivacyBudget, statistics
+from skdp.exceptions import BudgetExceededError
+
+RNG = np.random.default_rng(0)
+X = RNG.beta(2.0, 4.0, size=(3000, 2)) * 10.0
+CODES = np.floor(X / 4.0).astype(int)
+B = {"bounds": (0, 10)}
+ASKED = {
+    "count": lambda **terms: statistics.count(X[:, 0] > 3.0, **terms),
+    "sum": lambda **terms: statistics.sum(X[:, 0], **B, **terms),
+    "mean": lambda **terms: statistics.mean(X, **B, **terms),
+    "variance": lambda **terms: statistics.variance(X, **B, **terms),
+    "covariance": lambda **terms: statistics.covariance(X, **B, **terms),
+    "histogram": lambda **terms: statistics.histogram(X[:, 0], edges=[0, 2, 4, 10], **terms),
+    "marginals": lambda **terms: statistics.marginals(
+        CODES, categories={0: [0, 1, 2], 1: [0, 1, 2]}, n_ways=2, **terms
+    ),
+    "quantile": lambda **terms: statistics.quantile(X, [0.1, 0.5], **B, **terms),
+}
+TRUTH = {
+    "count": np.count_nonzero(X[:, 0] > 3.0),
+    "sum": X[:, 0].sum(),
+    "mean": X.mean(axis=0),
+    "variance": X.var(axis=0),
+    "covariance": np.cov(X.T, ddof=0),
+    "histogram": np.histogram(X[:, 0], [0, 2, 4, 10])[0],
+}
+every_statistic = pytest.mark.parametrize("name", ASKED)
+every_relation = pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
+
+
+@every_statistic
+@every_relation
+@pytest.mark.parametrize(
+    ("delta", "composition"), [(0.0, "pure"), (1e-5, "gdp"), (1e-5, "basic"), (1e-5, "zcdp")]
+)
+def test_a_release_costs_what_is_asked(name, neighboring, delta, composition):
+    terms = {"neighboring": neighboring, "composition": composition}
+    slack = {"slack": 0.01 * delta} if composition == "gdp" else {}
+    budget = PrivacyBudget(4.0, delta, **terms, **slack)
+    found = ASKED[name](epsilon=1.0, delta=delta, neighboring=neighboring, budget=budget)
+    in_gaussians = name == "quantile" and composition in ("gdp", "zcdp")  # priced above its ε
+    assert (0.4 if in_gaussians else 0.97) < found.privacy.epsilon(delta) <= 1.0
+    assert len(budget.history()) == 1
+    assert budget.history()[0]["label"] == f"statistics.{name}"
+    assert budget.spent.epsilon <= (1.6 if composition == "zcdp" else 1.01)
+
+
+@every_statistic
+def test_what_cannot_be_paid_is_not_looked_at(name):
+    budget = PrivacyBudget(0.5, 1e-5)
+    with pytest.raises(BudgetExceededError):
+        ASKED[name](epsilon=1.0, delta=1e-5, budget=budget)
+    assert budget.spent.epsilon == 0.0
+
+
+@pytest.mark.parametrize("name", TRUTH)
+@every_relation
+@pytest.mark.parametrize("delta", [0.0, 1e-5])
+def test_intervals_hold_the_truth_as_often_as_they_say(name, neighboring, delta):
+    """200 releases at level 0.9; a true 90 % falls below the limit once in a million runs."""
+    terms = {"epsilon": 1.0, "delta": delta, "neighboring": neighboring}
+    held = []
+    for seed in range(200):
+        low, high = ASKED[name](random_state=seed, **terms).interval(0.9)
+        held.append(np.ravel((low <= TRUTH[name]) & (TRUTH[name] <= high))[0])
+    assert np.sum(held) >= stats.binom.ppf(1e-6, 200, 0.9)
+    if name in ("count", "sum", "histogram") and delta:
+        assert np.mean(held) < 1.0  # no interval that holds everything; 7e-10 of all runs fail
+
+
+@every_relation
+def test_ranks_of_quantiles_are_as_near_as_they_say(neighboring):
+    """300 quantiles, each beyond its bound with probability 0.01 at most; 1e-6 of runs fail."""
+    beyond = 0
+    for seed in range(150):
+        found = statistics.quantile(
+            X, 0.3, **B, epsilon=0.2, neighboring=neighboring, random_state=seed
+        )
+        ranks = (found.value + 10.0 / 2**14 >= X).sum(axis=0), (found.value - 1e-3 > X).sum(axis=0)
+        miss = np.maximum(0.3 * len(X) - ranks[0], ranks[1] - 0.3 * len(X))
+        beyond += np.count_nonzero(miss > found.rank_error(0.99))
+    assert beyond <= stats.binom.isf(1e-6, 300, 0.01)
+
+
+def test_quantiles_are_in_the_order_of_their_probabilities():
+    found = statistics.quantile(X, [0.9, 0.1, 0.5], **B, epsilon=0.05, random_state=0)
+    assert found.value.shape == (3, 2)
+    assert np.all(np.diff(found.value[[1, 2, 0]], axis=0) >= 0.0)
+
+
+@pytest.mark.parametrize(("alpha", "epsilon", "d"), [(0.1, 0.5, 10), (0.02, 0.9, 40)])
+def test_one_way_marginals_need_as_many_rows_as_proposition_1_says(alpha, epsilon, d):
+    """2d/(αε) rows for pure privacy, 6·√(d·log(1/δ))/(αε) else, for a mean error of α."""
+    delta = 1e-6
+    for n, failure in (
+        (math.ceil(2 * d / (alpha * epsilon)), 0.0),
+        (math.ceil(6 * math.sqrt(d * math.log(1 / delta)) / (alpha * epsilon)), delta),
+    ):
+        found = statistics.mean(np.zeros((n, d)), bounds=(0, 1), epsilon=epsilon, delta=failure)
+        noise = found._means.plan.mechanism("x")
+        assert 0.5 * noise.expected_loss("l1") / n <= alpha
+
+
+def test_a_population_interval_is_wider_than_that_of_the_rows():
+    found = statistics.mean(X[:, 0], **B, epsilon=1.0, random_state=0)
+    inner, outer = found.interval(), found.population_interval()
+    assert outer[0] < inner[0] < inner[1] < outer[1]
+
+
+@every_relation
+def test_a_covariance_is_semidefinite_whatever_the_noise(neighboring):
+    for seed in range(20):
+        few = X[:5].repeat(2, axis=1)
+        found = statistics.covariance(
+            few, **B, epsilon=0.1, neighboring=neighboring, random_state=seed
+        )
+        assert np.linalg.eigvalsh(found.value).min() > -1e-9
+
+
+@every_statistic
+def test_nothing_but_what_was_released_is_shown(name):
+    found = ASKED[name](epsilon=1.0)
+    public = {key for key in vars(found) if not key.startswith("_")}
+    assert public <= {"value", "privacy", "mean"}
+    assert "1e" not in repr(type(found))
+
+
+def test_frames_and_columns_of_frames_are_read():
+    polars = pytest.importorskip("polars")
+    frame = pd.DataFrame({"a": X[:, 0], "b": np.where(X[:, 1] > 3.0, "yes", "no")})
+    other = polars.DataFrame(frame.to_dict("list"))
+    asked = {"categories": {"b": ["no", "yes"]}, "epsilon": 1.0, "random_state": 0}
+    for one in (frame, other):
+        assert statistics.mean(one["a"], **B, epsilon=1.0, random_state=0).value == pytest.approx(
+            statistics.mean(X[:, 0], **B, epsilon=1.0, random_state=0).value
+        )
+        table = statistics.marginals(one, **asked)["b",]
+        np.testing.assert_array_equal(table, statistics.marginals(frame, **asked)["b",])
+
+
+BAD = [
+    ("mean", {"bounds": (10, 0)}, "each low must be below"),
+    ("mean", {"bounds": (0, math.inf)}, "both finite"),
+    ("mean", {"bounds": ([0, 0, 0], [1, 1, 1])}, "bounds must be a pair"),
+    ("histogram", {"edges": [0.0]}, "edges must be increasing"),
+    ("histogram", {"edges": [3.0, 1.0]}, "edges must be increasing"),
+    ("marginals", {"categories": {0: []}}, "must be different values"),
+    ("marginals", {"categories": {7: [1, 2]}}, "by number"),
+    ("marginals", {"categories": {0: [1]}, "n_ways": 2}, "n_ways must be at most 1"),
+    ("quantile", {"q": 1.5, **B}, "q must be a probability"),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments", "message"), BAD)
+def test_bad_public_input_is_settled_without_the_budget(name, arguments, message):
+    budget = PrivacyBudget(3.0, 1e-5)
+    with pytest.raises(ValueError, match=message) as error:
+        getattr(statistics, name)(CODES, epsilon=1.0, budget=budget, **arguments)
+    assert "Nothing was spent." in str(error.value)
+    assert budget.spent.epsilon == 0.0
+
+
+@pytest.mark.parametrize("terms", [{"epsilon": 0.0}, {"epsilon": 1.0, "delta": 1.0}])
+@every_statistic
+def test_bad_terms_are_settled_without_the_budget(name, terms):
+    with pytest.raises(ValueError, match="Nothing was spent"):
+        ASKED[name](**terms)
