@@ -4,10 +4,9 @@ A histogram that is private
 
 How much does a histogram change when nobody in it can be recognised?
 
-The bars are a release of 15 counts with ε = 0.2 and nothing else: one person moves two of them by
-one. The lines on them hold the true counts, all fifteen at once, with probability 95 %; they
-follow from the law of the noise and cost nothing more. The line is the truth, which only the owner
-of the data may draw.
+The bars are 15 released counts, of which one person moves two by one. The lines on them hold the
+true counts, all fifteen at once, with probability 95 %: they follow from the law of the noise and
+cost nothing more. The outline is the truth, which only the owner of the data may draw.
 """
 
 import matplotlib.pyplot as plt
@@ -19,9 +18,9 @@ rng = np.random.default_rng(0)
 ages = np.concatenate([rng.normal(34.0, 8.0, 900), rng.normal(63.0, 9.0, 600)])
 edges = np.arange(15, 95, 5)  # public: chosen without looking
 
-budget = PrivacyBudget(epsilon=0.5, delta=0.0, composition="pure")
+budget = PrivacyBudget(epsilon=1.0, delta=0.0, composition="pure")
 figure, panels = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True, layout="constrained")
-for panel, epsilon in zip(panels, (0.05, 0.2), strict=True):
+for panel, epsilon in zip(panels, (0.1, 0.5), strict=True):
     found = statistics.histogram(ages, edges=edges, epsilon=epsilon, budget=budget, random_state=1)
     low, high = found.interval(simultaneous=True)
     middle = 0.5 * (edges[:-1] + edges[1:])
@@ -31,7 +30,7 @@ for panel, epsilon in zip(panels, (0.05, 0.2), strict=True):
     panel.set(title=f"ε = {epsilon}", xlabel="age")
     panel.spines[["top", "right"]].set_visible(False)
 panels[0].set_ylabel("people")
-panels[0].legend(frameon=False)
+panels[1].legend(frameon=False)
 plt.show()
 
 # %%

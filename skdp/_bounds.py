@@ -28,7 +28,7 @@ def column_bounds(bounds: Any, n_features: int) -> tuple[np.ndarray, np.ndarray]
     sane = (np.abs(low) <= _LARGEST) & (np.abs(high) <= _LARGEST) & (high - low >= _NARROWEST)
     if not sane.all():
         raise ValueError(
-            "each low must be below its high, by 1e-50 at least, and both finite, of at most 1e100; "
+            "each low must be below its high, by at least 1e-50, and both finite, up to 1e100; "
             f"got {bounds!r}. Nothing was spent."
         )
     return low, high
