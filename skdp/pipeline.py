@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.utils import get_tags
 
 from skdp._purchase import check_budget
 from skdp._validation import check_delta, check_real
@@ -34,7 +35,7 @@ def make_private_pipeline(
     *steps : estimators
         As in scikit-learn's `make_pipeline`. Each that has a parameter `epsilon` is private: it is
         cloned, and its `epsilon`, `delta`, `neighboring` and `budget` are set. All others must
-        learn nothing from the data, as `BoundsScaler` does.
+        learn nothing from the data, as `BoundsScaler` does; one that does is refused.
     epsilon, delta : float
         *Public.* What one fit of the whole pipeline spends.
     neighboring : {"replace_one", "add_remove_one"}
@@ -76,6 +77,9 @@ def make_private_pipeline(
     private = [i for i, step in enumerate(steps) if "epsilon" in _parameters(step)]
     if not private:
         raise ValueError("No step has a parameter epsilon: nothing is private. Nothing was spent.")
+    for i, step in enumerate(steps):
+        if i not in private:
+            _check_learns_nothing(step)
     if budget is None:
         composition = "gdp" if delta else "pure"
         budget = PrivacyBudget(epsilon, delta, composition=composition, neighboring=relation)
@@ -88,6 +92,15 @@ def make_private_pipeline(
 
 def _parameters(step: Any) -> Any:
     return step.get_params(deep=False) if hasattr(step, "get_params") else ()
+
+
+def _check_learns_nothing(step: Any) -> None:
+    if isinstance(step, BaseEstimator) and get_tags(step).requires_fit:
+        raise ValueError(
+            f"{step!r} learns from the data without privacy. If its parameters make it learn "
+            "nothing, as an encoder's public categories do, put it in front of the private "
+            "pipeline by scikit-learn's make_pipeline. Nothing was spent."
+        )
 
 
 def _shares(n: int, model_share: float) -> list[float]:

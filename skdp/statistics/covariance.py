@@ -80,8 +80,9 @@ def covariance(
     Notes
     -----
     **Guarantee.** Released are the means of u, of u² − 1/2 and of the products of two columns,
-    where u are values mapped to [−1, 1]. Under ``add_remove_one`` the number of rows is part of
-    the purchase.
+    where u are values mapped to [−1, 1]. Of a row that is replaced most products change where half
+    of its values change sign: ⌊d²/4⌋ of them by 2 each, for d columns. Under ``add_remove_one`` the
+    number of rows is part of the purchase.
 
     Examples
     --------
@@ -99,7 +100,7 @@ def covariance(
     box = Box.of(bounds, n)
     i, j = np.triu_indices(n, 1)
     parts = [Part("x", n), Part("square", n, 0.5)]
-    parts += [Part("product", i.size)] if i.size else []
+    parts += [Part("product", i.size, farthest=2.0 * (n * n // 4))] if i.size else []
     bought = purchase(parts, terms, "statistics.covariance")
     u = box.unit(columns)
     means = bought.release({"x": u, "square": u**2 - 0.5, "product": u[:, i] * u[:, j]})

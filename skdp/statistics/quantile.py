@@ -21,6 +21,7 @@ __all__ = ["Quantile", "quantile"]
 
 _CELLS = 2**14  # of the grid, between the bounds
 _SAFE = 1.0 - 1e-9
+_ROUNDING = 1.0 + 2.0**-19  # of ranks, below 2^31, by two times 2^−22 at most for each data set
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +113,7 @@ def quantile(
     n_choices, farthest = probabilities.size * columns.shape[1], 1.0
     if not terms.count_is_public:
         farthest = float(np.maximum(probabilities, 1.0 - probabilities).max())
-    choice = ExponentialMechanism(farthest, _share(n_choices, terms))
+    choice = ExponentialMechanism(farthest * _ROUNDING, _share(n_choices, terms))
     event = SelfComposedEvent(choice.event, n_choices)
     privacy = terms.buy_event(event, "exponential mechanism, composition", label)
     steps = np.rint((box.unit(columns) + 1.0) * (0.5 * _CELLS)).astype(np.intp)

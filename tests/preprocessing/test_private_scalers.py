@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import make_classification
+from sklearn.preprocessing import StandardScaler
 
 from skdp import DPGaussianNB, DPLogisticRegression, PrivacyBudget
 from skdp.exceptions import BudgetExceededError
@@ -80,5 +81,7 @@ def test_the_steps_that_were_given_are_left_alone():
     assert made[0] is public
     with pytest.raises(ValueError, match="nothing is private"):
         make_private_pipeline(public)
+    with pytest.raises(ValueError, match=r"StandardScaler.*learns from the data without privacy"):
+        make_private_pipeline(StandardScaler(), DPLogisticRegression())
     with pytest.raises(ValueError, match="model_share"):
         make_private_pipeline(given, model_share=1.0)

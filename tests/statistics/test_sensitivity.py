@@ -79,3 +79,14 @@ def test_utilities_are_no_farther_apart_than_declared(one, other, neighboring, q
     for (sensitivity, before), (same, after) in zip(seen[:half], seen[half:], strict=True):
         assert sensitivity == same
         assert np.abs(before - after).max() <= sensitivity * (1.0 + ROUNDING)
+
+
+@pytest.mark.parametrize("q", [0.1, 1.0 / 3.0, 0.7])
+def test_ranks_of_very_many_rows_are_rounded_within_the_sensitivity(q):
+    """What `_choose` computes for n and for n + 1 rows, up to the most that are allowed."""
+    rng = np.random.default_rng(0)
+    n = rng.integers(2**20, 2**31, size=100_000).astype(float)
+    below = np.floor(n * rng.random(n.size))
+    for added in (0.0, 1.0):
+        moved = np.abs((below + added - q * (n + 1.0)) - (below - q * n))
+        assert moved.max() <= max(q, 1.0 - q) * (1.0 + 2.0**-19)
