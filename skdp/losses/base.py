@@ -74,6 +74,14 @@ class Loss(ABC):
         Samplers precondition with it; nothing about their law depends on it.
         """
 
+    def least_curvature(self, y: np.ndarray, z: np.ndarray, radius: np.ndarray) -> np.ndarray:
+        """Return a lower bound of ℓ''(y, ·) within `radius` of z, record by record; 0 if unknown.
+
+        For losses of one score whose supports are tangents. Single points do not count. What a
+        sampler certifies may rest on it.
+        """
+        return np.zeros(y.size)
+
     def support_slope(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         """Return the slope of an affine function below ℓ(y, ·) that nearly touches it at z.
 
@@ -128,6 +136,10 @@ class MarginLoss(Loss):
     def slope(self, m: np.ndarray) -> np.ndarray:
         """Return φ'(m) ≤ 0."""
 
+    def bend(self, m: np.ndarray) -> np.ndarray:
+        """Return φ''(m) if it rises and then falls, so that it is least at an end, else 0."""
+        return np.zeros_like(m)
+
     def line_slope(self, m: np.ndarray) -> np.ndarray:
         """Return the slope of a line below φ that nearly touches it at m."""
         return self.slope(m)
@@ -153,6 +165,10 @@ class MarginLoss(Loss):
     def gradient(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
         return y * self.slope(y * z)
 
+    def least_curvature(self, y: np.ndarray, z: np.ndarray, radius: np.ndarray) -> np.ndarray:  # noqa: D102
+        m = y * z
+        return np.minimum(self.bend(m - radius), self.bend(m + radius))
+
     def curvature(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
         m = y * z
         return (self.slope(m + _CHORD) - self.slope(m - _CHORD)) / (2.0 * _CHORD)
@@ -170,11 +186,19 @@ class ResidualLoss(Loss):
     def slope(self, r: np.ndarray) -> np.ndarray:
         """Return φ'(r)."""
 
+    def bend(self, r: np.ndarray) -> np.ndarray:
+        """Return φ''(r) if it rises and then falls, so that it is least at an end, else 0."""
+        return np.zeros_like(r)
+
     def value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
         return self.phi(z - y)
 
     def gradient(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
         return self.slope(z - y)
+
+    def least_curvature(self, y: np.ndarray, z: np.ndarray, radius: np.ndarray) -> np.ndarray:  # noqa: D102
+        r = z - y
+        return np.minimum(self.bend(r - radius), self.bend(r + radius))
 
     def curvature(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
         r = z - y

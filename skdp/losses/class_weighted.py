@@ -77,6 +77,9 @@ class ClassWeightedLoss(Loss):
     def curvature(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
         return self._weights(y) * self.loss.curvature(y, z)
 
+    def least_curvature(self, y: np.ndarray, z: np.ndarray, radius: np.ndarray) -> np.ndarray:  # noqa: D102
+        return self._weights(y) * self.loss.least_curvature(y, z, radius)
+
     def _weights(self, y: np.ndarray) -> np.ndarray:
         classes = y if self.n_scores > 1 else (y > 0).astype(int)
         return np.asarray(self.weights)[classes]

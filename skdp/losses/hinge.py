@@ -69,6 +69,10 @@ class SmoothedHingeLoss(MarginLoss):
     def slope(self, m: np.ndarray) -> np.ndarray:  # noqa: D102
         return -np.clip((1.0 - m) / self.width, 0.0, 1.0)
 
+    def bend(self, m: np.ndarray) -> np.ndarray:  # noqa: D102
+        height = 0.0 if self.support_gap else 1.0 / self.width
+        return np.where((m >= 1.0 - self.width) & (m <= 1.0), height, 0.0)
+
     def line_slope(self, m: np.ndarray) -> np.ndarray:  # noqa: D102
         return -np.clip((1.0 - m) / max(self.width, _SHARPEST), 0.0, 1.0)
 

@@ -48,6 +48,9 @@ class HuberLoss(ResidualLoss):
     def slope(self, r: np.ndarray) -> np.ndarray:  # noqa: D102
         return np.clip(r, -self.threshold, self.threshold)
 
+    def bend(self, r: np.ndarray) -> np.ndarray:  # noqa: D102
+        return np.where(np.abs(r) <= self.threshold, 1.0, 0.0)
+
 
 @dataclass(frozen=True)
 class SquaredLoss(HuberLoss):

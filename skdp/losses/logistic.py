@@ -36,6 +36,9 @@ class LogisticLoss(MarginLoss):
     def slope(self, m: np.ndarray) -> np.ndarray:  # noqa: D102
         return -expit(-m)
 
+    def bend(self, m: np.ndarray) -> np.ndarray:  # noqa: D102
+        return expit(m) * expit(-m)
+
 
 @dataclass(frozen=True)
 class ClippedLogisticLoss(MarginLoss):
@@ -82,3 +85,6 @@ class ClippedLogisticLoss(MarginLoss):
     def slope(self, m: np.ndarray) -> np.ndarray:  # noqa: D102
         odds = np.exp(-np.maximum(m, self.knee))
         return odds / (-1.0 - odds)
+
+    def bend(self, m: np.ndarray) -> np.ndarray:  # noqa: D102
+        return np.where(m >= self.knee, LogisticLoss().bend(m), 0.0)

@@ -85,6 +85,10 @@ class QuantileLoss(Loss):
         r = self._residual(y, z)
         return (self._rise(r + _CHORD) - self._rise(r - _CHORD)).mean(axis=1) / (2.0 * _CHORD)
 
+    def least_curvature(self, y: np.ndarray, z: np.ndarray, radius: np.ndarray) -> np.ndarray:  # noqa: D102
+        ends = np.abs(self._residual(y, z)).max(axis=1) + radius
+        return np.where(ends <= 0.5 * self.smoothing, 1.0 / self.smoothing, 0.0)
+
     @property
     def _levels(self) -> np.ndarray:
         return np.asarray(self.levels)

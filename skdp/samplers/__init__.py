@@ -10,6 +10,7 @@ from skdp.samplers.grid_walk import GridWalkSampler
 from skdp.samplers.hinge_gibbs import HingeGibbsSampler
 from skdp.samplers.hit_and_run import HitAndRunSampler
 from skdp.samplers.langevin import LangevinSampler
+from skdp.samplers.localized import LocalizedSampler
 from skdp.samplers.mala import MALASampler
 from skdp.samplers.proximal import ProximalSampler
 from skdp.samplers.proximal_bundle import ProximalBundleSampler
@@ -32,6 +33,7 @@ __all__ = [
     "HingeGibbsSampler",
     "HitAndRunSampler",
     "LangevinSampler",
+    "LocalizedSampler",
     "MALASampler",
     "Progress",
     "ProximalBundleSampler",

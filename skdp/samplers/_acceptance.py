@@ -44,7 +44,7 @@ class Acceptance:
         rows_to_read = target.design.n_samples * target.temperature * bound
         if rows_to_read < target.design.n_samples:
             return self._no_hit(theta, bound, int(rng.poisson(rows_to_read)), rng)
-        return self._sum_is_below(theta, float(rng.standard_exponential()))
+        return self.sum_is_below(theta, float(rng.standard_exponential()))
 
     def _too_steep(self, theta: np.ndarray) -> float:
         assert self.target.domain is not None, "it makes up for a ridge on a ball"
@@ -62,7 +62,8 @@ class Acceptance:
                 return False, n_queries
         return True, n_queries
 
-    def _sum_is_below(self, theta: np.ndarray, limit: float) -> tuple[bool, int]:
+    def sum_is_below(self, theta: np.ndarray, limit: float) -> tuple[bool, int]:
+        """Return whether c·Σ D_i ≤ `limit`, reading no more than that takes, and the queries."""
         n_queries = 0
         for rows, block in self.target.design.blocks():
             n_queries += 2 * block.n_samples

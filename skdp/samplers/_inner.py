@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from itertools import count
 
 import numpy as np
 
@@ -47,18 +46,23 @@ class TangentStep:
 
     def draw(self, center: np.ndarray) -> np.ndarray:
         """Return one draw for a center."""
-        for tries in count():
-            if tries % _TRIES_PER_POINT == 0:  # after many rejections, look for a better p
-                mean = self._tangent.follow(center)
-                propose = _proposals(self._target, mean, self._sd)
-                test = Acceptance(self._target, self._tangent.point, self._surplus)
+        while (theta := self.attempt(center)) is None:
+            pass  # look for a better p
+        return theta
+
+    def attempt(self, center: np.ndarray, most_tries: int = _TRIES_PER_POINT) -> np.ndarray | None:
+        """Return one draw for a center, or None if none is found within so many tries."""
+        mean = self._tangent.follow(center)
+        propose = _proposals(self._target, mean, self._sd)
+        test = Acceptance(self._target, self._tangent.point, self._surplus)
+        for _ in range(most_tries):
             theta = propose(self._rng)
             accepted, n_queries = test.decide(theta, self._rng)
             self.n_tries += 1
             self._n_tested += n_queries
             if accepted:
                 return theta
-        raise AssertionError("unreachable")
+        return None
 
 
 def _proposals(

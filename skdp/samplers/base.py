@@ -77,6 +77,7 @@ class Setting:
         """What a sampler may require, by the name that a refusal gives it."""
         facts = {
             "a loss with a continuous gradient": math.isfinite(self.loss.smoothness),
+            "a loss of one score a record": self.loss.n_scores == 1,
             "a number of features": self.n_features is not None,
             "a row count": self.n_samples is not None,
             "a row count that all neighbours share": self.n_is_public,
@@ -107,6 +108,12 @@ class Setting:
         """Trace that the Hessian of Σ ℓ has for the worst `n_samples` rows."""
         assert self.n_samples is not None, "a sampler that counts rows is given a number"
         return self.n_samples * self.loss.curvature_trace * self.row_norm**2
+
+    @property
+    def worst_rank(self) -> int:
+        """Rank that the Hessian of Σ ℓ may have."""
+        assert self.n_samples is not None, "a sampler that counts rows is given a number"
+        return self.loss.n_directions * min(self.n_samples, self.n_features or self.n_samples)
 
 
 @dataclass(frozen=True)
@@ -212,6 +219,12 @@ class Sampler(ABC):
 
     `check` and `run` see public facts only, `sample` reads the data.
     """
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Let no class that changes what is certified inherit the reason for it."""
+        super().__init_subclass__(**kwargs)
+        if "certifies" in vars(cls) and "theorem" not in vars(cls):
+            cls.theorem = f"no theorem is named by {cls.__name__}"
 
     certifies: ClassVar[Certificate]
     """What is proved about every draw."""

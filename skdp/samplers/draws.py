@@ -14,7 +14,11 @@ from skdp.losses import LOSSES, Loss, MarginLoss
 from skdp.samplers._ball import Ball
 from skdp.samplers._black_box import BlackBox
 from skdp.samplers._streams import independent_draws
+from skdp.samplers._tangent import TangentPoint
 from skdp.samplers.base import Run, Sampler, Setting, Target
+from skdp.samplers.exact import ExactSampler
+from skdp.samplers.localized import LocalizedSampler
+from skdp.samplers.proximal_tv import ProximalTVSampler
 from skdp.samplers.registry import SAMPLERS
 from skdp.samplers.zeroth_order import ZerothOrderSampler
 
@@ -22,6 +26,8 @@ __all__ = ["draw_black_box", "draw_samples"]
 
 _RELAXATIONS = 30.0
 _TV = 1e-6
+_FEW_TRIES = 3.0  # in the exponent
+_NO_LIMIT = 1e300
 _BY_NAME = (
     "logistic",
     "clipped_logistic",
@@ -41,7 +47,7 @@ def draw_samples(
     temperature: float = 1.0,
     prior_precision: float = 1.0,
     domain: Ball | None = None,
-    sampler: str | Sampler = "proximal",
+    sampler: str | Sampler = "auto",
     tv: float = _TV,
     n_draws: int = 1,
     random_state: Any = None,
@@ -68,7 +74,9 @@ def draw_samples(
     domain : Ball or None
         To which the density is restricted.
     sampler : str or Sampler
-        A name from `SAMPLERS`, or an instance.
+        A name from `SAMPLERS`, an instance, or "auto": "exact" if about 20 proposals or fewer are
+        enough, as far as the Hessian at the mode tells; else "localized", or "proximal_tv" where
+        "localized" is not possible. That rule looks at the data.
     tv : float in (0, 1)
         Total variation that each draw of a "tv" sampler may be off.
     n_draws : int
@@ -84,6 +92,8 @@ def draw_samples(
 
     Notes
     -----
+    Samplers that are named refuse what the worst data would make endless; "auto" does not.
+
     A "stable" sampler runs for 30 relaxation times 1/α of its clock, which leaves less than 1e-9
     of the distance from its start to the density.
 
@@ -92,9 +102,9 @@ def draw_samples(
     >>> draw_samples([[1.0, 0.0], [0.5, -1.0]], [1, -1], n_draws=3, random_state=0).shape
     (3, 2)
     """
-    loss, chosen = _loss(loss), _sampler(sampler)
-    target = replace(_target(X, y, loss, temperature, prior_precision), domain=domain)
+    target = replace(_target(X, y, _loss(loss), temperature, prior_precision), domain=domain)
     setting = _setting(target)
+    chosen = _sampler(sampler, target)
     chosen.check(setting)
     run = chosen.run(setting, check_real("tv", tv, low=0.0, high=1.0))
     one = _OneDraw(chosen, target, run)
@@ -160,10 +170,23 @@ def _loss(loss: str | Loss) -> Loss:
     return loss if isinstance(loss, Loss) else LOSSES[check_choice("loss", loss, _BY_NAME)]()
 
 
-def _sampler(sampler: str | Sampler) -> Sampler:
+def _sampler(sampler: str | Sampler, target: Target) -> Sampler:
     if isinstance(sampler, Sampler):
         return sampler
-    return SAMPLERS[check_choice("sampler", sampler, SAMPLERS)]()
+    if check_choice("sampler", sampler, ("auto", *SAMPLERS)) == "auto":
+        return _cheapest_near(target)
+    return SAMPLERS[sampler]()
+
+
+def _cheapest_near(target: Target) -> Sampler:
+    """Return the sampler that is near the target in law, in few passes over these data."""
+    alpha = target.prior_precision
+    tangent = TangentPoint(target, 1.0 / alpha, np.random.default_rng(0))
+    tangent.follow(np.zeros(target.shape))
+    if 0.5 * np.log1p(tangent.curvatures / alpha).sum() <= _FEW_TRIES:
+        return ExactSampler(max_exponent=_NO_LIMIT)
+    local = LocalizedSampler.requires <= _setting(target).offers and target.domain is None
+    return (LocalizedSampler if local else ProximalTVSampler)(max_passes=_NO_LIMIT)
 
 
 def _target(X: Any, y: Any, loss: Loss, temperature: float, prior_precision: float) -> Target:

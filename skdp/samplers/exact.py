@@ -35,10 +35,11 @@ class ExactSampler(Sampler):
     **Certificate: exact.** The accepted proposal has the target's law, whatever the data
     (*The exact inner step* in the documentation, with an infinite step).
     **Cost.** 1/√det(I + H/α) proposals are accepted, H ≤ c·w·AᵀA a bound of the Hessian of c·Σ ℓ
-    at θ̂: with d coefficients, at most (1 + C·τ/d)^(d/2) are needed on average, τ the trace that
-    the Hessian of Σ ℓ has for the worst data. Losses with kinks count with a nominal τ. On a ball
-    the proof needs (1 + C·β)^(d/2), β the largest curvature of Σ ℓ for the worst data. There α may
-    be 0: proposals have the ridge 1/r², and rejecting some makes up for it.
+    at θ̂: at most (1 + C·τ/r)^(r/2) are needed on average, τ the trace that the Hessian of Σ ℓ has
+    for the worst data and r its rank, n or d times the directions of a record's gradient, whatever
+    is less. Losses with kinks count with a nominal τ. On a ball, of d coefficients, the proof needs
+    (1 + C·β)^(d/2), β the largest curvature of Σ ℓ for the worst data. There α may be 0: proposals
+    have the ridge 1/r², and rejecting some makes up for it.
     """
 
     certifies: ClassVar[Certificate] = "exact"
@@ -63,12 +64,12 @@ class ExactSampler(Sampler):
 
     def exponent(self, setting: Setting) -> float:
         """Return the logarithm of the number of proposals that the worst data need on average."""
-        gain = setting.C * setting.worst_trace
-        if setting.n_features is None:
-            return 0.5 * gain if setting.domain is None else math.inf
-        d = setting.n_features * setting.loss.n_scores
+        gain, rank = setting.C * setting.worst_trace, setting.worst_rank
         if setting.domain is None:
-            return 0.5 * d * math.log1p(gain / d)
+            return 0.5 * rank * math.log1p(gain / rank)
+        if setting.n_features is None:
+            return math.inf
+        d = setting.n_features * setting.loss.n_scores
         largest = gain / setting.loss.curvature_trace * setting.loss.nominal_curvature
         return 0.5 * d * math.log1p(largest)
 

@@ -9,6 +9,7 @@ from skdp.samplers.grid_walk import GridWalkSampler
 from skdp.samplers.hinge_gibbs import HingeGibbsSampler
 from skdp.samplers.hit_and_run import HitAndRunSampler
 from skdp.samplers.langevin import LangevinSampler
+from skdp.samplers.localized import LocalizedSampler
 from skdp.samplers.mala import MALASampler
 from skdp.samplers.proximal import ProximalSampler
 from skdp.samplers.proximal_bundle import ProximalBundleSampler
@@ -24,6 +25,7 @@ SAMPLERS: dict[str, type[Sampler]] = {
     "exact": ExactSampler,
     "langevin": LangevinSampler,
     "proximal_tv": ProximalTVSampler,
+    "localized": LocalizedSampler,
     "proximal_bundle": ProximalBundleSampler,
     "zeroth_order": ZerothOrderSampler,
     "renyi_langevin": RenyiLangevinSampler,

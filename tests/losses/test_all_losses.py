@@ -275,3 +275,25 @@ def test_a_shape_outside_its_range_is_refused(make, name):
 def test_a_clip_outside_its_range_is_refused(clip):
     with pytest.raises(ValueError, match="loss_clip"):
         ClippedLogisticLoss(clip)
+
+
+@pytest.mark.parametrize("loss", [loss for loss in INSTANCES if loss.n_scores == 1], ids=repr)
+@given(seed=SEEDS)
+@settings(max_examples=50, deadline=None)
+def test_the_least_curvature_is_below_every_rise_of_the_gradient(loss, seed):
+    y, z, radius = draw(loss, seed)
+    radius, (s, t) = np.abs(radius), np.sort(np.random.default_rng(seed).uniform(-1, 1, (2, 64)), 0)
+    least = loss.least_curvature(y, z, radius)
+    assert ((least >= 0.0) & (least <= loss.smoothness)).all()
+    assert (least <= loss.least_curvature(y, z, 0.5 * radius)).all()
+    rise = loss.gradient(y, z + t * radius) - loss.gradient(y, z + s * radius)
+    assert (rise >= least * (t - s) * radius * (1.0 - 1e-9) - 1e-12 * (1.0 + np.abs(z))).all()
+
+
+def test_the_least_curvature_is_that_of_the_worse_end():
+    y, z, radius = np.array([1.0]), np.array([0.5]), np.array([1.0])
+    end = 1.0 / (2.0 + np.exp(1.5) + np.exp(-1.5))
+    assert LogisticLoss().least_curvature(y, z, radius) == pytest.approx(end)
+    assert HuberLoss(2.0).least_curvature(y, z, radius) == 1.0
+    assert SmoothedHingeLoss(4.0).least_curvature(y, -z, radius) == 0.25
+    assert SmoothedHingeLoss(0.01).least_curvature(y, y, 0.0 * radius) == 0.0

@@ -9,7 +9,7 @@ from scipy import sparse, stats
 
 from skdp.design import ClippedDesign
 from skdp.losses import CompetitorLoss, LogisticLoss
-from skdp.samplers import ProximalSampler, Target, draw_samples
+from skdp.samplers import ExactSampler, Target, draw_samples
 
 FALSE_ALARM = 1e-6
 PLANE = [(1, 0.2), (-0.5, 0.6), (0.3, -0.9), (0.1, 0.7), (-0.8, -0.3), (0.4, 0.4)]
@@ -82,7 +82,7 @@ def test_rows_may_be_sparse():
 
 
 def test_a_loss_or_a_sampler_may_be_an_instance():
-    np.testing.assert_array_equal(draw(2), draw(2, LogisticLoss(), sampler=ProximalSampler()))
+    np.testing.assert_array_equal(draw(2), draw(2, LogisticLoss(), sampler=ExactSampler()))
     X = one_dimension.RECORDS[:, None]
     y = np.array([0, 1, 2, 0, 1])
     assert draw_samples(X, y, loss=CompetitorLoss(LogisticLoss(), 3), n_draws=2).shape == (2, 1, 3)
@@ -92,7 +92,7 @@ def test_a_loss_or_a_sampler_may_be_an_instance():
     ("change", "message"),
     [
         ({"loss": "multinomial"}, "loss must be one of 'logistic'"),
-        ({"sampler": "best"}, "sampler must be one of 'proximal'"),
+        ({"sampler": "best"}, "sampler must be one of 'auto', 'proximal'"),
         ({"temperature": 0.0}, "temperature"),
         ({"prior_precision": -1.0}, "prior_precision"),
         ({"n_draws": 0}, "n_draws"),

@@ -6,11 +6,21 @@ import numpy as np
 import one_dimension
 import pytest
 
+from skdp import DPLogisticRegression, PrivacyBudget
 from skdp.design import ClippedDesign
 from skdp.exceptions import IncompatibleSolverError
-from skdp.losses import HingeLoss, LogisticLoss
-from skdp.samplers import ExactSampler, ProximalTVSampler, Target
-from skdp.samplers.proximal_tv import n_steps_to
+from skdp.losses import HingeLoss, HuberLoss, LogisticLoss
+from skdp.samplers import ExactSampler, LocalizedSampler, ProximalTVSampler, Target
+from skdp.samplers._length import n_steps_to
+
+TARGETS = [one_dimension.target(loss) for loss in (LogisticLoss(), HingeLoss())] + [
+    one_dimension.regression_target(loss)
+    for loss in (
+        HuberLoss(1.0),
+        one_dimension.KinkedLoss(1.0, 1.0),
+        one_dimension.KinkedLoss(0.3, 0.7),
+    )
+]
 
 
 def nothing(step, n_steps):
@@ -22,14 +32,12 @@ def nothing(step, n_steps):
     [(1.0, 0.1, 10, 1e-6, 161), (0.5, 0.05, 100, 1e-10, 1065)],
 )
 def test_the_number_of_steps_has_the_printed_values(alpha, eta, d, tv, n_steps):
-    assert n_steps_to(tv, alpha, eta, math.sqrt(d / alpha)) == n_steps
+    assert n_steps_to(tv, alpha * eta, math.sqrt(d)) == n_steps
 
 
-@pytest.mark.parametrize("loss", [LogisticLoss(), HingeLoss()], ids=repr)
-@pytest.mark.parametrize("eta", [0.1, 0.6, 4.0])
-@pytest.mark.parametrize("start", [0.0, 3.0])
-def test_the_distance_to_the_target_lies_below_the_bound_after_every_step(loss, eta, start):
-    target = one_dimension.target(loss)
+@pytest.mark.parametrize("target", TARGETS, ids=lambda target: repr(target.loss))
+@pytest.mark.parametrize(("eta", "start"), [(0.1, 3.0), (0.6, 0.0), (0.6, 3.0), (4.0, 3.0)])
+def test_the_distance_to_the_target_lies_below_the_bound_after_every_step(target, eta, start):
     energy, grid = one_dimension.potential(target), one_dimension.GRID
     limit = one_dimension.normalised(-energy)
     mode = grid[energy.argmin()]
@@ -40,7 +48,7 @@ def test_the_distance_to_the_target_lies_below_the_bound_after_every_step(loss, 
         bound = distance / math.sqrt(2.0 * math.pi * eta) / (1.0 + 0.5 * eta) ** (n_steps - 1)
         tv = 0.5 * np.abs(law - limit).sum() * one_dimension.STEP
         assert tv <= bound
-        assert n_steps_to(max(tv, 1e-12), 0.5, eta, distance) >= n_steps
+        assert n_steps_to(max(tv, 1e-12), 0.5 * eta, distance * math.sqrt(0.5)) >= n_steps
 
 
 @pytest.mark.parametrize("tv", [1e-3, 1e-8])
@@ -83,10 +91,46 @@ def test_the_exact_sampler_refuses_by_public_facts_before_it_starts():
     ExactSampler(max_exponent=1e4).check(wide)
 
 
-def test_the_adaptive_sampler_refuses_what_may_take_for_ever():
+@pytest.mark.parametrize("kind", [ProximalTVSampler, LocalizedSampler])
+def test_the_adaptive_samplers_refuse_what_may_take_for_ever(kind):
     setting = one_dimension.setting(one_dimension.target(LogisticLoss()))
-    endless = one_dimension.replace(setting, C=1e9)
-    with pytest.raises(IncompatibleSolverError, match="max_condition"):
-        ProximalTVSampler().check(endless)
-    ProximalTVSampler().check(setting)
-    ProximalTVSampler(max_condition=1e12).check(endless)
+    many = one_dimension.replace(setting, C=10.0, n_features=30, n_samples=10**5)
+    with pytest.raises(IncompatibleSolverError, match=r"max_passes=1000000.*Nothing was spent"):
+        kind().run(many, 1e-9)
+    kind(max_passes=1e12).run(many, 1e-9)
+    kind().run(setting, 1e-9)
+    kind().run(setting, 1e-270)
+    with pytest.raises(IncompatibleSolverError, match="a row count"):
+        kind().check(one_dimension.replace(setting, n_samples=None))
+
+
+@pytest.mark.parametrize("sampler", ["proximal_tv", "localized"])
+def test_a_huge_epsilon_is_refused_before_it_is_paid(sampler):
+    """The distance asked for is then of the size of e^−600."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(20_000, 40)), np.arange(20_000) % 2
+    budget = PrivacyBudget(700.0, 1e-5)
+    model = DPLogisticRegression(epsilon=600.0, delta=1e-6, sampler=sampler, budget=budget)
+    with pytest.raises(IncompatibleSolverError, match="max_passes"):
+        model.fit(X, y)
+    assert budget.history() == []
+
+
+@pytest.mark.parametrize("n", [3, 50])
+def test_the_worst_data_have_the_rank_of_their_rows_or_columns(n):
+    """n equal eigenvalues in 50 columns: orthogonal rows of length R at margin 0."""
+    setting = one_dimension.setting(one_dimension.target(LogisticLoss()))
+    setting = one_dimension.replace(setting, n_samples=n, n_features=50)
+    each = math.log1p(setting.C * 0.25 * 4.0)
+    assert ExactSampler().exponent(setting) == pytest.approx(0.5 * n * each)
+
+
+def test_what_is_certified_anew_needs_a_theorem_of_its_own():
+    class Hopeful(ExactSampler):
+        certifies = "asymptotic"
+
+    class Renamed(ExactSampler):
+        pass
+
+    assert "Hopeful" in Hopeful.theorem
+    assert Renamed.theorem == ExactSampler.theorem
