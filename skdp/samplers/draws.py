@@ -13,8 +13,8 @@ from skdp.design import ClippedDesign
 from skdp.losses import LOSSES, Loss, MarginLoss
 from skdp.samplers._ball import Ball
 from skdp.samplers._black_box import BlackBox
+from skdp.samplers._inner import TangentStep
 from skdp.samplers._streams import independent_draws
-from skdp.samplers._tangent import TangentPoint
 from skdp.samplers.base import Run, Sampler, Setting, Target
 from skdp.samplers.exact import ExactSampler
 from skdp.samplers.localized import LocalizedSampler
@@ -26,7 +26,7 @@ __all__ = ["draw_black_box", "draw_samples"]
 
 _RELAXATIONS = 30.0
 _TV = 1e-6
-_FEW_TRIES = 3.0  # in the exponent
+_TRIALS, _FEW_TRIES = 5, 40
 _NO_LIMIT = 1e300
 _BY_NAME = (
     "logistic",
@@ -74,9 +74,9 @@ def draw_samples(
     domain : Ball or None
         To which the density is restricted.
     sampler : str or Sampler
-        A name from `SAMPLERS`, an instance, or "auto": "exact" if about 20 proposals or fewer are
-        enough, as far as the Hessian at the mode tells; else "localized", or "proximal_tv" where
-        "localized" is not possible. That rule looks at the data.
+        A name from `SAMPLERS`, an instance, or "auto": "exact" if it finds each of 5 draws within
+        40 proposals; else "localized", or "proximal_tv" where "localized" is not possible. That
+        rule looks at the data.
     tv : float in (0, 1)
         Total variation that each draw of a "tv" sampler may be off.
     n_draws : int
@@ -180,10 +180,9 @@ def _sampler(sampler: str | Sampler, target: Target) -> Sampler:
 
 def _cheapest_near(target: Target) -> Sampler:
     """Return the sampler that is near the target in law, in few passes over these data."""
-    alpha = target.prior_precision
-    tangent = TangentPoint(target, 1.0 / alpha, np.random.default_rng(0))
-    tangent.follow(np.zeros(target.shape))
-    if 0.5 * np.log1p(tangent.curvatures / alpha).sum() <= _FEW_TRIES:
+    step = TangentStep(target, 1.0 / target.prior_precision, np.random.default_rng(0))
+    trials = (step.attempt(np.zeros(target.shape), _FEW_TRIES) for _ in range(_TRIALS))
+    if all(found is not None for found in trials):
         return ExactSampler(max_exponent=_NO_LIMIT)
     local = LocalizedSampler.requires <= _setting(target).offers and target.domain is None
     return (LocalizedSampler if local else ProximalTVSampler)(max_passes=_NO_LIMIT)

@@ -18,7 +18,7 @@ __all__ = ["LocalizedSampler"]
 
 _SHARE = 0.5  # of the total variation that mass outside of the ball may take
 _SEARCH = 200.0  # passes over the data that it costs to find a ball
-_DEARER = 3.0  # is a pass of a chain in a ball: its acceptance test reads all records
+_DEARER = 1.5  # is a pass of a chain in a ball: its acceptance test reads all records twice
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def _local_draw(
     target: Target, start: NearMode, plain: Length, tv: float, rng: np.random.Generator
 ) -> Draw | None:
     """Return a draw by a chain in a ball, or None if the plain chain is about as cheap."""
-    if plain.passes <= _SEARCH:
+    if plain.n_steps <= _SEARCH:
         return None
     search = BallSearch(target, start.start)
     ball = search.ball(_SHARE * tv)
@@ -80,7 +80,7 @@ def _local_draw(
         return None
     local = InBall(target, ball, rng)
     length = local.length(tv)
-    if _DEARER * length.passes >= plain.passes:
+    if _DEARER * length.passes >= plain.n_steps:  # its tests read few records
         start.n_queries += local.n_queries
         return None
     local.n_queries += start.n_queries

@@ -28,8 +28,8 @@ from skdp.samplers import (
     draw_samples,
 )
 from skdp.samplers._cap import Cap
+from skdp.samplers._near_mode import _distance
 from skdp.samplers.diagnostics import compare_with_quadrature
-from skdp.samplers.proximal_tv import _distance
 
 FALSE_ALARM = 1e-6
 KINDS = [

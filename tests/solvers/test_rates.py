@@ -108,7 +108,8 @@ def test_nothing_is_stated_where_nothing_is_proved():
     assert langevin.plan(FACTS, EPSILON, DELTA).schedule.excess_risk_bound == math.inf
     assert planned("erm", domain=None).schedule.excess_risk_bound == math.inf  # only near in tv
     unknown = replace(FACTS, n_samples=None, neighboring=Neighboring.ADD_REMOVE_ONE)
-    assert planned("erm", problem=unknown).schedule.excess_risk_bound == math.inf
+    with pytest.raises(IncompatibleSolverError, match="a row count"):
+        planned("erm", problem=unknown)
     assert planned("erm", "proximal", problem=unknown).schedule is None
 
 
