@@ -6,6 +6,8 @@ import math
 from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
+
 __all__ = [
     "check_choice",
     "check_count",
@@ -13,6 +15,7 @@ __all__ = [
     "check_epsilon",
     "check_real",
     "check_size",
+    "make_plain",
 ]
 
 
@@ -69,6 +72,19 @@ def check_choice(name: str, value: Any, choices: Any) -> Any:
         known = ", ".join(repr(str(choice)) for choice in choices)
         raise ValueError(f"{name} must be one of {known}, got {value!r}. Nothing was spent.")
     return value
+
+
+def make_plain(value: Any) -> None:
+    """Turn a frozen dataclass's NumPy numbers into Python's, which neither overflow nor round.
+
+    In the arithmetic of a ``float16`` 300² is infinite; for `__post_init__` only.
+    """
+    for name, number in vars(value).items():
+        if isinstance(number, np.generic):
+            object.__setattr__(value, name, number.item())
+        elif isinstance(number, tuple) and any(isinstance(item, np.generic) for item in number):
+            plain = tuple(i.item() if isinstance(i, np.generic) else i for i in number)
+            object.__setattr__(value, name, plain)
 
 
 def _as_float(value: Any) -> float:

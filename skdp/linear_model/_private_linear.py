@@ -97,7 +97,7 @@ class PrivateLinearModel(BaseEstimator):
             if math.isinf(self.epsilon):
                 guarantee = self._buy(NonPrivateEvent(), "none, epsilon=inf")
                 return self._fit_without_privacy(X, y, task, guarantee)
-            plan = solver.plan(self._problem(X, task), self.epsilon, self.delta)
+            plan = solver.plan(self._problem(X, task), float(self.epsilon), float(self.delta))
             guarantee = self._buy(plan.event, plan.theorem)
             if earlier is not None:
                 guarantee = guarantee_of(

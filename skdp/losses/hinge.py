@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp._validation import check_real
+from skdp._validation import check_real, make_plain
 from skdp.losses.base import MarginLoss
 
 __all__ = ["HingeLoss", "SmoothedHingeLoss"]
@@ -36,6 +36,7 @@ class SmoothedHingeLoss(MarginLoss):
     width: float = 2 / 3
 
     def __post_init__(self) -> None:
+        make_plain(self)
         check_real("smoothing", self.width, low=1e-6, high=1e6)
 
     @property

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp._validation import check_size
+from skdp._validation import check_size, make_plain
 from skdp.losses.base import ResidualLoss
 
 __all__ = ["HuberLoss", "SquaredLoss"]
@@ -27,6 +27,7 @@ class HuberLoss(ResidualLoss):
     threshold: float = 0.15
 
     def __post_init__(self) -> None:
+        make_plain(self)
         check_size("threshold", self.threshold)
 
     @property

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
-from skdp._validation import check_real
+from skdp._validation import check_real, make_plain
 from skdp.losses.base import MarginLoss
 
 __all__ = ["ClippedLogisticLoss", "LogisticLoss"]
@@ -58,6 +58,7 @@ class ClippedLogisticLoss(MarginLoss):
     clip: float = 0.35
 
     def __post_init__(self) -> None:
+        make_plain(self)
         check_real("loss_clip", self.clip, low=1e-6, high=1.0)
 
     @property

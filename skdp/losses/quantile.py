@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp._validation import check_real
+from skdp._validation import check_real, make_plain
 from skdp.losses.base import Loss
 
 __all__ = ["QuantileLoss"]
@@ -43,6 +43,7 @@ class QuantileLoss(Loss):
     smoothing: float = 0.3
 
     def __post_init__(self) -> None:
+        make_plain(self)
         check_real("smoothing", self.smoothing, low=0.01 * (1.0 - 1e-9), high=1e6)
         for level in self.levels:
             check_real("quantile", level, low=0.0, high=1.0)

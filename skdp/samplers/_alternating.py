@@ -9,7 +9,7 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from skdp._validation import check_count, check_real
+from skdp._validation import check_count, check_real, make_plain
 from skdp.samplers.base import Certificate, Draw, Progress, Run, Sampler, Setting, Target
 
 __all__ = ["AlternatingSampler", "InnerStep"]
@@ -43,6 +43,7 @@ class AlternatingSampler(Sampler):
     min_steps: int = 32
 
     def __post_init__(self) -> None:
+        make_plain(self)
         check_real("max_exponent", self.max_exponent, low=0.0)
         check_count("min_steps", self.min_steps)
 

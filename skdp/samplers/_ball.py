@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from scipy.optimize import brentq
 
-from skdp._validation import check_size
+from skdp._validation import check_size, make_plain
 from skdp.samplers._cap import Cap
 
 __all__ = ["Ball", "RestrictedGaussian"]
@@ -27,6 +27,7 @@ class Ball:
     radius: float
 
     def __post_init__(self) -> None:
+        make_plain(self)
         check_size("radius", self.radius)
 
     def holds(self, theta: np.ndarray) -> bool:
@@ -57,7 +58,9 @@ class Ball:
 
         if beyond(0.0) <= 0.0:
             return (slope.T / curvature).T
-        most = float(np.linalg.norm(slope)) / self.radius  # w > 0, so that x is short enough
+        most = (
+            2.0 * float(np.linalg.norm(slope)) / self.radius
+        )  # x is short enough, rounding or not
         multiplier = brentq(beyond, 0.0, most)
         return self.project((slope.T / (curvature + multiplier)).T)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp._validation import check_count, check_real, check_size
+from skdp._validation import check_count, check_real, check_size, make_plain
 from skdp.samplers._ball import Ball
 from skdp.samplers.base import Target
 
@@ -44,6 +44,7 @@ class BlackBox:
     domain: Ball | None = None
 
     def __post_init__(self) -> None:
+        make_plain(self)
         check_count("n_terms", self.n_terms)
         check_real("lipschitz", self.lipschitz, low=0.0, high=1e50, closed="[")
         check_size("prior_precision", self.prior_precision)

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from skdp._validation import check_count
+from skdp._validation import check_count, make_plain
 from skdp.exceptions import IncompatibleSolverError
 from skdp.samplers.base import Certificate, Draw, Progress, Run, Sampler, Setting, Target
 
@@ -67,6 +67,7 @@ class DiffusionSampler(Sampler):
     max_steps: int = 1_000_000
 
     def __post_init__(self) -> None:
+        make_plain(self)
         check_count("max_steps", self.max_steps)
 
     @abstractmethod

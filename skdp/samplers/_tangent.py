@@ -38,7 +38,7 @@ class TangentPoint:
         self._target, self._variance, self._rng = target, variance, rng
         self.point = np.zeros(target.shape)
         self._tolerance = _CLOSE_ENOUGH * self._narrowest(target)
-        self.n_queries = 0
+        self.n_queries, self._lowest = 0, 1.0
         self._step = self._scaled_slope()
         self._freeze_curvature()
 
@@ -47,7 +47,7 @@ class TangentPoint:
 
         Another call with the same center goes on where a hard case was left.
         """
-        lowest = damping = 1.0
+        lowest = damping = self._lowest
         residual = self._residual(center)
         for earlier in range(_MOST_STEPS):
             if np.vdot(residual, residual) <= self._tolerance:
@@ -61,6 +61,8 @@ class TangentPoint:
             if self._extra_gradients > _PATIENCE:
                 self._freeze_curvature()
                 damping = lowest = min(2.0 * lowest, _HARDEST_DAMPING)
+        found = np.vdot(residual, residual) <= self._tolerance
+        self._lowest = 1.0 if found else _HARDEST_DAMPING  # a hard case goes on with care
         return center - self._step
 
     def _residual(self, center: np.ndarray) -> np.ndarray:

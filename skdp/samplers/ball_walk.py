@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from skdp._validation import check_count, check_real
+from skdp._validation import check_count, check_real, make_plain
 from skdp.samplers._density import Density
 from skdp.samplers.base import Certificate, Draw, Progress, Run, Sampler, Setting, Target
 
@@ -55,6 +55,7 @@ class BallWalkSampler(Sampler):
     radius: float | None = None
 
     def __post_init__(self) -> None:
+        make_plain(self)
         check_count("n_steps", self.n_steps)
         check_real("reach_scale", self.reach_scale, low=0.0)
         if self.radius is not None:

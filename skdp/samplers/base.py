@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from skdp._validation import make_plain
 from skdp.design import ClippedDesign
 from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import Loss
@@ -71,6 +72,9 @@ class Setting:
     flow_time: float
     prior_precision: float
     domain: Ball | None = None
+
+    def __post_init__(self) -> None:
+        make_plain(self)
 
     @property
     def offers(self) -> frozenset[str]:

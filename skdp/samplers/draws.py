@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils import check_array, check_consistent_length
 
 from skdp._validation import check_choice, check_real, check_size
@@ -189,7 +190,9 @@ def _cheapest_near(target: Target) -> Sampler:
 
 
 def _target(X: Any, y: Any, loss: Loss, temperature: float, prior_precision: float) -> Target:
-    X = check_array(X, accept_sparse="csr", dtype=np.float64)
+    X = check_array(X, accept_sparse="csr", dtype=np.float64, copy=sparse.issparse(X))
+    if sparse.issparse(X):
+        X.sum_duplicates()
     y = check_array(y, ensure_2d=False, dtype=np.float64 if loss.n_scores == 1 else None)
     check_consistent_length(X, y)
     if isinstance(loss, MarginLoss) and not np.isin(y, (-1.0, 1.0)).all():

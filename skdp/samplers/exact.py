@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from skdp._validation import check_real
+from skdp._validation import check_real, make_plain
 from skdp.exceptions import IncompatibleSolverError
 from skdp.samplers._inner import TangentStep
 from skdp.samplers.base import Certificate, Draw, Progress, Run, Sampler, Setting, Target
@@ -50,6 +50,7 @@ class ExactSampler(Sampler):
     max_exponent: float = 14.0
 
     def __post_init__(self) -> None:
+        make_plain(self)
         check_real("max_exponent", self.max_exponent, low=0.0)
 
     def check(self, setting: Setting) -> None:  # noqa: D102

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from scipy import linalg
 
-from skdp._validation import check_count
+from skdp._validation import check_count, make_plain
 from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import HingeLoss
 from skdp.samplers.base import Certificate, Draw, Progress, Run, Sampler, Setting, Target
@@ -47,6 +47,7 @@ class HingeGibbsSampler(Sampler):
     n_steps: int = 200
 
     def __post_init__(self) -> None:
+        make_plain(self)
         check_count("n_steps", self.n_steps)
 
     def check(self, setting: Setting) -> None:  # noqa: D102

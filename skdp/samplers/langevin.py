@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from skdp._validation import check_count, check_real
+from skdp._validation import check_count, check_real, make_plain
 from skdp.exceptions import IncompatibleSolverError
 from skdp.samplers.base import Certificate, Draw, Progress, Run, Sampler, Setting, Target
 
@@ -54,6 +54,7 @@ class LangevinSampler(Sampler):
     max_steps: int = 200_000
 
     def __post_init__(self) -> None:
+        make_plain(self)
         check_real("max_curvature", self.max_curvature, low=0.0, high=2.0, closed="]")
         check_count("min_steps", self.min_steps)
         check_count("max_steps", self.max_steps)

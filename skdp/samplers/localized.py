@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from skdp._validation import check_real
+from skdp._validation import check_real, make_plain
 from skdp.samplers._in_ball import InBall
 from skdp.samplers._length import Length, refuse_endless
 from skdp.samplers._local_ball import BallSearch
@@ -51,6 +51,7 @@ class LocalizedSampler(Sampler):
     max_passes: float = 1e6
 
     def __post_init__(self) -> None:
+        make_plain(self)
         check_real("max_passes", self.max_passes, low=0.0)
 
     def run(self, setting: Setting, tv: float) -> Run:  # noqa: D102

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from scipy import linalg
 
-from skdp._validation import check_count, check_real
+from skdp._validation import check_count, check_real, make_plain
 from skdp.samplers._density import Density
 from skdp.samplers.base import Certificate, Draw, Progress, Run, Sampler, Setting, Target
 
@@ -49,6 +49,7 @@ class MALASampler(Sampler):
     step_scale: float = 1.0
 
     def __post_init__(self) -> None:
+        make_plain(self)
         check_count("n_steps", self.n_steps)
         check_real("step_scale", self.step_scale, low=0.0)
 

@@ -7,11 +7,14 @@ from typing import ClassVar
 
 import numpy as np
 
+from skdp.exceptions import IncompatibleSolverError
 from skdp.samplers._alternating import AlternatingSampler
 from skdp.samplers._inner import TangentStep
-from skdp.samplers.base import Target
+from skdp.samplers.base import Setting, Target
 
 __all__ = ["ProximalSampler"]
+
+_WIDEST_GAP = 30.0  # of the support below the potential, for the worst data
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,16 @@ class ProximalSampler(AlternatingSampler):
     """
 
     takes_domain: ClassVar[bool] = True
+
+    def check(self, setting: Setting) -> None:  # noqa: D102
+        super().check(setting)
+        c, n = setting.C * setting.prior_precision, setting.n_samples or 0
+        if c * n * setting.loss.support_gap > _WIDEST_GAP:
+            raise IncompatibleSolverError(
+                f"ProximalSampler supports {setting.loss!r} from too far below its kinks for "
+                f"{n} rows, and might never accept a proposal: sampler='proximal_bundle' takes "
+                "kinks, or smooth the loss. Nothing was spent."
+            )
 
     def inner_step(  # noqa: D102
         self, target: Target, variance: float, rng: np.random.Generator

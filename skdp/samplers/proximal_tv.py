@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from skdp._validation import check_real
+from skdp._validation import check_real, make_plain
 from skdp.samplers._length import refuse_endless
 from skdp.samplers._near_mode import NearMode
 from skdp.samplers.base import Certificate, Draw, Progress, Run, Sampler, Setting, Target
@@ -45,6 +45,7 @@ class ProximalTVSampler(Sampler):
     max_passes: float = 1e6
 
     def __post_init__(self) -> None:
+        make_plain(self)
         check_real("max_passes", self.max_passes, low=0.0)
 
     def run(self, setting: Setting, tv: float) -> Run:  # noqa: D102

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import log_ndtr
 
-from skdp._validation import check_count, check_real
+from skdp._validation import check_count, check_real, make_plain
 from skdp.exceptions import IncompatibleSolverError
 from skdp.samplers._black_box import BlackBox
 from skdp.samplers.base import Certificate, Draw, Progress, Run, Sampler, Setting, Target
@@ -18,6 +18,7 @@ __all__ = ["AlternatingSchedule", "ZerothOrderSampler"]
 
 _ROUNDING = 1e-9
 _FINER = 0.98
+_TYPICAL_TV = 1e-6
 
 
 @dataclass(frozen=True)
@@ -111,6 +112,8 @@ class ZerothOrderSampler(Sampler):
     ----------
     max_samples : int
         *Public.* More rows than this are refused.
+    max_steps : int
+        *Public.* So are settings that ask for more steps, for a total variation of 1e-6.
 
     Notes
     -----
@@ -132,9 +135,12 @@ class ZerothOrderSampler(Sampler):
     takes_domain: ClassVar[bool] = True
 
     max_samples: int = 500
+    max_steps: int = 10_000_000
 
     def __post_init__(self) -> None:
+        make_plain(self)
         check_count("max_samples", self.max_samples)
+        check_count("max_steps", self.max_steps)
 
     def check(self, setting: Setting) -> None:  # noqa: D102
         super().check(setting)
@@ -142,6 +148,13 @@ class ZerothOrderSampler(Sampler):
             raise IncompatibleSolverError(
                 f"ZerothOrderSampler takes time like n²; {setting.n_samples} rows are more than "
                 f"max_samples={self.max_samples}. sampler='proximal' takes any. Nothing was spent."
+            )
+        n_steps = _schedule(setting).n_steps
+        if n_steps > self.max_steps:
+            raise IncompatibleSolverError(
+                f"ZerothOrderSampler would take {n_steps:.3g} steps, more than "
+                f"max_steps={self.max_steps}: lower epsilon, or take another sampler. "
+                "Nothing was spent."
             )
 
     def run(self, setting: Setting, tv: float) -> Run:  # noqa: D102
@@ -172,6 +185,18 @@ class ZerothOrderSampler(Sampler):
             theta,
             {"n_queries": inner.n_queries, "n_tries": inner.n_tries, "n_steps": schedule.n_steps},
         )
+
+
+def _schedule(setting: Setting) -> AlternatingSchedule:
+    """Return about the run that a setting leads to."""
+    c, n = setting.C * setting.prior_precision, setting.n_samples or 0
+    return AlternatingSchedule.within(
+        _TYPICAL_TV,
+        steepness=n * c * setting.loss.lipschitz * setting.row_norm,
+        prior_precision=setting.prior_precision,
+        dimension=(setting.n_features or 1) * setting.loss.n_scores,
+        radius=math.inf if setting.domain is None else setting.domain.radius,
+    )
 
 
 class _Inner:

@@ -87,7 +87,10 @@ class Balance:
 
     def excess(self, temperature: float, C: float) -> float:
         """Return the bound for an exact draw, summed over the rows."""
-        return self.dimension / temperature + 0.5 * self.reach**2 / C + self.variation * C
+        excess = self.dimension / temperature + 0.5 * self.reach**2 / C + self.variation * C
+        if self.reach:
+            return excess
+        return excess + 0.5 * (self.size - self.dimension) / temperature  # the ridge's alone
 
     def second_moment(self, C: float, alpha: float, domain: Ball | None) -> float:
         """Return an upper bound of E|θ|², θ an exact draw."""

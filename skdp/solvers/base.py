@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from skdp._validation import make_plain
 from skdp.design import ClippedDesign
 from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import Loss
@@ -43,6 +44,9 @@ class Problem:
     neighboring: Neighboring
     C: float | str = "auto"
     n_features: int | None = None
+
+    def __post_init__(self) -> None:
+        make_plain(self)
 
     @property
     def row_norm(self) -> float:

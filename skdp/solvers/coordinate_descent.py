@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from skdp._validation import check_count, check_real, check_size
+from skdp._validation import check_count, check_real, check_size, make_plain
 from skdp.accounting import gdp_mu
 from skdp.design import ClippedDesign
 from skdp.privacy import GDPEvent
@@ -76,6 +76,7 @@ class CoordinateDescent(Solver):
     average: float = 0.0
 
     def __post_init__(self) -> None:
+        make_plain(self)
         check_real("l1_ratio", self.l1_ratio, low=0.0, high=1.0, closed="[]")
         if self.n_cycles is not None:
             check_count("n_cycles", self.n_cycles)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp._validation import check_count, check_real, check_size
+from skdp._validation import check_count, check_real, check_size, make_plain
 from skdp.design import ClippedDesign
 from skdp.exceptions import IncompatibleSolverError
 from skdp.samplers import Progress
@@ -80,6 +80,7 @@ class DPSGD(Solver):
     sampling: str = "poisson"
 
     def __post_init__(self) -> None:
+        make_plain(self)
         check_count("n_steps", self.n_steps)
         for name in ("sampling_rate", "clip_norm", "step_size"):
             if getattr(self, name) is not None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp._validation import check_real
+from skdp._validation import check_real, make_plain
 from skdp.design import ClippedDesign
 from skdp.exceptions import IncompatibleSolverError
 from skdp.privacy import PureDPEvent
@@ -64,6 +64,7 @@ class ExponentialMechanism(Solver):
     max_exponent: float = 14.0
 
     def __post_init__(self) -> None:
+        make_plain(self)
         check_real("max_exponent", self.max_exponent, low=0.0)
         if not (self.domain is None or isinstance(self.domain, Ball)):
             raise ValueError(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp._validation import check_count, check_real, check_size
+from skdp._validation import check_count, check_real, check_size, make_plain
 from skdp.accounting import gdp_mu
 from skdp.design import ClippedDesign
 from skdp.privacy import GDPEvent
@@ -74,6 +74,7 @@ class NoisyGD(Solver):
     domain_radius: float | None = None
 
     def __post_init__(self) -> None:
+        make_plain(self)
         if self.n_steps is not None:
             check_count("n_steps", self.n_steps)
         for name in ("step_size", "domain_radius"):

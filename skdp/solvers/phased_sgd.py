@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp._validation import check_count, check_real, check_size
+from skdp._validation import check_count, check_real, check_size, make_plain
 from skdp.accounting import gdp_mu
 from skdp.design import ClippedDesign
 from skdp.exceptions import IncompatibleSolverError
@@ -110,6 +110,7 @@ class PhasedSGD(Solver):
     average: float = 0.0
 
     def __post_init__(self) -> None:
+        make_plain(self)
         if self.n_phases is not None and check_count("n_phases", self.n_phases) > _MOST_PHASES:
             raise ValueError(
                 f"n_phases must be at most {_MOST_PHASES}, got {self.n_phases}: rounding errors "

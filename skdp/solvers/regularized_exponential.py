@@ -4,19 +4,29 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from scipy.special import expit
 
-from skdp._validation import check_choice
+from skdp._validation import check_choice, make_plain
 from skdp.accounting import gdp_mu
 from skdp.design import ClippedDesign
 from skdp.exceptions import IncompatibleSolverError, UncertifiedSamplerWarning
 from skdp.privacy import ApproximatedEvent, Event, GDPEvent, NonPrivateEvent
-from skdp.samplers import SAMPLERS, Ball, Progress, ProximalSampler, Run, Sampler, Setting, Target
+from skdp.samplers import (
+    SAMPLERS,
+    Ball,
+    Certificate,
+    Progress,
+    ProximalSampler,
+    Run,
+    Sampler,
+    Setting,
+    Target,
+)
 from skdp.solvers._count import RowCount
-from skdp.solvers._flow import flow_time, inverse_regularisation
+from skdp.solvers._flow import flow_time, inverse_regularisation, worst_curvature
 from skdp.solvers._rates import Balance, Schedule
 from skdp.solvers._release import rounded, rounded_inwards
 from skdp.solvers.base import Plan, Problem, Solution, Solver, composed, require_delta
@@ -25,6 +35,8 @@ __all__ = ["RegularizedExponential", "RegularizedExponentialPlan", "Schedule"]
 
 _ROUNDING = 1e-12
 _TV_SHARE = 0.01  # of δ
+_MOST_STEPS = 50_000
+_EXPONENT = 6.0  # of a step: half its length times the trace of the worst Hessian
 
 
 @dataclass(frozen=True)
@@ -82,6 +94,7 @@ class RegularizedExponential(Solver):
     domain: Ball | None = None
 
     def __post_init__(self) -> None:
+        make_plain(self)
         if self.objective is not None:
             check_choice("objective", self.objective, ("erm", "sco"))
         if not (self.domain is None or isinstance(self.domain, Ball)):
@@ -122,10 +135,24 @@ class RegularizedExponential(Solver):
                 "objective='sco' needs a row count: n_samples_hint, or a sampler that buys one, as "
                 "'proximal' does. Nothing was spent."
             )
+        if self.objective is not None and n is not None:
+            C, t = self._regularisation(problem, mu, n)
+            if t > _longest(problem, n):
+                steps = t / _longest(problem, n) * _MOST_STEPS
+                raise IncompatibleSolverError(
+                    f"objective={self.objective!r} with C={C:.3g} wants some {steps:.3g} steps, "
+                    f"and {_MOST_STEPS} are the most; take a smaller C, epsilon or domain. "
+                    "Nothing was spent."
+                )
         sampler.check(self._setting(problem, mu, n))
 
     def _event(self, mu: float, tv: float) -> Event:
         """Return what a draw at price `mu` amounts to, sampled as it is."""
+        if self.sampler.certifies not in get_args(Certificate):
+            raise IncompatibleSolverError(
+                f"{self.sampler!r} certifies {self.sampler.certifies!r}, not one of "
+                f"{get_args(Certificate)}. Nothing was spent."
+            )
         if self.sampler.certifies != "asymptotic":
             return ApproximatedEvent(GDPEvent(mu), tv) if tv else GDPEvent(mu)
         warnings.warn(
@@ -189,11 +216,19 @@ class RegularizedExponential(Solver):
         if self.objective is not None:
             balance = self._balance(problem, n)
             C = balance.C(mu) if isinstance(problem.C, str) else float(problem.C)
-            return C, C * balance.relaxations(mu, C, self.domain)
+            t = C * balance.relaxations(mu, C, self.domain)
+            if n is not None and problem.n_samples is None:  # bought: too late to refuse
+                t = min(t, _longest(problem, n))
+            return C, t
         t = flow_time(problem, n, problem.lipschitz_difference / mu)
         if self.sampler.certifies == "stable" or not isinstance(problem.C, str):
             return inverse_regularisation(problem, t), t  # regularised by the run's length
         return self._balance(problem, n).C(mu), t
+
+
+def _longest(problem: Problem, n: int) -> float:
+    """Return for how long a run with an objective may flow, by the steps that it would take."""
+    return _MOST_STEPS * _EXPONENT / (0.5 * worst_curvature(problem, n))
 
 
 def _tv_bound(epsilon: float, delta: float) -> float:

@@ -12,7 +12,7 @@ from skdp import DPLogisticRegression
 from skdp.accounting import gdp_mu
 from skdp.design import ClippedDesign
 from skdp.exceptions import IncompatibleSolverError
-from skdp.losses import ClippedLogisticLoss, CompetitorLoss, LogisticLoss
+from skdp.losses import ClippedLogisticLoss, CompetitorLoss, LogisticLoss, MultinomialLoss
 from skdp.privacy import Neighboring
 from skdp.samplers import Ball
 from skdp.solvers import Problem, RegularizedExponential
@@ -196,3 +196,19 @@ def test_nonsense_is_refused():
         Ball(0.0)
     with pytest.raises(IncompatibleSolverError, match=r"Ball.*proximal.*Nothing was spent"):
         RegularizedExponential(domain=Ball(1.0)).with_sampler("mala").plan(FACTS, 1.0, 1e-5)
+
+
+def test_a_run_that_would_not_end_is_refused_before_it_is_paid():
+    solver = RegularizedExponential(objective="erm")
+    with pytest.raises(IncompatibleSolverError, match=r"steps, and 50000.*Nothing was spent"):
+        solver.plan(replace(FACTS, C=1e4), 1.0, 1e-5)
+
+
+def test_directions_that_only_the_ridge_knows_count_half():
+    """In each of them the draw is N(0, C/c), with mean energy 1/(2c) above the least."""
+    several = replace(FACTS, loss=MultinomialLoss(3), C=0.1)
+    schedule = RegularizedExponential(objective="erm").plan(several, 1.0, 1e-5).schedule
+    balance, c = schedule.balance, schedule.temperature
+    idle = balance.size - balance.dimension
+    assert idle == several.n_features
+    assert balance.excess(c, 0.1) == pytest.approx((balance.dimension + 0.5 * idle) / c)
