@@ -133,7 +133,6 @@ class DPCategoricalNB(PrivateNaiveBayes):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = True
         tags.classifier_tags.poor_score = True  # of numbers that are no codes
         return tags
 
