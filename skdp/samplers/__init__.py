@@ -11,6 +11,7 @@ from skdp.samplers.hinge_gibbs import HingeGibbsSampler
 from skdp.samplers.hit_and_run import HitAndRunSampler
 from skdp.samplers.langevin import LangevinSampler
 from skdp.samplers.localized import LocalizedSampler
+from skdp.samplers.logistic_gibbs import LogisticGibbsSampler
 from skdp.samplers.mala import MALASampler
 from skdp.samplers.proximal import ProximalSampler
 from skdp.samplers.proximal_bundle import ProximalBundleSampler
@@ -34,6 +35,7 @@ __all__ = [
     "HitAndRunSampler",
     "LangevinSampler",
     "LocalizedSampler",
+    "LogisticGibbsSampler",
     "MALASampler",
     "Progress",
     "ProximalBundleSampler",

@@ -10,6 +10,7 @@ from skdp.samplers.hinge_gibbs import HingeGibbsSampler
 from skdp.samplers.hit_and_run import HitAndRunSampler
 from skdp.samplers.langevin import LangevinSampler
 from skdp.samplers.localized import LocalizedSampler
+from skdp.samplers.logistic_gibbs import LogisticGibbsSampler
 from skdp.samplers.mala import MALASampler
 from skdp.samplers.proximal import ProximalSampler
 from skdp.samplers.proximal_bundle import ProximalBundleSampler
@@ -35,5 +36,6 @@ SAMPLERS: dict[str, type[Sampler]] = {
     "ball_walk": BallWalkSampler,
     "grid_walk": GridWalkSampler,
     "hinge_gibbs": HingeGibbsSampler,
+    "logistic_gibbs": LogisticGibbsSampler,
 }
 """What `sampler` may name."""
