@@ -69,6 +69,11 @@ def histogram(
 
 
 def _checked_edges(edges: Any, n_columns: int) -> list[np.ndarray]:
+    if np.ndim(edges) == 0 and not isinstance(edges, (list, tuple)):
+        raise ValueError(
+            f"edges must be the ends of the cells, public numbers, not how many there are; got "
+            f"{edges!r}. Nothing was spent."
+        )
     one = n_columns == 1 and np.ndim(edges[0]) == 0
     grid = [np.asarray(ends, dtype=float) for ends in ([edges] if one else edges)]
     increasing = all(

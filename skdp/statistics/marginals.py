@@ -101,6 +101,11 @@ def marginals(
     (2, 2)
     """
     terms = Terms(epsilon, delta, noise, neighboring, budget, random_state)
+    if not isinstance(categories, Mapping):
+        raise ValueError(
+            "categories must be a dict, from columns to the values that each can have; got "
+            f"{categories!r}. Nothing was spent."
+        )
     values = {key: _checked_values(key, known) for key, known in dict(categories).items()}
     if check_count("n_ways", n_ways) > len(values):
         raise ValueError(

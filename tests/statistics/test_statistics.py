@@ -154,6 +154,8 @@ BAD = [
     ("mean", {"bounds": ([0, 0, 0], [1, 1, 1])}, "bounds must be a pair"),
     ("histogram", {"edges": [0.0]}, "edges must be increasing"),
     ("histogram", {"edges": [3.0, 1.0]}, "edges must be increasing"),
+    ("histogram", {"edges": 10}, "not how many there are"),
+    ("marginals", {"categories": [[0, 1]]}, "categories must be a dict"),
     ("marginals", {"categories": {0: []}}, "must be different values"),
     ("marginals", {"categories": {7: [1, 2]}}, "by number"),
     ("marginals", {"categories": {0: [1]}, "n_ways": 2}, "n_ways must be at most 1"),
