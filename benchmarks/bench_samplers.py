@@ -4,8 +4,8 @@ Usage: OMP_NUM_THREADS=1 python benchmarks/bench_samplers.py [--draws 600] [--se
        [--figure samplers.png]
 
 The density is exp(−c·Σ hinge − |θ|²/2) of 50 records of norm 1 at most, Γ = 50·c = 1.5, in d = 1
-and 10. Samplers that refuse the hinge loss, or are too slow with it, get a smoothed one (†). A
-sampler is run with more and more steps, or asked for less and less total variation, whichever it
+and 10. Samplers that refuse the hinge loss, or are too slow with it, get a smoothed one (†) or the
+logistic loss (‡). A sampler is run with more and more steps, or asked for less and less total variation, whichever it
 takes, until its draws cannot be told from the density. Distance is that of Kolmogorov and Smirnov
 between independent draws and the exact law: by quadrature in d = 1; in d = 10 from 20 000 draws of
 the sampler "exact", along the direction of their mean. Slow samplers make fewer draws; noise alone
@@ -21,13 +21,13 @@ import numpy as np
 from scipy import stats
 
 from skdp.exceptions import IncompatibleSolverError
-from skdp.losses import HingeLoss, SmoothedHingeLoss
+from skdp.losses import HingeLoss, LogisticLoss, SmoothedHingeLoss
 from skdp.samplers import SAMPLERS, Sampler, draw_samples
 
 N, STEEPNESS, DIMENSIONS, NEAR, FEWEST = 50, 1.5, (1, 10), 0.1, 150
 STEPS, ASKED, PROVED = (1, 4, 16, 64, 256, 1024), (0.5, 0.1, 0.01), (0.5, 0.1, 1e-2, 1e-4, 1e-8)
 LONGEST = 10_000
-LOSSES = {"": HingeLoss(), "†": SmoothedHingeLoss(0.5)}
+LOSSES = {"": HingeLoss(), "†": SmoothedHingeLoss(0.5), "‡": LogisticLoss()}
 
 
 @dataclasses.dataclass(frozen=True)
