@@ -5,12 +5,12 @@ Usage: OMP_NUM_THREADS=1 python benchmarks/bench_samplers.py [--draws 600] [--se
 
 The density is exp(−c·Σ hinge − |θ|²/2) of 50 records of norm 1 at most, Γ = 50·c = 1.5, in d = 1
 and 10. Samplers that refuse the hinge loss, or are too slow with it, get a smoothed one (†) or the
-logistic loss (‡). A sampler is run with more and more steps, or asked for less and less total variation, whichever it
-takes, until its draws cannot be told from the density. Distance is that of Kolmogorov and Smirnov
-between independent draws and the exact law: by quadrature in d = 1; in d = 10 from 20 000 draws of
-the sampler "exact", along the direction of their mean. Slow samplers make fewer draws; noise alone
-is 0.9/√draws on average. A query is a look at one record at one point. The table names the first
-setting within 0.1. On the right of the picture, distances that are proved.
+logistic loss (‡). A sampler is run with more and more steps, or asked for less and less total
+variation, whichever it takes, until its draws cannot be told from the density. Distance is that of
+Kolmogorov and Smirnov between independent draws and the exact law: by quadrature in d = 1; in d =
+10 from 20 000 draws of the sampler "exact", along the direction of their mean. Slow samplers make
+fewer draws; noise alone is 0.9/√draws on average. A query is a look at one record at one point. The
+table names the first setting within 0.1. On the right of the picture, distances that are proved.
 """
 
 import argparse
