@@ -79,7 +79,7 @@ class DPQuantileClipper(PrivateScaler):
         self.random_state = random_state
 
     def _learn(self, X: np.ndarray) -> None:
-        if not (len(self.quantiles) == 2 and self.quantiles[0] < self.quantiles[1]):
+        if not (np.shape(self.quantiles) == (2,) and self.quantiles[0] < self.quantiles[1]):
             raise ValueError(
                 f"quantiles must be two increasing probabilities, got {self.quantiles!r}. "
                 "Nothing was spent."

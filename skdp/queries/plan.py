@@ -73,7 +73,7 @@ class QueryPlan:
             if flat[query.name].size != query.size:
                 raise ValueError(
                     f"The answer to {query.name!r} must have {query.size} numbers, got "
-                    f"{flat[query.name].size}. Nothing was spent."
+                    f"{flat[query.name].size}. Nothing was released."
                 )
         return {
             query.name: _noisy(mechanism, flat[query.name], rng)

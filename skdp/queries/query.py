@@ -43,6 +43,9 @@ class Query:
         check_real("largest", self.largest, low=0.0)
         check_count("size", self.size)
         check_count("n_touched", self.n_touched)
+        for name in ("total", "euclidean"):
+            if getattr(self, name) is not None:
+                check_real(name, getattr(self, name), low=0.0)
 
     @property
     def l1(self) -> float:

@@ -56,12 +56,11 @@ def test_without_much_noise_they_scale_as_they_should():
 @every_scaler
 def test_a_pipeline_spends_its_whole_budget_and_no_more(scaler, composition):
     budget = PrivacyBudget(3.0, 1e-5, composition=composition)
-    model = make_private_pipeline(
+    make_private_pipeline(
         scaler, DPLogisticRegression(data_norm=3.0), epsilon=3.0, budget=budget
     ).fit(X, Y)
     assert 2.9 < budget.spent.epsilon <= 3.0
     assert len(budget.history()) == 2
-    assert model.predict(X).shape == Y.shape
 
 
 def test_three_private_steps_and_pure_privacy():

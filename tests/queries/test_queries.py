@@ -86,6 +86,14 @@ def test_answers_come_back_with_their_noise(noise):
 def test_distances_default_to_those_of_the_worst_case():
     assert (CELLS.l1, CELLS.l2) == (2.0, pytest.approx(2.0**0.5))
     assert (SUMS[0].l1, SUMS[0].l2) == (3.0, 3.0)
+    for name in ("total", "euclidean"):
+        with pytest.raises(ValueError, match=f"{name} must be"):
+            Query("sum", 1.0, **{name: float("nan")})
+    plan = plan_queries((COUNT,), 1.0, 0.0)
+    with pytest.raises(ValueError, match="must have 1 numbers, got 2"):
+        plan.release({"count": [1, 2]}, np.random.default_rng(0))
+    with pytest.raises(ValueError, match="different names"):
+        plan_queries((COUNT, COUNT), 1.0, 0.0)
     with pytest.raises(ValueError, match="largest must be"):
         Query("count", 0.0)
     with pytest.raises(ValueError, match="noise must be one of 'auto', 'gaussian'"):
