@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy import linalg
 
 from skdp._validation import check_count, make_plain
 from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import HingeLoss
+from skdp.samplers._augmented import gaussian_given
 from skdp.samplers.base import Certificate, Draw, Progress, Run, Sampler, Setting, Target
 
 __all__ = ["HingeGibbsSampler"]
@@ -72,14 +72,10 @@ class HingeGibbsSampler(Sampler):
 
 
 def _move(target: Target, theta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    design, b = target.design, 0.5 * target.temperature
-    gap = np.maximum(np.abs(1.0 - target.y * design.matvec(theta)), _LEAST_GAP)
+    b = 0.5 * target.temperature
+    gap = np.maximum(np.abs(1.0 - target.y * target.design.matvec(theta)), _LEAST_GAP)
     weights = _inverse_gaussian(b / gap, b * b, rng)
-    precision = design.gram(weights) + target.prior_precision * np.eye(theta.size)
-    factor = linalg.cholesky(precision, lower=True)
-    pull = linalg.solve_triangular(factor, design.rmatvec(target.y * (weights + b)), lower=True)
-    noise = rng.standard_normal(theta.shape)
-    return linalg.solve_triangular(factor, pull + noise, lower=True, trans="T")
+    return gaussian_given(target, weights, target.y * (weights + b), rng)
 
 
 def _inverse_gaussian(mean: np.ndarray, shape: float, rng: np.random.Generator) -> np.ndarray:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy import linalg
 
 from skdp._validation import check_count, make_plain
 from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import LogisticLoss
+from skdp.samplers._augmented import gaussian_given
 from skdp.samplers.base import Certificate, Draw, Progress, Run, Sampler, Setting, Target
 
 __all__ = ["LogisticGibbsSampler"]
@@ -77,13 +77,9 @@ class LogisticGibbsSampler(Sampler):
 
 
 def _move(target: Target, theta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    design, c = target.design, target.temperature
-    weights = _polya_gamma(c, np.abs(design.matvec(theta)), rng)
-    precision = design.gram(weights) + target.prior_precision * np.eye(theta.size)
-    factor = linalg.cholesky(precision, lower=True)
-    pull = linalg.solve_triangular(factor, design.rmatvec(0.5 * c * target.y), lower=True)
-    noise = rng.standard_normal(theta.shape)
-    return linalg.solve_triangular(factor, pull + noise, lower=True, trans="T")
+    c = target.temperature
+    weights = _polya_gamma(c, np.abs(target.design.matvec(theta)), rng)
+    return gaussian_given(target, weights, 0.5 * c * target.y, rng)
 
 
 def _polya_gamma(shape: float, tilt: np.ndarray, rng: np.random.Generator) -> np.ndarray:
