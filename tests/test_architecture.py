@@ -9,7 +9,7 @@ import skdp
 
 ROOT = Path(skdp.__file__).parent
 FLOORS = [
-    {"_validation", "_bounds", "_random", "_fit", "exceptions"},
+    {"_validation", "_bounds", "_categories", "_random", "_fit", "exceptions"},
     {"privacy", "losses", "design"},
     {"accounting", "mechanisms", "samplers"},
     {"solvers", "budget", "queries"},

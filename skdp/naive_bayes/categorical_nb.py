@@ -118,12 +118,9 @@ class DPCategoricalNB(PrivateNaiveBayes):
             )
         counts = [check_count("n_categories", size) for size in sizes]
         return [
-            CategoricalFeature(count, alpha) for count in np.broadcast_to(counts, (d,)).tolist()
+            CategoricalFeature(np.arange(count), alpha)
+            for count in np.broadcast_to(counts, (d,)).tolist()
         ]
-
-    def _columns(self, X: Any) -> Any:
-        sizes = [feature.n_categories for feature in self._features()]
-        return [_codes(x, size) for x, size in zip(X.T, sizes, strict=True)]
 
     def _publish(self, laws: list[np.ndarray]) -> None:
         self.feature_log_prob_ = laws
@@ -135,9 +132,3 @@ class DPCategoricalNB(PrivateNaiveBayes):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = True  # of numbers that are no codes
         return tags
-
-
-def _codes(x: np.ndarray, n_categories: int) -> np.ndarray:
-    """Return a column as integers, −1 for what is none of 0, ..., n − 1."""
-    known = (x >= 0.0) & (x < n_categories) & (x == np.floor(x))
-    return np.where(known, x, -1.0).astype(np.intp)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from skdp._categories import category_codes
 from skdp.privacy import Neighboring
 from skdp.queries import Query
 
@@ -107,28 +108,29 @@ class NumericFeature(Feature):
         return 0.5 * (self.high - self.low)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CategoricalFeature(Feature):
-    """A code 0, ..., `n_categories` − 1, or −1 for a value that counts in no category.
+    """One of some public values; another one counts in no category.
 
     Parameters
     ----------
-    n_categories : int
+    values : ndarray of shape (n_categories,)
         *Public.*
     smoothing : float
         *Public.* Added to every count.
     """
 
-    n_categories: int
+    values: np.ndarray
     smoothing: float
 
     def query(self, name: str, n_classes: int, neighboring: Neighboring) -> Query:  # noqa: D102
-        cells = self.n_categories * n_classes
+        cells = self.values.size * n_classes
         return Query(name, 1.0, cells, neighboring.n_changed, integer=True)
 
     def answer(self, x: np.ndarray, codes: np.ndarray, n_classes: int) -> np.ndarray:  # noqa: D102
-        cells = (codes * self.n_categories + x)[x >= 0]
-        return np.bincount(cells, minlength=n_classes * self.n_categories)
+        places = category_codes(x, self.values)
+        cells = (codes * self.values.size + places)[places >= 0]
+        return np.bincount(cells, minlength=n_classes * self.values.size)
 
     def learn(self, answer: np.ndarray, counts: np.ndarray) -> np.ndarray:
         """Return log p(category | class) of shape (n_classes, n_categories)."""
@@ -136,7 +138,8 @@ class CategoricalFeature(Feature):
         return np.log(cells / cells.sum(axis=1, keepdims=True))
 
     def log_likelihood(self, x: np.ndarray, learnt: Any) -> np.ndarray:  # noqa: D102
-        return np.where(x[:, None] >= 0, learnt.T[x], 0.0)
+        places = category_codes(x, self.values)
+        return np.where(places[:, None] >= 0, learnt.T[places], 0.0)
 
 
 def numeric(low: float, high: float, least_variance: float, private: bool) -> NumericFeature:

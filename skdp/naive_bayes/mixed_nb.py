@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.preprocessing import OrdinalEncoder
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.validation import validate_data
 
 from skdp._bounds import column_bounds
-from skdp._validation import check_count, check_size
+from skdp._categories import checked_categories
+from skdp._validation import check_size
 from skdp.naive_bayes._private_naive_bayes import PrivateNaiveBayes
 from skdp.naive_bayes.features import CategoricalFeature, Feature, NumericFeature, numeric
 
@@ -129,7 +129,7 @@ class DPMixedNB(PrivateNaiveBayes):
         alpha = check_size("alpha", self.alpha)
         floor, private = check_size("least_variance", self.least_variance), self.epsilon < math.inf
         return [
-            CategoricalFeature(len(values[j]), alpha)
+            CategoricalFeature(values[j], alpha)
             if j in values
             else numeric(*next(pairs), floor, private)
             for j in range(self.n_features_in_)
@@ -152,10 +152,10 @@ class DPMixedNB(PrivateNaiveBayes):
         return self._columns(X)
 
     def _columns(self, X: Any) -> Any:
-        """Return categorical columns as codes and the others as floats."""
+        """Return the columns, all but the categorical ones as floats."""
         values = self._categories()
         return [
-            _codes(_column(X, j), values[j]) if j in values else _numbers(_column(X, j))
+            _column(X, j) if j in values else _numbers(_column(X, j))
             for j in range(self.n_features_in_)
         ]
 
@@ -175,12 +175,10 @@ class DPMixedNB(PrivateNaiveBayes):
             for feature in self._features()
         ]
 
-    def _categories(self) -> dict[int, Any]:
+    def _categories(self) -> dict[int, np.ndarray]:
         """Return the values of the categorical columns, by number."""
         values = self._by_column("categories", self.categories or {})
-        for key, known in values.items():
-            check_count(f"the number of categories of column {key}", len(known))
-        return values
+        return {j: checked_categories(j, known) for j, known in values.items()}
 
     def _pairs(self, numbers: list[int]) -> list[tuple[float, float]]:
         """Return the bounds of the columns that are numbers."""
@@ -213,15 +211,3 @@ def _column(X: Any, j: int) -> np.ndarray:
 
 def _numbers(x: np.ndarray) -> np.ndarray:
     return np.asarray(check_array(x[:, None], dtype=np.float64)).ravel()
-
-
-def _codes(x: np.ndarray, values: Any) -> np.ndarray:
-    """Return a column as numbers of its values, −1 for any other."""
-    values = np.sort(np.asarray(values))[:, None]
-    encoder = OrdinalEncoder(
-        categories=[values.ravel()],
-        handle_unknown="use_encoded_value",
-        unknown_value=-1,
-        dtype=np.intp,
-    )
-    return encoder.fit(values).transform(x[:, None]).ravel()

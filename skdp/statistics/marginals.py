@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from skdp._categories import category_codes, checked_categories
 from skdp._validation import check_count
 from skdp.budget import PrivacyBudget
 from skdp.privacy import PrivacyGuarantee
@@ -106,7 +107,7 @@ def marginals(
             "categories must be a dict, from columns to the values that each can have; got "
             f"{categories!r}. Nothing was spent."
         )
-    values = {key: _checked_values(key, known) for key, known in dict(categories).items()}
+    values = {key: checked_categories(key, known) for key, known in dict(categories).items()}
     if check_count("n_ways", n_ways) > len(values):
         raise ValueError(
             f"n_ways must be at most {len(values)}, the number of columns with categories, got "
@@ -116,21 +117,11 @@ def marginals(
     keys = list(combinations(values, n_ways))
     queries = [_query(key, values, terms.n_changed) for key in keys]
     plan, privacy = terms.buy(queries, "statistics.marginals")
-    codes = {key: _codes(column, values[key]) for key, column in columns.items()}
+    codes = {key: category_codes(column, values[key]) for key, column in columns.items()}
     answers = {str(key): _table(key, codes, values) for key in keys}
     released = plan.release(answers, terms.rng)
     tables = {key: released[str(key)].reshape([len(values[j]) for j in key]) for key in keys}
     return Marginals(tables, privacy, plan)
-
-
-def _checked_values(key: Any, known: Any) -> np.ndarray:
-    values = np.asarray(known)
-    if values.ndim != 1 or not values.size or np.unique(values).size < values.size:
-        raise ValueError(
-            f"categories of column {key!r} must be different values, at least one, got {known!r}. "
-            "Nothing was spent."
-        )
-    return values
 
 
 def _column(x: Any, key: Any) -> np.ndarray:
@@ -153,14 +144,6 @@ def _column(x: Any, key: Any) -> np.ndarray:
 def _query(key: Columns, values: Mapping[Any, np.ndarray], n_changed: int) -> Query:
     size = int(np.prod([values[j].size for j in key]))
     return Query(str(key), 1.0, size, n_changed, integer=True)
-
-
-def _codes(column: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Return a column as numbers of its values, −1 for any other."""
-    codes = np.full(column.shape, -1)
-    for code, value in enumerate(values):
-        codes[column == value] = code
-    return codes
 
 
 def _table(

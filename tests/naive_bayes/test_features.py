@@ -11,7 +11,7 @@ from skdp.naive_bayes.features import CategoricalFeature, NumericFeature, class_
 from skdp.privacy import Neighboring
 
 NUMERIC = NumericFeature(-3.0, 5.0, 1e-3)
-CATEGORICAL = CategoricalFeature(3, 1.0)
+CATEGORICAL = CategoricalFeature(np.array([0, 1, 2]), 1.0)
 N_CLASSES = 3
 ROUNDING = 1e-14
 
