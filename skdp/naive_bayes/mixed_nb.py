@@ -155,7 +155,7 @@ class DPMixedNB(PrivateNaiveBayes):
         """Return the columns, all but the categorical ones as floats."""
         values = self._categories()
         return [
-            _column(X, j) if j in values else _numbers(_column(X, j))
+            _column(X, j) if j in values else _numbers(_column(X, j), j)
             for j in range(self.n_features_in_)
         ]
 
@@ -209,5 +209,13 @@ def _column(X: Any, j: int) -> np.ndarray:
     return np.asarray(X.iloc[:, j] if hasattr(X, "iloc") else X[:, j])
 
 
-def _numbers(x: np.ndarray) -> np.ndarray:
-    return np.asarray(check_array(x[:, None], dtype=np.float64)).ravel()
+def _numbers(x: np.ndarray, j: int) -> np.ndarray:
+    """Return a column of finite numbers; no private text is quoted where there is some."""
+    try:
+        numbers = np.asarray(x, dtype=np.float64)
+    except ValueError:
+        raise ValueError(
+            f"column {j} holds text: name the values that it can have in categories, as in "
+            f"categories={{{j}: [...]}}. Nothing was spent."
+        ) from None
+    return np.asarray(check_array(numbers[:, None])).ravel()

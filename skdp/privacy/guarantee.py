@@ -79,7 +79,9 @@ class PrivacyGuarantee:
         return (curve,) if curve.reversed() == curve else (curve, curve.reversed())
 
     def __str__(self) -> str:
-        if self.bound is None and self.gdp_mu < math.inf:
+        if (pure := self.event.pure_epsilon(self.neighboring)) < math.inf:
+            price = f"{pure:.6g}-DP, without any delta,"
+        elif self.bound is None and self.gdp_mu < math.inf:
             price = f"{self.gdp_mu:.6g}-Gaussian DP"
         else:
             price = f"({self.epsilon(_SHOWN_DELTA):.6g}, {_SHOWN_DELTA:g})-DP"

@@ -104,6 +104,7 @@ def test_class_sizes_have_the_noise_that_is_paid_for():
         (DPGaussianNB(noise="uniform"), IRIS, "noise must be one of"),
         (DPCategoricalNB(n_categories=[2, 3]), CODES, "one for each of the 4 features"),
         (DPCategoricalNB(n_categories=0), CODES, "n_categories must be a positive integer"),
+        (DPMixedNB(bounds=(0, 8)), FRAME, "^column 1 holds text: name the values"),
         (DPMixedNB(categories={"width": [0]}), FRAME, "names or numbers of columns"),
         (DPMixedNB(categories={"wide": []}), FRAME, "must be different values, at least one"),
         (DPMixedNB(categories={"wide": [0]}, bounds={"long": (0, 8)}), FRAME, "must name just"),
