@@ -22,9 +22,9 @@ from skdp.design import ClippedDesign
 from skdp.losses import LogisticLoss
 from skdp.preprocessing import BoundsScaler
 from skdp.privacy import Neighboring
-from skdp.queries import NOISES, Query
 from skdp.solvers import CoordinateDescent, Problem
 from skdp.solvers.coordinate_descent import Cycles
+from skdp.workloads import NOISES, Query
 
 N_CYCLES, STEP = 100, 4.0  # for the mean loss, whose derivatives have slope 1/4 at most
 

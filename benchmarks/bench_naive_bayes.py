@@ -16,8 +16,8 @@ from sklearn.model_selection import train_test_split
 
 from skdp import DPMixedNB
 from skdp.mechanisms import Gaussian
-from skdp.queries import NOISES, QueryPlan
-from skdp.queries.noise import Noise
+from skdp.workloads import NOISES, QueryPlan
+from skdp.workloads.noise import Noise
 
 TOTALS = [(1.0, 1e-5), (0.1, 1e-5), (1.0, 0.0)]
 

@@ -11,7 +11,7 @@ import argparse
 
 import matplotlib.pyplot as plt
 
-from skdp.queries import NOISES, Query, plan_queries
+from skdp.workloads import NOISES, Query, plan_queries
 
 TARGETS = [(1.0, 1e-5), (1.0, 0.1), (3.0, 1e-5)]
 NUMBERS = [1, 2, 5, 10, 20, 50, 100]

@@ -7,6 +7,7 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
 
 __all__ = [
     "check_choice",
@@ -15,6 +16,7 @@ __all__ = [
     "check_epsilon",
     "check_real",
     "check_size",
+    "encode_labels",
     "make_plain",
 ]
 
@@ -28,8 +30,7 @@ def check_real(
     if not (at_end or low < number < high):
         left, right = "[" if "[" in closed else "(", "]" if "]" in closed else ")"
         raise ValueError(
-            f"{name} must be a number in {left}{low:g}, {high:g}{right}, got {value!r}. "
-            "Nothing was spent."
+            f"{name} must be a number in {left}{low:g}, {high:g}{right}, got {value!r}."
         )
     return number
 
@@ -40,7 +41,7 @@ def check_epsilon(epsilon: Any) -> float:
     if not (0 < number < 1e9 or (number == epsilon == math.inf)):
         raise ValueError(
             "epsilon must be a positive number below 1e9, or inf, which turns privacy off; "
-            f"got {epsilon!r}. Nothing was spent."
+            f"got {epsilon!r}."
         )
     return number
 
@@ -49,7 +50,7 @@ def check_delta(delta: Any) -> float:
     """Return a failure probability δ in [0, 1) as a float."""
     number = _as_float(delta)
     if not 0 <= number < 1:
-        raise ValueError(f"delta must lie in [0, 1), got {delta!r}. Nothing was spent.")
+        raise ValueError(f"delta must lie in [0, 1), got {delta!r}.")
     return number
 
 
@@ -62,7 +63,7 @@ def check_count(name: str, value: Any, *, low: int = 1) -> int:
     """Return `value` as an integer of at least `low`, 1 or 0."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < low:
         allowed = "a positive integer" if low == 1 else "an integer of at least 0"
-        raise ValueError(f"{name} must be {allowed}, got {value!r}. Nothing was spent.")
+        raise ValueError(f"{name} must be {allowed}, got {value!r}.")
     return int(value)
 
 
@@ -70,8 +71,21 @@ def check_choice(name: str, value: Any, choices: Any) -> Any:
     """Return `value` if it is one of `choices`."""
     if not isinstance(value, str) or value not in tuple(choices):
         known = ", ".join(repr(str(choice)) for choice in choices)
-        raise ValueError(f"{name} must be one of {known}, got {value!r}. Nothing was spent.")
+        raise ValueError(f"{name} must be one of {known}, got {value!r}.")
     return value
+
+
+def encode_labels(name: str, y: np.ndarray, known: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the public classes, those found in `y` if none are `known`, and y as 0..K−1."""
+    if known is None:  # else comparison with them is the stronger check
+        check_classification_targets(y)
+    classes = np.unique(y if known is None else np.asarray(known))
+    if classes.size < 2:
+        raise ValueError(f"{name} needs at least two classes, got one class: {classes.tolist()}.")
+    codes = np.minimum(np.searchsorted(classes, y), classes.size - 1)
+    if np.any(classes[codes] != y):
+        raise ValueError(f"y has labels outside classes={classes.tolist()}.")
+    return classes, codes
 
 
 def make_plain(value: Any) -> None:

@@ -9,11 +9,11 @@ __all__ = [
 
 
 class BudgetExceededError(RuntimeError):
-    """A release costs more than its budget has left; nothing was read or spent."""
+    """A release costs more than its budget has left."""
 
 
 class BudgetClosedError(RuntimeError):
-    """The ledger of a budget can no longer be written; nothing was read or spent."""
+    """The ledger of a budget can no longer be written."""
 
 
 class IncompatibleSolverError(ValueError):

@@ -9,7 +9,6 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import get_tags
 
-from skdp._purchase import check_budget
 from skdp._validation import check_delta, check_real
 from skdp.accounting import gdp_mu
 from skdp.budget import PrivacyBudget
@@ -72,11 +71,10 @@ def make_private_pipeline(
     check_real("epsilon", epsilon, low=0.0, high=1e9)
     check_delta(delta)
     check_real("model_share", model_share, low=0.0, high=1.0)
-    check_budget(budget)
     relation = str(Neighboring(neighboring))
     private = [i for i, step in enumerate(steps) if "epsilon" in _parameters(step)]
     if not private:
-        raise ValueError("No step has a parameter epsilon: nothing is private. Nothing was spent.")
+        raise ValueError("No step has a parameter epsilon: nothing is private.")
     for i, step in enumerate(steps):
         if i not in private:
             _check_learns_nothing(step)
@@ -99,7 +97,7 @@ def _check_learns_nothing(step: Any) -> None:
         raise ValueError(
             f"{step!r} learns from the data without privacy. If its parameters make it learn "
             "nothing, as an encoder's public categories do, put it in front of the private "
-            "pipeline by scikit-learn's make_pipeline. Nothing was spent."
+            "pipeline by scikit-learn's make_pipeline."
         )
 
 

@@ -39,5 +39,5 @@ class AccountedCurve(SymmetricCurve):
     def _forward(self, epsilon: np.ndarray) -> np.ndarray:
         return np.asarray(self.accountant.delta(self.event, epsilon))
 
-    def epsilon(self, delta: float) -> float:  # noqa: D102
+    def epsilon(self, delta: float) -> float:
         return self.accountant.epsilon(self.event, delta)

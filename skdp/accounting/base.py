@@ -6,15 +6,76 @@ import math
 from abc import ABC, abstractmethod
 from collections import Counter
 from dataclasses import dataclass
+from functools import cached_property, lru_cache, reduce
 from typing import Any
 
 import numpy as np
 
 from skdp._validation import check_delta
-from skdp.accounting._leaf import Leaf
-from skdp.privacy import Event, Neighboring, NoClosedCurveError, NonPrivateEvent
+from skdp.privacy import Event, Neighboring, NoClosedCurveError, NonPrivateEvent, PrivacyCurve
+from skdp.privacy.events.pure import rho_of_pure
+from skdp.privacy.renyi import randomized_response_divergence
 
-__all__ = ["Accountant", "UnpricedEventError"]
+__all__ = ["Accountant", "Leaf", "UnpricedEventError"]
+
+_FAR = 700.0  # e^ε is a double up to here
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """`count` releases of `event`; every number holds for both orders of the neighbours."""
+
+    event: Event
+    count: int
+    neighboring: Neighboring
+
+    @cached_property
+    def curves(self) -> tuple[PrivacyCurve, ...]:
+        """The curves of the two orders, one if they are the same."""
+        curve = self.event.curve(self.neighboring)
+        reverse = curve.reversed()
+        return (curve,) if reverse == curve else (curve, reverse)
+
+    def delta(self, epsilon: Any) -> Any:
+        """Return δ(ε) of one release."""
+        return reduce(np.maximum, (curve.delta(epsilon) for curve in self.curves))
+
+    def epsilon(self, delta: float) -> float:
+        """Return ε(δ) of one release; at δ = 0 the pure ε."""
+        if delta <= 0.0:
+            return self.pure
+        return max(curve.epsilon(min(delta, 1.0 - 1e-16)) for curve in self.curves)
+
+    @cached_property
+    def pure(self) -> float:
+        """The pure ε of one release, or ``inf``."""
+        return self.event.pure_epsilon(self.neighboring)
+
+    @cached_property
+    def rho(self) -> float:
+        """A zCDP parameter of one release, or ``inf``: ε-DP is ε·tanh(ε/2)-zCDP.
+
+        The proof is on the documentation's page of the zCDP accountant; it is at most ε²/2.
+        """
+        return min(self.event.zcdp_rho(self.neighboring), rho_of_pure(self.pure))
+
+    def rdp(self, order: float) -> float:
+        """Return the least bound known on the Rényi divergence of one release."""
+        own = _own_rdp(self.event, order, self.neighboring)
+        return min(own, self.rho * order, randomized_response_divergence(self.pure, order))
+
+    @cached_property
+    def floor(self) -> float:
+        """The δ of one release that no ε removes, with a margin for rounding."""
+        if math.isfinite(self.pure):
+            return 0.0
+        return float(self.delta(_FAR)) * (1.0 + 1e-12)
+
+
+@lru_cache(maxsize=4096)
+def _own_rdp(event: Event, order: float, neighboring: Neighboring) -> float:
+    return event.rdp(order, neighboring)
+
 
 _LOG_TINIEST = -700.0
 
@@ -81,7 +142,7 @@ class Accountant(ABC):
         """
         raise UnpricedEventError(
             f"{type(self).__name__} has no lower side; PLDAccountant and, for Gaussian leaves, "
-            "GDPAccountant have one. Nothing was spent."
+            "GDPAccountant have one."
         )
 
     @abstractmethod
@@ -101,7 +162,7 @@ class Accountant(ABC):
 
     def _one_delta(self, leaves: tuple[Leaf, ...], epsilon: float) -> float:
         if not epsilon >= 0.0:
-            raise ValueError(f"epsilon must lie in [0, inf], got {epsilon!r}. Nothing was spent.")
+            raise ValueError(f"epsilon must lie in [0, inf], got {epsilon!r}.")
         if not leaves:
             return 0.0
         if _is_open(leaves):
@@ -110,7 +171,7 @@ class Accountant(ABC):
 
     def _leaves(self, event: Event) -> tuple[Leaf, ...]:
         if not isinstance(event, Event):
-            raise UnpricedEventError(f"{event!r} is not an Event. Nothing was spent.")
+            raise UnpricedEventError(f"{event!r} is not an Event.")
         counts: Counter[Event] = Counter()
         for leaf, count in event.leaves():
             counts[leaf] += count
@@ -128,7 +189,7 @@ class Accountant(ABC):
     def _refusal(self, leaf: Leaf, needed: str) -> UnpricedEventError:
         return UnpricedEventError(
             f"{type(self).__name__} cannot price {leaf.event!r} under {self.neighboring}: it needs "
-            f"{needed}, which this event does not have. Nothing was spent."
+            f"{needed}, which this event does not have."
         )
 
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp.accounting._leaf import Leaf
-from skdp.accounting.base import Accountant
+from skdp.accounting.base import Accountant, Leaf
 
 __all__ = ["BasicAccountant"]
 

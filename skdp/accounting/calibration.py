@@ -152,7 +152,7 @@ def _search(
     if not min(ends) <= epsilon:
         raise ValueError(
             f"No parameter in [{low!r}, {high!r}] meets epsilon={epsilon!r}, delta={delta!r}: at "
-            f"{cheap!r} the cost is epsilon={min(ends)!r}. Nothing was spent."
+            f"{cheap!r} the cost is epsilon={min(ends)!r}."
         )
     middle = _integer_middle if integer else _log_middle
     while (between := middle(cheap, dear)) is not None:

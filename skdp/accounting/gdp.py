@@ -6,8 +6,7 @@ import math
 from dataclasses import dataclass
 
 from skdp._validation import check_delta
-from skdp.accounting._leaf import Leaf
-from skdp.accounting.base import Accountant
+from skdp.accounting.base import Accountant, Leaf
 from skdp.accounting.covering import covering_mu
 from skdp.privacy import Event, GaussianCurve
 
@@ -54,7 +53,7 @@ class GDPAccountant(Accountant):
         """Return the μ of an event, slack apart."""
         return self._total(self._leaves(event))[0]
 
-    def bounds(self, event: Event, delta: float) -> tuple[float, float]:  # noqa: D102
+    def bounds(self, event: Event, delta: float) -> tuple[float, float]:
         upper = self.epsilon(event, delta)
         for leaf in self._leaves(event):
             if leaf.curves != (GaussianCurve(leaf.event.gdp_mu(leaf.neighboring)),):

@@ -6,9 +6,8 @@ import math
 from dataclasses import dataclass
 
 from skdp._validation import check_choice
-from skdp.accounting._conversion import CONVERSIONS, delta_from_rdp, epsilon_from_rdp
-from skdp.accounting._leaf import Leaf
-from skdp.accounting.base import Accountant
+from skdp.accounting.base import Accountant, Leaf
+from skdp.accounting.rdp_conversion import CONVERSIONS, delta_from_rdp, epsilon_from_rdp
 from skdp.privacy import Event
 
 __all__ = ["RDPAccountant"]

@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from skdp._validation import check_choice, check_count, check_delta
-from skdp.budget import portable, views
-from skdp.budget._refusal import shortfall
-from skdp.budget.creation import temporary_path
+from skdp.budget._messages import shortfall
+from skdp.budget._repr import as_html, as_text, show
 from skdp.budget.filters import Amount, Filter, rule_of
+from skdp.budget.ledger import json_export
+from skdp.budget.ledger.files import temporary_path
+from skdp.budget.ledger.store import Ledger, Purchase
 from skdp.budget.plan import PlannedRelease, PlanPrice, price_of_plan
 from skdp.budget.release import Release
-from skdp.budget.store import Ledger, Purchase
 from skdp.exceptions import BudgetExceededError
 from skdp.privacy import Event, Neighboring, PrivacyCurve, PrivacyGuarantee
 
@@ -255,7 +256,7 @@ class PrivacyBudget:
     def to_json(self) -> str:
         """Return the ledger as JSON: terms, shares and every release, with the schema's version."""
         ledger, releases = self._ledger, self._ledger.releases()  # a share is older than its rows
-        return portable.dump(ledger.terms, ledger.accounts(), releases)
+        return json_export.dump(ledger.terms, ledger.accounts(), releases)
 
     @classmethod
     def from_json(cls, text: str, *, path: Any = None) -> PrivacyBudget:
@@ -266,9 +267,9 @@ class PrivacyBudget:
         ValueError
             If the text is no export, holds more than its own terms admit, or `path` exists.
         """
-        export = portable.load(text)
+        export = json_export.load(text)
         budget = object.__new__(cls)
-        with portable.whole_or_absent(path) as draft:
+        with json_export.whole_or_absent(path) as draft:
             budget._open(export.rule, export.neighboring, draft, export.releases)
             for share in export.shares:
                 budget._ledger.open_account(*share)
@@ -308,13 +309,11 @@ class PrivacyBudget:
 
     def _check_relation(self, guarantee: PrivacyGuarantee, label: str) -> None:
         if not isinstance(guarantee, PrivacyGuarantee):
-            raise ValueError(
-                f"A release is a PrivacyGuarantee, got {guarantee!r}; nothing was spent."
-            )
+            raise ValueError(f"A release is a PrivacyGuarantee, got {guarantee!r}.")
         if guarantee.neighboring != self.neighboring:
             raise ValueError(
                 f"This budget counts releases under neighboring={str(self.neighboring)!r}; "
-                f"{label} asks under {str(guarantee.neighboring)!r}. Nothing was read or spent."
+                f"{label} asks under {str(guarantee.neighboring)!r}."
             )
 
     def _totals(self) -> Any:
@@ -341,7 +340,7 @@ class PrivacyBudget:
         return f"PrivacyBudget({terms}){share}"
 
     def __str__(self) -> str:
-        return views.show(self, views.as_text)
+        return show(self, as_text)
 
     def _repr_html_(self) -> str:
-        return views.show(self, views.as_html)
+        return show(self, as_html)

@@ -86,8 +86,7 @@ def _check_folds(releases: Sequence[PlannedRelease], n_folds: int | None) -> Non
     for release in releases:
         if release.fold is not None and release.fold not in range(n_folds or 0):
             raise ValueError(
-                f"fold={release.fold!r} is not one of n_folds={n_folds!r} folds, counted from 0. "
-                "Nothing was read or spent."
+                f"fold={release.fold!r} is not one of n_folds={n_folds!r} folds, counted from 0."
             )
 
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
+import numpy as np
+
 from skdp.accounting import ACCOUNTANTS, covering_mu
-from skdp.budget._numerical import numerical_curve
+from skdp.accounting.rdp_conversion import tight_log_delta
 from skdp.privacy import (
     ComposedEvent,
     Event,
+    GaussianCurve,
     Neighboring,
     NoClosedCurveError,
     NonPrivateEvent,
@@ -19,8 +23,104 @@ from skdp.privacy import (
     PrivacyGuarantee,
     SelfComposedEvent,
 )
+from skdp.privacy.curve import SymmetricCurve
 
-__all__ = ["GaussianPrice", "epsilon_of_plan", "gaussian_price", "quote", "renyi_divergence"]
+__all__ = [
+    "ConvertedCurve",
+    "CoveredCurve",
+    "GaussianPrice",
+    "KnottedCurve",
+    "epsilon_of_plan",
+    "gaussian_price",
+    "numerical_curve",
+    "quote",
+    "renyi_divergence",
+]
+
+_KNOTS = 41
+_LARGEST_EPSILON = 700.0
+
+
+@dataclass(frozen=True)
+class KnottedCurve(SymmetricCurve):
+    """Chords, in e^ε, through upper bounds of δ at `knots`; constant after the last one.
+
+    H_c is convex and nonincreasing in c = e^ε, so the chords of upper bounds lie above it.
+    """
+
+    knots: tuple[float, ...]
+    values: tuple[float, ...]
+
+    def _forward(self, epsilon: np.ndarray) -> np.ndarray:
+        at = np.exp(np.minimum(epsilon, self.knots[-1]))
+        return np.interp(at, np.exp(self.knots), self.values) * (1.0 + 1e-12)
+
+
+def numerical_curve(event: Event, neighboring: Neighboring, slack: float) -> KnottedCurve:
+    """Return a curve above that of the event, in both orders, fine wherever δ is above `slack`.
+
+    Raises
+    ------
+    NoClosedCurveError
+        If `slack` is 0, the accountant has no price for a leaf, or e^ε is no float at the end.
+    """
+    accountant = ACCOUNTANTS["pld"](neighboring)
+    if slack == 0.0:
+        raise NoClosedCurveError("A numerical curve does not reach down to slack 0.")
+    try:
+        end = accountant.epsilon(event, 0.5 * slack)
+        if end > _LARGEST_EPSILON:
+            raise NoClosedCurveError(f"At slack {slack:g} the curve goes on to epsilon {end:g}.")
+        knots = np.linspace(0.0, end, _KNOTS)
+        values = np.minimum(accountant.delta(event, knots), 1.0)
+    except ValueError as error:
+        raise NoClosedCurveError(str(error)) from error
+    return KnottedCurve(tuple(knots.tolist()), tuple(values.tolist()))
+
+
+@dataclass(frozen=True)
+class CoveredCurve(SymmetricCurve):
+    """δ_m(ε) + `slack` + (1 + e^ε)·`tv` (*Reserves* in the documentation).
+
+    A curve does not rise: from its least value on it is constant.
+    """
+
+    mu: float
+    slack: float = 0.0
+    tv: float = 0.0
+
+    def _forward(self, epsilon: np.ndarray) -> np.ndarray:
+        epsilon = np.minimum(epsilon, self._lowest)
+        factor = 1.0 + np.exp(epsilon)
+        return np.asarray(GaussianCurve(self.mu).delta(epsilon) + self.slack + factor * self.tv)
+
+    @cached_property
+    def _lowest(self) -> float:
+        """The ε of the least value; any ε gives a valid curve, so a rough one will do."""
+        if not self.tv:
+            return 700.0
+        grid = np.linspace(0.0, 100.0, 4001)
+        values = GaussianCurve(self.mu).delta(grid) + (1.0 + np.exp(grid)) * self.tv
+        return float(grid[np.argmin(values)])
+
+    def epsilon(self, delta: float) -> float:
+        if self.slack or self.tv:
+            return super().epsilon(delta)
+        return GaussianCurve(self.mu).epsilon(delta)
+
+
+@dataclass(frozen=True)
+class ConvertedCurve(SymmetricCurve):
+    """δ from Rényi divergences at `orders`, each of which was bounded."""
+
+    orders: tuple[float, ...]
+    divergences: tuple[float, ...]
+
+    def _forward(self, epsilon: np.ndarray) -> np.ndarray:
+        pairs = zip(self.orders, self.divergences, strict=True)
+        logs = [tight_log_delta(order, divergence, epsilon) for order, divergence in pairs]
+        return np.exp(np.minimum(np.min(logs, axis=0), 0.0)) * (1.0 + 1e-12)
+
 
 _CURVE_ERROR = 1e-11  # the curves have eleven digits
 

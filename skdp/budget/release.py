@@ -72,10 +72,10 @@ class Release:
         check_delta(self.delta)
         numbers = (self.epsilon, self.gdp_mu, self.slack, self.tv, self.zcdp_rho)
         if not all(number >= 0.0 for number in (*numbers, self.pure_epsilon, *self.renyi)):
-            raise ValueError(f"A price is negative or no number: {self!r}. Nothing was spent.")
+            raise ValueError(f"A price is negative or no number: {self!r}.")
         texts = (self.label, self.tag, self.account, self.part or "")
         if not all(isinstance(text, str) for text in texts):
-            raise ValueError(f"label, tag and part must be texts, got {texts}. Nothing was spent.")
+            raise ValueError(f"label, tag and part must be texts, got {texts}.")
 
     @classmethod
     def of(

@@ -8,7 +8,7 @@ from typing import Any
 from sklearn.svm import LinearSVC
 
 from skdp._validation import check_real
-from skdp.linear_model._private_classifier import PrivateLinearClassifier
+from skdp.linear_model._classifier import PrivateLinearClassifier
 from skdp.losses import CompetitorLoss, Loss, SmoothedHingeLoss
 
 __all__ = ["DPHingeClassifier"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from skdp.linear_model._private_quantile import PrivateQuantileRegressor
+from skdp.linear_model._quantile_regressor import PrivateQuantileRegressor
 
 __all__ = ["DPLADRegressor"]
 

@@ -8,7 +8,7 @@ from typing import Any
 from sklearn.linear_model import LinearRegression, Ridge
 
 from skdp._validation import check_real
-from skdp.linear_model._private_regressor import PrivateLinearRegressor
+from skdp.linear_model._regressor import PrivateLinearRegressor
 from skdp.losses import Loss, SquaredLoss
 
 __all__ = ["DPLinearRegression"]

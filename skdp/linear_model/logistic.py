@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import log_expit, log_softmax
 from sklearn.linear_model import LogisticRegression
 
-from skdp.linear_model._private_classifier import PrivateLinearClassifier
+from skdp.linear_model._classifier import PrivateLinearClassifier
 from skdp.losses import ClippedLogisticLoss, CompetitorLoss, LogisticLoss, Loss, MultinomialLoss
 
 __all__ = ["DPLogisticRegression"]

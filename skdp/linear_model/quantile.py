@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.metrics import d2_pinball_score
 
 from skdp._validation import check_real
-from skdp.linear_model._private_quantile import PrivateQuantileRegressor
+from skdp.linear_model._quantile_regressor import PrivateQuantileRegressor
 
 __all__ = ["DPQuantileRegressor"]
 
@@ -166,7 +166,7 @@ class DPQuantileRegressor(PrivateQuantileRegressor):
     def _levels(self) -> tuple[float, ...]:
         levels = (self.quantile,) if np.ndim(self.quantile) == 0 else tuple(self.quantile)
         if not levels:
-            raise ValueError("quantile must name at least one level, got none. Nothing was spent.")
+            raise ValueError("quantile must name at least one level, got none.")
         return tuple(check_real("quantile", level, low=0.0, high=1.0) for level in levels)
 
     def predict(self, X: Any) -> np.ndarray:

@@ -9,9 +9,9 @@ from sklearn.linear_model import SGDClassifier
 from sklearn.utils.metaestimators import available_if
 
 from skdp._validation import check_choice
-from skdp.linear_model._private_classifier import PrivateLinearClassifier
-from skdp.linear_model._private_linear import is_auto
-from skdp.linear_model._private_sgd import PrivateSGD, is_private
+from skdp.linear_model._base import is_auto
+from skdp.linear_model._classifier import PrivateLinearClassifier
+from skdp.linear_model._sgd import PrivateSGD, is_private
 from skdp.losses import ClippedLogisticLoss, CompetitorLoss, Loss, SmoothedHingeLoss
 
 __all__ = ["DPSGDClassifier"]
@@ -206,13 +206,13 @@ class DPSGDClassifier(PrivateSGD, PrivateLinearClassifier):
         if classes is None and known is None:
             raise ValueError(
                 "classes must be given to the first call of partial_fit: all labels that may "
-                "occur, which are public. Nothing was spent."
+                "occur, which are public."
             )
         both = [np.unique(labels) for labels in (known, classes) if labels is not None]
         if not np.array_equal(both[0], both[-1]):
             raise ValueError(
                 f"classes={both[-1].tolist()} differs from {both[0].tolist()}, the labels of "
-                "earlier calls. Nothing was spent."
+                "earlier calls."
             )
         return both[0]
 

@@ -8,9 +8,9 @@ from sklearn.linear_model import SGDRegressor
 from sklearn.utils.metaestimators import available_if
 
 from skdp._validation import check_choice
-from skdp.linear_model._private_linear import is_auto
-from skdp.linear_model._private_regressor import PrivateLinearRegressor
-from skdp.linear_model._private_sgd import PrivateSGD, is_private
+from skdp.linear_model._base import is_auto
+from skdp.linear_model._regressor import PrivateLinearRegressor
+from skdp.linear_model._sgd import PrivateSGD, is_private
 from skdp.losses import HuberLoss, Loss, SquaredLoss
 
 __all__ = ["DPSGDRegressor"]

@@ -148,28 +148,28 @@ class MarginLoss(Loss):
         """Return the value at m of the line with `line_slope`."""
         return self.phi(m)
 
-    def value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
+    def value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         return self.phi(y * z)
 
-    def oscillation(self, radius: float) -> float:  # noqa: D102
+    def oscillation(self, radius: float) -> float:
         highest, least = self.phi(np.array([-radius, radius]))
         fall = float(highest - least + _ROUNDING * abs(highest))
         return min(fall, super().oscillation(radius))
 
-    def support_slope(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
+    def support_slope(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         return y * self.line_slope(y * z)
 
-    def support_value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
+    def support_value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         return self.line_value(y * z)
 
-    def gradient(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
+    def gradient(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         return y * self.slope(y * z)
 
-    def least_curvature(self, y: np.ndarray, z: np.ndarray, radius: np.ndarray) -> np.ndarray:  # noqa: D102
+    def least_curvature(self, y: np.ndarray, z: np.ndarray, radius: np.ndarray) -> np.ndarray:
         m = y * z
         return np.minimum(self.bend(m - radius), self.bend(m + radius))
 
-    def curvature(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
+    def curvature(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         m = y * z
         return (self.slope(m + _CHORD) - self.slope(m - _CHORD)) / (2.0 * _CHORD)
 
@@ -190,16 +190,16 @@ class ResidualLoss(Loss):
         """Return φ''(r) if it rises and then falls, so that it is least at an end, else 0."""
         return np.zeros_like(r)
 
-    def value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
+    def value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         return self.phi(z - y)
 
-    def gradient(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
+    def gradient(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         return self.slope(z - y)
 
-    def least_curvature(self, y: np.ndarray, z: np.ndarray, radius: np.ndarray) -> np.ndarray:  # noqa: D102
+    def least_curvature(self, y: np.ndarray, z: np.ndarray, radius: np.ndarray) -> np.ndarray:
         r = z - y
         return np.minimum(self.bend(r - radius), self.bend(r + radius))
 
-    def curvature(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
+    def curvature(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         r = z - y
         return (self.slope(r + _CHORD) - self.slope(r - _CHORD)) / (2.0 * _CHORD)

@@ -31,53 +31,53 @@ class ClassWeightedLoss(Loss):
         return self.loss.n_scores
 
     @property
-    def n_directions(self) -> int:  # noqa: D102
+    def n_directions(self) -> int:
         return self.loss.n_directions
 
     @property
-    def lipschitz(self) -> float:  # noqa: D102
+    def lipschitz(self) -> float:
         return max(self.weights) * self.loss.lipschitz
 
     @property
-    def smoothness(self) -> float:  # noqa: D102
+    def smoothness(self) -> float:
         return max(self.weights) * self.loss.smoothness
 
     @property
-    def nominal_curvature(self) -> float:  # noqa: D102
+    def nominal_curvature(self) -> float:
         return max(self.weights) * self.loss.nominal_curvature
 
     @property
-    def curvature_trace(self) -> float:  # noqa: D102
+    def curvature_trace(self) -> float:
         return max(self.weights) * self.loss.curvature_trace
 
     @property
-    def noise_scale(self) -> float:  # noqa: D102
+    def noise_scale(self) -> float:
         return self.loss.noise_scale
 
-    def value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
+    def value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         return self._weights(y) * self.loss.value(y, z)
 
-    def gradient(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
+    def gradient(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         return (self._weights(y) * self.loss.gradient(y, z).T).T
 
     @property
-    def support_smoothness(self) -> float:  # noqa: D102
+    def support_smoothness(self) -> float:
         return max(self.weights) * self.loss.support_smoothness
 
     @property
-    def support_gap(self) -> float:  # noqa: D102
+    def support_gap(self) -> float:
         return max(self.weights) * self.loss.support_gap
 
-    def support_slope(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
+    def support_slope(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         return (self._weights(y) * self.loss.support_slope(y, z).T).T
 
-    def support_value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
+    def support_value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         return self._weights(y) * self.loss.support_value(y, z)
 
-    def curvature(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
+    def curvature(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         return self._weights(y) * self.loss.curvature(y, z)
 
-    def least_curvature(self, y: np.ndarray, z: np.ndarray, radius: np.ndarray) -> np.ndarray:  # noqa: D102
+    def least_curvature(self, y: np.ndarray, z: np.ndarray, radius: np.ndarray) -> np.ndarray:
         return self._weights(y) * self.loss.least_curvature(y, z, radius)
 
     def _weights(self, y: np.ndarray) -> np.ndarray:

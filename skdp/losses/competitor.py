@@ -50,54 +50,54 @@ class CompetitorLoss(Loss):
     n_scores: int
 
     @property
-    def n_directions(self) -> int:  # noqa: D102
+    def n_directions(self) -> int:
         return self.n_scores - 1
 
     @property
-    def lipschitz(self) -> float:  # noqa: D102
+    def lipschitz(self) -> float:
         return self._length * self.margin_loss.lipschitz
 
     @property
-    def smoothness(self) -> float:  # noqa: D102
+    def smoothness(self) -> float:
         return self._largest_eigenvalue(self.margin_loss.smoothness)
 
     @property
-    def nominal_curvature(self) -> float:  # noqa: D102
+    def nominal_curvature(self) -> float:
         return self._largest_eigenvalue(self.margin_loss.nominal_curvature)
 
     @property
-    def curvature_trace(self) -> float:  # noqa: D102
+    def curvature_trace(self) -> float:
         w, a2 = self.margin_loss.nominal_curvature, 0.5 * self._length**2
         steep = self._sharpness * self.margin_loss.lipschitz
         return self._length**2 * max(w, w * a2 + steep * (1.0 - a2))
 
     @property
-    def noise_scale(self) -> float:  # noqa: D102
+    def noise_scale(self) -> float:
         return _NOISE_SHARE * self.margin_loss.noise_scale
 
-    def value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
+    def value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         return self.margin_loss.phi(self._lead(y, z)[0])
 
-    def gradient(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
+    def gradient(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         lead, mixture = self._lead(y, z)
         return self.margin_loss.slope(lead)[:, None] * -mixture
 
     @property
-    def support_smoothness(self) -> float:  # noqa: D102
+    def support_smoothness(self) -> float:
         return self._largest_eigenvalue(self.margin_loss.support_smoothness)
 
     @property
-    def support_gap(self) -> float:  # noqa: D102
+    def support_gap(self) -> float:
         return self.margin_loss.support_gap
 
-    def support_slope(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
+    def support_slope(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         lead, mixture = self._lead(y, z)
         return self.margin_loss.line_slope(lead)[:, None] * -mixture
 
-    def support_value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
+    def support_value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         return self.margin_loss.line_value(self._lead(y, z)[0])
 
-    def excess(self, y: np.ndarray, z: np.ndarray, origin: np.ndarray) -> np.ndarray:  # noqa: D102
+    def excess(self, y: np.ndarray, z: np.ndarray, origin: np.ndarray) -> np.ndarray:
         both = np.concatenate([origin.T, z.T], axis=1).T  # the samplers' rows are few: one call
         lead, mixture = self._lead(np.concatenate([y, y]), both)
         here, there = lead[: y.size], lead[y.size :]
@@ -106,7 +106,7 @@ class CompetitorLoss(Loss):
             self.margin_loss.phi(there) - self.margin_loss.line_value(here) - rise, 0.0
         )
 
-    def curvature(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
+    def curvature(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         lead, mixture = self._lead(y, z)
         squared = (mixture * mixture).sum(axis=1)
         pull = -self._sharpness * self.margin_loss.slope(lead)

@@ -40,44 +40,44 @@ class SmoothedHingeLoss(MarginLoss):
         check_real("smoothing", self.width, low=1e-6, high=1e6)
 
     @property
-    def lipschitz(self) -> float:  # noqa: D102
+    def lipschitz(self) -> float:
         return 1.0
 
     @property
-    def smoothness(self) -> float:  # noqa: D102
+    def smoothness(self) -> float:
         return 1.0 / self.width
 
     @property
-    def noise_scale(self) -> float:  # noqa: D102
+    def noise_scale(self) -> float:
         return max(1.0, self.width)
 
     @property
-    def nominal_curvature(self) -> float:  # noqa: D102
+    def nominal_curvature(self) -> float:
         return self.support_smoothness
 
     @property
-    def support_smoothness(self) -> float:  # noqa: D102
+    def support_smoothness(self) -> float:
         return 1.0 / max(self.width, _SHARPEST)
 
     @property
-    def support_gap(self) -> float:  # noqa: D102
+    def support_gap(self) -> float:
         return 0.25 * _SHARPEST if self.width < _SHARPEST else 0.0
 
-    def phi(self, m: np.ndarray) -> np.ndarray:  # noqa: D102
+    def phi(self, m: np.ndarray) -> np.ndarray:
         s = -self.slope(m)
         return s * (1.0 - m) - 0.5 * self.width * s * s
 
-    def slope(self, m: np.ndarray) -> np.ndarray:  # noqa: D102
+    def slope(self, m: np.ndarray) -> np.ndarray:
         return -np.clip((1.0 - m) / self.width, 0.0, 1.0)
 
-    def bend(self, m: np.ndarray) -> np.ndarray:  # noqa: D102
+    def bend(self, m: np.ndarray) -> np.ndarray:
         height = 0.0 if self.support_gap else 1.0 / self.width
         return np.where((m >= 1.0 - self.width) & (m <= 1.0), height, 0.0)
 
-    def line_slope(self, m: np.ndarray) -> np.ndarray:  # noqa: D102
+    def line_slope(self, m: np.ndarray) -> np.ndarray:
         return -np.clip((1.0 - m) / max(self.width, _SHARPEST), 0.0, 1.0)
 
-    def line_value(self, m: np.ndarray) -> np.ndarray:  # noqa: D102
+    def line_value(self, m: np.ndarray) -> np.ndarray:
         s = -self.line_slope(m)
         return s * (1.0 - m) - 0.5 * self.width * s * s
 
@@ -90,37 +90,37 @@ class HingeLoss(MarginLoss):
     """
 
     @property
-    def lipschitz(self) -> float:  # noqa: D102
+    def lipschitz(self) -> float:
         return 1.0
 
     @property
-    def smoothness(self) -> float:  # noqa: D102
+    def smoothness(self) -> float:
         return math.inf
 
     @property
-    def noise_scale(self) -> float:  # noqa: D102
+    def noise_scale(self) -> float:
         return 1.0
 
     @property
-    def nominal_curvature(self) -> float:  # noqa: D102
+    def nominal_curvature(self) -> float:
         return self.support_smoothness
 
     @property
-    def support_smoothness(self) -> float:  # noqa: D102
+    def support_smoothness(self) -> float:
         return 1.0 / _SHARPEST
 
     @property
-    def support_gap(self) -> float:  # noqa: D102
+    def support_gap(self) -> float:
         return 0.25 * _SHARPEST
 
-    def phi(self, m: np.ndarray) -> np.ndarray:  # noqa: D102
+    def phi(self, m: np.ndarray) -> np.ndarray:
         return np.maximum(0.0, 1.0 - m)
 
-    def slope(self, m: np.ndarray) -> np.ndarray:  # noqa: D102
+    def slope(self, m: np.ndarray) -> np.ndarray:
         return -(m <= 1.0).astype(float)
 
-    def line_slope(self, m: np.ndarray) -> np.ndarray:  # noqa: D102
+    def line_slope(self, m: np.ndarray) -> np.ndarray:
         return -np.clip((1.0 - m) / _SHARPEST, 0.0, 1.0)
 
-    def line_value(self, m: np.ndarray) -> np.ndarray:  # noqa: D102
+    def line_value(self, m: np.ndarray) -> np.ndarray:
         return -self.line_slope(m) * (1.0 - m)

@@ -31,25 +31,25 @@ class HuberLoss(ResidualLoss):
         check_size("threshold", self.threshold)
 
     @property
-    def lipschitz(self) -> float:  # noqa: D102
+    def lipschitz(self) -> float:
         return self.threshold
 
     @property
-    def smoothness(self) -> float:  # noqa: D102
+    def smoothness(self) -> float:
         return 1.0
 
     @property
-    def noise_scale(self) -> float:  # noqa: D102
+    def noise_scale(self) -> float:
         return _NOISE_SCALE
 
-    def phi(self, r: np.ndarray) -> np.ndarray:  # noqa: D102
+    def phi(self, r: np.ndarray) -> np.ndarray:
         slope = self.slope(r)
         return slope * (r - 0.5 * slope)
 
-    def slope(self, r: np.ndarray) -> np.ndarray:  # noqa: D102
+    def slope(self, r: np.ndarray) -> np.ndarray:
         return np.clip(r, -self.threshold, self.threshold)
 
-    def bend(self, r: np.ndarray) -> np.ndarray:  # noqa: D102
+    def bend(self, r: np.ndarray) -> np.ndarray:
         return np.where(np.abs(r) <= self.threshold, 1.0, 0.0)
 
 

@@ -19,24 +19,24 @@ class LogisticLoss(MarginLoss):
     """φ(m) = log(1 + e^−m)."""
 
     @property
-    def lipschitz(self) -> float:  # noqa: D102
+    def lipschitz(self) -> float:
         return 1.0
 
     @property
-    def smoothness(self) -> float:  # noqa: D102
+    def smoothness(self) -> float:
         return 0.25
 
     @property
-    def noise_scale(self) -> float:  # noqa: D102
+    def noise_scale(self) -> float:
         return 4.0
 
-    def phi(self, m: np.ndarray) -> np.ndarray:  # noqa: D102
+    def phi(self, m: np.ndarray) -> np.ndarray:
         return np.log1p(np.exp(-np.abs(m))) - np.minimum(m, 0.0)
 
-    def slope(self, m: np.ndarray) -> np.ndarray:  # noqa: D102
+    def slope(self, m: np.ndarray) -> np.ndarray:
         return -expit(-m)
 
-    def bend(self, m: np.ndarray) -> np.ndarray:  # noqa: D102
+    def bend(self, m: np.ndarray) -> np.ndarray:
         return expit(m) * expit(-m)
 
 
@@ -62,15 +62,15 @@ class ClippedLogisticLoss(MarginLoss):
         check_real("loss_clip", self.clip, low=1e-6, high=1.0)
 
     @property
-    def lipschitz(self) -> float:  # noqa: D102
+    def lipschitz(self) -> float:
         return self.clip
 
     @property
-    def smoothness(self) -> float:  # noqa: D102
+    def smoothness(self) -> float:
         return 0.25 if self.clip >= 0.5 else self.clip * (1.0 - self.clip)
 
     @property
-    def noise_scale(self) -> float:  # noqa: D102
+    def noise_scale(self) -> float:
         return max(self.knee, 0.0) + self.lipschitz / self.smoothness
 
     @property
@@ -78,14 +78,14 @@ class ClippedLogisticLoss(MarginLoss):
         """The margin b at which the loss turns linear."""
         return math.log(1.0 / self.clip - 1.0)
 
-    def phi(self, m: np.ndarray) -> np.ndarray:  # noqa: D102
+    def phi(self, m: np.ndarray) -> np.ndarray:
         return LogisticLoss().phi(np.maximum(m, self.knee)) - self.clip * np.minimum(
             m - self.knee, 0.0
         )
 
-    def slope(self, m: np.ndarray) -> np.ndarray:  # noqa: D102
+    def slope(self, m: np.ndarray) -> np.ndarray:
         odds = np.exp(-np.maximum(m, self.knee))
         return odds / (-1.0 - odds)
 
-    def bend(self, m: np.ndarray) -> np.ndarray:  # noqa: D102
+    def bend(self, m: np.ndarray) -> np.ndarray:
         return np.where(m >= self.knee, LogisticLoss().bend(m), 0.0)

@@ -24,33 +24,33 @@ class MultinomialLoss(Loss):
     n_scores: int
 
     @property
-    def n_directions(self) -> int:  # noqa: D102
+    def n_directions(self) -> int:
         return self.n_scores - 1
 
     @property
-    def lipschitz(self) -> float:  # noqa: D102
+    def lipschitz(self) -> float:
         return math.sqrt(2.0)
 
     @property
-    def smoothness(self) -> float:  # noqa: D102
+    def smoothness(self) -> float:
         return 0.5
 
     @property
-    def curvature_trace(self) -> float:  # noqa: D102
+    def curvature_trace(self) -> float:
         return 1.0 - 1.0 / self.n_scores
 
     @property
-    def noise_scale(self) -> float:  # noqa: D102
+    def noise_scale(self) -> float:
         return 1.0
 
-    def value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
+    def value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         return logsumexp(z, axis=1) - z[np.arange(y.size), y]
 
-    def gradient(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
+    def gradient(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         g = softmax(z, axis=1)
         g[np.arange(y.size), y] -= 1.0
         return g
 
-    def curvature(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
+    def curvature(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         p = softmax(z, axis=1)
         return (1.0 - (p * p).sum(axis=1)) / (self.n_scores - 1)

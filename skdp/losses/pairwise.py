@@ -33,48 +33,48 @@ class PairwiseLoss(Loss):
     n_scores: int
 
     @property
-    def n_directions(self) -> int:  # noqa: D102
+    def n_directions(self) -> int:
         return self.n_scores - 1
 
     @property
-    def lipschitz(self) -> float:  # noqa: D102
+    def lipschitz(self) -> float:
         return self.margin_loss.lipschitz * math.sqrt(1.0 - 1.0 / self.n_scores)
 
     @property
-    def smoothness(self) -> float:  # noqa: D102
+    def smoothness(self) -> float:
         return self.margin_loss.smoothness
 
     @property
-    def nominal_curvature(self) -> float:  # noqa: D102
+    def nominal_curvature(self) -> float:
         return self.margin_loss.nominal_curvature
 
     @property
-    def curvature_trace(self) -> float:  # noqa: D102
+    def curvature_trace(self) -> float:
         return 2.0 * self.nominal_curvature * (1.0 - 1.0 / self.n_scores)
 
     @property
-    def noise_scale(self) -> float:  # noqa: D102
+    def noise_scale(self) -> float:
         return 0.2 * self.margin_loss.noise_scale
 
-    def value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
+    def value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         own = self.margin_loss.phi(np.zeros(1))[0]  # the term j = y, which is not in the sum
         return (self.margin_loss.phi(_margins(y, z)).sum(axis=1) - own) / self.n_scores
 
-    def gradient(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
+    def gradient(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         return self._gradient(y, self.margin_loss.slope(_margins(y, z)))
 
     @property
-    def support_smoothness(self) -> float:  # noqa: D102
+    def support_smoothness(self) -> float:
         return self.margin_loss.support_smoothness
 
     @property
-    def support_gap(self) -> float:  # noqa: D102
+    def support_gap(self) -> float:
         return (1.0 - 1.0 / self.n_scores) * self.margin_loss.support_gap
 
-    def support_slope(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
+    def support_slope(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         return self._gradient(y, self.margin_loss.line_slope(_margins(y, z)))
 
-    def support_value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
+    def support_value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         values = self.margin_loss.line_value(_margins(y, z))
         values[np.arange(y.size), y] = 0.0
         return values.sum(axis=1) / self.n_scores
@@ -86,7 +86,7 @@ class PairwiseLoss(Loss):
         g[rows, y] = -g.sum(axis=1)
         return g
 
-    def curvature(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
+    def curvature(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         return (
             2.0
             * self.margin_loss.curvature(np.ones(1), _margins(y, z)).mean(axis=1)

@@ -59,34 +59,34 @@ class QuantileLoss(Loss):
         return self._levels - 0.5
 
     @property
-    def lipschitz(self) -> float:  # noqa: D102
+    def lipschitz(self) -> float:
         return math.hypot(*(max(level, 1.0 - level) for level in self.levels))
 
     @property
-    def smoothness(self) -> float:  # noqa: D102
+    def smoothness(self) -> float:
         return 1.0 / self.smoothing
 
     @property
-    def curvature_trace(self) -> float:  # noqa: D102
+    def curvature_trace(self) -> float:
         return self.n_scores / self.smoothing
 
     @property
-    def noise_scale(self) -> float:  # noqa: D102
+    def noise_scale(self) -> float:
         return _NOISE_SCALE
 
-    def value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
+    def value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         r = self._residual(y, z)
         u = self._rise(r)
         return (u * (r + 0.5 * self.smoothing * (1.0 - u)) - self._levels * r).sum(axis=1)
 
-    def gradient(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
+    def gradient(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         return (self._rise(self._residual(y, z)) - self._levels).reshape(z.shape)
 
-    def curvature(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:  # noqa: D102
+    def curvature(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         r = self._residual(y, z)
         return (self._rise(r + _CHORD) - self._rise(r - _CHORD)).mean(axis=1) / (2.0 * _CHORD)
 
-    def least_curvature(self, y: np.ndarray, z: np.ndarray, radius: np.ndarray) -> np.ndarray:  # noqa: D102
+    def least_curvature(self, y: np.ndarray, z: np.ndarray, radius: np.ndarray) -> np.ndarray:
         ends = np.abs(self._residual(y, z)).max(axis=1) + radius
         return np.where(ends <= 0.5 * self.smoothing, 1.0 / self.smoothing, 0.0)
 

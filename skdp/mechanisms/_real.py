@@ -10,7 +10,7 @@ import numpy as np
 from numpy.polynomial.legendre import leggauss
 
 from skdp._validation import check_count, check_real, check_size
-from skdp.mechanisms._lattice import grid_step
+from skdp.mechanisms._grid import grid_step
 from skdp.mechanisms.base import AdditiveMechanism
 
 __all__ = ["RealMechanism", "ScaledMechanism", "on_grid", "pieces", "scales"]

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from skdp._validation import check_real, check_size
-from skdp.mechanisms._lattice import grid_step, to_steps
+from skdp.mechanisms._grid import grid_step, to_steps
 from skdp.mechanisms.base import Mechanism, least
 from skdp.privacy import PureDPEvent
 
@@ -49,9 +49,7 @@ class Selection(Mechanism):
         epsilon = check_real("epsilon", self.epsilon, low=low, high=high, closed="[]")
         self._set(sensitivity=check_size("sensitivity", self.sensitivity), epsilon=epsilon)
         if not isinstance(self.monotonic, bool):
-            raise ValueError(
-                f"monotonic must be True or False, got {self.monotonic!r}. Nothing was spent."
-            )
+            raise ValueError(f"monotonic must be True or False, got {self.monotonic!r}.")
 
     @classmethod
     def calibrate(
@@ -97,7 +95,7 @@ class Selection(Mechanism):
         if utilities.ndim != 1 or not utilities.size:
             raise ValueError(
                 "value must hold one utility for each of at least one candidate, got the shape "
-                f"{utilities.shape}. Nothing was spent."
+                f"{utilities.shape}."
             )
         steps = to_steps(utilities, grid_step(self.sensitivity))
         return self._choose(steps.max() - steps, rng)

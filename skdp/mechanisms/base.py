@@ -10,7 +10,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from skdp._validation import check_choice, check_delta, check_size
-from skdp.mechanisms._lattice import from_steps, to_steps
+from skdp.mechanisms._grid import from_steps, to_steps
 from skdp.privacy import Event, Neighboring
 
 __all__ = ["AdditiveMechanism", "Mechanism", "least", "meets"]
@@ -84,7 +84,7 @@ class AdditiveMechanism(Mechanism):
         """Return the quantile of one number's noise at p in (0, 1), a number or an array."""
         levels = np.asarray(p, dtype=float)
         if not np.all((levels > 0.0) & (levels < 1.0)):
-            raise ValueError(f"p must lie in (0, 1), got {p!r}. Nothing was spent.")
+            raise ValueError(f"p must lie in (0, 1), got {p!r}.")
         values = self._quantile(levels)
         return values if levels.ndim else float(values)
 
@@ -116,7 +116,7 @@ class AdditiveMechanism(Mechanism):
         if values.size != self.dimension:
             raise ValueError(
                 f"value must have {self.dimension} entries, the dimension of {self!r}; got the "
-                f"shape {values.shape}. Nothing was spent."
+                f"shape {values.shape}."
             )
         steps = to_steps(values, self.step) + self._draw(values.size, rng).reshape(values.shape)
         released = from_steps(steps, self.step)
@@ -148,7 +148,7 @@ def least(
     if not meets(event(make(high)), epsilon, delta):
         raise ValueError(
             f"epsilon={epsilon!r} and delta={delta!r} cannot be met, not even by {make(high)!r}. "
-            "Allow more. Nothing was spent."
+            "Allow more."
         )
     if meets(event(make(low)), epsilon, delta):
         return make(low)

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from skdp._validation import check_count, check_real, check_size
-from skdp.mechanisms._lattice import from_steps, grid_step, to_steps
-from skdp.mechanisms._noise_costs import DEGREES, ScaledLoss, cell_means
-from skdp.mechanisms._noise_design import reach
-from skdp.mechanisms._noise_law import NoiseLaw, cell_steps
-from skdp.mechanisms._noise_parts import PartsDesign
+from skdp.mechanisms._grid import from_steps, grid_step, to_steps
 from skdp.mechanisms.base import Mechanism
+from skdp.mechanisms.optimized.additive import reach
+from skdp.mechanisms.optimized.certified_distribution import NoiseLaw, cell_steps
+from skdp.mechanisms.optimized.costs import DEGREES, ScaledLoss, cell_means
+from skdp.mechanisms.optimized.data_dependent import PartsDesign
 from skdp.privacy import BetweenNeighborsEvent, DataDependentNoiseEvent
 
 __all__ = ["DataDependentNoise"]
@@ -99,7 +99,7 @@ class DataDependentNoise(Mechanism):
         if len(weights) != len(self.partition) - 1:
             raise ValueError(
                 f"weights must be {len(self.partition) - 1} numbers, one for each part, got "
-                f"{self.weights!r}. Nothing was spent."
+                f"{self.weights!r}."
             )
         return tuple(weight / math.fsum(weights) for weight in weights)
 
@@ -114,8 +114,7 @@ class DataDependentNoise(Mechanism):
         if values.shape != shape or not np.all(np.isfinite(values)):
             raise ValueError(
                 f"costs must be finite numbers in {shape[0]} rows, one for each part, and "
-                f"{shape[1]} columns, one for each cell; got the shape {values.shape}. "
-                "Nothing was spent."
+                f"{shape[1]} columns, one for each cell; got the shape {values.shape}."
             )
         return tuple(map(tuple, values.tolist()))
 
@@ -126,11 +125,11 @@ class DataDependentNoise(Mechanism):
         if len(ends) < 2 or not rising or np.any(off) or np.any(np.abs(ends) > 2.0**30):
             raise ValueError(
                 "partition must be at least two increasing multiples of sensitivity/cells = "
-                f"{self.sensitivity / self.cells:g}, got {self.partition!r}. Nothing was spent."
+                f"{self.sensitivity / self.cells:g}, got {self.partition!r}."
             )
 
     @property
-    def event(self) -> BetweenNeighborsEvent:  # noqa: D102
+    def event(self) -> BetweenNeighborsEvent:
         laws = tuple(tuple(law.probabilities.tolist()) for law in self._laws)
         noise = DataDependentNoiseEvent(laws, self._design.partition, self.cells)
         return BetweenNeighborsEvent(noise)
@@ -217,6 +216,4 @@ def _numbers(name: str, values: Any, low: float) -> tuple[float, ...]:
     try:
         return tuple(check_real(f"{name}[{i}]", one, low=low) for i, one in enumerate(values))
     except TypeError:
-        raise ValueError(
-            f"{name} must be a sequence of numbers, got {values!r}. Nothing was spent."
-        ) from None
+        raise ValueError(f"{name} must be a sequence of numbers, got {values!r}.") from None

@@ -9,8 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from skdp._validation import check_count, check_size
+from skdp.mechanisms._exact_normal import discrete_normal
 from skdp.mechanisms._integer import IntegerMechanism, scales
-from skdp.mechanisms._normal import discrete_normal
 from skdp.mechanisms.base import least
 from skdp.privacy import BetweenNeighborsEvent, DiscreteGaussianEvent, Event, ZCDPEvent
 
@@ -63,7 +63,7 @@ class DiscreteGaussian(IntegerMechanism):
         return least(lambda scale: cls(sensitivity, scale, dimension), scales(), epsilon, delta)
 
     @property
-    def event(self) -> Event:  # noqa: D102
+    def event(self) -> Event:
         if self.dimension == 1:
             return BetweenNeighborsEvent(DiscreteGaussianEvent(self.scale, int(self.sensitivity)))
         return ZCDPEvent(0.5 * (self.sensitivity / self.scale) ** 2 * _UP)

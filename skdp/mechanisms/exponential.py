@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp.mechanisms._lattice import bernoulli_exp, rejection
+from skdp.mechanisms._grid import bernoulli_exp, rejection
 from skdp.mechanisms._selection import Selection
 
 __all__ = ["ExponentialMechanism"]

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from skdp._validation import check_choice, check_real
-from skdp.mechanisms._normal import whole_steps_of_normal
+from skdp.mechanisms._exact_normal import whole_steps_of_normal
 from skdp.mechanisms._real import ScaledMechanism, pieces, scales
 from skdp.mechanisms.base import least
 from skdp.privacy import Event, GDPEvent, ZCDPEvent
@@ -90,7 +90,7 @@ class Gaussian(ScaledMechanism):
         return least(make, scales(sensitivity), epsilon, delta)
 
     @property
-    def event(self) -> GDPEvent:  # noqa: D102
+    def event(self) -> GDPEvent:
         return GDPEvent(self._l2_in_steps / self._scale_in_steps * _UP)
 
     @property

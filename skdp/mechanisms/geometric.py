@@ -9,8 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from skdp._validation import check_count
+from skdp.mechanisms._grid import geometric, rejection
 from skdp.mechanisms._integer import IntegerMechanism, scales
-from skdp.mechanisms._lattice import geometric, rejection
 from skdp.mechanisms.base import least
 from skdp.privacy import BetweenNeighborsEvent, DiscreteLaplaceEvent
 
@@ -60,7 +60,7 @@ class Geometric(IntegerMechanism):
         return least(lambda scale: cls(moved, scale, dimension), scales(), epsilon, delta)
 
     @property
-    def event(self) -> BetweenNeighborsEvent:  # noqa: D102
+    def event(self) -> BetweenNeighborsEvent:
         return BetweenNeighborsEvent(DiscreteLaplaceEvent(self.scale, self.sensitivity))
 
     def _draw(self, size: int, rng: np.random.Generator) -> np.ndarray:

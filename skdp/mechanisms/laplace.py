@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from skdp.mechanisms._lattice import geometric, ratio_below
+from skdp.mechanisms._grid import geometric, ratio_below
 from skdp.mechanisms._real import ScaledMechanism, pieces, scales
 from skdp.mechanisms.base import least
 from skdp.privacy import BetweenNeighborsEvent, LaplaceEvent
@@ -57,7 +57,7 @@ class Laplace(ScaledMechanism):
         )
 
     @property
-    def event(self) -> BetweenNeighborsEvent:  # noqa: D102
+    def event(self) -> BetweenNeighborsEvent:
         multiplier = ratio_below(self._scale_in_steps, self._l1_in_steps)
         return BetweenNeighborsEvent(LaplaceEvent(multiplier))
 

@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from skdp._validation import check_choice, check_count, check_real, check_size
-from skdp.mechanisms._lattice import grid_step
-from skdp.mechanisms._noise_costs import DEGREES, ScaledLoss, cell_nodes
-from skdp.mechanisms._noise_design import AdditiveDesign, check_rows, reach
-from skdp.mechanisms._noise_law import NoiseLaw, cell_steps
+from skdp.mechanisms._grid import grid_step
 from skdp.mechanisms.base import AdditiveMechanism
+from skdp.mechanisms.optimized.additive import AdditiveDesign, check_rows, reach
+from skdp.mechanisms.optimized.certified_distribution import NoiseLaw, cell_steps
+from skdp.mechanisms.optimized.costs import DEGREES, ScaledLoss, cell_nodes
 from skdp.privacy import BetweenNeighborsEvent, PiecewiseConstantNoiseEvent
 
 __all__ = ["OptimizedNoise"]
@@ -93,7 +93,7 @@ class OptimizedNoise(AdditiveMechanism):
             raise ValueError(
                 "On the integers a sensitivity is a whole number, and neither cells nor an atom "
                 f"can be chosen; got {self.sensitivity!r}, cells={self.cells!r} and "
-                f"atom={self.atom!r}. Nothing was spent."
+                f"atom={self.atom!r}."
             )
 
     @classmethod
@@ -104,13 +104,13 @@ class OptimizedNoise(AdditiveMechanism):
         return cls(epsilon, delta, sensitivity, **options)
 
     @property
-    def event(self) -> BetweenNeighborsEvent:  # noqa: D102
+    def event(self) -> BetweenNeighborsEvent:
         law, cells = self._law, self._design.cells
         noise = PiecewiseConstantNoiseEvent(tuple(law.probabilities), cells, law.atom_mass)
         return BetweenNeighborsEvent(noise)
 
     @property
-    def step(self) -> float:  # noqa: D102
+    def step(self) -> float:
         return 1.0 if self.support == "integer" else grid_step(self.sensitivity)
 
     @property

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from skdp._validation import check_choice, check_count, check_real, check_size
-from skdp.mechanisms._lattice import cut_off, geometric, grid_step, rejection
+from skdp.mechanisms._grid import cut_off, geometric, grid_step, rejection
 from skdp.mechanisms._real import RealMechanism, pieces
 from skdp.mechanisms.base import least
 from skdp.privacy import PureDPEvent
@@ -92,7 +92,7 @@ class Staircase(RealMechanism):
         return least(make, (1.0 / _EPSILONS[1], 1.0 / _EPSILONS[0]), epsilon, delta)
 
     @property
-    def event(self) -> PureDPEvent:  # noqa: D102
+    def event(self) -> PureDPEvent:
         return PureDPEvent(self.n_touched * self.epsilon)
 
     @property

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from skdp._validation import check_real, check_size
-from skdp.mechanisms._lattice import geometric, ratio_below
+from skdp.mechanisms._grid import geometric, ratio_below
 from skdp.mechanisms._real import ScaledMechanism, on_grid, pieces
 from skdp.mechanisms.base import least
 from skdp.privacy import BetweenNeighborsEvent, TruncatedLaplaceEvent
@@ -76,7 +76,7 @@ class TruncatedLaplace(ScaledMechanism):
         )
 
     @property
-    def event(self) -> BetweenNeighborsEvent:  # noqa: D102
+    def event(self) -> BetweenNeighborsEvent:
         multiplier = ratio_below(self._scale_in_steps, self._l1_in_steps)
         cut = ratio_below(self._cut_in_steps, self._l1_in_steps)
         return BetweenNeighborsEvent(TruncatedLaplaceEvent(multiplier, cut))

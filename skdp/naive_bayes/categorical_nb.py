@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from skdp._validation import check_count, check_size
-from skdp.naive_bayes._private_naive_bayes import PrivateNaiveBayes
+from skdp.naive_bayes._base import PrivateNaiveBayes
 from skdp.naive_bayes.features import CategoricalFeature
 
 __all__ = ["DPCategoricalNB"]
@@ -35,8 +35,8 @@ class DPCategoricalNB(PrivateNaiveBayes):
     priors : array-like of shape (n_classes,) or None
         *Public.* Probabilities of the classes; ``None`` takes them from the released sizes.
     noise : str
-        *Public.* A name of `skdp.queries.NOISES`, or ``"auto"``, the least; see
-        `skdp.queries.plan_queries`.
+        *Public.* A name of `skdp.workloads.NOISES`, or ``"auto"``, the least; see
+        `skdp.workloads.plan_queries`.
     classes : array-like or None
         *Public.* All labels that may occur. ``None`` takes the labels found in `y` as public,
         which a rare label is not: pass them where that matters.
@@ -114,7 +114,7 @@ class DPCategoricalNB(PrivateNaiveBayes):
         if sizes.shape not in ((1,), (d,)):
             raise ValueError(
                 f"n_categories must be a number, or one for each of the {d} features, got "
-                f"{self.n_categories!r}. Nothing was spent."
+                f"{self.n_categories!r}."
             )
         counts = [check_count("n_categories", size) for size in sizes]
         return [
@@ -122,7 +122,7 @@ class DPCategoricalNB(PrivateNaiveBayes):
             for count in np.broadcast_to(counts, (d,)).tolist()
         ]
 
-    def _publish(self, laws: list[np.ndarray]) -> None:
+    def _publish_features(self, laws: list[np.ndarray]) -> None:
         self.feature_log_prob_ = laws
 
     def _laws(self) -> Sequence[np.ndarray]:

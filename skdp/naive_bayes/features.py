@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from skdp._categories import category_codes
+from skdp._columns import category_codes
 from skdp.privacy import Neighboring
-from skdp.queries import Query
+from skdp.workloads import Query
 
 __all__ = ["CategoricalFeature", "Feature", "NumericFeature", "class_counts", "numeric"]
 
@@ -69,14 +69,14 @@ class NumericFeature(Feature):
     least_variance: float
     clipped: bool = True
 
-    def query(self, name: str, n_classes: int, neighboring: Neighboring) -> Query:  # noqa: D102
+    def query(self, name: str, n_classes: int, neighboring: Neighboring) -> Query:
         if neighboring is Neighboring.ADD_REMOVE_ONE:
             return Query(name, 1.0, 2 * n_classes, 2, euclidean=math.sqrt(2.0))
         longest = (2.0 - _APART) * math.sqrt(1.0 + 4.0 * _APART**2) * (1.0 + 1e-15)
         longest += math.sqrt(2.0) / _UNIT  # both sums are made of rounded numbers
         return Query(name, 2.0, 2 * n_classes, 4, total=4.0, euclidean=longest)
 
-    def answer(self, x: np.ndarray, codes: np.ndarray, n_classes: int) -> np.ndarray:  # noqa: D102
+    def answer(self, x: np.ndarray, codes: np.ndarray, n_classes: int) -> np.ndarray:
         if self.clipped:
             x = np.clip(x, self.low, self.high)
         u = (x - self._middle) / self._half
@@ -93,7 +93,7 @@ class NumericFeature(Feature):
         variance = np.maximum(0.5 * (second + 1.0) - first**2, self.least_variance)
         return self._middle + self._half * first, self._half**2 * variance
 
-    def log_likelihood(self, x: np.ndarray, learnt: Any) -> np.ndarray:  # noqa: D102
+    def log_likelihood(self, x: np.ndarray, learnt: Any) -> np.ndarray:
         mean, variance = learnt
         if self.clipped:
             x = np.clip(x, self.low, self.high)
@@ -123,11 +123,11 @@ class CategoricalFeature(Feature):
     values: np.ndarray
     smoothing: float
 
-    def query(self, name: str, n_classes: int, neighboring: Neighboring) -> Query:  # noqa: D102
+    def query(self, name: str, n_classes: int, neighboring: Neighboring) -> Query:
         cells = self.values.size * n_classes
         return Query(name, 1.0, cells, neighboring.n_changed, integer=True)
 
-    def answer(self, x: np.ndarray, codes: np.ndarray, n_classes: int) -> np.ndarray:  # noqa: D102
+    def answer(self, x: np.ndarray, codes: np.ndarray, n_classes: int) -> np.ndarray:
         places = category_codes(x, self.values)
         cells = (codes * self.values.size + places)[places >= 0]
         return np.bincount(cells, minlength=n_classes * self.values.size)
@@ -137,7 +137,7 @@ class CategoricalFeature(Feature):
         cells = np.maximum(answer.reshape(counts.size, -1), 0.0) + self.smoothing
         return np.log(cells / cells.sum(axis=1, keepdims=True))
 
-    def log_likelihood(self, x: np.ndarray, learnt: Any) -> np.ndarray:  # noqa: D102
+    def log_likelihood(self, x: np.ndarray, learnt: Any) -> np.ndarray:
         places = category_codes(x, self.values)
         return np.where(places[:, None] >= 0, learnt.T[places], 0.0)
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from skdp._bounds import column_bounds
+from skdp._columns import column_bounds
 from skdp._validation import check_size
-from skdp.naive_bayes._private_naive_bayes import PrivateNaiveBayes
+from skdp.naive_bayes._base import PrivateNaiveBayes
 from skdp.naive_bayes.features import NumericFeature, numeric
 
 __all__ = ["DPGaussianNB"]
@@ -38,8 +38,8 @@ class DPGaussianNB(PrivateNaiveBayes):
     least_variance : float
         *Public.* Floor of each variance, as a fraction of the squared half distance of the bounds.
     noise : str
-        *Public.* A name of `skdp.queries.NOISES`, or ``"auto"``, the least; see
-        `skdp.queries.plan_queries`.
+        *Public.* A name of `skdp.workloads.NOISES`, or ``"auto"``, the least; see
+        `skdp.workloads.plan_queries`.
     classes : array-like or None
         *Public.* All labels that may occur. ``None`` takes the labels found in `y` as public,
         which a rare label is not: pass them where that matters.
@@ -115,7 +115,7 @@ class DPGaussianNB(PrivateNaiveBayes):
         private = self.epsilon < math.inf
         return [numeric(*pair, floor, private) for pair in zip(low, high, strict=True)]
 
-    def _publish(self, laws: list[tuple[np.ndarray, np.ndarray]]) -> None:
+    def _publish_features(self, laws: list[tuple[np.ndarray, np.ndarray]]) -> None:
         self.theta_, self.var_ = (np.stack(part, axis=1) for part in zip(*laws, strict=True))
 
     def _laws(self) -> Sequence[Any]:

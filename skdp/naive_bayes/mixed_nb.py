@@ -10,10 +10,9 @@ import numpy as np
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.validation import validate_data
 
-from skdp._bounds import column_bounds
-from skdp._categories import checked_categories
+from skdp._columns import checked_categories, column_bounds
 from skdp._validation import check_size
-from skdp.naive_bayes._private_naive_bayes import PrivateNaiveBayes
+from skdp.naive_bayes._base import PrivateNaiveBayes
 from skdp.naive_bayes.features import CategoricalFeature, Feature, NumericFeature, numeric
 
 __all__ = ["DPMixedNB"]
@@ -44,8 +43,8 @@ class DPMixedNB(PrivateNaiveBayes):
     least_variance : float
         *Public.* Floor of each variance, as a fraction of the squared half distance of the bounds.
     noise : str
-        *Public.* A name of `skdp.queries.NOISES`, or ``"auto"``, the least; see
-        `skdp.queries.plan_queries`.
+        *Public.* A name of `skdp.workloads.NOISES`, or ``"auto"``, the least; see
+        `skdp.workloads.plan_queries`.
     classes : array-like or None
         *Public.* All labels that may occur. ``None`` takes the labels found in `y` as public,
         which a rare label is not: pass them where that matters.
@@ -159,7 +158,7 @@ class DPMixedNB(PrivateNaiveBayes):
             for j in range(self.n_features_in_)
         ]
 
-    def _publish(self, laws: list[Any]) -> None:
+    def _publish_features(self, laws: list[Any]) -> None:
         numbers = [law for law in laws if isinstance(law, tuple)]
         self.theta_, self.var_ = (
             np.reshape([law[i] for law in numbers], (len(numbers), self.classes_.size)).T
@@ -188,7 +187,7 @@ class DPMixedNB(PrivateNaiveBayes):
             if sorted(found) != numbers:
                 raise ValueError(
                     f"bounds must name just the columns without categories, numbers {numbers}; it "
-                    f"names {sorted(found)}. Nothing was spent."
+                    f"names {sorted(found)}."
                 )
             bounds = np.array([found[j] for j in numbers], dtype=float).reshape(-1, 2).T
         return list(zip(*column_bounds(bounds, len(numbers)), strict=True))
@@ -200,7 +199,7 @@ class DPMixedNB(PrivateNaiveBayes):
         if not all(isinstance(j, int) and 0 <= j < self.n_features_in_ for j in columns):
             raise ValueError(
                 f"{parameter} must be a dict by names or numbers of columns, of which there are "
-                f"{names or self.n_features_in_}; got {list(values)}. Nothing was spent."
+                f"{names or self.n_features_in_}; got {list(values)}."
             )
         return dict(zip(columns, values.values(), strict=True))
 
@@ -216,6 +215,6 @@ def _numbers(x: np.ndarray, j: int) -> np.ndarray:
     except ValueError:
         raise ValueError(
             f"column {j} holds text: name the values that it can have in categories, as in "
-            f"categories={{{j}: [...]}}. Nothing was spent."
+            f"categories={{{j}: [...]}}."
         ) from None
     return np.asarray(check_array(numbers[:, None])).ravel()

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import validate_data
 
-from skdp._bounds import column_bounds
+from skdp._columns import column_bounds
 
 __all__ = ["BoundsScaler"]
 

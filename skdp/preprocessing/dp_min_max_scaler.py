@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from skdp._validation import check_real
-from skdp.preprocessing._private_scaler import PrivateScaler
+from skdp.preprocessing._base import PrivateScaler
 from skdp.statistics import quantile
 
 __all__ = ["DPMinMaxScaler"]

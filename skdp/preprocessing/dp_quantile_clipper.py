@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from skdp.preprocessing._private_scaler import PrivateScaler
+from skdp.preprocessing._base import PrivateScaler
 from skdp.statistics import quantile
 
 __all__ = ["DPQuantileClipper"]
@@ -81,8 +81,7 @@ class DPQuantileClipper(PrivateScaler):
     def _learn(self, X: np.ndarray) -> None:
         if not (np.shape(self.quantiles) == (2,) and self.quantiles[0] < self.quantiles[1]):
             raise ValueError(
-                f"quantiles must be two increasing probabilities, got {self.quantiles!r}. "
-                "Nothing was spent."
+                f"quantiles must be two increasing probabilities, got {self.quantiles!r}."
             )
         found = quantile(X, self.quantiles, **self._terms)
         (self.low_, self.high_), self.privacy_ = found.value, found.privacy

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from skdp._bounds import column_bounds
-from skdp.preprocessing._private_scaler import PrivateScaler
+from skdp._columns import column_bounds
+from skdp.preprocessing._base import PrivateScaler
 from skdp.statistics import variance
 
 __all__ = ["DPStandardScaler"]
@@ -27,7 +27,7 @@ class DPStandardScaler(PrivateScaler):
     bounds : pair (low, high), or one pair per feature, default (-1, 1)
         *Public.* As in `BoundsScaler`, outer ones: they may be wide, at the price of more noise.
     noise : str
-        *Public.* A name of `skdp.queries.NOISES`, or ``"auto"`` for the least.
+        *Public.* A name of `skdp.workloads.NOISES`, or ``"auto"`` for the least.
     neighboring : {"replace_one", "add_remove_one"}
         *Public.* Whether neighbouring data sets differ in the value of one row (then n is public)
         or in its presence (then it is private).

@@ -1,9 +1,14 @@
 """What a guarantee is: curves, trade-off functions, events and the neighbouring relations."""
 
 from skdp.privacy.combined import MaximumCurve, MixtureCurve, StitchedCurve, SymmetrizedCurve
-from skdp.privacy.curve import PrivacyCurve
-from skdp.privacy.discrete import DiscretePairCurve, PiecewiseLinearTradeoff
-from skdp.privacy.duality import FunctionTradeoff, TradeoffCurve
+from skdp.privacy.curve import (
+    DiscretePairCurve,
+    FunctionTradeoff,
+    PiecewiseLinearTradeoff,
+    PrivacyCurve,
+    TradeoffCurve,
+    TradeoffFunction,
+)
 from skdp.privacy.events import (
     ApproxDPEvent,
     ApproximatedEvent,
@@ -35,7 +40,6 @@ from skdp.privacy.group import GroupCurve, group_privacy
 from skdp.privacy.guarantee import PrivacyGuarantee
 from skdp.privacy.neighboring import Neighboring
 from skdp.privacy.renyi import renyi_divergence
-from skdp.privacy.tradeoff import TradeoffFunction
 
 __all__ = [
     "ApproxDPEvent",

@@ -49,7 +49,7 @@ class MixtureCurve(PrivacyCurve):
         parts = zip(self.weights, self.curves, strict=True)
         return np.minimum(sum(weight * curve._mirrored(epsilon) for weight, curve in parts), 1.0)
 
-    def reversed(self) -> MixtureCurve:  # noqa: D102
+    def reversed(self) -> MixtureCurve:
         return MixtureCurve(self.weights, tuple(curve.reversed() for curve in self.curves))
 
 
@@ -70,7 +70,7 @@ class MaximumCurve(PrivacyCurve):
     def _mirrored(self, epsilon: np.ndarray) -> np.ndarray:
         return reduce(np.maximum, (curve._mirrored(epsilon) for curve in self.curves))
 
-    def reversed(self) -> MaximumCurve:  # noqa: D102
+    def reversed(self) -> MaximumCurve:
         return MaximumCurve(tuple(curve.reversed() for curve in self.curves))
 
 
@@ -90,7 +90,7 @@ class SymmetrizedCurve(PrivacyCurve):
     def _mirrored(self, epsilon: np.ndarray) -> np.ndarray:
         return self._delta(epsilon)
 
-    def reversed(self) -> PrivacyCurve:  # noqa: D102
+    def reversed(self) -> PrivacyCurve:
         return self
 
 

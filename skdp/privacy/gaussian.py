@@ -12,8 +12,7 @@ from scipy.optimize import brentq
 from scipy.special import erfcx, log_ndtr, ndtr, ndtri
 
 from skdp._validation import check_count, check_delta, check_real
-from skdp.privacy.curve import PrivacyCurve
-from skdp.privacy.tradeoff import TradeoffFunction
+from skdp.privacy.curve import PrivacyCurve, TradeoffFunction
 
 __all__ = ["GaussianCurve", "GaussianTradeoff", "gaussian_log_delta"]
 
@@ -82,7 +81,7 @@ class GaussianCurve(PrivacyCurve):
         mirrored = -np.expm1(-size) + np.exp(-size) * forward
         return np.where(epsilon >= 0.0, forward, mirrored)
 
-    def epsilon(self, delta: float) -> float:  # noqa: D102
+    def epsilon(self, delta: float) -> float:
         delta = check_delta(delta)
         if self.mu == 0.0:
             return 0.0
@@ -108,7 +107,7 @@ class GaussianCurve(PrivacyCurve):
     def _mirrored(self, epsilon: np.ndarray) -> np.ndarray:
         return self._delta(epsilon)
 
-    def reversed(self) -> GaussianCurve:  # noqa: D102
+    def reversed(self) -> GaussianCurve:
         return self
 
     def renyi(self, order: float) -> float:
@@ -119,7 +118,7 @@ class GaussianCurve(PrivacyCurve):
         """Return the curve of `size`·μ (Dong, Roth and Su 2022, Theorem 2.14)."""
         return GaussianCurve(check_count("size", size) * self.mu)
 
-    def tradeoff(self) -> GaussianTradeoff:  # noqa: D102
+    def tradeoff(self) -> GaussianTradeoff:
         return GaussianTradeoff(self.mu)
 
 
@@ -134,5 +133,5 @@ class GaussianTradeoff(TradeoffFunction):
             return np.zeros_like(alpha)
         return np.asarray(ndtr(-ndtri(alpha) - self.mu))
 
-    def curve(self) -> GaussianCurve:  # noqa: D102
+    def curve(self) -> GaussianCurve:
         return GaussianCurve(self.mu)

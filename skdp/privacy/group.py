@@ -9,8 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from skdp._validation import check_count, check_delta
-from skdp.privacy.curve import PrivacyCurve
-from skdp.privacy.discrete import DiscretePairCurve
+from skdp.privacy.curve import DiscretePairCurve, PrivacyCurve
 
 __all__ = ["GroupCurve", "group_privacy"]
 
@@ -29,7 +28,7 @@ def group_privacy(epsilon: float, delta: float, size: int) -> tuple[float, float
     """
     size, delta = check_count("size", size), check_delta(delta)
     if not 0.0 <= epsilon < math.inf:
-        raise ValueError(f"epsilon must lie in [0, inf), got {epsilon!r}. Nothing was spent.")
+        raise ValueError(f"epsilon must lie in [0, inf), got {epsilon!r}.")
     if size * epsilon > 700.0:
         return size * epsilon, 1.0 if delta else 0.0
     factor = math.expm1(size * epsilon) / math.expm1(epsilon) if epsilon else float(size)

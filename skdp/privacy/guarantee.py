@@ -34,6 +34,11 @@ class PrivacyGuarantee:
     bound : PrivacyCurve, optional
         A curve not below the event's in either order, for an event that has none in closed form:
         `skdp.accounting.AccountedCurve`.
+    asked : (epsilon, delta) or None
+        What the release was asked to satisfy.
+    seeded : bool
+        Whether the noise came from a seed. Whoever knows the seed can remove the noise: the
+        guarantee is void for them.
 
     Examples
     --------
@@ -47,6 +52,8 @@ class PrivacyGuarantee:
     neighboring: Neighboring
     theorem: str
     bound: PrivacyCurve | None = None
+    asked: tuple[float, float] | None = None
+    seeded: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "neighboring", Neighboring(self.neighboring))
@@ -79,10 +86,14 @@ class PrivacyGuarantee:
         return (curve,) if curve.reversed() == curve else (curve, curve.reversed())
 
     def __str__(self) -> str:
+        asked = "" if self.asked is None else "({:.6g}, {:.6g})-DP: ".format(*self.asked)
+        void = "; VOID for whoever knows random_state" if self.seeded else ""
+        return f"{asked}{self._cost()} under {self.neighboring} ({self.theorem}){void}"
+
+    def _cost(self) -> str:
         if (pure := self.event.pure_epsilon(self.neighboring)) < math.inf:
-            price = f"{pure:.6g}-DP, without any delta,"
-        elif self.bound is None and self.gdp_mu < math.inf:
-            price = f"{self.gdp_mu:.6g}-Gaussian DP"
-        else:
-            price = f"({self.epsilon(_SHOWN_DELTA):.6g}, {_SHOWN_DELTA:g})-DP"
-        return f"{price} under {self.neighboring} ({self.theorem})"
+            return f"{pure:.6g}-DP without any delta"
+        if self.bound is None and self.gdp_mu < math.inf:
+            return f"{self.gdp_mu:.6g}-Gaussian DP"
+        delta = _SHOWN_DELTA if self.asked is None else self.asked[1]
+        return f"({self.epsilon(delta):.6g}, {delta:g})-DP"

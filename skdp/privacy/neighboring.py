@@ -19,10 +19,7 @@ class Neighboring(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> Neighboring:
-        raise ValueError(
-            f"neighboring must be one of {[str(one) for one in cls]}, got {value!r}. "
-            "Nothing was spent."
-        )
+        raise ValueError(f"neighboring must be one of {[str(one) for one in cls]}, got {value!r}.")
 
     @property
     def n_changed(self) -> int:

@@ -14,7 +14,7 @@ from skdp._validation import make_plain
 from skdp.design import ClippedDesign
 from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import Loss
-from skdp.samplers._ball import Ball
+from skdp.samplers.ball import Ball
 
 __all__ = ["Certificate", "Draw", "Progress", "Run", "Sampler", "Setting", "Target"]
 
@@ -250,12 +250,12 @@ class Sampler(ABC):
         for name in sorted(self.requires - setting.offers):
             raise IncompatibleSolverError(
                 f"{type(self).__name__} needs {name}; this fit, of {setting.loss!r}, has none. "
-                "sampler='proximal' takes any. Nothing was spent."
+                "sampler='proximal' takes any."
             )
         if setting.domain is not None and not self.takes_domain:
             raise IncompatibleSolverError(
                 f"{type(self).__name__} draws from all of space and cannot keep to "
-                f"{setting.domain!r}. sampler='proximal' can. Nothing was spent."
+                f"{setting.domain!r}. sampler='proximal' can."
             )
 
     @abstractmethod

@@ -10,8 +10,8 @@ import numpy as np
 
 from skdp._validation import check_real, make_plain
 from skdp.exceptions import IncompatibleSolverError
-from skdp.samplers._inner import TangentStep
 from skdp.samplers.base import Certificate, Draw, Progress, Run, Sampler, Setting, Target
+from skdp.samplers.kernels.tangent_rejection import TangentStep
 
 __all__ = ["ExactSampler"]
 
@@ -53,14 +53,14 @@ class ExactSampler(Sampler):
         make_plain(self)
         check_real("max_exponent", self.max_exponent, low=0.0)
 
-    def check(self, setting: Setting) -> None:  # noqa: D102
+    def check(self, setting: Setting) -> None:
         super().check(setting)
         exponent = self.exponent(setting)
         if exponent > self.max_exponent:
             raise IncompatibleSolverError(
                 f"ExactSampler may need e^{exponent:.3g} proposals on average for the worst data, "
                 f"and max_exponent={self.max_exponent!r} allows e^{self.max_exponent:.3g}: lower C "
-                "or epsilon, or take sampler='proximal', which takes any. Nothing was spent."
+                "or epsilon, or take sampler='proximal', which takes any."
             )
 
     def exponent(self, setting: Setting) -> float:
@@ -74,10 +74,10 @@ class ExactSampler(Sampler):
         largest = gain / setting.loss.curvature_trace * setting.loss.nominal_curvature
         return 0.5 * d * math.log1p(largest)
 
-    def run(self, setting: Setting, tv: float) -> Run:  # noqa: D102
+    def run(self, setting: Setting, tv: float) -> Run:
         return Run(1, setting.C, 1.0, setting.C, contraction=0.0)
 
-    def sample(  # noqa: D102
+    def sample(
         self, target: Target, run: Run, rng: np.random.Generator, progress: Progress
     ) -> Draw:
         precision = target.prior_precision or _own_precision(target)
@@ -89,5 +89,5 @@ class ExactSampler(Sampler):
 
 def _own_precision(target: Target) -> float:
     if target.domain is None:
-        raise ValueError("a target without a ridge needs a domain. Nothing was drawn.")
+        raise ValueError("a target without a ridge needs a domain.")
     return 1.0 / target.domain.radius**2

@@ -59,13 +59,13 @@ class LangevinSampler(Sampler):
         check_count("min_steps", self.min_steps)
         check_count("max_steps", self.max_steps)
 
-    def check(self, setting: Setting) -> None:  # noqa: D102
+    def check(self, setting: Setting) -> None:
         super().check(setting)
         n_steps = self.n_steps(setting)
         if n_steps > self.max_steps:
             raise IncompatibleSolverError(
                 f"LangevinSampler would take {n_steps} steps, and max_steps={self.max_steps!r} is "
-                "the limit: raise C, or take sampler='proximal'. Nothing was spent."
+                "the limit: raise C, or take sampler='proximal'."
             )
 
     def n_steps(self, setting: Setting) -> int:
@@ -74,7 +74,7 @@ class LangevinSampler(Sampler):
         needed = setting.flow_time * steepest / self.max_curvature * (1.0 + 1e-12)
         return max(self.min_steps, math.ceil(needed))
 
-    def run(self, setting: Setting, tv: float) -> Run:  # noqa: D102
+    def run(self, setting: Setting, tv: float) -> Run:
         t, T = setting.flow_time, self.n_steps(setting)
         h = t / T
         return Run(T, h, self.stability(h / setting.C, T), 2.0 * t)
@@ -85,7 +85,7 @@ class LangevinSampler(Sampler):
         moved = -math.expm1(n_steps * math.log1p(-precision_step)) if precision_step < 1.0 else 1.0
         return math.sqrt((1.0 - 0.5 * precision_step) * moved / (1.0 + last))
 
-    def sample(  # noqa: D102
+    def sample(
         self, target: Target, run: Run, rng: np.random.Generator, progress: Progress
     ) -> Draw:
         step_size = run.step / target.temperature

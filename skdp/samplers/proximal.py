@@ -8,9 +8,9 @@ from typing import ClassVar
 import numpy as np
 
 from skdp.exceptions import IncompatibleSolverError
-from skdp.samplers._alternating import AlternatingSampler
-from skdp.samplers._inner import TangentStep
 from skdp.samplers.base import Setting, Target
+from skdp.samplers.kernels.alternating import AlternatingSampler
+from skdp.samplers.kernels.tangent_rejection import TangentStep
 
 __all__ = ["ProximalSampler"]
 
@@ -44,17 +44,15 @@ class ProximalSampler(AlternatingSampler):
 
     takes_domain: ClassVar[bool] = True
 
-    def check(self, setting: Setting) -> None:  # noqa: D102
+    def check(self, setting: Setting) -> None:
         super().check(setting)
         c, n = setting.C * setting.prior_precision, setting.n_samples or 0
         if c * n * setting.loss.support_gap > _WIDEST_GAP:
             raise IncompatibleSolverError(
                 f"ProximalSampler supports {setting.loss!r} from too far below its kinks for "
                 f"{n} rows, and might never accept a proposal: sampler='proximal_bundle' takes "
-                "kinks, or smooth the loss. Nothing was spent."
+                "kinks, or smooth the loss."
             )
 
-    def inner_step(  # noqa: D102
-        self, target: Target, variance: float, rng: np.random.Generator
-    ) -> TangentStep:
+    def inner_step(self, target: Target, variance: float, rng: np.random.Generator) -> TangentStep:
         return TangentStep(target, variance, rng)

@@ -8,9 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from skdp._validation import check_real, make_plain
-from skdp.samplers._length import refuse_endless
-from skdp.samplers._near_mode import NearMode
 from skdp.samplers.base import Certificate, Draw, Progress, Run, Sampler, Setting, Target
+from skdp.samplers.kernels.proximal_chain import NearMode, refuse_endless
 
 __all__ = ["ProximalTVSampler"]
 
@@ -48,11 +47,11 @@ class ProximalTVSampler(Sampler):
         make_plain(self)
         check_real("max_passes", self.max_passes, low=0.0)
 
-    def run(self, setting: Setting, tv: float) -> Run:  # noqa: D102
+    def run(self, setting: Setting, tv: float) -> Run:
         refuse_endless("ProximalTVSampler", setting, tv, self.max_passes)
         return Run(1, setting.C, 1.0, setting.C, tv, 0.0)
 
-    def sample(  # noqa: D102
+    def sample(
         self, target: Target, run: Run, rng: np.random.Generator, progress: Progress
     ) -> Draw:
         start = NearMode(target, rng)

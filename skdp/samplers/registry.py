@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from skdp.samplers.ball_walk import BallWalkSampler
 from skdp.samplers.base import Sampler
 from skdp.samplers.exact import ExactSampler
-from skdp.samplers.grid_walk import GridWalkSampler
-from skdp.samplers.hinge_gibbs import HingeGibbsSampler
-from skdp.samplers.hit_and_run import HitAndRunSampler
 from skdp.samplers.langevin import LangevinSampler
 from skdp.samplers.localized import LocalizedSampler
-from skdp.samplers.logistic_gibbs import LogisticGibbsSampler
-from skdp.samplers.mala import MALASampler
 from skdp.samplers.proximal import ProximalSampler
 from skdp.samplers.proximal_bundle import ProximalBundleSampler
 from skdp.samplers.proximal_tv import ProximalTVSampler
-from skdp.samplers.renyi_langevin import RenyiLangevinSampler
-from skdp.samplers.smoothed_langevin import SmoothedLangevinSampler
-from skdp.samplers.zeroth_order import ZerothOrderSampler
+from skdp.samplers.reference.gibbs import HingeGibbsSampler, LogisticGibbsSampler
+from skdp.samplers.reference.hit_and_run import HitAndRunSampler
+from skdp.samplers.reference.mala import MALASampler
+from skdp.samplers.reference.renyi_langevin import RenyiLangevinSampler
+from skdp.samplers.reference.smoothed_langevin import SmoothedLangevinSampler
+from skdp.samplers.reference.walks import BallWalkSampler, GridWalkSampler
+from skdp.samplers.reference.zeroth_order import ZerothOrderSampler
 
 __all__ = ["SAMPLERS"]
 

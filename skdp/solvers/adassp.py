@@ -13,7 +13,7 @@ from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import SquaredLoss
 from skdp.privacy import GDPEvent, Neighboring
 from skdp.samplers import Progress
-from skdp.solvers._release import rounded
+from skdp.solvers._rounding import rounded
 from skdp.solvers.base import Plan, Problem, Solution, Solver, require_delta
 
 __all__ = ["AdaSSP", "AdaSSPPlan", "NoisyMoments"]
@@ -77,12 +77,12 @@ class AdaSSP(Solver):
     Y.-X. Wang, *Revisiting differentially private linear regression*, UAI 2018, Algorithm 2.
     """
 
-    def plan(self, problem: Problem, epsilon: float, delta: float) -> AdaSSPPlan:  # noqa: D102
+    def plan(self, problem: Problem, epsilon: float, delta: float) -> AdaSSPPlan:
         if not isinstance(problem.loss, SquaredLoss):
             raise IncompatibleSolverError(
                 f"solver='adassp' solves least squares from noisy moments, which needs a "
                 f"SquaredLoss; {problem.loss!r} is not one. Use DPLinearRegression, or "
-                "solver='regularized_exponential'. Nothing was spent."
+                "solver='regularized_exponential'."
             )
         require_delta(delta, "adassp")
         mu = gdp_mu(epsilon, delta)
@@ -95,13 +95,14 @@ class AdaSSP(Solver):
             noise * problem.row_norm / math.sqrt(1.0 - _SHARE),
         )
 
-    def solve(  # noqa: D102
+    def solve(
         self,
         plan: AdaSSPPlan,
         design: ClippedDesign,
         y: np.ndarray,
         rng: np.random.Generator,
         progress: Progress,
+        start: np.ndarray | None = None,
     ) -> Solution:
         moments = self.release(plan, design, y, rng)
         theta = self.solution(plan, moments)

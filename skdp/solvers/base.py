@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from skdp._validation import make_plain
+from skdp.accounting import gdp_mu
 from skdp.design import ClippedDesign
 from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import Loss
-from skdp.privacy import ComposedEvent, Event, Neighboring
+from skdp.privacy import ComposedEvent, Event, GDPEvent, Neighboring
 from skdp.samplers import Progress
 
-__all__ = ["Plan", "Problem", "Solution", "Solver", "composed", "require_delta"]
+__all__ = ["Plan", "Problem", "RowCount", "Solution", "Solver", "composed", "require_delta"]
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,7 @@ class Solver(ABC):
         """Return the same solver with another sampler backend, a name or an instance."""
         raise IncompatibleSolverError(
             f"{type(self).__name__} draws no sample, so sampler={sampler!r} has no meaning for "
-            "it; leave sampler='auto'. Nothing was spent."
+            "it; leave sampler='auto'."
         )
 
     @abstractmethod
@@ -122,6 +123,7 @@ class Solver(ABC):
         y: np.ndarray,
         rng: np.random.Generator,
         progress: Progress,
+        start: np.ndarray | None = None,
     ) -> Solution:
         """Read the data and release the solution that `plan` describes."""
 
@@ -136,5 +138,49 @@ def require_delta(delta: float, name: str) -> None:
     if delta == 0.0:
         raise IncompatibleSolverError(
             f"solver={name!r} adds Gaussian noise, which needs delta > 0; "
-            "solver='exponential_mechanism' takes delta=0. Nothing was spent."
+            "solver='exponential_mechanism' takes delta=0."
         )
+
+
+_SHARE = 0.1  # of μ, which is 1 % of μ²
+_LEAST = 10
+
+
+@dataclass(frozen=True)
+class RowCount:
+    """The number of rows by which steps are chosen: public, or a release of its own.
+
+    A row more or less changes the count by 1, so with N(0, 1/μ²) added it is μ-Gaussian DP.
+
+    Parameters
+    ----------
+    public : int or None
+        The number, where it is public.
+    mu : float
+        Gaussian-DP price of the noisy count; 0 for a public one.
+    """
+
+    public: int | None
+    mu: float
+
+    @classmethod
+    def plan(cls, problem: Problem, epsilon: float, delta: float) -> RowCount:
+        """Return a count that takes a hundredth of μ², if it has to be bought."""
+        if problem.n_samples is not None:
+            return cls(problem.n_samples, 0.0)
+        return cls(None, _SHARE * gdp_mu(epsilon, delta))
+
+    @property
+    def events(self) -> tuple[GDPEvent, ...]:
+        """What is released for it, if anything."""
+        return (GDPEvent(self.mu),) if self.mu > 0.0 else ()
+
+    def release(self, design: ClippedDesign, rng: np.random.Generator) -> int:
+        """Return the number: public, or released now."""
+        if self.public is not None:
+            return self.public
+        return max(_LEAST, round(design.n_samples + rng.normal() / self.mu))
+
+    def rest(self, mu: float) -> float:
+        """Return what is left of `mu`."""
+        return math.sqrt(mu * mu - self.mu * self.mu)

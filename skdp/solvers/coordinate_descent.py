@@ -14,10 +14,9 @@ from skdp.accounting import gdp_mu
 from skdp.design import ClippedDesign
 from skdp.privacy import GDPEvent
 from skdp.samplers import Progress
-from skdp.solvers._count import RowCount
-from skdp.solvers._flow import flow_time, inverse_regularisation, worst_curvature
-from skdp.solvers._release import rounded
-from skdp.solvers.base import Plan, Problem, Solution, Solver, composed, require_delta
+from skdp.solvers._descent import flow_time, inverse_regularisation, worst_curvature
+from skdp.solvers._rounding import rounded
+from skdp.solvers.base import Plan, Problem, RowCount, Solution, Solver, composed, require_delta
 
 __all__ = ["CoordinateDescent", "CoordinateDescentPlan"]
 
@@ -84,22 +83,21 @@ class CoordinateDescent(Solver):
             check_size("step_size", self.step_size)
         check_real("average", self.average, low=0.0, high=1.0, closed="[]")
 
-    def plan(  # noqa: D102
-        self, problem: Problem, epsilon: float, delta: float
-    ) -> CoordinateDescentPlan:
+    def plan(self, problem: Problem, epsilon: float, delta: float) -> CoordinateDescentPlan:
         require_delta(delta, "coordinate_descent")
         count = RowCount.plan(problem, epsilon, delta)
         mu = count.rest(gdp_mu(epsilon, delta))
         event = composed((*count.events, GDPEvent(mu)))
         return CoordinateDescentPlan(problem, event, _THEOREM, count, mu)
 
-    def solve(  # noqa: D102
+    def solve(
         self,
         plan: CoordinateDescentPlan,
         design: ClippedDesign,
         y: np.ndarray,
         rng: np.random.Generator,
         progress: Progress,
+        start: np.ndarray | None = None,
     ) -> Solution:
         cycles = self.cycles(plan, plan.count.release(design, rng))
         theta = cycles.run(plan.problem, design, y, rng, progress)

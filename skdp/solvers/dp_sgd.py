@@ -3,22 +3,102 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
+from scipy.optimize import brentq
 
 from skdp._validation import check_count, check_real, check_size, make_plain
+from skdp.accounting import PLDAccountant, gdp_mu
 from skdp.design import ClippedDesign
 from skdp.exceptions import IncompatibleSolverError
+from skdp.privacy import Event, GaussianEvent, Neighboring, PoissonSampledEvent, SelfComposedEvent
 from skdp.samplers import Progress
-from skdp.solvers._count import RowCount
-from skdp.solvers._descent import Descent
-from skdp.solvers._flow import flow_time, inverse_regularisation, longest_step, require_stable
-from skdp.solvers._noise_multiplier import noise_multiplier, sampled_steps
-from skdp.solvers._poisson import poisson_sample
-from skdp.solvers.base import Plan, Problem, Solution, Solver, composed, require_delta
+from skdp.solvers._descent import (
+    Descent,
+    flow_time,
+    inverse_regularisation,
+    longest_step,
+    require_stable,
+)
+from skdp.solvers.base import Plan, Problem, RowCount, Solution, Solver, composed, require_delta
 
-__all__ = ["DPSGD", "DPSGDPlan"]
+__all__ = ["DPSGD", "DPSGDPlan", "noise_multiplier", "poisson_sample", "sampled_steps"]
+
+
+def poisson_sample(n: int, rate: float, rng: np.random.Generator) -> np.ndarray:
+    """Return the sorted numbers of the rows, out of `n`, that won a coin of probability `rate`.
+
+    The gaps between winners are geometric, so the cost is that of the winners alone.
+    """
+    rows = np.empty(0, dtype=np.int64)
+    last = -1
+    while last < n:
+        expected = (n - last) * rate
+        gaps = rng.geometric(rate, size=math.ceil(expected + 4.0 * math.sqrt(expected) + 8.0))
+        new = last + np.cumsum(np.minimum(gaps, n + 1))
+        rows, last = np.concatenate([rows, new]), int(new[-1])
+    return rows[: np.searchsorted(rows, n)]
+
+
+_PRECISION = 1e-3  # relative, of σ; on the safe side
+
+
+def sampled_steps(rate: float, sigma: float, n_steps: int) -> Event:
+    """Return `n_steps` Gaussian releases on Poisson samples."""
+    return SelfComposedEvent(PoissonSampledEvent(rate, GaussianEvent(sigma)), n_steps)
+
+
+@lru_cache(maxsize=256)
+def noise_multiplier(
+    others: tuple[Event, ...],
+    rate: float,
+    n_steps: int,
+    neighboring: Neighboring,
+    epsilon: float,
+    delta: float,
+) -> float:
+    """Return σ such that the steps, together with `others`, are (ε, δ)-DP.
+
+    It is at most 0.1 % above the least σ for which the numerical accountant shows that, and the
+    accountant has been asked about the very σ that is returned.
+    """
+    accountant = PLDAccountant(neighboring)
+
+    def excess(log_sigma: float) -> float:
+        """Return by how much, relatively, the steps exceed ε at δ."""
+        steps = sampled_steps(rate, math.exp(log_sigma), n_steps)
+        return accountant.epsilon(composed((*others, steps)), delta) / epsilon - 1.0
+
+    low, high = _bracket(excess, _first_guess(rate, n_steps, neighboring, epsilon, delta))
+    log_sigma = brentq(excess, low, high, xtol=0.3 * _PRECISION) + 0.3 * _PRECISION
+    while excess(log_sigma) > 0.0:
+        log_sigma += 0.3 * _PRECISION
+    return math.exp(log_sigma)
+
+
+def _first_guess(
+    rate: float, n_steps: int, neighboring: Neighboring, epsilon: float, delta: float
+) -> float:
+    """Return log σ by the central limit theorem of Bu, Dong, Long and Su 2020, Corollary 4."""
+    per_step = gdp_mu(epsilon, delta) / (neighboring.n_changed * rate * math.sqrt(n_steps))
+    return -0.5 * math.log(math.log1p(per_step * per_step))
+
+
+def _bracket(excess: Callable[[float], float], guess: float) -> tuple[float, float]:
+    """Return two values of log σ, a step or more around `guess`, between which `excess` is 0."""
+    step = 0.1
+    low = high = guess
+    if excess(guess) > 0.0:
+        while excess(high := high + step) > 0.0:
+            low, step = high, 2.0 * step
+    else:
+        while excess(low := low - step) <= 0.0:
+            high, step = low, 2.0 * step
+    return low, high
+
 
 _RATE = 0.1
 _BATCH = 1024
@@ -93,11 +173,10 @@ class DPSGD(Solver):
             raise IncompatibleSolverError(
                 f"sampling must be 'poisson', got {self.sampling!r}: amplification by sampling is "
                 "proved for batches into which each record enters by its own coin. Shuffled "
-                "batches are not amplified so, and nothing here accounts for them. "
-                "Nothing was spent."
+                "batches are not amplified so, and nothing here accounts for them."
             )
 
-    def plan(self, problem: Problem, epsilon: float, delta: float) -> DPSGDPlan:  # noqa: D102
+    def plan(self, problem: Problem, epsilon: float, delta: float) -> DPSGDPlan:
         require_delta(delta, "dp_sgd")
         require_stable(problem, self.step_size, self.momentum)
         count = RowCount.plan(problem, epsilon, delta)
@@ -108,7 +187,7 @@ class DPSGD(Solver):
         event = composed((*count.events, sampled_steps(rate, sigma, self.n_steps)))
         return DPSGDPlan(problem, event, _THEOREM, count, rate, self._norm(problem), sigma)
 
-    def solve(  # noqa: D102
+    def solve(
         self,
         plan: DPSGDPlan,
         design: ClippedDesign,
@@ -153,8 +232,7 @@ class DPSGD(Solver):
         bound = min(problem.loss.lipschitz * problem.row_norm, self.clip_norm or math.inf)
         if math.isinf(bound):
             raise IncompatibleSolverError(
-                f"{problem.loss!r} has no largest slope, so DPSGD needs a clip_norm. "
-                "Nothing was spent."
+                f"{problem.loss!r} has no largest slope, so DPSGD needs a clip_norm."
             )
         return bound
 

@@ -12,8 +12,8 @@ from skdp.design import ClippedDesign
 from skdp.exceptions import IncompatibleSolverError
 from skdp.privacy import PureDPEvent
 from skdp.samplers import Ball, ExactSampler, Progress, Run, Target
-from skdp.solvers._rates import reach_of
-from skdp.solvers._release import rounded_inwards
+from skdp.solvers._excess_risk import reach_of
+from skdp.solvers._rounding import rounded_inwards
 from skdp.solvers.base import Plan, Problem, Solution, Solver
 
 __all__ = ["ExponentialMechanism", "ExponentialMechanismPlan"]
@@ -67,23 +67,18 @@ class ExponentialMechanism(Solver):
         make_plain(self)
         check_real("max_exponent", self.max_exponent, low=0.0)
         if not (self.domain is None or isinstance(self.domain, Ball)):
-            raise ValueError(
-                f"domain must be a Ball or None, got {self.domain!r}. Nothing was spent."
-            )
+            raise ValueError(f"domain must be a Ball or None, got {self.domain!r}.")
 
-    def plan(  # noqa: D102
-        self, problem: Problem, epsilon: float, delta: float
-    ) -> ExponentialMechanismPlan:
+    def plan(self, problem: Problem, epsilon: float, delta: float) -> ExponentialMechanismPlan:
         loss, R, n = problem.loss, problem.row_norm, problem.n_samples
         if n is None:
             raise IncompatibleSolverError(
                 "solver='exponential_mechanism' needs n_samples_hint, about the number of rows, to "
-                "tell beforehand whether a draw can be had. Nothing was spent."
+                "tell beforehand whether a draw can be had."
             )
         if not math.isfinite(loss.lipschitz):
             raise IncompatibleSolverError(
-                "solver='exponential_mechanism' needs a loss with a bounded slope, got "
-                f"{loss!r}. Nothing was spent."
+                f"solver='exponential_mechanism' needs a loss with a bounded slope, got {loss!r}."
             )
         domain = Ball(reach_of(problem)) if self.domain is None else self.domain
         change = problem.neighboring.n_changed * loss.oscillation(R * domain.radius)
@@ -104,16 +99,17 @@ class ExponentialMechanism(Solver):
                 f"for the worst {n} rows, of {problem.loss!r}, and "
                 f"max_exponent={self.max_exponent!r} allows e^{self.max_exponent:.3g}: fewer "
                 "features, a lower epsilon or a smaller domain help; with delta > 0 all other "
-                "solvers do. Nothing was spent."
+                "solvers do."
             )
 
-    def solve(  # noqa: D102
+    def solve(
         self,
         plan: ExponentialMechanismPlan,
         design: ClippedDesign,
         y: np.ndarray,
         rng: np.random.Generator,
         progress: Progress,
+        start: np.ndarray | None = None,
     ) -> Solution:
         problem, c, alpha = plan.problem, plan.temperature, plan.prior_precision
         target = Target(design, y, problem.loss, problem.row_norm, c, alpha, plan.domain)

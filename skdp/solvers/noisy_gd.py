@@ -12,16 +12,15 @@ from skdp.accounting import gdp_mu
 from skdp.design import ClippedDesign
 from skdp.privacy import GDPEvent
 from skdp.samplers import Progress
-from skdp.solvers._count import RowCount
-from skdp.solvers._descent import Descent
-from skdp.solvers._flow import (
+from skdp.solvers._descent import (
+    Descent,
     flow_time,
     inverse_regularisation,
     longest_step,
     require_stable,
     worst_curvature,
 )
-from skdp.solvers.base import Plan, Problem, Solution, Solver, composed, require_delta
+from skdp.solvers.base import Plan, Problem, RowCount, Solution, Solver, composed, require_delta
 
 __all__ = ["NoisyGD", "NoisyGDPlan"]
 
@@ -116,7 +115,7 @@ class NoisyGD(Solver):
         step = domain_radius / lipschitz / math.sqrt(scale) / n
         return cls(T, step, momentum=0.0, average=1.0, domain_radius=domain_radius)
 
-    def plan(self, problem: Problem, epsilon: float, delta: float) -> NoisyGDPlan:  # noqa: D102
+    def plan(self, problem: Problem, epsilon: float, delta: float) -> NoisyGDPlan:
         require_delta(delta, "noisy_gd")
         require_stable(problem, self.step_size, self.momentum)
         count = RowCount.plan(problem, epsilon, delta)
@@ -125,7 +124,7 @@ class NoisyGD(Solver):
         theorem = _LAST_ITERATE if self._is_contractive(problem) else _THEOREM
         return NoisyGDPlan(problem, event, theorem, count, mu)
 
-    def solve(  # noqa: D102
+    def solve(
         self,
         plan: NoisyGDPlan,
         design: ClippedDesign,

@@ -15,7 +15,7 @@ from skdp.losses import Loss
 from skdp.privacy import GDPEvent, ObjectivePerturbationEvent
 from skdp.samplers import Progress
 from skdp.solvers._minimiser import Objective, minimise
-from skdp.solvers._release import check_problem, rounded
+from skdp.solvers._rounding import check_problem, rounded
 from skdp.solvers.base import Plan, Problem, Solution, Solver, composed
 
 __all__ = ["ObjectivePerturbation", "ObjectivePerturbationPlan"]
@@ -51,9 +51,7 @@ class ObjectivePerturbation(Solver):
     2·C·τ/σ, here 1/200 of the μ that is spent.
     """
 
-    def plan(  # noqa: D102
-        self, problem: Problem, epsilon: float, delta: float
-    ) -> ObjectivePerturbationPlan:
+    def plan(self, problem: Problem, epsilon: float, delta: float) -> ObjectivePerturbationPlan:
         check_problem("objective_perturbation", problem, delta)
         mu = gdp_mu(epsilon, delta)
         output_mu = _OUTPUT_SHARE * mu
@@ -73,13 +71,14 @@ class ObjectivePerturbation(Solver):
             problem, event, theorem, noise, ridge, tolerance, output_noise
         )
 
-    def solve(  # noqa: D102
+    def solve(
         self,
         plan: ObjectivePerturbationPlan,
         design: ClippedDesign,
         y: np.ndarray,
         rng: np.random.Generator,
         progress: Progress,
+        start: np.ndarray | None = None,
     ) -> Solution:
         problem = plan.problem
         tilt = plan.noise * rng.normal(size=problem.shape(design.n_features))
@@ -126,8 +125,7 @@ def _least_multiplier(problem: Problem, mu: float, epsilon: float, delta: float)
         if high * mu > _MOST_NOISE:
             raise IncompatibleSolverError(
                 f"solver='objective_perturbation' cannot meet epsilon={epsilon:g} with "
-                f"C={problem.C!r}: the ridge 1/C is too weak for it. C='auto' chooses a smaller C. "
-                "Nothing was spent."
+                f"C={problem.C!r}: the ridge 1/C is too weak for it. C='auto' chooses a smaller C."
             )
     while high - low > 1e-6 * high:
         middle = 0.5 * (low + high)

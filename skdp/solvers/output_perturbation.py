@@ -11,7 +11,7 @@ from skdp.design import ClippedDesign
 from skdp.privacy import GDPEvent
 from skdp.samplers import Progress
 from skdp.solvers._minimiser import Objective, minimise
-from skdp.solvers._release import check_problem, rounded
+from skdp.solvers._rounding import check_problem, rounded
 from skdp.solvers.base import Plan, Problem, Solution, Solver
 
 __all__ = ["OutputPerturbation", "OutputPerturbationPlan"]
@@ -41,9 +41,7 @@ class OutputPerturbation(Solver):
     noise N(0, σ²·I), σ = C·(G + 2τ)/μ, the release is μ-Gaussian DP, under both relations.
     """
 
-    def plan(  # noqa: D102
-        self, problem: Problem, epsilon: float, delta: float
-    ) -> OutputPerturbationPlan:
+    def plan(self, problem: Problem, epsilon: float, delta: float) -> OutputPerturbationPlan:
         check_problem("output_perturbation", problem, delta)
         mu, loss, G = gdp_mu(epsilon, delta), problem.loss, problem.lipschitz_difference
         tolerance = _TOLERANCE * G
@@ -56,13 +54,14 @@ class OutputPerturbation(Solver):
         noise = moved / (ridge * mu)
         return OutputPerturbationPlan(problem, GDPEvent(mu), theorem, ridge, tolerance, noise)
 
-    def solve(  # noqa: D102
+    def solve(
         self,
         plan: OutputPerturbationPlan,
         design: ClippedDesign,
         y: np.ndarray,
         rng: np.random.Generator,
         progress: Progress,
+        start: np.ndarray | None = None,
     ) -> Solution:
         problem = plan.problem
         tilt = np.zeros(problem.shape(design.n_features))

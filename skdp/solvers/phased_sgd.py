@@ -13,10 +13,9 @@ from skdp.design import ClippedDesign
 from skdp.exceptions import IncompatibleSolverError
 from skdp.privacy import GDPEvent
 from skdp.samplers import Progress
-from skdp.solvers._count import RowCount
-from skdp.solvers._flow import flow_time, inverse_regularisation
-from skdp.solvers._release import rounded
-from skdp.solvers.base import Plan, Problem, Solution, Solver, composed, require_delta
+from skdp.solvers._descent import flow_time, inverse_regularisation
+from skdp.solvers._rounding import rounded
+from skdp.solvers.base import Plan, Problem, RowCount, Solution, Solver, composed, require_delta
 
 __all__ = ["Phase", "PhasedSGD", "PhasedSGDPlan"]
 
@@ -114,13 +113,13 @@ class PhasedSGD(Solver):
         if self.n_phases is not None and check_count("n_phases", self.n_phases) > _MOST_PHASES:
             raise ValueError(
                 f"n_phases must be at most {_MOST_PHASES}, got {self.n_phases}: rounding errors "
-                "of the steps would show beside the noise of later ones. Nothing was spent."
+                "of the steps would show beside the noise of later ones."
             )
         if self.step_size is not None:
             check_size("step_size", self.step_size)
         check_real("average", self.average, low=0.0, high=1.0, closed="[]")
 
-    def plan(self, problem: Problem, epsilon: float, delta: float) -> PhasedSGDPlan:  # noqa: D102
+    def plan(self, problem: Problem, epsilon: float, delta: float) -> PhasedSGDPlan:
         require_delta(delta, "phased_sgd")
         _require_smooth(problem)
         count = RowCount.plan(problem, epsilon, delta)
@@ -128,13 +127,14 @@ class PhasedSGD(Solver):
         event = composed((*count.events, GDPEvent(mu)))
         return PhasedSGDPlan(problem, event, _THEOREM, count, mu)
 
-    def solve(  # noqa: D102
+    def solve(
         self,
         plan: PhasedSGDPlan,
         design: ClippedDesign,
         y: np.ndarray,
         rng: np.random.Generator,
         progress: Progress,
+        start: np.ndarray | None = None,
     ) -> Solution:
         phases = self.phases(plan.problem, plan.mu, plan.count.release(design, rng))
         public = plan.problem.neighboring.count_is_public
@@ -207,5 +207,5 @@ def _require_smooth(problem: Problem) -> None:
         raise IncompatibleSolverError(
             f"solver='phased_sgd' needs a smooth loss: gradient steps on {problem.loss!r} are no "
             "contraction at its kinks, and the proof rests on that. Take its Moreau envelope; the "
-            "hinge's is SmoothedHingeLoss, DPHingeClassifier(smoothing=...). Nothing was spent."
+            "hinge's is SmoothedHingeLoss, DPHingeClassifier(smoothing=...)."
         )

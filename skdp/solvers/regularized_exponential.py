@@ -25,11 +25,10 @@ from skdp.samplers import (
     Setting,
     Target,
 )
-from skdp.solvers._count import RowCount
-from skdp.solvers._flow import flow_time, inverse_regularisation, worst_curvature
-from skdp.solvers._rates import Balance, Schedule
-from skdp.solvers._release import rounded, rounded_inwards
-from skdp.solvers.base import Plan, Problem, Solution, Solver, composed, require_delta
+from skdp.solvers._descent import flow_time, inverse_regularisation, worst_curvature
+from skdp.solvers._excess_risk import Balance, Schedule
+from skdp.solvers._rounding import rounded, rounded_inwards
+from skdp.solvers.base import Plan, Problem, RowCount, Solution, Solver, composed, require_delta
 
 __all__ = ["RegularizedExponential", "RegularizedExponentialPlan", "Schedule"]
 
@@ -98,23 +97,18 @@ class RegularizedExponential(Solver):
         if self.objective is not None:
             check_choice("objective", self.objective, ("erm", "sco"))
         if not (self.domain is None or isinstance(self.domain, Ball)):
-            raise ValueError(
-                f"domain must be a Ball or None, got {self.domain!r}. Nothing was spent."
-            )
+            raise ValueError(f"domain must be a Ball or None, got {self.domain!r}.")
 
-    def with_sampler(self, sampler: Any) -> RegularizedExponential:  # noqa: D102
+    def with_sampler(self, sampler: Any) -> RegularizedExponential:
         if isinstance(sampler, str):
             sampler = SAMPLERS[check_choice("sampler", sampler, SAMPLERS)]()
         if not isinstance(sampler, Sampler):
             raise IncompatibleSolverError(
-                f"sampler must be one of {list(SAMPLERS)} or a Sampler, got {sampler!r}. "
-                "Nothing was spent."
+                f"sampler must be one of {list(SAMPLERS)} or a Sampler, got {sampler!r}."
             )
         return replace(self, sampler=sampler)
 
-    def plan(  # noqa: D102
-        self, problem: Problem, epsilon: float, delta: float
-    ) -> RegularizedExponentialPlan:
+    def plan(self, problem: Problem, epsilon: float, delta: float) -> RegularizedExponentialPlan:
         require_delta(delta, "regularized_exponential")
         tv = _tv_bound(epsilon, delta) if self.sampler.certifies == "tv" else 0.0
         mu = gdp_mu(epsilon, (1.0 - _TV_SHARE) * delta if tv else delta)
@@ -133,7 +127,7 @@ class RegularizedExponential(Solver):
         if self.objective == "sco" and n is None and not sampler.counts_rows:
             raise IncompatibleSolverError(
                 "objective='sco' needs a row count: n_samples_hint, or a sampler that buys one, as "
-                "'proximal' does. Nothing was spent."
+                "'proximal' does."
             )
         if self.objective is not None and n is not None:
             C, t = self._regularisation(problem, mu, n)
@@ -141,8 +135,7 @@ class RegularizedExponential(Solver):
                 steps = t / _longest(problem, n) * _MOST_STEPS
                 raise IncompatibleSolverError(
                     f"objective={self.objective!r} with C={C:.3g} wants some {steps:.3g} steps, "
-                    f"and {_MOST_STEPS} are the most; take a smaller C, epsilon or domain. "
-                    "Nothing was spent."
+                    f"and {_MOST_STEPS} are the most; take a smaller C, epsilon or domain."
                 )
         sampler.check(self._setting(problem, mu, n))
 
@@ -151,7 +144,7 @@ class RegularizedExponential(Solver):
         if self.sampler.certifies not in get_args(Certificate):
             raise IncompatibleSolverError(
                 f"{self.sampler!r} certifies {self.sampler.certifies!r}, not one of "
-                f"{get_args(Certificate)}. Nothing was spent."
+                f"{get_args(Certificate)}."
             )
         if self.sampler.certifies != "asymptotic":
             return ApproximatedEvent(GDPEvent(mu), tv) if tv else GDPEvent(mu)
@@ -163,13 +156,14 @@ class RegularizedExponential(Solver):
         )
         return NonPrivateEvent()
 
-    def solve(  # noqa: D102
+    def solve(
         self,
         plan: RegularizedExponentialPlan,
         design: ClippedDesign,
         y: np.ndarray,
         rng: np.random.Generator,
         progress: Progress,
+        start: np.ndarray | None = None,
     ) -> Solution:
         problem, schedule = plan.problem, plan.schedule
         if schedule is None:
@@ -198,7 +192,7 @@ class RegularizedExponential(Solver):
         if not (run.tv <= tv and 0.0 < run.stability <= 1.0 and allowed):
             raise IncompatibleSolverError(
                 f"{self.sampler!r} certifies {self.sampler.certifies!r} and was asked for a total "
-                f"variation of {tv:.3g}, but plans {run!r}. Nothing was drawn."
+                f"variation of {tv:.3g}, but plans {run!r}."
             )
 
     def _balance(self, problem: Problem, n: int | None) -> Balance:
@@ -237,6 +231,6 @@ def _tv_bound(epsilon: float, delta: float) -> float:
     if tv < 1e-280:
         raise IncompatibleSolverError(
             f"epsilon={epsilon!r} is too large for a sampler with a bound in total variation; "
-            "sampler='proximal' takes any. Nothing was spent."
+            "sampler='proximal' takes any."
         )
     return tv

@@ -7,9 +7,37 @@ from typing import Any
 
 import numpy as np
 
-from skdp._bounds import column_bounds
+from skdp._columns import column_bounds
 
-__all__ = ["EXACT", "Box", "as_columns", "exact_sum", "numeric_columns"]
+__all__ = [
+    "EXACT",
+    "Box",
+    "as_columns",
+    "exact_sum",
+    "largest_square",
+    "least_square",
+    "numeric_columns",
+    "product",
+]
+
+
+def least_square(low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Return the least square of a number in each interval."""
+    return np.maximum(np.maximum(low, -high), 0.0) ** 2
+
+
+def largest_square(low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Return the largest square of a number in each interval."""
+    return np.maximum(-low, high) ** 2
+
+
+def product(
+    first: tuple[np.ndarray, np.ndarray], second: tuple[np.ndarray, np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the least and the largest products of numbers in two intervals."""
+    corners = np.stack([a * b for a in first for b in second])
+    return corners.min(axis=0), corners.max(axis=0)
+
 
 EXACT = 1.0 + 2.0**-20
 """What sensitivities are multiplied by: the total of `exact_sum` is rounded once, as a float."""
@@ -27,11 +55,10 @@ def as_columns(x: Any, *, dtype: Any = None) -> tuple[np.ndarray, bool]:
     values = np.asarray(x, dtype=dtype)
     if values.ndim not in (1, 2) or (values.ndim == 2 and not values.shape[1]):
         raise ValueError(
-            f"x must be one column or a table with columns, got the shape {values.shape}. "
-            "Nothing was spent."
+            f"x must be one column or a table with columns, got the shape {values.shape}."
         )
     if len(values) >= _MOST_ROWS:
-        raise ValueError("x may have fewer than 2^31 rows. Nothing was spent.")
+        raise ValueError("x may have fewer than 2^31 rows.")
     return (values[:, None], True) if values.ndim == 1 else (values, False)
 
 
@@ -39,11 +66,9 @@ def numeric_columns(x: Any, *, count_is_public: bool) -> tuple[np.ndarray, bool]
     """Return `as_columns` of numbers; where their count is public there has to be a row."""
     columns, single = as_columns(x)
     if columns.dtype.kind not in "biuf":
-        raise ValueError(
-            f"x must hold real numbers, got the dtype {columns.dtype}. Nothing was spent."
-        )
+        raise ValueError(f"x must hold real numbers, got the dtype {columns.dtype}.")
     if count_is_public and not len(columns):
-        raise ValueError("x must have at least one row. Nothing was spent.")
+        raise ValueError("x must have at least one row.")
     return columns, single
 
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from skdp.privacy import PrivacyGuarantee
-from skdp.queries import Query, QueryPlan
 from skdp.statistics._columns import EXACT, exact_sum
+from skdp.statistics._release import Terms
 from skdp.statistics._result import half_width
-from skdp.statistics._terms import Terms
+from skdp.workloads import Query, QueryPlan
 
 __all__ = ["Means", "Part", "Purchase", "purchase"]
 

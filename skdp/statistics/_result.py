@@ -10,7 +10,7 @@ import numpy as np
 
 from skdp._validation import check_real
 from skdp.privacy import PrivacyGuarantee
-from skdp.queries import QueryPlan
+from skdp.workloads import QueryPlan
 
 __all__ = ["NoisyNumbers", "Statistic", "half_width", "risk_of", "shown"]
 

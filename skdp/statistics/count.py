@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from skdp.budget import PrivacyBudget
-from skdp.queries import Query
 from skdp.statistics._columns import as_columns
+from skdp.statistics._release import Terms
 from skdp.statistics._result import NoisyNumbers
-from skdp.statistics._terms import Terms
+from skdp.workloads import Query
 
 __all__ = ["count"]
 
@@ -35,7 +35,7 @@ def count(
     epsilon, delta : float
         *Public.* The guarantee of all counts together.
     noise : str
-        *Public.* One of `skdp.queries.NOISES`, or "auto" for the least.
+        *Public.* One of `skdp.workloads.NOISES`, or "auto" for the least.
     neighboring : {"replace_one", "add_remove_one"}
         *Public.*
     budget : PrivacyBudget or None
@@ -66,7 +66,7 @@ def count(
     if columns.dtype != bool:
         raise ValueError(
             f"condition must hold True and False, such as ages >= 65; got the dtype "
-            f"{columns.dtype}. Nothing was spent."
+            f"{columns.dtype}."
         )
     n = columns.shape[1]
     plan, privacy = terms.buy([Query("count", 1.0, n, n, integer=True)], "statistics.count")

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from skdp.budget import PrivacyBudget
-from skdp.queries import Query
 from skdp.statistics._columns import numeric_columns
+from skdp.statistics._release import Terms
 from skdp.statistics._result import NoisyNumbers
-from skdp.statistics._terms import Terms
+from skdp.workloads import Query
 
 __all__ = ["histogram"]
 
@@ -72,7 +72,7 @@ def _checked_edges(edges: Any, n_columns: int) -> list[np.ndarray]:
     if np.ndim(edges) == 0 and not isinstance(edges, (list, tuple)):
         raise ValueError(
             f"edges must be the ends of the cells, public numbers, not how many there are; got "
-            f"{edges!r}. Nothing was spent."
+            f"{edges!r}."
         )
     one = n_columns == 1 and np.ndim(edges[0]) == 0
     grid = [np.asarray(ends, dtype=float) for ends in ([edges] if one else edges)]
@@ -83,7 +83,7 @@ def _checked_edges(edges: Any, n_columns: int) -> list[np.ndarray]:
     if len(grid) != n_columns or not increasing:
         raise ValueError(
             f"edges must be increasing finite numbers, at least two, for each of {n_columns} "
-            f"columns; got {edges!r}. Nothing was spent."
+            f"columns; got {edges!r}."
         )
     return grid
 

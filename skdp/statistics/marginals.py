@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from skdp._categories import category_codes, checked_categories
+from skdp._columns import category_codes, checked_categories
 from skdp._validation import check_count
 from skdp.budget import PrivacyBudget
 from skdp.privacy import PrivacyGuarantee
-from skdp.queries import Query, QueryPlan
 from skdp.statistics._columns import as_columns
+from skdp.statistics._release import Terms
 from skdp.statistics._result import half_width, risk_of
-from skdp.statistics._terms import Terms
+from skdp.workloads import Query, QueryPlan
 
 __all__ = ["Marginals", "marginals"]
 
@@ -105,13 +105,13 @@ def marginals(
     if not isinstance(categories, Mapping):
         raise ValueError(
             "categories must be a dict, from columns to the values that each can have; got "
-            f"{categories!r}. Nothing was spent."
+            f"{categories!r}."
         )
     values = {key: checked_categories(key, known) for key, known in dict(categories).items()}
     if check_count("n_ways", n_ways) > len(values):
         raise ValueError(
             f"n_ways must be at most {len(values)}, the number of columns with categories, got "
-            f"{n_ways}. Nothing was spent."
+            f"{n_ways}."
         )
     columns = {key: _column(x, key) for key in values}
     keys = list(combinations(values, n_ways))
@@ -127,16 +127,12 @@ def marginals(
 def _column(x: Any, key: Any) -> np.ndarray:
     if hasattr(x, "columns"):
         if key not in list(x.columns):
-            raise ValueError(
-                f"x has the columns {list(x.columns)}, but categories name {key!r}. "
-                "Nothing was spent."
-            )
+            raise ValueError(f"x has the columns {list(x.columns)}, but categories name {key!r}.")
         return np.asarray(x[key])
     columns, _ = as_columns(x)
     if not (isinstance(key, int) and 0 <= key < columns.shape[1]):
         raise ValueError(
-            f"x has {columns.shape[1]} columns by number, but categories name {key!r}. "
-            "Nothing was spent."
+            f"x has {columns.shape[1]} columns by number, but categories name {key!r}."
         )
     return columns[:, key]
 

@@ -11,8 +11,8 @@ import numpy as np
 from skdp.budget import PrivacyBudget
 from skdp.statistics._columns import Box, numeric_columns
 from skdp.statistics._means import Means, Part, purchase
+from skdp.statistics._release import Terms
 from skdp.statistics._result import Statistic, risk_of, shown
-from skdp.statistics._terms import Terms
 
 __all__ = ["Mean", "mean"]
 

@@ -14,8 +14,8 @@ from skdp.budget import PrivacyBudget
 from skdp.mechanisms import ExponentialMechanism
 from skdp.privacy import PrivacyGuarantee, PureDPEvent, SelfComposedEvent
 from skdp.statistics._columns import Box, numeric_columns
+from skdp.statistics._release import Terms
 from skdp.statistics._result import risk_of
-from skdp.statistics._terms import Terms
 
 __all__ = ["Quantile", "quantile"]
 
@@ -129,9 +129,7 @@ def _checked_probabilities(q: Any) -> np.ndarray:
     probabilities = np.atleast_1d(np.asarray(q, dtype=float))
     inside = (probabilities >= 0.0) & (probabilities <= 1.0)
     if probabilities.ndim != 1 or not probabilities.size or not inside.all():
-        raise ValueError(
-            f"q must be a probability in [0, 1], or several, got {q!r}. Nothing was spent."
-        )
+        raise ValueError(f"q must be a probability in [0, 1], or several, got {q!r}.")
     return probabilities
 
 

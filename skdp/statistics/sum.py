@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from skdp.budget import PrivacyBudget
-from skdp.queries import Query
 from skdp.statistics._columns import EXACT, Box, exact_sum, numeric_columns
+from skdp.statistics._release import Terms
 from skdp.statistics._result import NoisyNumbers
-from skdp.statistics._terms import Terms
+from skdp.workloads import Query
 
 __all__ = ["sum"]
 

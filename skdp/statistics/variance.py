@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from skdp.budget import PrivacyBudget
-from skdp.statistics._columns import Box, numeric_columns
+from skdp.statistics._columns import Box, largest_square, least_square, numeric_columns
 from skdp.statistics._means import Means, Part, purchase
+from skdp.statistics._release import Terms
 from skdp.statistics._result import Statistic, shown
-from skdp.statistics._squares import largest_square, least_square
-from skdp.statistics._terms import Terms
 
 __all__ = ["Variance", "variance"]
 

@@ -98,9 +98,9 @@ def test_a_release_without_privacy_costs_everything(kind, delta):
 @every
 def test_an_unknown_leaf_is_refused_by_name(kind):
     event = ComposedEvent((GDPEvent(0.1), SelfComposedEvent(Unknown(), 3)))
-    with pytest.raises(UnpricedEventError, match=r"Unknown\(\).*Nothing was spent"):
+    with pytest.raises(UnpricedEventError, match=r"Unknown\(\)"):
         kind().epsilon(event, 1e-5)
-    with pytest.raises(UnpricedEventError, match=r"Unknown\(\).*Nothing was spent"):
+    with pytest.raises(UnpricedEventError, match=r"Unknown\(\)"):
         kind().delta(event, 1.0)
 
 

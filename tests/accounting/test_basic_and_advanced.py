@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skdp.accounting import AdvancedAccountant, BasicAccountant, UnpricedEventError
-from skdp.accounting._randomised_response import optimal_epsilon
+from skdp.accounting.advanced import optimal_epsilon
 from skdp.privacy import ComposedEvent, GaussianCurve, GDPEvent, SelfComposedEvent
 
 FORMS = ("dwork_roth", "tanh", "sqrt6", "optimal")

@@ -72,9 +72,7 @@ def test_ends_that_meet_the_target_are_answers():
 
 
 def test_a_target_out_of_reach_is_refused():
-    with pytest.raises(
-        ValueError, match=r"No parameter in .* meets epsilon=0.1.*Nothing was spent"
-    ):
+    with pytest.raises(ValueError, match=r"No parameter in .* meets epsilon=0.1"):
         calibrate(GaussianEvent, 0.1, 1e-5, low=1.0, high=2.0)
     with pytest.raises(ValueError, match="No parameter"):
         calibrate(GaussianEvent, 1.0, 0.0, low=1.0, high=1e6)

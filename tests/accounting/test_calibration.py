@@ -92,11 +92,11 @@ def test_numbers_may_be_numpy_scalars_and_integers():
 
 @pytest.mark.parametrize("epsilon", [0, -1.0, math.nan, -math.inf, None, "1", True, 1j])
 def test_an_impossible_epsilon_is_refused(epsilon):
-    with pytest.raises(ValueError, match=r"epsilon must be a positive number.*Nothing was spent"):
+    with pytest.raises(ValueError, match=r"epsilon must be a positive number"):
         gdp_mu(epsilon, 1e-5)
 
 
 @pytest.mark.parametrize("delta", [-1e-9, 1, 2.0, math.nan, None, "0", False])
 def test_an_impossible_delta_is_refused(delta):
-    with pytest.raises(ValueError, match=r"delta must lie in \[0, 1\).*Nothing was spent"):
+    with pytest.raises(ValueError, match=r"delta must lie in \[0, 1\)"):
         gdp_mu(1.0, delta)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from skdp.accounting import PLDAccountant, RDPAccountant
-from skdp.accounting._event_pairs import loss_pair
+from skdp.accounting.pld.from_events import loss_pair
 from skdp.privacy import (
     ApproxDPEvent,
     ApproximatedEvent,

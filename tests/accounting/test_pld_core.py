@@ -9,19 +9,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import trapezoid
 
-from skdp.accounting._curve_pairs import CurvePair
-from skdp.accounting._event_pairs import loss_pair
-from skdp.accounting._gaussian_pairs import (
+from skdp.accounting.pld.composition import compose
+from skdp.accounting.pld.dominating_pairs import (
+    ApproximatePair,
+    CurvePair,
+    LaplacePair,
+    optimistic,
+    pessimistic,
+)
+from skdp.accounting.pld.from_events import loss_pair
+from skdp.accounting.pld.gaussian_pairs import (
     GaussianPair,
     PoissonGaussianPair,
     ReplaceOneGaussianPair,
 )
-from skdp.accounting._loss_pairs import ApproximatePair, LaplacePair
-from skdp.accounting._plan import profile
-from skdp.accounting._pmf import optimistic, pessimistic
-from skdp.accounting.pld import compose
+from skdp.accounting.pld.grid_choice import profile
 from skdp.privacy import FixedSizeSampledEvent, GaussianCurve, GaussianEvent, PoissonSampledEvent
-from skdp.privacy.sampling import PoissonSampledCurve
+from skdp.privacy.subsampling import PoissonSampledCurve
 
 EXCESS = 5e-4
 # q, s, T, delta, then ε by a contour integral, without any discretised loss: remove, add, replace

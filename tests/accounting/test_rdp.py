@@ -15,7 +15,7 @@ from skdp.accounting import (
     ZCDPAccountant,
     calibrate,
 )
-from skdp.accounting._conversion import delta_from_rdp, epsilon_from_rdp, tight_epsilon
+from skdp.accounting.rdp_conversion import delta_from_rdp, epsilon_from_rdp, tight_epsilon
 from skdp.privacy import (
     ComposedEvent,
     GaussianEvent,

@@ -12,7 +12,7 @@ import pytest
 
 from skdp import PrivacyBudget
 from skdp.accounting import gdp_mu
-from skdp.budget._gate import Gate
+from skdp.budget.ledger.fork_lock import Gate
 from skdp.exceptions import BudgetClosedError, BudgetExceededError
 from skdp.privacy import GDPEvent, PrivacyGuarantee
 
@@ -98,7 +98,7 @@ def test_the_terms_of_a_budget_cannot_be_assigned(budget, name):
 
 @pytest.mark.parametrize("ceiling", [(1.0001, 1e-5), (0.5, 1.1e-5)])
 def test_a_share_is_never_above_what_it_is_a_share_of(budget, ceiling):
-    with pytest.raises(ValueError, match=r"is above the epsilon=1, delta=1e-05.*Nothing was spent"):
+    with pytest.raises(ValueError, match=r"is above the epsilon=1, delta=1e-05"):
         budget.share(*ceiling)
     with pytest.raises(ValueError, match=r"above the epsilon=0\.5"):
         budget.share(0.5, name="outer").share(0.6)
@@ -132,7 +132,7 @@ def test_a_price_below_zero_is_no_refund(budget):
 
 @pytest.mark.parametrize("bad", [{"tag": 3}, {"part": 3}, {"label": None}])
 def test_what_is_no_text_is_refused(budget, bad):
-    with pytest.raises(ValueError, match=r"must be texts.*Nothing was spent"):
+    with pytest.raises(ValueError, match=r"must be texts"):
         buy(budget, **bad)
     assert labels(budget) == ["a", "b", "c"]
 

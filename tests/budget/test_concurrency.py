@@ -164,7 +164,7 @@ def test_a_spend_reads_no_rows(n, monkeypatch):
     price = PrivacyGuarantee(GDPEvent(0.001), "replace_one", "test")
     for _ in range(n):
         budget.spend(price, delta=0.0, label="a fit")
-    monkeypatch.setattr("skdp.budget.store.read_releases", None)
+    monkeypatch.setattr("skdp.budget.ledger.store.read_releases", None)
     budget.spend(price, delta=0.0, label="a fit")
     assert budget.spent.epsilon > 0.0
 

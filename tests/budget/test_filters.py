@@ -10,7 +10,7 @@ from scipy.integrate import quad
 
 from skdp import PrivacyBudget
 from skdp.accounting import gdp_mu
-from skdp.accounting._conversion import epsilon_from_rdp, rdp_budget, rho_budget
+from skdp.accounting.rdp_conversion import epsilon_from_rdp, rdp_budget, rho_budget
 from skdp.budget import FILTERS, Release
 from skdp.exceptions import BudgetExceededError
 from skdp.privacy import (

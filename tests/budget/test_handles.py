@@ -106,7 +106,7 @@ def test_a_temporary_ledger_goes_with_its_creator():
     del budget
     gc.collect()
     assert not folder.exists()
-    with pytest.raises(BudgetClosedError, match=r"is gone.*Nothing was read or spent"):
+    with pytest.raises(BudgetClosedError, match=r"is gone"):
         buy(survivor)
     with pytest.raises(BudgetClosedError, match="is gone"):
         survivor.history()

@@ -48,7 +48,7 @@ def test_an_import_that_is_interrupted_leaves_nothing(budget, tmp_path, monkeypa
     def interrupt(*args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("skdp.budget.store.write_row", interrupt)
+    monkeypatch.setattr("skdp.budget.ledger.store.write_row", interrupt)
     with pytest.raises(KeyboardInterrupt):
         PrivacyBudget.from_json(text, path=tmp_path / "new.db")
     assert list(tmp_path.glob("*new.db*")) == []

@@ -155,7 +155,7 @@ def test_a_migration_that_fails_leaves_version_1(tmp_path, monkeypatch, failing)
     def fail(*_):
         raise MemoryError
 
-    monkeypatch.setattr(f"skdp.budget.store.Ledger.{failing}", fail)
+    monkeypatch.setattr(f"skdp.budget.ledger.store.Ledger.{failing}", fail)
     with pytest.raises(MemoryError):
         PrivacyBudget(1.0, 1e-5, path=tmp_path / "old.db")
     monkeypatch.undo()

@@ -112,14 +112,14 @@ def test_each_partial_fit_is_paid_for_before_it_reads():
 def test_partial_fit_asks_for_the_public_labels():
     budget = PrivacyBudget(5.0, 1e-4, composition="rdp")
     model = DPSGDClassifier(budget=budget)
-    with pytest.raises(ValueError, match=r"first call.*Nothing was spent"):
+    with pytest.raises(ValueError, match=r"first call"):
         model.partial_fit(X, y)
     model.partial_fit(X, y, classes=[0, 1])
-    with pytest.raises(ValueError, match=r"differs.*Nothing was spent"):
+    with pytest.raises(ValueError, match=r"differs"):
         model.partial_fit(X, y, classes=[0, 1, 2])
-    with pytest.raises(ValueError, match=r"outside classes.*Nothing was spent"):
+    with pytest.raises(ValueError, match=r"outside classes"):
         model.partial_fit(X, y + 1)
-    with pytest.raises(ValueError, match=r"neighboring may not change.*Nothing was spent"):
+    with pytest.raises(ValueError, match=r"neighboring may not change"):
         model.set_params(neighboring="add_remove_one").partial_fit(X, y)
     assert len(budget.history()) == 1
 

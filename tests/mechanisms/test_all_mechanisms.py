@@ -195,7 +195,7 @@ def test_pure_privacy_is_met(kind):
 
 @pytest.mark.parametrize("kind", [Gaussian, DiscreteGaussian, TruncatedLaplace])
 def test_noise_that_is_never_pure_says_so(kind):
-    with pytest.raises(ValueError, match=r"cannot be met, .* Nothing was spent"):
+    with pytest.raises(ValueError, match=r"cannot be met, "):
         kind.calibrate(1.0, 0.0, 1)
 
 
@@ -243,16 +243,16 @@ def test_no_private_number_is_refused(kind):
 def test_what_is_refused(kind):
     mechanism = kind.calibrate(EPSILON, DELTA, 1)
     for wrong in (0, -1.0, math.nan, math.inf, "1", None):
-        with pytest.raises(ValueError, match=r"sensitivity must .* Nothing was spent"):
+        with pytest.raises(ValueError, match=r"sensitivity must "):
             dataclasses.replace(mechanism, sensitivity=wrong)
-        with pytest.raises(ValueError, match=r"sensitivity must .* Nothing was spent"):
+        with pytest.raises(ValueError, match=r"sensitivity must "):
             kind.calibrate(EPSILON, DELTA, wrong)
     for wrong in (0, 2.5, "1"):
-        with pytest.raises(ValueError, match=r"dimension must .* Nothing was spent"):
+        with pytest.raises(ValueError, match=r"dimension must "):
             dataclasses.replace(mechanism, dimension=wrong)
-    with pytest.raises(ValueError, match=r"value must have 1 entries.* Nothing was spent"):
+    with pytest.raises(ValueError, match=r"value must have 1 entries"):
         mechanism.release([1.0, 2.0], np.random.default_rng())
-    with pytest.raises(ValueError, match=r"loss must be one of .* Nothing was spent"):
+    with pytest.raises(ValueError, match=r"loss must be one of "):
         mechanism.expected_loss("l3")
     for wrong in (0.0, 1.0, math.nan):
         with pytest.raises(ValueError, match=r"p must lie in \(0, 1\)"):
@@ -266,7 +266,7 @@ def test_what_is_refused(kind):
 def test_a_scale_out_of_range_is_refused(kind):
     mechanism = kind.calibrate(EPSILON, DELTA, 1)
     for wrong in (0.0, math.nan, 1e9, 1e-9):
-        with pytest.raises(ValueError, match=r"scale must .* Nothing was spent"):
+        with pytest.raises(ValueError, match=r"scale must "):
             dataclasses.replace(mechanism, scale=wrong)
 
 

@@ -250,5 +250,5 @@ def test_what_cannot_be_is_refused_and_nothing_was_spent(arguments, message):
 
 
 def test_a_lower_bound_is_not_claimed_for_uneven_parts():
-    with pytest.raises(ValueError, match=r"parts of one width .* Nothing was spent"):
+    with pytest.raises(ValueError, match=r"parts of one width "):
         NOISES[1].bracket  # noqa: B018

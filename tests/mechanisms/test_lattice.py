@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from skdp.mechanisms._lattice import (
+from skdp.mechanisms._exact_normal import discrete_normal, whole_steps_of_normal
+from skdp.mechanisms._grid import (
     bernoulli_exp,
     from_steps,
     geometric,
@@ -21,7 +22,6 @@ from skdp.mechanisms._lattice import (
     rejection,
     to_steps,
 )
-from skdp.mechanisms._normal import discrete_normal, whole_steps_of_normal
 
 FALSE_ALARM = 1e-6
 END = 2**61

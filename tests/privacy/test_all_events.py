@@ -129,7 +129,7 @@ relations = pytest.mark.parametrize("relation", list(Neighboring))
 def both_curves(event, relation):
     """Return the curve and its reverse; nothing where the event says that it has none."""
     if type(event) is FixedSizeSampledEvent and relation == "add_remove_one":
-        with pytest.raises(ValueError, match=r"add_remove_one.*Nothing was spent"):
+        with pytest.raises(ValueError, match=r"add_remove_one"):
             event.curve(relation)
         return []
     if event in WITHOUT_CURVE:

@@ -83,7 +83,7 @@ def test_a_curve_comes_back_from_its_tradeoff():
     ],
 )
 def test_a_table_that_is_no_tradeoff_function_is_refused(alpha, beta):
-    with pytest.raises(ValueError, match=r"convex, nonincreasing.*Nothing was spent"):
+    with pytest.raises(ValueError, match=r"convex, nonincreasing"):
         PiecewiseLinearTradeoff(alpha, beta)
 
 

@@ -146,7 +146,7 @@ CASES = [
 @pytest.mark.parametrize(("name", "field", "wrong"), CASES)
 def test_a_wrong_argument_is_named_with_what_is_allowed(name, field, wrong):
     arguments = {some: RIGHT.get(some, 1.0) for some in ARGUMENTS[name]} | {field: wrong}
-    with pytest.raises(ValueError, match=rf"{field}\S* must (be|lie) .*got .*Nothing was spent"):
+    with pytest.raises(ValueError, match=rf"{field}\S* must (be|lie) .*got"):
         EVENTS[name](**arguments)
 
 

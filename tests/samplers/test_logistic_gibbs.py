@@ -11,7 +11,7 @@ from scipy import stats
 from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import HingeLoss, LogisticLoss
 from skdp.samplers import LogisticGibbsSampler
-from skdp.samplers.logistic_gibbs import _move, _polya_gamma
+from skdp.samplers.reference.gibbs import _move, _polya_gamma
 
 FALSE_ALARM = 1e-6
 

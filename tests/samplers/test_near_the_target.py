@@ -11,7 +11,7 @@ from skdp.design import ClippedDesign
 from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import HingeLoss, HuberLoss, LogisticLoss
 from skdp.samplers import ExactSampler, LocalizedSampler, ProximalTVSampler, Target
-from skdp.samplers._length import n_steps_to
+from skdp.samplers.kernels.proximal_chain import n_steps_to
 
 TARGETS = [one_dimension.target(loss) for loss in (LogisticLoss(), HingeLoss())] + [
     one_dimension.regression_target(loss)
@@ -86,7 +86,7 @@ def test_the_exact_sampler_refuses_by_public_facts_before_it_starts():
     setting = one_dimension.setting(one_dimension.target(LogisticLoss()))
     ExactSampler().check(setting)
     wide = one_dimension.replace(setting, n_features=300, n_samples=10**6)
-    with pytest.raises(IncompatibleSolverError, match=r"e\^1.* proposals .* Nothing was spent"):
+    with pytest.raises(IncompatibleSolverError, match=r"e\^1.* proposals "):
         ExactSampler().check(wide)
     ExactSampler(max_exponent=1e4).check(wide)
 
@@ -95,7 +95,7 @@ def test_the_exact_sampler_refuses_by_public_facts_before_it_starts():
 def test_the_adaptive_samplers_refuse_what_may_take_for_ever(kind):
     setting = one_dimension.setting(one_dimension.target(LogisticLoss()))
     many = one_dimension.replace(setting, C=10.0, n_features=30, n_samples=10**5)
-    with pytest.raises(IncompatibleSolverError, match=r"max_passes=1000000.*Nothing was spent"):
+    with pytest.raises(IncompatibleSolverError, match=r"max_passes=1000000"):
         kind().run(many, 1e-9)
     kind(max_passes=1e12).run(many, 1e-9)
     kind().run(setting, 1e-9)

@@ -27,9 +27,9 @@ from skdp.samplers import (
     ZerothOrderSampler,
     draw_samples,
 )
-from skdp.samplers._cap import Cap
-from skdp.samplers._near_mode import _distance
-from skdp.samplers.diagnostics import compare_with_quadrature
+from skdp.samplers.ball import Cap
+from skdp.samplers.kernels.proximal_chain import _distance
+from skdp.samplers.reference.diagnostics import compare_with_quadrature
 
 FALSE_ALARM = 1e-6
 KINDS = [

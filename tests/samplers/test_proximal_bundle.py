@@ -9,7 +9,7 @@ from scipy import stats
 
 from skdp.losses import HingeLoss, HuberLoss, LogisticLoss
 from skdp.samplers import ProximalBundleSampler, ProximalSampler, Run, proximal_bundle
-from skdp.samplers._cuts import Bundle, _best_mixture
+from skdp.samplers.proximal_bundle import Bundle, _best_mixture
 
 FALSE_ALARM = 1e-6
 TARGETS = [
@@ -39,7 +39,7 @@ def test_one_inner_step_has_its_law(target, variance):
 def test_a_bundle_that_does_not_touch_changes_nothing_but_the_time(target, monkeypatch):
     """Weights stay on the first cut, in 0."""
     target = replace(target, temperature=0.2 * target.temperature)
-    monkeypatch.setattr("skdp.samplers._cuts._EXCHANGES", 0)
+    monkeypatch.setattr("skdp.samplers.proximal_bundle._EXCHANGES", 0)
     step = proximal_bundle._BundleStep(target, 0.8, np.random.default_rng(0))
     sample = [step.draw(np.array([0.4]))[0] for _ in range(3000)]
     energy = one_dimension.potential(target) - 0.25 * one_dimension.GRID**2

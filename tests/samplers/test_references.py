@@ -13,10 +13,10 @@ from scipy import stats
 from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import HingeLoss, HuberLoss, LogisticLoss, SmoothedHingeLoss
 from skdp.samplers import HingeGibbsSampler, HitAndRunSampler, MALASampler, draw_samples
-from skdp.samplers._density import Density
-from skdp.samplers.hinge_gibbs import _inverse_gaussian, _move
-from skdp.samplers.hit_and_run import _along_chord
-from skdp.samplers.mala import _Chain
+from skdp.samplers.reference.gibbs import _inverse_gaussian, _move
+from skdp.samplers.reference.hit_and_run import _along_chord
+from skdp.samplers.reference.mala import _Chain
+from skdp.samplers.reference.potential import Density
 
 FALSE_ALARM = 1e-6
 LOSSES = [LogisticLoss(), HingeLoss(), SmoothedHingeLoss(), HuberLoss(0.5)]

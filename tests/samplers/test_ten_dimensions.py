@@ -10,9 +10,9 @@ from scipy import stats
 from skdp.design import ClippedDesign
 from skdp.losses import LogisticLoss, SmoothedHingeLoss
 from skdp.samplers import Target, draw_samples
-from skdp.samplers._density import Density
-from skdp.samplers.diagnostics import effective_sample_size, split_rhat
-from skdp.samplers.mala import _Chain
+from skdp.samplers.reference.diagnostics import effective_sample_size, split_rhat
+from skdp.samplers.reference.mala import _Chain
+from skdp.samplers.reference.potential import Density
 
 N, D = 300, 10
 

@@ -14,8 +14,8 @@ from scipy import stats
 
 from skdp.losses import HingeLoss, HuberLoss, LogisticLoss, SmoothedHingeLoss
 from skdp.samplers import BallWalkSampler, GridWalkSampler, ball_walk, grid_walk
-from skdp.samplers._density import Density
-from skdp.samplers.grid_walk import log_ratio_bound
+from skdp.samplers.reference.potential import Density
+from skdp.samplers.reference.walks import log_ratio_bound
 
 FALSE_ALARM = 1e-6
 every_loss = pytest.mark.parametrize(

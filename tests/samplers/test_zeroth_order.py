@@ -10,7 +10,7 @@ from scipy import integrate, stats
 from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import HingeLoss, LogisticLoss
 from skdp.samplers import AlternatingSchedule, BlackBox, ZerothOrderSampler, draw_black_box
-from skdp.samplers.zeroth_order import _Inner
+from skdp.samplers.reference.zeroth_order import _Inner
 
 FALSE_ALARM = 1e-6
 POINTS = np.array([-1.0, 0.3, 0.5, 2.0])

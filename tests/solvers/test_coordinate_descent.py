@@ -77,5 +77,5 @@ def test_all_cycles_together_cost_the_event():
     "arguments", [{"l1_ratio": 1.5}, {"n_cycles": 0}, {"step_size": 0.0}, {"average": -0.1}]
 )
 def test_arguments_are_checked(arguments):
-    with pytest.raises(ValueError, match=rf"{next(iter(arguments))} must be.*Nothing was spent"):
+    with pytest.raises(ValueError, match=rf"{next(iter(arguments))} must be"):
         CoordinateDescent(**arguments)

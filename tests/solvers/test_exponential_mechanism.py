@@ -146,7 +146,7 @@ def test_hopeless_fits_are_refused_by_public_facts():
     problem = Problem(
         ClippedLogisticLoss(), 1.0, 0.3, 5_000, Neighboring.REPLACE_ONE, n_features=30
     )
-    with pytest.raises(IncompatibleSolverError, match=r"fewer features.*Nothing was spent"):
+    with pytest.raises(IncompatibleSolverError, match=r"fewer features"):
         ExponentialMechanism().plan(problem, 1.0, 0.0)
     ExponentialMechanism().plan(replace(problem, n_features=2), 1.0, 0.0)
     with pytest.raises(ValueError, match="Ball"):

@@ -202,7 +202,7 @@ def test_without_noise_a_pass_learns():
 
 def test_a_kinked_loss_is_refused_with_the_way_out():
     problem = Problem(HingeLoss(), 1.0, 0.3, 100, REPLACE)
-    with pytest.raises(IncompatibleSolverError, match=r"smoothing=.*Nothing was spent"):
+    with pytest.raises(IncompatibleSolverError, match=r"smoothing="):
         PhasedSGD().plan(problem, 1.0, 1e-5)
     several = Problem(CompetitorLoss(HingeLoss(), 3), 1.0, 0.3, 100, REPLACE)
     with pytest.raises(IncompatibleSolverError, match="smooth loss"):
@@ -215,7 +215,7 @@ def test_a_kinked_loss_is_refused_with_the_way_out():
     "wrong", [{"n_phases": 0}, {"n_phases": 11}, {"step_size": 0.0}, {"average": 1.5}], ids=repr
 )
 def test_wrong_parameters_are_refused(wrong):
-    with pytest.raises(ValueError, match=f"{next(iter(wrong))}.*Nothing was spent"):
+    with pytest.raises(ValueError, match=f"{next(iter(wrong))}"):
         PhasedSGD(**wrong)
 
 

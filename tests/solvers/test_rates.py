@@ -194,13 +194,13 @@ def test_nonsense_is_refused():
         RegularizedExponential(domain=5.0)
     with pytest.raises(ValueError, match="radius"):
         Ball(0.0)
-    with pytest.raises(IncompatibleSolverError, match=r"Ball.*proximal.*Nothing was spent"):
+    with pytest.raises(IncompatibleSolverError, match=r"Ball.*proximal"):
         RegularizedExponential(domain=Ball(1.0)).with_sampler("mala").plan(FACTS, 1.0, 1e-5)
 
 
 def test_a_run_that_would_not_end_is_refused_before_it_is_paid():
     solver = RegularizedExponential(objective="erm")
-    with pytest.raises(IncompatibleSolverError, match=r"steps, and 50000.*Nothing was spent"):
+    with pytest.raises(IncompatibleSolverError, match=r"steps, and 50000"):
         solver.plan(replace(FACTS, C=1e4), 1.0, 1e-5)
 
 

@@ -248,7 +248,7 @@ def test_a_plan_by_every_certified_sampler_is_within_its_target_and_draws(
             solver.plan(problem, epsilon, 1e-5)
         return
     if name in ("renyi_langevin", "smoothed_langevin"):
-        with pytest.raises(IncompatibleSolverError, match=r"steps to come .* Nothing was spent"):
+        with pytest.raises(IncompatibleSolverError, match=r"steps to come "):
             solver.plan(problem, epsilon, 1e-5)
         return
     plan = solver.plan(problem, epsilon, 1e-5)

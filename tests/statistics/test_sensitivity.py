@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from skdp import statistics
 from skdp.mechanisms import ExponentialMechanism
-from skdp.queries import QueryPlan
+from skdp.workloads import QueryPlan
 
 BOUNDS = ([-1.0, 0.0], [3.0, 10.0])
 ROUNDING = 1e-8

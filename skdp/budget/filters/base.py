@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 from skdp._validation import check_delta, check_real
-from skdp.budget._exact import Amounts
+from skdp.budget._fractions import Amounts
+from skdp.budget.ledger.totals import Totals
 from skdp.budget.release import Release
-from skdp.budget.totals import Totals
 from skdp.privacy import Event, GaussianCurve, Neighboring, PrivacyCurve
 
 __all__ = ["Amount", "Filter", "dearest_gaussian"]
@@ -114,7 +114,7 @@ class Filter(ABC):
     def share(self, name: str, epsilon: float, delta: float) -> Self:
         """Return the same rule for a share's ceiling, its reserves in proportion to δ."""
         if not (isinstance(name, str) and name and "/" not in name):
-            raise ValueError(f"name must be a text without '/', got {name!r}. Nothing was spent.")
+            raise ValueError(f"name must be a text without '/', got {name!r}.")
         epsilon, delta = check_real("epsilon", epsilon, low=0.0), check_delta(delta)
         if epsilon > self.epsilon or delta > self.delta:
             raise ValueError(

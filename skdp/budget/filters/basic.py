@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from skdp.budget._exact import Amounts, decimal, down, minus
+from skdp.budget._fractions import Amounts, decimal, down, minus
 from skdp.budget.filters.base import Amount, Filter
 from skdp.budget.release import Release
 from skdp.privacy.events.pure import ApproxDPCurve
@@ -29,16 +29,16 @@ class BasicFilter(Filter):
         """The exact ε and δ."""
         return decimal(self.epsilon), decimal(self.delta)
 
-    def price(self, release: Release) -> Amounts:  # noqa: D102
+    def price(self, release: Release) -> Amounts:
         return decimal(release.epsilon), decimal(release.delta)
 
-    def amount(self, totals: Amounts) -> Amount:  # noqa: D102
+    def amount(self, totals: Amounts) -> Amount:
         return Amount(down(totals[0], math.inf), down(totals[1], math.inf))
 
-    def left(self, totals: Amounts) -> Amount:  # noqa: D102
+    def left(self, totals: Amounts) -> Amount:
         return Amount(*map(down, minus(self.limits, totals)))
 
-    def curve(self, totals: Amounts) -> ApproxDPCurve:  # noqa: D102
+    def curve(self, totals: Amounts) -> ApproxDPCurve:
         return ApproxDPCurve(*self.amount(totals))
 
 
@@ -64,14 +64,14 @@ class PureFilter(Filter):
         """The exact ε."""
         return (decimal(self.epsilon),)
 
-    def price(self, release: Release) -> Amounts:  # noqa: D102
+    def price(self, release: Release) -> Amounts:
         return (decimal(release.pure_epsilon),)
 
-    def amount(self, totals: Amounts) -> Amount:  # noqa: D102
+    def amount(self, totals: Amounts) -> Amount:
         return Amount(down(totals[0], math.inf), 0.0)
 
-    def left(self, totals: Amounts) -> Amount:  # noqa: D102
+    def left(self, totals: Amounts) -> Amount:
         return Amount(down(minus(self.limits, totals)[0]), 0.0)
 
-    def curve(self, totals: Amounts) -> ApproxDPCurve:  # noqa: D102
+    def curve(self, totals: Amounts) -> ApproxDPCurve:
         return ApproxDPCurve(*self.amount(totals))

@@ -11,10 +11,9 @@ from typing import Any, ClassVar
 
 from skdp.accounting import gdp_mu
 from skdp.accounting.calibration import CALIBRATION_MARGIN
-from skdp.budget._exact import Amounts, decimal, minus, square
-from skdp.budget.curves import CoveredCurve
+from skdp.budget._fractions import Amounts, decimal, minus, square
 from skdp.budget.filters.base import Amount, Filter, dearest_gaussian
-from skdp.budget.pricing import gaussian_price
+from skdp.budget.pricing import CoveredCurve, gaussian_price
 from skdp.budget.release import Release
 from skdp.privacy import Event, Neighboring
 
@@ -48,7 +47,7 @@ class GaussianFilter(Filter):
         if self._for_gaussians <= 0.0:
             raise ValueError(
                 f"slack={self.slack:g} and (1 + e^epsilon)*tv, tv={self.tv:g}, leave nothing of "
-                f"delta={self.delta:g} for Gaussian releases. Nothing was spent."
+                f"delta={self.delta:g} for Gaussian releases."
             )
 
     @property
@@ -69,25 +68,25 @@ class GaussianFilter(Filter):
         widest = gdp_mu(self.epsilon, self._for_gaussians) * (1.0 + 0.5 * CALIBRATION_MARGIN)
         return Fraction(widest) ** 2, decimal(self.slack), decimal(self.tv)
 
-    def price(self, release: Release) -> Amounts:  # noqa: D102
+    def price(self, release: Release) -> Amounts:
         return square(release.gdp_mu), decimal(release.slack), decimal(release.tv)
 
-    def facts(  # noqa: D102
+    def facts(
         self, event: Event, neighboring: Neighboring, slack_left: Callable[[], float]
     ) -> dict[str, Any]:
         return gaussian_price(event, neighboring, slack_left)._asdict()
 
-    def slack_left(self, totals: Amounts) -> float:  # noqa: D102
+    def slack_left(self, totals: Amounts) -> float:
         share = min(_SLACK_SHARE * self.delta, 0.25 * float(self.limits[1] - totals[1]))
         return share if share > _LEAST_SLACK * self.delta else 0.0
 
-    def amount(self, totals: Amounts) -> Amount:  # noqa: D102
+    def amount(self, totals: Amounts) -> Amount:
         return Amount(self.curve(totals).epsilon(self.delta), self.delta)
 
-    def left(self, totals: Amounts) -> Amount:  # noqa: D102
+    def left(self, totals: Amounts) -> Amount:
         left = math.sqrt(float(minus(self.limits, totals)[0]))
         return dearest_gaussian(left, self.delta)
 
-    def curve(self, totals: Amounts) -> CoveredCurve:  # noqa: D102
+    def curve(self, totals: Amounts) -> CoveredCurve:
         mu, slack, tv = math.sqrt(float(totals[0])), float(totals[1]), float(totals[2])
         return CoveredCurve(mu, slack, tv)

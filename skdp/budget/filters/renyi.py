@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
-from skdp.accounting._conversion import rdp_budget, rho_budget, tight_epsilon
-from skdp.budget._exact import Amounts, minus, up
-from skdp.budget.curves import ConvertedCurve
+from skdp.accounting.rdp_conversion import rdp_budget, rho_budget, tight_epsilon
+from skdp.budget._fractions import Amounts, minus, up
 from skdp.budget.filters.base import Amount, Filter, dearest_gaussian
-from skdp.budget.pricing import renyi_divergence
+from skdp.budget.pricing import ConvertedCurve, renyi_divergence
 from skdp.budget.release import Release
 from skdp.privacy import Event, Neighboring
 
@@ -44,11 +43,11 @@ class RenyiFilter(Filter):
         if not self.orders:
             object.__setattr__(self, "orders", _default_orders(self.epsilon, self.delta))
         if not all(1.0 < order < math.inf for order in self.orders):
-            raise ValueError(f"orders must be above 1, got {self.orders!r}. Nothing was spent.")
+            raise ValueError(f"orders must be above 1, got {self.orders!r}.")
         if min(self._budgets()) <= 0.0:
             raise ValueError(
                 f"epsilon={self.epsilon:g}, delta={self.delta:g} is too little for any release at "
-                f"the Rényi orders {self.orders}. Nothing was spent."
+                f"the Rényi orders {self.orders}."
             )
 
     @property
@@ -65,24 +64,24 @@ class RenyiFilter(Filter):
         """R(α) of each order."""
         return tuple(up(budget * (1.0 - 1e-12)) for budget in self._budgets())
 
-    def price(self, release: Release) -> Amounts:  # noqa: D102
+    def price(self, release: Release) -> Amounts:
         return tuple(map(up, release.renyi)) or (math.inf,) * len(self.orders)
 
-    def facts(  # noqa: D102
+    def facts(
         self, event: Event, neighboring: Neighboring, slack_left: Callable[[], float]
     ) -> dict[str, Any]:
         return {"renyi": tuple(renyi_divergence(event, neighboring, a) for a in self.orders)}
 
-    def amount(self, totals: Amounts) -> Amount:  # noqa: D102
+    def amount(self, totals: Amounts) -> Amount:
         spent = self._epsilon(totals)
         return Amount(min(spent, self.epsilon) if self.fits(totals) else spent, self.delta)
 
-    def left(self, totals: Amounts) -> Amount:  # noqa: D102
+    def left(self, totals: Amounts) -> Amount:
         left = zip(minus(self.limits, totals), self.orders, strict=True)
         rho = min(float(divergence) / order for divergence, order in left)
         return dearest_gaussian(math.sqrt(2.0 * rho), self.delta)
 
-    def curve(self, totals: Amounts) -> ConvertedCurve:  # noqa: D102
+    def curve(self, totals: Amounts) -> ConvertedCurve:
         return ConvertedCurve(self.orders, tuple(map(float, totals)))
 
     def _epsilon(self, divergences: Amounts) -> float:

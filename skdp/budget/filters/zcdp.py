@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-from skdp.accounting._conversion import epsilon_from_rdp, rho_budget
-from skdp.budget._exact import Amounts, minus, up
+from skdp.accounting.rdp_conversion import epsilon_from_rdp, rho_budget
+from skdp.budget._fractions import Amounts, minus, up
 from skdp.budget.filters.base import Amount, Filter, dearest_gaussian
 from skdp.budget.release import Release
 from skdp.privacy.events.zcdp import ZCDPCurve
@@ -37,18 +37,18 @@ class ZCDPFilter(Filter):
         """The largest ρ."""
         return (up(rho_budget(self.epsilon, self.delta)[0] * (1.0 - 1e-12)),)
 
-    def price(self, release: Release) -> Amounts:  # noqa: D102
+    def price(self, release: Release) -> Amounts:
         return (up(release.zcdp_rho),)
 
-    def amount(self, totals: Amounts) -> Amount:  # noqa: D102
+    def amount(self, totals: Amounts) -> Amount:
         ceiling = self.epsilon if self.fits(totals) else math.inf
         return Amount(min(self._epsilon(float(totals[0])), ceiling), self.delta)
 
-    def left(self, totals: Amounts) -> Amount:  # noqa: D102
+    def left(self, totals: Amounts) -> Amount:
         rho = float(minus(self.limits, totals)[0])
         return dearest_gaussian(math.sqrt(2.0 * rho), self.delta)
 
-    def curve(self, totals: Amounts) -> ZCDPCurve:  # noqa: D102
+    def curve(self, totals: Amounts) -> ZCDPCurve:
         return ZCDPCurve(float(totals[0]) * (1.0 + 1e-12))
 
     def _epsilon(self, rho: float) -> float:

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from skdp.privacy.events.amplification import (
+    FixedSizeSampledEvent,
+    PoissonSampledEvent,
+    ShuffledEvent,
+)
 from skdp.privacy.events.approximated import ApproximatedEvent
 from skdp.privacy.events.base import Event, NoClosedCurveError
 from skdp.privacy.events.between_neighbors import BetweenNeighborsEvent
@@ -11,16 +16,13 @@ from skdp.privacy.events.composed import ComposedEvent, SelfComposedEvent
 from skdp.privacy.events.data_dependent_noise import DataDependentNoiseEvent
 from skdp.privacy.events.discrete_gaussian import DiscreteGaussianEvent
 from skdp.privacy.events.discrete_laplace import DiscreteLaplaceEvent
-from skdp.privacy.events.fixed_size import FixedSizeSampledEvent
 from skdp.privacy.events.gaussian import GaussianEvent, GDPEvent
 from skdp.privacy.events.laplace import LaplaceEvent
 from skdp.privacy.events.non_private import NonPrivateEvent
 from skdp.privacy.events.objective_perturbation import ObjectivePerturbationEvent
 from skdp.privacy.events.piecewise_constant import PiecewiseConstantNoiseEvent
-from skdp.privacy.events.poisson import PoissonSampledEvent
 from skdp.privacy.events.pure import ApproxDPEvent, PureDPEvent
 from skdp.privacy.events.repeat_and_select import RepeatAndSelectEvent
-from skdp.privacy.events.shuffled import ShuffledEvent
 from skdp.privacy.events.truncated_laplace import TruncatedLaplaceEvent
 from skdp.privacy.events.zcdp import ZCDPEvent
 

@@ -60,7 +60,7 @@ class ApproximatedCurve(PrivacyCurve):
         epsilon = min((float(_GRID[best]), float(found.x)), key=paid)
         return epsilon, paid(epsilon)
 
-    def reversed(self) -> PrivacyCurve:  # noqa: D102
+    def reversed(self) -> PrivacyCurve:
         backwards = self.curve.reversed()
         return self if backwards == self.curve else ApproximatedCurve(backwards, self.tv)
 
@@ -81,22 +81,22 @@ class ApproximatedEvent(Event):
         tv = check_real("tv", self.tv, low=0.0, high=1.0, closed="[]")
         self._set(event=check_event("event", self.event), tv=tv)
 
-    def curve(self, neighboring: Neighboring) -> PrivacyCurve:  # noqa: D102
+    def curve(self, neighboring: Neighboring) -> PrivacyCurve:
         curve = self.event.curve(neighboring)
         return ApproximatedCurve(curve, self.tv) if self.tv else curve
 
-    def ideal(self) -> tuple[Event, float]:  # noqa: D102
+    def ideal(self) -> tuple[Event, float]:
         inner, tv = self.event.ideal()
         return inner, self.tv + tv
 
-    def pure_epsilon(self, neighboring: Neighboring) -> float:  # noqa: D102
+    def pure_epsilon(self, neighboring: Neighboring) -> float:
         return math.inf if self.tv else self.event.pure_epsilon(neighboring)
 
-    def zcdp_rho(self, neighboring: Neighboring) -> float:  # noqa: D102
+    def zcdp_rho(self, neighboring: Neighboring) -> float:
         return math.inf if self.tv else self.event.zcdp_rho(neighboring)
 
-    def gdp_mu(self, neighboring: Neighboring) -> float:  # noqa: D102
+    def gdp_mu(self, neighboring: Neighboring) -> float:
         return math.inf if self.tv else self.event.gdp_mu(neighboring)
 
-    def rdp(self, order: float, neighboring: Neighboring) -> float:  # noqa: D102
+    def rdp(self, order: float, neighboring: Neighboring) -> float:
         return math.inf if self.tv else self.event.rdp(order, neighboring)

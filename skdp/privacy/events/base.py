@@ -12,7 +12,7 @@ from skdp.privacy.combined import MixtureCurve
 from skdp.privacy.curve import PrivacyCurve
 from skdp.privacy.gaussian import GaussianCurve
 from skdp.privacy.neighboring import Neighboring
-from skdp.privacy.sampling import PoissonSampledCurve
+from skdp.privacy.subsampling import PoissonSampledCurve
 
 __all__ = ["Event", "NoClosedCurveError", "check_event"]
 
@@ -102,9 +102,7 @@ class Event(ABC):
 def check_event(name: str, value: Any) -> Event:
     """Return `value` if it is an event."""
     if not isinstance(value, Event):
-        raise ValueError(
-            f"{name} must be an Event, such as GDPEvent(1.0), got {value!r}. Nothing was spent."
-        )
+        raise ValueError(f"{name} must be an Event, such as GDPEvent(1.0), got {value!r}.")
     return value
 
 

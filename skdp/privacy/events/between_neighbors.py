@@ -47,24 +47,21 @@ class BetweenNeighborsEvent(Event):
     def __post_init__(self) -> None:
         if not isinstance(self.event, _ADDITIVE):
             kinds = ", ".join(kind.__name__ for kind in _ADDITIVE)
-            raise ValueError(
-                f"event must be additive noise, one of {kinds}, got {self.event!r}. "
-                "Nothing was spent."
-            )
+            raise ValueError(f"event must be additive noise, one of {kinds}, got {self.event!r}.")
 
-    def curve(self, neighboring: Neighboring) -> PrivacyCurve:  # noqa: D102
+    def curve(self, neighboring: Neighboring) -> PrivacyCurve:
         return self.event.curve(_once(neighboring))
 
-    def pure_epsilon(self, neighboring: Neighboring) -> float:  # noqa: D102
+    def pure_epsilon(self, neighboring: Neighboring) -> float:
         return self.event.pure_epsilon(_once(neighboring))
 
-    def zcdp_rho(self, neighboring: Neighboring) -> float:  # noqa: D102
+    def zcdp_rho(self, neighboring: Neighboring) -> float:
         return self.event.zcdp_rho(_once(neighboring))
 
-    def gdp_mu(self, neighboring: Neighboring) -> float:  # noqa: D102
+    def gdp_mu(self, neighboring: Neighboring) -> float:
         return self.event.gdp_mu(_once(neighboring))
 
-    def rdp(self, order: float, neighboring: Neighboring) -> float:  # noqa: D102
+    def rdp(self, order: float, neighboring: Neighboring) -> float:
         return self.event.rdp(order, _once(neighboring))
 
 

@@ -59,15 +59,15 @@ class ComposedEvent(_Composition):
             events = tuple(self.events)
         except TypeError:
             raise ValueError(
-                f"events must be a tuple or list of events, got {self.events!r}. Nothing was spent."
+                f"events must be a tuple or list of events, got {self.events!r}."
             ) from None
         self._set(events=tuple(check_event(f"events[{i}]", e) for i, e in enumerate(events)))
 
-    def ideal(self) -> tuple[Event, float]:  # noqa: D102
+    def ideal(self) -> tuple[Event, float]:
         parts = [event.ideal() for event in self.events]
         return ComposedEvent(tuple(event for event, _ in parts)), math.fsum(tv for _, tv in parts)
 
-    def leaves(self) -> Iterator[tuple[Event, int]]:  # noqa: D102
+    def leaves(self) -> Iterator[tuple[Event, int]]:
         for event in self.events:
             yield from event.leaves()
 
@@ -83,10 +83,10 @@ class SelfComposedEvent(_Composition):
         count = check_count("count", self.count, low=0)
         self._set(event=check_event("event", self.event), count=count)
 
-    def ideal(self) -> tuple[Event, float]:  # noqa: D102
+    def ideal(self) -> tuple[Event, float]:
         event, tv = self.event.ideal()
         return SelfComposedEvent(event, self.count), self.count * tv
 
-    def leaves(self) -> Iterator[tuple[Event, int]]:  # noqa: D102
+    def leaves(self) -> Iterator[tuple[Event, int]]:
         for leaf, count in self.event.leaves() if self.count else ():
             yield leaf, self.count * count

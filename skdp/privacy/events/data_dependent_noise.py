@@ -11,8 +11,7 @@ import numpy as np
 
 from skdp._validation import check_count, check_real
 from skdp.privacy.combined import MaximumCurve, SymmetrizedCurve
-from skdp.privacy.curve import PrivacyCurve
-from skdp.privacy.discrete import DiscretePairCurve
+from skdp.privacy.curve import DiscretePairCurve, PrivacyCurve
 from skdp.privacy.events.base import Event
 from skdp.privacy.neighboring import Neighboring
 
@@ -51,18 +50,17 @@ class DataDependentNoiseEvent(Event):
         if partition != tuple(self.partition) or not increasing or len(partition) != len(laws) + 1:
             raise ValueError(
                 f"partition must be the {len(laws) + 1} whole, increasing ends of {len(laws)} "
-                f"parts, one for each law, got {self.partition!r}. Nothing was spent."
+                f"parts, one for each law, got {self.partition!r}."
             )
         if len({len(law) for law in laws}) != 1:
             raise ValueError(
-                "laws must be on the same cells, got "
-                f"{[len(law) for law in laws]!r} numbers. Nothing was spent."
+                f"laws must be on the same cells, got {[len(law) for law in laws]!r} numbers."
             )
         self._set(laws=laws, partition=partition)
         for law in laws:
             DiscretePairCurve(law, law)
 
-    def curve(self, neighboring: Neighboring) -> PrivacyCurve:  # noqa: D102
+    def curve(self, neighboring: Neighboring) -> PrivacyCurve:
         farthest = Neighboring(neighboring).n_changed * self.sensitivity
         triples = reachable_shifts(self.partition, farthest)
         one_order = [(k, m, s) for k, m, s in triples if (k, -s) < (m, s)]
@@ -100,9 +98,7 @@ def _sequence(name: str, values: Any) -> tuple[Any, ...]:
     except TypeError:
         found = ()
     if not found or isinstance(values, str | dict):
-        raise ValueError(
-            f"{name} must be a sequence with at least one entry, got {values!r}. Nothing was spent."
-        )
+        raise ValueError(f"{name} must be a sequence with at least one entry, got {values!r}.")
     return found
 
 

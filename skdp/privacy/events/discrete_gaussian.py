@@ -126,10 +126,10 @@ class DiscreteGaussianEvent(Event):
     def _shift(self, neighboring: Neighboring) -> int:
         return Neighboring(neighboring).n_changed * self.sensitivity
 
-    def curve(self, neighboring: Neighboring) -> DiscreteGaussianCurve:  # noqa: D102
+    def curve(self, neighboring: Neighboring) -> DiscreteGaussianCurve:
         return DiscreteGaussianCurve(self.scale, self._shift(neighboring))
 
-    def zcdp_rho(self, neighboring: Neighboring) -> float:  # noqa: D102
+    def zcdp_rho(self, neighboring: Neighboring) -> float:
         return 0.5 * (self._shift(neighboring) / self.scale) ** 2
 
     def rdp(self, order: float, neighboring: Neighboring) -> float:

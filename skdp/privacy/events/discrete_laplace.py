@@ -61,13 +61,13 @@ class DiscreteLaplaceEvent(Event):
     def _shift(self, neighboring: Neighboring) -> int:
         return Neighboring(neighboring).n_changed * self.sensitivity
 
-    def curve(self, neighboring: Neighboring) -> DiscreteLaplaceCurve:  # noqa: D102
+    def curve(self, neighboring: Neighboring) -> DiscreteLaplaceCurve:
         return DiscreteLaplaceCurve(self.scale, self._shift(neighboring))
 
-    def pure_epsilon(self, neighboring: Neighboring) -> float:  # noqa: D102
+    def pure_epsilon(self, neighboring: Neighboring) -> float:
         return self._shift(neighboring) / self.scale
 
-    def zcdp_rho(self, neighboring: Neighboring) -> float:  # noqa: D102
+    def zcdp_rho(self, neighboring: Neighboring) -> float:
         return rho_of_pure(self.pure_epsilon(neighboring))
 
     def gdp_mu(self, neighboring: Neighboring) -> float:

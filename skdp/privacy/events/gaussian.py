@@ -10,7 +10,7 @@ from skdp.privacy.curve import PrivacyCurve
 from skdp.privacy.events.base import Event
 from skdp.privacy.gaussian import GaussianCurve
 from skdp.privacy.neighboring import Neighboring
-from skdp.privacy.sampling import SubstitutedGaussianCurve
+from skdp.privacy.subsampling import SubstitutedGaussianCurve
 
 __all__ = ["GDPEvent", "GaussianEvent"]
 
@@ -24,19 +24,19 @@ class GDPEvent(Event):
     def __post_init__(self) -> None:
         self._set(mu=check_real("mu", self.mu, low=0.0, closed="["))
 
-    def curve(self, neighboring: Neighboring) -> GaussianCurve:  # noqa: D102
+    def curve(self, neighboring: Neighboring) -> GaussianCurve:
         return GaussianCurve(self.mu)
 
-    def gdp_mu(self, neighboring: Neighboring) -> float:  # noqa: D102
+    def gdp_mu(self, neighboring: Neighboring) -> float:
         return self.mu
 
-    def zcdp_rho(self, neighboring: Neighboring) -> float:  # noqa: D102
+    def zcdp_rho(self, neighboring: Neighboring) -> float:
         return 0.5 * self.mu * self.mu
 
-    def pure_epsilon(self, neighboring: Neighboring) -> float:  # noqa: D102
+    def pure_epsilon(self, neighboring: Neighboring) -> float:
         return math.inf if self.mu else 0.0
 
-    def rdp(self, order: float, neighboring: Neighboring) -> float:  # noqa: D102
+    def rdp(self, order: float, neighboring: Neighboring) -> float:
         return check_real("order", order, low=1.0) * self.zcdp_rho(neighboring)
 
 
@@ -52,19 +52,19 @@ class GaussianEvent(Event):
     def __post_init__(self) -> None:
         self._set(noise_multiplier=check_size("noise_multiplier", self.noise_multiplier))
 
-    def curve(self, neighboring: Neighboring) -> GaussianCurve:  # noqa: D102
+    def curve(self, neighboring: Neighboring) -> GaussianCurve:
         return GaussianCurve(self.gdp_mu(neighboring))
 
-    def gdp_mu(self, neighboring: Neighboring) -> float:  # noqa: D102
+    def gdp_mu(self, neighboring: Neighboring) -> float:
         return Neighboring(neighboring).n_changed / self.noise_multiplier
 
-    def zcdp_rho(self, neighboring: Neighboring) -> float:  # noqa: D102
+    def zcdp_rho(self, neighboring: Neighboring) -> float:
         return 0.5 * self.gdp_mu(neighboring) ** 2
 
-    def rdp(self, order: float, neighboring: Neighboring) -> float:  # noqa: D102
+    def rdp(self, order: float, neighboring: Neighboring) -> float:
         return check_real("order", order, low=1.0) * self.zcdp_rho(neighboring)
 
-    def sampled_curve(self, rate: float, neighboring: Neighboring) -> PrivacyCurve:  # noqa: D102
+    def sampled_curve(self, rate: float, neighboring: Neighboring) -> PrivacyCurve:
         if Neighboring(neighboring) is Neighboring.REPLACE_ONE:
             return SubstitutedGaussianCurve(rate, self.noise_multiplier)
         return super().sampled_curve(rate, neighboring)

@@ -54,13 +54,13 @@ class LaplaceEvent(Event):
     def __post_init__(self) -> None:
         self._set(noise_multiplier=check_size("noise_multiplier", self.noise_multiplier))
 
-    def curve(self, neighboring: Neighboring) -> LaplaceCurve:  # noqa: D102
+    def curve(self, neighboring: Neighboring) -> LaplaceCurve:
         return LaplaceCurve(self.pure_epsilon(neighboring))
 
-    def pure_epsilon(self, neighboring: Neighboring) -> float:  # noqa: D102
+    def pure_epsilon(self, neighboring: Neighboring) -> float:
         return Neighboring(neighboring).n_changed / self.noise_multiplier
 
-    def zcdp_rho(self, neighboring: Neighboring) -> float:  # noqa: D102
+    def zcdp_rho(self, neighboring: Neighboring) -> float:
         return rho_of_pure(self.pure_epsilon(neighboring))
 
     def gdp_mu(self, neighboring: Neighboring) -> float:

@@ -15,8 +15,8 @@ __all__ = ["NonPrivateEvent"]
 class NonPrivateEvent(Event):
     """δ(ε) = 1 for every ε."""
 
-    def curve(self, neighboring: Neighboring) -> GaussianCurve:  # noqa: D102
+    def curve(self, neighboring: Neighboring) -> GaussianCurve:
         return GaussianCurve(float("inf"))
 
-    def rdp(self, order: float, neighboring: Neighboring) -> float:  # noqa: D102
+    def rdp(self, order: float, neighboring: Neighboring) -> float:
         return float("inf")

@@ -154,7 +154,7 @@ class ObjectivePerturbationEvent(Event):
             dimension=check_count("dimension", self.dimension),
         )
 
-    def curve(self, neighboring: Neighboring) -> ObjectivePerturbationCurve:  # noqa: D102
+    def curve(self, neighboring: Neighboring) -> ObjectivePerturbationCurve:
         changed = Neighboring(neighboring).n_changed
         m, k = changed / self.noise_multiplier, changed * self.dimension
         return ObjectivePerturbationCurve(m, float(self.log_determinant), k)

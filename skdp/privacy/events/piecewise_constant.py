@@ -10,8 +10,7 @@ import numpy as np
 
 from skdp._validation import check_count, check_real
 from skdp.privacy.combined import MaximumCurve, SymmetrizedCurve
-from skdp.privacy.curve import PrivacyCurve
-from skdp.privacy.discrete import DiscretePairCurve
+from skdp.privacy.curve import DiscretePairCurve, PrivacyCurve
 from skdp.privacy.events.base import Event
 from skdp.privacy.neighboring import Neighboring
 
@@ -50,7 +49,7 @@ class PiecewiseConstantNoiseEvent(Event):
         self._set(probabilities=probabilities, sensitivity=sensitivity, atom=atom)
         DiscretePairCurve((*probabilities, atom), (*probabilities, atom))
 
-    def curve(self, neighboring: Neighboring) -> PrivacyCurve:  # noqa: D102
+    def curve(self, neighboring: Neighboring) -> PrivacyCurve:
         farthest = Neighboring(neighboring).n_changed * self.sensitivity
         shifts = range(1, farthest + 1)
         return SymmetrizedCurve(MaximumCurve(tuple(self._shifted(m) for m in shifts)))
@@ -67,8 +66,7 @@ def _checked(probabilities: Any) -> tuple[float, ...]:
         masses = tuple(probabilities)
     except TypeError:
         raise ValueError(
-            f"probabilities must be a sequence of numbers that sum to 1, got {probabilities!r}. "
-            "Nothing was spent."
+            f"probabilities must be a sequence of numbers that sum to 1, got {probabilities!r}."
         ) from None
     return tuple(
         check_real(f"probabilities[{i}]", mass, low=-math.inf) for i, mass in enumerate(masses)

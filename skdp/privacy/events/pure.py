@@ -9,8 +9,7 @@ import numpy as np
 from scipy.special import expit, ndtri
 
 from skdp._validation import check_delta, check_real
-from skdp.privacy.curve import PrivacyCurve, SymmetricCurve
-from skdp.privacy.discrete import DiscretePairCurve
+from skdp.privacy.curve import DiscretePairCurve, PrivacyCurve, SymmetricCurve
 from skdp.privacy.events.base import Event
 from skdp.privacy.neighboring import Neighboring
 from skdp.privacy.renyi import randomized_response_divergence
@@ -51,7 +50,7 @@ class ApproxDPCurve(SymmetricCurve):
         below = -np.expm1(np.minimum(epsilon - self.bound, 0.0)) * expit(self.bound)
         return self.failure + (1.0 - self.failure) * below
 
-    def dominating_pair(self) -> DiscretePairCurve:  # noqa: D102
+    def dominating_pair(self) -> DiscretePairCurve:
         kept = 1.0 - self.failure
         likely, unlikely = kept * expit(self.bound), kept * expit(-self.bound)
         return DiscretePairCurve(
@@ -74,19 +73,19 @@ class PureDPEvent(Event):
     def __post_init__(self) -> None:
         self._set(epsilon=check_real("epsilon", self.epsilon, low=0.0, closed="["))
 
-    def curve(self, neighboring: Neighboring) -> PrivacyCurve:  # noqa: D102
+    def curve(self, neighboring: Neighboring) -> PrivacyCurve:
         return ApproxDPCurve(self.epsilon)
 
-    def pure_epsilon(self, neighboring: Neighboring) -> float:  # noqa: D102
+    def pure_epsilon(self, neighboring: Neighboring) -> float:
         return self.epsilon
 
-    def zcdp_rho(self, neighboring: Neighboring) -> float:  # noqa: D102
+    def zcdp_rho(self, neighboring: Neighboring) -> float:
         return rho_of_pure(self.epsilon)
 
-    def gdp_mu(self, neighboring: Neighboring) -> float:  # noqa: D102
+    def gdp_mu(self, neighboring: Neighboring) -> float:
         return mu_of_pure(self.epsilon)
 
-    def rdp(self, order: float, neighboring: Neighboring) -> float:  # noqa: D102
+    def rdp(self, order: float, neighboring: Neighboring) -> float:
         return randomized_response_divergence(self.epsilon, order)
 
 
@@ -101,14 +100,14 @@ class ApproxDPEvent(Event):
         epsilon = check_real("epsilon", self.epsilon, low=0.0, closed="[")
         self._set(epsilon=epsilon, delta=check_delta(self.delta))
 
-    def curve(self, neighboring: Neighboring) -> PrivacyCurve:  # noqa: D102
+    def curve(self, neighboring: Neighboring) -> PrivacyCurve:
         return ApproxDPCurve(self.epsilon, self.delta)
 
-    def pure_epsilon(self, neighboring: Neighboring) -> float:  # noqa: D102
+    def pure_epsilon(self, neighboring: Neighboring) -> float:
         return math.inf if self.delta else self.epsilon
 
-    def zcdp_rho(self, neighboring: Neighboring) -> float:  # noqa: D102
+    def zcdp_rho(self, neighboring: Neighboring) -> float:
         return math.inf if self.delta else rho_of_pure(self.epsilon)
 
-    def gdp_mu(self, neighboring: Neighboring) -> float:  # noqa: D102
+    def gdp_mu(self, neighboring: Neighboring) -> float:
         return math.inf if self.delta else mu_of_pure(self.epsilon)

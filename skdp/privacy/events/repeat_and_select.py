@@ -55,23 +55,23 @@ class RepeatAndSelectEvent(Event):
         shape = check_real("shape", self.shape, low=-1.0)
         self._set(event=check_event("event", self.event), law=law, parameter=parameter, shape=shape)
         if self.law != "negative_binomial" and self.shape != 1.0:
-            raise ValueError(f"law={self.law!r} takes no shape. Nothing was spent.")
+            raise ValueError(f"law={self.law!r} takes no shape.")
 
-    def curve(self, neighboring: Neighboring) -> PrivacyCurve:  # noqa: D102
+    def curve(self, neighboring: Neighboring) -> PrivacyCurve:
         epsilon = self.pure_epsilon(neighboring)
         if math.isinf(epsilon):
             raise NoClosedCurveError(f"{self!r} has no curve in closed form; use `rdp`.")
         return ApproxDPCurve(epsilon)
 
-    def pure_epsilon(self, neighboring: Neighboring) -> float:  # noqa: D102
+    def pure_epsilon(self, neighboring: Neighboring) -> float:
         if self.law == "poisson":
             return 0.0 if self.event.pure_epsilon(neighboring) == 0.0 else math.inf
         return (2.0 + self._eta()) * self.event.pure_epsilon(neighboring)
 
-    def zcdp_rho(self, neighboring: Neighboring) -> float:  # noqa: D102
+    def zcdp_rho(self, neighboring: Neighboring) -> float:
         return rho_of_pure(self.pure_epsilon(neighboring))
 
-    def gdp_mu(self, neighboring: Neighboring) -> float:  # noqa: D102
+    def gdp_mu(self, neighboring: Neighboring) -> float:
         return mu_of_pure(self.pure_epsilon(neighboring))
 
     def rdp(self, order: float, neighboring: Neighboring) -> float:

@@ -69,9 +69,9 @@ class TruncatedLaplaceEvent(Event):
         if not 1e-6 <= self.cut / self.noise_multiplier <= 500.0:
             raise ValueError(
                 "cut must lie between 1e-6 and 500 times noise_multiplier, got "
-                f"{self.cut!r} and {self.noise_multiplier!r}. Nothing was spent."
+                f"{self.cut!r} and {self.noise_multiplier!r}."
             )
 
-    def curve(self, neighboring: Neighboring) -> TruncatedLaplaceCurve:  # noqa: D102
+    def curve(self, neighboring: Neighboring) -> TruncatedLaplaceCurve:
         shift = Neighboring(neighboring).n_changed / self.noise_multiplier
         return TruncatedLaplaceCurve(shift, self.cut / self.noise_multiplier)

@@ -65,20 +65,20 @@ class ZCDPEvent(Event):
     def __post_init__(self) -> None:
         rho = check_real("rho", self.rho, low=0.0, high=1e30, closed="[]")
         if 0.0 < rho < 1e-30:
-            raise ValueError(f"rho must be 0 or at least 1e-30, got {rho!r}. Nothing was spent.")
+            raise ValueError(f"rho must be 0 or at least 1e-30, got {rho!r}.")
         self._set(rho=rho)
 
-    def curve(self, neighboring: Neighboring) -> SymmetricCurve:  # noqa: D102
+    def curve(self, neighboring: Neighboring) -> SymmetricCurve:
         return ZCDPCurve(self.rho)
 
-    def pure_epsilon(self, neighboring: Neighboring) -> float:  # noqa: D102
+    def pure_epsilon(self, neighboring: Neighboring) -> float:
         return math.inf if self.rho else 0.0
 
-    def zcdp_rho(self, neighboring: Neighboring) -> float:  # noqa: D102
+    def zcdp_rho(self, neighboring: Neighboring) -> float:
         return self.rho
 
-    def gdp_mu(self, neighboring: Neighboring) -> float:  # noqa: D102
+    def gdp_mu(self, neighboring: Neighboring) -> float:
         return math.inf if self.rho else 0.0
 
-    def rdp(self, order: float, neighboring: Neighboring) -> float:  # noqa: D102
+    def rdp(self, order: float, neighboring: Neighboring) -> float:
         return self.rho * check_real("order", order, low=1.0)

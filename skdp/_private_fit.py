@@ -1,0 +1,244 @@
+"""The transaction of a private fit: check, plan, spend, forget the old model, read, publish."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from abc import abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from sklearn.utils.validation import _num_samples
+
+from skdp._random import noise_generator
+from skdp._validation import check_choice, check_delta, check_epsilon
+from skdp.accounting import AccountedCurve, PLDAccountant
+from skdp.budget import PrivacyBudget
+from skdp.privacy import (
+    Event,
+    Neighboring,
+    NoClosedCurveError,
+    NonPrivateEvent,
+    PrivacyGuarantee,
+)
+
+__all__ = [
+    "DEFAULT_DELTA",
+    "NonPrivatePlan",
+    "PrivateFit",
+    "ReleasePlan",
+    "ReleaseTerms",
+    "guarantee_of",
+]
+
+DEFAULT_DELTA = 1e-5
+_LARGE_DELTA = 1e-3
+_KEPT = ("n_features_in_", "feature_names_in_")  # set by the checks, from public facts
+
+
+class ReleasePlan(Protocol):
+    """What a plan says of a release before it is made."""
+
+    @property
+    def event(self) -> Event:
+        """What will be released."""
+
+    @property
+    def theorem(self) -> str:
+        """The statement that proves the event."""
+
+
+@dataclass(frozen=True)
+class NonPrivatePlan:
+    """A release at ``epsilon=inf``, which protects nobody."""
+
+    event: Event = field(default_factory=NonPrivateEvent)
+    theorem: str = "none, epsilon=inf"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ReleaseTerms:
+    """The checked public parameters of one release, and the way to spend them.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        *Public.* What the release asks for; δ is resolved.
+    neighboring : Neighboring
+        *Public.*
+    budget : PrivacyBudget or None
+        *Public.*
+    label : str
+        *Public.* Who spends, for the history of the budget.
+    rng : numpy Generator
+        *Secret.* Source of the noise.
+    seeded : bool
+        *Public.* Whether somebody may know the noise, which voids the guarantee.
+    """
+
+    epsilon: float
+    delta: float
+    neighboring: Neighboring
+    budget: PrivacyBudget | None
+    label: str
+    rng: np.random.Generator
+    seeded: bool
+
+    @classmethod
+    def check(
+        cls,
+        *,
+        epsilon: Any,
+        delta: Any,
+        neighboring: Any,
+        budget: Any,
+        random_state: Any,
+        label: str,
+    ) -> ReleaseTerms:
+        """Return the parameters, each checked; raise ValueError for the first that is wrong."""
+        if not (budget is None or isinstance(budget, PrivacyBudget)):
+            raise ValueError(f"budget must be a PrivacyBudget or None, got {budget!r}.")
+        if budget is not None and random_state is not None:
+            raise ValueError(
+                "random_state must be None where a budget pays: whoever knows the seed can take "
+                "the noise off, and what was paid would protect nobody. Ensembles of "
+                "scikit-learn set the seeds of their members and publish them."
+            )
+        return cls(
+            epsilon=check_epsilon(epsilon),
+            delta=_resolved_delta(delta, budget),
+            neighboring=Neighboring(check_choice("neighboring", neighboring, Neighboring)),
+            budget=budget,
+            label=label,
+            rng=noise_generator(random_state),
+            seeded=random_state is not None,
+        )
+
+    @property
+    def is_private(self) -> bool:
+        """Whether `epsilon` is finite."""
+        return math.isfinite(self.epsilon)
+
+    def warn_of_delta(self, n_samples: int) -> None:
+        """Warn of a δ at which whole records may be published; n counts where it is public."""
+        limit, why = _LARGE_DELTA, "one record in a thousand could be published as it is"
+        if self.neighboring.count_is_public and n_samples and 1.0 / n_samples <= _LARGE_DELTA:
+            limit, why = 1.0 / n_samples, "one of the rows, chosen at random, could be published"
+        if self.is_private and self.delta >= limit:
+            warnings.warn(
+                f"delta={self.delta:g} is large: {why} under that guarantee. Take a delta well "
+                "below 1/n.",
+                stacklevel=5,
+            )
+
+    def guarantee(self, plan: ReleasePlan) -> PrivacyGuarantee:
+        """Return what the release promises, by an accountant's curve if its event has none."""
+        return guarantee_of(
+            plan.event,
+            self.neighboring,
+            plan.theorem,
+            asked=(self.epsilon, self.delta) if self.is_private else None,
+            seeded=self.seeded,
+        )
+
+    def spend(self, plan: ReleasePlan) -> PrivacyGuarantee:
+        """Record the cost of the release in the budget, if there is one; return its guarantee."""
+        guarantee = self.guarantee(plan)
+        if self.budget is not None:
+            asked = self.epsilon if self.is_private else None
+            self.budget.spend(guarantee, delta=self.delta, label=self.label, epsilon=asked)
+        return guarantee
+
+
+class PrivateFit:
+    """Something that learns from records by one private release, after spending for it.
+
+    A subclass has the attributes epsilon, delta, neighboring, budget and random_state, and fills in
+    the parts that `_fit_privately` calls.
+    """
+
+    epsilon: Any
+    delta: Any
+    neighboring: Any
+    budget: Any
+    random_state: Any
+    label: str | None = None
+
+    def _fit_privately(self, *data: Any, **more: Any) -> Any:
+        """Check, plan, spend, forget, read, publish; return what `_publish` returns."""
+        with self._whole_if_refused():
+            terms = self._check_terms()
+            records = self._check_data(terms, *data, **more)
+            terms.warn_of_delta(_num_samples(data[0]))
+            plan = self._plan(terms, records)
+            guarantee = terms.spend(plan)
+        self._forget()
+        released = self._read(plan, records, terms.rng)
+        return self._publish(plan, records, released, guarantee)
+
+    @contextmanager
+    def _whole_if_refused(self) -> Iterator[None]:
+        """Leave everything as it was if an error comes before the spend, and say so."""
+        before = vars(self).copy()
+        try:
+            yield
+        except BaseException as error:
+            vars(self).clear()
+            vars(self).update(before)
+            if self.budget is not None and error.args and isinstance(error.args[0], str):
+                error.args = (f"{error.args[0]} Nothing was spent.", *error.args[1:])
+            raise
+
+    def _check_terms(self) -> ReleaseTerms:
+        return ReleaseTerms.check(
+            epsilon=self.epsilon,
+            delta=self.delta,
+            neighboring=self.neighboring,
+            budget=self.budget,
+            random_state=self.random_state,
+            label=type(self).__name__ if self.label is None else self.label,
+        )
+
+    @abstractmethod
+    def _check_data(self, terms: ReleaseTerms, *data: Any, **more: Any) -> Any:
+        """Return the records after checks of parameters, shapes, types and domains."""
+
+    @abstractmethod
+    def _plan(self, terms: ReleaseTerms, records: Any) -> ReleasePlan:
+        """Return what will be released, every number fixed, from public facts about `records`."""
+
+    def _forget(self) -> None:
+        """Drop what an earlier fit released, so that a fit that dies leaves nothing of it."""
+        for name in [*vars(self)]:
+            if name.endswith("_") and name not in _KEPT:
+                delattr(self, name)
+
+    @abstractmethod
+    def _read(self, plan: Any, records: Any, rng: np.random.Generator) -> Any:
+        """Read the values and return what is released."""
+
+    @abstractmethod
+    def _publish(self, plan: Any, records: Any, released: Any, guarantee: PrivacyGuarantee) -> Any:
+        """Set the released attributes from `released` and public facts; return the result."""
+
+
+def _resolved_delta(delta: Any, budget: PrivacyBudget | None) -> float:
+    """Return δ: as given, or the budget's, or 1e-5."""
+    if delta is not None:
+        return check_delta(delta)
+    return DEFAULT_DELTA if budget is None else budget.delta
+
+
+def guarantee_of(
+    event: Event, neighboring: Neighboring, theorem: str, **more: Any
+) -> PrivacyGuarantee:
+    """Return what a release promises, by an accountant's curve if its event has none."""
+    try:
+        event.curve(neighboring)
+        bound = None
+    except NoClosedCurveError:
+        bound = AccountedCurve(event, PLDAccountant(neighboring))
+    return PrivacyGuarantee(event, neighboring, theorem, bound, **more)

@@ -1,0 +1,1 @@
+"""The numerical accountant: privacy loss distributions between proved bounds."""

@@ -1,0 +1,105 @@
+"""The numerical accountant: privacy loss distributions composed by FFT, between two bounds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from skdp._validation import check_delta
+from skdp.accounting.base import Accountant, Leaf
+from skdp.accounting.pld.composition import Composition, compose
+from skdp.accounting.pld.from_events import COVERED, loss_pair
+from skdp.accounting.rdp_conversion import delta_from_rdp, epsilon_from_rdp
+from skdp.privacy import Event, GaussianCurve, NonPrivateEvent
+from skdp.privacy.events.zcdp import ZCDPCurve
+
+__all__ = ["PLDAccountant"]
+
+
+@dataclass(frozen=True)
+class PLDAccountant(Accountant):
+    r"""The composition of the leaves' dominating pairs, each order of the neighbours by itself.
+
+    The tightest accountant for a plan that is fixed beforehand: any leaves with a curve, mixed in
+    any numbers. ε exceeds that of the pairs by about 3e-4, less where ε is small, at most 1e-5 of
+    it where it is large. One release, whatever it is, and a plan of Gaussian leaves are exact.
+
+    Leaves known by more than their curve are worth more together than their curves: zCDP leaves
+    become one, of the sum of their ρ, and the answer is the lesser of the composition's and of the
+    Rényi divergences', both of which are proved. The sum of pure ε bounds it as well.
+
+    Notes
+    -----
+    **Guarantee.** Zhu, Dong and Wang 2022, Theorem 10 (dominating pairs compose as products);
+    Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022 (connect the dots); rounding, truncation
+    and wrapping are all charged to the safe side. Rényi divergences: Mironov 2017, Proposition 1;
+    Canonne, Kamath and Steinke 2020, Proposition 12. It does **not** hold for releases that are
+    chosen after seeing results; those need a filter, see `skdp.budget`.
+
+    Examples
+    --------
+    >>> from skdp.privacy import GDPEvent, SelfComposedEvent
+    >>> round(PLDAccountant().epsilon(SelfComposedEvent(GDPEvent(0.1), 100), 1e-5), 5)
+    4.37718
+    """
+
+    def bounds(self, event: Event, delta: float) -> tuple[float, float]:
+        upper = self.epsilon(event, delta)
+        leaves = self._leaves(event)
+        if not leaves or any(leaf.event == NonPrivateEvent() for leaf in leaves):
+            return upper, upper
+        _, composed = _composed(leaves)
+        if composed is None:
+            return max(0.0, upper * (1.0 - 1e-10)), upper
+        return min(upper, composed.bounds_epsilon(check_delta(delta))[0]), upper
+
+    def _epsilon(self, leaves: tuple[Leaf, ...], delta: float) -> float:
+        mu, composed = _composed(leaves)
+        if composed is None:
+            return GaussianCurve(mu).epsilon(delta)
+        answers = [_pure(leaves)]
+        if delta > 0.0:
+            answers.append(composed.epsilon(delta))
+            if any(isinstance(leaf.event, COVERED) for leaf in leaves):
+                answers.append(epsilon_from_rdp(lambda a: _rdp(leaves, a), delta, "tight"))
+        return min(answers)
+
+    def _delta(self, leaves: tuple[Leaf, ...], epsilon: float) -> float:
+        mu, composed = _composed(leaves)
+        if composed is None:
+            return GaussianCurve(mu).delta(epsilon) * (1.0 + 1e-12)
+        if epsilon >= _pure(leaves):
+            return 0.0
+        answers = [composed.delta(epsilon)]
+        if any(isinstance(leaf.event, COVERED) for leaf in leaves):
+            answers.append(delta_from_rdp(lambda a: _rdp(leaves, a), epsilon, "tight"))
+        return min(answers)
+
+
+def _composed(leaves: tuple[Leaf, ...]) -> tuple[float, Composition | None]:
+    """Return the μ of the Gaussian leaves, and all leaves composed unless they are the only."""
+    mu = math.sqrt(_summed(leaves, GaussianCurve, lambda curve: curve.mu**2))
+    rho = _summed(leaves, ZCDPCurve, lambda curve: curve.rho)
+    pairs = [(loss_pair(ZCDPCurve(rho)), 1)] if rho else []
+    for leaf in leaves:
+        if not isinstance(leaf.curves[0], GaussianCurve | ZCDPCurve):
+            pairs.append((loss_pair(leaf.curves[0]), leaf.count))
+    if not pairs:
+        return mu, None
+    return mu, compose(pairs + ([(loss_pair(GaussianCurve(mu)), 1)] if mu else []))
+
+
+def _summed(leaves: tuple[Leaf, ...], kind: type, part: Callable[[Any], float]) -> float:
+    """Return Σ count·part over the leaves with a curve of this kind, rounded upwards."""
+    parts = (leaf.count * part(leaf.curves[0]) for leaf in leaves if type(leaf.curves[0]) is kind)
+    return math.fsum(parts) * (1.0 + 1e-15)
+
+
+def _pure(leaves: tuple[Leaf, ...]) -> float:
+    return math.fsum(leaf.count * leaf.pure for leaf in leaves) * (1.0 + 1e-15)
+
+
+def _rdp(leaves: tuple[Leaf, ...], order: float) -> float:
+    return math.fsum(leaf.count * leaf.rdp(order) for leaf in leaves) * (1.0 + 1e-15)

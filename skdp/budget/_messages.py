@@ -1,0 +1,74 @@
+"""What a refusal says."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from itertools import islice
+
+from skdp.budget._fractions import Amounts, minus
+from skdp.budget.filters import FILTERS, Filter
+from skdp.budget.release import Release
+from skdp.privacy import Neighboring, NonPrivateEvent, event_from_dict
+
+__all__ = ["shortfall"]
+
+_MOST_ROWS = 5_000  # a longer ledger is not added up again for the sake of a message
+_COMPARABLE = ("gdp", "basic", "zcdp")
+
+
+def shortfall(
+    rule: Filter,
+    account: str,
+    wanted: Release,
+    before: Amounts,
+    bought: Iterable[Release],
+) -> str:
+    """Return what is asked and what is left, and which composition would do.
+
+    The release is quoted at its own δ and at the budget's; what the budget counts, it names.
+    """
+    owner = f"the share {account!r}" if account else "the budget"
+    asked, left = rule.amount(rule.price(wanted)), rule.left(before)
+    return (
+        f"{wanted.label} costs epsilon={wanted.epsilon:.6g} at delta={wanted.delta:g}, counted "
+        f"here as epsilon={asked.epsilon:.6g} at delta={asked.delta:.6g}, but of "
+        f"{owner}'s epsilon={rule.epsilon:g}, delta={rule.delta:g} only "
+        f"epsilon={left.epsilon:.6g} at delta={left.delta:.6g} is left for one more release "
+        f"({_sides(rule, wanted, before)})."
+        f"{_hint(rule, [*islice(bought, _MOST_ROWS), wanted])}"
+    )
+
+
+def _sides(rule: Filter, wanted: Release, before: Amounts) -> str:
+    """Return what is asked and left of each side of the box that is too short."""
+    sides = zip(rule.units, rule.price(wanted), minus(rule.limits, before), strict=True)
+    return "; ".join(
+        f"{unit}: {float(asked):.6g} asked, {float(left):.6g} left"
+        for unit, asked, left in sides
+        if asked > left
+    )
+
+
+def _hint(rule: Filter, releases: list[Release]) -> str:
+    if rule.delta == 0.0 or len(releases) > _MOST_ROWS:
+        return ""
+    ideal, tv = event_from_dict(releases[-1].event).ideal()
+    if any(isinstance(leaf, NonPrivateEvent) for leaf, _ in ideal.leaves()):
+        return " It has no privacy guarantee at all, and no finite budget admits that."
+    if rule.composition == "gdp" and tv and not rule.tv:
+        return (
+            " Its sampler is near its target and not at it: make the budget with tv=, a reserve "
+            "for such distances, or with composition='basic'."
+        )
+    relation = Neighboring(releases[-1].neighboring)
+    if rule.composition == "gdp" and not rule.slack and math.isinf(ideal.gdp_mu(relation)):
+        return (
+            " It is not Gaussian DP: make the budget with slack=, a part of delta for such "
+            "releases, or with composition='rdp'."
+        )
+    for name in _COMPARABLE:
+        kind = FILTERS[name]
+        if not isinstance(rule, kind) and kind(rule.epsilon, rule.delta).admits(releases):
+            return f" composition={name!r} would have admitted it."
+    return ""

@@ -1,0 +1,287 @@
+"""What the private linear models share: validate, plan, spend, solve, publish."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from scipy import sparse
+from scipy.special import ndtri
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+from threadpoolctl import ThreadpoolController  # scikit-learn depends on it, always installed
+
+from skdp._private_fit import NonPrivatePlan, PrivateFit, ReleaseTerms
+from skdp._validation import (
+    check_choice,
+    check_count,
+    check_real,
+    check_size,
+)
+from skdp.design import ClippedDesign, clip_factors
+from skdp.losses import Loss
+from skdp.privacy import (
+    Neighboring,
+    PrivacyGuarantee,
+)
+from skdp.solvers import SOLVERS, Problem, Solution, Solver
+from skdp.solvers import Plan as SolverPlan
+
+__all__ = ["PrivateLinearModel", "is_auto"]
+
+_LARGEST_VALUE = 1e100
+_MOST_ROWS = 1e15
+
+
+@dataclass(frozen=True, eq=False)
+class LinearRecords:
+    """Validated rows, targets as the loss wants them, and what is public about the targets.
+
+    `start` are released coefficients from which a solver may go on, None for none.
+    """
+
+    X: Any
+    y: np.ndarray
+    task: Any
+    start: np.ndarray | None = None
+
+
+class PrivateLinearModel(PrivateFit, BaseEstimator):
+    """A linear model; what is public about its targets, a *task*, a subclass finds out first.
+
+    A task is the array of classes, or the bounds of a number.
+    """
+
+    def fit(self, X: Any, y: Any, **fit_params: Any) -> Any:
+        """Learn the coefficients privately.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            *Private.* Finite values; rows longer than `data_norm` are scaled down to it.
+        y : array-like of shape (n_samples,)
+            *Private.* Labels, of which the set is public, or numbers.
+        **fit_params
+            Refused: a `sample_weight` would need a public bound.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If a parameter, a shape or a type is wrong, or a value is not finite; nothing is spent.
+        BudgetExceededError, BudgetClosedError
+            If the budget cannot pay; nothing is learnt and nothing is spent.
+        """
+        return self._fit_privately(X, y, **fit_params)
+
+    def _check_data(
+        self,
+        terms: ReleaseTerms,
+        X: Any,
+        y: Any,
+        *,
+        known_task: Any = None,
+        resume: bool = False,
+        **fit_params: Any,
+    ) -> LinearRecords:
+        _refuse_weights(fit_params)
+        self._check_parameters()
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, reset=not resume)
+        _check_magnitude(X)
+        task, codes = self._encode(y, known_task)
+        return LinearRecords(X, codes, task, self._start(task) if resume else None)
+
+    def _plan(self, terms: ReleaseTerms, records: LinearRecords) -> SolverPlan | NonPrivatePlan:
+        solver = self._resolve_solver()
+        effective_n_jobs(self.n_jobs)  # raises now rather than after the spend
+        if not terms.is_private:
+            return NonPrivatePlan()
+        return solver.plan(self._problem(records.X, records.task), terms.epsilon, terms.delta)
+
+    def _read(self, plan: Any, records: LinearRecords, rng: np.random.Generator) -> Any:
+        """Return the solver's solution; without privacy, the fitted reference."""
+        if isinstance(plan, NonPrivatePlan):
+            return self._reference(records.X.shape[0]).fit(records.X, records.y)
+        problem, solver = plan.problem, self._resolve_solver()
+        threads = effective_n_jobs(self.n_jobs)
+        with _thread_pools().limit(limits=threads, user_api="blas"):
+            design = ClippedDesign.clip(records.X, problem.data_norm, problem.intercept_scaling)
+            return solver.solve(plan, design, records.y, rng, self._progress, start=records.start)
+
+    def _publish(
+        self, plan: Any, records: LinearRecords, released: Any, guarantee: PrivacyGuarantee
+    ) -> Any:
+        self.privacy_ = guarantee
+        if isinstance(plan, NonPrivatePlan):
+            self._publish_reference(released, records.task)
+            n_iter = getattr(released, "n_iter_", None)
+            self.n_iter_ = 1 if n_iter is None else int(np.max(n_iter))
+            self.data_norm_ = math.inf
+            return self
+        self._publish_solution(released, records.task, plan.problem)
+        return self
+
+    def _publish_solution(self, solution: Solution, task: Any, problem: Problem) -> None:
+        theta = np.atleast_2d(solution.theta.T)
+        n_features = self.n_features_in_
+        intercept = problem.intercept_scaling * theta[:, n_features:].sum(axis=1)
+        self._publish_coefficients(theta[:, :n_features], intercept, task)
+        self.n_iter_ = solution.n_iter
+        self.data_norm_ = problem.data_norm
+        if solution.noise is not None:
+            self.coef_noise_ = solution.noise * self._unit(task)
+        if self.diagnostics:
+            self.diagnostics_ = solution.diagnostics
+
+    def _check_parameters(self) -> None:
+        check_size("data_norm", self.data_norm)
+        check_size("intercept_scaling", self.intercept_scaling)
+        if not is_auto(self.C):
+            check_size("C", self.C)
+        if self.n_samples_hint is not None:
+            hint = check_count("n_samples_hint", self.n_samples_hint)
+            check_real("n_samples_hint", hint, low=0.0, high=_MOST_ROWS)
+
+    def _resolve_solver(self) -> Solver:
+        solver = self.solver
+        if not isinstance(solver, Solver):
+            solver = SOLVERS[check_choice("solver", solver, SOLVERS)]()
+        return solver if is_auto(self.sampler) else solver.with_sampler(self.sampler)
+
+    def _problem(self, X: Any, task: Any) -> Problem:
+        neighboring = Neighboring(self.neighboring)
+        n_rows, n_columns = X.shape
+        return Problem(
+            loss=self._loss_of(task),
+            data_norm=float(self.data_norm),
+            intercept_scaling=float(self.intercept_scaling) if self.fit_intercept else 0.0,
+            n_samples=n_rows if neighboring.count_is_public else self.n_samples_hint,
+            neighboring=neighboring,
+            C=self.C,
+            n_features=n_columns + bool(self.fit_intercept),
+        )
+
+    def _seed_of_reference(self) -> Any:
+        """Return the random state in a form that scikit-learn takes."""
+        if isinstance(self.random_state, np.random.Generator):
+            return int(self.random_state.integers(2**31))
+        return self.random_state
+
+    @abstractmethod
+    def _encode(self, y: np.ndarray, known: Any) -> tuple[Any, np.ndarray]:
+        """Return what is public about the targets, unless `known`, and y as the loss wants it."""
+
+    @abstractmethod
+    def _loss_of(self, task: Any) -> Loss:
+        """Return the loss of a private fit."""
+
+    @abstractmethod
+    def _publish_coefficients(self, coef: np.ndarray, intercept: np.ndarray, task: Any) -> None:
+        """Set the released attributes from coefficients (n_scores, n_features) and intercepts."""
+
+    def _unit(self, task: Any) -> float:
+        """Return the size of one unit of the score in the units of the coefficients."""
+        return 1.0
+
+    @abstractmethod
+    def _learnt_coefficients(self, task: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return what `_publish_coefficients` would publish as the attributes that there are."""
+
+    @abstractmethod
+    def _reference(self, n_samples: int) -> Any:
+        """Return the scikit-learn estimator that this one equals at epsilon=inf."""
+
+    @abstractmethod
+    def _publish_reference(self, reference: Any, task: Any) -> None:
+        """Set the released attributes from those of the fitted reference."""
+
+    def coef_interval(self, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
+        """Return ends of intervals around `coef_` for the coefficients without their noise.
+
+        Each interval holds the coefficient of the regularised fit to the same rows, as it would be
+        without noise, with probability `level`. What would change with other rows is not in it.
+
+        Parameters
+        ----------
+        level : float in (0, 1)
+            *Public.*
+
+        Returns
+        -------
+        low, high : ndarray of the shape of `coef_`
+            Computed from what was released and from public numbers.
+
+        Raises
+        ------
+        ValueError
+            If the solver's release is not an optimum plus Gaussian noise of known size:
+            ``solver="output_perturbation"`` has one.
+        """
+        check_is_fitted(self, "coef_")
+        if not hasattr(self, "coef_noise_"):
+            raise ValueError(
+                "coef_interval needs a release that is an optimum plus noise of known size, as "
+                "with solver='output_perturbation'; no formula is known for this one."
+            )
+        half = ndtri(0.5 + 0.5 * check_real("level", level, low=0.0, high=1.0)) * self.coef_noise_
+        return self.coef_ - half, self.coef_ + half
+
+    def _scores(self, X: Any) -> np.ndarray:
+        """Return scores of shape (n_samples, n_scores) for rows clipped as in `fit`."""
+        check_is_fitted(self, "coef_")
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        coef = np.atleast_2d(self.coef_)
+        scores = X @ coef.T
+        if not math.isinf(self.data_norm_):
+            scores *= clip_factors(X, self.data_norm_)[:, None]
+        return scores + self.intercept_
+
+    def _progress(self, step: int, n_steps: int) -> None:
+        """Show progress; steps are public, so the display is too."""
+        if self.verbose and (step * 10) // n_steps > ((step - 1) * 10) // n_steps:
+            print(f"[{type(self).__name__}] step {step} of {n_steps}")
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())
+        state.pop("diagnostics_", None)
+        return state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.non_deterministic = self.random_state is None
+        return tags
+
+
+@cache
+def _thread_pools() -> ThreadpoolController:
+    """Return the process's BLAS libraries; finding them takes milliseconds."""
+    return ThreadpoolController()
+
+
+def _check_magnitude(X: Any) -> None:
+    values = X.data if sparse.issparse(X) else X
+    if values.size and max(values.max(), -values.min()) > _LARGEST_VALUE:
+        raise ValueError(f"X has a value beyond {_LARGEST_VALUE:g}, which counts as infinity.")
+
+
+def _refuse_weights(fit_params: dict[str, Any]) -> None:
+    """Raise if `fit` was given more than data."""
+    if any(value is not None for value in fit_params.values()):
+        raise ValueError(
+            f"fit takes X and y only, got {sorted(fit_params)}. A sample_weight would need a "
+            "public bound; public weights of whole classes go into class_weight."
+        )
+
+
+def is_auto(value: Any) -> bool:
+    """Return whether a parameter is left to a public rule."""
+    return isinstance(value, str) and value == "auto"

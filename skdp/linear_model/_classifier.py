@@ -1,0 +1,88 @@
+"""What the private linear classifiers share."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+
+from skdp._validation import check_size, encode_labels
+from skdp.linear_model._base import PrivateLinearModel
+from skdp.losses import ClassWeightedLoss, Loss
+
+__all__ = ["PrivateLinearClassifier"]
+
+
+class PrivateLinearClassifier(ClassifierMixin, PrivateLinearModel):
+    """A linear classifier that pays for what it learns; its task is the array of classes."""
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.class_weight is not None and not isinstance(self.class_weight, dict):
+            raise ValueError(
+                f"class_weight must be None or a dict of public weights, got "
+                f"{self.class_weight!r}: weights computed from the data, as 'balanced' ones are, "
+                "would reveal class counts."
+            )
+
+    def _encode(self, y: np.ndarray, known: Any = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return the public classes, and y as −1/+1 (two classes) or 0..K−1."""
+        known = self.classes if known is None else known
+        classes, codes = encode_labels(type(self).__name__, y, known)
+        return classes, (2.0 * codes - 1.0 if classes.size == 2 else codes)
+
+    def _loss_of(self, classes: np.ndarray) -> Loss:
+        loss = self._loss(classes.size)
+        if self.class_weight is None:
+            return loss
+        unknown = set(self.class_weight) - set(classes.tolist())
+        if unknown:
+            raise ValueError(f"class_weight names {unknown}, not among {classes.tolist()}.")
+        weights = (self.class_weight.get(label, 1.0) for label in classes.tolist())
+        return ClassWeightedLoss(loss, tuple(check_size("class_weight", w) for w in weights))
+
+    def _publish_coefficients(
+        self, coef: np.ndarray, intercept: np.ndarray, classes: np.ndarray
+    ) -> None:
+        self.classes_, self.coef_, self.intercept_ = classes, coef, intercept
+
+    def _learnt_coefficients(self, task: Any) -> tuple[np.ndarray, np.ndarray]:
+        return self.coef_, self.intercept_
+
+    def _publish_reference(self, reference: Any, classes: np.ndarray) -> None:
+        if not np.array_equal(reference.classes_, classes):
+            raise ValueError("With epsilon=inf every label of `classes` must occur in y.")
+        intercept = np.atleast_1d(reference.intercept_)
+        self._publish_coefficients(reference.coef_, intercept, classes)
+
+    @abstractmethod
+    def _loss(self, n_classes: int) -> Loss:
+        """Return the loss of a private fit, all classes counting alike."""
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return the scores of rows that are clipped as in `fit`.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) for two classes, (n_samples, n_classes) for more
+        """
+        scores = self._scores(X)
+        return scores.ravel() if self.classes_.size == 2 else scores
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the label with the highest score for each row."""
+        scores = self.decision_function(X)
+        codes = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        return self.classes_[codes]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = not math.isinf(self.epsilon)  # noise, on tiny data
+        return tags

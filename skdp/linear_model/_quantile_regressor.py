@@ -1,0 +1,61 @@
+"""What the private regressors of quantiles share."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from sklearn.linear_model import QuantileRegressor
+
+from skdp.linear_model._base import is_auto
+from skdp.linear_model._regressor import PrivateLinearRegressor, TargetRange
+from skdp.losses import QuantileLoss
+
+__all__ = ["PrivateQuantileRegressor"]
+
+
+class PrivateQuantileRegressor(PrivateLinearRegressor):
+    """A linear model of conditional quantiles at public levels."""
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        self._levels()
+        if math.isinf(self.epsilon) and not is_auto(self.C):
+            raise ValueError(
+                f"C must be 'auto' with epsilon=inf, got {self.C!r}: scikit-learn's "
+                "QuantileRegressor knows no ridge."
+            )
+
+    @abstractmethod
+    def _levels(self) -> tuple[float, ...]:
+        """Return the levels, checked."""
+
+    def _loss_of(self, task: Any) -> QuantileLoss:
+        return QuantileLoss(self._levels(), self.smoothing)
+
+    def _publish_coefficients(
+        self, coef: np.ndarray, intercept: np.ndarray, task: TargetRange
+    ) -> None:
+        super()._publish_coefficients(coef, intercept + self._loss_of(task).start, task)
+
+    def _reference(self, n_samples: int) -> _QuantileRegressors:
+        return _QuantileRegressors(self._levels(), self.fit_intercept)
+
+
+class _QuantileRegressors:
+    """scikit-learn's regressor for each of several levels."""
+
+    def __init__(self, levels: tuple[float, ...], fit_intercept: bool) -> None:
+        self._models = [
+            QuantileRegressor(quantile=level, alpha=0.0, fit_intercept=fit_intercept)
+            for level in levels
+        ]
+
+    def fit(self, X: Any, y: np.ndarray) -> _QuantileRegressors:
+        models = [model.fit(X, y) for model in self._models]
+        self.coef_ = np.array([model.coef_ for model in models])
+        self.intercept_ = np.array([model.intercept_ for model in models])
+        self.n_iter_ = [model.n_iter_ for model in models]
+        return self

@@ -1,0 +1,123 @@
+"""What the private linear regressors share."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import RegressorMixin
+
+from skdp.linear_model._base import PrivateLinearModel
+
+__all__ = ["PrivateLinearRegressor", "TargetRange"]
+
+_LARGEST_BOUND = 1e50
+
+
+@dataclass(frozen=True)
+class TargetRange:
+    """The public interval that targets are clipped to; losses see it as [−1, 1]."""
+
+    low: float
+    high: float
+
+    @property
+    def middle(self) -> float:
+        """The target that is coded as 0."""
+        return 0.5 * self.low + 0.5 * self.high
+
+    @property
+    def half_width(self) -> float:
+        """Units of the target per unit of the score."""
+        return 0.5 * self.high - 0.5 * self.low
+
+    def encode(self, y: np.ndarray) -> np.ndarray:
+        """Return clipped targets as numbers in [−1, 1]."""
+        return np.clip((np.clip(y, self.low, self.high) - self.middle) / self.half_width, -1.0, 1.0)
+
+
+class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel):
+    """A linear model of a number that pays for what it learns; its task is a `TargetRange`."""
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        self._target_range()
+
+    def _target_range(self) -> TargetRange:
+        try:
+            low, high = (float(side) for side in self.target_bounds)
+        except (TypeError, ValueError) as error:
+            raise ValueError(self._wrong_bounds()) from error
+        target_range = TargetRange(low, high)
+        if not (max(-low, high) < _LARGEST_BOUND and target_range.half_width > 0.0):
+            raise ValueError(self._wrong_bounds())
+        return target_range
+
+    def _wrong_bounds(self) -> str:
+        return (
+            "target_bounds must be a pair of numbers (low, high) with low < high, both within "
+            f"±{_LARGEST_BOUND:g}, got {self.target_bounds!r}."
+        )
+
+    def _encode(self, y: np.ndarray, known: Any) -> tuple[TargetRange, np.ndarray]:
+        """Return the public range and the targets on its scale; without privacy, y itself."""
+        try:
+            y = np.asarray(y, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError("y must hold numbers.") from error
+        if not np.isfinite(y).all():  # of strings, say, scikit-learn does not see it
+            raise ValueError("y must hold finite numbers.")
+        if math.isinf(self.epsilon):
+            return TargetRange(-math.inf, math.inf), y
+        target_range = self._target_range()
+        return target_range, target_range.encode(y)
+
+    def _publish_coefficients(
+        self, coef: np.ndarray, intercept: np.ndarray, task: TargetRange
+    ) -> None:
+        coef, intercept = task.half_width * coef, task.middle + task.half_width * intercept
+        self._set_coefficients(coef, intercept, task)
+
+    def _unit(self, task: TargetRange) -> float:
+        return task.half_width
+
+    def _learnt_coefficients(self, task: TargetRange) -> tuple[np.ndarray, np.ndarray]:
+        intercept = (np.atleast_1d(self.intercept_) - task.middle) / task.half_width
+        return np.atleast_2d(self.coef_) / task.half_width, intercept
+
+    def _publish_reference(self, reference: Any, task: TargetRange) -> None:
+        self._set_coefficients(
+            np.atleast_2d(reference.coef_), np.atleast_1d(reference.intercept_), task
+        )
+
+    def _set_coefficients(self, coef: np.ndarray, intercept: np.ndarray, task: TargetRange) -> None:
+        """Set arrays of one output a row, or, of one output, a vector and a number."""
+        one = len(coef) == 1
+        self.coef_ = coef[0] if one else coef
+        self.intercept_ = float(intercept[0]) if one else intercept
+        self.target_bounds_ = (task.low, task.high)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return predictions for rows that are clipped as in `fit`, clipped to `target_bounds`.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), or (n_samples, n_outputs) for several
+        """
+        scores = np.clip(self._scores(X), *self.target_bounds_)
+        return scores.ravel() if np.ndim(self.coef_) == 1 else scores
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return R² of the predictions: 1 at best, 0 for a constant that is the mean of `y`."""
+        return float(super().score(X, y, sample_weight))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = not math.isinf(self.epsilon)  # noise, on tiny data
+        return tags

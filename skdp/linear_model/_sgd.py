@@ -1,0 +1,76 @@
+"""What the estimators that are named after stochastic gradient descent share."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from skdp._private_fit import guarantee_of
+from skdp.linear_model._base import PrivateLinearModel
+from skdp.privacy import ComposedEvent, Event, SelfComposedEvent
+from skdp.solvers import DPSGD
+
+__all__ = ["PrivateSGD", "is_private"]
+
+
+class PrivateSGD(PrivateLinearModel):
+    """A linear model learnt by `skdp.solvers.DPSGD`, whose settings are its own parameters."""
+
+    def _resolve_solver(self) -> DPSGD:
+        return DPSGD(
+            n_steps=self.n_steps,
+            sampling_rate=self.sampling_rate,
+            clip_norm=self.clip_norm,
+            step_size=self.step_size,
+            momentum=self.momentum,
+            average=self.average,
+        )
+
+    def _resume(self, X: Any, y: Any, known_task: Any = None) -> Any:
+        """Run once more, from where the last run ended, and add what it costs to `privacy_`."""
+        if not hasattr(self, "coef_"):
+            return self._fit_privately(X, y, known_task=known_task)
+        with self._whole_if_refused():
+            self._check_relation()
+        earlier, n_iter = self.privacy_, self.n_iter_
+        self._fit_privately(X, y, known_task=known_task, resume=True)
+        event = _together(earlier.event, self.privacy_.event)
+        self.privacy_ = guarantee_of(
+            event,
+            earlier.neighboring,
+            self.privacy_.theorem,
+            seeded=earlier.seeded or self.privacy_.seeded,
+        )
+        self.n_iter_ += n_iter
+        return self
+
+    def _check_relation(self) -> None:
+        earlier = self.privacy_.neighboring
+        if earlier != self.neighboring:
+            raise ValueError(
+                f"The model was learnt under {str(earlier)!r}; neighboring may not "
+                f"change to {self.neighboring!r} in partial_fit."
+            )
+
+    def _start(self, task: Any) -> np.ndarray:
+        """Return the released coefficients as the solver wants them."""
+        coef, intercept = self._learnt_coefficients(task)
+        if self.fit_intercept:
+            coef = np.column_stack([coef, intercept / self.intercept_scaling])
+        return coef.ravel() if len(coef) == 1 else coef.T
+
+
+def is_private(model: Any) -> bool:
+    """Return whether `epsilon` is finite; without privacy scikit-learn's own class resumes."""
+    return not math.isinf(model.epsilon)
+
+
+def _together(earlier: Event, later: Event) -> Event:
+    """Return both, with equal releases counted: nested ones would outgrow the stack some day."""
+    counts: Counter[Event] = Counter()
+    for leaf, count in (*earlier.leaves(), *later.leaves()):
+        counts[leaf] += count
+    return ComposedEvent(tuple(SelfComposedEvent(leaf, n) for leaf, n in counts.items()))

@@ -1,0 +1,1 @@
+"""Noise optimised by linear programming, with certificates of its cost on both sides."""

@@ -1,0 +1,171 @@
+"""From a privacy target and a loss to one certified law, and to a bound that none is better."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+from scipy import sparse
+
+from skdp.mechanisms.optimized.certified_distribution import (
+    NoiseLaw,
+    Triple,
+    exact_delta,
+    integer_weights,
+)
+from skdp.mechanisms.optimized.costs import ScaledLoss, cell_means, check_convex, values_below
+from skdp.mechanisms.optimized.linear_program import NoiseProgram, price_bound
+
+__all__ = ["AdditiveDesign", "certified", "check_rows", "reach"]
+
+_MOST_ROWS = 50_000
+_MEMORY = 256
+
+
+@dataclass(frozen=True)
+class AdditiveDesign:
+    """What a law is optimised for; lengths in units of the sensitivity, which is `cells` cells."""
+
+    epsilon: float
+    delta: float
+    loss: ScaledLoss
+    cells: int
+    integer: bool = False
+    symmetric: bool = False
+    monotone: bool = False
+    atom: bool = False
+
+    def law(self) -> NoiseLaw:
+        """Return the better of the laws on cells with an edge, and with a middle, at 0."""
+        return _best_law(self)
+
+    def lower_bound(self) -> float:
+        """Return a number that the expected loss of no private noise is below."""
+        return _lower_bound(self)
+
+    @property
+    def half(self) -> int:
+        """Cells on each side of 0; those of truncated Laplace noise, and a sensitivity more."""
+        return math.ceil(self.cells * (reach(self.epsilon, self.delta) + 1.0))
+
+    @property
+    def mirrored(self) -> bool:
+        """Whether symmetric noise is asked for, or is best because the loss is symmetric."""
+        return self.symmetric or self.loss.is_even(self.half / self.cells)
+
+    def program(self, costs: np.ndarray, start: int, padding: int = 0) -> NoiseProgram:
+        """Return the program for these costs of cells, the first `start` half cells from 0."""
+        middles = (0.5 * (start + 1) + np.arange(costs.size)) / self.cells
+        has_atom = self.atom and padding == 0
+        least = 1.0 if padding else 0.01 * self.delta  # prices of rare cells count like others
+        rows = _falling(middles, self.mirrored or padding == 0) if self.monotone else None
+        return NoiseProgram(
+            costs[None],
+            np.maximum(np.exp(-self.epsilon * np.abs(middles)), least),
+            self._triples(costs.size),
+            self.epsilon,
+            self.delta,
+            padding,
+            self.mirrored,
+            float(self.loss(np.zeros(1))[0]) if has_atom else None,
+            rows,
+            np.zeros(0 if rows is None else rows.shape[0]),
+        )
+
+    def _triples(self, n_cells: int) -> list[Triple]:
+        signs = (1,) if self.mirrored else (1, -1)
+        check_rows(n_cells * self.cells * len(signs))
+        return [(0, 0, sign * s) for s in range(1, self.cells + 1) for sign in signs]
+
+
+@lru_cache(maxsize=_MEMORY)
+def _best_law(design: AdditiveDesign) -> NoiseLaw:
+    design.loss.check_growth(design.half / design.cells)
+    if design.integer:
+        points = np.arange(-design.half, design.half + 1) / design.cells
+        return _law(design, design.loss(points), -2 * design.half - 1)[1]
+    starts = (-2 * design.half - 1, -2 * design.half)
+    found = []
+    for start in starts:
+        edges = np.arange(start, -start + 1, 2) / (2 * design.cells)
+        found.append(_law(design, cell_means(design.loss, edges), start))
+    return min(found, key=lambda pair: pair[0])[1]
+
+
+def _law(design: AdditiveDesign, costs: np.ndarray, start: int) -> tuple[float, NoiseLaw]:
+    """Return a certified law with its cost."""
+    program = design.program(costs, start)
+    solution = program.solve()
+    weights, atom = integer_weights(solution.masses[0], solution.atom)
+    certified([weights], program, atom)
+    law = NoiseLaw(weights, start + design.integer, atom)  # integers are the middles of cells
+    return float(costs @ law.probabilities) + law.atom_mass * (program.atom_cost or 0.0), law
+
+
+@lru_cache(maxsize=_MEMORY)
+def _lower_bound(design: AdditiveDesign) -> float:
+    padding = design.cells + 1
+    half = 2 * design.half + padding
+    knots = np.arange(-half, half + 1) / design.cells
+    if design.integer:
+        costs = design.loss(knots)
+        check_convex(costs)
+    else:
+        costs = values_below(design.loss, knots)
+    if design.symmetric:
+        costs = 0.5 * (costs + costs[::-1])  # no difference to symmetric noise
+    program = design.program(costs, -2 * half - 1, padding)
+    return price_bound(program, program.solve())
+
+
+def reach(epsilon: float, delta: float) -> float:
+    """Return the half-width of truncated Laplace noise, in sensitivities."""
+    if epsilon == 0.0:
+        return 0.5 / delta
+    return math.log1p(math.expm1(epsilon) / (2.0 * delta)) / epsilon
+
+
+def certified(
+    laws: Sequence[tuple[int, ...]],
+    program: NoiseProgram,
+    atom: int = 0,
+    triples: Sequence[Triple] | None = None,
+) -> None:
+    """Raise if the weights are not (ε, δ)-private for every triple, by exact arithmetic."""
+    delta = exact_delta(laws, triples or program.triples, program.epsilon, atom)
+    if delta > Fraction(program.delta):
+        raise RuntimeError(
+            f"The law found has delta={float(delta)!r} where {program.delta!r} was asked for, by "
+            "exact arithmetic: take a larger delta or fewer cells."
+        )
+
+
+def check_rows(n_rows: int) -> None:
+    """Refuse a program that would take minutes."""
+    if n_rows > _MOST_ROWS:
+        raise ValueError(
+            f"The linear program would have about {n_rows} rows; at most {_MOST_ROWS} are solved: "
+            "take fewer cells, or for small epsilon and delta another noise, which is nearly as "
+            "good there."
+        )
+
+
+def _falling(middles: np.ndarray, whole: bool) -> sparse.csr_array:
+    """Return rows that are at most 0 if masses fall on both sides of the middle.
+
+    `whole` tells whether they fall from the cell around 0 itself, if there is one: what is known
+    of smoothed masses that are not symmetric does not tell.
+    """
+    n, near = middles.size, 1e-9
+    inner = np.arange(n - 1)
+    falls = middles[:-1] > (-near if whole else near)
+    rises = middles[1:] < (near if whole else -near)
+    sign = falls.astype(float) - rises
+    steps = sparse.csr_array((-sign, (inner, inner)), (n - 1, n)) + sparse.csr_array(
+        (sign, (inner, inner + 1)), (n - 1, n)
+    )
+    return steps[np.flatnonzero(sign)]

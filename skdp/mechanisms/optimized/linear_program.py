@@ -1,0 +1,273 @@
+"""Linear programs whose solutions are private noise of least cost, and prices that prove it.
+
+A law has mass p_k(i) on cell i, one law for each row k. Privacy is Σ_i (p_k(i) − e^ε·p_m(i − s))_+
+≤ δ for a set of triples (k, m, s); each positive part becomes one variable. Triples are added when
+they are violated. What a solver says is not believed: see `_noise_certificate`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.optimize import linprog
+
+from skdp.mechanisms.optimized.certified_distribution import TOTAL, Triple, integer_weights
+
+__all__ = ["NoiseProgram", "Solution", "moved", "price_bound"]
+
+_AT_ONCE = 25_000  # rows; a larger program starts with the largest shifts only
+_ROUNDS = 60
+_ADDED = 6  # triples a round, for each law
+_SLACK = 2e-7  # of δ, for the tolerance of the solver
+_EXACT = 1e-9  # of δ, for what is checked in floats
+_OPTIONS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Masses of the laws and of an atom at 0, in units of 2^−53; multipliers of the constraints.
+
+    `tests[k, m, s]` has a price for each cell, between 0 and `prices[k, m, s]`; `rows` are the
+    multipliers of the further inequalities.
+    """
+
+    masses: np.ndarray
+    atom: float
+    tests: dict[Triple, np.ndarray]
+    prices: dict[Triple, float]
+    rows: np.ndarray
+
+
+@dataclass(frozen=True)
+class NoiseProgram:
+    """Minimise Σ costs·p over laws that are (ε, δ)-private for the triples.
+
+    Parameters
+    ----------
+    costs : array of shape (n_laws, n_cells)
+        Weighted: the objective is the sum of costs times masses.
+    decay : array of shape (n_cells,)
+        About how small a mass may be; columns are scaled by it.
+    triples : sequence of (k, m, s)
+    epsilon, delta : float
+    padding : int
+        Cells at each end which no test looks at; 0 for noise that is to be drawn.
+    mirrored : bool
+        Whether the last law is the first one's mirror image, and so on.
+    atom_cost : float, optional
+        Allow an atom at 0, for one law.
+    rows, bounds : sparse matrix and array, optional
+        Further inequalities rows @ p <= bounds, where p is flattened.
+    method : {"highs", "highs-ipm"}
+    """
+
+    costs: np.ndarray
+    decay: np.ndarray
+    triples: Sequence[Triple]
+    epsilon: float
+    delta: float
+    padding: int = 0
+    mirrored: bool = False
+    atom_cost: float | None = None
+    rows: Any = None
+    bounds: Any = ()
+    method: str = "highs"
+
+    @property
+    def n_atoms(self) -> int:
+        """1 if an atom is allowed, or 0."""
+        return int(self.atom_cost is not None)
+
+    @property
+    def n_masses(self) -> int:
+        """How many masses there are, mirror images counted."""
+        return self.costs.size + self.n_atoms
+
+    def solve(self) -> Solution:
+        """Return masses that meet every triple, found by adding the violated ones."""
+        rounding = math.exp(self.epsilon) * self.costs.shape[1] / TOTAL
+        active, slack = self._first(), min(_SLACK + rounding / self.delta, 0.5)
+        for _ in range(_ROUNDS):
+            if slack >= 1.0:
+                break
+            solution = self._solved(active, self.delta * (1.0 - slack))
+            excess = self.excess(solution.masses, solution.atom)
+            violated = [one for one in self.triples if excess[one] > 0.0]
+            new = [one for one in violated if one not in solution.prices]
+            if not violated or (self.padding and not new):  # prices need no exact masses
+                return solution
+            active = active + self._worst(new, excess)
+            if not new:
+                slack += 2.0 * max(excess.values()) / self.delta
+        raise RuntimeError(
+            f"The linear program did not reach delta={self.delta!r} in {_ROUNDS} rounds, or "
+            "rounding alone costs more: take fewer cells or a larger delta."
+        )
+
+    def excess(self, masses: np.ndarray, atom: float) -> dict[Triple, float]:
+        """Return by how much each triple exceeds δ, less a margin for floats."""
+        growth, n_cells = math.exp(self.epsilon), self.costs.shape[1]
+        core = slice(self.padding, n_cells - self.padding)
+        target = self.delta * (1.0 - _EXACT) - atom
+
+        def excess(k: int, m: int, s: int) -> float:
+            gap = masses[k] - growth * moved(masses[m], s)
+            return float(np.maximum(gap[core], 0.0).sum()) - target
+
+        return {one: excess(*one) for one in self.triples}
+
+    def _first(self) -> list[Triple]:
+        if len(self.triples) * self.costs.shape[1] <= _AT_ONCE:
+            return list(self.triples)
+        farthest = max(abs(s) for _, _, s in self.triples)
+        return [one for one in self.triples if abs(one[2]) == farthest]
+
+    def _worst(self, new: list[Triple], excess: dict[Triple, float]) -> list[Triple]:
+        """Return the worst of the local maxima along the shifts, for each pair of laws."""
+
+        def is_peak(k: int, m: int, s: int) -> bool:
+            return all(excess[k, m, s] >= excess.get((k, m, s + step), 0.0) for step in (-1, 1))
+
+        peaks = [one for one in new if is_peak(*one)] or new
+        return sorted(peaks, key=lambda one: -excess[one])[: _ADDED * len(self.costs)]
+
+    def _solved(self, active: list[Triple], target: float) -> Solution:
+        blocks, columns = _Blocks(self, np.array(active)), self._columns()
+        matrix, bounds = blocks.inequalities(columns, target)
+        costs, sums = self._objective(columns, blocks.own.size)
+        answer = linprog(
+            costs,
+            matrix,
+            bounds,
+            sums,
+            np.ones(len(self.costs)),
+            method=self.method,
+            options=_OPTIONS,
+        )
+        if answer.x is None or answer.status != 0:
+            raise ValueError(
+                f"No noise on {self.costs.shape[1]} cells was found for epsilon={self.epsilon!r}, "
+                f"delta={self.delta!r} under these constraints ({answer.message}): allow a wider "
+                "support, other cells or a weaker cap."
+            )
+        found = np.maximum(columns @ answer.x[: columns.shape[1]], 0.0)
+        masses, atom = found[: self.costs.size].reshape(self.costs.shape), found[self.costs.size :]
+        whole = masses.sum(axis=1, keepdims=True) + atom.sum()
+        share = float(atom.sum() / whole[0, 0])
+        weights = [integer_weights(row, share)[0] for row in masses / whole]
+        multipliers = blocks.multipliers(-answer.ineqlin.marginals, target)
+        return Solution(np.array(weights) / TOTAL, int(share * TOTAL) / TOTAL, *multipliers)
+
+    def _columns(self) -> sparse.csr_array:
+        """Return the matrix from scaled variables to masses: mirror images are one variable."""
+        index = np.arange(self.costs.size)
+        if self.mirrored:
+            index = np.minimum(index, index[::-1])
+        index = np.append(index, np.arange(self.n_masses - index.size) + index.size)
+        _, column = np.unique(index, return_inverse=True)
+        scales = np.append(np.tile(self.decay, len(self.costs)), np.ones(self.n_atoms))
+        return sparse.csr_array((scales, (np.arange(index.size), column)))
+
+    def _objective(self, columns: sparse.csr_array, n_tests: int) -> tuple[np.ndarray, Any]:
+        """Return the costs, and the matrix of the sums that are 1."""
+        costs = columns.T @ np.append(self.costs.ravel(), [self.atom_cost] * self.n_atoms)
+        sums = np.kron(np.eye(len(self.costs)), np.ones(self.costs.shape[1]))
+        sums = np.hstack([sums, np.ones((len(sums), self.n_atoms))]) @ columns
+        padded = sparse.hstack([sparse.csr_array(sums), sparse.csr_array((len(sums), n_tests))])
+        return np.append(costs, np.zeros(n_tests)), padded.tocsr()
+
+
+class _Blocks:
+    """The inequalities of some triples: own cell i of law k against cell i − s of law m."""
+
+    def __init__(self, program: NoiseProgram, active: np.ndarray) -> None:
+        n_cells = program.costs.shape[1]
+        core = np.arange(program.padding, n_cells - program.padding)
+        triple = np.repeat(np.arange(len(active)), core.size)
+        k, m, s = active.T[:, triple]
+        cell = np.tile(core, len(active))
+        inside = (cell >= s) & (cell < n_cells + s)
+        self.program, self.active = program, active
+        self.cell, self.triple = cell[inside], triple[inside]
+        self.own, self.other = (k * n_cells + cell)[inside], (m * n_cells + cell - s)[inside]
+        self.alone, self.alone_triple = (k * n_cells + cell)[~inside], triple[~inside]
+        self.scale = program.decay[self.cell]
+
+    def inequalities(self, columns: sparse.csr_array, target: float) -> tuple[Any, np.ndarray]:
+        """Return the matrix for (masses, atom, positive parts) and its right side, all scaled."""
+        program, n_tests, n = self.program, self.own.size, len(self.active)
+        row, growth = np.arange(n_tests), math.exp(program.epsilon)
+        shape = (n_tests, program.n_masses)
+        tests = sparse.csr_array((1.0 / self.scale, (row, self.own)), shape) - sparse.csr_array(
+            (growth / self.scale, (row, self.other)), shape
+        )
+        alone = sparse.csr_array(
+            (np.ones(self.alone.size), (self.alone_triple, self.alone)), (n, program.n_masses)
+        )
+        if program.n_atoms:
+            alone = alone + sparse.csr_array(
+                (np.ones(n), (np.arange(n), np.full(n, program.costs.size))), alone.shape
+            )
+        parts = sparse.csr_array((self.scale / target, (self.triple, row)), (n, n_tests))
+        rows = [[tests @ columns, -sparse.eye(n_tests)], [alone @ columns / target, parts]]
+        if program.rows is not None:
+            rows.append([program.rows @ columns[: program.costs.size], None])
+        bounds = np.concatenate([np.zeros(n_tests), np.ones(n), program.bounds])
+        return sparse.bmat(rows, format="csc"), bounds
+
+    def multipliers(
+        self, prices: np.ndarray, target: float
+    ) -> tuple[dict[Triple, np.ndarray], dict[Triple, float], np.ndarray]:
+        """Return the tests, the prices and the multipliers of further rows, unscaled and valid."""
+        prices = np.maximum(prices, 0.0)
+        cells, budgets, rows = np.split(prices, [self.own.size, self.own.size + len(self.active)])
+        budgets = budgets / target
+        tests = np.zeros((len(self.active), self.program.costs.shape[1]))
+        tests[self.triple, self.cell] = np.minimum(cells / self.scale, budgets[self.triple])
+        n_cells = tests.shape[1]
+        tests[self.alone_triple, self.alone % n_cells] = budgets[self.alone_triple]
+        keys = [tuple(one) for one in self.active.tolist()]
+        return (
+            dict(zip(keys, tests, strict=True)),
+            dict(zip(keys, budgets.tolist(), strict=True)),
+            rows,
+        )
+
+
+def moved(masses: np.ndarray, cells: int) -> np.ndarray:
+    """Return the masses `cells` further to the right, zeros coming in."""
+    result = np.zeros_like(masses)
+    if cells >= 0:
+        result[cells:] = masses[: masses.size - cells]
+    else:
+        result[:cells] = masses[-cells:]
+    return result
+
+
+def price_bound(program: NoiseProgram, solution: Solution) -> float:
+    """Return a number below Σ costs·p for every p that meets the program; weak duality.
+
+    Tests 0 ≤ λ ≤ μ give Σ costs·p ≥ Σ_k min_i f_k(i) − δ·Σ μ with
+    f_k(i) = costs_k(i) + Σ λ_kms(i) − e^ε·Σ λ_mks(i + s), whatever the solver did. Tests and their
+    mirror images have equal prices if the program is mirrored. No rounding error of these sums
+    exceeds the margin that is taken off.
+    """
+    growth, total = math.exp(program.epsilon), math.fsum(solution.prices.values())
+    value = np.zeros_like(program.costs)
+    for (k, m, s), test in solution.tests.items():
+        value[k] += test
+        value[m] -= growth * moved(test, -s)
+    if program.rows is not None:
+        value += (program.rows.T @ solution.rows).reshape(value.shape)
+    if program.mirrored:
+        value = 0.5 * (value + value[::-1, ::-1])
+    value += program.costs
+    size = np.abs(program.costs).max() + (1.0 + growth) * total + np.abs(solution.rows).sum()
+    margin = 1e-15 * (len(solution.tests) + 8) * len(value) * float(size)
+    bounds = float(np.dot(solution.rows, program.bounds)) if program.rows is not None else 0.0
+    return float(value.min(axis=1).sum()) - program.delta * total - bounds - margin

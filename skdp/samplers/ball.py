@@ -1,0 +1,180 @@
+"""A ball to which a law is restricted."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import erfcx, log_ndtr
+
+from skdp._validation import check_size, make_plain
+
+__all__ = ["Ball", "Cap", "RestrictedGaussian"]
+
+_BISECTIONS = 40
+_ROOT_2PI = math.sqrt(2.0 * math.pi)
+
+
+class Cap:
+    """N(m·u, I) restricted to |x| ≤ ρ, u a unit vector: drawn exactly, wherever its mean lies.
+
+    With x = a·u + w, w at a right angle to u and v = |w|², a is in [−b, b], b = √(ρ² − v), and v
+    has a law ∝ v^((d−3)/2)·exp(−v/2)·g(v), g(v) the probability that N(m, 1) is in [−b, b]. log g
+    is concave, so it lies below its tangent at any v₀, slope −κ: w is proposed from N(0, s²·I),
+    1/s² = 1 + 2κ, and accepted with probability g(v)/g(v₀)·exp(κ·(v − v₀)). Then a is drawn.
+
+    Parameters
+    ----------
+    radius : float
+        ρ.
+    mean : ndarray of shape (d,)
+        m·u.
+    """
+
+    def __init__(self, radius: float, mean: np.ndarray) -> None:
+        self._radius, self._m = radius, float(np.linalg.norm(mean))
+        first = np.zeros(mean.shape)
+        first[0] = 1.0
+        self._axis = mean / self._m if self._m else first
+        self._v0 = self._best_tangency(mean.size - 1)
+
+    def draw(self, rng: np.random.Generator) -> np.ndarray:
+        """Draw one point, of shape (d,)."""
+        b0, slope = self._half_chord(self._v0), self._slope(self._v0)
+        sd = 1.0 / math.sqrt(1.0 - 2.0 * slope)
+        while True:
+            w = sd * rng.standard_normal(self._axis.shape)
+            w -= self._axis * (self._axis @ w)
+            v = float(w @ w)
+            gap = slope * (v - self._v0)
+            if v >= self._radius**2 or rng.standard_exponential() < gap - self._gain(v, b0):
+                continue
+            b = self._half_chord(v)
+            return (b - _depth(b - self._m, b, rng)) * self._axis + w
+
+    def _half_chord(self, v: float) -> float:
+        return math.sqrt(self._radius**2 - v)
+
+    def _mass(self, b: float) -> float:
+        """Return log of g times exp((b − m)²/2), which has no large terms for b < m."""
+        low = _log_tail(-b - self._m) - _log_tail(b - self._m) - 2.0 * b * self._m
+        return _log_tail(b - self._m) + math.log(-math.expm1(min(low, -1e-300)))
+
+    def _gain(self, v: float, b0: float) -> float:
+        """Return log g(v) − log g(v₀)."""
+        b = self._half_chord(v)
+        longer = (self._v0 - v) / (b + b0)
+        return self._mass(b) - self._mass(b0) - 0.5 * longer * (b + b0 - 2.0 * self._m)
+
+    def _slope(self, v: float) -> float:
+        """Return −κ, the derivative of log g at v."""
+        b = self._half_chord(v)
+        ends = 1.0 + math.exp(-2.0 * b * self._m)
+        return -ends * math.exp(-self._mass(b)) / (2.0 * b * _ROOT_2PI)
+
+    def _best_tangency(self, k: int) -> float:
+        """Return v₀ = k·s²(v₀), for which fewest proposals of k dimensions are needed."""
+        low, high = 0.0, self._radius**2 if k else 0.0
+        for _ in range(_BISECTIONS):
+            v = 0.5 * (low + high)
+            low, high = (v, high) if v * (1.0 - 2.0 * self._slope(v)) < k else (low, v)
+        return low
+
+
+def _log_tail(x: float) -> float:
+    """Return log Φ(x) + x²/2."""
+    if x < 0.0:
+        return math.log(0.5 * erfcx(-x / math.sqrt(2.0)))
+    return float(log_ndtr(x)) + 0.5 * x * x
+
+
+def _depth(x: float, b: float, rng: np.random.Generator) -> float:
+    """Draw t in [0, 2b] with density ∝ exp(x·t − t²/2); few proposals are rejected."""
+    while True:
+        if x > -1.0 and b > 0.5:
+            t = x - rng.standard_normal()
+            if 0.0 <= t <= 2.0 * b:
+                return float(t)
+            continue
+        u = rng.random()
+        t = math.log1p(u * math.expm1(2.0 * b * x)) / x if x else 2.0 * b * u
+        if rng.standard_exponential() >= 0.5 * t * t:
+            return t
+
+
+@dataclass(frozen=True)
+class Ball:
+    """The coefficients with |θ| ≤ radius.
+
+    Parameters
+    ----------
+    radius : float
+        *Public.* In the units of θ, the intercept's coefficient included.
+    """
+
+    radius: float
+
+    def __post_init__(self) -> None:
+        make_plain(self)
+        check_size("radius", self.radius)
+
+    def holds(self, theta: np.ndarray) -> bool:
+        """Tell whether θ lies in the ball."""
+        return float(np.vdot(theta, theta)) <= self.radius**2
+
+    def project(self, theta: np.ndarray) -> np.ndarray:
+        """Return the point of the ball that is nearest to θ."""
+        return theta if self.holds(theta) else theta * (self.radius / np.linalg.norm(theta))
+
+    def gaussian(self, mean: np.ndarray, sd: float) -> RestrictedGaussian:
+        """Return N(mean, sd²·I) restricted to the ball."""
+        return RestrictedGaussian(self, mean, sd)
+
+    def lowest(self, curvature: np.ndarray, slope: np.ndarray) -> np.ndarray:
+        """Return where in the ball ½·Σ w_j·|x_j|² − Σ ⟨e_j, x_j⟩ is least.
+
+        Parameters
+        ----------
+        curvature : ndarray of shape (d,)
+            w > 0.
+        slope : ndarray of shape (d,) or (d, K)
+            e.
+        """
+
+        def beyond(multiplier: float) -> float:
+            return float(np.linalg.norm(slope.T / (curvature + multiplier))) - self.radius
+
+        if beyond(0.0) <= 0.0:
+            return (slope.T / curvature).T
+        most = (
+            2.0 * float(np.linalg.norm(slope)) / self.radius
+        )  # x is short enough, rounding or not
+        multiplier = brentq(beyond, 0.0, most)
+        return self.project((slope.T / (curvature + multiplier)).T)
+
+
+@dataclass(frozen=True, eq=False)
+class RestrictedGaussian:
+    """N(mean, sd²·I) restricted to a ball."""
+
+    ball: Ball
+    mean: np.ndarray
+    sd: float
+
+    def draw(self, rng: np.random.Generator) -> np.ndarray:
+        """Draw one point.
+
+        A point of the whole Gaussian that falls inside has this law, and so has what is drawn by
+        other means where it falls outside.
+        """
+        theta = self.mean + self.sd * rng.standard_normal(self.mean.shape)
+        if self.ball.holds(theta):
+            return theta
+        return self.sd * self._cap.draw(rng).reshape(self.mean.shape)
+
+    @cached_property
+    def _cap(self) -> Cap:
+        return Cap(self.ball.radius / self.sd, self.mean.ravel() / self.sd)

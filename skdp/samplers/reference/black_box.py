@@ -1,0 +1,72 @@
+"""A potential that is known by its values only."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from skdp._validation import check_count, check_real, check_size, make_plain
+from skdp.samplers.ball import Ball
+from skdp.samplers.base import Target
+
+__all__ = ["BlackBox"]
+
+
+@dataclass(frozen=True, eq=False)
+class BlackBox:
+    """The law with density proportional to exp(−Σ f_i(θ) − (α/2)·|θ|²), i = 0, ..., n − 1.
+
+    Parameters
+    ----------
+    values : callable
+        ``values(rows, theta)`` returns f_i(θ) for each number i in the integer array ``rows``, of
+        the shape of ``rows``. Each f_i is convex; no derivative is asked for.
+    n_terms : int
+        n.
+    lipschitz : float
+        Upper bound of the Lipschitz constant of every f_i. What is proved rests on it.
+    prior_precision : float
+        α > 0, in 1/coefficient².
+    shape : tuple of int
+        Shape of θ.
+    domain : Ball or None
+        To which the law is restricted; the functions are asked for values there only.
+    """
+
+    values: Callable[[np.ndarray, np.ndarray], np.ndarray]
+    n_terms: int
+    lipschitz: float
+    prior_precision: float
+    shape: tuple[int, ...]
+    domain: Ball | None = None
+
+    def __post_init__(self) -> None:
+        make_plain(self)
+        check_count("n_terms", self.n_terms)
+        check_real("lipschitz", self.lipschitz, low=0.0, high=1e50, closed="[")
+        check_size("prior_precision", self.prior_precision)
+
+    @classmethod
+    def of(cls, target: Target) -> BlackBox:
+        """Return a target as what a sampler sees of it that asks for values only."""
+
+        def values(rows: np.ndarray, theta: np.ndarray) -> np.ndarray:
+            scores = target.design.take(rows).matvec(theta)
+            return target.temperature * target.loss.value(target.y[rows], scores)
+
+        return cls(
+            values,
+            target.design.n_samples,
+            target.temperature * target.loss.lipschitz * target.row_norm,
+            target.prior_precision,
+            target.shape,
+            target.domain,
+        )
+
+    @property
+    def dimension(self) -> int:
+        """Number of coefficients."""
+        return math.prod(self.shape)

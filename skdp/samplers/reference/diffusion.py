@@ -1,0 +1,115 @@
+"""Langevin steps, and how far they are from a density after finitely many of them."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from skdp._validation import check_count, make_plain
+from skdp.exceptions import IncompatibleSolverError
+from skdp.samplers.base import Certificate, Draw, Progress, Run, Sampler, Setting, Target
+
+__all__ = ["DiffusionBounds", "DiffusionSampler"]
+
+_SHARE_OF_START = 0.1
+_FINER = 0.98
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class DiffusionBounds:
+    """Bounds in total variation for V + (α/2)·|θ|², V convex and Γ-Lipschitz, started at 0.
+
+    Parameters
+    ----------
+    alpha, beta : float
+        Least and largest curvature of the potential.
+    steepness : float
+        Γ.
+    dimension : int
+        k.
+    """
+
+    alpha: float
+    beta: float
+    steepness: float
+    dimension: int
+
+    def duration(self, tv: float) -> float:
+        """Return t after which the diffusion is within `tv` of the density."""
+        alpha = self.alpha
+        distance = math.sqrt(self.dimension / alpha) + self.steepness / alpha
+        return 0.5 * math.log1p(alpha * (distance / tv) ** 2 / (2.0 * math.pi)) / alpha
+
+    def discretisation(self, h: float, t: float) -> float:
+        """Return how far steps of size h ≤ 1/β leave from the diffusion until time t."""
+        alpha, beta, k = self.alpha, self.beta, self.dimension
+        drift = self.steepness**2 / alpha + 2.0 * beta * k * t
+        return beta * math.sqrt((h**2 / 3.0 * drift + h * k * t) / 8.0)
+
+    def random_points(self, h: float, t: float) -> float:
+        """Return the distance between steps along a random slope of V and along its mean."""
+        square = self.steepness**2
+        return 0.25 * square * math.sqrt(t * h) * math.exp(min(h * square, 700.0))
+
+
+@dataclass(frozen=True)
+class DiffusionSampler(Sampler):
+    """Repeat θ' = θ − η·g(θ) + √(2η)·ξ from θ = 0, g a gradient or an estimate of it."""
+
+    certifies: ClassVar[Certificate] = "tv"
+
+    max_steps: int = 1_000_000
+
+    def __post_init__(self) -> None:
+        make_plain(self)
+        check_count("max_steps", self.max_steps)
+
+    @abstractmethod
+    def bounds(self, setting: Setting, tv: float) -> DiffusionBounds:
+        """Return the constants of the density whose diffusion is followed."""
+
+    @abstractmethod
+    def error(self, bounds: DiffusionBounds, h: float, t: float) -> float:
+        """Return the distance that steps of size h leave, on the way to time t."""
+
+    @abstractmethod
+    def slope(
+        self, target: Target, run: Run, rng: np.random.Generator
+    ) -> Callable[[np.ndarray], np.ndarray]:
+        """Return g: one query of each record a call."""
+
+    share_of_steps: ClassVar[float]
+    """How much of the total variation is for `error`; a tenth is for the start."""
+
+    def run(self, setting: Setting, tv: float) -> Run:
+        """Return the longest steps that come within `tv`, or refuse if they are too many."""
+        bounds = self.bounds(setting, tv)
+        t = bounds.duration(_SHARE_OF_START * tv * (1.0 - _ROUNDING))
+        h, limit = 1.0 / bounds.beta, self.share_of_steps * tv * (1.0 - _ROUNDING)
+        while self.error(bounds, h, t) > limit:
+            h *= _FINER
+        n_steps = math.ceil(t / h)
+        if n_steps > self.max_steps:
+            raise IncompatibleSolverError(
+                f"{type(self).__name__} would take {n_steps:.3g} steps to come within {tv:.3g} of "
+                f"the density in total variation, and max_steps={self.max_steps!r} is the limit. "
+                "sampler='proximal' needs no such distance."
+            )
+        return Run(n_steps, setting.C * setting.prior_precision * t / n_steps, 1.0, setting.C, tv)
+
+    def sample(
+        self, target: Target, run: Run, rng: np.random.Generator, progress: Progress
+    ) -> Draw:
+        step_size, slope = run.step / target.temperature, self.slope(target, run, rng)
+        theta = np.zeros(target.shape)
+        for step in range(1, run.n_steps + 1):
+            noise = math.sqrt(2.0 * step_size) * rng.standard_normal(target.shape)
+            theta = theta - step_size * slope(theta) + noise
+            progress(step, run.n_steps)
+        return Draw(theta, {"n_queries": run.n_steps * target.design.n_samples})

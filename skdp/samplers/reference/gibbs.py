@@ -1,0 +1,182 @@
+"""Data augmentation for the hinge loss, a reference."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from scipy import linalg
+
+from skdp._validation import check_count, make_plain
+from skdp.exceptions import IncompatibleSolverError
+from skdp.losses import HingeLoss, LogisticLoss
+from skdp.samplers.base import Certificate, Draw, Progress, Run, Sampler, Setting, Target
+
+__all__ = ["HingeGibbsSampler", "LogisticGibbsSampler", "gaussian_given"]
+
+
+def gaussian_given(
+    target: Target, weights: np.ndarray, pull: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
+    """Draw θ ~ N(P⁻¹Aᵀ·pull, P⁻¹), P = Aᵀ·diag(weights)·A + α·I."""
+    design = target.design
+    precision = design.gram(weights) + target.prior_precision * np.eye(design.n_features)
+    factor = linalg.cholesky(precision, lower=True)
+    mean = linalg.solve_triangular(factor, design.rmatvec(pull), lower=True)
+    noise = rng.standard_normal(target.shape)
+    return linalg.solve_triangular(factor, mean + noise, lower=True, trans="T")
+
+
+_TERMS = 200
+_CHUNK = 1 << 20  # gamma numbers at a time
+
+
+@dataclass(frozen=True)
+class LogisticGibbsSampler(Sampler):
+    """Alternate a Pólya-Gamma number for each record with coefficients from a Gaussian law.
+
+    With z_i = y_i·a_i and m = z_i·θ, (1 + e^(−m))^(−c) is the integral over ω of
+    e^(cm/2 − ωm²/2) against the law PG(c, 0). Given θ, ω_i ~ PG(c, z_i·θ); given ω,
+    θ ~ N(P⁻¹Zᵀ(c/2), P⁻¹) with P = Zᵀ·diag(ω)·Z + α·I. A number from PG(c, m) is a series of gamma
+    numbers, of which 200 are drawn; the others, whose variance is below 1e-9 of the whole, are
+    replaced by their mean.
+
+    Parameters
+    ----------
+    n_steps : int
+        Steps of one run, which starts at 0.
+
+    Notes
+    -----
+    **Certificate: asymptotic.**
+
+    References
+    ----------
+    Polson, Scott and Windle, "Bayesian inference for logistic models using Pólya-Gamma latent
+    variables", Journal of the American Statistical Association 108, 2013.
+    """
+
+    certifies: ClassVar[Certificate] = "asymptotic"
+    theorem: ClassVar[str] = "Gibbs sampler of the logistic loss: right in the limit only"
+    counts_rows: ClassVar[bool] = False
+
+    n_steps: int = 200
+
+    def __post_init__(self) -> None:
+        make_plain(self)
+        check_count("n_steps", self.n_steps)
+
+    def check(self, setting: Setting) -> None:
+        super().check(setting)
+        if setting.loss != LogisticLoss():
+            raise IncompatibleSolverError(
+                f"LogisticGibbsSampler needs the logistic loss, got {setting.loss!r}. "
+                "sampler='proximal' takes any."
+            )
+
+    def run(self, setting: Setting, tv: float) -> Run:
+        return Run(self.n_steps, setting.C, 1.0, setting.C)
+
+    def sample(
+        self, target: Target, run: Run, rng: np.random.Generator, progress: Progress
+    ) -> Draw:
+        theta = np.zeros(target.shape)
+        for step in range(1, run.n_steps + 1):
+            theta = _move(target, theta, rng)
+            progress(step, run.n_steps)
+        return Draw(theta, {"n_queries": run.n_steps * target.design.n_samples})
+
+
+def _move(target: Target, theta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    c = target.temperature
+    weights = _polya_gamma(c, np.abs(target.design.matvec(theta)), rng)
+    return gaussian_given(target, weights, 0.5 * c * target.y, rng)
+
+
+def _polya_gamma(shape: float, tilt: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Draw from PG(shape, tilt): Σ_k g_k/(2π²·((k − ½)² + (tilt/2π)²)), g_k ~ Gamma(shape, 1)."""
+    squares = (np.arange(1.0, _TERMS + 1.0) - 0.5) ** 2
+    drawn, head = np.empty(tilt.shape), np.empty(tilt.shape)
+    step = _CHUNK // _TERMS
+    for start in range(0, tilt.size, step):
+        rows = slice(start, start + step)
+        terms = squares + (tilt[rows, None] / (2.0 * math.pi)) ** 2
+        terms = 0.5 / (math.pi**2 * terms)
+        drawn[rows] = (rng.standard_gamma(shape, terms.shape) * terms).sum(axis=1)
+        head[rows] = shape * terms.sum(axis=1)
+    small = tilt < 1e-4
+    half = np.where(small, 1.0, 0.5 * tilt)
+    mean = shape * np.where(small, 0.25, 0.25 * np.tanh(half) / half)
+    return drawn + np.maximum(mean - head, 0.0)
+
+
+_LEAST_GAP = 1e-12  # of a margin from 1, which it meets with probability 0
+
+
+@dataclass(frozen=True)
+class HingeGibbsSampler(Sampler):
+    """Alternate a scale for each record with coefficients from a Gaussian law.
+
+    With z_i = y_i·a_i and b = c/2, exp(−c·max(0, u)) is the integral over λ > 0 of a multiple of
+    λ^(−1/2)·exp(−(u + bλ)²/(2λ)), u = 1 − z_i·θ. Given θ, 1/λ_i is inverse Gaussian with mean
+    b/|u_i| and shape b²; given λ, θ ~ N(P⁻¹Zᵀ(1/λ + b), P⁻¹) with P = Zᵀ·diag(1/λ)·Z + α·I.
+
+    Parameters
+    ----------
+    n_steps : int
+        Steps of one run, which starts at 0.
+
+    Notes
+    -----
+    **Certificate: asymptotic.**
+
+    References
+    ----------
+    Polson and Scott, "Data augmentation for support vector machines", Bayesian Analysis 6, 2011.
+    """
+
+    certifies: ClassVar[Certificate] = "asymptotic"
+    theorem: ClassVar[str] = "Gibbs sampler of the hinge loss: right in the limit only"
+    counts_rows: ClassVar[bool] = False
+
+    n_steps: int = 200
+
+    def __post_init__(self) -> None:
+        make_plain(self)
+        check_count("n_steps", self.n_steps)
+
+    def check(self, setting: Setting) -> None:
+        super().check(setting)
+        if setting.loss != HingeLoss():
+            raise IncompatibleSolverError(
+                f"HingeGibbsSampler needs the hinge loss, got {setting.loss!r}. "
+                "sampler='proximal' takes any."
+            )
+
+    def run(self, setting: Setting, tv: float) -> Run:
+        return Run(self.n_steps, setting.C, 1.0, setting.C)
+
+    def sample(
+        self, target: Target, run: Run, rng: np.random.Generator, progress: Progress
+    ) -> Draw:
+        theta = np.zeros(target.shape)
+        for step in range(1, run.n_steps + 1):
+            theta = _hinge_gibbs_move(target, theta, rng)
+            progress(step, run.n_steps)
+        return Draw(theta, {"n_queries": run.n_steps * target.design.n_samples})
+
+
+def _hinge_gibbs_move(target: Target, theta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    b = 0.5 * target.temperature
+    gap = np.maximum(np.abs(1.0 - target.y * target.design.matvec(theta)), _LEAST_GAP)
+    weights = _inverse_gaussian(b / gap, b * b, rng)
+    return gaussian_given(target, weights, target.y * (weights + b), rng)
+
+
+def _inverse_gaussian(mean: np.ndarray, shape: float, rng: np.random.Generator) -> np.ndarray:
+    """Draw as Michael, Schucany and Haas (1976) do, without the difference of large numbers."""
+    w = 0.5 * mean * rng.standard_normal(mean.shape) ** 2 / shape
+    small = mean / (1.0 + w + np.sqrt(w * (w + 2.0)))
+    return np.where(rng.random(mean.shape) * (mean + small) <= mean, small, mean * (mean / small))

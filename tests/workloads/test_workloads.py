@@ -1,0 +1,100 @@
+"""Several queries, one guarantee: noise is never above the price, and "auto" takes the least."""
+
+import numpy as np
+import pytest
+
+from skdp.accounting import PLDAccountant
+from skdp.exceptions import IncompatibleSolverError
+from skdp.privacy import GDPEvent
+from skdp.workloads import NOISES, Query, plan_queries
+
+COUNT = Query("count", 1.0, integer=True)
+CELLS = Query("cells", 1.0, 50, 2, integer=True)
+SUMS = tuple(Query(f"sum {i}", 3.0 * (i + 1), 4, 2, total=3.0 * (i + 1)) for i in range(6))
+WORKLOADS = {"count": (COUNT,), "cells": (CELLS,), "one sum": SUMS[:1], "many": (COUNT, *SUMS)}
+
+every_workload = pytest.mark.parametrize("queries", WORKLOADS.values(), ids=WORKLOADS)
+every_target = pytest.mark.parametrize(
+    ("epsilon", "delta"), [(1.0, 0.0), (1.0, 1e-5), (0.3, 0.1), (8.0, 1e-6)]
+)
+
+
+def skip_if_slow(noise, queries, delta):
+    """The program of optimised noise on the reals takes seconds for a small δ."""
+    if noise == "optimized" and 0.0 < delta < 1e-3 and not all(q.integer for q in queries):
+        pytest.skip("tested with the mechanism")
+
+
+def epsilon_of(event, delta):
+    if delta == 0.0:
+        return event.pure_epsilon("replace_one")
+    return PLDAccountant("replace_one").epsilon(event, delta)
+
+
+@every_workload
+@every_target
+@pytest.mark.parametrize("noise", ["auto", *NOISES])
+def test_all_answers_together_cost_at_most_what_is_asked(queries, epsilon, delta, noise):
+    skip_if_slow(noise, queries, delta)
+    if noise != "auto" and NOISES[noise].needs_delta and delta == 0.0:
+        with pytest.raises(IncompatibleSolverError, match=r"needs delta > 0"):
+            plan_queries(queries, epsilon, delta, noise)
+        return
+    plan = plan_queries(queries, epsilon, delta, noise)
+    assert epsilon_of(plan.event, delta) <= epsilon
+
+
+@every_workload
+@every_target
+def test_auto_has_the_least_loss(queries, epsilon, delta):
+    best = plan_queries(queries, epsilon, delta)
+    few = sum(query.n_touched for query in queries) <= 5
+    for name, kind in NOISES.items():
+        if (delta > 0.0 or not kind.needs_delta) and (few or name in ("gaussian", "laplace")):
+            if name == "optimized" and delta < 1e-3 and not queries[0].integer:
+                continue  # staircase noise has the gain
+            assert best.loss <= plan_queries(queries, epsilon, delta, name).loss * (1.0 + 1e-9)
+
+
+def test_gaussian_noise_of_all_queries_leaves_nothing_unused():
+    plan = plan_queries(WORKLOADS["many"], 1.0, 1e-5, "gaussian")
+    assert epsilon_of(plan.event, 1e-5) == pytest.approx(1.0, rel=1e-6)
+
+
+@pytest.mark.parametrize("composition", ["gdp", "zcdp", "rdp"])
+def test_budgets_that_count_in_gaussians_are_paid_in_gaussians(composition):
+    plan = plan_queries((COUNT,), 1.0, 1e-5, pays_in=composition)
+    assert plan.noise == "gaussian"
+    assert isinstance(plan.event, GDPEvent)
+    assert plan_queries((COUNT,), 1.0, 1e-5, pays_in="basic").noise != "gaussian"
+
+
+@pytest.mark.parametrize("noise", ["auto", *NOISES])
+def test_answers_come_back_with_their_noise(noise):
+    plan = plan_queries((COUNT, *SUMS), 5.0, 0.01, noise)
+    answers = {query.name: np.full(query.size, 1000.0) for query in plan.queries}
+    released = plan.release(answers, np.random.default_rng(0))
+    for query in plan.queries:
+        noise = plan.mechanism(query.name)
+        values = released[query.name]
+        assert values.shape == (query.size,)
+        far = noise.quantile(1.0 - 1e-9)  # all 25 numbers are nearer but for 5e-8 of all seeds
+        assert np.all(np.abs(values - 1000.0) <= far)
+        assert np.ptp(values) > 0.0 or query.size == 1
+
+
+def test_distances_default_to_those_of_the_worst_case():
+    assert (CELLS.l1, CELLS.l2) == (2.0, pytest.approx(2.0**0.5))
+    assert (SUMS[0].l1, SUMS[0].l2) == (3.0, 3.0)
+    for name in ("total", "euclidean"):
+        with pytest.raises(ValueError, match=f"{name} must be"):
+            Query("sum", 1.0, **{name: float("nan")})
+    plan = plan_queries((COUNT,), 1.0, 0.0)
+    with pytest.raises(ValueError, match="must have 1 numbers, got 2"):
+        plan.release({"count": [1, 2]}, np.random.default_rng(0))
+    with pytest.raises(ValueError, match="different names"):
+        plan_queries((COUNT, COUNT), 1.0, 0.0)
+    with pytest.raises(ValueError, match="largest must be"):
+        Query("count", 0.0)
+    with pytest.raises(ValueError, match="noise must be one of 'auto', 'gaussian'"):
+        plan_queries((COUNT,), 1.0, 0.0, "uniform")
