@@ -1,0 +1,139 @@
+"""Public docstrings: every parameter and result is documented, and equal ones in equal words."""
+
+import inspect
+import pkgutil
+from enum import Enum
+from functools import cached_property
+from importlib import import_module
+
+import pytest
+from numpydoc.docscrape import ClassDoc, FunctionDoc, get_doc_object
+from numpydoc.validate import Validator, validate
+
+import skdp
+
+# No docstring at all, a parameter without words, words without a parameter, no word on the result.
+WANTED = {"GL08", "PR01", "PR02", "RT01"}
+ROOMS = [
+    "skdp",
+    *(f"skdp.{m.name}" for m in pkgutil.iter_modules(skdp.__path__) if m.name[0] != "_"),
+]
+
+ESTIMATORS = ["linear_model", "naive_bayes", "preprocessing"]
+# What every estimator and scaler says of the parameters that they share. What is particular, such
+# as the model that ``epsilon=inf`` is, stands above the parameters.
+SHARED = {
+    "epsilon": "*Public.* Privacy loss in nats that one fit may spend.",
+    "delta": "*Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` "
+    "takes the budget's, or 1e-5 without a budget.",
+    "neighboring": "*Public.* Whether neighbouring data sets differ in the value of one record "
+    "(then n is public) or in its presence (then it is private).",
+    "budget": "*Public.* What the fit spends from, before it reads the data.",
+    "label": "*Public.* Name of the release in the budget's history. ``None`` takes the class's.",
+    "random_state": "*Secret.* ``None`` takes fresh entropy from the operating system for each "
+    "fit. A seed voids the guarantee, for whoever knows it can subtract the noise, and is refused "
+    "beside a budget: for tests only.",
+}
+# Parameters of one name that say different things in different classes of a folder, and why.
+DIFFERENT: dict[tuple[str, str], str] = {}
+
+
+def public_objects(room: str) -> dict[str, object]:
+    """Return the classes and functions that a public module defines as its own."""
+    module = import_module(room)
+    found = {name: getattr(module, name) for name in getattr(module, "__all__", [])}
+    return {k: v for k, v in found.items() if inspect.isclass(v) or inspect.isfunction(v)}
+
+
+def members(cls: type) -> dict[str, object]:
+    """Return the public methods and properties that skdp wrote, inherited ones included."""
+    found = {}
+    for name in dir(cls):
+        raw = inspect.getattr_static(cls, name)
+        kinds = isinstance(raw, property | cached_property)
+        member = raw if kinds else getattr(cls, name, None)
+        code = getattr(raw, "fget", None) or getattr(raw, "func", None) if kinds else member
+        module = getattr(inspect.unwrap(code), "__module__", None) if callable(code) else None
+        if name[0] != "_" and not inspect.isclass(member) and (module or "").startswith("skdp"):
+            found[name] = getattr(member, "__func__", member)
+    return found
+
+
+class WithInheritance(Validator):
+    """An override without words of its own is described by those that it inherits."""
+
+    def __init__(self, obj_name):
+        super().__init__(get_doc_object(obj_name))
+        self.raw_doc = inspect.getdoc(self.obj) or ""
+
+    @property
+    def name(self):
+        return getattr(self.obj, "__qualname__", "")
+
+    @property
+    def signature_parameters(self):
+        inherited = isinstance(self.obj, type) and issubclass(self.obj, Enum | Exception)
+        # Exceptions and Enums take Python's arguments, which are documented there.
+        return () if inherited else super().signature_parameters
+
+
+def errors_of(member: object) -> list[str]:
+    found = validate(member, validator_cls=WithInheritance)["errors"]
+    return [f"{code}: {text}" for code, text in found if code in WANTED]
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_parameters_and_results_of_public_objects_are_documented(room):
+    wrong = {}
+    for name, item in public_objects(room).items():
+        wrong[name] = errors_of(item)
+        if inspect.isclass(item):
+            wrong |= {f"{name}.{key}": errors_of(value) for key, value in members(item).items()}
+    wrong = {name: errors for name, errors in wrong.items() if errors}
+    assert not wrong, "\n".join(f"{name}: {error}" for name in wrong for error in wrong[name])
+
+
+def words_of(item: object) -> dict[str, str]:
+    """Return the words on each parameter, by its name."""
+    doc = ClassDoc(item) if inspect.isclass(item) else FunctionDoc(item)
+    words = {}
+    for names, _, text in doc["Parameters"]:
+        words |= dict.fromkeys(names.split(", "), " ".join(" ".join(text).split()))
+    return words
+
+
+def told_differently(rooms: list[str]) -> dict[str, dict[str, list[str]]]:
+    """Return parameters with more than one text: the texts, and who uses each."""
+    texts: dict[str, dict[str, list[str]]] = {}
+    for room in rooms:
+        for name, item in public_objects(f"skdp.{room}").items():
+            if name[0].islower() == (room == "statistics"):
+                for parameter, text in words_of(item).items():
+                    texts.setdefault(parameter, {}).setdefault(text, []).append(name)
+    return {parameter: found for parameter, found in texts.items() if len(found) > 1}
+
+
+def listed(found: dict[str, dict[str, list[str]]]) -> str:
+    return "\n".join(
+        f"{parameter}:\n" + "\n".join(f"    {', '.join(who)}: {text}" for text, who in by.items())
+        for parameter, by in found.items()
+    )
+
+
+@pytest.mark.parametrize("room", [*ESTIMATORS, "statistics"])
+def test_equal_parameters_of_one_folder_have_equal_words(room):
+    found = told_differently([room])
+    allowed = {parameter for folder, parameter in DIFFERENT if folder == room}
+    assert allowed <= set(found), "an exception that is no longer needed"
+    wrong = {parameter: texts for parameter, texts in found.items() if parameter not in allowed}
+    assert not wrong, listed(wrong)
+
+
+@pytest.mark.parametrize("room", ESTIMATORS)
+def test_parameters_that_all_estimators_share_have_these_words(room):
+    wrong = []
+    for name, item in public_objects(f"skdp.{room}").items():
+        wanted = {k: v for k, v in SHARED.items() if k in inspect.signature(item).parameters}
+        words = words_of(item)
+        wrong += [f"{name}: {k}: {words.get(k)}" for k, v in wanted.items() if words.get(k) != v]
+    assert not wrong, "\n".join(wrong)
