@@ -1,32 +1,84 @@
-"""Differentially private estimators behind scikit-learn's interface."""
+"""Differential privacy behind scikit-learn's interface: estimators, scalers and statistics.
 
-from skdp.budget import PrivacyBudget
-from skdp.linear_model import (
-    DPHingeClassifier,
-    DPHuberRegressor,
-    DPLADRegressor,
-    DPLinearRegression,
-    DPLogisticRegression,
-    DPQuantileRegressor,
-    DPSGDClassifier,
-    DPSGDRegressor,
-)
-from skdp.naive_bayes import DPCategoricalNB, DPGaussianNB, DPMixedNB
+An **estimator** clips its rows to public bounds, asks a **solver** for a plan (which says, from
+public facts alone, what will be released), spends that plan from a **budget**, and only then lets
+the solver read the data.
+
+What a user calls, in scikit-learn's own module names:
+
+- `skdp.linear_model`: `DPLogisticRegression`, `DPHingeClassifier`, `DPSGDClassifier`;
+  `DPLinearRegression`, `DPHuberRegressor`, `DPLADRegressor`, `DPQuantileRegressor`,
+  `DPSGDRegressor`.
+- `skdp.naive_bayes`: `DPGaussianNB`, `DPCategoricalNB`, `DPMixedNB`.
+- `skdp.preprocessing`: scalers and clippers, of public or of privately released numbers.
+- `skdp.statistics`: counts, sums, means, variances, quantiles, histograms, tables.
+- `skdp.pipeline`: pipelines of private steps, and a check of anybody's.
+- `skdp.inspection`: displays of what privacy costs, for public data.
+- `skdp.budget`: `PrivacyBudget`, its ledger, and the rules that admit a release.
+
+What these are made of:
+
+- `skdp.solvers`: how a model is learnt privately.
+- `skdp.workloads`: several queries under one guarantee.
+- `skdp.samplers`: how a log-concave density is sampled. Knows nothing of privacy.
+- `skdp.mechanisms`: how one answer is released.
+- `skdp.accounting`: what a guarantee costs.
+- `skdp.privacy`: what a guarantee is: curves, trade-off functions, events.
+- `skdp.losses`: what is fitted.
+- `skdp.design`: the data, seen by a solver.
+- `skdp.exceptions`: what is raised, and what is warned of.
+
+Every module and estimator is imported when it is first used.
+"""
+
+from importlib import import_module
+from typing import Any
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "DPCategoricalNB",
-    "DPGaussianNB",
-    "DPHingeClassifier",
-    "DPHuberRegressor",
-    "DPLADRegressor",
-    "DPLinearRegression",
-    "DPLogisticRegression",
-    "DPMixedNB",
-    "DPQuantileRegressor",
-    "DPSGDClassifier",
-    "DPSGDRegressor",
-    "PrivacyBudget",
-    "__version__",
-]
+_MODULES = (
+    "accounting",
+    "budget",
+    "design",
+    "exceptions",
+    "inspection",
+    "linear_model",
+    "losses",
+    "mechanisms",
+    "naive_bayes",
+    "pipeline",
+    "preprocessing",
+    "privacy",
+    "samplers",
+    "solvers",
+    "statistics",
+    "workloads",
+)
+_HOMES = {
+    "DPCategoricalNB": "naive_bayes",
+    "DPGaussianNB": "naive_bayes",
+    "DPHingeClassifier": "linear_model",
+    "DPHuberRegressor": "linear_model",
+    "DPLADRegressor": "linear_model",
+    "DPLinearRegression": "linear_model",
+    "DPLogisticRegression": "linear_model",
+    "DPMixedNB": "naive_bayes",
+    "DPQuantileRegressor": "linear_model",
+    "DPSGDClassifier": "linear_model",
+    "DPSGDRegressor": "linear_model",
+    "PrivacyBudget": "budget",
+}
+
+__all__ = [*_HOMES, *_MODULES, "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"skdp.{name}")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'skdp' has no attribute {name!r}")
+    return getattr(import_module(f"skdp.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,68 @@
+"""The package itself: every name is there, and nothing is loaded before it is used."""
+
+import ast
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import skdp
+
+MODULES = {m.name for m in pkgutil.iter_modules(skdp.__path__) if not m.name.startswith("_")}
+
+
+def run(code: str) -> str:
+    """Return what a fresh interpreter prints."""
+    command = [sys.executable, "-W", "error", "-c", code]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def test_import_of_skdp_alone_loads_nothing_else():
+    loaded = run("import sys, skdp; print([m for m in sys.modules if m[:5] == 'skdp.'])")
+    assert loaded == "[]\n"
+
+
+def test_import_of_accounting_loads_no_estimator_of_scikit_learn():
+    code = "import sys, skdp.accounting; print('sklearn.linear_model' in sys.modules)"
+    assert run(code) == "False\n"
+
+
+def test_submodules_and_estimators_are_loaded_on_first_use():
+    code = "import skdp; print(skdp.statistics.mean.__name__, skdp.DPGaussianNB.__name__)"
+    assert run(code) == "mean DPGaussianNB\n"
+
+
+def test_star_import_gives_all_that_is_listed():
+    names: dict[str, object] = {}
+    exec("from skdp import *", names)
+    assert set(skdp.__all__) <= set(names)
+    assert set(skdp.__all__) <= set(dir(skdp))
+
+
+def test_all_lists_every_public_module_and_every_estimator():
+    rooms = [skdp.linear_model, skdp.naive_bayes]
+    estimators = {name for room in rooms for name in room.__all__}
+    assert set(skdp.__all__) == MODULES | estimators | {"PrivacyBudget", "__version__"}
+
+
+def test_docstring_names_every_module_and_every_estimator():
+    assert all(f"skdp.{name}`" in skdp.__doc__ for name in MODULES)
+    assert all(f"`{name}`" in skdp.__doc__ for name in skdp.__all__ if name.startswith("DP"))
+
+
+def test_type_checkers_see_the_same_names():
+    stub = ast.parse(Path(skdp.__file__).with_suffix(".pyi").read_text())
+    lists = [node.value for node in stub.body if isinstance(node, ast.Assign)]
+    assert [sorted(ast.literal_eval(names)) for names in lists] == [sorted(skdp.__all__)]
+    imported = {
+        a.name for node in stub.body if isinstance(node, ast.ImportFrom) for a in node.names
+    }
+    assert imported | {"__version__"} == set(skdp.__all__)
+    assert Path(skdp.__file__).with_name("py.typed").exists()
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = skdp.nothing
