@@ -43,7 +43,13 @@ def black_box(s, weight, prior_precision, norm_bound):
     assert np.linalg.norm(s, axis=1).max() <= norm_bound
     scaled = s * (weight / n)
     lipschitz = weight / n * norm_bound
-    return BlackBox(lambda rows, theta: scaled[rows] @ theta, n, lipschitz, prior_precision, (d,))
+    return BlackBox(
+        lambda rows, theta: scaled[rows] @ theta,
+        n_terms=n,
+        lipschitz=lipschitz,
+        prior_precision=prior_precision,
+        shape=(d,),
+    )
 
 
 def instance(n, d, delta, sigma, rng):

@@ -42,20 +42,20 @@ class Watched(Sampler):
         """Check as the sampler does."""
         self.inner.check(*facts)
 
-    def run(self, setting, tv):
+    def plan(self, setting, tv):
         """Return the run at this setting: a distance to ask for, or a number of steps."""
         if self.inner.certifies == "tv":
-            run = self.inner.run(setting, self.setting)
+            plan = self.inner.plan(setting, self.setting)
         else:
-            run = dataclasses.replace(self.inner.run(setting, 1e-6), n_steps=int(self.setting))
-        if run.n_steps > LONGEST:
-            raise IncompatibleSolverError(f"{run.n_steps} steps are too many here.")
-        return run
+            plan = dataclasses.replace(self.inner.plan(setting, 1e-6), n_steps=int(self.setting))
+        if plan.n_steps > LONGEST:
+            raise IncompatibleSolverError(f"{plan.n_steps} steps are too many here.")
+        return plan
 
-    def sample(self, target, run, rng, progress):
-        """Draw, and note what it cost."""
+    def sample(self, target, plan, rng, progress):
+        """Sample, and note what it cost."""
         start = time.perf_counter()
-        draw = self.inner.sample(target, run, rng, progress)
+        draw = self.inner.sample(target, plan, rng, progress)
         self.costs.append((draw.diagnostics["n_queries"], time.perf_counter() - start))
         return draw
 

@@ -33,14 +33,14 @@ class Watched(Sampler):
         """Refuse what the sampler refuses."""
         self.inner.check(*facts)
 
-    def run(self, setting, tv):
+    def plan(self, setting, tv):
         """Take few steps."""
-        run = self.inner.run(setting, tv)
-        return replace(run, n_steps=STEPS.get(self.inner.certifies, run.n_steps))
+        plan = self.inner.plan(setting, tv)
+        return replace(plan, n_steps=STEPS.get(self.inner.certifies, plan.n_steps))
 
-    def sample(self, target, run, rng, progress):
-        """Draw, and note the queries."""
-        draw = self.inner.sample(target, run, rng, progress)
+    def sample(self, target, plan, rng, progress):
+        """Sample, and note the queries."""
+        draw = self.inner.sample(target, plan, rng, progress)
         self.queries.append(draw.diagnostics["n_queries"])
         return draw
 

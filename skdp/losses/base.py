@@ -82,25 +82,25 @@ class Loss(ABC):
         """
         return np.zeros(y.size)
 
-    def support_slope(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
+    def minorant_gradient(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         """Return the slope of an affine function below ℓ(y, ·) that nearly touches it at z.
 
         For a smooth loss it is the tangent. A loss with kinks gives slopes that change steadily
-        where its own gradient jumps, at the price of a small `support_gap`.
+        where its own gradient jumps, at the price of a small `minorant_gap`.
         """
         return self.gradient(y, z)
 
-    def support_value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-        """Return the value at z of the affine function with `support_slope`."""
+    def minorant_value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
+        """Return the value at z of the affine function with `minorant_gradient`."""
         return self.value(y, z)
 
     @property
-    def support_smoothness(self) -> float:
-        """Lipschitz constant of `support_slope` in z; finite for every loss."""
+    def minorant_smoothness(self) -> float:
+        """Lipschitz constant of `minorant_gradient` in z; finite for every loss."""
         return self.smoothness
 
     @property
-    def support_gap(self) -> float:
+    def minorant_gap(self) -> float:
         """Upper bound of what the loss lies above its support at the point of support."""
         return 0.0
 
@@ -109,8 +109,8 @@ class Loss(ABC):
 
         For a smooth loss this is the Bregman divergence.
         """
-        rise = self.support_slope(y, origin) * (z - origin)
-        support = self.support_value(y, origin) + (rise if z.ndim == 1 else rise.sum(axis=1))
+        rise = self.minorant_gradient(y, origin) * (z - origin)
+        support = self.minorant_value(y, origin) + (rise if z.ndim == 1 else rise.sum(axis=1))
         return np.maximum(self.value(y, z) - support, 0.0)
 
     def oscillation(self, radius: float) -> float:
@@ -119,8 +119,8 @@ class Loss(ABC):
 
     def excess_bound(self, radius: float) -> float:
         """Return an upper bound of `excess` over all y and all |z − origin| ≤ `radius`."""
-        if self.support_gap or not radius:
-            return self.support_gap + 2.0 * self.lipschitz * radius
+        if self.minorant_gap or not radius:
+            return self.minorant_gap + 2.0 * self.lipschitz * radius
         return radius * min(0.5 * self.smoothness * radius, 2.0 * self.lipschitz)
 
 
@@ -129,49 +129,49 @@ class MarginLoss(Loss):
     """A loss φ(m) of the margin m = y·z of two classes; φ is convex and falls."""
 
     @abstractmethod
-    def phi(self, m: np.ndarray) -> np.ndarray:
+    def value_at(self, m: np.ndarray) -> np.ndarray:
         """Return φ(m)."""
 
     @abstractmethod
-    def slope(self, m: np.ndarray) -> np.ndarray:
+    def derivative(self, m: np.ndarray) -> np.ndarray:
         """Return φ'(m) ≤ 0."""
 
-    def bend(self, m: np.ndarray) -> np.ndarray:
+    def second_derivative(self, m: np.ndarray) -> np.ndarray:
         """Return φ''(m) if it rises and then falls, so that it is least at an end, else 0."""
         return np.zeros_like(m)
 
-    def line_slope(self, m: np.ndarray) -> np.ndarray:
+    def minorant_derivative(self, m: np.ndarray) -> np.ndarray:
         """Return the slope of a line below φ that nearly touches it at m."""
-        return self.slope(m)
+        return self.derivative(m)
 
-    def line_value(self, m: np.ndarray) -> np.ndarray:
-        """Return the value at m of the line with `line_slope`."""
-        return self.phi(m)
+    def minorant_value_at(self, m: np.ndarray) -> np.ndarray:
+        """Return the value at m of the line with `minorant_derivative`."""
+        return self.value_at(m)
 
     def value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-        return self.phi(y * z)
+        return self.value_at(y * z)
 
     def oscillation(self, radius: float) -> float:
-        highest, least = self.phi(np.array([-radius, radius]))
+        highest, least = self.value_at(np.array([-radius, radius]))
         fall = float(highest - least + _ROUNDING * abs(highest))
         return min(fall, super().oscillation(radius))
 
-    def support_slope(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-        return y * self.line_slope(y * z)
+    def minorant_gradient(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
+        return y * self.minorant_derivative(y * z)
 
-    def support_value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-        return self.line_value(y * z)
+    def minorant_value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
+        return self.minorant_value_at(y * z)
 
     def gradient(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-        return y * self.slope(y * z)
+        return y * self.derivative(y * z)
 
     def least_curvature(self, y: np.ndarray, z: np.ndarray, radius: np.ndarray) -> np.ndarray:
         m = y * z
-        return np.minimum(self.bend(m - radius), self.bend(m + radius))
+        return np.minimum(self.second_derivative(m - radius), self.second_derivative(m + radius))
 
     def curvature(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         m = y * z
-        return (self.slope(m + _CHORD) - self.slope(m - _CHORD)) / (2.0 * _CHORD)
+        return (self.derivative(m + _CHORD) - self.derivative(m - _CHORD)) / (2.0 * _CHORD)
 
 
 @dataclass(frozen=True)
@@ -179,27 +179,27 @@ class ResidualLoss(Loss):
     """A loss φ(r) of the residual r = z − y, y a number; φ is convex."""
 
     @abstractmethod
-    def phi(self, r: np.ndarray) -> np.ndarray:
+    def value_at(self, r: np.ndarray) -> np.ndarray:
         """Return φ(r)."""
 
     @abstractmethod
-    def slope(self, r: np.ndarray) -> np.ndarray:
+    def derivative(self, r: np.ndarray) -> np.ndarray:
         """Return φ'(r)."""
 
-    def bend(self, r: np.ndarray) -> np.ndarray:
+    def second_derivative(self, r: np.ndarray) -> np.ndarray:
         """Return φ''(r) if it rises and then falls, so that it is least at an end, else 0."""
         return np.zeros_like(r)
 
     def value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-        return self.phi(z - y)
+        return self.value_at(z - y)
 
     def gradient(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-        return self.slope(z - y)
+        return self.derivative(z - y)
 
     def least_curvature(self, y: np.ndarray, z: np.ndarray, radius: np.ndarray) -> np.ndarray:
         r = z - y
-        return np.minimum(self.bend(r - radius), self.bend(r + radius))
+        return np.minimum(self.second_derivative(r - radius), self.second_derivative(r + radius))
 
     def curvature(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         r = z - y
-        return (self.slope(r + _CHORD) - self.slope(r - _CHORD)) / (2.0 * _CHORD)
+        return (self.derivative(r + _CHORD) - self.derivative(r - _CHORD)) / (2.0 * _CHORD)

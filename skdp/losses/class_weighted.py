@@ -61,18 +61,18 @@ class ClassWeightedLoss(Loss):
         return (self._weights(y) * self.loss.gradient(y, z).T).T
 
     @property
-    def support_smoothness(self) -> float:
-        return max(self.weights) * self.loss.support_smoothness
+    def minorant_smoothness(self) -> float:
+        return max(self.weights) * self.loss.minorant_smoothness
 
     @property
-    def support_gap(self) -> float:
-        return max(self.weights) * self.loss.support_gap
+    def minorant_gap(self) -> float:
+        return max(self.weights) * self.loss.minorant_gap
 
-    def support_slope(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-        return (self._weights(y) * self.loss.support_slope(y, z).T).T
+    def minorant_gradient(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
+        return (self._weights(y) * self.loss.minorant_gradient(y, z).T).T
 
-    def support_value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-        return self._weights(y) * self.loss.support_value(y, z)
+    def minorant_value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
+        return self._weights(y) * self.loss.minorant_value(y, z)
 
     def curvature(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         return self._weights(y) * self.loss.curvature(y, z)

@@ -76,40 +76,42 @@ class CompetitorLoss(Loss):
         return _NOISE_SHARE * self.margin_loss.noise_scale
 
     def value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-        return self.margin_loss.phi(self._lead(y, z)[0])
+        return self.margin_loss.value_at(self._lead(y, z)[0])
 
     def gradient(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         lead, mixture = self._lead(y, z)
-        return self.margin_loss.slope(lead)[:, None] * -mixture
+        return self.margin_loss.derivative(lead)[:, None] * -mixture
 
     @property
-    def support_smoothness(self) -> float:
-        return self._largest_eigenvalue(self.margin_loss.support_smoothness)
+    def minorant_smoothness(self) -> float:
+        return self._largest_eigenvalue(self.margin_loss.minorant_smoothness)
 
     @property
-    def support_gap(self) -> float:
-        return self.margin_loss.support_gap
+    def minorant_gap(self) -> float:
+        return self.margin_loss.minorant_gap
 
-    def support_slope(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
+    def minorant_gradient(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         lead, mixture = self._lead(y, z)
-        return self.margin_loss.line_slope(lead)[:, None] * -mixture
+        return self.margin_loss.minorant_derivative(lead)[:, None] * -mixture
 
-    def support_value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-        return self.margin_loss.line_value(self._lead(y, z)[0])
+    def minorant_value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
+        return self.margin_loss.minorant_value_at(self._lead(y, z)[0])
 
     def excess(self, y: np.ndarray, z: np.ndarray, origin: np.ndarray) -> np.ndarray:
         both = np.concatenate([origin.T, z.T], axis=1).T  # the samplers' rows are few: one call
         lead, mixture = self._lead(np.concatenate([y, y]), both)
         here, there = lead[: y.size], lead[y.size :]
-        rise = self.margin_loss.line_slope(here) * -(mixture[: y.size] * (z - origin)).sum(axis=1)
+        rise = self.margin_loss.minorant_derivative(here) * -(mixture[: y.size] * (z - origin)).sum(
+            axis=1
+        )
         return np.maximum(
-            self.margin_loss.phi(there) - self.margin_loss.line_value(here) - rise, 0.0
+            self.margin_loss.value_at(there) - self.margin_loss.minorant_value_at(here) - rise, 0.0
         )
 
     def curvature(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         lead, mixture = self._lead(y, z)
         squared = (mixture * mixture).sum(axis=1)
-        pull = -self._sharpness * self.margin_loss.slope(lead)
+        pull = -self._sharpness * self.margin_loss.derivative(lead)
         trace = self.margin_loss.curvature(np.ones(1), lead) * squared
         trace += pull * (self._length**2 - squared)
         return trace / max(1, self.n_scores - 1)

@@ -53,32 +53,32 @@ class SmoothedHingeLoss(MarginLoss):
 
     @property
     def nominal_curvature(self) -> float:
-        return self.support_smoothness
+        return self.minorant_smoothness
 
     @property
-    def support_smoothness(self) -> float:
+    def minorant_smoothness(self) -> float:
         return 1.0 / max(self.width, _SHARPEST)
 
     @property
-    def support_gap(self) -> float:
+    def minorant_gap(self) -> float:
         return 0.25 * _SHARPEST if self.width < _SHARPEST else 0.0
 
-    def phi(self, m: np.ndarray) -> np.ndarray:
-        s = -self.slope(m)
+    def value_at(self, m: np.ndarray) -> np.ndarray:
+        s = -self.derivative(m)
         return s * (1.0 - m) - 0.5 * self.width * s * s
 
-    def slope(self, m: np.ndarray) -> np.ndarray:
+    def derivative(self, m: np.ndarray) -> np.ndarray:
         return -np.clip((1.0 - m) / self.width, 0.0, 1.0)
 
-    def bend(self, m: np.ndarray) -> np.ndarray:
-        height = 0.0 if self.support_gap else 1.0 / self.width
+    def second_derivative(self, m: np.ndarray) -> np.ndarray:
+        height = 0.0 if self.minorant_gap else 1.0 / self.width
         return np.where((m >= 1.0 - self.width) & (m <= 1.0), height, 0.0)
 
-    def line_slope(self, m: np.ndarray) -> np.ndarray:
+    def minorant_derivative(self, m: np.ndarray) -> np.ndarray:
         return -np.clip((1.0 - m) / max(self.width, _SHARPEST), 0.0, 1.0)
 
-    def line_value(self, m: np.ndarray) -> np.ndarray:
-        s = -self.line_slope(m)
+    def minorant_value_at(self, m: np.ndarray) -> np.ndarray:
+        s = -self.minorant_derivative(m)
         return s * (1.0 - m) - 0.5 * self.width * s * s
 
 
@@ -103,24 +103,24 @@ class HingeLoss(MarginLoss):
 
     @property
     def nominal_curvature(self) -> float:
-        return self.support_smoothness
+        return self.minorant_smoothness
 
     @property
-    def support_smoothness(self) -> float:
+    def minorant_smoothness(self) -> float:
         return 1.0 / _SHARPEST
 
     @property
-    def support_gap(self) -> float:
+    def minorant_gap(self) -> float:
         return 0.25 * _SHARPEST
 
-    def phi(self, m: np.ndarray) -> np.ndarray:
+    def value_at(self, m: np.ndarray) -> np.ndarray:
         return np.maximum(0.0, 1.0 - m)
 
-    def slope(self, m: np.ndarray) -> np.ndarray:
+    def derivative(self, m: np.ndarray) -> np.ndarray:
         return -(m <= 1.0).astype(float)
 
-    def line_slope(self, m: np.ndarray) -> np.ndarray:
+    def minorant_derivative(self, m: np.ndarray) -> np.ndarray:
         return -np.clip((1.0 - m) / _SHARPEST, 0.0, 1.0)
 
-    def line_value(self, m: np.ndarray) -> np.ndarray:
-        return -self.line_slope(m) * (1.0 - m)
+    def minorant_value_at(self, m: np.ndarray) -> np.ndarray:
+        return -self.minorant_derivative(m) * (1.0 - m)

@@ -42,14 +42,14 @@ class HuberLoss(ResidualLoss):
     def noise_scale(self) -> float:
         return _NOISE_SCALE
 
-    def phi(self, r: np.ndarray) -> np.ndarray:
-        slope = self.slope(r)
+    def value_at(self, r: np.ndarray) -> np.ndarray:
+        slope = self.derivative(r)
         return slope * (r - 0.5 * slope)
 
-    def slope(self, r: np.ndarray) -> np.ndarray:
+    def derivative(self, r: np.ndarray) -> np.ndarray:
         return np.clip(r, -self.threshold, self.threshold)
 
-    def bend(self, r: np.ndarray) -> np.ndarray:
+    def second_derivative(self, r: np.ndarray) -> np.ndarray:
         return np.where(np.abs(r) <= self.threshold, 1.0, 0.0)
 
 

@@ -30,13 +30,13 @@ class LogisticLoss(MarginLoss):
     def noise_scale(self) -> float:
         return 4.0
 
-    def phi(self, m: np.ndarray) -> np.ndarray:
+    def value_at(self, m: np.ndarray) -> np.ndarray:
         return np.log1p(np.exp(-np.abs(m))) - np.minimum(m, 0.0)
 
-    def slope(self, m: np.ndarray) -> np.ndarray:
+    def derivative(self, m: np.ndarray) -> np.ndarray:
         return -expit(-m)
 
-    def bend(self, m: np.ndarray) -> np.ndarray:
+    def second_derivative(self, m: np.ndarray) -> np.ndarray:
         return expit(m) * expit(-m)
 
 
@@ -78,14 +78,14 @@ class ClippedLogisticLoss(MarginLoss):
         """The margin b at which the loss turns linear."""
         return math.log(1.0 / self.clip - 1.0)
 
-    def phi(self, m: np.ndarray) -> np.ndarray:
-        return LogisticLoss().phi(np.maximum(m, self.knee)) - self.clip * np.minimum(
+    def value_at(self, m: np.ndarray) -> np.ndarray:
+        return LogisticLoss().value_at(np.maximum(m, self.knee)) - self.clip * np.minimum(
             m - self.knee, 0.0
         )
 
-    def slope(self, m: np.ndarray) -> np.ndarray:
+    def derivative(self, m: np.ndarray) -> np.ndarray:
         odds = np.exp(-np.maximum(m, self.knee))
         return odds / (-1.0 - odds)
 
-    def bend(self, m: np.ndarray) -> np.ndarray:
-        return np.where(m >= self.knee, LogisticLoss().bend(m), 0.0)
+    def second_derivative(self, m: np.ndarray) -> np.ndarray:
+        return np.where(m >= self.knee, LogisticLoss().second_derivative(m), 0.0)

@@ -57,25 +57,25 @@ class PairwiseLoss(Loss):
         return 0.2 * self.margin_loss.noise_scale
 
     def value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-        own = self.margin_loss.phi(np.zeros(1))[0]  # the term j = y, which is not in the sum
-        return (self.margin_loss.phi(_margins(y, z)).sum(axis=1) - own) / self.n_scores
+        own = self.margin_loss.value_at(np.zeros(1))[0]  # the term j = y, which is not in the sum
+        return (self.margin_loss.value_at(_margins(y, z)).sum(axis=1) - own) / self.n_scores
 
     def gradient(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-        return self._gradient(y, self.margin_loss.slope(_margins(y, z)))
+        return self._gradient(y, self.margin_loss.derivative(_margins(y, z)))
 
     @property
-    def support_smoothness(self) -> float:
-        return self.margin_loss.support_smoothness
+    def minorant_smoothness(self) -> float:
+        return self.margin_loss.minorant_smoothness
 
     @property
-    def support_gap(self) -> float:
-        return (1.0 - 1.0 / self.n_scores) * self.margin_loss.support_gap
+    def minorant_gap(self) -> float:
+        return (1.0 - 1.0 / self.n_scores) * self.margin_loss.minorant_gap
 
-    def support_slope(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-        return self._gradient(y, self.margin_loss.line_slope(_margins(y, z)))
+    def minorant_gradient(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
+        return self._gradient(y, self.margin_loss.minorant_derivative(_margins(y, z)))
 
-    def support_value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-        values = self.margin_loss.line_value(_margins(y, z))
+    def minorant_value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
+        values = self.margin_loss.minorant_value_at(_margins(y, z))
         values[np.arange(y.size), y] = 0.0
         return values.sum(axis=1) / self.n_scores
 

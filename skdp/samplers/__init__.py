@@ -1,7 +1,7 @@
 """How a log-concave law is drawn, and what is proved about the draw."""
 
 from skdp.samplers.ball import Ball
-from skdp.samplers.base import Certificate, Draw, Progress, Run, Sampler, Setting, Target
+from skdp.samplers.base import Certificate, Progress, Sample, Sampler, SamplerPlan, Setting, Target
 from skdp.samplers.draw_samples import draw_black_box, draw_samples
 from skdp.samplers.exact import ExactSampler
 from skdp.samplers.langevin import LangevinSampler
@@ -26,7 +26,6 @@ __all__ = [
     "BallWalkSampler",
     "BlackBox",
     "Certificate",
-    "Draw",
     "ExactSampler",
     "GridWalkSampler",
     "HingeGibbsSampler",
@@ -40,8 +39,9 @@ __all__ = [
     "ProximalSampler",
     "ProximalTVSampler",
     "RenyiLangevinSampler",
-    "Run",
+    "Sample",
     "Sampler",
+    "SamplerPlan",
     "Setting",
     "SmoothedLangevinSampler",
     "Target",

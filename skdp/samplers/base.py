@@ -16,7 +16,7 @@ from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import Loss
 from skdp.samplers.ball import Ball
 
-__all__ = ["Certificate", "Draw", "Progress", "Run", "Sampler", "Setting", "Target"]
+__all__ = ["Certificate", "Progress", "Sample", "Sampler", "SamplerPlan", "Setting", "Target"]
 
 Progress = Callable[[int, int], None]
 """Called with (step, n_steps), both public, after each step."""
@@ -30,7 +30,8 @@ Certificate = Literal["exact", "stable", "tv", "asymptotic"]
 exact
     It has the target's law.
 stable
-    Two of the sampler's own outputs are close: see `Run.stability`. Nothing is said of the target.
+    Two of the sampler's own outputs are close: see `SamplerPlan.stability`. Nothing is said of the
+    target.
 tv
     Its law is within a given total variation of the target's.
 asymptotic
@@ -38,7 +39,7 @@ asymptotic
 """
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Setting:
     """What is public about a target while α is still open: c = C·α.
 
@@ -58,7 +59,7 @@ class Setting:
     flow_time : float
         t, the sum of all steps c·η of a run that has no other reason to end.
     prior_precision : float
-        α, of a run with `Run.stability` 1.
+        α, of a run with `SamplerPlan.stability` 1.
     domain : Ball or None
         Where the target lives; None for all of space.
     """
@@ -120,8 +121,8 @@ class Setting:
         return self.loss.n_directions * min(self.n_samples, self.n_features or self.n_samples)
 
 
-@dataclass(frozen=True)
-class Run:
+@dataclass(frozen=True, kw_only=True)
+class SamplerPlan:
     """Public numbers of one run of a sampler.
 
     Parameters
@@ -150,7 +151,7 @@ class Run:
     contraction: float = math.inf
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Target:
     """The law with density proportional to exp(−c·Σ ℓ(y_i, a_i·θ) − (α/2)·|θ|²) on a domain.
 
@@ -185,12 +186,12 @@ class Target:
         d, k = self.design.n_features, self.loss.n_scores
         return (d,) if k == 1 else (d, k)
 
-    def support_slope(self, theta: np.ndarray) -> np.ndarray:
+    def minorant_gradient(self, theta: np.ndarray) -> np.ndarray:
         """Return the slope of an affine function below c·Σ ℓ that nearly touches it at θ.
 
         It is the gradient where the loss is smooth. One pass over the data.
         """
-        return self.temperature * self._sum(self.loss.support_slope, theta)
+        return self.temperature * self._sum(self.loss.minorant_gradient, theta)
 
     def gradient(self, theta: np.ndarray) -> np.ndarray:
         """Return a (sub)gradient of the potential at θ. One pass over the data."""
@@ -207,7 +208,7 @@ class Target:
 
 
 @dataclass(frozen=True, eq=False)
-class Draw:
+class Sample:
     """A sample, with what may be looked at but is *not private*.
 
     Every sampler's diagnostics have `n_queries`: how many times it looked at a record, each time at
@@ -221,7 +222,7 @@ class Draw:
 class Sampler(ABC):
     """A way to draw from a `Target`. It knows potentials and constants, nothing of privacy.
 
-    `check` and `run` see public facts only, `sample` reads the data.
+    `check` and `plan` see public facts only, `sample` reads the data.
     """
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -240,7 +241,7 @@ class Sampler(ABC):
     """What of `Setting.offers` the sampler cannot do without."""
 
     counts_rows: ClassVar[bool] = True
-    """Whether `run` reads `Setting.n_samples`."""
+    """Whether `plan` reads `Setting.n_samples`."""
 
     takes_domain: ClassVar[bool] = False
     """Whether `sample` keeps to `Target.domain`."""
@@ -259,7 +260,7 @@ class Sampler(ABC):
             )
 
     @abstractmethod
-    def run(self, setting: Setting, tv: float) -> Run:
+    def plan(self, setting: Setting, tv: float) -> SamplerPlan:
         """Return the numbers of a run; ``tv`` is the total variation that is asked for.
 
         Raises IncompatibleSolverError if no run that is short enough comes within it.
@@ -267,6 +268,6 @@ class Sampler(ABC):
 
     @abstractmethod
     def sample(
-        self, target: Target, run: Run, rng: np.random.Generator, progress: Progress
-    ) -> Draw:
+        self, target: Target, plan: SamplerPlan, rng: np.random.Generator, progress: Progress
+    ) -> Sample:
         """Draw once. Whatever depends on the data goes into the diagnostics and nowhere else."""

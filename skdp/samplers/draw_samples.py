@@ -16,7 +16,7 @@ from skdp._validation import check_choice, check_count, check_real, check_size
 from skdp.design import ClippedDesign
 from skdp.losses import LOSSES, Loss, MarginLoss
 from skdp.samplers.ball import Ball
-from skdp.samplers.base import Run, Sampler, Setting, Target
+from skdp.samplers.base import Sampler, SamplerPlan, Setting, Target
 from skdp.samplers.exact import ExactSampler
 from skdp.samplers.kernels.tangent_rejection import TangentStep
 from skdp.samplers.localized import LocalizedSampler
@@ -121,8 +121,8 @@ def draw_samples(
     setting = _setting(target)
     chosen = _sampler(sampler, target)
     chosen.check(setting)
-    run = chosen.run(setting, check_real("tv", tv, low=0.0, high=1.0))
-    one = _OneDraw(chosen, target, run)
+    plan = chosen.plan(setting, check_real("tv", tv, low=0.0, high=1.0))
+    one = _OneDraw(chosen, target, plan)
     return independent_draws(one, n_draws, random_state, n_jobs)
 
 
@@ -175,10 +175,10 @@ def draw_black_box(
 class _OneDraw:
     sampler: Sampler
     target: Target
-    run: Run
+    plan: SamplerPlan
 
     def __call__(self, rng: np.random.Generator) -> np.ndarray:
-        return self.sampler.sample(self.target, self.run, rng, lambda step, n_steps: None).theta
+        return self.sampler.sample(self.target, self.plan, rng, lambda step, n_steps: None).theta
 
 
 def _loss(loss: str | Loss) -> Loss:
@@ -213,12 +213,12 @@ def _target(X: Any, y: Any, loss: Loss, temperature: float, prior_precision: flo
         raise ValueError(f"y must be −1 or +1 for {loss!r}, got {np.unique(y)[:5]}.")
     design = ClippedDesign(X, np.ones(X.shape[0]))
     return Target(
-        design,
-        y,
-        loss,
-        float(design.row_norms().max()),
-        check_size("temperature", temperature),
-        check_size("prior_precision", prior_precision),
+        design=design,
+        y=y,
+        loss=loss,
+        row_norm=float(design.row_norms().max()),
+        temperature=check_size("temperature", temperature),
+        prior_precision=check_size("prior_precision", prior_precision),
     )
 
 
@@ -226,4 +226,14 @@ def _setting(target: Target) -> Setting:
     C = target.temperature / target.prior_precision
     n, d = target.design.n_samples, target.design.n_features
     t, alpha = _RELAXATIONS * C, target.prior_precision
-    return Setting(target.loss, target.row_norm, n, True, d, C, t, alpha, target.domain)
+    return Setting(
+        loss=target.loss,
+        row_norm=target.row_norm,
+        n_samples=n,
+        n_is_public=True,
+        n_features=d,
+        C=C,
+        flow_time=t,
+        prior_precision=alpha,
+        domain=target.domain,
+    )

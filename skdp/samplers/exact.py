@@ -10,7 +10,7 @@ import numpy as np
 
 from skdp._validation import check_real, make_plain
 from skdp.exceptions import IncompatibleSolverError
-from skdp.samplers.base import Certificate, Draw, Progress, Run, Sampler, Setting, Target
+from skdp.samplers.base import Certificate, Progress, Sample, Sampler, SamplerPlan, Setting, Target
 from skdp.samplers.kernels.tangent_rejection import TangentStep
 
 __all__ = ["ExactSampler"]
@@ -74,17 +74,19 @@ class ExactSampler(Sampler):
         largest = gain / setting.loss.curvature_trace * setting.loss.nominal_curvature
         return 0.5 * d * math.log1p(largest)
 
-    def run(self, setting: Setting, tv: float) -> Run:
-        return Run(1, setting.C, 1.0, setting.C, contraction=0.0)
+    def plan(self, setting: Setting, tv: float) -> SamplerPlan:
+        return SamplerPlan(
+            n_steps=1, step=setting.C, stability=1.0, spread=setting.C, contraction=0.0
+        )
 
     def sample(
-        self, target: Target, run: Run, rng: np.random.Generator, progress: Progress
-    ) -> Draw:
+        self, target: Target, plan: SamplerPlan, rng: np.random.Generator, progress: Progress
+    ) -> Sample:
         precision = target.prior_precision or _own_precision(target)
         inner = TangentStep(target, 1.0 / precision, rng, precision - target.prior_precision)
         theta = inner.draw(np.zeros(target.shape))
         progress(1, 1)
-        return Draw(theta, {"n_tries": inner.n_tries, "n_queries": inner.n_queries})
+        return Sample(theta, {"n_tries": inner.n_tries, "n_queries": inner.n_queries})
 
 
 def _own_precision(target: Target) -> float:

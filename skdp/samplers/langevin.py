@@ -10,7 +10,7 @@ import numpy as np
 
 from skdp._validation import check_count, check_real, make_plain
 from skdp.exceptions import IncompatibleSolverError
-from skdp.samplers.base import Certificate, Draw, Progress, Run, Sampler, Setting, Target
+from skdp.samplers.base import Certificate, Progress, Sample, Sampler, SamplerPlan, Setting, Target
 
 __all__ = ["LangevinSampler"]
 
@@ -74,10 +74,12 @@ class LangevinSampler(Sampler):
         needed = setting.flow_time * steepest / self.max_curvature * (1.0 + 1e-12)
         return max(self.min_steps, math.ceil(needed))
 
-    def run(self, setting: Setting, tv: float) -> Run:
+    def plan(self, setting: Setting, tv: float) -> SamplerPlan:
         t, T = setting.flow_time, self.n_steps(setting)
         h = t / T
-        return Run(T, h, self.stability(h / setting.C, T), 2.0 * t)
+        return SamplerPlan(
+            n_steps=T, step=h, stability=self.stability(h / setting.C, T), spread=2.0 * t
+        )
 
     def stability(self, precision_step: float, n_steps: int) -> float:
         """Return f for a step with α·η = `precision_step` ≤ 1."""
@@ -86,14 +88,14 @@ class LangevinSampler(Sampler):
         return math.sqrt((1.0 - 0.5 * precision_step) * moved / (1.0 + last))
 
     def sample(
-        self, target: Target, run: Run, rng: np.random.Generator, progress: Progress
-    ) -> Draw:
-        step_size = run.step / target.temperature
+        self, target: Target, plan: SamplerPlan, rng: np.random.Generator, progress: Progress
+    ) -> Sample:
+        step_size = plan.step / target.temperature
         theta = np.zeros(target.shape)
-        for step in range(1, run.n_steps + 1):
+        for step in range(1, plan.n_steps + 1):
             noise = math.sqrt(2.0 * step_size) * rng.standard_normal(target.shape)
             theta = theta - step_size * target.gradient(theta) + noise
             if target.domain is not None:
                 theta = target.domain.project(theta)
-            progress(step, run.n_steps)
-        return Draw(theta, {"n_queries": run.n_steps * target.design.n_samples})
+            progress(step, plan.n_steps)
+        return Sample(theta, {"n_queries": plan.n_steps * target.design.n_samples})

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from skdp._validation import check_real, make_plain
-from skdp.samplers.base import Certificate, Draw, Progress, Run, Sampler, Setting, Target
+from skdp.samplers.base import Certificate, Progress, Sample, Sampler, SamplerPlan, Setting, Target
 from skdp.samplers.kernels.local_metric import BallSearch, InBall
 from skdp.samplers.kernels.proximal_chain import Length, NearMode, refuse_endless
 
@@ -52,23 +52,25 @@ class LocalizedSampler(Sampler):
         make_plain(self)
         check_real("max_passes", self.max_passes, low=0.0)
 
-    def run(self, setting: Setting, tv: float) -> Run:
+    def plan(self, setting: Setting, tv: float) -> SamplerPlan:
         refuse_endless("LocalizedSampler", setting, tv, self.max_passes)
-        return Run(1, setting.C, 1.0, setting.C, tv, 0.0)
+        return SamplerPlan(
+            n_steps=1, step=setting.C, stability=1.0, spread=setting.C, tv=tv, contraction=0.0
+        )
 
     def sample(
-        self, target: Target, run: Run, rng: np.random.Generator, progress: Progress
-    ) -> Draw:
+        self, target: Target, plan: SamplerPlan, rng: np.random.Generator, progress: Progress
+    ) -> Sample:
         start = NearMode(target, rng)
-        plain = start.length(run.tv)
-        draw = _local_draw(target, start, plain, run.tv, rng) or start.draw(plain)
+        plain = start.length(plan.tv)
+        draw = _local_draw(target, start, plain, plan.tv, rng) or start.draw(plain)
         progress(1, 1)
         return draw
 
 
 def _local_draw(
     target: Target, start: NearMode, plain: Length, tv: float, rng: np.random.Generator
-) -> Draw | None:
+) -> Sample | None:
     """Return a draw by a chain in a ball, or None if the plain chain is about as cheap."""
     if plain.n_steps <= _SEARCH:
         return None

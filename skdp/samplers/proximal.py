@@ -47,7 +47,7 @@ class ProximalSampler(AlternatingSampler):
     def check(self, setting: Setting) -> None:
         super().check(setting)
         c, n = setting.C * setting.prior_precision, setting.n_samples or 0
-        if c * n * setting.loss.support_gap > _WIDEST_GAP:
+        if c * n * setting.loss.minorant_gap > _WIDEST_GAP:
             raise IncompatibleSolverError(
                 f"ProximalSampler supports {setting.loss!r} from too far below its kinks for "
                 f"{n} rows, and might never accept a proposal: sampler='proximal_bundle' takes "

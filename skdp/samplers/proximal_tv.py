@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from skdp._validation import check_real, make_plain
-from skdp.samplers.base import Certificate, Draw, Progress, Run, Sampler, Setting, Target
+from skdp.samplers.base import Certificate, Progress, Sample, Sampler, SamplerPlan, Setting, Target
 from skdp.samplers.kernels.proximal_chain import NearMode, refuse_endless
 
 __all__ = ["ProximalTVSampler"]
@@ -47,14 +47,16 @@ class ProximalTVSampler(Sampler):
         make_plain(self)
         check_real("max_passes", self.max_passes, low=0.0)
 
-    def run(self, setting: Setting, tv: float) -> Run:
+    def plan(self, setting: Setting, tv: float) -> SamplerPlan:
         refuse_endless("ProximalTVSampler", setting, tv, self.max_passes)
-        return Run(1, setting.C, 1.0, setting.C, tv, 0.0)
+        return SamplerPlan(
+            n_steps=1, step=setting.C, stability=1.0, spread=setting.C, tv=tv, contraction=0.0
+        )
 
     def sample(
-        self, target: Target, run: Run, rng: np.random.Generator, progress: Progress
-    ) -> Draw:
+        self, target: Target, plan: SamplerPlan, rng: np.random.Generator, progress: Progress
+    ) -> Sample:
         start = NearMode(target, rng)
-        draw = start.draw(start.length(run.tv))
+        draw = start.draw(start.length(plan.tv))
         progress(1, 1)
         return draw

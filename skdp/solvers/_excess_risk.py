@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from skdp.exceptions import IncompatibleSolverError
-from skdp.samplers import AlternatingSchedule, Ball, Run
+from skdp.samplers import AlternatingSchedule, Ball, SamplerPlan
 from skdp.solvers._rounding import grid_width
 from skdp.solvers.base import Problem
 
@@ -125,7 +125,7 @@ class Schedule:
 
     Attributes
     ----------
-    run : Run
+    sampler_plan : SamplerPlan
         What the sampler does.
     temperature, prior_precision : float
         c and α of the density.
@@ -135,7 +135,7 @@ class Schedule:
         The bound by which c and α were chosen, if any.
     """
 
-    run: Run
+    sampler_plan: SamplerPlan
     temperature: float
     prior_precision: float
     domain: Ball | None = None
@@ -144,7 +144,7 @@ class Schedule:
     @property
     def noise(self) -> float:
         """Standard deviation of the draw in a direction where the data say nothing, roughly."""
-        noise = math.sqrt(self.run.spread / self.temperature)
+        noise = math.sqrt(self.sampler_plan.spread / self.temperature)
         return noise if self.domain is None else min(noise, self.domain.radius)
 
     @property
@@ -156,17 +156,23 @@ class Schedule:
         a row count, and where nothing is proved of how near the draw is to the density.
         """
         balance, c, alpha = self.balance, self.temperature, self.prior_precision
-        if balance is None or balance.n_samples is None or math.isinf(self.run.contraction):
+        if (
+            balance is None
+            or balance.n_samples is None
+            or math.isinf(self.sampler_plan.contraction)
+        ):
             return math.inf
-        if self.run.tv and self.domain is None:
+        if self.sampler_plan.tv and self.domain is None:
             return math.inf  # the little that is missing may lie anywhere
         C, size = c / alpha, balance.size
         moment = balance.second_moment(C, alpha, self.domain)
-        distance = self.run.contraction * math.sqrt(moment + size * self.run.step / c)
+        distance = self.sampler_plan.contraction * math.sqrt(
+            moment + size * self.sampler_plan.step / c
+        )
         distance += math.sqrt(size) * grid_width(self.noise)
         excess = balance.excess(c, C) + balance.loss_of(distance, C, moment)
         if self.domain is not None:
-            excess += self.run.tv * balance.loss_of(2.0 * self.domain.radius, C, moment)
+            excess += self.sampler_plan.tv * balance.loss_of(2.0 * self.domain.radius, C, moment)
         return excess / balance.n_samples * (1.0 + _ROUNDING)
 
     def expected_queries(self, tv: float) -> float:

@@ -11,7 +11,7 @@ from skdp._validation import check_real, make_plain
 from skdp.design import ClippedDesign
 from skdp.exceptions import IncompatibleSolverError
 from skdp.privacy import PureDPEvent
-from skdp.samplers import Ball, ExactSampler, Progress, Run, Target
+from skdp.samplers import Ball, ExactSampler, Progress, SamplerPlan, Target
 from skdp.solvers._excess_risk import reach_of
 from skdp.solvers._rounding import rounded_inwards
 from skdp.solvers.base import Plan, Problem, Solution, Solver
@@ -112,9 +112,17 @@ class ExponentialMechanism(Solver):
         start: np.ndarray | None = None,
     ) -> Solution:
         problem, c, alpha = plan.problem, plan.temperature, plan.prior_precision
-        target = Target(design, y, problem.loss, problem.row_norm, c, alpha, plan.domain)
-        run = Run(1, 1.0, 1.0, 1.0, contraction=0.0)
-        draw = ExactSampler().sample(target, run, rng, progress)
+        target = Target(
+            design=design,
+            y=y,
+            loss=problem.loss,
+            row_norm=problem.row_norm,
+            temperature=c,
+            prior_precision=alpha,
+            domain=plan.domain,
+        )
+        sampler_plan = SamplerPlan(n_steps=1, step=1.0, stability=1.0, spread=1.0, contraction=0.0)
+        draw = ExactSampler().sample(target, sampler_plan, rng, progress)
         return Solution(rounded_inwards(draw.theta, plan.noise), 1, draw.diagnostics)
 
 

@@ -20,8 +20,8 @@ from skdp.samplers import (
     Certificate,
     Progress,
     ProximalSampler,
-    Run,
     Sampler,
+    SamplerPlan,
     Setting,
     Target,
 )
@@ -171,28 +171,39 @@ class RegularizedExponential(Solver):
             n = plan.count.release(design, rng)
             schedule = self.schedule(problem, plan.density_mu, n, plan.tv)
         c, alpha = schedule.temperature, schedule.prior_precision
-        target = Target(design, y, problem.loss, problem.row_norm, c, alpha, self.domain)
-        draw = self.sampler.sample(target, schedule.run, rng, progress)
+        target = Target(
+            design=design,
+            y=y,
+            loss=problem.loss,
+            row_norm=problem.row_norm,
+            temperature=c,
+            prior_precision=alpha,
+            domain=self.domain,
+        )
+        draw = self.sampler.sample(target, schedule.sampler_plan, rng, progress)
         on_grid = rounded if self.domain is None else rounded_inwards
         theta = on_grid(draw.theta, schedule.noise)
-        return Solution(theta, schedule.run.n_steps, draw.diagnostics)
+        return Solution(theta, schedule.sampler_plan.n_steps, draw.diagnostics)
 
     def schedule(self, problem: Problem, mu: float, n: int | None, tv: float = 0.0) -> Schedule:
         """Return the numbers of a draw that is `mu`-Gaussian DP but for `tv`, of about `n` rows."""
         setting = self._setting(problem, mu, n)
-        run = self.sampler.run(setting, tv)
-        self._check_run(run, tv)
-        alpha = setting.prior_precision / run.stability**2
+        sampler_plan = self.sampler.plan(setting, tv)
+        self._check_plan(sampler_plan, tv)
+        alpha = setting.prior_precision / sampler_plan.stability**2
         balance = self._balance(problem, n) if self.objective else None
-        return Schedule(run, alpha * setting.C, alpha, self.domain, balance)
+        return Schedule(sampler_plan, alpha * setting.C, alpha, self.domain, balance)
 
-    def _check_run(self, run: Run, tv: float) -> None:
+    def _check_plan(self, sampler_plan: SamplerPlan, tv: float) -> None:
         """Raise if the sampler claims more of a run than it certifies."""
-        allowed = run.stability == 1.0 or self.sampler.certifies in ("stable", "asymptotic")
-        if not (run.tv <= tv and 0.0 < run.stability <= 1.0 and allowed):
+        allowed = sampler_plan.stability == 1.0 or self.sampler.certifies in (
+            "stable",
+            "asymptotic",
+        )
+        if not (sampler_plan.tv <= tv and 0.0 < sampler_plan.stability <= 1.0 and allowed):
             raise IncompatibleSolverError(
                 f"{self.sampler!r} certifies {self.sampler.certifies!r} and was asked for a total "
-                f"variation of {tv:.3g}, but plans {run!r}."
+                f"variation of {tv:.3g}, but plans {sampler_plan!r}."
             )
 
     def _balance(self, problem: Problem, n: int | None) -> Balance:
@@ -203,7 +214,17 @@ class RegularizedExponential(Solver):
         alpha = (mu / (problem.lipschitz_difference * C)) ** 2 * (1.0 - _ROUNDING)
         shared = problem.neighboring.count_is_public
         d = problem.n_features
-        return Setting(problem.loss, problem.row_norm, n, shared, d, C, t, alpha, self.domain)
+        return Setting(
+            loss=problem.loss,
+            row_norm=problem.row_norm,
+            n_samples=n,
+            n_is_public=shared,
+            n_features=d,
+            C=C,
+            flow_time=t,
+            prior_precision=alpha,
+            domain=self.domain,
+        )
 
     def _regularisation(self, problem: Problem, mu: float, n: int | None) -> tuple[float, float]:
         """Return C = c/α and for how long a run flows."""

@@ -53,7 +53,7 @@ INSTANCES = [
     QuantileLoss((0.9,), 0.01),
     QuantileLoss((0.1, 0.5, 0.7), 0.4),
 ]
-WITH_TANGENTS = [loss for loss in INSTANCES if loss.support_gap == 0.0]
+WITH_TANGENTS = [loss for loss in INSTANCES if loss.minorant_gap == 0.0]
 WITH_NOMINAL = [loss for loss in INSTANCES if loss.nominal_curvature == loss.smoothness]
 SEEDS = st.integers(0, 2**32 - 1)
 every_loss = pytest.mark.parametrize("loss", INSTANCES, ids=repr)
@@ -170,14 +170,14 @@ def test_a_loss_is_a_value(loss):
 @settings(max_examples=20, deadline=None)
 def test_the_support_lies_below_the_loss_and_within_its_bound(loss, seed):
     y, z, other = draw(loss, seed)
-    rise = inner(loss.support_slope(y, z), other - z)
-    excess = loss.value(y, other) - loss.support_value(y, z) - rise
+    rise = inner(loss.minorant_gradient(y, z), other - z)
+    excess = loss.value(y, other) - loss.minorant_value(y, z) - rise
     assert (excess >= -1e-9 * (1.0 + np.abs(loss.value(y, other)))).all()
     np.testing.assert_allclose(loss.excess(y, other, z), np.maximum(excess, 0.0), atol=1e-9)
     radius = np.sqrt(inner(z - other, z - other))
     bound = np.array([loss.excess_bound(r) for r in radius])
     assert (excess <= bound * (1.0 + 1e-9) + 1e-9).all()
-    assert loss.excess_bound(0.0) == loss.support_gap
+    assert loss.excess_bound(0.0) == loss.minorant_gap
 
 
 @every_loss
@@ -185,16 +185,16 @@ def test_the_support_lies_below_the_loss_and_within_its_bound(loss, seed):
 @settings(max_examples=20, deadline=None)
 def test_the_slope_of_the_support_moves_steadily(loss, seed):
     y, z, other = draw(loss, seed)
-    step = loss.support_slope(y, z) - loss.support_slope(y, other)
-    limit = loss.support_smoothness * np.sqrt(inner(z - other, z - other))
+    step = loss.minorant_gradient(y, z) - loss.minorant_gradient(y, other)
+    limit = loss.minorant_smoothness * np.sqrt(inner(z - other, z - other))
     assert (np.sqrt(inner(step, step)) <= limit * (1.0 + 1e-9) + 1e-12).all()
 
 
 @pytest.mark.parametrize("loss", WITH_TANGENTS, ids=repr)
 def test_the_support_of_a_smooth_loss_is_its_tangent(loss):
     y, z, _ = draw(loss, 3)
-    np.testing.assert_allclose(loss.support_slope(y, z), loss.gradient(y, z))
-    np.testing.assert_allclose(loss.support_value(y, z), loss.value(y, z))
+    np.testing.assert_allclose(loss.minorant_gradient(y, z), loss.gradient(y, z))
+    np.testing.assert_allclose(loss.minorant_value(y, z), loss.value(y, z))
 
 
 @every_loss
@@ -209,7 +209,7 @@ def test_the_curvature_is_one_number_a_record(loss):
 
 def test_smoothing_lies_at_most_half_its_width_under_the_hinge():
     m = np.linspace(-3, 3, 601)
-    gap = HingeLoss().phi(m) - SmoothedHingeLoss(0.6).phi(m)
+    gap = HingeLoss().value_at(m) - SmoothedHingeLoss(0.6).value_at(m)
     assert gap.min() >= -1e-15
     assert gap.max() <= 0.3 + 1e-15
 
@@ -241,16 +241,16 @@ def test_a_rounded_pinball_loss_is_least_at_the_quantile(level):
 def test_the_huber_loss_is_the_clipped_square():
     r = np.linspace(-3, 3, 601)
     inside = np.abs(r) <= 0.7
-    np.testing.assert_allclose(HuberLoss(0.7).phi(r)[inside], 0.5 * r[inside] ** 2)
+    np.testing.assert_allclose(HuberLoss(0.7).value_at(r)[inside], 0.5 * r[inside] ** 2)
     np.testing.assert_allclose(
-        HuberLoss(0.7).phi(r)[~inside], 0.7 * np.abs(r[~inside]) - 0.5 * 0.49
+        HuberLoss(0.7).value_at(r)[~inside], 0.7 * np.abs(r[~inside]) - 0.5 * 0.49
     )
 
 
 def test_clipping_leaves_the_flat_side_of_the_logistic_loss_alone():
     loss = ClippedLogisticLoss()
     m = np.linspace(loss.knee, 9, 50)
-    np.testing.assert_allclose(loss.phi(m), LogisticLoss().phi(m), rtol=1e-14)
+    np.testing.assert_allclose(loss.value_at(m), LogisticLoss().value_at(m), rtol=1e-14)
 
 
 def test_clipping_at_one_half_halves_the_sensitivity():

@@ -26,27 +26,27 @@ class KinkedLoss(ResidualLoss):
 
     noise_scale = 1.0
     smoothness = np.inf
-    support_smoothness = nominal_curvature = 10.0
+    minorant_smoothness = nominal_curvature = 10.0
 
     @property
     def lipschitz(self):
         return max(self.below, self.above)
 
     @property
-    def support_gap(self):
+    def minorant_gap(self):
         return 0.1 * self.lipschitz**2
 
-    def phi(self, r):
+    def value_at(self, r):
         return np.maximum(-self.below * r, self.above * r)
 
-    def slope(self, r):
+    def derivative(self, r):
         return np.where(r > 0.0, self.above, -self.below)
 
-    def support_slope(self, y, z):
+    def minorant_gradient(self, y, z):
         return np.clip(10.0 * (z - y), -self.below, self.above)
 
-    def support_value(self, y, z):
-        return self.support_slope(y, z) * (z - y)
+    def minorant_value(self, y, z):
+        return self.minorant_gradient(y, z) * (z - y)
 
 
 def target(loss, copies=1, temperature=0.8, prior_precision=0.5):
@@ -54,7 +54,14 @@ def target(loss, copies=1, temperature=0.8, prior_precision=0.5):
     X = np.tile(RECORDS, copies)[:, None]
     design = ClippedDesign.clip(X, 2.0)
     y = np.ones(len(X))
-    return Target(design, y, loss, 2.0, temperature / copies, prior_precision)
+    return Target(
+        design=design,
+        y=y,
+        loss=loss,
+        row_norm=2.0,
+        temperature=temperature / copies,
+        prior_precision=prior_precision,
+    )
 
 
 def regression_target(loss):
@@ -74,7 +81,16 @@ def setting(target, relaxations=20.0, **changes):
     C = target.temperature / target.prior_precision
     n, d = target.design.n_samples, target.design.n_features
     t, alpha = relaxations * C, target.prior_precision
-    facts = Setting(target.loss, target.row_norm, n, True, d, C, t, alpha)
+    facts = Setting(
+        loss=target.loss,
+        row_norm=target.row_norm,
+        n_samples=n,
+        n_is_public=True,
+        n_features=d,
+        C=C,
+        flow_time=t,
+        prior_precision=alpha,
+    )
     return replace(facts, **changes)
 
 

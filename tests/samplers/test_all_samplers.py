@@ -49,7 +49,7 @@ def name(value):
 def asked(sampler, target):
     """The total variation that is asked of a sampler: a large one where a small takes too long."""
     try:
-        sampler.run(one_dimension.setting(target), TV)
+        sampler.plan(one_dimension.setting(target), TV)
     except IncompatibleSolverError:
         return COARSE
     return TV
@@ -88,8 +88,8 @@ every_pair = pytest.mark.parametrize(
 
 
 def draw(sampler, target, rng, progress=nothing):
-    run = sampler.run(one_dimension.setting(target), asked(sampler, target))
-    return sampler.sample(target, run, rng, progress).theta
+    plan = sampler.plan(one_dimension.setting(target), asked(sampler, target))
+    return sampler.sample(target, plan, rng, progress).theta
 
 
 @every_sampler
@@ -102,15 +102,15 @@ def test_it_is_a_value(sampler):
 def test_it_says_before_it_draws_what_it_certifies(sampler):
     target = one_dimension.suited(sampler, one_dimension.target(LogisticLoss()))
     setting, tv = one_dimension.setting(target), asked(sampler, target)
-    runs = [sampler.run(replace(setting, flow_time=t), tv) for t in (1e-3, 1.0, 1e3)]
-    for run in runs:
-        assert run.n_steps >= 1
-        assert 0.0 < run.stability <= 1.0
-        assert run.spread > 0.0
-        assert (run.stability < 1.0) <= (sampler.certifies == "stable")
-        assert run.tv <= tv
-        assert (run.tv > 0.0) == (sampler.certifies == "tv")
-    assert [run.stability for run in runs] == sorted(run.stability for run in runs)
+    plans = [sampler.plan(replace(setting, flow_time=t), tv) for t in (1e-3, 1.0, 1e3)]
+    for plan in plans:
+        assert plan.n_steps >= 1
+        assert 0.0 < plan.stability <= 1.0
+        assert plan.spread > 0.0
+        assert (plan.stability < 1.0) <= (sampler.certifies == "stable")
+        assert plan.tv <= tv
+        assert (plan.tv > 0.0) == (sampler.certifies == "tv")
+    assert [plan.stability for plan in plans] == sorted(plan.stability for plan in plans)
     assert sampler.certifies in ("exact", "stable", "tv", "asymptotic")
     assert sampler.theorem
 
@@ -183,8 +183,8 @@ def test_every_look_at_a_record_is_a_query(name, monkeypatch):
 
     target = one_dimension.suited(sampler, one_dimension.target(a_loss(sampler)))
     monkeypatch.setattr(ClippedDesign, "matvec", counting)
-    run = sampler.run(one_dimension.setting(target), asked(sampler, target))
-    found = sampler.sample(target, run, np.random.default_rng(0), nothing)
+    plan = sampler.plan(one_dimension.setting(target), asked(sampler, target))
+    found = sampler.sample(target, plan, np.random.default_rng(0), nothing)
     assert found.diagnostics["n_queries"] == sum(looks)
 
 
@@ -193,5 +193,5 @@ def test_progress_counts_public_steps(sampler):
     seen = []
     target = one_dimension.suited(sampler, one_dimension.target(a_loss(sampler)))
     draw(sampler, target, np.random.default_rng(0), lambda *step: seen.append(step))
-    n_steps = sampler.run(one_dimension.setting(target), asked(sampler, target)).n_steps
+    n_steps = sampler.plan(one_dimension.setting(target), asked(sampler, target)).n_steps
     assert seen == [(t, n_steps) for t in range(1, n_steps + 1)]

@@ -64,7 +64,14 @@ def test_refusals(call, chains):
     ids=repr,
 )
 def test_quadrature_has_the_printed_moments_of_two_dimensions(loss, mean, covariance):
-    target = Target(ClippedDesign(np.array(PLANE), np.ones(6)), np.ones(6), loss, 2.0, 0.8, 0.5)
+    target = Target(
+        design=ClippedDesign(np.array(PLANE), np.ones(6)),
+        y=np.ones(6),
+        loss=loss,
+        row_norm=2.0,
+        temperature=0.8,
+        prior_precision=0.5,
+    )
     axes = _axes(target)
     law = _law(target, axes)
     x, y = np.meshgrid(*axes, indexing="ij")
@@ -92,6 +99,13 @@ def test_draws_of_the_law_pass_and_shifted_or_stretched_ones_do_not():
 
 def test_quadrature_refuses_three_coefficients():
     design = ClippedDesign(np.ones((1, 3)), np.ones(1))
-    target = Target(design, np.ones(1), LogisticLoss(), 2.0, 1.0, 1.0)
+    target = Target(
+        design=design,
+        y=np.ones(1),
+        loss=LogisticLoss(),
+        row_norm=2.0,
+        temperature=1.0,
+        prior_precision=1.0,
+    )
     with pytest.raises(ValueError, match="one or two coefficients"):
         compare_with_quadrature(np.zeros((5, 3)), target)

@@ -16,7 +16,7 @@ from skdp.losses import (
     LogisticLoss,
     SmoothedHingeLoss,
 )
-from skdp.samplers import RenyiLangevinSampler, Run, SmoothedLangevinSampler, draw_samples
+from skdp.samplers import RenyiLangevinSampler, SamplerPlan, SmoothedLangevinSampler, draw_samples
 from skdp.samplers.reference.diffusion import DiffusionBounds
 from skdp.samplers.reference.smoothed_langevin import _radius
 
@@ -77,9 +77,11 @@ def tv(p, q):
 def test_the_exact_chain_has_its_law(loss, n_steps):
     """Kolmogorov and Smirnov's test alarms falsely 1e-6 of the time."""
     target, rng = one_dimension.target(loss), np.random.default_rng(0)
-    run = Run(n_steps, 0.6 * target.temperature, 1.0, 1.0, 0.3)
+    plan = SamplerPlan(
+        n_steps=n_steps, step=0.6 * target.temperature, stability=1.0, spread=1.0, tv=0.3
+    )
     sample = [
-        RenyiLangevinSampler().sample(target, run, rng, nothing).theta[0] for _ in range(3000)
+        RenyiLangevinSampler().sample(target, plan, rng, nothing).theta[0] for _ in range(3000)
     ]
     law = distribution(chain_law(target, 0.6, n_steps))
     assert stats.kstest(sample, law).pvalue > FALSE_ALARM
@@ -95,10 +97,12 @@ def test_the_chain_of_random_points_has_its_law(loss, n_steps):
     The rule of 61 quantiles is off by less than 0.002.
     """
     target, rng = one_dimension.target(loss), np.random.default_rng(0)
-    run = Run(n_steps, 0.2 * target.temperature, 1.0, 1.0, 0.9)
+    plan = SamplerPlan(
+        n_steps=n_steps, step=0.2 * target.temperature, stability=1.0, spread=1.0, tv=0.9
+    )
     radius = _radius(0.9, 0.8 * 5 * 2.0 * loss.lipschitz, 1)
     sample = [
-        SmoothedLangevinSampler().sample(target, run, rng, nothing).theta[0] for _ in range(3000)
+        SmoothedLangevinSampler().sample(target, plan, rng, nothing).theta[0] for _ in range(3000)
     ]
     law = distribution(chain_law(target, 0.2, n_steps, radius))
     limit = math.sqrt(math.log(2.0 / FALSE_ALARM) / (2.0 * 3000)) + 0.002
@@ -108,8 +112,10 @@ def test_the_chain_of_random_points_has_its_law(loss, n_steps):
 def test_the_ridge_is_not_smoothed():
     """With a radius of 162 only the slope of c·Σ ℓ, at most c·Σ |z_i|, depends on the point."""
     target = one_dimension.target(HingeLoss(), temperature=1e-3)
-    found = SmoothedLangevinSampler().slope(
-        target, Run(1, 1.0, 1.0, 1.0, 0.9), np.random.default_rng(0)
+    found = SmoothedLangevinSampler().gradient_estimate(
+        target,
+        SamplerPlan(n_steps=1, step=1.0, stability=1.0, spread=1.0, tv=0.9),
+        np.random.default_rng(0),
     )
     assert found(np.array([3.0]))[0] == pytest.approx(1.5, abs=3.5e-3)
 
@@ -119,7 +125,7 @@ def test_the_ridge_is_not_smoothed():
 def test_the_duration_brings_the_exact_diffusion_within_its_share(alpha, level):
     """V linear of slope Γ: the diffusion from 0 and the density are Gaussian."""
     steepness = 1.7
-    t = DiffusionBounds(alpha, alpha, steepness, 1).duration(level)
+    t = DiffusionBounds(alpha=alpha, beta=alpha, steepness=steepness, dimension=1).duration(level)
     law = stats.norm(
         -steepness / alpha * -math.expm1(-alpha * t),
         0.0 + math.sqrt(-math.expm1(-2 * alpha * t) / alpha),
@@ -145,7 +151,7 @@ def test_the_discretisation_bound_covers_steps_of_a_quadratic(h, t, d):
     q = (1.0 - h) ** n_steps
     means = np.array([slope * (1.0 - q), slope * -math.expm1(-t)])
     variances = np.array([2.0 * h * (1.0 - q**2) / (1.0 - (1.0 - h) ** 2), -math.expm1(-2.0 * t)])
-    bound = DiffusionBounds(1.0, 1.0, slope, d).discretisation(h, t)
+    bound = DiffusionBounds(alpha=1.0, beta=1.0, steepness=slope, dimension=d).discretisation(h, t)
     cuts = np.linspace(-5.0, 5.0, 401)
     one, other = (
         stats.norm(m, math.sqrt(v)).cdf(cuts) for m, v in zip(means, variances, strict=True)
@@ -173,7 +179,9 @@ def test_the_cost_of_random_points_covers_the_exact_laws(loss, radius, temperatu
     law = np.linalg.matrix_power(kernel(target, h, [mean]), n_steps)[GRID.size // 2]
     distance = tv(law, chain_law(target, h, n_steps, radius))
     steepness = temperature * np.abs(one_dimension.RECORDS).sum()
-    bound = DiffusionBounds(0.5, 9.9, steepness, 1).random_points(h, n_steps * h)
+    bound = DiffusionBounds(alpha=0.5, beta=9.9, steepness=steepness, dimension=1).random_points(
+        h, n_steps * h
+    )
     assert distance <= bound
     assert radius == 0.7 or n_steps > 1 or bound <= 6.0 * distance
 
@@ -187,18 +195,18 @@ def test_the_run_is_within_what_is_asked_of_the_exact_target(sampler, loss):
     target = weak(loss)
     law = np.exp(-one_dimension.potential(target, GRID))
     for level in (0.5, 0.3, 0.1):
-        run = sampler.run(one_dimension.setting(target), level)
+        plan = sampler.plan(one_dimension.setting(target), level)
         smoothed = sampler == SmoothedLangevinSampler()
         radius = _radius(level, 0.02 * 5, 1) if smoothed else 0.0
-        eta = run.step / target.temperature
+        eta = plan.step / target.temperature
         assert 2.0 * eta > STEP**2  # the grid is fine enough
-        assert tv(chain_law(target, eta, run.n_steps, radius), law / law.sum()) <= level
+        assert tv(chain_law(target, eta, plan.n_steps, radius), law / law.sum()) <= level
 
 
 @pytest.mark.parametrize("sampler", SAMPLERS, ids=repr)
 def test_half_the_distance_takes_many_more_steps(sampler):
     setting = one_dimension.setting(weak(LogisticLoss(), 0.5))
-    counts = [sampler.run(setting, level).n_steps for level in (0.4, 0.2)]
+    counts = [sampler.plan(setting, level).n_steps for level in (0.4, 0.2)]
     assert counts[1] > 4 * counts[0]
 
 
@@ -206,9 +214,9 @@ def test_half_the_distance_takes_many_more_steps(sampler):
 def test_small_distances_are_refused_before_anything_is_spent(sampler):
     setting = one_dimension.setting(weak(LogisticLoss()))
     with pytest.raises(IncompatibleSolverError, match=r"max_steps=1000000 "):
-        sampler.run(setting, 1e-7)
+        sampler.plan(setting, 1e-7)
     patient = type(sampler)(max_steps=10**60)
-    assert patient.run(setting, 1e-7).n_steps > 10**10
+    assert patient.plan(setting, 1e-7).n_steps > 10**10
     with pytest.raises(IncompatibleSolverError, match="a number of features"):
         sampler.check(replace(setting, n_features=None))
     with pytest.raises(ValueError, match="max_steps"):

@@ -66,7 +66,14 @@ def test_one_generator_goes_on():
 
 def test_rows_are_taken_as_they_are():
     X, y = 6.0 * one_dimension.RECORDS[:, None], np.ones(5)
-    target = Target(ClippedDesign(X, y), y, LogisticLoss(), 6.0, 0.8, 0.5)
+    target = Target(
+        design=ClippedDesign(X, y),
+        y=y,
+        loss=LogisticLoss(),
+        row_norm=6.0,
+        temperature=0.8,
+        prior_precision=0.5,
+    )
     sample = draw_samples(X, y, temperature=0.8, prior_precision=0.5, n_draws=200, random_state=0)
     law = one_dimension.normalised(-one_dimension.potential(target))
     assert stats.kstest(sample[:, 0], one_dimension.distribution(law)).pvalue > FALSE_ALARM

@@ -10,7 +10,7 @@ from scipy import stats
 from skdp import DPLogisticRegression, PrivacyBudget
 from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import CompetitorLoss, HuberLoss, LogisticLoss, SmoothedHingeLoss
-from skdp.samplers import LangevinSampler, Run
+from skdp.samplers import LangevinSampler, SamplerPlan
 
 FALSE_ALARM = 1e-6
 
@@ -45,8 +45,11 @@ def chain_law(target, eta, n_steps):
 )
 def test_the_chain_has_its_exact_law(target, n_steps):
     """Kolmogorov and Smirnov's test alarms falsely 1e-6 of the time."""
-    run, rng = Run(n_steps, 0.6 * target.temperature, 1.0, 1.0), np.random.default_rng(0)
-    sample = [LangevinSampler().sample(target, run, rng, nothing).theta[0] for _ in range(3000)]
+    plan, rng = (
+        SamplerPlan(n_steps=n_steps, step=0.6 * target.temperature, stability=1.0, spread=1.0),
+        np.random.default_rng(0),
+    )
+    sample = [LangevinSampler().sample(target, plan, rng, nothing).theta[0] for _ in range(3000)]
     law = chain_law(target, 0.6, n_steps)
     assert stats.kstest(sample, one_dimension.distribution(law)).pvalue > FALSE_ALARM
 
@@ -89,10 +92,10 @@ def test_the_certificate_covers_the_exact_laws_of_neighbours(n_steps):
 def test_no_step_is_too_long_for_the_worst_data(loss, max_curvature, flow_time):
     setting = one_dimension.setting(one_dimension.target(LogisticLoss()))
     setting = one_dimension.replace(setting, loss=loss, flow_time=flow_time)
-    run = LangevinSampler(max_curvature).run(setting, 0.0)
+    plan = LangevinSampler(max_curvature).plan(setting, 0.0)
     worst = 5 * loss.smoothness * setting.row_norm**2
-    assert run.step * (2.0 / setting.C + worst) <= max_curvature
-    assert run.step * run.n_steps == pytest.approx(flow_time)
+    assert plan.step * (2.0 / setting.C + worst) <= max_curvature
+    assert plan.step * plan.n_steps == pytest.approx(flow_time)
 
 
 def test_steps_longer_than_the_theorem_allows_are_refused():

@@ -95,10 +95,14 @@ def test_the_distance_lies_below_the_bound_after_every_step(target, precision_st
 @pytest.mark.parametrize(
     ("length", "n"),
     [
-        (Length(1e6, 1, 0.0), 2000),
-        (Length(2.0, 8, 0.0), 300),
-        pytest.param(Length(1e6, 1, 0.0), 100_000, marks=pytest.mark.slow),
-        pytest.param(Length(0.5, 25, 0.0), 20_000, marks=pytest.mark.slow),
+        (Length(precision_step=1e6, n_steps=1, passes=0.0), 2000),
+        (Length(precision_step=2.0, n_steps=8, passes=0.0), 300),
+        pytest.param(
+            Length(precision_step=1e6, n_steps=1, passes=0.0), 100_000, marks=pytest.mark.slow
+        ),
+        pytest.param(
+            Length(precision_step=0.5, n_steps=25, passes=0.0), 20_000, marks=pytest.mark.slow
+        ),
     ],
 )
 def test_the_chain_in_the_ball_has_the_law_of_the_target(target, length, n):
@@ -135,13 +139,20 @@ def large_target(loss=None, n=2000):
     rng = np.random.default_rng(3)
     X = rng.standard_normal((n, 10)) / 4.0
     y = np.where(rng.random(n) < 1.0 / (1.0 + np.exp(-3.0 * X[:, 0])), 1.0, -1.0)
-    return Target(ClippedDesign.clip(X, 1.0), y, loss or LogisticLoss(), 1.0, 5.0, 2.0)
+    return Target(
+        design=ClippedDesign.clip(X, 1.0),
+        y=y,
+        loss=loss or LogisticLoss(),
+        row_norm=1.0,
+        temperature=5.0,
+        prior_precision=2.0,
+    )
 
 
 def test_many_records_and_a_weak_ridge_take_few_steps():
     target, tv = large_target(), 1e-10
-    run = LocalizedSampler().run(one_dimension.setting(target), tv)
-    facts = LocalizedSampler().sample(target, run, np.random.default_rng(0), nothing).diagnostics
+    plan = LocalizedSampler().plan(one_dimension.setting(target), tv)
+    facts = LocalizedSampler().sample(target, plan, np.random.default_rng(0), nothing).diagnostics
     assert facts["tail"] <= 0.5 * tv
     assert 50 * facts["n_steps"] < NearMode(target, np.random.default_rng(0)).length(tv).n_steps
 
@@ -158,8 +169,8 @@ def test_no_ball_is_promised_that_is_not_proved(target):
 def test_where_no_metric_helps_the_plain_chain_is_run_without_a_word():
     for loss in (LogisticLoss(), SmoothedHingeLoss(0.01)):
         target = replace(large_target(loss, 60), temperature=0.5)
-        run = LocalizedSampler().run(one_dimension.setting(target), 1e-6)
-        draw = LocalizedSampler().sample(target, run, np.random.default_rng(0), nothing)
+        plan = LocalizedSampler().plan(one_dimension.setting(target), 1e-6)
+        draw = LocalizedSampler().sample(target, plan, np.random.default_rng(0), nothing)
         assert "radius" not in draw.diagnostics
 
 
@@ -173,8 +184,8 @@ def test_every_look_at_a_record_is_a_query(monkeypatch):
     target = large_target(n=1000)
     monkeypatch.setattr(ClippedDesign, "matvec", counting)
     for tv in (1e-3, 1e-10):
-        run = LocalizedSampler().run(one_dimension.setting(target), tv)
-        found = LocalizedSampler().sample(target, run, np.random.default_rng(0), nothing)
+        plan = LocalizedSampler().plan(one_dimension.setting(target), tv)
+        found = LocalizedSampler().sample(target, plan, np.random.default_rng(0), nothing)
         assert found.diagnostics["n_queries"] == sum(looks)
         looks.clear()
     assert "radius" in found.diagnostics
@@ -183,7 +194,7 @@ def test_every_look_at_a_record_is_a_query(monkeypatch):
 def test_refusals_name_what_is_missing():
     setting = one_dimension.setting(one_dimension.target(LogisticLoss()))
     LocalizedSampler().check(setting)
-    LocalizedSampler().run(setting, 1e-8)
+    LocalizedSampler().plan(setting, 1e-8)
     for change, missing in (
         ({"loss": HingeLoss()}, "continuous gradient"),
         ({"loss": CompetitorLoss(LogisticLoss(), 3)}, "one score a record"),

@@ -57,13 +57,20 @@ def test_step_and_length_fit_the_data_and_reach_what_is_asked_for(tv):
     lengths, rng = [], np.random.default_rng(0)
     for n in (5, 100):
         design = ClippedDesign.clip(rng.standard_normal((n, 20)), 2.0)
-        target = Target(design, np.ones(n), LogisticLoss(), 2.0, 0.8, 0.5)
-        run = ProximalTVSampler().run(one_dimension.setting(target), tv)
-        found = ProximalTVSampler().sample(target, run, rng, nothing)
+        target = Target(
+            design=design,
+            y=np.ones(n),
+            loss=LogisticLoss(),
+            row_norm=2.0,
+            temperature=0.8,
+            prior_precision=0.5,
+        )
+        plan = ProximalTVSampler().plan(one_dimension.setting(target), tv)
+        found = ProximalTVSampler().sample(target, plan, rng, nothing)
         eta, T = found.diagnostics["step_size"], found.diagnostics["n_steps"]
         least = math.sqrt(20.0 / 0.5) / math.sqrt(2.0 * math.pi * eta)
         assert math.log(least) - (T - 1) * math.log1p(0.5 * eta) <= math.log(tv)
-        assert run.n_steps == 1
+        assert plan.n_steps == 1
         lengths.append(T)
     assert lengths[0] < lengths[1]
 
@@ -72,12 +79,19 @@ def test_step_and_length_fit_the_data_and_reach_what_is_asked_for(tv):
 def test_the_exact_sampler_needs_no_more_proposals_than_it_says(loss):
     """Sixty equal records of the largest norm: 400 draws' mean lies 5 standard errors below."""
     X = np.full((60, 1), 2.0)
-    target = Target(ClippedDesign.clip(X, 2.0), np.ones(60), loss, 2.0, 0.05, 0.5)
+    target = Target(
+        design=ClippedDesign.clip(X, 2.0),
+        y=np.ones(60),
+        loss=loss,
+        row_norm=2.0,
+        temperature=0.05,
+        prior_precision=0.5,
+    )
     setting = one_dimension.setting(target)
     limit = math.exp(ExactSampler().exponent(setting))
-    run, rng = ExactSampler().run(setting, 0.0), np.random.default_rng(0)
+    plan, rng = ExactSampler().plan(setting, 0.0), np.random.default_rng(0)
     tries = [
-        ExactSampler().sample(target, run, rng, nothing).diagnostics["n_tries"] for _ in range(400)
+        ExactSampler().sample(target, plan, rng, nothing).diagnostics["n_tries"] for _ in range(400)
     ]
     assert np.mean(tries) - 5.0 * np.std(tries) / 20.0 <= limit
 
@@ -96,10 +110,10 @@ def test_the_adaptive_samplers_refuse_what_may_take_for_ever(kind):
     setting = one_dimension.setting(one_dimension.target(LogisticLoss()))
     many = one_dimension.replace(setting, C=10.0, n_features=30, n_samples=10**5)
     with pytest.raises(IncompatibleSolverError, match=r"max_passes=1000000"):
-        kind().run(many, 1e-9)
-    kind(max_passes=1e12).run(many, 1e-9)
-    kind().run(setting, 1e-9)
-    kind().run(setting, 1e-270)
+        kind().plan(many, 1e-9)
+    kind(max_passes=1e12).plan(many, 1e-9)
+    kind().plan(setting, 1e-9)
+    kind().plan(setting, 1e-270)
     with pytest.raises(IncompatibleSolverError, match="a row count"):
         kind().check(one_dimension.replace(setting, n_samples=None))
 

@@ -23,7 +23,7 @@ from skdp.samplers import (
     LangevinSampler,
     ProximalSampler,
     ProximalTVSampler,
-    Run,
+    SamplerPlan,
     ZerothOrderSampler,
     draw_samples,
 )
@@ -60,8 +60,8 @@ def skewed(loss, radius, temperature=4.0):
 def draws(sampler, target, n, tv=1e-7):
     setting = one_dimension.setting(target, domain=target.domain)
     sampler.check(setting)
-    run, rng = sampler.run(setting, tv), np.random.default_rng(0)
-    return np.array([sampler.sample(target, run, rng, nothing).theta for _ in range(n)])
+    plan, rng = sampler.plan(setting, tv), np.random.default_rng(0)
+    return np.array([sampler.sample(target, plan, rng, nothing).theta for _ in range(n)])
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -171,9 +171,9 @@ def test_theorem_a_covers_the_exact_laws_of_neighbours_on_a_ball(loss, radius, e
 @pytest.mark.parametrize("n_steps", [1, 3])
 def test_a_few_steps_on_the_ball_have_the_exact_law(loss, n_steps):
     target, rng = skewed(loss, 0.8), np.random.default_rng(0)
-    run = Run(n_steps, 1.5 * target.temperature, 1.0, 1.0)
+    plan = SamplerPlan(n_steps=n_steps, step=1.5 * target.temperature, stability=1.0, spread=1.0)
     sampler = ProximalSampler()
-    sample = [sampler.sample(target, run, rng, nothing).theta[0] for _ in range(800)]
+    sample = [sampler.sample(target, plan, rng, nothing).theta[0] for _ in range(800)]
     law = chain_law(target, 1.5, n_steps)
     assert stats.kstest(sample, one_dimension.distribution(law)).pvalue > FALSE_ALARM
 
@@ -191,14 +191,14 @@ def test_no_mode_is_farther_from_the_start_than_it_says(loss, radius, start):
     assert abs(point[0] - mode) <= bound + STEP
     if start == 1.0 and mode > 0.99 * radius:  # it is the mode
         assert bound == pytest.approx(min(2.0 * radius, math.sqrt(1.0 / 0.5)), rel=1e-6)
-    assert ProximalTVSampler().run(one_dimension.setting(target), 1e-7).tv == 1e-7
+    assert ProximalTVSampler().plan(one_dimension.setting(target), 1e-7).tv == 1e-7
 
 
 def test_langevin_steps_are_projected():
     target = skewed(LogisticLoss(), 0.5)
     sampler, rng = LangevinSampler(), np.random.default_rng(0)
-    run = sampler.run(one_dimension.setting(target, domain=target.domain), 0.0)
-    sample = np.array([sampler.sample(target, run, rng, nothing).theta[0] for _ in range(12)])
+    plan = sampler.plan(one_dimension.setting(target, domain=target.domain), 0.0)
+    sample = np.array([sampler.sample(target, plan, rng, nothing).theta[0] for _ in range(12)])
     assert np.abs(sample).max() <= 0.5
     assert (np.abs(sample) == 0.5).any()
 
@@ -246,10 +246,10 @@ def test_the_point_of_tangency_is_found_on_a_far_surface():
     target = replace(
         base, design=ClippedDesign.clip(X, 1.0), y=np.ones(3000), row_norm=1.0, domain=Ball(0.05)
     )
-    run = ProximalSampler().run(one_dimension.setting(target, 3.0), 0.0)
-    draw = ProximalSampler().sample(target, run, rng, nothing)
-    assert draw.diagnostics["n_tries"] < 20 * run.n_steps
-    assert draw.diagnostics["n_queries"] < 60 * run.n_steps * 3000
+    plan = ProximalSampler().plan(one_dimension.setting(target, 3.0), 0.0)
+    draw = ProximalSampler().sample(target, plan, rng, nothing)
+    assert draw.diagnostics["n_tries"] < 20 * plan.n_steps
+    assert draw.diagnostics["n_queries"] < 60 * plan.n_steps * 3000
     assert np.linalg.norm(draw.theta) > 0.04
 
 

@@ -20,7 +20,7 @@ from skdp.losses import (
     PairwiseLoss,
     SmoothedHingeLoss,
 )
-from skdp.samplers import ProximalSampler, Run, Target
+from skdp.samplers import ProximalSampler, SamplerPlan, Target
 
 FALSE_ALARM = 1e-6
 LOSSES = [LogisticLoss(), ClippedLogisticLoss(), HingeLoss(), SmoothedHingeLoss()]
@@ -32,9 +32,11 @@ def nothing(step, n_steps):
 
 def draws(target, step_size, n_steps, n, seed=0):
     rng = np.random.default_rng(seed)
-    run = Run(n_steps, step_size * target.temperature, 1.0, 1.0)
+    plan = SamplerPlan(
+        n_steps=n_steps, step=step_size * target.temperature, stability=1.0, spread=1.0
+    )
     sample = ProximalSampler().sample
-    return np.array([sample(target, run, rng, nothing).theta for _ in range(n)]).squeeze()
+    return np.array([sample(target, plan, rng, nothing).theta for _ in range(n)]).squeeze()
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
@@ -75,7 +77,14 @@ def test_two_dimensions_have_the_printed_moments():
     """Standard errors are .014 and .022; 5.5 of them alarm falsely 1e-6 of the time in all."""
     rows = [(1, 0.2), (-0.5, 0.6), (0.3, -0.9), (0.1, 0.7), (-0.8, -0.3), (0.4, 0.4)]
     design = ClippedDesign.clip(np.array(rows), 2.0)
-    target = Target(design, np.ones(6), LogisticLoss(), 2.0, 0.8, 0.5)
+    target = Target(
+        design=design,
+        y=np.ones(6),
+        loss=LogisticLoss(),
+        row_norm=2.0,
+        temperature=0.8,
+        prior_precision=0.5,
+    )
     sample = draws(target, 2.0, 12, 6000)
     np.testing.assert_allclose(sample.mean(axis=0), (0.226777, 0.332496), atol=0.08)
     covariance = [(1.174216, -0.025232), (-0.025232, 1.208936)]
@@ -87,12 +96,12 @@ def test_the_pairwise_loss_of_two_classes_is_the_loss_of_their_margin():
     loss = ClippedLogisticLoss()
     pair = one_dimension.target(loss)
     target = Target(
-        ClippedDesign.clip(pair.design.X * math.sqrt(0.5), 2.0),
-        np.ones(5, dtype=int),
-        PairwiseLoss(loss, 2),
-        2.0,
-        2.0 * pair.temperature,
-        pair.prior_precision,
+        design=ClippedDesign.clip(pair.design.X * math.sqrt(0.5), 2.0),
+        y=np.ones(5, dtype=int),
+        loss=PairwiseLoss(loss, 2),
+        row_norm=2.0,
+        temperature=2.0 * pair.temperature,
+        prior_precision=pair.prior_precision,
     )
     theta = draws(target, 1.5, 2, 1500)
     law = one_dimension.chain_law(pair, 1.5, 2)
@@ -105,7 +114,14 @@ def test_the_loss_of_several_classes_has_the_exact_law(loss):
     """For K = 2 and θ = (−v, v)/√2 the scores are ∓v·a/√2: the law of v by quadrature."""
     loss = CompetitorLoss(loss, 2)
     y, X = np.array([0, 1, 1, 0, 1]), one_dimension.RECORDS[:, None]
-    target = Target(ClippedDesign.clip(X, 2.0), y, loss, 2.0, 0.8, 0.5)
+    target = Target(
+        design=ClippedDesign.clip(X, 2.0),
+        y=y,
+        loss=loss,
+        row_norm=2.0,
+        temperature=0.8,
+        prior_precision=0.5,
+    )
     theta = draws(target, 1.5, 1, 1500)
     scores = X * one_dimension.GRID * math.sqrt(0.5)
     energy = sum(
@@ -152,7 +168,14 @@ def test_the_certificate_covers_the_exact_laws_of_a_worst_pair():
     """
     steep = HingeLoss()
     one = one_dimension.target(steep, temperature=0.02)
-    two = Target(one.design, one.y * [1, 1, 1, 1, -1], steep, 2.0, 0.02, 0.5)
+    two = Target(
+        design=one.design,
+        y=one.y * [1, 1, 1, 1, -1],
+        loss=steep,
+        row_norm=2.0,
+        temperature=0.02,
+        prior_precision=0.5,
+    )
     laws = []
     for target in (one, two):
         margins = target.y[:, None] * target.design.matvec(one_dimension.GRID[None, :])
@@ -176,13 +199,16 @@ def test_more_steps_for_longer_runs_and_never_too_few():
 def test_a_seed_fixes_the_draw_and_progress_is_public():
     seen = []
     target = one_dimension.target(LogisticLoss(), 60)
-    run = [
+    runs = [
         ProximalSampler().sample(
-            target, Run(4, 0.1, 1.0, 1.0), np.random.default_rng(7), lambda *t: seen.append(t)
+            target,
+            SamplerPlan(n_steps=4, step=0.1, stability=1.0, spread=1.0),
+            np.random.default_rng(7),
+            lambda *t: seen.append(t),
         )
         for _ in range(2)
     ]
-    np.testing.assert_array_equal(run[0].theta, run[1].theta)
+    np.testing.assert_array_equal(runs[0].theta, runs[1].theta)
     assert seen == 2 * [(1, 4), (2, 4), (3, 4), (4, 4)]
 
 
@@ -197,9 +223,16 @@ def test_the_curvature_is_seldom_looked_at(monkeypatch):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2000, 10))
     y = np.where(X[:, 0] + rng.logistic(size=2000) > 0.0, 1.0, -1.0)
-    target = Target(ClippedDesign.clip(X, 1.0), y, ClippedLogisticLoss(), 1.0, 0.5, 1e-3)
-    run = Run(100, 0.5 * 0.02, 1.0, 1.0)
-    ProximalSampler().sample(target, run, rng, nothing)
+    target = Target(
+        design=ClippedDesign.clip(X, 1.0),
+        y=y,
+        loss=ClippedLogisticLoss(),
+        row_norm=1.0,
+        temperature=0.5,
+        prior_precision=1e-3,
+    )
+    plan = SamplerPlan(n_steps=100, step=0.5 * 0.02, stability=1.0, spread=1.0)
+    ProximalSampler().sample(target, plan, rng, nothing)
     assert len(seen) <= 8
 
 

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from skdp.losses import HingeLoss, HuberLoss, LogisticLoss
-from skdp.samplers import ProximalBundleSampler, ProximalSampler, Run, proximal_bundle
+from skdp.samplers import ProximalBundleSampler, ProximalSampler, SamplerPlan, proximal_bundle
 from skdp.samplers.proximal_bundle import Bundle, _best_mixture
 
 FALSE_ALARM = 1e-6
@@ -50,9 +50,12 @@ def test_a_bundle_that_does_not_touch_changes_nothing_but_the_time(target, monke
 @every_target
 def test_the_chain_has_its_exact_law(target):
     target = replace(target, temperature=0.2 * target.temperature)
-    run, rng = Run(3, 0.6 * target.temperature, 1.0, 1.0), np.random.default_rng(0)
+    plan, rng = (
+        SamplerPlan(n_steps=3, step=0.6 * target.temperature, stability=1.0, spread=1.0),
+        np.random.default_rng(0),
+    )
     sampler = ProximalBundleSampler()
-    sample = [sampler.sample(target, run, rng, lambda *t: None).theta[0] for _ in range(2000)]
+    sample = [sampler.sample(target, plan, rng, lambda *t: None).theta[0] for _ in range(2000)]
     assert in_law(sample, one_dimension.chain_law(target, 0.6, 3))
 
 
@@ -91,9 +94,9 @@ def test_the_mixture_is_the_best():
 def test_it_claims_what_the_proximal_sampler_claims():
     setting = one_dimension.setting(TARGETS[0])
     for exponent in (0.5, 6.0):
-        runs = [
-            kind(exponent).run(setting, 0.0) for kind in (ProximalBundleSampler, ProximalSampler)
+        plans = [
+            kind(exponent).plan(setting, 0.0) for kind in (ProximalBundleSampler, ProximalSampler)
         ]
-        assert runs[0] == runs[1]
+        assert plans[0] == plans[1]
     with pytest.raises(ValueError, match="max_exponent"):
         ProximalBundleSampler(max_exponent=0.0)

@@ -107,8 +107,8 @@ def test_hit_and_run_counts_every_value_as_a_query_of_each_record(monkeypatch):
         return potential(density, theta, scores)
 
     monkeypatch.setattr(Density, "potential", counting)
-    run = HitAndRunSampler().run(one_dimension.setting(target), 0.0)
-    found = HitAndRunSampler().sample(target, run, np.random.default_rng(0), lambda *step: None)
+    plan = HitAndRunSampler().plan(one_dimension.setting(target), 0.0)
+    found = HitAndRunSampler().sample(target, plan, np.random.default_rng(0), lambda *step: None)
     assert found.diagnostics["n_queries"] == sum(looks)
 
 
@@ -116,7 +116,7 @@ def test_the_default_ball_holds_the_law():
     target = one_dimension.target(HingeLoss())
     draw = HitAndRunSampler(n_steps=1).sample(
         target,
-        HitAndRunSampler(n_steps=1).run(one_dimension.setting(target), 0.0),
+        HitAndRunSampler(n_steps=1).plan(one_dimension.setting(target), 0.0),
         np.random.default_rng(0),
         lambda *step: None,
     )

@@ -30,7 +30,16 @@ def reference(loss, n_steps):
     """Four chains of MALA after a tenth of burn-in, of shape (4, n_steps, D)."""
     X, y = data()
     design = ClippedDesign(X, np.ones(N))
-    density = Density(Target(design, y, loss, float(design.row_norms().max()), 1.0, 2.0))
+    density = Density(
+        Target(
+            design=design,
+            y=y,
+            loss=loss,
+            row_norm=float(design.row_norms().max()),
+            temperature=1.0,
+            prior_precision=2.0,
+        )
+    )
     chains, rng = [], np.random.default_rng(5)
     for _ in range(4):
         chain, states = _Chain(density, np.zeros(D), 1.0, rng), []

@@ -127,8 +127,8 @@ def test_the_ratio_bound_covers_the_exact_weights(loss, spacing, half_width):
 def test_the_ratio_bound_is_no_use_for_runs_that_anybody_makes():
     """One coefficient, five records: 2000 steps prove nothing, 10^8 still nothing."""
     target = one_dimension.target(LogisticLoss())
-    run = GridWalkSampler().run(one_dimension.setting(target), 0.0)
-    found = GridWalkSampler().sample(target, run, np.random.default_rng(0), nothing).diagnostics
+    plan = GridWalkSampler().plan(one_dimension.setting(target), 0.0)
+    found = GridWalkSampler().sample(target, plan, np.random.default_rng(0), nothing).diagnostics
     assert found["log_ratio_bound"] == math.inf
     assert log_ratio_bound(target, found["spacing"], found["half_width"], 10**8) == math.inf
 
@@ -140,8 +140,8 @@ def test_the_ratio_bound_is_no_use_for_runs_that_anybody_makes():
 def test_two_coefficients_have_the_right_means(sampler, loss):
     """Six standard errors a mean, false alarms below 1e-8; the grid's own mean is the exact one."""
     target, rng = two_dimensions.target(loss), np.random.default_rng(0)
-    run = sampler.run(one_dimension.setting(target), 0.0)
-    sample = np.array([sampler.sample(target, run, rng, nothing).theta for _ in range(150)])
+    plan = sampler.plan(one_dimension.setting(target), 0.0)
+    sample = np.array([sampler.sample(target, plan, rng, nothing).theta for _ in range(150)])
     points, weight = two_dimensions.law(target)
     for j in range(2):
         mean = weight @ points[:, j]
@@ -163,7 +163,7 @@ def test_refusals(kind):
 @pytest.mark.parametrize("kind", [BallWalkSampler, GridWalkSampler])
 def test_a_given_radius_is_kept(kind):
     target = replace(one_dimension.target(HingeLoss()), prior_precision=0.01)
-    run, rng = kind().run(one_dimension.setting(target), 0.0), np.random.default_rng(0)
-    found = [kind(radius=0.9).sample(target, run, rng, nothing) for _ in range(20)]
+    plan, rng = kind().plan(one_dimension.setting(target), 0.0), np.random.default_rng(0)
+    found = [kind(radius=0.9).sample(target, plan, rng, nothing) for _ in range(20)]
     spacing = found[0].diagnostics.get("spacing", 0.0)
     assert max(abs(draw.theta[0]) for draw in found) <= 0.9 + spacing

@@ -22,12 +22,18 @@ def distances(rows, theta):
 
 def black_box(alpha=1.0, **changes):
     facts = {"lipschitz": 0.15, "prior_precision": alpha, "shape": (1,), **changes}
-    return BlackBox(distances, POINTS.size, **facts)
+    return BlackBox(distances, n_terms=POINTS.size, **facts)
 
 
 def with_variance(square):
     """Γ = 1, and η such that σ² = 1/(α + 1/η) is a given number, for α = 1/2."""
-    return AlternatingSchedule(1.0, 0.5, 1, 1.0 / (1.0 / square - 0.5), 1e-6)
+    return AlternatingSchedule(
+        steepness=1.0,
+        prior_precision=0.5,
+        dimension=1,
+        step_size=1.0 / (1.0 / square - 0.5),
+        tv=1e-6,
+    )
 
 
 @pytest.mark.parametrize(
@@ -49,7 +55,12 @@ def test_the_inner_bound_has_the_printed_values_and_is_its_integral(square, boun
 )
 def test_the_number_of_steps_has_the_printed_values(alpha, eta, d, tv, n_steps):
     """From the mode, half of tv left to the start."""
-    assert AlternatingSchedule(0.0, alpha, d, eta, tv).n_steps == n_steps
+    assert (
+        AlternatingSchedule(
+            steepness=0.0, prior_precision=alpha, dimension=d, step_size=eta, tv=tv
+        ).n_steps
+        == n_steps
+    )
 
 
 @pytest.mark.parametrize("tv", [1e-2, 1e-6, 1e-12, 1e-100])
@@ -66,7 +77,9 @@ def test_the_schedule_keeps_the_bound_and_is_not_wasteful(tv):
 def test_one_inner_step_has_its_law_within_the_bound():
     """σ²Γ² = 1/64: bound 3.6e-3, below what 4000 draws can see; false alarms 1e-6."""
     potential, eta, y = black_box(1.0), 0.6**-2 / 64.0, 0.7
-    schedule = AlternatingSchedule(0.6, 1.0, 1, eta, 1e-2)
+    schedule = AlternatingSchedule(
+        steepness=0.6, prior_precision=1.0, dimension=1, step_size=eta, tv=1e-2
+    )
     inner = _Inner(potential, schedule, np.random.default_rng(0))
     sample = np.array([inner.draw(np.array([y]))[0] for _ in range(4000)])
     grid = np.linspace(-0.5, 1.9, 4001)
@@ -80,7 +93,9 @@ def test_one_inner_step_has_its_law_within_the_bound():
 
 def test_the_estimate_is_unbiased():
     """E ρ = exp(Σ f_i(z) − Σ f_i(x)); six standard errors of 40000 estimates."""
-    schedule = AlternatingSchedule(0.6, 1.0, 1, 0.1, 1e-2)
+    schedule = AlternatingSchedule(
+        steepness=0.6, prior_precision=1.0, dimension=1, step_size=0.1, tv=1e-2
+    )
     inner = _Inner(black_box(), schedule, np.random.default_rng(1))
     x, z = np.array([-0.6]), np.array([1.1])
     rho = np.array([inner._rho(x, z) for _ in range(40_000)])
@@ -109,7 +124,7 @@ def test_queries_are_counted():
         asked.append(rows.size)
         return distances(rows, theta)
 
-    potential = BlackBox(counting, 4, 0.15, 1.0, (1,))
+    potential = BlackBox(counting, n_terms=4, lipschitz=0.15, prior_precision=1.0, shape=(1,))
     draw = ZerothOrderSampler().sample_black_box(potential, 1e-3, np.random.default_rng(2))
     numbers = draw.diagnostics
     assert numbers["n_queries"] == sum(asked)
@@ -123,8 +138,8 @@ def test_queries_are_counted():
 def test_the_law_at_length(loss):
     sampler = ZerothOrderSampler()
     target = one_dimension.suited(sampler, one_dimension.target(loss))
-    run, rng = sampler.run(one_dimension.setting(target), 1e-6), np.random.default_rng(0)
-    sample = [sampler.sample(target, run, rng, lambda *t: None).theta[0] for _ in range(1000)]
+    plan, rng = sampler.plan(one_dimension.setting(target), 1e-6), np.random.default_rng(0)
+    sample = [sampler.sample(target, plan, rng, lambda *t: None).theta[0] for _ in range(1000)]
     law = one_dimension.normalised(-one_dimension.potential(target))
     assert stats.kstest(sample, one_dimension.distribution(law)).pvalue > FALSE_ALARM
 

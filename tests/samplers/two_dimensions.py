@@ -10,7 +10,14 @@ AXIS = np.linspace(-9.0, 9.0, 361)
 
 
 def target(loss):
-    return Target(ClippedDesign.clip(RECORDS, 2.0), np.ones(6), loss, 2.0, 0.8, 0.5)
+    return Target(
+        design=ClippedDesign.clip(RECORDS, 2.0),
+        y=np.ones(6),
+        loss=loss,
+        row_norm=2.0,
+        temperature=0.8,
+        prior_precision=0.5,
+    )
 
 
 def law(target):

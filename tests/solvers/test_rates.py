@@ -132,14 +132,14 @@ def test_a_run_that_keeps_the_bound_costs_what_its_plan_says(objective, neighbor
     solver = RegularizedExponential(objective=objective, domain=Ball(5.0))
     plan = solver.plan(problem, epsilon, DELTA)
     schedule = plan.schedule
-    c, alpha, T = schedule.temperature, schedule.prior_precision, schedule.run.n_steps
+    c, alpha, T = schedule.temperature, schedule.prior_precision, schedule.sampler_plan.n_steps
     with mpmath.workdps(50):
-        q = 1 / (1 + mpmath.mpf(alpha) * mpmath.mpf(schedule.run.step) / c)
+        q = 1 / (1 + mpmath.mpf(alpha) * mpmath.mpf(schedule.sampler_plan.step) / c)
         f = float(mpmath.sqrt(1 - 2 * q**T / (1 + q ** (T - 1))))
         left = float(q**T)
     G = 2.0 if neighboring == "replace_one" else 1.0
     assert c * G / math.sqrt(alpha) * f <= gdp_mu(epsilon, DELTA)
-    assert schedule.run.contraction == pytest.approx(left, rel=1e-9)
+    assert schedule.sampler_plan.contraction == pytest.approx(left, rel=1e-9)
     exact = theorem(objective, c, alpha, n=n)
     rounding = math.sqrt(10.0) * schedule.noise * 2.0**-20
     assert exact < schedule.excess_risk_bound < 1.02 * exact + rounding

@@ -21,7 +21,7 @@ from skdp.losses import (
     SmoothedHingeLoss,
 )
 from skdp.privacy import ApproximatedEvent, GDPEvent, Neighboring, NonPrivateEvent
-from skdp.samplers import SAMPLERS, ProximalSampler, Run
+from skdp.samplers import SAMPLERS, ProximalSampler, SamplerPlan
 from skdp.solvers import Problem, RegularizedExponential
 
 PROBLEM = Problem(ClippedLogisticLoss(), 1.0, 0.3, 455, Neighboring.ADD_REMOVE_ONE)
@@ -30,8 +30,8 @@ SOLVER = RegularizedExponential()
 
 def mu_of(problem, schedule):
     """Theorem A' from the numbers of the run, without the shortcuts of the code."""
-    c, alpha, T = schedule.temperature, schedule.prior_precision, schedule.run.n_steps
-    eta = schedule.run.step / c
+    c, alpha, T = schedule.temperature, schedule.prior_precision, schedule.sampler_plan.n_steps
+    eta = schedule.sampler_plan.step / c
     per_record = problem.loss.lipschitz * math.hypot(problem.data_norm, problem.intercept_scaling)
     changed = 2 if problem.neighboring == "replace_one" else 1
     with mpmath.workdps(50):
@@ -137,8 +137,8 @@ class DrawsTheTarget(ProximalSampler):
 
     counts_rows = False
 
-    def run(self, setting, tv):
-        return Run(1, setting.C, 1.0, setting.C, tv)
+    def plan(self, setting, tv):
+        return SamplerPlan(n_steps=1, step=setting.C, stability=1.0, spread=setting.C, tv=tv)
 
 
 class Exact(DrawsTheTarget):
@@ -194,15 +194,15 @@ def test_no_count_is_bought_for_a_sampler_that_does_not_ask():
 class Overdrawn(Close):
     """It is asked for a distance, and plans a run with a larger one."""
 
-    def run(self, setting, tv):
-        return Run(1, setting.C, 1.0, setting.C, 2.0 * tv)
+    def plan(self, setting, tv):
+        return SamplerPlan(n_steps=1, step=setting.C, stability=1.0, spread=setting.C, tv=2.0 * tv)
 
 
 class Discounted(Exact):
     """It has the target's law, it says, and wants a stable sampler's price."""
 
-    def run(self, setting, tv):
-        return Run(1, setting.C, 0.5, setting.C)
+    def plan(self, setting, tv):
+        return SamplerPlan(n_steps=1, step=setting.C, stability=0.5, spread=setting.C)
 
 
 @pytest.mark.parametrize("sampler", [Overdrawn(), Discounted()], ids=repr)

@@ -10,7 +10,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from skdp._validation import check_count, check_real, make_plain
-from skdp.samplers.base import Certificate, Draw, Progress, Run, Sampler, Setting, Target
+from skdp.samplers.base import Certificate, Progress, Sample, Sampler, SamplerPlan, Setting, Target
 
 __all__ = ["AlternatingSampler", "InnerStep"]
 
@@ -51,14 +51,14 @@ class AlternatingSampler(Sampler):
     def inner_step(self, target: Target, variance: float, rng: np.random.Generator) -> InnerStep:
         """Return what draws the inner step, σ² = `variance`."""
 
-    def run(self, setting: Setting, tv: float) -> Run:
+    def plan(self, setting: Setting, tv: float) -> SamplerPlan:
         t = setting.flow_time
         T = self.n_steps(0.5 * t * setting.worst_trace, setting.loss.n_scores)
         h = t / T
         arrived = math.exp(-T * math.log1p(h / setting.C))
         f = self.stability(h / setting.C, T)
         spread = min((2 * T - 1) * h, setting.C)  # the ridge's own, in a long run
-        return Run(T, h, f, spread, contraction=arrived)
+        return SamplerPlan(n_steps=T, step=h, stability=f, spread=spread, contraction=arrived)
 
     def n_steps(self, exponent: float, n_scores: int) -> int:
         """Return into how many steps a run is cut, for a loss of `n_scores` scores a record.
@@ -78,15 +78,15 @@ class AlternatingSampler(Sampler):
         return math.sqrt(numerator / (1.0 + last))
 
     def sample(
-        self, target: Target, run: Run, rng: np.random.Generator, progress: Progress
-    ) -> Draw:
-        step_size = run.step / target.temperature
+        self, target: Target, plan: SamplerPlan, rng: np.random.Generator, progress: Progress
+    ) -> Sample:
+        step_size = plan.step / target.temperature
         q = 1.0 / (1.0 + target.prior_precision * step_size)
         inner = self.inner_step(target, q * step_size, rng)
         theta = np.zeros(target.shape)
-        for step in range(1, run.n_steps + 1):
+        for step in range(1, plan.n_steps + 1):
             if step > 1:
                 theta = theta + math.sqrt(step_size) * rng.standard_normal(target.shape)
             theta = inner.draw(q * theta)
-            progress(step, run.n_steps)
-        return Draw(theta, {"n_tries": inner.n_tries, "n_queries": inner.n_queries})
+            progress(step, plan.n_steps)
+        return Sample(theta, {"n_tries": inner.n_tries, "n_queries": inner.n_queries})

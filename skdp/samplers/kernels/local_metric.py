@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg
 
-from skdp.samplers.base import Draw, Target
+from skdp.samplers.base import Sample, Target
 from skdp.samplers.kernels.proximal_chain import Length, chain, measured
 from skdp.samplers.kernels.thinning import Acceptance
 
@@ -25,7 +25,7 @@ _UNIT = 2.0**-53
 _SAFETY = 1e-9  # relative, of sums and elementary functions
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class LocalBall:
     """The points with |Lᵀ(θ − p)| ≤ ρ: all but `tail` of the law, and U − |Rᵀθ|²/2 convex there.
 
@@ -178,9 +178,18 @@ class BallSearch:
         safe = least - 2.0 * self._matrix_error * np.eye(len(least))
         metric = linalg.cholesky(safe, lower=True)
         half = linalg.solve_triangular(metric, self._shape, lower=True)
-        spectrum = np.linalg.eigh(half @ half.T)
+        curvatures, axes = np.linalg.eigh(half @ half.T)
         slope = self._slope(metric)
-        return LocalBall(self._center, self._shape, metric, radius, tail, slope, *spectrum)
+        return LocalBall(
+            center=self._center,
+            shape=self._shape,
+            metric=metric,
+            radius=radius,
+            tail=tail,
+            slope=slope,
+            curvatures=curvatures,
+            axes=axes,
+        )
 
     def _slope(self, factor: np.ndarray) -> float:
         whitened = linalg.solve_triangular(factor, self._gradient, lower=True)
@@ -233,12 +242,12 @@ class InBall:
         """Return a chain within `tv` of the whole target: the mass outside of the ball counts."""
         return measured(self, tv - self._ball.tail, self._rng)
 
-    def draw(self, length: Length) -> Draw:
+    def draw(self, length: Length) -> Sample:
         """Run a chain."""
         v, n_tries = chain(self, length, self._rng)
         facts = {"n_tries": n_tries, "n_queries": self.n_queries, "n_steps": length.n_steps}
         ball = {"radius": self._ball.radius, "tail": self._ball.tail}
-        return Draw(self._ball.theta(v), facts | ball)
+        return Sample(self._ball.theta(v), facts | ball)
 
 
 class LocalStep:

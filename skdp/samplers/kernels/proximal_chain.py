@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from skdp.exceptions import IncompatibleSolverError
-from skdp.samplers.base import Draw, Setting, Target
+from skdp.samplers.base import Sample, Setting, Target
 from skdp.samplers.kernels.tangent_rejection import TangentPoint, TangentStep
 
 __all__ = [
@@ -29,7 +29,7 @@ _MOST = 600.0  # e^600 passes are as good as infinitely many
 _START = 1.0  # of a start near the mode, in standard deviations of the ridge
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Length:
     """A chain's numbers.
 
@@ -64,7 +64,11 @@ def cheapest(curvatures: np.ndarray, distance: float, tv: float, repeated: int =
     steps = [n_steps_to(tv, step, distance) for step in _PRECISION_STEPS]
     passes = steps * (_GRADIENTS + _PROPOSAL * np.exp(np.minimum(log_tries, _MOST)))
     best = int(np.argmin(passes))
-    return Length(float(_PRECISION_STEPS[best]), steps[best], float(passes[best]))
+    return Length(
+        precision_step=float(_PRECISION_STEPS[best]),
+        n_steps=steps[best],
+        passes=float(passes[best]),
+    )
 
 
 def refuse_endless(name: str, setting: Setting, tv: float, limit: float) -> None:
@@ -202,11 +206,11 @@ class NearMode:
         """Return a chain that is within `tv` of the target."""
         return measured(self, tv, self._rng)
 
-    def draw(self, length: Length) -> Draw:
+    def draw(self, length: Length) -> Sample:
         """Run a chain."""
         theta, n_tries = chain(self, length, self._rng)
         facts = {"n_tries": n_tries, "n_queries": self.n_queries, "n_steps": length.n_steps}
-        return Draw(theta, {**facts, "step_size": length.precision_step / self.precision})
+        return Sample(theta, {**facts, "step_size": length.precision_step / self.precision})
 
 
 def _distance(target: Target, start: np.ndarray) -> float:

@@ -89,7 +89,7 @@ class TangentPoint:
 
     def _scaled_slope(self) -> np.ndarray:
         self.n_queries += self._target.design.n_samples
-        return self._variance * self._target.support_slope(self.point)
+        return self._variance * self._target.minorant_gradient(self.point)
 
     def _freeze_curvature(self) -> None:
         """Set P = I + σ²·c·AᵀDA from a subsample of rows, D the curvatures at p.
@@ -106,7 +106,7 @@ class TangentPoint:
         scale = self._variance * target.temperature * n
         self._values = scale / rows.size * np.maximum(values, 0.0)
         # What 16-fold damping has to add to be above the worst Hessian of any data.
-        worst = scale * target.loss.support_smoothness * target.row_norm**2
+        worst = scale * target.loss.minorant_smoothness * target.row_norm**2
         self._floor = worst / _HARDEST_DAMPING
         self._extra_gradients = 0
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
@@ -37,6 +37,7 @@ class BlackBox:
     """
 
     values: Callable[[np.ndarray, np.ndarray], np.ndarray]
+    _: KW_ONLY
     n_terms: int
     lipschitz: float
     prior_precision: float
@@ -59,11 +60,11 @@ class BlackBox:
 
         return cls(
             values,
-            target.design.n_samples,
-            target.temperature * target.loss.lipschitz * target.row_norm,
-            target.prior_precision,
-            target.shape,
-            target.domain,
+            n_terms=target.design.n_samples,
+            lipschitz=target.temperature * target.loss.lipschitz * target.row_norm,
+            prior_precision=target.prior_precision,
+            shape=target.shape,
+            domain=target.domain,
         )
 
     @property

@@ -12,7 +12,7 @@ import numpy as np
 
 from skdp._validation import check_count, make_plain
 from skdp.exceptions import IncompatibleSolverError
-from skdp.samplers.base import Certificate, Draw, Progress, Run, Sampler, Setting, Target
+from skdp.samplers.base import Certificate, Progress, Sample, Sampler, SamplerPlan, Setting, Target
 
 __all__ = ["DiffusionBounds", "DiffusionSampler"]
 
@@ -21,7 +21,7 @@ _FINER = 0.98
 _ROUNDING = 1e-9
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class DiffusionBounds:
     """Bounds in total variation for V + (α/2)·|θ|², V convex and Γ-Lipschitz, started at 0.
 
@@ -79,15 +79,15 @@ class DiffusionSampler(Sampler):
         """Return the distance that steps of size h leave, on the way to time t."""
 
     @abstractmethod
-    def slope(
-        self, target: Target, run: Run, rng: np.random.Generator
+    def gradient_estimate(
+        self, target: Target, plan: SamplerPlan, rng: np.random.Generator
     ) -> Callable[[np.ndarray], np.ndarray]:
         """Return g: one query of each record a call."""
 
     share_of_steps: ClassVar[float]
     """How much of the total variation is for `error`; a tenth is for the start."""
 
-    def run(self, setting: Setting, tv: float) -> Run:
+    def plan(self, setting: Setting, tv: float) -> SamplerPlan:
         """Return the longest steps that come within `tv`, or refuse if they are too many."""
         bounds = self.bounds(setting, tv)
         t = bounds.duration(_SHARE_OF_START * tv * (1.0 - _ROUNDING))
@@ -101,15 +101,21 @@ class DiffusionSampler(Sampler):
                 f"the density in total variation, and max_steps={self.max_steps!r} is the limit. "
                 "sampler='proximal' needs no such distance."
             )
-        return Run(n_steps, setting.C * setting.prior_precision * t / n_steps, 1.0, setting.C, tv)
+        return SamplerPlan(
+            n_steps=n_steps,
+            step=setting.C * setting.prior_precision * t / n_steps,
+            stability=1.0,
+            spread=setting.C,
+            tv=tv,
+        )
 
     def sample(
-        self, target: Target, run: Run, rng: np.random.Generator, progress: Progress
-    ) -> Draw:
-        step_size, slope = run.step / target.temperature, self.slope(target, run, rng)
+        self, target: Target, plan: SamplerPlan, rng: np.random.Generator, progress: Progress
+    ) -> Sample:
+        step_size, slope = plan.step / target.temperature, self.gradient_estimate(target, plan, rng)
         theta = np.zeros(target.shape)
-        for step in range(1, run.n_steps + 1):
+        for step in range(1, plan.n_steps + 1):
             noise = math.sqrt(2.0 * step_size) * rng.standard_normal(target.shape)
             theta = theta - step_size * slope(theta) + noise
-            progress(step, run.n_steps)
-        return Draw(theta, {"n_queries": run.n_steps * target.design.n_samples})
+            progress(step, plan.n_steps)
+        return Sample(theta, {"n_queries": plan.n_steps * target.design.n_samples})

@@ -12,7 +12,7 @@ from scipy import linalg
 from skdp._validation import check_count, make_plain
 from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import HingeLoss, LogisticLoss
-from skdp.samplers.base import Certificate, Draw, Progress, Run, Sampler, Setting, Target
+from skdp.samplers.base import Certificate, Progress, Sample, Sampler, SamplerPlan, Setting, Target
 
 __all__ = ["HingeGibbsSampler", "LogisticGibbsSampler", "gaussian_given"]
 
@@ -76,17 +76,17 @@ class LogisticGibbsSampler(Sampler):
                 "sampler='proximal' takes any."
             )
 
-    def run(self, setting: Setting, tv: float) -> Run:
-        return Run(self.n_steps, setting.C, 1.0, setting.C)
+    def plan(self, setting: Setting, tv: float) -> SamplerPlan:
+        return SamplerPlan(n_steps=self.n_steps, step=setting.C, stability=1.0, spread=setting.C)
 
     def sample(
-        self, target: Target, run: Run, rng: np.random.Generator, progress: Progress
-    ) -> Draw:
+        self, target: Target, plan: SamplerPlan, rng: np.random.Generator, progress: Progress
+    ) -> Sample:
         theta = np.zeros(target.shape)
-        for step in range(1, run.n_steps + 1):
+        for step in range(1, plan.n_steps + 1):
             theta = _move(target, theta, rng)
-            progress(step, run.n_steps)
-        return Draw(theta, {"n_queries": run.n_steps * target.design.n_samples})
+            progress(step, plan.n_steps)
+        return Sample(theta, {"n_queries": plan.n_steps * target.design.n_samples})
 
 
 def _move(target: Target, theta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -155,17 +155,17 @@ class HingeGibbsSampler(Sampler):
                 "sampler='proximal' takes any."
             )
 
-    def run(self, setting: Setting, tv: float) -> Run:
-        return Run(self.n_steps, setting.C, 1.0, setting.C)
+    def plan(self, setting: Setting, tv: float) -> SamplerPlan:
+        return SamplerPlan(n_steps=self.n_steps, step=setting.C, stability=1.0, spread=setting.C)
 
     def sample(
-        self, target: Target, run: Run, rng: np.random.Generator, progress: Progress
-    ) -> Draw:
+        self, target: Target, plan: SamplerPlan, rng: np.random.Generator, progress: Progress
+    ) -> Sample:
         theta = np.zeros(target.shape)
-        for step in range(1, run.n_steps + 1):
+        for step in range(1, plan.n_steps + 1):
             theta = _hinge_gibbs_move(target, theta, rng)
-            progress(step, run.n_steps)
-        return Draw(theta, {"n_queries": run.n_steps * target.design.n_samples})
+            progress(step, plan.n_steps)
+        return Sample(theta, {"n_queries": plan.n_steps * target.design.n_samples})
 
 
 def _hinge_gibbs_move(target: Target, theta: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from skdp._validation import check_count, check_real, make_plain
-from skdp.samplers.base import Certificate, Draw, Progress, Run, Sampler, Setting, Target
+from skdp.samplers.base import Certificate, Progress, Sample, Sampler, SamplerPlan, Setting, Target
 from skdp.samplers.reference.potential import Density
 
 __all__ = ["HitAndRunSampler"]
@@ -55,25 +55,25 @@ class HitAndRunSampler(Sampler):
         if self.radius is not None:
             check_real("radius", self.radius, low=0.0)
 
-    def run(self, setting: Setting, tv: float) -> Run:
-        return Run(self.n_steps, setting.C, 1.0, setting.C)
+    def plan(self, setting: Setting, tv: float) -> SamplerPlan:
+        return SamplerPlan(n_steps=self.n_steps, step=setting.C, stability=1.0, spread=setting.C)
 
     def sample(
-        self, target: Target, run: Run, rng: np.random.Generator, progress: Progress
-    ) -> Draw:
+        self, target: Target, plan: SamplerPlan, rng: np.random.Generator, progress: Progress
+    ) -> Sample:
         density = Density(target)
         theta, n_looks = np.zeros(target.shape), int(self.radius is None)
         radius = density.radius if self.radius is None else self.radius
         if target.domain is not None:
             radius = min(radius, target.domain.radius)
-        for step in range(1, run.n_steps + 1):
+        for step in range(1, plan.n_steps + 1):
             direction = rng.standard_normal(theta.shape)
             direction /= np.linalg.norm(direction)
             theta, looks = _along_chord(density, theta, direction, radius, rng)
             n_looks += looks
-            progress(step, run.n_steps)
+            progress(step, plan.n_steps)
         n_queries = n_looks * target.design.n_samples
-        return Draw(theta, {"n_queries": n_queries, "radius": radius})
+        return Sample(theta, {"n_queries": n_queries, "radius": radius})
 
 
 def _along_chord(

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import linalg
 
 from skdp._validation import check_count, check_real, make_plain
-from skdp.samplers.base import Certificate, Draw, Progress, Run, Sampler, Setting, Target
+from skdp.samplers.base import Certificate, Progress, Sample, Sampler, SamplerPlan, Setting, Target
 from skdp.samplers.reference.potential import Density
 
 __all__ = ["MALASampler"]
@@ -53,18 +53,18 @@ class MALASampler(Sampler):
         check_count("n_steps", self.n_steps)
         check_real("step_scale", self.step_scale, low=0.0)
 
-    def run(self, setting: Setting, tv: float) -> Run:
-        return Run(self.n_steps, setting.C, 1.0, setting.C)
+    def plan(self, setting: Setting, tv: float) -> SamplerPlan:
+        return SamplerPlan(n_steps=self.n_steps, step=setting.C, stability=1.0, spread=setting.C)
 
     def sample(
-        self, target: Target, run: Run, rng: np.random.Generator, progress: Progress
-    ) -> Draw:
+        self, target: Target, plan: SamplerPlan, rng: np.random.Generator, progress: Progress
+    ) -> Sample:
         chain = _Chain(Density(target), np.zeros(target.shape), self.step_scale, rng)
-        for step in range(1, run.n_steps + 1):
+        for step in range(1, plan.n_steps + 1):
             chain.move()
-            progress(step, run.n_steps)
-        found = {"n_queries": (1 + run.n_steps) * target.design.n_samples}
-        return Draw(chain.theta, {**found, "acceptance_rate": chain.n_accepted / run.n_steps})
+            progress(step, plan.n_steps)
+        found = {"n_queries": (1 + plan.n_steps) * target.design.n_samples}
+        return Sample(chain.theta, {**found, "acceptance_rate": chain.n_accepted / plan.n_steps})
 
 
 class _Chain:

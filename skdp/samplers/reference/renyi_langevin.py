@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from skdp.samplers.base import Run, Setting, Target
+from skdp.samplers.base import SamplerPlan, Setting, Target
 from skdp.samplers.reference.diffusion import DiffusionBounds, DiffusionSampler
 
 __all__ = ["RenyiLangevinSampler"]
@@ -53,12 +53,14 @@ class RenyiLangevinSampler(DiffusionSampler):
     def bounds(self, setting: Setting, tv: float) -> DiffusionBounds:
         alpha = setting.prior_precision
         beta = alpha * (1.0 + setting.C * setting.worst_curvature)
-        return DiffusionBounds(alpha, beta, setting.steepness, setting.dimension)
+        return DiffusionBounds(
+            alpha=alpha, beta=beta, steepness=setting.steepness, dimension=setting.dimension
+        )
 
     def error(self, bounds: DiffusionBounds, h: float, t: float) -> float:
         return bounds.discretisation(h, t)
 
-    def slope(
-        self, target: Target, run: Run, rng: np.random.Generator
+    def gradient_estimate(
+        self, target: Target, plan: SamplerPlan, rng: np.random.Generator
     ) -> Callable[[np.ndarray], np.ndarray]:
         return target.gradient

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from skdp.samplers.base import Run, Setting, Target
+from skdp.samplers.base import SamplerPlan, Setting, Target
 from skdp.samplers.reference.diffusion import DiffusionBounds, DiffusionSampler
 
 __all__ = ["SmoothedLangevinSampler"]
@@ -53,16 +53,16 @@ class SmoothedLangevinSampler(DiffusionSampler):
         alpha, steepness, k = setting.prior_precision, setting.steepness, setting.dimension
         smoothed = math.sqrt(2.0 / math.pi) * steepness / _radius(tv, steepness, k)
         beta = alpha + min(smoothed, alpha * setting.C * setting.worst_curvature)
-        return DiffusionBounds(alpha, beta, steepness, k)
+        return DiffusionBounds(alpha=alpha, beta=beta, steepness=steepness, dimension=k)
 
     def error(self, bounds: DiffusionBounds, h: float, t: float) -> float:
         return bounds.discretisation(h, t) + bounds.random_points(h, t)
 
-    def slope(
-        self, target: Target, run: Run, rng: np.random.Generator
+    def gradient_estimate(
+        self, target: Target, plan: SamplerPlan, rng: np.random.Generator
     ) -> Callable[[np.ndarray], np.ndarray]:
         steepness = target.temperature * target.design.n_samples * target.loss.lipschitz
-        radius = _radius(run.tv, steepness * target.row_norm, math.prod(target.shape))
+        radius = _radius(plan.tv, steepness * target.row_norm, math.prod(target.shape))
 
         def at_random(theta: np.ndarray) -> np.ndarray:
             move = radius * rng.standard_normal(theta.shape)

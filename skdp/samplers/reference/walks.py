@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from skdp._validation import check_count, check_real, make_plain
-from skdp.samplers.base import Certificate, Draw, Progress, Run, Sampler, Setting, Target
+from skdp.samplers.base import Certificate, Progress, Sample, Sampler, SamplerPlan, Setting, Target
 from skdp.samplers.reference.potential import Density
 
 __all__ = ["BallWalkSampler", "GridWalkSampler", "log_ratio_bound"]
@@ -63,23 +63,25 @@ class GridWalkSampler(Sampler):
         if self.radius is not None:
             check_real("radius", self.radius, low=0.0)
 
-    def run(self, setting: Setting, tv: float) -> Run:
-        return Run(self.n_steps, setting.C, 1.0, setting.C)
+    def plan(self, setting: Setting, tv: float) -> SamplerPlan:
+        return SamplerPlan(n_steps=self.n_steps, step=setting.C, stability=1.0, spread=setting.C)
 
     def sample(
-        self, target: Target, run: Run, rng: np.random.Generator, progress: Progress
-    ) -> Draw:
+        self, target: Target, plan: SamplerPlan, rng: np.random.Generator, progress: Progress
+    ) -> Sample:
         density = Density(target)
         spacing = self.spacing_scale / math.sqrt(density.typical_precision)
         radius = density.radius if self.radius is None else self.radius
         walk = _Walk(density, spacing, math.ceil(radius / spacing), rng)
-        for step in range(1, run.n_steps + 1):
+        for step in range(1, plan.n_steps + 1):
             walk.move()
-            progress(step, run.n_steps)
+            progress(step, plan.n_steps)
         looks = walk.n_looks + (self.radius is None)
         found = {"n_queries": looks * target.design.n_samples, "spacing": spacing}
-        bound = log_ratio_bound(target, spacing, walk.half_width, run.n_steps)
-        return Draw(walk.theta, {**found, "half_width": walk.half_width, "log_ratio_bound": bound})
+        bound = log_ratio_bound(target, spacing, walk.half_width, plan.n_steps)
+        return Sample(
+            walk.theta, {**found, "half_width": walk.half_width, "log_ratio_bound": bound}
+        )
 
 
 def log_ratio_bound(target: Target, spacing: float, half_width: int, n_steps: int) -> float:
@@ -181,22 +183,22 @@ class BallWalkSampler(Sampler):
         if self.radius is not None:
             check_real("radius", self.radius, low=0.0)
 
-    def run(self, setting: Setting, tv: float) -> Run:
-        return Run(self.n_steps, setting.C, 1.0, setting.C)
+    def plan(self, setting: Setting, tv: float) -> SamplerPlan:
+        return SamplerPlan(n_steps=self.n_steps, step=setting.C, stability=1.0, spread=setting.C)
 
     def sample(
-        self, target: Target, run: Run, rng: np.random.Generator, progress: Progress
-    ) -> Draw:
+        self, target: Target, plan: SamplerPlan, rng: np.random.Generator, progress: Progress
+    ) -> Sample:
         density = Density(target)
         radius = density.radius if self.radius is None else self.radius
         reach = self.reach_scale / math.sqrt(density.typical_precision)
         walk = _ball_walk_Walk(density, np.zeros(target.shape), reach, radius, rng)
-        for step in range(1, run.n_steps + 1):
+        for step in range(1, plan.n_steps + 1):
             walk.move()
-            progress(step, run.n_steps)
+            progress(step, plan.n_steps)
         looks = walk.n_looks + (self.radius is None)
         found = {"n_queries": looks * target.design.n_samples, "radius": radius, "reach": reach}
-        return Draw(walk.theta, {**found, "acceptance_rate": walk.n_accepted / run.n_steps})
+        return Sample(walk.theta, {**found, "acceptance_rate": walk.n_accepted / plan.n_steps})
 
 
 class _ball_walk_Walk:

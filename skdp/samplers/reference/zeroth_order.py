@@ -11,7 +11,7 @@ from scipy.special import log_ndtr
 
 from skdp._validation import check_count, check_real, make_plain
 from skdp.exceptions import IncompatibleSolverError
-from skdp.samplers.base import Certificate, Draw, Progress, Run, Sampler, Setting, Target
+from skdp.samplers.base import Certificate, Progress, Sample, Sampler, SamplerPlan, Setting, Target
 from skdp.samplers.reference.black_box import BlackBox
 
 __all__ = ["AlternatingSchedule", "ZerothOrderSampler"]
@@ -21,7 +21,7 @@ _FINER = 0.98
 _TYPICAL_TV = 1e-6
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class AlternatingSchedule:
     """Step size and number of steps of Algorithm 1, with what is proved about its last state.
 
@@ -61,7 +61,14 @@ class AlternatingSchedule:
         """Return the longest steps, of a fine grid below 1/α, whose run comes within `tv`."""
         step_size = 1.0 / max(prior_precision, steepness**2)
         while True:
-            schedule = cls(steepness, prior_precision, dimension, step_size, tv, radius)
+            schedule = cls(
+                steepness=steepness,
+                prior_precision=prior_precision,
+                dimension=dimension,
+                step_size=step_size,
+                tv=tv,
+                radius=radius,
+            )
             if schedule.n_steps * schedule.inner_tv <= 0.5 * tv * (1.0 - _ROUNDING):
                 return schedule
             step_size *= _FINER
@@ -156,17 +163,19 @@ class ZerothOrderSampler(Sampler):
                 f"max_steps={self.max_steps}: lower epsilon, or take another sampler."
             )
 
-    def run(self, setting: Setting, tv: float) -> Run:
-        return Run(1, setting.C, 1.0, setting.C, tv, 0.0)
+    def plan(self, setting: Setting, tv: float) -> SamplerPlan:
+        return SamplerPlan(
+            n_steps=1, step=setting.C, stability=1.0, spread=setting.C, tv=tv, contraction=0.0
+        )
 
     def sample(
-        self, target: Target, run: Run, rng: np.random.Generator, progress: Progress
-    ) -> Draw:
-        draw = self.sample_black_box(BlackBox.of(target), run.tv, rng)
-        progress(1, run.n_steps)
+        self, target: Target, plan: SamplerPlan, rng: np.random.Generator, progress: Progress
+    ) -> Sample:
+        draw = self.sample_black_box(BlackBox.of(target), plan.tv, rng)
+        progress(1, plan.n_steps)
         return draw
 
-    def sample_black_box(self, potential: BlackBox, tv: float, rng: np.random.Generator) -> Draw:
+    def sample_black_box(self, potential: BlackBox, tv: float, rng: np.random.Generator) -> Sample:
         """Draw once from a potential that is known by its values, within `tv` of its law."""
         schedule = AlternatingSchedule.within(
             check_real("tv", tv, low=0.0, high=1.0),
@@ -180,7 +189,7 @@ class ZerothOrderSampler(Sampler):
         for _ in range(schedule.n_steps):
             noise = rng.standard_normal(potential.shape)
             theta = inner.draw(theta + math.sqrt(schedule.step_size) * noise)
-        return Draw(
+        return Sample(
             theta,
             {"n_queries": inner.n_queries, "n_tries": inner.n_tries, "n_steps": schedule.n_steps},
         )
