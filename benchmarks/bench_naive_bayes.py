@@ -16,8 +16,7 @@ from sklearn.model_selection import train_test_split
 
 from skdp import DPMixedNB
 from skdp.mechanisms import Gaussian
-from skdp.workloads import NOISES, QueryPlan
-from skdp.workloads.noise import Noise
+from skdp.workloads import NOISES, Noise, QueryPlan
 
 TOTALS = [(1.0, 1e-5), (0.1, 1e-5), (1.0, 0.0)]
 
@@ -29,7 +28,7 @@ class ClassicGaussian(Noise):
 
     def _for_all(self, queries, epsilon, delta):
         return [
-            Gaussian.calibrate(epsilon, delta, query.l2, query.size, method="classic")
+            Gaussian.calibrate(epsilon, delta, query.l2_sensitivity, query.size, method="classic")
             for query in queries
         ]
 
@@ -39,8 +38,8 @@ class EachNumber(DPMixedNB):
 
     kind = None
 
-    def _plan(self, features, n_classes):
-        plan = super()._plan(features, n_classes)
+    def _plan(self, terms, records):
+        plan = super()._plan(terms, records)
         alone = [self.kind.for_all((query,), 1.0, 0.1)[0] for query in plan.queries]
         return QueryPlan(plan.queries, self.kind.name, tuple(alone))
 

@@ -25,7 +25,10 @@ def sizes(epsilon, delta, integer):
         numbers = NUMBERS if name in ("gaussian", "laplace", "auto") else NUMBERS[:3]
         plans = (
             plan_queries(
-                [Query(str(i), 1.0, integer=integer) for i in range(n)], epsilon, delta, name
+                [Query(str(i), linf_sensitivity=1.0, integer=integer) for i in range(n)],
+                epsilon,
+                delta,
+                name,
             )
             for n in numbers
         )

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
+from skdp.exceptions import OutOfRangeError
+
 __all__ = [
     "check_choice",
     "check_count",
@@ -29,7 +31,7 @@ def check_real(
     at_end = (number == low and "[" in closed) or (number == high and "]" in closed)
     if not (at_end or low < number < high):
         left, right = "[" if "[" in closed else "(", "]" if "]" in closed else ")"
-        raise ValueError(
+        raise OutOfRangeError(
             f"{name} must be a number in {left}{low:g}, {high:g}{right}, got {value!r}."
         )
     return number

@@ -4,6 +4,8 @@ __all__ = [
     "BudgetClosedError",
     "BudgetExceededError",
     "IncompatibleSolverError",
+    "OutOfRangeError",
+    "UncertifiedNoiseError",
     "UncertifiedSamplerWarning",
 ]
 
@@ -18,6 +20,14 @@ class BudgetClosedError(RuntimeError):
 
 class IncompatibleSolverError(ValueError):
     """A solver, sampler and loss do not fit together; the message names what is missing."""
+
+
+class OutOfRangeError(ValueError):
+    """A public number lies outside of the range that is allowed, or that an algorithm serves."""
+
+
+class UncertifiedNoiseError(RuntimeError):
+    """Noise that was found numerically did not pass its check by exact arithmetic."""
 
 
 class UncertifiedSamplerWarning(UserWarning):

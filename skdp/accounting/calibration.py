@@ -12,6 +12,7 @@ from scipy.optimize import brentq
 from skdp._validation import check_choice, check_delta, check_epsilon
 from skdp.accounting.base import Accountant
 from skdp.accounting.registry import ACCOUNTANTS
+from skdp.exceptions import OutOfRangeError
 from skdp.privacy import Event
 from skdp.privacy.gaussian import gaussian_log_delta
 
@@ -150,7 +151,7 @@ def _search(
     if max(ends) <= epsilon:
         return dear
     if not min(ends) <= epsilon:
-        raise ValueError(
+        raise OutOfRangeError(
             f"No parameter in [{low!r}, {high!r}] meets epsilon={epsilon!r}, delta={delta!r}: at "
             f"{cheap!r} the cost is epsilon={min(ends)!r}."
         )

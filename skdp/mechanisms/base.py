@@ -10,6 +10,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from skdp._validation import check_choice, check_delta, check_size
+from skdp.exceptions import OutOfRangeError
 from skdp.mechanisms._grid import from_steps, to_steps
 from skdp.privacy import Event, Neighboring
 
@@ -146,7 +147,7 @@ def least(
     epsilon, delta = check_size("epsilon", epsilon), check_delta(delta)
     low, high = within
     if not meets(event(make(high)), epsilon, delta):
-        raise ValueError(
+        raise OutOfRangeError(
             f"epsilon={epsilon!r} and delta={delta!r} cannot be met, not even by {make(high)!r}. "
             "Allow more."
         )

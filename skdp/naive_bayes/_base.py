@@ -85,7 +85,7 @@ class PrivateNaiveBayes(PrivateFit, ClassifierMixin, BaseEstimator):
         for j, feature in enumerate(records.features):
             queries.append(feature.query(_name(j), n_classes, terms.neighboring))
         pays_in = None if self.budget is None else self.budget.composition
-        return plan_queries(queries, terms.epsilon, terms.delta, self.noise, pays_in=pays_in)
+        return plan_queries(queries, terms.epsilon, terms.delta, self.noise, composition=pays_in)
 
     def _read(
         self, plan: QueryPlan | NonPrivatePlan, records: LabelledColumns, rng: np.random.Generator

@@ -22,7 +22,13 @@ _APART = 0.25 * (2.0 + math.sqrt(2.0))  # |u + u'| of the records that change tw
 
 def class_counts(n_classes: int, neighboring: Neighboring) -> Query:
     """Return the question how many records each class has."""
-    return Query("classes", 1.0, n_classes, neighboring.n_changed, integer=True)
+    return Query(
+        "classes",
+        size=n_classes,
+        linf_sensitivity=1.0,
+        l0_sensitivity=neighboring.n_changed,
+        integer=True,
+    )
 
 
 class Feature(ABC):
@@ -71,10 +77,23 @@ class NumericFeature(Feature):
 
     def query(self, name: str, n_classes: int, neighboring: Neighboring) -> Query:
         if neighboring is Neighboring.ADD_REMOVE_ONE:
-            return Query(name, 1.0, 2 * n_classes, 2, euclidean=math.sqrt(2.0))
+            return Query(
+                name,
+                size=2 * n_classes,
+                linf_sensitivity=1.0,
+                l0_sensitivity=2,
+                l2_sensitivity=math.sqrt(2.0),
+            )
         longest = (2.0 - _APART) * math.sqrt(1.0 + 4.0 * _APART**2) * (1.0 + 1e-15)
         longest += math.sqrt(2.0) / _UNIT  # both sums are made of rounded numbers
-        return Query(name, 2.0, 2 * n_classes, 4, total=4.0, euclidean=longest)
+        return Query(
+            name,
+            size=2 * n_classes,
+            linf_sensitivity=2.0,
+            l0_sensitivity=4,
+            l1_sensitivity=4.0,
+            l2_sensitivity=longest,
+        )
 
     def answer(self, x: np.ndarray, codes: np.ndarray, n_classes: int) -> np.ndarray:
         if self.clipped:
@@ -125,7 +144,13 @@ class CategoricalFeature(Feature):
 
     def query(self, name: str, n_classes: int, neighboring: Neighboring) -> Query:
         cells = self.values.size * n_classes
-        return Query(name, 1.0, cells, neighboring.n_changed, integer=True)
+        return Query(
+            name,
+            size=cells,
+            linf_sensitivity=1.0,
+            l0_sensitivity=neighboring.n_changed,
+            integer=True,
+        )
 
     def answer(self, x: np.ndarray, codes: np.ndarray, n_classes: int) -> np.ndarray:
         places = category_codes(x, self.values)

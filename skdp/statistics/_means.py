@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -38,9 +39,15 @@ class Part:
 
     def query(self, n_changed: int) -> Query:
         """Return what is asked: their sums, which one person changes by one row or by two."""
-        total = None if n_changed == 1 or self.farthest is None else self.farthest * EXACT
+        total = math.inf if n_changed == 1 or self.farthest is None else self.farthest * EXACT
         largest = n_changed * self.radius * EXACT
-        return Query(self.name, largest, self.size, self.size, total=total)
+        return Query(
+            self.name,
+            size=self.size,
+            linf_sensitivity=largest,
+            l0_sensitivity=self.size,
+            l1_sensitivity=total,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +75,7 @@ def purchase(parts: Sequence[Part], terms: Terms, label: str) -> Purchase:
     """Buy the means of all parts; with the number of rows, where that is private."""
     queries = [part.query(terms.n_changed) for part in parts]
     if not terms.count_is_public:
-        queries.append(Query("count", 1.0, integer=True))
+        queries.append(Query("count", linf_sensitivity=1.0, integer=True))
     return Purchase(tuple(parts), terms, *terms.buy(queries, label))
 
 

@@ -68,7 +68,7 @@ class Terms:
     def buy(self, queries: Sequence[Query], label: str) -> tuple[QueryPlan, PrivacyGuarantee]:
         """Return noise for all queries together, paid for."""
         pays_in = None if self.budget is None else self.budget.composition
-        plan = plan_queries(queries, self.epsilon, self.delta, self.noise, pays_in=pays_in)
+        plan = plan_queries(queries, self.epsilon, self.delta, self.noise, composition=pays_in)
         return plan, self.buy_event(plan.event, plan.theorem, label)
 
     def buy_event(self, event: Event, theorem: str, label: str) -> PrivacyGuarantee:

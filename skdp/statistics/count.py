@@ -69,6 +69,9 @@ def count(
             f"{columns.dtype}."
         )
     n = columns.shape[1]
-    plan, privacy = terms.buy([Query("count", 1.0, n, n, integer=True)], "statistics.count")
+    plan, privacy = terms.buy(
+        [Query("count", size=n, linf_sensitivity=1.0, l0_sensitivity=n, integer=True)],
+        "statistics.count",
+    )
     value = plan.release({"count": np.count_nonzero(columns, axis=0)}, terms.rng)["count"]
     return NoisyNumbers(float(value[0]) if single else value, privacy, _plan=plan)

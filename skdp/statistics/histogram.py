@@ -62,7 +62,13 @@ def histogram(
     columns, _ = numeric_columns(x, count_is_public=False)
     grid = _checked_edges(edges, columns.shape[1])
     shape = tuple(len(ends) - 1 for ends in grid)
-    query = Query("cells", 1.0, int(np.prod(shape)), terms.n_changed, integer=True)
+    query = Query(
+        "cells",
+        size=int(np.prod(shape)),
+        linf_sensitivity=1.0,
+        l0_sensitivity=terms.n_changed,
+        integer=True,
+    )
     plan, privacy = terms.buy([query], "statistics.histogram")
     released = plan.release({"cells": _cells(columns, grid, shape)}, terms.rng)
     return NoisyNumbers(released["cells"].reshape(shape), privacy, _plan=plan)

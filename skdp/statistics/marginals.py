@@ -139,7 +139,7 @@ def _column(x: Any, key: Any) -> np.ndarray:
 
 def _query(key: Columns, values: Mapping[Any, np.ndarray], n_changed: int) -> Query:
     size = int(np.prod([values[j].size for j in key]))
-    return Query(str(key), 1.0, size, n_changed, integer=True)
+    return Query(str(key), size=size, linf_sensitivity=1.0, l0_sensitivity=n_changed, integer=True)
 
 
 def _table(

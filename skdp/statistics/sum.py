@@ -59,7 +59,7 @@ def sum(
     columns, single = numeric_columns(x, count_is_public=terms.count_is_public)
     n_rows, n = columns.shape
     box = Box.of(bounds, n)
-    query = Query("sum", terms.n_changed * EXACT, n, n)
+    query = Query("sum", size=n, linf_sensitivity=terms.n_changed * EXACT, l0_sensitivity=n)
     plan, privacy = terms.buy([query], "statistics.sum")
     if terms.count_is_public:
         offset, unit, rows = n_rows * box.centre, box.half, box.unit(columns)

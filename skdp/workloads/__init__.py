@@ -1,7 +1,5 @@
-"""How several numbers are asked together, with noise for one guarantee of them all."""
+"""Several queries under one guarantee: their sensitivities, and noise chosen for them jointly."""
 
-from skdp.workloads.noise import NOISES
-from skdp.workloads.plan import QueryPlan, plan_queries
-from skdp.workloads.query import Query
+from skdp.workloads.plan import NOISES, Noise, Query, QueryPlan, plan_queries
 
-__all__ = ["NOISES", "Query", "QueryPlan", "plan_queries"]
+__all__ = ["NOISES", "Noise", "Query", "QueryPlan", "plan_queries"]

@@ -1,28 +1,211 @@
-"""A fixed list of queries, the noise of each, and what all answers together reveal."""
+"""Queries, kinds of noise, and the plan in which all answers together have one guarantee."""
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
+from functools import lru_cache
 from operator import attrgetter
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from skdp._validation import check_choice, check_delta, check_epsilon
-from skdp.accounting import PLDAccountant
-from skdp.exceptions import IncompatibleSolverError
-from skdp.mechanisms import AdditiveMechanism
-from skdp.privacy import ComposedEvent, Event, Neighboring, SelfComposedEvent
-from skdp.workloads.noise import NOISES, Queries
-from skdp.workloads.query import Query
+from skdp._validation import check_choice, check_count, check_delta, check_epsilon, check_real
+from skdp.accounting import PLDAccountant, calibrate, gdp_mu
+from skdp.exceptions import IncompatibleSolverError, OutOfRangeError, UncertifiedNoiseError
+from skdp.mechanisms import (
+    AdditiveMechanism,
+    Gaussian,
+    Geometric,
+    Laplace,
+    OptimizedNoise,
+    Staircase,
+    TruncatedLaplace,
+)
+from skdp.privacy import (
+    BetweenNeighborsEvent,
+    ComposedEvent,
+    DiscreteLaplaceEvent,
+    Event,
+    LaplaceEvent,
+    Neighboring,
+    SelfComposedEvent,
+)
 
-__all__ = ["QueryPlan", "plan_queries"]
+__all__ = ["NOISES", "Noise", "Query", "QueryPlan", "plan_queries"]
 
-_FEW = 5  # numbers that one person may change, beyond which splitting δ loses against composing
+# No guarantee rests on these four: they say which kinds of noise are tried, and how hard.
+_FEW = 5  # numbers that one record may change, beyond which splitting δ loses against composing
 _FLAT = 5e-4  # δ up to which staircase noise has nearly all of the gain of optimised noise
+_ALMOST_PURE = 2e4  # (e^ε − 1)/δ, ε ≤ 1, beyond which δ makes the noise of a count 0.4 % less
+_GEOMETRIC_SCALES = 2.0**-7, 1e5
+
+# Nor on this one, since `_within` checks every plan: it saves a second attempt, where the grid's
+# rounding makes sensitivities a little larger.
+_MARGIN = 1.0 - 1e-9
+
+
+@dataclass(frozen=True)
+class Query:
+    """Numbers that are asked for together, such as the cells of a histogram.
+
+    Parameters
+    ----------
+    name : str
+        *Public.* By which the plan finds the answer.
+    linf_sensitivity : float
+        *Public.* How far one of the numbers may differ between neighbours.
+    size : int, default 1
+        *Public.* How many numbers there are.
+    l0_sensitivity : int, default 1
+        *Public.* How many of them may differ between neighbours.
+    l1_sensitivity, l2_sensitivity : float, default inf
+        *Public.* How far the numbers of neighbours may be apart in l1 and in l2. What the other
+        sensitivities allow at most is taken where it is less: `linf_sensitivity` ·
+        `l0_sensitivity`, and √(`linf_sensitivity` · `l1_sensitivity`) by Hölder's inequality.
+    integer : bool, default False
+        *Public.* Whether all numbers are integers, and so are their changes.
+
+    Examples
+    --------
+    >>> from skdp.workloads import Query
+    >>> cells = Query("cells", size=50, linf_sensitivity=1.0, l0_sensitivity=2, integer=True)
+    >>> cells.l1_sensitivity, round(cells.l2_sensitivity, 4)
+    (2.0, 1.4142)
+    """
+
+    name: str
+    _: KW_ONLY
+    linf_sensitivity: float
+    size: int = 1
+    l0_sensitivity: int = 1
+    l1_sensitivity: float = math.inf
+    l2_sensitivity: float = math.inf
+    integer: bool = False
+
+    def __post_init__(self) -> None:
+        largest = check_real("linf_sensitivity", self.linf_sensitivity, low=0.0)
+        size = check_count("size", self.size)
+        touched = min(check_count("l0_sensitivity", self.l0_sensitivity), size)
+        total = check_real("l1_sensitivity", self.l1_sensitivity, low=0.0, closed="]")
+        length = check_real("l2_sensitivity", self.l2_sensitivity, low=0.0, closed="]")
+        total = min(total, largest * touched)
+        length = min(length, math.sqrt(largest * total))
+        for name, value in (("l0", touched), ("l1", total), ("l2", length)):
+            object.__setattr__(self, f"{name}_sensitivity", value)
+
+
+Queries = tuple[Query, ...]
+
+
+class Noise(ABC):
+    """A kind of noise, that several queries can be given for one guarantee of all answers."""
+
+    name: ClassVar[str]
+    needs_delta: ClassVar[bool] = True
+
+    def for_all(self, queries: Queries, epsilon: float, delta: float) -> list[AdditiveMechanism]:
+        """Return a mechanism for each query, such that all answers together are (ε, δ)-DP.
+
+        Parameters
+        ----------
+        queries : tuple of Query
+            *Public.* What is asked.
+        epsilon, delta : float
+            *Public.* The guarantee of all answers together.
+
+        Returns
+        -------
+        list of AdditiveMechanism
+            In the order of the queries. A plan checks what the composition really costs.
+
+        Raises
+        ------
+        IncompatibleSolverError
+            If this kind of noise needs δ > 0.
+        OutOfRangeError
+            If the noise would be smaller or larger than what can be sampled exactly.
+        """
+        if self.needs_delta and delta == 0.0:
+            raise IncompatibleSolverError(
+                f"noise={self.name!r} needs delta > 0; 'laplace' and 'staircase' do not."
+            )
+        return self._for_all(queries, epsilon, delta)
+
+    @abstractmethod
+    def _for_all(self, queries: Queries, epsilon: float, delta: float) -> list[AdditiveMechanism]:
+        """Return the mechanisms for a δ that is allowed."""
+
+
+class GaussianNoise(Noise):
+    """One Gaussian release of all numbers, each query with an equal part of μ²."""
+
+    name = "gaussian"
+
+    def _for_all(self, queries: Queries, epsilon: float, delta: float) -> list[AdditiveMechanism]:
+        mu = gdp_mu(epsilon, delta) / math.sqrt(len(queries)) * _MARGIN
+        return [_gaussian(query, mu) for query in queries]
+
+
+class LaplaceNoise(Noise):
+    """Laplace noise, two-sided geometric for integers; each query at the same pure ε.
+
+    With δ > 0 that ε is the largest of which the numerical accountant finds the composition
+    (ε, δ)-DP.
+    """
+
+    name = "laplace"
+    needs_delta = False
+
+    def _for_all(self, queries: Queries, epsilon: float, delta: float) -> list[AdditiveMechanism]:
+        each = _pure_share(queries, epsilon, delta) * _MARGIN
+        return [_laplace(query, each) for query in queries]
+
+
+class StaircaseNoise(Noise):
+    """Staircase noise; each number that may change at the same pure ε."""
+
+    name = "staircase"
+    needs_delta = False
+
+    def _for_all(self, queries: Queries, epsilon: float, delta: float) -> list[AdditiveMechanism]:
+        each = epsilon / _n_touched(queries) * _MARGIN
+        return [
+            Staircase(q.linf_sensitivity, each, None, q.size, q.l0_sensitivity) for q in queries
+        ]
+
+
+class TruncatedLaplaceNoise(Noise):
+    """Truncated Laplace noise; ε and δ are split evenly between the queries."""
+
+    name = "truncated_laplace"
+
+    def _for_all(self, queries: Queries, epsilon: float, delta: float) -> list[AdditiveMechanism]:
+        epsilon, delta = (whole / len(queries) * _MARGIN for whole in (epsilon, delta))
+        return [
+            TruncatedLaplace.calibrate(epsilon, delta, q.l1_sensitivity, q.size) for q in queries
+        ]
+
+
+class LeastNoise(Noise):
+    """Optimised noise; ε and δ are split evenly between the numbers that may change."""
+
+    name = "optimized"
+
+    def _for_all(self, queries: Queries, epsilon: float, delta: float) -> list[AdditiveMechanism]:
+        parts = _n_touched(queries) / _MARGIN
+        return [_optimized(query, epsilon / parts, delta / parts) for query in queries]
+
+
+NOISES: dict[str, Noise] = {
+    kind.name: kind()
+    for kind in (GaussianNoise, LaplaceNoise, StaircaseNoise, TruncatedLaplaceNoise, LeastNoise)
+}
+"""What `noise` may name, besides "auto"."""
 
 
 @dataclass(frozen=True)
@@ -32,17 +215,18 @@ class QueryPlan:
     Parameters
     ----------
     queries : tuple of Query
+        *Public.* What is asked.
     noise : str
-        The kind of noise.
+        *Public.* The kind of noise.
     mechanisms : tuple of AdditiveMechanism
-        One for each query.
+        *Public.* One for each query.
     """
 
     queries: Queries
     noise: str
     mechanisms: tuple[AdditiveMechanism, ...]
 
-    theorem = "additive noise, composition"
+    theorem: ClassVar[str] = "additive noise, composition"
 
     @property
     def event(self) -> Event:
@@ -55,19 +239,43 @@ class QueryPlan:
 
     @property
     def loss(self) -> float:
-        """Sum of the mean sizes of noise in units of `Query.largest`, the mean over queries."""
+        """Mean over the queries of the mean size of noise, in units of `linf_sensitivity`."""
         sizes = [
-            mechanism.expected_loss("l1") / query.largest
+            mechanism.expected_loss("l1") / query.linf_sensitivity
             for query, mechanism in zip(self.queries, self.mechanisms, strict=True)
         ]
         return math.fsum(sizes) / len(sizes)
 
     def mechanism(self, name: str) -> AdditiveMechanism:
-        """Return the noise of a query."""
+        """Return the noise of a query.
+
+        Parameters
+        ----------
+        name : str
+            *Public.* Of the query.
+
+        Returns
+        -------
+        AdditiveMechanism
+            *Public.*
+        """
         return dict(zip((query.name for query in self.queries), self.mechanisms, strict=True))[name]
 
     def release(self, answers: Mapping[str, Any], rng: np.random.Generator) -> dict[str, Any]:
-        """Return the *private* answers with noise, an array of `Query.size` numbers each."""
+        """Return the answers with noise.
+
+        Parameters
+        ----------
+        answers : mapping of str to array-like
+            *Private.* `Query.size` numbers for the name of each query.
+        rng : numpy.random.Generator
+            *Secret.* Source of the noise.
+
+        Returns
+        -------
+        dict of str to ndarray
+            *Released.* An array of `Query.size` numbers for each query.
+        """
         flat = {query.name: np.ravel(answers[query.name]).astype(float) for query in self.queries}
         for query in self.queries:
             if flat[query.name].size != query.size:
@@ -87,22 +295,42 @@ def plan_queries(
     delta: float,
     noise: str = "auto",
     *,
-    pays_in: str | None = None,
+    composition: str | None = None,
 ) -> QueryPlan:
     """Return noise with which all answers together are (ε, δ)-DP.
 
     Parameters
     ----------
     queries : sequence of Query
+        *Public.* What is asked, under different names.
     epsilon, delta : float
         *Public.* The guarantee of all answers together.
-    noise : str
+    noise : str, default "auto"
         *Public.* One of `NOISES`, or "auto": the least mean size of noise, in units of the
         sensitivities. Kinds that split δ between numbers are tried for up to five of them, as
-        others compose better, and optimised noise on the reals for δ above 5e-4.
-    pays_in : str or None
-        *Public.* Composition of the budget that pays. "gdp", "zcdp" and "rdp" price Gaussian
-        noise at what it costs and other noise at more, so "auto" takes it there.
+        others compose better, optimised noise on the reals for δ above 5e-4, and for one count
+        noise that needs no δ alone where a δ makes it 0.4 % less at most.
+    composition : str or None, default None
+        *Public.* Of the budget that pays. "gdp", "zcdp" and "rdp" count Gaussian noise as what it
+        costs and other noise as more, so "auto" takes it there.
+
+    Returns
+    -------
+    QueryPlan
+        *Public.* Noise for each query, and the event of all answers together.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is wrong.
+    IncompatibleSolverError
+        If no noise of the kind is known for this target.
+
+    Examples
+    --------
+    >>> from skdp.workloads import Query, plan_queries
+    >>> plan_queries([Query("count", linf_sensitivity=1.0, integer=True)], 1.0, 0.0).mechanisms
+    (Geometric(sensitivity=1, scale=1.0000009536743164, dimension=1),)
     """
     queries, epsilon, delta = tuple(queries), check_epsilon(epsilon), check_delta(delta)
     check_choice("noise", noise, ("auto", *NOISES))
@@ -110,9 +338,20 @@ def plan_queries(
         raise ValueError(f"queries must have different names, at least one, got {queries!r}.")
     if noise != "auto":
         return _within(queries, epsilon, delta, noise)
-    if delta > 0.0 and pays_in in ("gdp", "zcdp", "rdp"):
+    if delta > 0.0 and composition in ("gdp", "zcdp", "rdp"):
         return _within(queries, epsilon, delta, "gaussian")
-    plans = list(_candidates(queries, epsilon, delta))
+    return _least(queries, epsilon, delta)
+
+
+def _least(queries: Queries, epsilon: float, delta: float) -> QueryPlan:
+    """Return the plan with the least loss among the kinds that are worth a try."""
+    names = list(_worth_trying(queries, epsilon, delta))
+    if len(names) == 1:
+        return _within(queries, epsilon, delta, names[0])
+    plans = []
+    for name in names:
+        with suppress(OutOfRangeError, UncertifiedNoiseError, IncompatibleSolverError):
+            plans.append(_within(queries, epsilon, delta, name))
     if not plans:
         raise IncompatibleSolverError(
             f"No kind of noise is known for epsilon={epsilon!r} and delta={delta!r} here: the one "
@@ -121,19 +360,20 @@ def plan_queries(
     return min(plans, key=attrgetter("loss"))
 
 
-def _candidates(queries: Queries, epsilon: float, delta: float) -> Iterator[QueryPlan]:
-    few = sum(query.n_touched for query in queries) <= _FEW
-    worth = delta > _FLAT or all(query.integer for query in queries)
+def _worth_trying(queries: Queries, epsilon: float, delta: float) -> Iterator[str]:
+    touched, integer = _n_touched(queries), all(query.integer for query in queries)
+    one_count = touched == 1 and integer
+    almost_pure = one_count and math.expm1(min(epsilon, 1.0)) >= _ALMOST_PURE * delta
     for name, kind in NOISES.items():
-        composes = name in ("gaussian", "laplace")
-        if (kind.needs_delta and delta == 0.0) or not (few or composes):
+        if kind.needs_delta and (delta == 0.0 or almost_pure):
             continue
-        if name == "optimized" and not worth:
+        if name not in ("gaussian", "laplace") and touched > _FEW:
             continue
-        with suppress(
-            ValueError, RuntimeError
-        ):  # out of a mechanism's public range: another takes its place
-            yield _within(queries, epsilon, delta, name)
+        if name == "staircase" and integer:  # the geometric distribution is never larger
+            continue
+        if name == "optimized" and not (integer or delta > _FLAT):
+            continue
+        yield name
 
 
 def _within(queries: Queries, epsilon: float, delta: float, noise: str) -> QueryPlan:
@@ -151,16 +391,16 @@ def _within(queries: Queries, epsilon: float, delta: float, noise: str) -> Query
 
 def _meets(event: Event, epsilon: float, delta: float) -> bool:
     relation = Neighboring.REPLACE_ONE  # no event of a mechanism depends on it
-    if delta == 0.0:
-        return event.pure_epsilon(relation) <= epsilon
-    return PLDAccountant(relation).epsilon(event, delta) <= epsilon
+    if event.pure_epsilon(relation) <= epsilon:
+        return True
+    return delta > 0.0 and PLDAccountant(relation).epsilon(event, delta) <= epsilon
 
 
 def _together(query: Query, mechanism: AdditiveMechanism) -> Event:
     """Return what the answers to a query are: one release, or one for each that may change."""
-    if mechanism.dimension == query.size or query.n_touched == 1:
+    if mechanism.dimension == query.size or query.l0_sensitivity == 1:
         return mechanism.event
-    return SelfComposedEvent(mechanism.event, query.n_touched)
+    return SelfComposedEvent(mechanism.event, query.l0_sensitivity)
 
 
 def _noisy(
@@ -169,3 +409,46 @@ def _noisy(
     if mechanism.dimension == values.size:
         return np.asarray(mechanism.release(values, rng))
     return np.array([mechanism.release(value, rng) for value in values])
+
+
+def _gaussian(query: Query, mu: float) -> Gaussian:
+    """Return noise that is at most μ-Gaussian DP, the rounding to its grid included."""
+    length = query.l2_sensitivity
+    first = Gaussian(length, length / mu, query.size)
+    return Gaussian(length, first.scale * max(first.event.mu / mu, 1.0), query.size)
+
+
+def _laplace(query: Query, epsilon: float) -> AdditiveMechanism:
+    total, (least, largest) = query.l1_sensitivity, _GEOMETRIC_SCALES
+    if query.integer and total / epsilon <= largest:
+        return Geometric(int(total), max(total / epsilon, least), query.size)
+    return Laplace(total, total / epsilon, query.size)
+
+
+def _optimized(query: Query, epsilon: float, delta: float) -> OptimizedNoise:
+    support = "integer" if query.integer else "real"
+    return OptimizedNoise(epsilon, delta, query.linf_sensitivity, support=support)
+
+
+def _n_touched(queries: Queries) -> int:
+    return sum(query.l0_sensitivity for query in queries)
+
+
+@lru_cache(maxsize=256)
+def _pure_share(queries: Queries, epsilon: float, delta: float) -> float:
+    """Return the pure ε of each of some Laplace releases that are (ε, δ)-DP together."""
+    n = len(queries)
+    if n == 1 or delta == 0.0:
+        return epsilon / n
+    kinds = Counter(int(query.l1_sensitivity) if query.integer else 0 for query in queries)
+
+    def together(each: float) -> ComposedEvent:
+        return ComposedEvent(tuple(_pure(each, l1, count) for l1, count in kinds.items()))
+
+    return calibrate(together, epsilon, delta, low=epsilon / n, high=epsilon, accountant="pld")
+
+
+def _pure(epsilon: float, l1: int, count: int) -> SelfComposedEvent:
+    """Return releases of Laplace noise, on the integers if they have a distance l1 there."""
+    noise = DiscreteLaplaceEvent(l1 / epsilon, l1) if l1 else LaplaceEvent(1.0 / epsilon)
+    return SelfComposedEvent(BetweenNeighborsEvent(noise), count)

@@ -32,11 +32,11 @@ def check_distance(feature, before, after, neighboring):
     query = feature.query("x", N_CLASSES, neighboring)
     distance = np.abs(answer(before) - answer(after))
     assert distance.size == query.size
-    assert np.count_nonzero(distance) <= query.n_touched
-    assert distance.max() <= query.largest * (1.0 + ROUNDING)
-    assert distance.sum() <= query.l1 * (1.0 + ROUNDING)
-    assert np.linalg.norm(distance) <= query.l2 * (1.0 + ROUNDING)
-    return np.linalg.norm(distance) / query.l2
+    assert np.count_nonzero(distance) <= query.l0_sensitivity
+    assert distance.max() <= query.linf_sensitivity * (1.0 + ROUNDING)
+    assert distance.sum() <= query.l1_sensitivity * (1.0 + ROUNDING)
+    assert np.linalg.norm(distance) <= query.l2_sensitivity * (1.0 + ROUNDING)
+    return np.linalg.norm(distance) / query.l2_sensitivity
 
 
 def neighbors(record, other, neighboring):
@@ -70,7 +70,10 @@ def test_no_less_would_do(neighboring):
     ratio = check_distance(CATEGORICAL, *neighbors((0, 0), (2, 1), neighboring), neighboring)
     assert ratio == pytest.approx(1.0)
     sizes = class_counts(N_CLASSES, neighboring)
-    assert (sizes.l1, sizes.l2) == (neighboring.n_changed, math.sqrt(neighboring.n_changed))
+    assert (sizes.l1_sensitivity, sizes.l2_sensitivity) == (
+        neighboring.n_changed,
+        math.sqrt(neighboring.n_changed),
+    )
 
 
 def test_sums_are_exact_whatever_the_order_of_the_rows():

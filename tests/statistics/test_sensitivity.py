@@ -55,10 +55,10 @@ def test_answers_are_no_farther_apart_than_declared(name, one, other, neighborin
     for query in plan.queries:
         distance = np.abs(before[query.name].astype(float) - after[query.name])
         assert distance.size == query.size
-        assert np.count_nonzero(distance) <= query.n_touched
-        assert distance.max() <= query.largest * (1.0 + ROUNDING)
-        assert distance.sum() <= query.l1 * (1.0 + ROUNDING)
-        assert np.linalg.norm(distance) <= query.l2 * (1.0 + ROUNDING)
+        assert np.count_nonzero(distance) <= query.l0_sensitivity
+        assert distance.max() <= query.linf_sensitivity * (1.0 + ROUNDING)
+        assert distance.sum() <= query.l1_sensitivity * (1.0 + ROUNDING)
+        assert np.linalg.norm(distance) <= query.l2_sensitivity * (1.0 + ROUNDING)
 
 
 @given(one=rows, other=rows, neighboring=relations, q=st.floats(0.0, 1.0))

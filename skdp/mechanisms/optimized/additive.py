@@ -11,6 +11,7 @@ from functools import lru_cache
 import numpy as np
 from scipy import sparse
 
+from skdp.exceptions import OutOfRangeError, UncertifiedNoiseError
 from skdp.mechanisms.optimized.certified_distribution import (
     NoiseLaw,
     Triple,
@@ -138,7 +139,7 @@ def certified(
     """Raise if the weights are not (ε, δ)-private for every triple, by exact arithmetic."""
     delta = exact_delta(laws, triples or program.triples, program.epsilon, atom)
     if delta > Fraction(program.delta):
-        raise RuntimeError(
+        raise UncertifiedNoiseError(
             f"The law found has delta={float(delta)!r} where {program.delta!r} was asked for, by "
             "exact arithmetic: take a larger delta or fewer cells."
         )
@@ -147,7 +148,7 @@ def certified(
 def check_rows(n_rows: int) -> None:
     """Refuse a program that would take minutes."""
     if n_rows > _MOST_ROWS:
-        raise ValueError(
+        raise OutOfRangeError(
             f"The linear program would have about {n_rows} rows; at most {_MOST_ROWS} are solved: "
             "take fewer cells, or for small epsilon and delta another noise, which is nearly as "
             "good there."

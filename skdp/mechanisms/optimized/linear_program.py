@@ -16,6 +16,7 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import linprog
 
+from skdp.exceptions import OutOfRangeError, UncertifiedNoiseError
 from skdp.mechanisms.optimized.certified_distribution import TOTAL, Triple, integer_weights
 
 __all__ = ["NoiseProgram", "Solution", "moved", "price_bound"]
@@ -104,7 +105,7 @@ class NoiseProgram:
             active = active + self._worst(new, excess)
             if not new:
                 slack += 2.0 * max(excess.values()) / self.delta
-        raise RuntimeError(
+        raise UncertifiedNoiseError(
             f"The linear program did not reach delta={self.delta!r} in {_ROUNDS} rounds, or "
             "rounding alone costs more: take fewer cells or a larger delta."
         )
@@ -150,7 +151,7 @@ class NoiseProgram:
             options=_OPTIONS,
         )
         if answer.x is None or answer.status != 0:
-            raise ValueError(
+            raise OutOfRangeError(
                 f"No noise on {self.costs.shape[1]} cells was found for epsilon={self.epsilon!r}, "
                 f"delta={self.delta!r} under these constraints ({answer.message}): allow a wider "
                 "support, other cells or a weaker cap."
