@@ -142,9 +142,17 @@ class ClippedDesign:
 
     def take(self, rows: Any) -> ClippedDesign:
         """Return the design of some rows, named by numbers (a copy of them) or a slice (a view)."""
-        scattered = isinstance(rows, np.ndarray) and not sparse.issparse(self.X)
-        X = self.X.take(rows, axis=0) if scattered else self.X[rows]  # `take` is the faster one
-        return ClippedDesign(X, self.factors[rows], self.intercept_scaling)
+        return ClippedDesign(self._rows(rows), self.factors[rows], self.intercept_scaling)
+
+    def _rows(self, rows: Any) -> Any:
+        """Return rows of X; `ndarray.take` is faster than indexing, but copies all that is not C.
+
+        A pandas frame is stored column by column: each call of `take` would copy the whole of it.
+        """
+        X = self.X
+        if isinstance(rows, np.ndarray) and isinstance(X, np.ndarray) and X.flags.c_contiguous:
+            return X.take(rows, axis=0)
+        return X[rows]
 
     def blocks(self) -> Iterator[tuple[slice, ClippedDesign]]:
         """Yield consecutive blocks of rows, as (slice, design), that cover the data once."""

@@ -4,7 +4,7 @@ from skdp.solvers.adassp import AdaSSP
 from skdp.solvers.base import Plan, Problem, Solution, Solver
 from skdp.solvers.coordinate_descent import CoordinateDescent
 from skdp.solvers.dp_sgd import DPSGD
-from skdp.solvers.exponential_mechanism import ExponentialMechanism
+from skdp.solvers.exponential_mechanism import ExponentialMechanismSolver
 from skdp.solvers.noisy_gd import NoisyGD
 from skdp.solvers.objective_perturbation import ObjectivePerturbation
 from skdp.solvers.output_perturbation import OutputPerturbation
@@ -16,7 +16,7 @@ __all__ = [
     "SOLVERS",
     "AdaSSP",
     "CoordinateDescent",
-    "ExponentialMechanism",
+    "ExponentialMechanismSolver",
     "NoisyGD",
     "ObjectivePerturbation",
     "OutputPerturbation",
@@ -38,6 +38,6 @@ SOLVERS = {
     "adassp": AdaSSP,
     "phased_sgd": PhasedSGD,
     "coordinate_descent": CoordinateDescent,
-    "exponential_mechanism": ExponentialMechanism,
+    "exponential_mechanism": ExponentialMechanismSolver,
 }
 """Every solver by name."""

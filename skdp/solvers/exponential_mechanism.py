@@ -16,7 +16,7 @@ from skdp.solvers._excess_risk import reach_of
 from skdp.solvers._rounding import rounded_inwards
 from skdp.solvers.base import Plan, Problem, Solution, Solver
 
-__all__ = ["ExponentialMechanism", "ExponentialMechanismPlan"]
+__all__ = ["ExponentialMechanismPlan", "ExponentialMechanismSolver"]
 
 _ROUNDING = 1e-12
 _SHRINKINGS = np.geomspace(1e-9, 1.0, 400)
@@ -33,7 +33,7 @@ class ExponentialMechanismPlan(Plan):
 
 
 @dataclass(frozen=True)
-class ExponentialMechanism(Solver):
+class ExponentialMechanismSolver(Solver):
     """Draw the coefficients from exp(−c·Σ ℓ) on a ball, exactly, by rejection.
 
     For few coefficients, or few rows, and a δ of 0. A number C of your own adds a ridge |θ|²/(2C)

@@ -121,3 +121,23 @@ def test_the_data_are_neither_written_nor_copied(form):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 5 * 8 * 20_000
+
+
+@every_form
+def test_taking_a_few_rows_copies_those_alone(form):
+    """`ndarray.take` copies a whole array that is not C-ordered first, as a frame's never is."""
+    design = ClippedDesign.clip(form(rows(20_000, 50)), 1.0)
+    tracemalloc.start()
+    design.take(np.arange(0, 20_000, 2_000))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 20 * 8 * 50 + 20_000
+
+
+def test_rows_taken_do_not_depend_on_the_order_of_storage():
+    some = np.array([3, 7, 20])
+    taken = [
+        ClippedDesign.clip(form(rows()), 1.0).take(some).X for form in (np.array, np.asfortranarray)
+    ]
+    assert all(X.flags.c_contiguous for X in taken)
+    np.testing.assert_array_equal(*taken)

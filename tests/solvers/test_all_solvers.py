@@ -17,7 +17,7 @@ from skdp.losses import (
     SquaredLoss,
 )
 from skdp.privacy import Neighboring, NoClosedCurveError
-from skdp.solvers import SOLVERS, ExponentialMechanism, Problem
+from skdp.solvers import SOLVERS, ExponentialMechanismSolver, Problem
 
 every_solver = pytest.mark.parametrize("solver", [kind() for kind in SOLVERS.values()], ids=repr)
 every_relation = pytest.mark.parametrize("neighboring", list(Neighboring), ids=str)
@@ -88,7 +88,7 @@ def test_a_solution_has_a_row_a_column_and_a_generator_fixes_it(solver, neighbor
 @every_pair
 def test_a_private_count_is_paid_for(solver, loss):
     unknown = problem(loss, Neighboring.ADD_REMOVE_ONE, n_samples=None)
-    if isinstance(solver, ExponentialMechanism):
+    if isinstance(solver, ExponentialMechanismSolver):
         with pytest.raises(IncompatibleSolverError, match="n_samples_hint"):
             solver.plan(unknown, 1.0, 1e-5)
         return

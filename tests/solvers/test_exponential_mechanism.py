@@ -22,7 +22,7 @@ from skdp.losses import (
 )
 from skdp.privacy import Neighboring, PureDPEvent
 from skdp.samplers import Ball
-from skdp.solvers import ExponentialMechanism, Problem
+from skdp.solvers import ExponentialMechanismSolver, Problem
 from skdp.solvers.exponential_mechanism import log_of_tries
 
 FALSE_ALARM = 1e-6
@@ -31,7 +31,7 @@ MARGIN_LOSSES = [LogisticLoss(), ClippedLogisticLoss(), HingeLoss(), SmoothedHin
 
 def planned(loss, n, neighboring=Neighboring.REPLACE_ONE, d=1, epsilon=2.0, radius=3.0, C="auto"):
     problem = Problem(loss, 1.0, 0.0, n, neighboring, C, n_features=d)
-    return ExponentialMechanism(Ball(radius), max_exponent=60.0).plan(problem, epsilon, 0.0)
+    return ExponentialMechanismSolver(Ball(radius), max_exponent=60.0).plan(problem, epsilon, 0.0)
 
 
 def log_law(plan, X, y, grid):
@@ -69,7 +69,7 @@ def test_one_coefficient_has_the_exact_law(loss, C, balance):
     """Kolmogorov and Smirnov's test alarms falsely with probability 1e-6."""
     plan, rng = planned(loss, 40, C=C, epsilon=8.0), np.random.default_rng(0)
     X, y = np.where(np.arange(40) < 40 * balance, 1.0, -1.0)[:, None], np.ones(40)
-    design, solver = ClippedDesign.clip(X, 1.0), ExponentialMechanism()
+    design, solver = ClippedDesign.clip(X, 1.0), ExponentialMechanismSolver()
     sample = [solver.solve(plan, design, y, rng, lambda *step: None).theta[0] for _ in range(500)]
     grid = np.linspace(-3.0, 3.0, 6001)
     cumulative = np.cumsum(np.exp(log_law(plan, X[:, 0], y, grid)))
@@ -81,7 +81,7 @@ def test_two_coefficients_have_the_joint_law():
     plan, rng = planned(LogisticLoss(), 30, d=2, epsilon=10.0), np.random.default_rng(0)
     X = np.array([(0.6, 0.8), (-0.2, 0.9), (0.9, -0.1)])[np.arange(30) % 3]
     y = np.ones(30)
-    design, solver = ClippedDesign.clip(X, 1.0), ExponentialMechanism()
+    design, solver = ClippedDesign.clip(X, 1.0), ExponentialMechanismSolver()
     sample = np.array(
         [solver.solve(plan, design, y, rng, lambda *step: None).theta for _ in range(700)]
     )
@@ -129,9 +129,7 @@ def test_a_steep_loss_pays_for_what_it_can_vary_and_not_for_twice_that():
 def test_a_fit_without_delta_is_on_the_ledger_as_what_it_is():
     X, y = np.linspace(-1, 1, 40).reshape(20, 2), np.arange(20) % 2
     budget = PrivacyBudget(1.5, 0.0, composition="basic")
-    model = DPLogisticRegression(
-        1.0, delta=0.0, solver="exponential_mechanism", budget=budget, random_state=0
-    )
+    model = DPLogisticRegression(1.0, delta=0.0, solver="exponential_mechanism", budget=budget)
     model.fit(X, y)
     assert model.privacy_.event == PureDPEvent(1.0)
     assert model.privacy_.delta(1.0) == 0.0
@@ -147,10 +145,10 @@ def test_hopeless_fits_are_refused_by_public_facts():
         ClippedLogisticLoss(), 1.0, 0.3, 5_000, Neighboring.REPLACE_ONE, n_features=30
     )
     with pytest.raises(IncompatibleSolverError, match=r"fewer features"):
-        ExponentialMechanism().plan(problem, 1.0, 0.0)
-    ExponentialMechanism().plan(replace(problem, n_features=2), 1.0, 0.0)
+        ExponentialMechanismSolver().plan(problem, 1.0, 0.0)
+    ExponentialMechanismSolver().plan(replace(problem, n_features=2), 1.0, 0.0)
     with pytest.raises(ValueError, match="Ball"):
-        ExponentialMechanism(domain=1.0)
+        ExponentialMechanismSolver(domain=1.0)
 
 
 @pytest.mark.parametrize("balance", [0.5, 0.8, 1.0])
@@ -161,7 +159,7 @@ def test_no_more_proposals_than_the_bound_says(balance, loss):
     plan, rng = planned(loss, n, d=d, epsilon=3.0), np.random.default_rng(0)
     X = np.zeros((n, d))
     X[:, 0] = np.where(np.arange(n) < n * balance, 1.0, -1.0)
-    design, solver = ClippedDesign.clip(X, 1.0), ExponentialMechanism()
+    design, solver = ClippedDesign.clip(X, 1.0), ExponentialMechanismSolver()
     tries = [
         solver.solve(plan, design, np.ones(n), rng, lambda *step: None).diagnostics["n_tries"]
         for _ in range(50)
@@ -177,6 +175,6 @@ def test_several_scores_a_record():
         y = np.arange(10) % 3 if loss.n_scores == 3 else np.linspace(-1, 1, 10)
         design = ClippedDesign.clip(np.linspace(-1, 1, 20).reshape(10, 2), 1.0)
         rng = np.random.default_rng(0)
-        theta = ExponentialMechanism().solve(plan, design, y, rng, lambda *step: None).theta
+        theta = ExponentialMechanismSolver().solve(plan, design, y, rng, lambda *step: None).theta
         assert theta.shape == (2, loss.n_scores)
         assert 0.0 < np.linalg.norm(theta) <= 0.5

@@ -180,7 +180,7 @@ def test_beyond_what_theorem_2_says_nothing_is_returned():
     assert gdp_mu(3.0 * most, 1e-3) < 3.0 * most / (2.0 * math.sqrt(math.log(1e3)))
     NoisyGD.theorem_2(**facts, epsilon=most)
     for wrong in ({"epsilon": 1.01 * most}, {"epsilon": 1.0, "delta": 0.0}, {"n": 0}, {"d": 0.5}):
-        with pytest.raises(ValueError, match=r"Nothing was spent"):
+        with pytest.raises(ValueError, match="must be"):
             NoisyGD.theorem_2(**{"epsilon": 1.0, **facts, **wrong})
 
 
@@ -290,7 +290,7 @@ def test_batches_that_are_not_poisson_are_refused(sampling):
     ids=repr,
 )
 def test_settings_out_of_range_are_refused(wrong):
-    with pytest.raises(ValueError, match="Nothing was spent"):
+    with pytest.raises(ValueError, match="must be"):
         DPSGD(**wrong)
 
 
