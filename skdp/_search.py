@@ -1,0 +1,131 @@
+"""Searches in one variable: where a condition begins to hold, and where a function is least.
+
+A condition is *monotone* if it holds on one side of some edge and not on the other. What
+`first_to_hold` and `bisect` return as `inside` has always been tried and found to hold, whether
+or not the condition is monotone: callers rest guarantees on it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+__all__ = ["arithmetic", "bisect", "first_to_hold", "geometric", "minimize_from_grid", "whole"]
+
+Condition = Callable[[float], bool]
+Middle = Callable[[float, float], float | None]
+"""Two numbers to one strictly between them, or None if they are close enough."""
+
+
+def first_to_hold(
+    holds: Condition, start: float, after: Callable[[float], float], last: float = math.inf
+) -> tuple[float, float] | None:
+    """Return (inside, outside): where `holds` was first found true, and the point tried before.
+
+    Parameters
+    ----------
+    holds : callable
+        The condition.
+    start : float
+        First point tried. If the condition holds there already, both are `start`.
+    after : callable
+        From a point to the next one.
+    last : float
+        Size of a point beyond which no more are tried.
+
+    Returns
+    -------
+    (float, float) or None
+        None if the condition was never found to hold.
+    """
+    outside = inside = start
+    while not holds(inside):
+        outside, inside = inside, after(inside)
+        if abs(inside) > last:
+            return None
+    return inside, outside
+
+
+def bisect(holds: Condition, inside: float, outside: float, middle: Middle) -> float:
+    """Return a point next to an edge of `holds`, on the side where it was seen to hold.
+
+    Parameters
+    ----------
+    holds : callable
+        The condition.
+    inside, outside : float
+        Where it is known to hold, and where it is not; either may be the larger. Neither is tried.
+    middle : callable
+        `arithmetic`, `geometric` or `whole`, which say how close is close enough.
+
+    Returns
+    -------
+    float
+        Either `inside` itself or a point that was tried and found to hold.
+    """
+    while (between := middle(inside, outside)) is not None:
+        if holds(between):
+            inside = between
+        else:
+            outside = between
+    return inside
+
+
+def arithmetic(relative: float = 0.0) -> Middle:
+    """Return the rule that halves, until the gap is `relative` to the larger end; 0: all digits."""
+
+    def middle(a: float, b: float) -> float | None:
+        between = 0.5 * (a + b)
+        is_done = abs(a - b) <= relative * max(abs(a), abs(b)) or between in (a, b)
+        return None if is_done else between
+
+    return middle
+
+
+def geometric(relative: float) -> Middle:
+    """Return the rule that halves logarithms of positive numbers, until the ends are that close."""
+
+    def middle(a: float, b: float) -> float | None:
+        is_done = abs(a - b) <= relative * max(a, b)
+        return None if is_done else math.sqrt(a) * math.sqrt(b)
+
+    return middle
+
+
+def whole(a: float, b: float) -> int | None:
+    """Return a whole number halfway between two, or None if they are neighbours."""
+    return int(a + b) // 2 if abs(a - b) > 1 else None
+
+
+def minimize_from_grid(
+    value: Callable[[float], float], grid: np.ndarray, values: np.ndarray, xatol: float = 1e-5
+) -> tuple[float, float]:
+    """Return (x, value): the best point of a grid, or a better one between its neighbours.
+
+    It is the least value only where the function is unimodal around the best point of the grid,
+    so a caller may rest a guarantee on the value at x, not on there being no smaller one.
+
+    Parameters
+    ----------
+    value : callable
+        The function at one point.
+    grid : ndarray of shape (n,)
+        Increasing.
+    values : ndarray of shape (n,)
+        The function on the grid.
+    xatol : float
+        Absolute error of x.
+
+    Returns
+    -------
+    (float, float)
+        A point, and the function there.
+    """
+    best = int(np.argmin(values))
+    around = float(grid[max(best - 1, 0)]), float(grid[min(best + 1, len(grid) - 1)])
+    found = minimize_scalar(value, bounds=around, method="bounded", options={"xatol": xatol})
+    points = (float(grid[best]), float(values[best])), (float(found.x), float(found.fun))
+    return min(points, key=lambda point: point[1])

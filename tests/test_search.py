@@ -1,0 +1,90 @@
+"""Searches in one variable: what is returned was tried, and is next to the edge."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from skdp._search import arithmetic, bisect, first_to_hold, geometric, minimize_from_grid, whole
+
+edges = st.floats(1e-6, 1e6)
+
+
+class Recorded:
+    """A condition that remembers where it was found to hold."""
+
+    def __init__(self, holds):
+        self.holds, self.seen = holds, []
+
+    def __call__(self, x):
+        if self.holds(x):
+            self.seen.append(x)
+        return self.holds(x)
+
+
+@given(edge=edges, upwards=st.booleans())
+def test_bisect_returns_a_point_that_was_tried_next_to_the_edge(edge, upwards):
+    condition = Recorded((lambda x: x >= edge) if upwards else (lambda x: x <= edge))
+    inside, outside = (1e7, 0.0) if upwards else (0.0, 1e7)
+    found = bisect(condition, inside, outside, arithmetic(1e-9))
+    assert found in condition.seen
+    assert found == pytest.approx(edge, rel=1e-8)
+
+
+@given(edge=edges)
+def test_bisect_without_a_precision_finds_the_very_float(edge):
+    found = bisect(lambda x: x >= edge, 1e7, 0.0, arithmetic())
+    assert found == edge
+
+
+@given(edge=edges)
+def test_bisect_by_geometric_means_is_as_close_for_small_numbers(edge):
+    found = bisect(lambda x: x <= edge, 1e-7, 1e7, geometric(1e-11))
+    assert edge * (1.0 - 1.1e-11) <= found <= edge
+
+
+@given(edge=st.integers(2, 10**9))
+def test_bisect_over_whole_numbers_is_exact(edge):
+    found = bisect(lambda x: x >= edge, 10**9, 1, whole)
+    assert found == edge
+    assert isinstance(found, int)
+
+
+def test_bisect_returns_the_inside_where_nothing_between_holds():
+    assert bisect(lambda x: False, 1.0, 0.0, arithmetic()) == 1.0
+
+
+@given(points=st.lists(st.floats(0.0, 1.0), min_size=1))
+def test_bisect_of_a_condition_with_holes_still_returns_a_point_that_holds(points):
+    condition = Recorded(lambda x: all(abs(x - hole) > 1e-3 for hole in points))
+    found = bisect(condition, 2.0, points[0], arithmetic(1e-6))
+    assert found == 2.0 or found in condition.seen
+
+
+@given(edge=st.floats(1.5, 1e5))
+def test_first_to_hold_brackets_the_edge(edge):
+    inside, outside = first_to_hold(lambda x: x >= edge, 1.0, lambda x: 2.0 * x)
+    assert outside < edge <= inside == 2.0 * outside
+
+
+def test_first_to_hold_may_be_the_start_or_nothing_and_goes_both_ways():
+    assert first_to_hold(lambda x: True, 3.0, lambda x: x + 1.0) == (3.0, 3.0)
+    assert first_to_hold(lambda x: False, 1.0, lambda x: 2.0 * x, last=60.0) is None
+    assert first_to_hold(lambda x: x < -4.5, 0.0, lambda x: x - 1.0) == (-5.0, -4.0)
+
+
+@given(at=st.floats(-3.0, 3.0))
+def test_minimize_from_grid_finds_the_bottom_between_grid_points(at):
+    grid = np.linspace(-3.0, 3.0, 25)
+    x, value = minimize_from_grid(lambda x: (x - at) ** 2, grid, (grid - at) ** 2, 1e-9)
+    assert value == (x - at) ** 2
+    assert x == pytest.approx(at, abs=1e-6)
+
+
+@given(values=st.lists(st.floats(-9.0, 9.0), min_size=2, max_size=9))
+def test_minimize_from_grid_is_never_worse_than_the_grid(values):
+    grid = np.arange(float(len(values)))
+    _, value = minimize_from_grid(lambda x: math.cos(9.0 * x) + 20.0, grid, np.array(values))
+    assert value == min(values)
