@@ -4,6 +4,7 @@ from skdp.privacy.combined import MaximumCurve, MixtureCurve, StitchedCurve, Sym
 from skdp.privacy.curve import (
     DiscretePairCurve,
     FunctionTradeoff,
+    GroupCurve,
     PiecewiseLinearTradeoff,
     PrivacyCurve,
     TradeoffCurve,
@@ -36,7 +37,7 @@ from skdp.privacy.events import (
     event_from_dict,
 )
 from skdp.privacy.gaussian import GaussianCurve, GaussianTradeoff
-from skdp.privacy.group import GroupCurve, group_privacy
+from skdp.privacy.group import group_privacy
 from skdp.privacy.guarantee import PrivacyGuarantee
 from skdp.privacy.neighboring import Neighboring
 from skdp.privacy.renyi import renyi_divergence

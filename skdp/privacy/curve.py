@@ -1,4 +1,10 @@
-"""The privacy curve δ(ε): the one currency in which every guarantee is paid."""
+"""Pairs of distributions, described by privacy curve or by trade-off function, and what links them.
+
+P and Q are the distributions of a release under two neighbouring data sets. A `PrivacyCurve` says
+how far apart they are by δ(ε), a `TradeoffFunction` by the errors of tests between them. Each is
+the convex dual of the other (Dong, Roth and Su 2022, section 2). A finite pair has both exactly,
+and every other one is covered by a finite pair whose curve is nowhere below its own.
+"""
 
 from __future__ import annotations
 
@@ -10,96 +16,61 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize_scalar
-from scipy.special import expit
 
-from skdp._validation import check_delta
+from skdp._search import arithmetic, bisect
+from skdp._validation import check_count, check_delta
+from skdp.privacy.piecewise_linear import (
+    TABLE_ERROR,
+    chords_above,
+    hockey_stick,
+    is_tradeoff,
+    iterate_tests,
+    lines_below,
+    privacy_losses,
+)
+from skdp.privacy.renyi import renyi_divergence
 
 __all__ = [
     "CurveTradeoff",
     "DiscretePairCurve",
     "FunctionTradeoff",
+    "GroupCurve",
     "PiecewiseLinearTradeoff",
     "PrivacyCurve",
     "ReversedCurve",
     "SymmetricCurve",
     "TradeoffCurve",
     "TradeoffFunction",
-    "connect_the_dots",
 ]
-
-_WIDEST = 60.0
-_GRID = np.linspace(-_WIDEST, _WIDEST, 241)
-
-
-class TradeoffFunction(ABC):
-    """Least type II error β of any test of Q against P with type I error α.
-
-    P is the law under one data set, Q under its neighbour, and α = Q(reject Q).
-    The closer to 1 − α, the more private.
-    """
-
-    def __call__(self, alpha: Any) -> Any:
-        """Return β(α) for a number or an array of type I errors in [0, 1]."""
-        values = self._beta(np.asarray(alpha, dtype=float))
-        return values if values.ndim else float(values)
-
-    @abstractmethod
-    def _beta(self, alpha: np.ndarray) -> np.ndarray:
-        """Return β(α) for an array."""
-
-    def curve(self) -> PrivacyCurve:
-        """Return the privacy curve with the same content, the convex conjugate.
-
-        It is closed where a subclass has a closed form; else see `skdp.privacy.curve`.
-        """
-
-        return TradeoffCurve(self)
-
-    def plot_data(self, alpha: Any = None) -> tuple[np.ndarray, np.ndarray]:
-        """Return arrays (α, β(α)) to draw; by default 201 values of α from 0 to 1."""
-        alpha = np.linspace(0.0, 1.0, 201) if alpha is None else np.asarray(alpha, dtype=float)
-        return alpha, np.asarray(self(alpha))
-
-
-@dataclass(frozen=True)
-class CurveTradeoff(TradeoffFunction):
-    """The convex dual of a curve: β(α) = sup over real ε of 1 − δ(ε) − e^ε·α, at least 0."""
-
-    source: PrivacyCurve
-
-    def _beta(self, alpha: np.ndarray) -> np.ndarray:
-        return np.vectorize(self._highest_line, otypes=[float])(alpha)
-
-    def _highest_line(self, alpha: float) -> float:
-        values = self._line(_GRID, alpha)
-        best = int(np.argmax(values))
-        around = _GRID[max(best - 1, 0)], _GRID[min(best + 1, _GRID.size - 1)]
-        refined = minimize_scalar(
-            lambda epsilon: -self._line(epsilon, alpha), bounds=around, method="bounded"
-        )
-        return max(0.0, float(values[best]), -float(refined.fun))
-
-    def _line(self, epsilon: Any, alpha: float) -> Any:
-        return 1.0 - self.source.delta(epsilon) - np.exp(epsilon) * alpha
-
-    def curve(self) -> PrivacyCurve:
-        return self.source
-
 
 _LARGEST_EPSILON = 700.0  # e^ε is a double up to here
 _CAPS = (1.0, 2.0, 4.0, 8.0, 16.0, 24.0, 36.0)  # 1 + e^−36 is 1 in floats
 
+# Lines below a trade-off function. No guarantee rests on these: every line is valid.
+_SLOPES = np.linspace(-60.0, 60.0, 241)  # ε of lines below a trade-off function, at first
+_FINER = np.linspace(-1.0, 1.0, 33)  # around the best line, in units of the last spacing
+_ROUNDS = 4
+
 
 class PrivacyCurve(ABC):
-    r"""How far two output laws P, Q are apart: δ(ε) = sup over S of P(S) − e^ε·Q(S).
+    r"""How far two distributions P, Q are apart: δ(ε) = sup over S of P(S) − e^ε·Q(S).
 
     The curve is defined for every real ε; negative values describe the reversed pair. It is
-    nonincreasing, lies above max(0, 1 − e^ε) and below 1.
+    nonincreasing, convex in e^ε, lies above max(0, 1 − e^ε) and below 1.
     """
 
     def delta(self, epsilon: Any) -> Any:
-        """Return δ(ε) for a number or an array of real ε, with the same shape."""
+        """Return δ(ε).
+
+        Parameters
+        ----------
+        epsilon : float or ndarray
+            *Public.*
+
+        Returns
+        -------
+        float or ndarray
+        """
         values = self._delta(np.asarray(epsilon, dtype=float))
         return values if values.ndim else float(values)
 
@@ -108,7 +79,17 @@ class PrivacyCurve(ABC):
         """Return δ(ε) for an array."""
 
     def log_delta(self, epsilon: Any) -> Any:
-        """Return log δ(ε), which is finite where δ itself is too small for a float."""
+        """Return log δ(ε), which is finite where δ itself is too small for a float.
+
+        Parameters
+        ----------
+        epsilon : float or ndarray
+            *Public.*
+
+        Returns
+        -------
+        float or ndarray
+        """
         values = self._log_delta(np.asarray(epsilon, dtype=float))
         return values if values.ndim else float(values)
 
@@ -130,64 +111,102 @@ class PrivacyCurve(ABC):
         return np.clip(np.exp(epsilon) * (excess + rounding), 0.0, 1.0)
 
     def epsilon(self, delta: float) -> float:
-        """Return the least ε ≥ 0 with δ(ε) ≤ `delta`, rounded upwards; ``inf`` if there is none.
+        """Return the least ε ≥ 0 with δ(ε) ≤ `delta`, rounded upwards.
 
         Parameters
         ----------
         delta : float in [0, 1)
+            *Public.*
+
+        Returns
+        -------
+        float
+            ``inf`` if there is none.
         """
         delta = check_delta(delta)
         if self.delta(0.0) <= delta:
             return 0.0
         if self.delta(_LARGEST_EPSILON) > delta:
             return math.inf
-        return self._bisect(delta)
-
-    def _bisect(self, delta: float) -> float:
-        low, high = 0.0, _LARGEST_EPSILON
-        while low < (middle := 0.5 * (low + high)) < high:
-            if self.delta(middle) > delta:
-                low = middle
-            else:
-                high = middle
-        return high
+        return bisect(lambda x: self.delta(x) <= delta, _LARGEST_EPSILON, 0.0, arithmetic())
 
     def reversed(self) -> PrivacyCurve:
-        """Return the curve of the pair (Q, P)."""
+        """Return the curve of the pair (Q, P).
+
+        Returns
+        -------
+        PrivacyCurve
+            δ'(ε) = 1 − e^ε + e^ε·δ(−ε).
+        """
         return ReversedCurve(self)
 
     def tradeoff(self) -> TradeoffFunction:
-        """Return the trade-off function with the same content."""
+        """Return the trade-off function with the same content.
+
+        Returns
+        -------
+        TradeoffFunction
+            Nowhere above the true one.
+        """
         return CurveTradeoff(self)
 
     def group(self, size: int) -> PrivacyCurve:
-        """Return the curve for data sets that are `size` changes apart, never below the truth.
+        """Return the curve for data sets that are several changes apart.
 
-        See `skdp.privacy.group.GroupCurve`; exact for Gaussian curves.
+        Parameters
+        ----------
+        size : int
+            *Public.* How many changes.
+
+        Returns
+        -------
+        PrivacyCurve
+            Nowhere below the true one; see `GroupCurve`. Exact for Gaussian curves.
         """
-        from skdp.privacy.group import GroupCurve  # the group rule is built on curves
-
         return GroupCurve(self, size)
 
     def renyi(self, order: float) -> float:
-        """Return the Rényi divergence of P from Q, from above: see `skdp.privacy.renyi`."""
-        from skdp.privacy.renyi import renyi_divergence  # integrals are built on curves
+        """Return the Rényi divergence of P from Q, rounded upwards.
 
+        Parameters
+        ----------
+        order : float
+            *Public.* Above 1.
+
+        Returns
+        -------
+        float
+            See `skdp.privacy.renyi_divergence`.
+        """
         return renyi_divergence(self, order)
 
     def _mirrored_renyi(self, order: float) -> float:
         """Return the Rényi divergence of Q from P; a curve that knows better overrides this."""
-        from skdp.privacy.renyi import renyi_divergence
-
         return renyi_divergence(ReversedCurve(self), order)
 
     def dominating_pair(self) -> DiscretePairCurve:
-        """Return a pair of laws on finitely many points whose curve is nowhere below this one."""
+        """Return a pair of distributions on finitely many points that covers this one.
 
-        return connect_the_dots(self)
+        Returns
+        -------
+        DiscretePairCurve
+            Nowhere below this curve, in both orders, and equal to it at 6001 values of ε.
+        """
+        p, q = chords_above(self)
+        return DiscretePairCurve(tuple(p), tuple(q))
 
     def plot_data(self, epsilon: Any = None) -> tuple[np.ndarray, np.ndarray]:
-        """Return arrays (ε, δ(ε)) to draw; by default 201 values of ε from 0 to where δ is 1e-9."""
+        """Return what a plot of the curve needs.
+
+        Parameters
+        ----------
+        epsilon : array-like or None
+            *Public.* By default 201 values from 0 to where δ is 1e-9.
+
+        Returns
+        -------
+        epsilon, delta : ndarrays
+        """
         if epsilon is None:
             widest = self.epsilon(1e-9)
             epsilon = np.linspace(0.0, widest if 0.0 < widest < math.inf else 10.0, 201)
@@ -234,13 +253,47 @@ class SymmetricCurve(PrivacyCurve):
         return self
 
 
-_ROUNDING = 1e-9  # how far a table may be from a trade-off function before it is refused
-_CHUNK = 2_000_000
+@dataclass(frozen=True)
+class GroupCurve(PrivacyCurve):
+    """The curve of a group: G(a) = sup{P(S): Q(S) ≤ a} of one change, iterated `size` times.
+
+    G is replaced by that of a finite pair, which is piecewise linear and above it, and functions
+    of that kind compose exactly. Valid, and tight for a black-box curve: Dong, Roth and Su 2022,
+    Theorem 2.14.
+
+    Parameters
+    ----------
+    curve : PrivacyCurve
+        *Public.* Of one change.
+    size : int
+        *Public.* How many changes.
+    """
+
+    curve: PrivacyCurve
+    size: int
+
+    def __post_init__(self) -> None:
+        check_count("size", self.size)
+
+    def _delta(self, epsilon: np.ndarray) -> np.ndarray:
+        return self.curve._delta(epsilon) if self.size == 1 else self._pair._delta(epsilon)
+
+    def reversed(self) -> PrivacyCurve:
+        backwards = self.curve.reversed()
+        return self if backwards == self.curve else GroupCurve(backwards, self.size)
+
+    def _mirrored(self, epsilon: np.ndarray) -> np.ndarray:
+        return self.reversed()._delta(epsilon)
+
+    @cached_property
+    def _pair(self) -> DiscretePairCurve:
+        p, q = iterate_tests(*self.curve.dominating_pair().ordered(), self.size)
+        return DiscretePairCurve(tuple(p), tuple(q))
 
 
 @dataclass(frozen=True)
 class DiscretePairCurve(PrivacyCurve):
-    r"""The curve of two laws on finitely many points: δ(ε) = Σ max(0, pᵢ − e^ε·qᵢ).
+    r"""The curve of two distributions on finitely many points: δ(ε) = Σ max(0, pᵢ − e^ε·qᵢ).
 
     Every term is pᵢ·(1 − e^(ε − ℓᵢ)) with ℓᵢ = log pᵢ/qᵢ, so nothing cancels and both orders are
     accurate in the tails. δ is piecewise linear in e^ε, with knots at the likelihood ratios.
@@ -248,7 +301,7 @@ class DiscretePairCurve(PrivacyCurve):
     Parameters
     ----------
     p, q : tuples of float
-        *Public.* Masses of the two laws; each sums to 1.
+        *Public.* Masses of the two distributions; each sums to 1.
 
     Examples
     --------
@@ -264,46 +317,115 @@ class DiscretePairCurve(PrivacyCurve):
             object.__setattr__(self, name, tuple(map(float, getattr(self, name))))
         if len(self.p) != len(self.q):
             raise ValueError(f"p and q need the same length, got {len(self.p)} and {len(self.q)}.")
-        for law in (self.p, self.q):
-            if not (law and min(law) >= 0.0 and abs(sum(law) - 1.0) <= _ROUNDING):
+        for masses in (self.p, self.q):
+            if not (masses and min(masses) >= 0.0 and abs(sum(masses) - 1.0) <= TABLE_ERROR):
                 raise ValueError(
-                    "The masses of a law must be at least 0 and sum to 1, got a least one of "
-                    f"{min(law, default=0.0)!r} and the sum {sum(law)!r}."
+                    "The masses of a distribution must be at least 0 and sum to 1, got a least "
+                    f"one of {min(masses, default=0.0)!r} and the sum {sum(masses)!r}."
                 )
 
     def _delta(self, epsilon: np.ndarray) -> np.ndarray:
-        return _hockey_stick(np.array(self.p), np.array(self.q), epsilon)
+        return hockey_stick(np.array(self.p), np.array(self.q), epsilon)
 
     def _mirrored(self, epsilon: np.ndarray) -> np.ndarray:
-        return _hockey_stick(np.array(self.q), np.array(self.p), epsilon)
+        return hockey_stick(np.array(self.q), np.array(self.p), epsilon)
 
-    def ordered(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return p, q and the order of the points from the largest loss log p/q to the least."""
+    def ordered(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the masses of the points in the order in which the best tests reject them.
+
+        Returns
+        -------
+        p, q : ndarrays of shape (n_points,)
+            From the largest loss log p/q to the least.
+        """
         p, q = np.array(self.p), np.array(self.q)
-        return p, q, np.argsort(-_losses(p, q), kind="stable")
+        order = np.argsort(-privacy_losses(p, q), kind="stable")
+        return p[order], q[order]
 
     def dominating_pair(self) -> DiscretePairCurve:
         return self
 
     def tradeoff(self) -> PiecewiseLinearTradeoff:
-        """Return the trade-off function: randomised likelihood-ratio tests (Neyman-Pearson)."""
-        p, q, order = self.ordered()
-        alpha = np.concatenate([[0.0], np.cumsum(q[order])])
-        beta = np.concatenate([np.cumsum(p[order][::-1])[::-1], [0.0]])
+        """Return the trade-off function: randomised likelihood-ratio tests (Neyman-Pearson).
+
+        Returns
+        -------
+        PiecewiseLinearTradeoff
+        """
+        p, q = self.ordered()
+        alpha = np.concatenate([[0.0], np.cumsum(q)])
+        beta = np.concatenate([np.cumsum(p[::-1])[::-1], [0.0]])
         return PiecewiseLinearTradeoff(tuple(alpha / alpha[-1]), tuple(beta / beta[0]))
 
 
-def _losses(p: np.ndarray, q: np.ndarray) -> np.ndarray:
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(p > 0.0, np.log(p) - np.log(q), -np.inf)
+class TradeoffFunction(ABC):
+    """Least type II error β of any test of Q against P with type I error α.
+
+    P is the distribution under one data set, Q under its neighbour, and α = Q(reject Q).
+    The closer to 1 − α, the more private.
+    """
+
+    def __call__(self, alpha: Any) -> Any:
+        """Return β(α) for a number or an array of type I errors in [0, 1]."""
+        values = self._beta(np.asarray(alpha, dtype=float))
+        return values if values.ndim else float(values)
+
+    @abstractmethod
+    def _beta(self, alpha: np.ndarray) -> np.ndarray:
+        """Return β(α) for an array."""
+
+    def curve(self) -> PrivacyCurve:
+        """Return the privacy curve with the same content, the convex conjugate.
+
+        Returns
+        -------
+        PrivacyCurve
+            Nowhere below the true one; closed where a subclass has a closed form.
+        """
+        return TradeoffCurve(self)
+
+    def plot_data(self, alpha: Any = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return what a plot of the function needs.
+
+        Parameters
+        ----------
+        alpha : array-like or None
+            *Public.* Type I errors; by default 201 values from 0 to 1.
+
+        Returns
+        -------
+        alpha, beta : ndarrays
+        """
+        alpha = np.linspace(0.0, 1.0, 201) if alpha is None else np.asarray(alpha, dtype=float)
+        return alpha, np.asarray(self(alpha))
 
 
-def _hockey_stick(p: np.ndarray, q: np.ndarray, epsilon: np.ndarray) -> np.ndarray:
-    p, losses = p[p > 0.0], _losses(p, q)[p > 0.0]
-    flat = np.ravel(epsilon)
-    parts = np.array_split(flat, max(1, flat.size * p.size // _CHUNK))
-    sums = [-np.expm1(np.minimum(part[:, None] - losses, 0.0)) @ p for part in parts]
-    return np.minimum(np.concatenate(sums).reshape(np.shape(epsilon)), 1.0)
+@dataclass(frozen=True)
+class CurveTradeoff(TradeoffFunction):
+    """The convex dual of a curve: β(α) = sup over real ε of 1 − δ(ε) − e^ε·α, at least 0.
+
+    Every line in the supremum lies below β, so those of some ε suffice: a grid, and ever finer
+    ones around its best point.
+    """
+
+    source: PrivacyCurve
+
+    def _beta(self, alpha: np.ndarray) -> np.ndarray:
+        flat, spacing = np.ravel(alpha)[:, None], float(_SLOPES[1] - _SLOPES[0])
+        epsilon = _SLOPES[np.argmax(self._lines(_SLOPES, flat), axis=1)]
+        for _ in range(_ROUNDS):
+            lines = self._lines(found := epsilon[:, None] + spacing * _FINER, flat)
+            best = np.argmax(lines, axis=1)[:, None]
+            epsilon = np.take_along_axis(found, best, axis=1)[:, 0]
+            spacing *= float(_FINER[1] - _FINER[0])
+        highest = np.take_along_axis(lines, best, axis=1)
+        return np.maximum(highest, 0.0).reshape(alpha.shape)
+
+    def _lines(self, epsilon: np.ndarray, alpha: np.ndarray) -> np.ndarray:
+        return 1.0 - self.source.delta(epsilon) - np.exp(epsilon) * alpha
+
+    def curve(self) -> PrivacyCurve:
+        return self.source
 
 
 @dataclass(frozen=True)
@@ -324,7 +446,7 @@ class PiecewiseLinearTradeoff(TradeoffFunction):
     def __post_init__(self) -> None:
         for name in ("alpha", "beta"):
             object.__setattr__(self, name, tuple(map(float, getattr(self, name))))
-        if not _is_tradeoff(np.array(self.alpha), np.array(self.beta)):
+        if not is_tradeoff(np.array(self.alpha), np.array(self.beta)):
             raise ValueError(
                 "A trade-off table needs alpha from 0 to 1, and beta convex, nonincreasing, in "
                 "[0, 1 - alpha] and 0 at the end."
@@ -336,68 +458,15 @@ class PiecewiseLinearTradeoff(TradeoffFunction):
         return np.interp(alpha, knots[start:], values[start:])
 
     def curve(self) -> DiscretePairCurve:
-        """Return the curve: each straight piece is a point with masses −Δβ and Δα."""
+        """Return the curve: each straight piece is a point with masses −Δβ and Δα.
+
+        Returns
+        -------
+        DiscretePairCurve
+        """
         alpha, beta = np.array(self.alpha), np.array(self.beta)
         q, p = np.diff(alpha, prepend=0.0), -np.diff(beta, prepend=1.0)
         return DiscretePairCurve(tuple(np.maximum(p, 0.0)), tuple(np.maximum(q, 0.0)))
-
-
-def _is_tradeoff(alpha: np.ndarray, beta: np.ndarray) -> bool:
-    if alpha.size != beta.size or alpha.size < 2 or alpha[0] != 0.0 or beta[-1] != 0.0:
-        return False
-    width, fall = np.diff(alpha), -np.diff(beta)
-    cross = fall[:-1] * width[1:] - fall[1:] * width[:-1]  # slopes, steepest first
-    ordered = np.all(width >= 0.0) and np.all(fall >= 0.0) and np.all(cross >= -_ROUNDING)
-    return bool(ordered and alpha[-1] == 1.0 and np.all(beta <= 1.0 - alpha + _ROUNDING))
-
-
-_PIECES = 3000
-_SPREAD = np.sinh(np.linspace(0.0, 4.0, _PIECES + 1)) / math.sinh(4.0)
-_NEGLIGIBLE = 1e-20
-_DOTS_WIDEST = 300.0
-_NARROWEST = 0.01  # closer knots would measure rounding
-
-
-def connect_the_dots(curve: PrivacyCurve) -> DiscretePairCurve:
-    """Return a finite pair whose curve is `curve` at 6001 values of ε and above it elsewhere.
-
-    δ is convex in c = e^ε, so its chords lie above it; the chords' curve belongs to the pair whose
-    masses under Q are the changes of slope (Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022).
-    Each half is taken from the order of the pair in which it is small, where nothing cancels.
-    """
-    backwards = curve.reversed()
-    up, q_up, right, p_top = _half(curve)
-    down, p_down, left, q_bottom = _half(backwards)
-    middle = max(0.0, 1.0 - curve.delta(0.0) + right + left)  # the bend at ε = 0
-    p = [p_top, *(q_up * np.exp(up)), middle, *p_down, 0.0]
-    q = [0.0, *q_up, middle, *(p_down * np.exp(down)), q_bottom]
-    return DiscretePairCurve(tuple(p), tuple(q))
-
-
-def _half(curve: PrivacyCurve) -> tuple[np.ndarray, np.ndarray, float, float]:
-    """Return the knots ε > 0, the bends there, the slope at 0 and the δ at the last knot.
-
-    Slopes are made monotone against rounding, from the right and downwards: the masses still sum
-    to 1, and the chords do not fall.
-    """
-    epsilon = _SPREAD * _range(curve)
-    delta = np.minimum.accumulate(np.asarray(curve.delta(epsilon)))
-    slope = np.append(np.diff(delta) / np.diff(np.exp(epsilon)), 0.0)
-    slope = np.minimum.accumulate(slope[::-1])[::-1]
-    return epsilon[1:], np.diff(slope), float(slope[0]), float(delta[-1])
-
-
-def _range(curve: PrivacyCurve) -> float:
-    """Return the ε beyond which the curve stays within 1e-20 of its limit."""
-    limit = curve.delta(_DOTS_WIDEST) * (1.0 + 1e-9) + _NEGLIGIBLE
-    if limit >= 1.0:
-        return 1.0
-    return float(np.clip(curve.epsilon(limit) + 1e-9, _NARROWEST, _DOTS_WIDEST))
-
-
-_HALF = expit(np.linspace(-27.6, 0.0, 3000))  # β is 1 − O(α) below 1e-12: no digits are left
-_TINY = np.geomspace(1e-300, 1e-12, 4000, endpoint=False)  # for β that falls steeply at 0
-_LEVELS = np.concatenate([_HALF, 1.0 - _HALF[-2::-1], [1.0]])
 
 
 @dataclass(frozen=True)
@@ -435,34 +504,15 @@ class TradeoffCurve(PrivacyCurve):
     source: TradeoffFunction
 
     def _delta(self, epsilon: np.ndarray) -> np.ndarray:
-        return self._table._delta(epsilon)
+        return self._pair._delta(epsilon)
 
     def _mirrored(self, epsilon: np.ndarray) -> np.ndarray:
-        return self._table._mirrored(epsilon)
+        return self._pair._mirrored(epsilon)
 
     @cached_property
-    def _table(self) -> DiscretePairCurve:
-        visible = _TINY[self.source(_TINY) < 1.0 - 1e-9]
-        levels = np.concatenate([[0.0], visible, _LEVELS])
-        return _pair_below(levels, np.clip(self.source(levels), 0.0, 1.0 - levels))
+    def _pair(self) -> DiscretePairCurve:
+        p, q = lines_below(self.source)
+        return DiscretePairCurve(tuple(p), tuple(q))
 
     def tradeoff(self) -> TradeoffFunction:
         return self.source
-
-
-def _pair_below(alpha: np.ndarray, beta: np.ndarray) -> DiscretePairCurve:
-    """Return a pair whose trade-off function lies below every convex one through these points."""
-    width, fall = np.diff(alpha), -np.diff(beta)
-    slope = fall / width
-    steep = np.concatenate([[np.inf], slope[:-1]])  # continued from the left
-    flat = np.concatenate([slope[1:], [0.0]])  # continued from the right
-    # They meet after a part t of the cell: steep·t + flat·(width − t) = fall.
-    bends = steep > flat * (1.0 + 1e-9)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        part = np.where(bends, (fall - flat * width) / (steep - flat), 0.5 * width)
-    part = np.clip(part, 0.0, width)
-    drop = np.where(bends, np.clip(fall - flat * (width - part), 0.0, fall), 0.5 * fall)
-    q = np.ravel(np.column_stack([part, width - part]))
-    p = np.ravel(np.column_stack([drop, fall - drop]))
-    at_once = 1.0 - float(beta[0])
-    return DiscretePairCurve((at_once, *p), (0.0, *q))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.special import logsumexp
 
 from skdp._validation import check_real
-from skdp.privacy.curve import PrivacyCurve
 
 __all__ = ["log_excess", "randomized_response_divergence", "renyi_divergence"]
 
@@ -20,7 +20,17 @@ _NEGLIGIBLE = 60.0
 _SMALL = 1e-2
 
 
-def renyi_divergence(curve: PrivacyCurve, order: float) -> float:
+class _Curve(Protocol):
+    """What the integrals need of a privacy curve."""
+
+    def delta(self, epsilon: Any) -> Any: ...
+
+    def log_delta(self, epsilon: Any) -> Any: ...
+
+    def reversed(self) -> _Curve: ...
+
+
+def renyi_divergence(curve: _Curve, order: float) -> float:
     r"""Return the Rényi divergence of P from Q of an order above 1, from δ(ε) alone.
 
     With f(c) = c^α in the hockey-stick representation of f-divergences and δ' the reversed curve,
@@ -29,9 +39,21 @@ def renyi_divergence(curve: PrivacyCurve, order: float) -> float:
               + \int_0^∞ e^{-αε} δ'(ε) dε\right].
 
     Between grid points δ is replaced by its chord in e^ε, which lies above it, and the chord is
-    integrated exactly: the value is never below the truth, up to rounding. ``inf`` if the integral
-    diverges, as where δ never ends, however small it is, or cannot be bounded because δ underflows
-    where the weight is still large.
+    integrated exactly.
+
+    Parameters
+    ----------
+    curve : PrivacyCurve
+        *Public.* δ(ε) of the pair (P, Q).
+    order : float
+        *Public.* α, above 1.
+
+    Returns
+    -------
+    float
+        Never below the truth, up to rounding. ``inf`` if the integral diverges, as where δ never
+        ends, however small it is, or cannot be bounded because δ underflows where the weight is
+        still large.
 
     Examples
     --------
@@ -52,13 +74,13 @@ def renyi_divergence(curve: PrivacyCurve, order: float) -> float:
     return float(logsumexp(parts)) / (order - 1.0)
 
 
-def _range(curve: PrivacyCurve, power: float) -> tuple[float, float]:
+def _range(curve: _Curve, power: float) -> tuple[float, float]:
     """Return where e^(power·ε)·δ(ε) is not negligible; the end is ``inf`` if that is not known."""
     coarse = _alive(curve, power, np.concatenate([[0.0], np.geomspace(1e-6, _LARGEST, 2000)]))
     return coarse if math.isinf(coarse[1]) else _alive(curve, power, np.linspace(*coarse, 1000))
 
 
-def _alive(curve: PrivacyCurve, power: float, epsilon: np.ndarray) -> tuple[float, float]:
+def _alive(curve: _Curve, power: float, epsilon: np.ndarray) -> tuple[float, float]:
     """Return the neighbours of the first and the last grid point that matter."""
     log_delta = np.asarray(curve.log_delta(epsilon))
     values = power * epsilon + log_delta
@@ -77,7 +99,7 @@ def _has_underflowed(log_delta: np.ndarray, last: int) -> bool:
     return bool(log_delta[last] < _TINIEST and np.isneginf(log_delta[last + 1]))
 
 
-def _log_integral(curve: PrivacyCurve, power: float, start: float, end: float) -> float:
+def _log_integral(curve: _Curve, power: float, start: float, end: float) -> float:
     """Return the log of an upper bound on the integral of e^(power·ε)·δ(ε) over [0, end]."""
     # Before `start` the integrand is below e^−60 of its peak: cells may lose e^25 there.
     pieces = int(min(max(500.0, start * abs(power) / 25.0), 40_000.0)) if start else 0

@@ -24,6 +24,7 @@ from skdp.privacy import (
     group_privacy,
     renyi_divergence,
 )
+from skdp.privacy.curve import CurveTradeoff
 
 weights = st.lists(st.floats(0.0, 1.0), min_size=4, max_size=4).filter(lambda w: sum(w) > 0.1)
 laws = weights.map(lambda w: tuple(np.array(w) / sum(w)))
@@ -59,8 +60,22 @@ def test_a_function_gives_its_curve_rounded_upwards_and_comes_back(mu):
     assert np.all(curve.delta(GRID) >= exact.delta(GRID) - 1e-15)
     np.testing.assert_allclose(curve.delta(GRID), exact.delta(GRID), rtol=3e-4, atol=2e-6)
     np.testing.assert_allclose(
-        TradeoffCurve(function)._table.tradeoff()(ALPHA), function(ALPHA), atol=1e-5
+        TradeoffCurve(function)._pair.tradeoff()(ALPHA), function(ALPHA), atol=1e-5
     )
+
+
+@pytest.mark.parametrize("mu", [0.3, 2.0])
+def test_a_function_made_of_a_curve_gives_that_curve_back(mu):
+    # Rounding made β rise by 1e-16 here and there, which became masses below 0.
+    function = FunctionTradeoff(CurveTradeoff(GaussianCurve(mu)))
+    found, exact = function.curve().delta(GRID), GaussianCurve(mu).delta(GRID)
+    assert np.all(found >= exact - 1e-15)
+    np.testing.assert_allclose(found, exact, rtol=3e-4, atol=2e-6)
+
+
+def test_a_function_that_rises_by_rounding_is_lowered():
+    noisy = FunctionTradeoff(lambda alpha: np.maximum(0.5 - alpha, 9.5e-18 * np.sin(alpha) ** 2))
+    assert noisy.curve().delta(0.0) == pytest.approx(0.5, abs=1e-9)
 
 
 def test_a_curve_comes_back_from_its_tradeoff():
