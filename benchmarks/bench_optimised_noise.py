@@ -39,8 +39,8 @@ FIGURES = {
         ("loss |x|, above 0 doubled", OptimizedNoise(1.0, 0.2, loss=dearer_above, cells=20)),
     ],
     "figure_2": [
-        ("loss |x|", OptimizedNoise(1.0, 0.4, 10.0, cells=20)),
-        ("loss x²", OptimizedNoise(1.0, 0.4, 10.0, "l2", cells=20)),
+        ("loss |x|", OptimizedNoise(1.0, 0.4, sensitivity=10.0, cells=20)),
+        ("loss x²", OptimizedNoise(1.0, 0.4, sensitivity=10.0, loss="l2", cells=20)),
     ],
 }
 
@@ -83,7 +83,7 @@ def draw(laws, path):
 def example_1():
     """Print standard deviations at sensitivity 360 and (1, 0.2)."""
     laws = {
-        "optimised": OptimizedNoise(1.0, 0.2, 360.0, "l2", cells=20),
+        "optimised": OptimizedNoise(1.0, 0.2, sensitivity=360.0, loss="l2", cells=20),
         "truncated Laplace": TruncatedLaplace.calibrate(1.0, 0.2, 360.0),
         "Gaussian, exact": Gaussian.calibrate(1.0, 0.2, 360.0),
         "Gaussian, classic": Gaussian.calibrate(1.0, 0.2, 360.0, method="classic"),
@@ -125,7 +125,7 @@ def times():
         "(1, 0.2), 20 cells": lambda: OptimizedNoise(1.0, 0.21, cells=20),
         "(1, 1e-6), 20 cells": lambda: OptimizedNoise(1.0, 1.1e-6, cells=20),
         "42 parts, (1, 0.1), equal weights": lambda: DataDependentNoise(
-            1.0, 0.101, BANDS, 2.0, weights=(1.0,) * 42
+            1.0, 0.101, partition=BANDS, sensitivity=2.0, weights=(1.0,) * 42
         ),
     }
     print()

@@ -55,7 +55,7 @@ def members(cls: type) -> dict[str, object]:
         code = getattr(raw, "fget", None) or getattr(raw, "func", None) if kinds else member
         module = getattr(inspect.unwrap(code), "__module__", None) if callable(code) else None
         if name[0] != "_" and not inspect.isclass(member) and (module or "").startswith("skdp"):
-            found[name] = getattr(member, "__func__", member)
+            found[name] = member
     return found
 
 
@@ -69,6 +69,10 @@ class WithInheritance(Validator):
     @property
     def name(self):
         return getattr(self.obj, "__qualname__", "")
+
+    @property
+    def is_function_or_method(self):
+        return inspect.isroutine(self.obj)
 
     @property
     def signature_parameters(self):

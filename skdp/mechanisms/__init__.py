@@ -1,4 +1,8 @@
-"""How one answer is released: noise on a public grid, drawn exactly, and private choices."""
+"""How one answer is released: noise on a public grid, drawn exactly, and private choices.
+
+A new noise is one file: a frozen dataclass over `RealMechanism` or `IntegerMechanism` (both in
+``base.py``), and one line in `MECHANISMS`, over which the conformance suite runs.
+"""
 
 from skdp.mechanisms.base import AdditiveMechanism, Mechanism
 from skdp.mechanisms.data_dependent_noise import DataDependentNoise

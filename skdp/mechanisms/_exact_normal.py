@@ -1,4 +1,4 @@
-"""Normal laws on the integers, drawn exactly, after Karney 2016 (Algorithms N and D)."""
+"""Exact samples of normal distributions on the integers (Karney 2016, Algorithms N and D)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from skdp.mechanisms._grid import cut_off, geometric, rejection
 
 __all__ = ["discrete_normal", "whole_steps_of_normal"]
 
-_DIGIT = 2**62
+_DIGIT = 2**62  # base of the further digits
 
 
 def whole_steps_of_normal(scale: int, size: int, rng: np.random.Generator) -> np.ndarray:
@@ -81,18 +81,18 @@ class _Digits:
 def _accepted(
     k: np.ndarray, x: np.ndarray, one: int, rng: np.random.Generator, rest: _Digits | None = None
 ) -> np.ndarray:
-    """Return coins of probability e^(−y(2k + y)/2), y = (x + u)/one; u is `rest`, or 0.
+    """Return Bernoulli samples of probability e^(−y(2k + y)/2), y = (x + u)/one; u is `rest`, or 0.
 
-    These are k + 1 coins of probability e^(−γ), γ = y·(2k + y)/(2k + 2) ≤ 1.
+    All of k + 1 trials of probability e^(−γ), γ = y·(2k + y)/(2k + 2) ≤ 1, have to succeed.
     """
-    coins = np.ones(k.size, dtype=bool)
-    for toss in range(int(k.max(initial=0)) + 1):
-        tossed = np.flatnonzero(coins & (toss <= k))
-        coins[tossed] = _coins(tossed, k, x, one, rng, rest)
-    return coins
+    passed = np.ones(k.size, dtype=bool)
+    for trial in range(int(k.max(initial=0)) + 1):
+        tried = np.flatnonzero(passed & (trial <= k))
+        passed[tried] = _trials(tried, k, x, one, rng, rest)
+    return passed
 
 
-def _coins(
+def _trials(
     running: np.ndarray,
     k: np.ndarray,
     x: np.ndarray,
@@ -100,7 +100,7 @@ def _coins(
     rng: np.random.Generator,
     rest: _Digits | None,
 ) -> np.ndarray:
-    """Return coins e^(−γ): true if the first of the coins γ/1, γ/2, ... that fails is odd."""
+    """Return trials of e^(−γ): of those of γ/1, γ/2, ... the first that fails is odd."""
     start, true, step = running, np.zeros(k.size, dtype=bool), 1
     while running.size:
         low, high = x[running], x[running] + 2 * k[running] * one

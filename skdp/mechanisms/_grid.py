@@ -1,4 +1,4 @@
-"""A public grid, and laws that are drawn on it exactly: integers in, integers out, no floats."""
+"""A public grid, and exact samples of distributions on it: integers in and out, no floats."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ __all__ = [
 
 _BITS = 30  # of the grid below the sensitivity
 _END = 2**61  # the largest number of steps that is released
-_AT_ONCE = 2**20  # proposals
-_FULL = 2**62 + 2**60  # draws are cut off here: any number of the grid plus that is past its end
+_AT_ONCE = 2**20  # proposals; no guarantee rests on it
+_FULL = 2**62 + 2**60  # noise is cut off here: any number of the grid plus that is past its end
 
 
 def grid_step(sensitivity: float) -> float:
@@ -72,30 +72,30 @@ def rejection(
 
 
 def bernoulli_exp(numerator: np.ndarray, denominator: int, rng: np.random.Generator) -> np.ndarray:
-    """Return coins that are true with probability e^(−numerator/denominator), exponents ≥ 0.
+    """Return Bernoulli samples of probability e^(−numerator/denominator), exponents ≥ 0.
 
-    Canonne, Kamath and Steinke 2020, Algorithm 1: with γ in [0, 1] the first K at which a coin of
+    Canonne, Kamath and Steinke 2020, Algorithm 1: with γ in [0, 1] the first K at which a trial of
     probability γ/K fails is odd with probability Σ (−γ)^k/k! = e^−γ. Whole units of the exponent
-    are coins of probability 1/e each. Denominators up to 2^57.
+    are trials of probability 1/e each. Denominators up to 2^57.
     """
     whole, rest = np.divmod(numerator, denominator)
-    coins = _series(rest, denominator, rng)
-    far = np.flatnonzero(coins & (whole > 0))
-    coins[far] = _units(far.size, rng) >= whole[far]
-    return coins
+    passed = _series(rest, denominator, rng)
+    far = np.flatnonzero(passed & (whole > 0))
+    passed[far] = _units(far.size, rng) >= whole[far]
+    return passed
 
 
 def _series(numerator: np.ndarray, denominator: int, rng: np.random.Generator) -> np.ndarray:
-    coins, running, k = np.ones(numerator.shape, dtype=bool), np.arange(numerator.size), 1
+    found, running, k = np.ones(numerator.shape, dtype=bool), np.arange(numerator.size), 1
     while running.size:
         passed = rng.integers(k * denominator, size=running.size) < numerator[running]
-        coins[running[~passed]] = k % 2 == 1
+        found[running[~passed]] = k % 2 == 1
         running, k = running[passed], k + 1
-    return coins
+    return found
 
 
 def _units(size: int, rng: np.random.Generator) -> np.ndarray:
-    """Return how many coins of probability 1/e are true before the first that is not."""
+    """Return how many trials of probability 1/e succeed before the first that does not."""
     counts, running = np.zeros(size, dtype=np.int64), np.arange(size)
     while running.size:
         running = running[_series(np.ones(running.size, dtype=np.int64), 1, rng)]
@@ -113,7 +113,7 @@ def geometric(
 ) -> np.ndarray:
     """Return integers m ≥ 0 with probability ∝ e^(−m/scale), those under `below` if it is given.
 
-    m = u + scale·v with u < scale, P(u) ∝ e^(−u/scale), and v a count of coins 1/e (Canonne,
+    m = u + scale·v with u < scale, P(u) ∝ e^(−u/scale), and v a count of such trials (Canonne,
     Kamath and Steinke 2020, Algorithm 2). `scale` is at most 2^52; larger numbers than
     2^62 are cut off there.
     """

@@ -1,4 +1,4 @@
-"""What private choices from a list have in common."""
+"""What private choices from a list share."""
 
 from __future__ import annotations
 
@@ -11,33 +11,22 @@ import numpy as np
 
 from skdp._validation import check_real, check_size
 from skdp.mechanisms._grid import grid_step, to_steps
-from skdp.mechanisms.base import Mechanism, least
+from skdp.mechanisms.base import ROUNDED_UP, Mechanism, least
 from skdp.privacy import PureDPEvent
 
 __all__ = ["Selection"]
 
 _EPSILONS = 2.0**-20, 2.0**20
-_UP = 1.0 + 1e-15
 _Choice = TypeVar("_Choice", bound="Selection")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Selection(Mechanism):
     """A choice of one of finitely many candidates that depends on gaps between utilities only.
 
     Neighbours change a gap by at most 2Δ. If they change all utilities in one direction it is Δ,
     which is what `monotonic` says. Utilities are rounded to the grid, which keeps both: equal
     bounds in whole steps, and one direction.
-
-    Parameters
-    ----------
-    sensitivity : float
-        *Public.* Δ, the farthest that any one candidate's utility differs between neighbours.
-    epsilon : float in [2^−20, 2^20]
-        *Public.* What one choice costs.
-    monotonic : bool
-        *Public.* Whether all utilities differ in the same direction, for every pair of neighbours.
-        Counts do under add/remove. Under replace-one they **do not**: one rises, another falls.
     """
 
     sensitivity: float
@@ -57,15 +46,40 @@ class Selection(Mechanism):
         epsilon: float,
         delta: float,
         sensitivity: float,
+        *,
         monotonic: bool = False,
     ) -> _Choice:
-        """Return the choice nearest to the best of which one release is (ε, δ)-DP."""
-        within = (1.0 / _EPSILONS[1], 1.0 / _EPSILONS[0])
-        return least(lambda x: cls(sensitivity, 1.0 / x, monotonic), within, epsilon, delta)
+        """Return the most accurate choice of which one release is (ε, δ)-DP.
+
+        Parameters
+        ----------
+        epsilon, delta : float
+            *Public.* The guarantee of one choice; δ = 0 is allowed.
+        sensitivity : float
+            *Public.* The farthest that any one candidate's utility differs between neighbours.
+        monotonic : bool, default False
+            *Public.* Whether all utilities differ in the same direction, for every pair of
+            neighbours.
+
+        Returns
+        -------
+        Mechanism
+            Of the class that was asked.
+
+        Raises
+        ------
+        OutOfRangeError
+            If no choice of this kind has the guarantee.
+        """
+
+        def make(x: float) -> _Choice:
+            return cls(sensitivity=sensitivity, epsilon=1.0 / x, monotonic=monotonic)
+
+        return least(make, (1.0 / _EPSILONS[1], 1.0 / _EPSILONS[0]), epsilon, delta)
 
     @property
     def event(self) -> PureDPEvent:
-        return PureDPEvent(self._gap / self._scale * _UP)
+        return PureDPEvent(self._gap / self._scale * ROUNDED_UP)
 
     @property
     def _gap(self) -> int:
@@ -87,9 +101,14 @@ class Selection(Mechanism):
 
         Parameters
         ----------
-        value : array of shape (n_candidates,)
-            *Private.* Utilities, more is better. ``nan`` counts as 0.
+        value : array-like of shape (n_candidates,)
+            *Private.* Utilities, more is better. ``nan`` counts as 0. Their number is public.
         rng : numpy.random.Generator
+            *Secret.*
+
+        Returns
+        -------
+        int
         """
         utilities = np.asarray(value, dtype=float)
         if utilities.ndim != 1 or not utilities.size:

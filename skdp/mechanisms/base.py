@@ -1,23 +1,45 @@
-"""What every mechanism answers."""
+"""What every mechanism answers, and what those with noise on the reals or on the integers share."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
+from numpy.polynomial.legendre import leggauss
 
-from skdp._validation import check_choice, check_delta, check_size
+from skdp._validation import check_choice, check_count, check_delta, check_real, check_size
 from skdp.exceptions import OutOfRangeError
-from skdp.mechanisms._grid import from_steps, to_steps
+from skdp.mechanisms._grid import from_steps, grid_step, to_steps
 from skdp.privacy import Event, Neighboring
 
-__all__ = ["AdditiveMechanism", "Mechanism", "least", "meets"]
+__all__ = [
+    "ROUNDED_UP",
+    "AdditiveMechanism",
+    "IntegerMechanism",
+    "Mechanism",
+    "RealMechanism",
+    "ScaledMechanism",
+    "gauss_nodes",
+    "least",
+    "meets",
+    "real_scales",
+]
 
-_SAFE = 1.0 - 1e-11  # of δ, beyond the rounding of every curve
-_CLOSE = 1.0 + 1e-12
+ROUNDED_UP = 1.0 + 1e-15
+"""Nine roundings to nearest, each off by at most 2^−53; no event's number here takes more."""
+
+# What a curve in closed form may be off by: a few roundings of the losses, such as ε − Δ/b, which
+# are compared with ε, and of the probabilities (measured in tests/privacy/test_exact_curves.py).
+_LOSS_ERROR = 2.0**-50
+_PROBABILITY_ERROR = 1e-11
+_BISECTION_ENDS = 1.0 + 1e-12  # between the two ends; no guarantee rests on it
+_WIDEST = 2.0**20  # of the scale of noise on the reals, in sensitivities
+_INTEGER_SCALES = 2.0**-7, 1e5
+_INTEGER_UNIT = 2**20  # of the scale of noise on the integers
 _LOSSES: dict[str, Callable[[np.ndarray], np.ndarray]] = {"l1": np.abs, "l2": np.square}
 _Noise = TypeVar("_Noise", bound="Mechanism")
 
@@ -38,7 +60,18 @@ class Mechanism(ABC):
     def release(self, value: Any, rng: np.random.Generator) -> Any:
         """Return the private `value`, made safe to publish.
 
-        Nothing is charged here: book `event` in a budget first. No private number is refused.
+        Nothing is spent here: book `event` in a budget first. No private number is refused.
+
+        Parameters
+        ----------
+        value : float or array-like
+            *Private.*
+        rng : numpy.random.Generator
+            *Secret.*
+
+        Returns
+        -------
+        float, int or ndarray
         """
 
     def _set(self, **fields: Any) -> None:
@@ -67,7 +100,7 @@ class AdditiveMechanism(Mechanism):
 
     @abstractmethod
     def _draw(self, size: int, rng: np.random.Generator) -> np.ndarray:
-        """Return independent draws of the noise, in steps of the grid, as integers."""
+        """Return independent samples of the noise, in steps of the grid, as integers."""
 
     @abstractmethod
     def _nodes(self) -> tuple[np.ndarray, np.ndarray]:
@@ -75,14 +108,45 @@ class AdditiveMechanism(Mechanism):
 
     @classmethod
     @abstractmethod
-    def calibrate(cls, epsilon: float, delta: float, sensitivity: float) -> AdditiveMechanism:
+    def calibrate(
+        cls, epsilon: float, delta: float, sensitivity: float, *, dimension: int = 1
+    ) -> AdditiveMechanism:
         """Return the mechanism with the least noise of which one release is (ε, δ)-DP.
 
         It is found on the event's own privacy curve and rounded to the safe side.
+
+        Parameters
+        ----------
+        epsilon, delta : float
+            *Public.* The guarantee of all numbers together.
+        sensitivity : float
+            *Public.* Distance of the values of two neighbours in `sensitivity_norm`.
+        dimension : int, default 1
+            *Public.* How many numbers are released together.
+
+        Returns
+        -------
+        AdditiveMechanism
+
+        Raises
+        ------
+        OutOfRangeError
+            If no noise of this kind has the guarantee.
         """
 
     def quantile(self, p: Any) -> Any:
-        """Return the quantile of one number's noise at p in (0, 1), a number or an array."""
+        """Return quantiles of one number's noise.
+
+        Parameters
+        ----------
+        p : float or array-like
+            Levels in (0, 1).
+
+        Returns
+        -------
+        float or ndarray
+            In the units of the value.
+        """
         levels = np.asarray(p, dtype=float)
         if not np.all((levels > 0.0) & (levels < 1.0)):
             raise ValueError(f"p must lie in (0, 1), got {p!r}.")
@@ -97,21 +161,31 @@ class AdditiveMechanism(Mechanism):
         loss : {"l1", "l2"} or callable
             c(x) = \\|x\\|, c(x) = x², or a function of an array. Only if c is smooth on both sides
             of 0 is the answer exact to rounding.
+
+        Returns
+        -------
+        float
         """
         points, weights = self._nodes()
         cost = loss if callable(loss) else _LOSSES[check_choice("loss", loss, _LOSSES)]
         return float(np.dot(weights, cost(points)))
 
     def release(self, value: Any, rng: np.random.Generator) -> Any:
-        """Return `value` plus noise, on the grid; a float for a number, else an array.
+        """Return `value` plus noise, on the grid.
 
         Parameters
         ----------
-        value : float or array with `dimension` entries
+        value : float or array-like with `dimension` entries
             *Private*, but its shape is public. It is the float64 numbers that have to keep the
             sensitivity. ``nan`` counts as 0; what lies beyond the end of the grid, 2^61 steps,
             counts as the end.
         rng : numpy.random.Generator
+            *Secret.*
+
+        Returns
+        -------
+        float or ndarray
+            A float for a number, else an array of the shape of `value`.
         """
         values = np.asarray(value, dtype=float)
         if values.size != self.dimension:
@@ -124,13 +198,129 @@ class AdditiveMechanism(Mechanism):
         return released if values.ndim else float(released)
 
 
+class RealMechanism(AdditiveMechanism):
+    """Symmetric noise Y with a density, of which ⌊v + Y⌋ in steps of the grid is released.
+
+    The value is rounded to the grid first, to an integer v. ⌊v + Y⌋ = v + ⌊Y⌋ is a function of
+    v + Y, so it is as private as the real mechanism, for the sensitivity that v has in steps:
+    ⌈Δ/step⌉ for one number. ⌊Y⌋ is drawn exactly: a fair sign, and for a size whose whole part is
+    m, ⌊Y⌋ is m or −m − 1.
+    """
+
+    sensitivity: float
+
+    @property
+    def step(self) -> float:
+        return grid_step(self.sensitivity)
+
+    @abstractmethod
+    def _sizes(self, size: int, rng: np.random.Generator) -> np.ndarray:
+        """Return samples of ⌊abs(Y)⌋."""
+
+    def _draw(self, size: int, rng: np.random.Generator) -> np.ndarray:
+        sizes = self._sizes(size, rng)
+        return np.where(rng.integers(2, size=size) == 0, sizes, ~sizes)
+
+    def _on_grid(self, length: float) -> float:
+        """Return `length`, rounded up to whole steps."""
+        return math.ceil(length / self.step) * self.step
+
+
+class ScaledMechanism(RealMechanism):
+    """Noise of one family, times a scale."""
+
+    scale: float
+    """Rounded up to whole steps of the grid, about 1e-9 of the sensitivity."""
+
+    def _check(self) -> None:
+        """Check the fields that all of these share; for `__post_init__`."""
+        low, high = real_scales(self.sensitivity)
+        scale = check_real("scale", self.scale, low=0.999 * low, high=1.001 * high)
+        dimension = check_count("dimension", self.dimension)
+        self._set(sensitivity=float(self.sensitivity), dimension=dimension)
+        self._set(scale=self._on_grid(scale))
+
+    @property
+    def _scale_in_steps(self) -> int:
+        return int(self.scale / self.step)
+
+    @property
+    def _l1_in_steps(self) -> int:
+        """Return the l1 sensitivity of a rounded vector: Σ ⌈dᵢ⌉ < Σ dᵢ + `dimension`."""
+        return math.ceil(self.sensitivity / self.step) + self.dimension - 1
+
+
+class IntegerMechanism(AdditiveMechanism):
+    """Symmetric noise on the integers, added to integers: nothing is rounded, nothing is lost.
+
+    A value that is not an integer is rounded; the sensitivity must be that of rounded values.
+    """
+
+    scale: float
+    """Rounded up to a multiple of 2^−20."""
+
+    scales: ClassVar[tuple[float, float]] = _INTEGER_SCALES
+    """The least and the largest scale."""
+
+    def _check(self) -> None:
+        """Check the fields that all of these share, for `__post_init__`; round the scale up."""
+        low, high = self.scales
+        scale = check_real("scale", self.scale, low=low, high=high, closed="[]")
+        dimension = check_count("dimension", self.dimension)
+        self._set(scale=math.ceil(scale * _INTEGER_UNIT) / _INTEGER_UNIT, dimension=dimension)
+
+    @property
+    def step(self) -> float:
+        return 1.0
+
+    @property
+    def _ratio(self) -> tuple[int, int]:
+        """Return the scale as a fraction."""
+        return round(self.scale * _INTEGER_UNIT), _INTEGER_UNIT
+
+    @abstractmethod
+    def _upper_half(self) -> np.ndarray:
+        """Return numbers in proportion to the masses of 0, 1, 2, ..., as far as they matter."""
+
+    def _quantile(self, p: np.ndarray) -> np.ndarray:
+        points, masses = self._nodes()
+        found = np.searchsorted(np.cumsum(masses), p)
+        return np.asarray(points[np.minimum(found, points.size - 1)])
+
+    def _nodes(self) -> tuple[np.ndarray, np.ndarray]:
+        half = self._upper_half()
+        masses = np.concatenate([half[:0:-1], half])
+        return np.arange(1.0 - half.size, half.size), masses / masses.sum()
+
+
+def real_scales(sensitivity: float) -> tuple[float, float]:
+    """Return the least and the largest scale of noise on the reals: 2^±20 sensitivities."""
+    sensitivity = check_size("sensitivity", sensitivity)
+    return sensitivity / _WIDEST, sensitivity * _WIDEST
+
+
+def gauss_nodes(edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return Gauss's nodes and weights on each stretch between `edges` and on its mirror image."""
+    nodes, weights = _gauss()
+    half = 0.5 * np.diff(edges)[:, None]
+    x, w = (edges[:-1, None] + half * (1.0 + nodes)).ravel(), (half * weights).ravel()
+    return np.concatenate([-x[::-1], x]), np.concatenate([w[::-1], w])
+
+
+@lru_cache(maxsize=1)
+def _gauss() -> tuple[np.ndarray, np.ndarray]:
+    return leggauss(24)
+
+
 def meets(event: Event, epsilon: float, delta: float) -> bool:
     """Return whether `event` is (ε, δ)-DP by its own curve, in both orders of the neighbours."""
     relation = Neighboring.REPLACE_ONE
     if delta == 0.0:
         return event.pure_epsilon(relation) <= epsilon
     curve = event.curve(relation)
-    return bool(max(curve.delta(epsilon), curve.reversed().delta(epsilon)) <= delta * _SAFE)
+    below = epsilon * (1.0 - _LOSS_ERROR)
+    found = max(curve.delta(below), curve.reversed().delta(below))
+    return bool(found <= delta * (1.0 - _PROBABILITY_ERROR))
 
 
 def least(
@@ -153,7 +343,7 @@ def least(
         )
     if meets(event(make(low)), epsilon, delta):
         return make(low)
-    while low * _CLOSE < high:
+    while low * _BISECTION_ENDS < high:
         middle = math.sqrt(low * high)
         low, high = (low, middle) if meets(event(make(middle)), epsilon, delta) else (middle, high)
     return make(high)

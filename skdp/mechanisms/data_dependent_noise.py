@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -14,19 +14,21 @@ from skdp._validation import check_count, check_real, check_size
 from skdp.mechanisms._grid import from_steps, grid_step, to_steps
 from skdp.mechanisms.base import Mechanism
 from skdp.mechanisms.optimized.additive import reach
-from skdp.mechanisms.optimized.certified_distribution import NoiseLaw, cell_steps
+from skdp.mechanisms.optimized.certified_distribution import CellDistribution, cell_steps
 from skdp.mechanisms.optimized.costs import DEGREES, ScaledLoss, cell_means
 from skdp.mechanisms.optimized.data_dependent import PartsDesign
 from skdp.privacy import BetweenNeighborsEvent, DataDependentNoiseEvent
 
 __all__ = ["DataDependentNoise"]
 
-_CLOSE = 1e-9
+_WHOLE = (
+    1e-9  # how far from a whole cell an end may be; it is then rounded: no guarantee rests on it
+)
 
 
 @dataclass(frozen=True)
 class DataDependentNoise(Mechanism):
-    """The (ε, δ)-private noise of least weighted loss, with its own law on each part of a range.
+    """The (ε, δ)-private noise of least weighted loss, one density for each part of a range.
 
     Where answers are likely their noise can be smaller, and elsewhere larger, than any noise that
     is the same for all. It is not 0 on average, but pulls towards the middle of the range.
@@ -42,22 +44,22 @@ class DataDependentNoise(Mechanism):
     partition : sequence of float
         *Public.* Increasing ends of the parts, multiples of `sensitivity`/`cells`. Values are
         clipped to the whole range.
-    sensitivity : float
+    sensitivity : float, default 1.0
         *Public.* Distance of the values of two neighbours.
     loss : {"l1", "l2"} or callable
         *Public.* As in `OptimizedNoise`.
-    weights : sequence of float, optional
-        *Public.* How much each part counts; chosen without looking at the data. By default its
+    weights : sequence of float or None
+        *Public.* How much each part counts; chosen without looking at the data. ``None`` takes its
         width.
-    costs : nested sequence of float, optional
+    costs : nested sequence of float or None
         *Public.* In place of the loss, the cost of each of 2·`half_cells` cells (columns, from the
         left) in each part (rows).
-    cap : float, optional
+    cap : float or None
         *Public.* The largest expected `loss` that is allowed in any part.
-    cells : int
+    cells : int, default 4
         *Public.* How many cells a sensitivity has.
-    half_cells : int, optional
-        *Public.* How many cells the noise has on each side of 0. By default, those of truncated
+    half_cells : int or None
+        *Public.* How many cells the noise has on each side of 0. ``None`` takes those of truncated
         Laplace noise, and a sensitivity more.
 
     Examples
@@ -69,6 +71,7 @@ class DataDependentNoise(Mechanism):
 
     epsilon: float
     delta: float
+    _: KW_ONLY
     partition: Sequence[float]
     sensitivity: float = 1.0
     loss: str | Callable[[np.ndarray], Any] = "l1"
@@ -120,7 +123,7 @@ class DataDependentNoise(Mechanism):
 
     def _check_partition(self) -> None:
         ends = np.array(self.partition) * (self.cells / self.sensitivity)
-        off = np.abs(ends - np.round(ends)) > _CLOSE * np.maximum(1.0, np.abs(ends))
+        off = np.abs(ends - np.round(ends)) > _WHOLE * np.maximum(1.0, np.abs(ends))
         rising = all(a < b for a, b in itertools.pairwise(self.partition))
         if len(ends) < 2 or not rising or np.any(off) or np.any(np.abs(ends) > 2.0**30):
             raise ValueError(
@@ -130,8 +133,8 @@ class DataDependentNoise(Mechanism):
 
     @property
     def event(self) -> BetweenNeighborsEvent:
-        laws = tuple(tuple(law.probabilities.tolist()) for law in self._laws)
-        noise = DataDependentNoiseEvent(laws, self._design.partition, self.cells)
+        masses = tuple(tuple(row) for row in self.probabilities.tolist())
+        noise = DataDependentNoiseEvent(masses, self._design.partition, self.cells)
         return BetweenNeighborsEvent(noise)
 
     @property
@@ -149,17 +152,17 @@ class DataDependentNoise(Mechanism):
         """
         scale = 1.0 if callable(self.loss) else self.sensitivity ** DEGREES[self.loss]
         lower = self._design.lower_bound() * scale
-        return lower - 1e-15 * abs(lower), self.objective
+        return lower - 1e-15 * abs(lower), self.objective  # for the product's error
 
     @property
     def probabilities(self) -> np.ndarray:
         """Masses of the cells (columns) in each part (rows)."""
-        return np.array([law.probabilities for law in self._laws])
+        return np.array([one.probabilities for one in self._distributions])
 
     @property
     def edges(self) -> np.ndarray:
         """Ends of the cells, in the units of the value."""
-        return self._laws[0].edges * self._steps * self.step
+        return self._distributions[0].edges * self._steps * self.step
 
     @property
     def step(self) -> float:
@@ -167,7 +170,17 @@ class DataDependentNoise(Mechanism):
         return grid_step(self.sensitivity)
 
     def losses(self, loss: str | Callable[[np.ndarray], Any]) -> np.ndarray:
-        """Return the expected loss in each part."""
+        """Return the expected loss in each part.
+
+        Parameters
+        ----------
+        loss : {"l1", "l2"} or callable
+            As in `OptimizedNoise`.
+
+        Returns
+        -------
+        ndarray of shape (n_parts,)
+        """
         return self.probabilities @ self._means(loss)
 
     def release(self, value: Any, rng: np.random.Generator) -> float:
@@ -178,19 +191,24 @@ class DataDependentNoise(Mechanism):
         value : float
             *Private.* ``nan`` counts as 0.
         rng : numpy.random.Generator
+            *Secret.*
+
+        Returns
+        -------
+        float
         """
         ends = np.array(self._design.partition) * self._steps
         place = np.clip(to_steps(value, self.step), ends[0], ends[-1] - 1)
         part = int(np.searchsorted(ends, place, side="right")) - 1
-        noise = self._laws[part].draw(1, rng, self._steps)
+        noise = self._distributions[part].draw(1, rng, self._steps)
         return float(from_steps(place + noise, self.step)[0])
 
     def _means(self, loss: str | Callable[[np.ndarray], Any]) -> np.ndarray:
         return cell_means(ScaledLoss(loss), self.edges)
 
     @property
-    def _laws(self) -> tuple[NoiseLaw, ...]:
-        return self._design.laws()
+    def _distributions(self) -> tuple[CellDistribution, ...]:
+        return self._design.distributions()
 
     @property
     def _steps(self) -> int:
@@ -200,15 +218,15 @@ class DataDependentNoise(Mechanism):
     def _design(self) -> PartsDesign:
         scale = 1.0 if callable(self.loss) else self.sensitivity ** DEGREES[self.loss]
         return PartsDesign(
-            self.epsilon,
-            self.delta,
-            ScaledLoss(self.loss, self.sensitivity if callable(self.loss) else 1.0),
-            tuple(round(end * self.cells / self.sensitivity) for end in self.partition),
-            tuple(self.weights or ()),
-            self.cells,
-            self.half_cells or 0,
-            None if self.costs is None else tuple(map(tuple, self.costs)),
-            None if self.cap is None else self.cap / scale,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            loss=ScaledLoss(self.loss, self.sensitivity if callable(self.loss) else 1.0),
+            partition=tuple(round(end * self.cells / self.sensitivity) for end in self.partition),
+            weights=tuple(self.weights or ()),
+            cells=self.cells,
+            half=self.half_cells or 0,
+            costs=None if self.costs is None else tuple(map(tuple, self.costs)),
+            cap=None if self.cap is None else self.cap / scale,
         )
 
 

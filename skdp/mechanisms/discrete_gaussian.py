@@ -10,16 +10,13 @@ import numpy as np
 
 from skdp._validation import check_count, check_size
 from skdp.mechanisms._exact_normal import discrete_normal
-from skdp.mechanisms._integer import IntegerMechanism, scales
-from skdp.mechanisms.base import least
+from skdp.mechanisms.base import ROUNDED_UP, IntegerMechanism, least
 from skdp.privacy import BetweenNeighborsEvent, DiscreteGaussianEvent, Event, ZCDPEvent
 
 __all__ = ["DiscreteGaussian"]
 
-_UP = 1.0 + 1e-15
 
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class DiscreteGaussian(IntegerMechanism):
     """Integers as noise, with P(m) ∝ e^(−m²/2s²) in every coordinate.
 
@@ -34,7 +31,7 @@ class DiscreteGaussian(IntegerMechanism):
         unless `dimension` is more than 1.
     scale : float in [2^−7, 1e5]
         *Public.* s; for more noise use `Gaussian`, whose grid does not show then.
-    dimension : int
+    dimension : int, default 1
         *Public.* How many integers are released together.
 
     Examples
@@ -57,16 +54,20 @@ class DiscreteGaussian(IntegerMechanism):
 
     @classmethod
     def calibrate(
-        cls, epsilon: float, delta: float, sensitivity: float, dimension: int = 1
+        cls, epsilon: float, delta: float, sensitivity: float, *, dimension: int = 1
     ) -> DiscreteGaussian:
-        """Return the least noise with (ε, δ)-DP; δ > 0."""
-        return least(lambda scale: cls(sensitivity, scale, dimension), scales(), epsilon, delta)
+        return least(
+            lambda scale: cls(sensitivity=sensitivity, scale=scale, dimension=dimension),
+            cls.scales,
+            epsilon,
+            delta,
+        )
 
     @property
     def event(self) -> Event:
         if self.dimension == 1:
             return BetweenNeighborsEvent(DiscreteGaussianEvent(self.scale, int(self.sensitivity)))
-        return ZCDPEvent(0.5 * (self.sensitivity / self.scale) ** 2 * _UP)
+        return ZCDPEvent(0.5 * (self.sensitivity / self.scale) ** 2 * ROUNDED_UP)
 
     def _draw(self, size: int, rng: np.random.Generator) -> np.ndarray:
         return discrete_normal(*self._ratio, size, rng)

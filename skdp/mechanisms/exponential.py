@@ -12,12 +12,22 @@ from skdp.mechanisms._selection import Selection
 __all__ = ["ExponentialMechanism"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ExponentialMechanism(Selection):
     """A candidate r with probability ∝ e^(ε·u(r)/2Δ), or e^(ε·u(r)/Δ) if `monotonic`.
 
     **Guarantee**: pure ε-DP (McSherry and Talwar 2007, Theorem 6): P(r) = 1/Σ e^(−λ·gap(r, s)),
     and neighbours change every gap by at most ε/λ. It is drawn exactly, by rejection.
+
+    Parameters
+    ----------
+    sensitivity : float
+        *Public.* Δ, the farthest that any one candidate's utility differs between neighbours.
+    epsilon : float in [2^−20, 2^20]
+        *Public.* What one choice costs.
+    monotonic : bool, default False
+        *Public.* Whether all utilities differ in the same direction, for every pair of neighbours.
+        Counts do under add/remove. Under replace-one they **do not**: one rises, another falls.
 
     Examples
     --------

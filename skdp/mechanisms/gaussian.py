@@ -11,22 +11,21 @@ from scipy.special import ndtri
 
 from skdp._validation import check_choice, check_real
 from skdp.mechanisms._exact_normal import whole_steps_of_normal
-from skdp.mechanisms._real import ScaledMechanism, pieces, scales
-from skdp.mechanisms.base import least
+from skdp.mechanisms.base import ROUNDED_UP, ScaledMechanism, gauss_nodes, least, real_scales
 from skdp.privacy import Event, GDPEvent, ZCDPEvent
 
 __all__ = ["Gaussian"]
 
-_UP = 1.0 + 1e-15
 _METHODS = ("analytic", "classic", "zcdp")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Gaussian(ScaledMechanism):
     """Noise N(0, σ²) in every coordinate.
 
     **Guarantee**: μ-Gaussian DP with μ = Δ/σ, Δ the l2 sensitivity of the rounded value (Dong,
-    Roth and Su 2022, Theorem 2.7). It is that of the continuous law: see `RealMechanism`.
+    Roth and Su 2022, Theorem 2.7). It is that of the continuous distribution, for what is released
+    is a function of a sample of it.
 
     Parameters
     ----------
@@ -34,7 +33,7 @@ class Gaussian(ScaledMechanism):
         *Public.* l2 distance of the values of two neighbours, of the whole vector.
     scale : float
         *Public.* σ, from 2^−20 to 2^20 sensitivities.
-    dimension : int
+    dimension : int, default 1
         *Public.* How many numbers are released together; d of them add √d steps to the sensitivity.
 
     Examples
@@ -60,38 +59,50 @@ class Gaussian(ScaledMechanism):
         epsilon: float,
         delta: float,
         sensitivity: float,
+        *,
         dimension: int = 1,
         method: str = "analytic",
     ) -> Gaussian:
-        """Return the least noise with (ε, δ)-DP, δ > 0, by one of three arguments.
+        """Return the least noise of which one release is (ε, δ)-DP, δ > 0, by one of three proofs.
 
         Parameters
         ----------
-        epsilon, delta, sensitivity : float
-            *Public.*
-        dimension : int
-            *Public.*
+        epsilon, delta : float
+            *Public.* The guarantee of all numbers together.
+        sensitivity : float
+            *Public.* Distance of the values of two neighbours in `sensitivity_norm`.
+        dimension : int, default 1
+            *Public.* How many numbers are released together.
         method : {"analytic", "classic", "zcdp"}
             The exact curve (Balle and Wang 2018, Theorem 8); σ = Δ·√(2·log(1.25/δ))/ε, for ε ≤ 1
             only (Dwork and Roth 2014, Theorem A.1); or whatever is as concentrated as the noise,
             by its ρ alone. The last two are for comparison and always noisier.
+
+        Returns
+        -------
+        Gaussian
+
+        Raises
+        ------
+        OutOfRangeError
+            If no noise of this kind has the guarantee.
         """
 
         def make(scale: float) -> Gaussian:
-            return cls(sensitivity, scale, dimension)
+            return cls(sensitivity=sensitivity, scale=scale, dimension=dimension)
 
         def by_rho(noise: Gaussian) -> Event:
-            return ZCDPEvent(0.5 * noise.event.mu**2 * _UP)
+            return ZCDPEvent(0.5 * noise.event.mu**2 * ROUNDED_UP)
 
         if check_choice("method", method, _METHODS) == "classic":
             return make(_classic(epsilon, delta) * make(sensitivity).event.mu * sensitivity)
         if method == "zcdp":
-            return least(make, scales(sensitivity), epsilon, delta, by_rho)
-        return least(make, scales(sensitivity), epsilon, delta)
+            return least(make, real_scales(sensitivity), epsilon, delta, by_rho)
+        return least(make, real_scales(sensitivity), epsilon, delta)
 
     @property
     def event(self) -> GDPEvent:
-        return GDPEvent(self._l2_in_steps / self._scale_in_steps * _UP)
+        return GDPEvent(self._l2_in_steps / self._scale_in_steps * ROUNDED_UP)
 
     @property
     def _l2_in_steps(self) -> float:
@@ -107,7 +118,7 @@ class Gaussian(ScaledMechanism):
         return whole_steps_of_normal(self._scale_in_steps, size, rng)
 
     def _nodes(self) -> tuple[np.ndarray, np.ndarray]:
-        x, w = pieces(self.scale * np.arange(13.0))
+        x, w = gauss_nodes(self.scale * np.arange(13.0))
         density = np.exp(-0.5 * (x / self.scale) ** 2) / (self.scale * math.sqrt(2.0 * math.pi))
         return x, w * density
 

@@ -10,14 +10,13 @@ import numpy as np
 
 from skdp._validation import check_count
 from skdp.mechanisms._grid import geometric, rejection
-from skdp.mechanisms._integer import IntegerMechanism, scales
-from skdp.mechanisms.base import least
+from skdp.mechanisms.base import IntegerMechanism, least
 from skdp.privacy import BetweenNeighborsEvent, DiscreteLaplaceEvent
 
 __all__ = ["Geometric"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Geometric(IntegerMechanism):
     """Integers as noise, with P(m) ∝ e^(−\\|m\\|/t) in every coordinate: two-sided geometric.
 
@@ -31,7 +30,7 @@ class Geometric(IntegerMechanism):
         *Public.* l1 distance of the integers of two neighbours, of the whole vector.
     scale : float in [2^−7, 1e5]
         *Public.* t; for more noise use `Laplace`, whose grid does not show then.
-    dimension : int
+    dimension : int, default 1
         *Public.* How many integers are released together.
 
     Examples
@@ -53,11 +52,15 @@ class Geometric(IntegerMechanism):
 
     @classmethod
     def calibrate(
-        cls, epsilon: float, delta: float, sensitivity: float, dimension: int = 1
+        cls, epsilon: float, delta: float, sensitivity: float, *, dimension: int = 1
     ) -> Geometric:
-        """Return the least noise with (ε, δ)-DP; δ = 0 is allowed."""
         moved = check_count("sensitivity", sensitivity)
-        return least(lambda scale: cls(moved, scale, dimension), scales(), epsilon, delta)
+        return least(
+            lambda scale: cls(sensitivity=moved, scale=scale, dimension=dimension),
+            cls.scales,
+            epsilon,
+            delta,
+        )
 
     @property
     def event(self) -> BetweenNeighborsEvent:

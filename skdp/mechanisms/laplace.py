@@ -8,14 +8,13 @@ from typing import ClassVar
 import numpy as np
 
 from skdp.mechanisms._grid import geometric, ratio_below
-from skdp.mechanisms._real import ScaledMechanism, pieces, scales
-from skdp.mechanisms.base import least
+from skdp.mechanisms.base import ScaledMechanism, gauss_nodes, least, real_scales
 from skdp.privacy import BetweenNeighborsEvent, LaplaceEvent
 
 __all__ = ["Laplace"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Laplace(ScaledMechanism):
     """Noise with density e^(−\\|x\\|/b)/(2b) in every coordinate.
 
@@ -28,7 +27,7 @@ class Laplace(ScaledMechanism):
         *Public.* l1 distance of the values of two neighbours, of the whole vector.
     scale : float
         *Public.* b, from 2^−20 to 2^20 sensitivities.
-    dimension : int
+    dimension : int, default 1
         *Public.* How many numbers are released together; each adds a step to the sensitivity.
 
     Examples
@@ -49,11 +48,13 @@ class Laplace(ScaledMechanism):
 
     @classmethod
     def calibrate(
-        cls, epsilon: float, delta: float, sensitivity: float, dimension: int = 1
+        cls, epsilon: float, delta: float, sensitivity: float, *, dimension: int = 1
     ) -> Laplace:
-        """Return the least noise with (ε, δ)-DP; δ = 0 is allowed."""
         return least(
-            lambda scale: cls(sensitivity, scale, dimension), scales(sensitivity), epsilon, delta
+            lambda scale: cls(sensitivity=sensitivity, scale=scale, dimension=dimension),
+            real_scales(sensitivity),
+            epsilon,
+            delta,
         )
 
     @property
@@ -68,5 +69,5 @@ class Laplace(ScaledMechanism):
         return geometric(self._scale_in_steps, size, rng)
 
     def _nodes(self) -> tuple[np.ndarray, np.ndarray]:
-        x, w = pieces(self.scale * np.arange(61.0))
+        x, w = gauss_nodes(self.scale * np.arange(61.0))
         return x, w * np.exp(-np.abs(x) / self.scale) / (2.0 * self.scale)

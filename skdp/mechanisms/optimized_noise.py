@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,18 +13,18 @@ from skdp._validation import check_choice, check_count, check_real, check_size
 from skdp.mechanisms._grid import grid_step
 from skdp.mechanisms.base import AdditiveMechanism
 from skdp.mechanisms.optimized.additive import AdditiveDesign, check_rows, reach
-from skdp.mechanisms.optimized.certified_distribution import NoiseLaw, cell_steps
+from skdp.mechanisms.optimized.certified_distribution import CellDistribution, cell_steps
 from skdp.mechanisms.optimized.costs import DEGREES, ScaledLoss, cell_nodes
 from skdp.privacy import BetweenNeighborsEvent, PiecewiseConstantNoiseEvent
 
 __all__ = ["OptimizedNoise"]
 
-_ROWS = 8000  # about, of the program that is solved if no number of cells is given
+_ROWS = 8000  # about, of the program that is solved if no number of cells is given: a tuning
 
 
 @dataclass(frozen=True)
 class OptimizedNoise(AdditiveMechanism):
-    """The (ε, δ)-private noise with the least expected loss, among mixtures of uniform laws.
+    """The (ε, δ)-private noise with the least expected loss, among mixtures of uniform ones.
 
     The density is constant on cells of width Δ/`cells`, and a linear program finds its values: see
     *Optimised noise* in the documentation. Most is gained for large ε and δ, and on integers.
@@ -37,20 +37,20 @@ class OptimizedNoise(AdditiveMechanism):
     ----------
     epsilon, delta : float
         *Public.* ε ≥ 0, and δ in (0, 1): with δ = 0 the best noise is `Staircase`.
-    sensitivity : float
+    sensitivity : float, default 1.0
         *Public.* Distance of the values of two neighbours; a whole number for integers.
     loss : {"l1", "l2"} or callable
         *Public.* \\|x\\|, x², or c(x) of an array of noise x in the units of the value, which grows
-        on both sides. Laws are remembered by their loss, so it has to be hashable.
+        on both sides. Results are remembered by their loss, so it has to be hashable.
     support : {"real", "integer"}
         *Public.* Noise on the integers is for counts, and much smaller.
-    cells : int, optional
-        *Public.* How many cells a sensitivity has. By default up to 20, or what resolves the
-        steps of a large ε, if the program stays small.
-    symmetric, monotone : bool
+    cells : int or None
+        *Public.* How many cells a sensitivity has. ``None`` takes up to 20, or what resolves
+        the steps of a large ε, if the program stays small.
+    symmetric, monotone : bool, default False
         *Public.* Whether to ask for a symmetric density, and for one that falls on both sides
         of 0. If the loss is symmetric so is the noise.
-    atom : bool
+    atom : bool, default False
         *Public.* Whether the value itself may be released, with a probability that is at most δ.
 
     Examples
@@ -63,6 +63,7 @@ class OptimizedNoise(AdditiveMechanism):
 
     epsilon: float
     delta: float
+    _: KW_ONLY
     sensitivity: float = 1.0
     loss: str | Callable[[np.ndarray], Any] = "l1"
     support: str = "real"
@@ -100,13 +101,27 @@ class OptimizedNoise(AdditiveMechanism):
     def calibrate(
         cls, epsilon: float, delta: float, sensitivity: float, **options: Any
     ) -> OptimizedNoise:
-        """Return the noise for a target, with the other parameters as `options`."""
-        return cls(epsilon, delta, sensitivity, **options)
+        """Return the noise of which one release is (ε, δ)-DP: the constructor.
+
+        Parameters
+        ----------
+        epsilon, delta : float
+            *Public.* The guarantee.
+        sensitivity : float
+            *Public.* Distance of the values of two neighbours in `sensitivity_norm`.
+        **options : dict
+            *Public.* Other parameters of the class.
+
+        Returns
+        -------
+        OptimizedNoise
+        """
+        return cls(epsilon, delta, sensitivity=sensitivity, **options)
 
     @property
     def event(self) -> BetweenNeighborsEvent:
-        law, cells = self._law, self._design.cells
-        noise = PiecewiseConstantNoiseEvent(tuple(law.probabilities), cells, law.atom_mass)
+        found, cells = self._distribution, self._design.cells
+        noise = PiecewiseConstantNoiseEvent(tuple(found.probabilities), cells, found.atom_mass)
         return BetweenNeighborsEvent(noise)
 
     @property
@@ -123,43 +138,43 @@ class OptimizedNoise(AdditiveMechanism):
         """
         scale = 1.0 if callable(self.loss) else self.sensitivity ** DEGREES[self.loss]
         lower = self._design.lower_bound() * scale
-        return lower - 1e-15 * abs(lower), self.expected_loss(self.loss)
+        return lower - 1e-15 * abs(lower), self.expected_loss(self.loss)  # for the product's error
 
     @property
     def edges(self) -> np.ndarray:
         """Ends of the cells, in the units of the value; integers are the middles of theirs."""
-        return (self._law.edges - 0.5 * (self.support == "integer")) * self._width
+        return (self._distribution.edges - 0.5 * (self.support == "integer")) * self._width
 
     @property
     def probabilities(self) -> np.ndarray:
         """Masses of the cells. With the atom's they sum to 1."""
-        return self._law.probabilities
+        return self._distribution.probabilities
 
     def _quantile(self, p: np.ndarray) -> np.ndarray:
-        law = self._law
-        sums = np.concatenate([[0.0], np.cumsum(law.probabilities)])
+        found = self._distribution
+        sums = np.concatenate([[0.0], np.cumsum(found.probabilities)])
         if self.support == "integer":
-            return law.edges[np.searchsorted(sums[1:-1], p)]
+            return found.edges[np.searchsorted(sums[1:-1], p)]
         edges, below = self.edges, np.interp(0.0, self.edges, sums)
         left, right = edges < 0.0, edges > 0.0
-        middle = np.array([below, below + law.atom_mass])
-        heights = np.concatenate([sums[left], middle, sums[right] + law.atom_mass])
+        middle = np.array([below, below + found.atom_mass])
+        heights = np.concatenate([sums[left], middle, sums[right] + found.atom_mass])
         return np.interp(p, heights, np.concatenate([edges[left], np.zeros(2), edges[right]]))
 
     def _draw(self, size: int, rng: np.random.Generator) -> np.ndarray:
-        return self._law.draw(size, rng, self._steps)
+        return self._distribution.draw(size, rng, self._steps)
 
     def _nodes(self) -> tuple[np.ndarray, np.ndarray]:
-        law = self._law
+        found = self._distribution
         if self.support == "integer":
-            return law.edges[:-1], law.probabilities
+            return found.edges[:-1], found.probabilities
         points, weights = cell_nodes(self.edges)
-        masses = (weights * law.probabilities[:, None]).ravel()
-        return np.append(points.ravel(), 0.0), np.append(masses, law.atom_mass)
+        masses = (weights * found.probabilities[:, None]).ravel()
+        return np.append(points.ravel(), 0.0), np.append(masses, found.atom_mass)
 
     @property
-    def _law(self) -> NoiseLaw:
-        return self._design.law()
+    def _distribution(self) -> CellDistribution:
+        return self._design.distribution()
 
     @property
     def _steps(self) -> int:
@@ -174,14 +189,14 @@ class OptimizedNoise(AdditiveMechanism):
     @property
     def _design(self) -> AdditiveDesign:
         return AdditiveDesign(
-            self.epsilon,
-            self.delta,
-            ScaledLoss(self.loss, self.sensitivity if callable(self.loss) else 1.0),
-            self._cells(),
-            self.support == "integer",
-            self.symmetric,
-            self.monotone,
-            self.atom,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            loss=ScaledLoss(self.loss, self.sensitivity if callable(self.loss) else 1.0),
+            cells=self._cells(),
+            integer=self.support == "integer",
+            symmetric=self.symmetric,
+            monotone=self.monotone,
+            atom=self.atom,
         )
 
     def _cells(self) -> int:

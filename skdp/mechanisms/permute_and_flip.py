@@ -12,14 +12,24 @@ from skdp.mechanisms._selection import Selection
 __all__ = ["PermuteAndFlip"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class PermuteAndFlip(Selection):
     """The first candidate in random order whose coin, of probability e^(−ε·gap/2Δ), is true.
 
     **Guarantee**: pure ε-DP (McKenna and Sheldon 2020), with expected utility at least that of
-    `ExponentialMechanism` (the same source). If `monotonic` the coins are e^(−ε·gap/Δ). The law is
-    that of the largest utility plus exponential noise (Ding, Kifer and others 2021): the winner's
-    noise, moved by as much as gaps change, wins for the neighbour too.
+    `ExponentialMechanism` (the same source). If `monotonic` the probabilities are e^(−ε·gap/Δ).
+    The choice is distributed as the largest utility plus exponential noise (Ding, Kifer and others
+    2021): the winner's noise, moved by as much as gaps change, wins for the neighbour too.
+
+    Parameters
+    ----------
+    sensitivity : float
+        *Public.* Δ, the farthest that any one candidate's utility differs between neighbours.
+    epsilon : float in [2^−20, 2^20]
+        *Public.* What one choice costs.
+    monotonic : bool, default False
+        *Public.* Whether all utilities differ in the same direction, for every pair of neighbours.
+        Counts do under add/remove. Under replace-one they **do not**: one rises, another falls.
 
     Examples
     --------

@@ -10,8 +10,7 @@ import numpy as np
 
 from skdp._validation import check_choice, check_count, check_real, check_size
 from skdp.mechanisms._grid import cut_off, geometric, grid_step, rejection
-from skdp.mechanisms._real import RealMechanism, pieces
-from skdp.mechanisms.base import least
+from skdp.mechanisms.base import RealMechanism, gauss_nodes, least
 from skdp.privacy import PureDPEvent
 
 __all__ = ["Staircase"]
@@ -20,28 +19,28 @@ _EPSILONS = 2.0**-10, 12.0
 _UNIT = 2**40  # of ε
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Staircase(RealMechanism):
     """Noise whose density falls by e^−ε at γΔ, Δ + γΔ, 2Δ + γΔ, ... on both sides.
 
     **Guarantee**: pure ε-DP for each number, for every γ; with the best γ no other noise for one
     number has a smaller E\\|X\\| or E X² (Geng and Viswanath 2016). The noise
-    is not log-concave, and many small moves cost more than a large one: so a vector is paid by the
-    number of entries that differ between neighbours, ε for each.
+    is not log-concave, and many small moves cost more than a large one: so a vector costs ε for
+    each entry that may differ between neighbours.
 
     Parameters
     ----------
     sensitivity : float
-        *Public.* Δ, by which any **one** number differs between neighbours.
+        *Public.* Δ, the most that any **one** number differs between neighbours.
     epsilon : float in [2^−10, 12]
         *Public.* For each number; rounded down to a multiple of 2^−40. Below, use `Laplace`: its
         expected size is less than 1e-7 above.
     gamma : float in [0.001, 1) or None
         *Public.* Width of the central step; None for 1/(1 + e^(ε/2)), best for E\\|X\\|.
-    dimension : int
+    dimension : int, default 1
         *Public.* How many numbers are released together.
-    n_touched : int
-        *Public.* How many of them differ between neighbours.
+    l0_sensitivity : int, default 1
+        *Public.* How many of them may differ between neighbours.
 
     Examples
     --------
@@ -56,7 +55,7 @@ class Staircase(RealMechanism):
     epsilon: float
     gamma: float | None = None
     dimension: int = 1
-    n_touched: int = 1
+    l0_sensitivity: int = 1
 
     def __post_init__(self) -> None:
         sensitivity = check_size("sensitivity", self.sensitivity)
@@ -69,7 +68,7 @@ class Staircase(RealMechanism):
             epsilon=epsilon,
             gamma=check_real("gamma", gamma, low=1e-3, high=1.0, closed="["),
             dimension=check_count("dimension", self.dimension),
-            n_touched=check_count("n_touched", self.n_touched),
+            l0_sensitivity=check_count("l0_sensitivity", self.l0_sensitivity),
         )
 
     @classmethod
@@ -78,22 +77,52 @@ class Staircase(RealMechanism):
         epsilon: float,
         delta: float,
         sensitivity: float,
+        *,
         dimension: int = 1,
-        n_touched: int = 1,
+        l0_sensitivity: int = 1,
         loss: str = "l1",
     ) -> Staircase:
-        """Return the least noise with (ε, δ)-DP for all numbers; `loss`, "l1" or "l2", sets γ."""
+        """Return the least noise of which one release is (ε, δ)-DP; δ = 0 is allowed.
+
+        Parameters
+        ----------
+        epsilon, delta : float
+            *Public.* The guarantee of all numbers together.
+        sensitivity : float
+            *Public.* Distance of the values of two neighbours in `sensitivity_norm`.
+        dimension : int, default 1
+            *Public.* How many numbers are released together.
+        l0_sensitivity : int, default 1
+            *Public.* How many of them may differ between neighbours.
+        loss : {"l1", "l2"}
+            *Public.* What γ makes least: E abs(X) or E X².
+
+        Returns
+        -------
+        Staircase
+
+        Raises
+        ------
+        OutOfRangeError
+            If no noise of this kind has the guarantee.
+        """
         check_choice("loss", loss, ("l1", "l2"))
 
         def make(inverse: float) -> Staircase:
             each = min(max(1.0 / inverse, _EPSILONS[0]), _EPSILONS[1])
-            return cls(sensitivity, each, best_gamma(each, loss), dimension, n_touched)
+            return cls(
+                sensitivity=sensitivity,
+                epsilon=each,
+                gamma=best_gamma(each, loss),
+                dimension=dimension,
+                l0_sensitivity=l0_sensitivity,
+            )
 
         return least(make, (1.0 / _EPSILONS[1], 1.0 / _EPSILONS[0]), epsilon, delta)
 
     @property
     def event(self) -> PureDPEvent:
-        return PureDPEvent(self.n_touched * self.epsilon)
+        return PureDPEvent(self.l0_sensitivity * self.epsilon)
 
     @property
     def _period(self) -> int:
@@ -131,7 +160,7 @@ class Staircase(RealMechanism):
     def _nodes(self) -> tuple[np.ndarray, np.ndarray]:
         period, centre, fall = self._lengths()
         levels = np.arange(math.ceil(45.0 / self.epsilon) + 1.0)
-        x, w = pieces(np.append(0.0, centre + period * levels))
+        x, w = gauss_nodes(np.append(0.0, centre + period * levels))
         level = np.ceil((np.abs(x) - centre) / period)
         total = 2.0 * (centre + period * fall / (1.0 - fall))
         return x, w * fall ** np.maximum(level, 0.0) / total

@@ -11,8 +11,7 @@ import numpy as np
 
 from skdp._validation import check_real, check_size
 from skdp.mechanisms._grid import geometric, ratio_below
-from skdp.mechanisms._real import ScaledMechanism, on_grid, pieces
-from skdp.mechanisms.base import least
+from skdp.mechanisms.base import ScaledMechanism, gauss_nodes, least
 from skdp.privacy import BetweenNeighborsEvent, TruncatedLaplaceEvent
 
 __all__ = ["TruncatedLaplace"]
@@ -20,13 +19,14 @@ __all__ = ["TruncatedLaplace"]
 _CUTS = 2e-6, 499.0  # in scales
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TruncatedLaplace(ScaledMechanism):
     """Noise with density ∝ e^(−\\|x\\|/b) on [−A, A] in every coordinate: never farther off.
 
     **Guarantee**: (ε, δ)-DP for ε = Δ/b and A = b·log(1 + (e^ε − 1)/(2δ)), δ ≤ 1/2, Δ the l1
     sensitivity of the rounded value (Geng, Ding, Guo and Kumar 2020, Theorem 1); the whole curve is
     that of `TruncatedLaplaceEvent`. With probability up to δ a release gives the record away.
+    `calibrate` takes the scale Δ/ε and the least cut.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class TruncatedLaplace(ScaledMechanism):
         *Public.* b, from 2^−20 to 2^20 sensitivities.
     cut : float
         *Public.* A, from 2e-6 to 499 scales; rounded up to the grid as the scale is.
-    dimension : int
+    dimension : int, default 1
         *Public.* How many numbers are released together; each adds a step to the sensitivity.
 
     Examples
@@ -56,20 +56,20 @@ class TruncatedLaplace(ScaledMechanism):
     def __post_init__(self) -> None:
         self._check()
         low, high = (factor * self.scale for factor in _CUTS)
-        cut = check_real("cut", self.cut, low=0.999 * low, high=1.001 * high)
-        self._set(cut=on_grid(cut, self.sensitivity))
+        self._set(
+            cut=self._on_grid(check_real("cut", self.cut, low=0.999 * low, high=1.001 * high))
+        )
 
     @classmethod
     def calibrate(
-        cls, epsilon: float, delta: float, sensitivity: float, dimension: int = 1
+        cls, epsilon: float, delta: float, sensitivity: float, *, dimension: int = 1
     ) -> TruncatedLaplace:
-        """Return the noise of scale Δ/ε with the least cut that is (ε, δ)-DP; δ > 0."""
-        sensitivity = check_size("sensitivity", sensitivity)
-        whole = cls(sensitivity, sensitivity, 10.0 * sensitivity, dimension)
+        one = check_size("sensitivity", sensitivity)
+        whole = cls(sensitivity=one, scale=one, cut=10.0 * one, dimension=dimension)
         steps = math.ceil(whole._l1_in_steps / Fraction(check_size("epsilon", epsilon)))
         scale = steps * whole.step
         return least(
-            lambda cut: cls(sensitivity, scale, cut, dimension),
+            lambda cut: cls(sensitivity=one, scale=scale, cut=cut, dimension=dimension),
             (_CUTS[0] * scale, _CUTS[1] * scale),
             epsilon,
             delta,
@@ -94,6 +94,6 @@ class TruncatedLaplace(ScaledMechanism):
         return geometric(self._scale_in_steps, size, rng, below=self._cut_in_steps)
 
     def _nodes(self) -> tuple[np.ndarray, np.ndarray]:
-        x, w = pieces(np.linspace(0.0, self.cut, math.ceil(self.cut / self.scale) + 1))
+        x, w = gauss_nodes(np.linspace(0.0, self.cut, math.ceil(self.cut / self.scale) + 1))
         total = -2.0 * self.scale * math.expm1(-self.cut / self.scale)
         return x, w * np.exp(-np.abs(x) / self.scale) / total

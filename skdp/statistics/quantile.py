@@ -113,7 +113,9 @@ def quantile(
     n_choices, farthest = probabilities.size * columns.shape[1], 1.0
     if not terms.count_is_public:
         farthest = float(np.maximum(probabilities, 1.0 - probabilities).max())
-    choice = ExponentialMechanism(farthest * _ROUNDING, _share(n_choices, terms))
+    choice = ExponentialMechanism(
+        sensitivity=farthest * _ROUNDING, epsilon=_share(n_choices, terms)
+    )
     event = SelfComposedEvent(choice.event, n_choices)
     privacy = terms.buy_event(event, "exponential mechanism, composition", label)
     steps = np.rint((box.unit(columns) + 1.0) * (0.5 * _CELLS)).astype(np.intp)

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import lru_cache
 from operator import attrgetter
 from typing import Any, ClassVar
@@ -38,11 +38,10 @@ from skdp.privacy import (
 
 __all__ = ["NOISES", "Noise", "Query", "QueryPlan", "plan_queries"]
 
-# No guarantee rests on these four: they say which kinds of noise are tried, and how hard.
+# No guarantee rests on these three: they say which kinds of noise are tried, and how hard.
 _FEW = 5  # numbers that one record may change, beyond which splitting δ loses against composing
 _FLAT = 5e-4  # δ up to which staircase noise has nearly all of the gain of optimised noise
 _ALMOST_PURE = 2e4  # (e^ε − 1)/δ, ε ≤ 1, beyond which δ makes the noise of a count 0.4 % less
-_GEOMETRIC_SCALES = 2.0**-7, 1e5
 
 # Nor on this one, since `_within` checks every plan: it saves a second attempt, where the grid's
 # rounding makes sensitivities a little larger.
@@ -175,7 +174,13 @@ class StaircaseNoise(Noise):
     def _for_all(self, queries: Queries, epsilon: float, delta: float) -> list[AdditiveMechanism]:
         each = epsilon / _n_touched(queries) * _MARGIN
         return [
-            Staircase(q.linf_sensitivity, each, None, q.size, q.l0_sensitivity) for q in queries
+            Staircase(
+                sensitivity=q.linf_sensitivity,
+                epsilon=each,
+                dimension=q.size,
+                l0_sensitivity=q.l0_sensitivity,
+            )
+            for q in queries
         ]
 
 
@@ -187,7 +192,8 @@ class TruncatedLaplaceNoise(Noise):
     def _for_all(self, queries: Queries, epsilon: float, delta: float) -> list[AdditiveMechanism]:
         epsilon, delta = (whole / len(queries) * _MARGIN for whole in (epsilon, delta))
         return [
-            TruncatedLaplace.calibrate(epsilon, delta, q.l1_sensitivity, q.size) for q in queries
+            TruncatedLaplace.calibrate(epsilon, delta, q.l1_sensitivity, dimension=q.size)
+            for q in queries
         ]
 
 
@@ -414,20 +420,21 @@ def _noisy(
 def _gaussian(query: Query, mu: float) -> Gaussian:
     """Return noise that is at most μ-Gaussian DP, the rounding to its grid included."""
     length = query.l2_sensitivity
-    first = Gaussian(length, length / mu, query.size)
-    return Gaussian(length, first.scale * max(first.event.mu / mu, 1.0), query.size)
+    first = Gaussian(sensitivity=length, scale=length / mu, dimension=query.size)
+    return replace(first, scale=first.scale * max(first.event.mu / mu, 1.0))
 
 
 def _laplace(query: Query, epsilon: float) -> AdditiveMechanism:
-    total, (least, largest) = query.l1_sensitivity, _GEOMETRIC_SCALES
+    total, (least, largest) = query.l1_sensitivity, Geometric.scales
     if query.integer and total / epsilon <= largest:
-        return Geometric(int(total), max(total / epsilon, least), query.size)
-    return Laplace(total, total / epsilon, query.size)
+        scale = max(total / epsilon, least)
+        return Geometric(sensitivity=int(total), scale=scale, dimension=query.size)
+    return Laplace(sensitivity=total, scale=total / epsilon, dimension=query.size)
 
 
 def _optimized(query: Query, epsilon: float, delta: float) -> OptimizedNoise:
     support = "integer" if query.integer else "real"
-    return OptimizedNoise(epsilon, delta, query.linf_sensitivity, support=support)
+    return OptimizedNoise(epsilon, delta, sensitivity=query.linf_sensitivity, support=support)
 
 
 def _n_touched(queries: Queries) -> int:

@@ -1,4 +1,4 @@
-"""Noise with its own law on each part of a range.
+"""Noise with one density for each part of a range.
 
 Statistical tests raise a false alarm with probability 1e-6 each, whatever the seed.
 """
@@ -7,13 +7,14 @@ import dataclasses
 import itertools
 import math
 import pickle
+import re
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from skdp.accounting import PLDAccountant
-from skdp.mechanisms import DataDependentNoise, OptimizedNoise, _lattice
+from skdp.mechanisms import DataDependentNoise, OptimizedNoise
 from skdp.privacy import SelfComposedEvent, event_from_dict
 
 FALSE_ALARM = 1e-6
@@ -38,24 +39,29 @@ def wrong_side(ends, half, width):
 
 
 def test_four_parts_gain_much():
-    noise = DataDependentNoise(1.0, 0.2, even(4), 2.0, cells=2)
+    noise = DataDependentNoise(1.0, 0.2, partition=even(4), sensitivity=2.0, cells=2)
     assert noise.objective == pytest.approx(0.956512, abs=2e-6)
     assert noise.objective < 1.162183 - 0.2
     lower, upper = noise.bracket
     assert 0.3255 < lower < upper == noise.objective
-    assert noise.bracket[0] <= DataDependentNoise(1.0, 0.2, even(8), 2.0).objective
+    assert (
+        noise.bracket[0]
+        <= DataDependentNoise(1.0, 0.2, partition=even(8), sensitivity=2.0).objective
+    )
 
 
 @pytest.mark.parametrize(
     ("arguments", "best"),
     [
-        ((1.0, 0.2, (-2.0, 2.0), 2.0), 1.132125),
-        ((1.0, 0.2, even(8), 2.0), 0.815253),
-        ((1.0, 0.1, COARSE, 2.0, "l1", (1.0,) * 10), 1.370987),
+        ({"delta": 0.2, "partition": (-2.0, 2.0)}, 1.132125),
+        ({"delta": 0.2, "partition": even(8)}, 0.815253),
+        ({"delta": 0.1, "partition": COARSE, "weights": (1.0,) * 10}, 1.370987),
     ],
 )
 def test_reference_values(arguments, best):
-    assert DataDependentNoise(*arguments).objective == pytest.approx(best, abs=2e-6)
+    assert DataDependentNoise(1.0, sensitivity=2.0, **arguments).objective == pytest.approx(
+        best, abs=2e-6
+    )
 
 
 @pytest.mark.slow
@@ -77,15 +83,26 @@ def test_larger_reference_values(epsilon, delta, arguments, best):
 
 
 def test_one_part_is_noise_that_does_not_depend_on_the_value():
-    one = DataDependentNoise(1.0, 0.2, (-2.0, 2.0), 2.0, cells=6)
-    assert one.objective >= OptimizedNoise(1.0, 0.2, 2.0, cells=6).expected_loss("l1") - 1e-6
+    one = DataDependentNoise(1.0, 0.2, partition=(-2.0, 2.0), sensitivity=2.0, cells=6)
+    assert (
+        one.objective
+        >= OptimizedNoise(1.0, 0.2, sensitivity=2.0, cells=6).expected_loss("l1") - 1e-6
+    )
     assert one.objective == pytest.approx(2.0 * 0.5600, rel=5e-3)
 
 
 def test_costs_and_caps():
     costs = wrong_side(COARSE, 10, 0.5)
     noise = DataDependentNoise(
-        1.0, 0.1, COARSE, 2.0, "l1", (1.0,) * 10, costs, cap=1.42, half_cells=10
+        1.0,
+        0.1,
+        partition=COARSE,
+        sensitivity=2.0,
+        loss="l1",
+        weights=(1.0,) * 10,
+        costs=costs,
+        cap=1.42,
+        half_cells=10,
     )
     assert noise.objective == pytest.approx(104.960, abs=1e-3)
     assert noise.losses("l1").max() <= 1.42 + 1e-6
@@ -95,23 +112,31 @@ def test_costs_and_caps():
 
 
 def test_a_cap_holds_and_costs():
-    free = DataDependentNoise(1.0, 0.2, even(8), 2.0)
-    capped = DataDependentNoise(1.0, 0.2, even(8), 2.0, cap=0.95)
+    free = DataDependentNoise(1.0, 0.2, partition=even(8), sensitivity=2.0)
+    capped = DataDependentNoise(1.0, 0.2, partition=even(8), sensitivity=2.0, cap=0.95)
     assert free.losses("l1").max() > 1.0
     assert capped.losses("l1").max() <= 0.95 + 1e-6
     assert free.objective < capped.objective < 0.95
 
 
 NOISES = [
-    DataDependentNoise(1.0, 0.2, even(4), 2.0, cells=2),
-    DataDependentNoise(1.0, 0.1, (-3.0, -1.0, 0.0, 0.5, 4.0), 1.0, "l2", (1, 3, 3, 1), cells=2),
-    DataDependentNoise(2.0, 1e-4, (0.0, 1.0, 1.5), 1.0, cells=2),
+    DataDependentNoise(1.0, 0.2, partition=even(4), sensitivity=2.0, cells=2),
+    DataDependentNoise(
+        1.0,
+        0.1,
+        partition=(-3.0, -1.0, 0.0, 0.5, 4.0),
+        sensitivity=1.0,
+        loss="l2",
+        weights=(1, 3, 3, 1),
+        cells=2,
+    ),
+    DataDependentNoise(2.0, 1e-4, partition=(0.0, 1.0, 1.5), sensitivity=1.0, cells=2),
 ]
 every_noise = pytest.mark.parametrize("noise", NOISES, ids=repr)
 
 
 def density(noise, value):
-    """The law of what is released for a value: ends of its cells, and masses."""
+    """The distribution of what is released for a value: ends of its cells, and masses."""
     part = int(np.searchsorted(noise.partition, value, side="right")) - 1
     return value + noise.edges, noise.probabilities[part]
 
@@ -154,12 +179,14 @@ def test_knots_that_are_whole_cells_apart_reach_the_delta():
 
 
 @every_noise
-def test_draws_have_the_law_of_their_part_and_cost_what_the_event_says(noise, monkeypatch):
+def test_samples_have_the_distribution_of_their_part_and_cost_what_the_event_says(
+    noise, monkeypatch
+):
     """On a grid of 8 to 15 steps in a sensitivity; all values, all neighbours."""
-    monkeypatch.setattr(_lattice, "_BITS", 3)
+    monkeypatch.setattr("skdp.mechanisms._grid._BITS", 3)
     noise = dataclasses.replace(noise)
     step = noise.step
-    sums = [np.concatenate([[0.0], np.cumsum(law)]) for law in noise.probabilities]
+    sums = [np.concatenate([[0.0], np.cumsum(masses)]) for masses in noise.probabilities]
     reach = round(noise.edges[-1] / step)
     n = np.arange(-reach, reach + 1)
     mass = [np.diff(np.interp(n * step, noise.edges, s)) for s in sums]
@@ -199,9 +226,9 @@ def test_values_are_clipped_to_the_range_and_none_is_refused():
         assert released / noise.step == round(released / noise.step)
 
 
-def test_symmetric_costs_have_mirrored_laws():
-    laws = NOISES[0].probabilities
-    assert np.abs(laws - laws[::-1, ::-1]).max() < 1e-14
+def test_symmetric_costs_have_mirrored_noise():
+    masses = NOISES[0].probabilities
+    assert np.abs(masses - masses[::-1, ::-1]).max() < 1e-14
 
 
 def test_it_composes():
@@ -215,10 +242,12 @@ def test_it_is_a_value():
     noise = NOISES[0]
     assert pickle.loads(pickle.dumps(noise)) == noise
     assert eval(repr(noise), {"DataDependentNoise": DataDependentNoise}) == noise
-    again = DataDependentNoise(1.0, 0.2, list(even(4)), 2.0, cells=2)
+    again = DataDependentNoise(1.0, 0.2, partition=list(even(4)), sensitivity=2.0, cells=2)
     assert again == noise
     assert hash(again) == hash(noise)
-    tenfold = DataDependentNoise(1.0, 0.2, [-20, -10, 0, 10, 20], 20.0, cells=2)
+    tenfold = DataDependentNoise(
+        1.0, 0.2, partition=[-20, -10, 0, 10, 20], sensitivity=20.0, cells=2
+    )
     assert tenfold.objective == pytest.approx(10.0 * noise.objective, rel=1e-6)
     assert tenfold.bracket[0] == pytest.approx(10.0 * noise.bracket[0], rel=1e-6)
 
@@ -242,11 +271,10 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("arguments", "message"), REFUSED)
-def test_what_cannot_be_is_refused_and_nothing_was_spent(arguments, message):
+def test_what_cannot_be_is_refused(arguments, message):
     usual = {"epsilon": 1.0, "delta": 0.1, "partition": (0.0, 1.0, 2.0)}
-    with pytest.raises(ValueError, match="Nothing was spent") as refused:
+    with pytest.raises(ValueError, match=re.escape(message)):
         DataDependentNoise(**usual | arguments).event  # noqa: B018
-    assert message in str(refused.value)
 
 
 def test_a_lower_bound_is_not_claimed_for_uneven_parts():

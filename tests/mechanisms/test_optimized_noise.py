@@ -1,4 +1,4 @@
-"""Optimised noise: certified brackets, exact δ, exact draws, and what is refused.
+"""Optimised noise: certified brackets, exact δ, exact samples, and what is refused.
 
 Statistical tests raise a false alarm with probability 1e-6 each, whatever the seed.
 """
@@ -6,6 +6,7 @@ Statistical tests raise a false alarm with probability 1e-6 each, whatever the s
 import dataclasses
 import math
 import pickle
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -13,16 +14,15 @@ import pytest
 from scipy import stats
 
 from skdp.accounting import PLDAccountant
+from skdp.exceptions import OutOfRangeError, UncertifiedNoiseError
 from skdp.mechanisms import (
     DataDependentNoise,
     Geometric,
     OptimizedNoise,
     Staircase,
     TruncatedLaplace,
-    _lattice,
-    _noise_design,
-    _noise_program,
 )
+from skdp.mechanisms.optimized import additive, linear_program
 from skdp.mechanisms.optimized.certified_distribution import exact_delta
 from skdp.mechanisms.optimized.costs import values_below
 from skdp.privacy import SelfComposedEvent, event_from_dict
@@ -31,7 +31,7 @@ FALSE_ALARM = 1e-6
 RELATION = "replace_one"
 
 
-def dearer_above(x):
+def steeper_above(x):
     return np.abs(x) + np.maximum(x, 0.0)
 
 
@@ -79,7 +79,7 @@ BRACKETS = [
     (1.0, 1e-3, "l1", 0.95066, 0.95200, {"cells": 10}),
     (2.0, 1e-5, "l1", 0.42280, 0.42588, {}),
     (5.0, 1e-5, "l1", 0.07500, 0.08265, {"cells": 20}),
-    (1.0, 0.2, dearer_above, 0.77765, 0.77835, {}),
+    (1.0, 0.2, steeper_above, 0.77765, 0.77835, {}),
     (0.0, 0.1, "l1", 2.49900, 2.50001, {}),
     (0.0, 0.2, "l1", 1.24711, 1.24727, {}),
     (0.0, 0.3, "l1", 0.82739, 0.82750, {}),
@@ -114,8 +114,8 @@ def test_the_loss_lies_within_the_certified_bracket(epsilon, delta, loss, low, h
     ],
 )
 def test_noise_that_falls_on_both_sides_is_strictly_worse(epsilon, delta, free, falling):
-    lower, upper = OptimizedNoise(epsilon, delta, 10.0, cells=20).bracket
-    above, most = OptimizedNoise(epsilon, delta, 10.0, cells=20, monotone=True).bracket
+    lower, upper = OptimizedNoise(epsilon, delta, sensitivity=10.0, cells=20).bracket
+    above, most = OptimizedNoise(epsilon, delta, sensitivity=10.0, cells=20, monotone=True).bracket
     assert free[0] <= upper <= free[1] + 5e-6
     assert falling[0] <= most <= falling[1] + 5e-6
     assert lower <= upper < above <= most
@@ -145,12 +145,14 @@ def test_the_printed_losses_at_3_and_0_3_are_not_attained():
 def test_integers_have_the_exact_optimum_and_beat_geometric_noise(
     epsilon, delta, sensitivity, best
 ):
-    noise = OptimizedNoise(epsilon, delta, sensitivity, support="integer")
+    noise = OptimizedNoise(epsilon, delta, sensitivity=sensitivity, support="integer")
     lower, upper = noise.bracket
     assert upper == pytest.approx(best, abs=1.5e-6)
     assert best * (1 - 1e-5) <= lower <= upper
     assert upper < Geometric.calibrate(epsilon, 0.0, sensitivity).expected_loss("l1")
-    assert upper < OptimizedNoise(epsilon, delta, sensitivity, cells=6).expected_loss("l1")
+    assert upper < OptimizedNoise(epsilon, delta, sensitivity=sensitivity, cells=6).expected_loss(
+        "l1"
+    )
     x = noise.release(7, np.random.default_rng())
     assert x == int(x)
 
@@ -173,14 +175,14 @@ def test_for_a_tiny_delta_it_is_as_good_as_the_staircase():
 
 FIGURES = [
     (1.0, 0.2, "l1", 0.558819),
-    (1.0, 0.2, dearer_above, 0.778416),
+    (1.0, 0.2, steeper_above, 0.778416),
     (1.0, 0.4, "l1", 0.3992041),
     (1.0, 0.4, "l2", 0.28175584),
 ]
 
 
 @pytest.mark.parametrize(("epsilon", "delta", "loss", "best"), FIGURES)
-def test_the_laws_of_the_figures(epsilon, delta, loss, best):
+def test_the_noises_of_the_figures(epsilon, delta, loss, best):
     """The paper's are on cells with an edge at 0; the better of two grids is no worse."""
     found = OptimizedNoise(epsilon, delta, loss=loss, cells=20).expected_loss(loss)
     assert 0.999 * best <= found <= best + 1e-6
@@ -202,70 +204,72 @@ def direct_delta(p, q_shift, epsilon, atom=0.0):
 NOISES = [
     OptimizedNoise(1.0, 0.2, cells=7),
     OptimizedNoise(1.0, 1e-6, cells=6),
-    OptimizedNoise(3.0, 0.3, 2.5, cells=9, atom=True),
-    OptimizedNoise(1.0, 0.1, loss=dearer_above, cells=6),
+    OptimizedNoise(3.0, 0.3, sensitivity=2.5, cells=9, atom=True),
+    OptimizedNoise(1.0, 0.1, loss=steeper_above, cells=6),
     OptimizedNoise(0.5, 0.1, loss="l2", cells=6, monotone=True),
-    OptimizedNoise(1.0, 0.1, loss=dearer_above, cells=6, symmetric=True),
+    OptimizedNoise(1.0, 0.1, loss=steeper_above, cells=6, symmetric=True),
 ]
 every_noise = pytest.mark.parametrize("noise", NOISES, ids=repr)
 
 
 @every_noise
 def test_delta_is_met_exactly_and_for_every_real_shift(noise):
-    law, cells = noise._law, noise._design.cells
-    assert sum(law.weights) + law.atom == 2**53
+    found, cells = noise._distribution, noise._design.cells
+    assert sum(found.weights) + found.atom == 2**53
     triples = [(0, 0, s) for s in range(-cells, cells + 1) if s]
-    exact = exact_delta([law.weights], triples, noise.epsilon, law.atom)
+    exact = exact_delta([found.weights], triples, noise.epsilon, found.atom)
     assert Fraction(noise.delta) * Fraction(999, 1000) < exact <= Fraction(noise.delta)
     for shift in np.random.default_rng().uniform(-cells, cells, 300):
-        found = direct_delta(law.probabilities, shift, noise.epsilon, law.atom_mass)
-        assert found <= noise.delta * (1 + 1e-9) + 1e-15
+        delta = direct_delta(found.probabilities, shift, noise.epsilon, found.atom_mass)
+        assert delta <= noise.delta * (1 + 1e-9) + 1e-15
 
 
 @every_noise
-def test_the_event_is_the_law(noise):
+def test_the_event_is_the_distribution(noise):
     event = noise.event
     assert event_from_dict(event.to_dict()) == event
-    curve, law = event.curve("add_remove_one"), noise._law
+    curve, found = event.curve("add_remove_one"), noise._distribution
     assert event.curve(RELATION) == curve
     for epsilon in (0.0, 0.3, noise.epsilon, 4.0):
         shifts = range(-noise._design.cells, noise._design.cells + 1)
-        worst = max(direct_delta(law.probabilities, s, epsilon, law.atom_mass) for s in shifts if s)
+        worst = max(
+            direct_delta(found.probabilities, s, epsilon, found.atom_mass) for s in shifts if s
+        )
         assert curve.delta(epsilon) == pytest.approx(worst, rel=1e-9, abs=1e-15)
 
 
 def test_one_grain_more_is_too_much():
     noise = OptimizedNoise(1.0, 0.2, cells=7)
-    law, triples = noise._law, [(0, 0, s) for s in range(1, 8)]
-    moved = list(law.weights)
+    found, triples = noise._distribution, [(0, 0, s) for s in range(1, 8)]
+    moved = list(found.weights)
     grain = 2**53 // 10**6
     tallest = int(np.argmax(moved))
     moved[0], moved[tallest] = moved[0] + grain, moved[tallest] - grain
-    before = exact_delta([law.weights], triples, 1.0)
+    before = exact_delta([found.weights], triples, 1.0)
     assert exact_delta([moved], triples, 1.0) > max(before, Fraction(0.2))
 
 
 def test_a_solver_that_misses_the_target_is_found_out(monkeypatch):
-    monkeypatch.setattr(_noise_program, "_SLACK", -0.01)
-    monkeypatch.setattr(_noise_program, "_EXACT", -0.02)
-    with pytest.raises(RuntimeError, match=r"delta=0\.2019.* exact arithmetic"):
+    monkeypatch.setattr(linear_program, "_SOLVER_SLACK", -0.01)
+    monkeypatch.setattr(linear_program, "_FLOAT_SLACK", -0.02)
+    with pytest.raises(UncertifiedNoiseError, match=r"delta=0\.2019.* exact arithmetic"):
         OptimizedNoise(1.0, 0.2, cells=11).event  # noqa: B018
-    with pytest.raises(RuntimeError, match=r"exact arithmetic"):
-        DataDependentNoise(1.0, 0.2, (-1.0, 0.0, 1.0), cells=3).event  # noqa: B018
+    with pytest.raises(UncertifiedNoiseError, match=r"exact arithmetic"):
+        DataDependentNoise(1.0, 0.2, partition=(-1.0, 0.0, 1.0), cells=3).event  # noqa: B018
 
 
 def test_a_delta_below_all_rounding_is_not_claimed():
     for epsilon in (12.0, 18.0):
-        with pytest.raises((RuntimeError, ValueError), match=r"delta=1e-12"):
+        with pytest.raises((UncertifiedNoiseError, OutOfRangeError), match=r"delta=1e-12"):
             OptimizedNoise(epsilon, 1e-12, cells=20).event  # noqa: B018
 
 
-@pytest.mark.parametrize("loss", ["l1", dearer_above])
+@pytest.mark.parametrize("loss", ["l1", steeper_above])
 def test_adding_violated_shifts_one_by_one_finds_the_same_loss(loss, monkeypatch):
     at_once = OptimizedNoise(1.0, 0.2, loss=loss, cells=13).bracket
-    _noise_design._best_law.cache_clear()
-    _noise_design._lower_bound.cache_clear()
-    monkeypatch.setattr(_noise_program, "_AT_ONCE", 0)
+    additive._best_distribution.cache_clear()
+    additive._lower_bound.cache_clear()
+    monkeypatch.setattr(linear_program, "_AT_ONCE", 0)
     again = OptimizedNoise(1.0, 0.2, loss=loss, cells=13).bracket
     assert again == pytest.approx(at_once, rel=1e-6)
 
@@ -273,30 +277,30 @@ def test_adding_violated_shifts_one_by_one_finds_the_same_loss(loss, monkeypatch
 def test_what_the_design_asks_for_is_so():
     even = OptimizedNoise(1.0, 0.2, cells=7).probabilities
     assert (even == even[::-1]).all()
-    forced = OptimizedNoise(1.0, 0.1, loss=dearer_above, cells=6, symmetric=True)
-    free = OptimizedNoise(1.0, 0.1, loss=dearer_above, cells=6)
+    forced = OptimizedNoise(1.0, 0.1, loss=steeper_above, cells=6, symmetric=True)
+    free = OptimizedNoise(1.0, 0.1, loss=steeper_above, cells=6)
     assert (forced.probabilities == forced.probabilities[::-1]).all()
-    assert forced.expected_loss(dearer_above) > free.expected_loss(dearer_above)
+    assert forced.expected_loss(steeper_above) > free.expected_loss(steeper_above)
     assert forced.bracket[0] > free.bracket[0]
-    falling = OptimizedNoise(1.0, 0.1, loss=dearer_above, cells=6, monotone=True)
+    falling = OptimizedNoise(1.0, 0.1, loss=steeper_above, cells=6, monotone=True)
     middles = falling.edges[:-1] + 0.5 * np.diff(falling.edges)
     density = falling.probabilities
     assert (np.diff(density[middles > 0.0]) <= 1e-12).all()
     assert (np.diff(density[middles < 0.0]) >= -1e-12).all()
-    assert falling.expected_loss(dearer_above) > free.expected_loss(dearer_above)
-    assert OptimizedNoise(3.0, 0.3, cells=9, atom=True)._law.atom_mass > 0.2
+    assert falling.expected_loss(steeper_above) > free.expected_loss(steeper_above)
+    assert OptimizedNoise(3.0, 0.3, cells=9, atom=True)._distribution.atom_mass > 0.2
 
 
 def test_a_lower_bound_needs_no_solver():
-    """Prices of one program bound every private law, also that of another grid."""
-    for loss in ("l1", "l2", dearer_above, np.cosh):
+    """Multipliers of one program bound all private noise, also that of another grid."""
+    for loss in ("l1", "l2", steeper_above, np.cosh):
         least = OptimizedNoise(1.0, 0.2, loss=loss, cells=6).bracket[0]
         for cells in (4, 9):
             assert least <= OptimizedNoise(1.0, 0.2, loss=loss, cells=cells).expected_loss(loss)
         assert least > 0.95 * OptimizedNoise(1.0, 0.2, loss=loss, cells=9).expected_loss(loss)
 
 
-@pytest.mark.parametrize("loss", [np.abs, np.square, dearer_above, np.cosh])
+@pytest.mark.parametrize("loss", [np.abs, np.square, steeper_above, np.cosh])
 @pytest.mark.parametrize("start", [-21, -20])
 def test_values_below_a_loss_are_below_it(loss, start):
     knots = np.arange(start, -start + 1, 2) / 14
@@ -308,31 +312,31 @@ def test_values_below_a_loss_are_below_it(loss, start):
 
 @pytest.mark.parametrize("loss", ["l1", "l2"])
 def test_it_scales_with_the_sensitivity(loss):
-    one, odd = (OptimizedNoise(1.0, 0.2, s, loss=loss, cells=6) for s in (1.0, 77.7))
+    one, odd = (OptimizedNoise(1.0, 0.2, sensitivity=s, loss=loss, cells=6) for s in (1.0, 77.7))
     power = 1 if loss == "l1" else 2
     assert odd.event == one.event
     assert odd._design == one._design
     assert odd.bracket == pytest.approx([77.7**power * b for b in one.bracket], rel=1e-6)
-    scaled = OptimizedNoise(1.0, 0.2, 3.0, loss=dearer_above, cells=6)
-    unit = OptimizedNoise(1.0, 0.2, 1.0, loss=dearer_above, cells=6)
+    scaled = OptimizedNoise(1.0, 0.2, sensitivity=3.0, loss=steeper_above, cells=6)
+    unit = OptimizedNoise(1.0, 0.2, sensitivity=1.0, loss=steeper_above, cells=6)
     assert scaled.bracket == pytest.approx([3.0 * b for b in unit.bracket], rel=1e-6)
 
 
 def exact_masses(noise):
-    """The law of the noise in steps of the grid, from its density alone."""
+    """The distribution of the noise in steps of the grid, from its density alone."""
     step, edges = noise.step, noise.edges
     low, high = math.floor(edges[0] / step), math.ceil(edges[-1] / step)
     n = np.arange(low, high + 1)
     sums = np.concatenate([[0.0], np.cumsum(noise.probabilities)])
     mass = np.diff(np.interp(n * step, edges, sums))
-    mass[n[:-1] == 0] += noise._law.atom_mass
+    mass[n[:-1] == 0] += noise._distribution.atom_mass
     return n[:-1], mass
 
 
 @every_noise
-def test_draws_have_the_exact_law_and_it_costs_what_the_event_says(noise, monkeypatch):
-    """On a grid of 8 to 15 steps in a sensitivity, where the rounding of the value is dear."""
-    monkeypatch.setattr(_lattice, "_BITS", 3)
+def test_samples_are_exact_and_cost_what_the_event_says(noise, monkeypatch):
+    """On a grid of 8 to 15 steps in a sensitivity, where the rounding of the value costs much."""
+    monkeypatch.setattr("skdp.mechanisms._grid._BITS", 3)
     noise = dataclasses.replace(noise)
     n, mass = exact_masses(noise)
     draws = noise._draw(30_000, np.random.default_rng())
@@ -365,7 +369,7 @@ def test_moments_and_quantiles_are_those_of_the_density(noise):
     x = noise.quantile(p)
     below = np.interp(x, noise.edges, sums)
     assert (below - 1e-9 <= p).all()
-    assert (p <= below + noise._law.atom_mass + 1e-9).all()
+    assert (p <= below + noise._distribution.atom_mass + 1e-9).all()
     assert type(noise.release(0.0, np.random.default_rng())) is float
 
 
@@ -392,9 +396,11 @@ def test_two_releases_compose_exactly():
 
 def test_it_is_a_value_and_is_solved_once():
     noise = OptimizedNoise(1.0, 0.2, cells=6)
-    assert pickle.loads(pickle.dumps(noise)) == noise == OptimizedNoise(1, 0.2, 1, cells=6)
+    assert (
+        pickle.loads(pickle.dumps(noise)) == noise == OptimizedNoise(1, 0.2, sensitivity=1, cells=6)
+    )
     assert eval(repr(noise)) == noise
-    assert OptimizedNoise(1.0, 0.2, 5.0, cells=6)._law is noise._law
+    assert OptimizedNoise(1.0, 0.2, sensitivity=5.0, cells=6)._distribution is noise._distribution
     assert OptimizedNoise.calibrate(1.0, 0.2, 1.0, cells=6) == noise
 
 
@@ -419,10 +425,9 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("arguments", "message"), REFUSED)
-def test_what_cannot_be_is_refused_and_nothing_was_spent(arguments, message):
-    with pytest.raises(ValueError, match="Nothing was spent") as refused:
+def test_what_cannot_be_is_refused(arguments, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
         OptimizedNoise(**{"epsilon": 1.0, "delta": 0.2} | arguments).event  # noqa: B018
-    assert message in str(refused.value)
 
 
 def test_a_lower_bound_is_not_claimed_for_a_loss_that_is_not_convex():

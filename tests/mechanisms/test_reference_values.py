@@ -28,7 +28,7 @@ def test_losses_of_truncated_laplace_noise(epsilon, delta, l1, l2):
     assert noise.event.curve("replace_one").delta(epsilon) == pytest.approx(delta, rel=1e-7)
 
 
-def test_the_inverse_of_the_truncated_law():
+def test_the_inverse_of_the_truncated_distribution():
     noise = TruncatedLaplace.calibrate(1.0, 0.1, 1.0)
     assert noise.cut == pytest.approx(2.260868, abs=1e-6)
     assert noise.quantile(0.25) == pytest.approx(-0.593972, abs=1e-6)
@@ -82,7 +82,8 @@ def test_the_staircase_reaches_the_least_expected_size(epsilon):
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 4.0])
 def test_the_central_step_of_the_staircase_is_the_best(loss, epsilon):
     found = minimize_scalar(
-        lambda gamma: Staircase(1.0, epsilon, gamma).expected_loss(loss), bounds=(1e-3, 1 - 1e-3)
+        lambda gamma: Staircase(sensitivity=1.0, epsilon=epsilon, gamma=gamma).expected_loss(loss),
+        bounds=(1e-3, 1 - 1e-3),
     )
     assert best_gamma(epsilon, loss) == pytest.approx(found.x, abs=1e-4)
     assert Staircase.calibrate(epsilon, 0.0, 1.0, loss=loss).gamma == pytest.approx(
@@ -90,8 +91,8 @@ def test_the_central_step_of_the_staircase_is_the_best(loss, epsilon):
     )
 
 
-def test_a_staircase_pays_for_every_number_that_a_person_touches():
-    noise = Staircase.calibrate(1.0, 0.0, 1.0, dimension=10, n_touched=2)
+def test_a_staircase_costs_epsilon_for_every_number_that_a_record_changes():
+    noise = Staircase.calibrate(1.0, 0.0, 1.0, dimension=10, l0_sensitivity=2)
     assert noise.epsilon == pytest.approx(0.5)
     assert noise.event.pure_epsilon("replace_one") <= 1.0
     assert noise.release(np.zeros(10), np.random.default_rng()).shape == (10,)
@@ -106,7 +107,7 @@ def test_many_small_moves_of_a_staircase_cost_more_than_a_large_one():
 
 
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 3.0])
-def test_the_two_sided_geometric_law(epsilon):
+def test_the_two_sided_geometric_distribution(epsilon):
     noise = Geometric.calibrate(epsilon, 0.0, 1)
     l1 = 2.0 * math.exp(-epsilon) / -math.expm1(-2.0 * epsilon)
     assert noise.expected_loss("l1") == pytest.approx(l1, rel=1e-5)

@@ -1,4 +1,4 @@
-"""Private choices: their exact laws, what they cost, and where one direction is not one."""
+"""Private choices: their exact probabilities, costs, and where one direction is not one."""
 
 import itertools
 import math
@@ -24,37 +24,42 @@ def exponential(utilities, rate):
 def permute_and_flip(utilities, rate):
     """Over all orders: the first true coin."""
     coins = np.exp(rate * (np.array(utilities) - max(utilities)))
-    law = np.zeros(coins.size)
+    chances = np.zeros(coins.size)
     for order in itertools.permutations(range(coins.size)):
         left = 1.0
         for candidate in order:
-            law[candidate] += left * coins[candidate]
+            chances[candidate] += left * coins[candidate]
             left *= 1.0 - coins[candidate]
-    return law / math.factorial(coins.size)
+    return chances / math.factorial(coins.size)
 
 
-LAWS = {ExponentialMechanism: exponential, PermuteAndFlip: permute_and_flip}
+PROBABILITIES = {ExponentialMechanism: exponential, PermuteAndFlip: permute_and_flip}
 
 
 @both
 @either
-def test_the_choice_has_its_exact_law(kind, monotonic):
-    mechanism, rng = kind(1.0, 1.5, monotonic), np.random.default_rng()
+def test_the_choice_has_its_exact_distribution(kind, monotonic):
+    mechanism, rng = (
+        kind(sensitivity=1.0, epsilon=1.5, monotonic=monotonic),
+        np.random.default_rng(),
+    )
     draws = [mechanism.release(UTILITIES, rng) for _ in range(3000)]
-    law = LAWS[kind](UTILITIES, 1.5 if monotonic else 0.75)
-    assert stats.chisquare(np.bincount(draws, minlength=4), 3000 * law).pvalue > FALSE_ALARM
+    chances = PROBABILITIES[kind](UTILITIES, 1.5 if monotonic else 0.75)
+    assert stats.chisquare(np.bincount(draws, minlength=4), 3000 * chances).pvalue > FALSE_ALARM
 
 
 @both
 @either
 def test_no_neighbour_changes_a_probability_by_more_than_the_claim(kind, monotonic):
     """All moves of four utilities by at most 1, in one direction if `monotonic`."""
-    claim = kind(1.0, 1.5, monotonic).event.pure_epsilon("replace_one")
+    claim = kind(sensitivity=1.0, epsilon=1.5, monotonic=monotonic).event.pure_epsilon(
+        "replace_one"
+    )
     rate, largest = (claim if monotonic else 0.5 * claim), 0.0
     ends = [(0.0, 1.0)] if monotonic else [(-1.0, 0.0, 1.0)]
     for start in ([3.0, 2.5, 0.0, 2.5], [0.0, 0.0, 0.0, 0.0], [5.0, -1.0, 4.0, 4.5]):
         for move in itertools.product(*ends * 4):
-            one, other = (LAWS[kind](u, rate) for u in (start, np.add(start, move)))
+            one, other = (PROBABILITIES[kind](u, rate) for u in (start, np.add(start, move)))
             largest = max(largest, np.abs(np.log(one / other)).max())
     assert 0.7 * claim < largest <= claim + 1e-12
 
@@ -62,8 +67,8 @@ def test_no_neighbour_changes_a_probability_by_more_than_the_claim(kind, monoton
 @both
 def test_one_direction_is_not_kept_where_one_count_rises_and_another_falls(kind):
     """What `monotonic` would claim for replacing a record, and why it must not."""
-    one, other = LAWS[kind]([1.0, 6.0], 1.5), LAWS[kind]([0.0, 7.0], 1.5)
-    claim = kind(1.0, 1.5, monotonic=True).event.pure_epsilon("replace_one")
+    one, other = PROBABILITIES[kind]([1.0, 6.0], 1.5), PROBABILITIES[kind]([0.0, 7.0], 1.5)
+    claim = kind(sensitivity=1.0, epsilon=1.5, monotonic=True).event.pure_epsilon("replace_one")
     assert np.log(one / other).max() > 1.9 * claim
 
 
@@ -89,7 +94,7 @@ def test_a_choice_is_calibrated_repeats_and_is_a_value(kind):
 
 @both
 def test_no_private_utility_is_refused(kind):
-    mechanism = kind(1.0, 1.0)
+    mechanism = kind(sensitivity=1.0, epsilon=1.0)
     for utilities in ([math.nan, 1.0], [math.inf, -math.inf], [1e300, 0.0, -1e300], [2.0]):
         assert 0 <= mechanism.release(utilities, np.random.default_rng()) < len(utilities)
     assert mechanism.release([-math.inf, math.inf], np.random.default_rng()) == 1
@@ -99,20 +104,20 @@ def test_no_private_utility_is_refused(kind):
 @pytest.mark.parametrize(
     ("arguments", "name"),
     [
-        ((0.0, 1.0), "sensitivity"),
-        ((math.nan, 1.0), "sensitivity"),
-        ((1.0, 0.0), "epsilon"),
-        ((1.0, math.inf), "epsilon"),
-        ((1.0, 1.0, "yes"), "monotonic"),
+        ({"sensitivity": 0.0}, "sensitivity"),
+        ({"sensitivity": math.nan}, "sensitivity"),
+        ({"epsilon": 0.0}, "epsilon"),
+        ({"epsilon": math.inf}, "epsilon"),
+        ({"monotonic": "yes"}, "monotonic"),
     ],
 )
 def test_what_is_refused(kind, arguments, name):
     with pytest.raises(ValueError, match=rf"{name} must "):
-        kind(*arguments)
+        kind(**{"sensitivity": 1.0, "epsilon": 1.0} | arguments)
 
 
 @both
 def test_a_choice_needs_a_list_of_candidates(kind):
     for wrong in ([], 1.0, [[1.0, 2.0]]):
         with pytest.raises(ValueError, match=r"value must hold "):
-            kind(1.0, 1.0).release(wrong, np.random.default_rng())
+            kind(sensitivity=1.0, epsilon=1.0).release(wrong, np.random.default_rng())

@@ -1,1 +1,4 @@
-"""Noise optimised by linear programming, with certificates of its cost on both sides."""
+"""Linear programs for noise of least cost, and certificates of its privacy and of its optimality.
+
+Internal: `OptimizedNoise` and `DataDependentNoise` are what a user calls.
+"""

@@ -1,35 +1,33 @@
-"""From a privacy target and a loss to one certified law, and to a bound that none is better."""
+"""From a privacy target and a loss to certified noise, and to a bound that none is better."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
 from scipy import sparse
 
-from skdp.exceptions import OutOfRangeError, UncertifiedNoiseError
+from skdp.exceptions import OutOfRangeError
 from skdp.mechanisms.optimized.certified_distribution import (
-    NoiseLaw,
+    CellDistribution,
     Triple,
-    exact_delta,
+    certify,
     integer_weights,
 )
 from skdp.mechanisms.optimized.costs import ScaledLoss, cell_means, check_convex, values_below
-from skdp.mechanisms.optimized.linear_program import NoiseProgram, price_bound
+from skdp.mechanisms.optimized.linear_program import NoiseProgram, dual_bound
 
-__all__ = ["AdditiveDesign", "certified", "check_rows", "reach"]
+__all__ = ["AdditiveDesign", "check_rows", "reach"]
 
 _MOST_ROWS = 50_000
 _MEMORY = 256
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class AdditiveDesign:
-    """What a law is optimised for; lengths in units of the sensitivity, which is `cells` cells."""
+    """What noise is optimised for; lengths in units of the sensitivity, which is `cells` cells."""
 
     epsilon: float
     delta: float
@@ -40,9 +38,9 @@ class AdditiveDesign:
     monotone: bool = False
     atom: bool = False
 
-    def law(self) -> NoiseLaw:
-        """Return the better of the laws on cells with an edge, and with a middle, at 0."""
-        return _best_law(self)
+    def distribution(self) -> CellDistribution:
+        """Return the better of those on cells with an edge, and with a middle, at 0."""
+        return _best_distribution(self)
 
     def lower_bound(self) -> float:
         """Return a number that the expected loss of no private noise is below."""
@@ -62,19 +60,19 @@ class AdditiveDesign:
         """Return the program for these costs of cells, the first `start` half cells from 0."""
         middles = (0.5 * (start + 1) + np.arange(costs.size)) / self.cells
         has_atom = self.atom and padding == 0
-        least = 1.0 if padding else 0.01 * self.delta  # prices of rare cells count like others
+        least = 1.0 if padding else 0.01 * self.delta  # multipliers of rare cells count as well
         rows = _falling(middles, self.mirrored or padding == 0) if self.monotone else None
         return NoiseProgram(
-            costs[None],
-            np.maximum(np.exp(-self.epsilon * np.abs(middles)), least),
-            self._triples(costs.size),
-            self.epsilon,
-            self.delta,
-            padding,
-            self.mirrored,
-            float(self.loss(np.zeros(1))[0]) if has_atom else None,
-            rows,
-            np.zeros(0 if rows is None else rows.shape[0]),
+            costs=costs[None],
+            decay=np.maximum(np.exp(-self.epsilon * np.abs(middles)), least),
+            triples=self._triples(costs.size),
+            epsilon=self.epsilon,
+            delta=self.delta,
+            padding=padding,
+            mirrored=self.mirrored,
+            atom_cost=float(self.loss(np.zeros(1))[0]) if has_atom else None,
+            rows=rows,
+            bounds=np.zeros(0 if rows is None else rows.shape[0]),
         )
 
     def _triples(self, n_cells: int) -> list[Triple]:
@@ -84,27 +82,31 @@ class AdditiveDesign:
 
 
 @lru_cache(maxsize=_MEMORY)
-def _best_law(design: AdditiveDesign) -> NoiseLaw:
+def _best_distribution(design: AdditiveDesign) -> CellDistribution:
     design.loss.check_growth(design.half / design.cells)
     if design.integer:
         points = np.arange(-design.half, design.half + 1) / design.cells
-        return _law(design, design.loss(points), -2 * design.half - 1)[1]
+        return _solved(design, design.loss(points), -2 * design.half - 1)[1]
     starts = (-2 * design.half - 1, -2 * design.half)
     found = []
     for start in starts:
         edges = np.arange(start, -start + 1, 2) / (2 * design.cells)
-        found.append(_law(design, cell_means(design.loss, edges), start))
+        found.append(_solved(design, cell_means(design.loss, edges), start))
     return min(found, key=lambda pair: pair[0])[1]
 
 
-def _law(design: AdditiveDesign, costs: np.ndarray, start: int) -> tuple[float, NoiseLaw]:
-    """Return a certified law with its cost."""
+def _solved(
+    design: AdditiveDesign, costs: np.ndarray, start: int
+) -> tuple[float, CellDistribution]:
+    """Return a certified distribution with its cost."""
     program = design.program(costs, start)
     solution = program.solve()
     weights, atom = integer_weights(solution.masses[0], solution.atom)
-    certified([weights], program, atom)
-    law = NoiseLaw(weights, start + design.integer, atom)  # integers are the middles of cells
-    return float(costs @ law.probabilities) + law.atom_mass * (program.atom_cost or 0.0), law
+    certify([weights], program.triples, design.epsilon, design.delta, atom)
+    start += design.integer  # integers are the middles of cells
+    found = CellDistribution(weights=weights, start=start, atom=atom)
+    at_zero = found.atom_mass * (program.atom_cost or 0.0)
+    return float(costs @ found.probabilities) + at_zero, found
 
 
 @lru_cache(maxsize=_MEMORY)
@@ -120,7 +122,7 @@ def _lower_bound(design: AdditiveDesign) -> float:
     if design.symmetric:
         costs = 0.5 * (costs + costs[::-1])  # no difference to symmetric noise
     program = design.program(costs, -2 * half - 1, padding)
-    return price_bound(program, program.solve())
+    return dual_bound(program, program.solve())
 
 
 def reach(epsilon: float, delta: float) -> float:
@@ -128,21 +130,6 @@ def reach(epsilon: float, delta: float) -> float:
     if epsilon == 0.0:
         return 0.5 / delta
     return math.log1p(math.expm1(epsilon) / (2.0 * delta)) / epsilon
-
-
-def certified(
-    laws: Sequence[tuple[int, ...]],
-    program: NoiseProgram,
-    atom: int = 0,
-    triples: Sequence[Triple] | None = None,
-) -> None:
-    """Raise if the weights are not (ε, δ)-private for every triple, by exact arithmetic."""
-    delta = exact_delta(laws, triples or program.triples, program.epsilon, atom)
-    if delta > Fraction(program.delta):
-        raise UncertifiedNoiseError(
-            f"The law found has delta={float(delta)!r} where {program.delta!r} was asked for, by "
-            "exact arithmetic: take a larger delta or fewer cells."
-        )
 
 
 def check_rows(n_rows: int) -> None:

@@ -1,4 +1,4 @@
-"""Laws with integer weights on cells: drawn exactly, and certified with rationals."""
+"""Distributions with integer weights on cells: drawn exactly, and certified with rationals."""
 
 from __future__ import annotations
 
@@ -10,18 +10,28 @@ from functools import cached_property
 
 import numpy as np
 
-__all__ = ["TOTAL", "NoiseLaw", "Triple", "cell_steps", "exact_delta", "integer_weights"]
+from skdp.exceptions import UncertifiedNoiseError
+
+__all__ = [
+    "TOTAL",
+    "CellDistribution",
+    "Triple",
+    "cell_steps",
+    "certify",
+    "exact_delta",
+    "integer_weights",
+]
 
 Triple = tuple[int, int, int]
-"""Laws k and m, and a shift s in cells: p_k(i) is compared with p_m(i − s)."""
+"""Distributions k and m, and a shift s in cells: p_k(i) is compared with p_m(i − s)."""
 
 TOTAL = 2**53  # what weights sum to: each is a double, and so is its share
 _BITS = 80
 
 
-@dataclass(frozen=True)
-class NoiseLaw:
-    """A mixture of uniform laws on consecutive cells, and of an atom at 0.
+@dataclass(frozen=True, kw_only=True)
+class CellDistribution:
+    """A mixture of uniform distributions on consecutive cells, and of an atom at 0.
 
     Parameters
     ----------
@@ -29,7 +39,8 @@ class NoiseLaw:
         With `atom`, they sum to 2^53.
     start : int
         Left end of the first cell, in half cells.
-    atom : int
+    atom : int, default 0
+        Weight of 0 itself.
     """
 
     weights: tuple[int, ...]
@@ -88,15 +99,31 @@ def integer_weights(masses: np.ndarray, atom: float = 0.0) -> tuple[tuple[int, .
     return tuple(shares.tolist()), own
 
 
+def certify(
+    weights: Sequence[tuple[int, ...]],
+    triples: Sequence[Triple],
+    epsilon: float,
+    delta: float,
+    atom: int = 0,
+) -> None:
+    """Raise if the weights are not (ε, δ)-private for every triple, by exact arithmetic."""
+    found = exact_delta(weights, triples, epsilon, atom)
+    if found > Fraction(delta):
+        raise UncertifiedNoiseError(
+            f"The noise found has delta={float(found)!r} where {delta!r} was asked for, by exact "
+            "arithmetic: take a larger delta or fewer cells."
+        )
+
+
 def exact_delta(
-    laws: Sequence[Sequence[int]], triples: Sequence[Triple], epsilon: float, atom: int = 0
+    weights: Sequence[Sequence[int]], triples: Sequence[Triple], epsilon: float, atom: int = 0
 ) -> Fraction:
     """Return the largest Σ_i (p_k(i) − E·p_m(i − s))_+ + atom, with E a little below e^ε: no error.
 
-    A smaller E only makes it larger, so this is a proof that the laws are (ε, δ)-private.
+    A smaller E only makes it larger, so this is a proof that the weights are (ε, δ)-private.
     """
     growth, unit = _exp_below(epsilon), 1 << _BITS
-    most = max(_hockey_stick(laws[k], laws[m], s, growth, unit) for k, m, s in triples)
+    most = max(_hockey_stick(weights[k], weights[m], s, growth, unit) for k, m, s in triples)
     return Fraction(most + atom * unit, TOTAL * unit)
 
 

@@ -1,4 +1,4 @@
-"""What noise costs: losses, their means over cells, and functions below them."""
+"""Expected losses of noise: means over cells, and functions below a loss."""
 
 from __future__ import annotations
 
@@ -124,4 +124,5 @@ def values_below(loss: Loss, knots: np.ndarray) -> np.ndarray:
 
 
 def _rounding(values: np.ndarray) -> float:
+    """Return the error that a loss may have: 900 roundings of 2^−53, for what a user wrote."""
     return 1e-13 * (1.0 + float(np.max(np.abs(values))))

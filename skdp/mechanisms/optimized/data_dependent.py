@@ -1,4 +1,4 @@
-"""From a privacy target and costs of every cell in every part of a range to certified laws."""
+"""From a privacy target and costs of cells in all parts of a range to certified noise."""
 
 from __future__ import annotations
 
@@ -7,10 +7,15 @@ from functools import lru_cache
 
 import numpy as np
 
-from skdp.mechanisms.optimized.additive import certified, check_rows
-from skdp.mechanisms.optimized.certified_distribution import NoiseLaw, Triple, integer_weights
+from skdp.mechanisms.optimized.additive import check_rows
+from skdp.mechanisms.optimized.certified_distribution import (
+    CellDistribution,
+    Triple,
+    certify,
+    integer_weights,
+)
 from skdp.mechanisms.optimized.costs import ScaledLoss, cell_means, values_below
-from skdp.mechanisms.optimized.linear_program import NoiseProgram, price_bound
+from skdp.mechanisms.optimized.linear_program import NoiseProgram, dual_bound
 from skdp.privacy.events.data_dependent_noise import reachable_shifts
 
 __all__ = ["PartsDesign"]
@@ -18,9 +23,9 @@ __all__ = ["PartsDesign"]
 _MEMORY = 64
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class PartsDesign:
-    """What laws are optimised for; lengths in units of the sensitivity, which is `cells` cells."""
+    """What noise is optimised for; lengths in units of the sensitivity, which is `cells` cells."""
 
     epsilon: float
     delta: float
@@ -32,9 +37,9 @@ class PartsDesign:
     costs: tuple[tuple[float, ...], ...] | None = None
     cap: float | None = None
 
-    def laws(self) -> tuple[NoiseLaw, ...]:
-        """Return a law for each part."""
-        return _laws(self)
+    def distributions(self) -> tuple[CellDistribution, ...]:
+        """Return a distribution for each part."""
+        return _distributions(self)
 
     def lower_bound(self) -> float:
         """Return a number that the weighted loss of no private noise is below."""
@@ -55,13 +60,13 @@ class PartsDesign:
         check_rows(len(triples) * n)
         capped = self.cap is not None
         return NoiseProgram(
-            weighted,
-            decay,
-            triples,
-            self.epsilon,
-            self.delta,
-            padding,
-            mirrored,
+            costs=weighted,
+            decay=decay,
+            triples=triples,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            padding=padding,
+            mirrored=mirrored,
             rows=np.kron(np.eye(len(weighted)), loss) if capped else None,
             bounds=np.full(len(weighted) if capped else 0, self.cap or 0.0),
             method="highs-ipm",
@@ -84,13 +89,13 @@ class PartsDesign:
 
 
 @lru_cache(maxsize=_MEMORY)
-def _laws(design: PartsDesign) -> tuple[NoiseLaw, ...]:
+def _distributions(design: PartsDesign) -> tuple[CellDistribution, ...]:
     design.loss.check_growth(design.half / design.cells)
     triples = reachable_shifts(design.partition, design.cells)
     program = design.program(design.cell_costs(), design.cell_loss(), triples)
-    weights = [integer_weights(law)[0] for law in program.solve().masses]
-    certified(weights, program, triples=triples)
-    return tuple(NoiseLaw(law, -2 * design.half) for law in weights)
+    weights = [integer_weights(masses)[0] for masses in program.solve().masses]
+    certify(weights, triples, design.epsilon, design.delta)
+    return tuple(CellDistribution(weights=one, start=-2 * design.half) for one in weights)
 
 
 @lru_cache(maxsize=_MEMORY)
@@ -112,4 +117,4 @@ def _lower_bound(design: PartsDesign) -> float:
         if 0 < abs(m - k) * width <= design.cells
     ]
     program = design.program(np.tile(loss, (last, 1)), loss, triples, padding)
-    return price_bound(program, program.solve())
+    return dual_bound(program, program.solve())

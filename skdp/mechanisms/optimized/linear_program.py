@@ -1,8 +1,9 @@
-"""Linear programs whose solutions are private noise of least cost, and prices that prove it.
+"""Linear programs whose solutions are private noise of least cost, and bounds by their duals.
 
-A law has mass p_k(i) on cell i, one law for each row k. Privacy is Σ_i (p_k(i) − e^ε·p_m(i − s))_+
-≤ δ for a set of triples (k, m, s); each positive part becomes one variable. Triples are added when
-they are violated. What a solver says is not believed: see `_noise_certificate`.
+Distribution k has mass p_k(i) on cell i. Privacy is Σ_i (p_k(i) − e^ε·p_m(i − s))_+ ≤ δ for a set
+of triples (k, m, s); each positive part becomes one variable. Triples are added when they are
+violated. Neither guarantee nor bound rests on the solver: `certify` checks what is found with
+exact arithmetic, and `dual_bound` holds for any multipliers.
 """
 
 from __future__ import annotations
@@ -19,50 +20,61 @@ from scipy.optimize import linprog
 from skdp.exceptions import OutOfRangeError, UncertifiedNoiseError
 from skdp.mechanisms.optimized.certified_distribution import TOTAL, Triple, integer_weights
 
-__all__ = ["NoiseProgram", "Solution", "moved", "price_bound"]
+__all__ = ["LinearProgramSolution", "NoiseProgram", "dual_bound", "moved"]
 
+# Tuning: no guarantee rests on these.
 _AT_ONCE = 25_000  # rows; a larger program starts with the largest shifts only
 _ROUNDS = 60
-_ADDED = 6  # triples a round, for each law
-_SLACK = 2e-7  # of δ, for the tolerance of the solver
-_EXACT = 1e-9  # of δ, for what is checked in floats
+_ADDED = 6  # triples a round, for each distribution
+_SOLVER_SLACK = 2e-7  # of δ, for the tolerance of the solver
+_FLOAT_SLACK = 1e-9  # of δ, for what is checked in floats
 _OPTIONS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
 
-@dataclass(frozen=True)
-class Solution:
-    """Masses of the laws and of an atom at 0, in units of 2^−53; multipliers of the constraints.
+@dataclass(frozen=True, kw_only=True)
+class LinearProgramSolution:
+    """Masses of the distributions and of an atom at 0, multiples of 2^−53, and the multipliers.
 
-    `tests[k, m, s]` has a price for each cell, between 0 and `prices[k, m, s]`; `rows` are the
-    multipliers of the further inequalities.
+    Those of the cells, λ_kms(i), lie between 0 and that of their privacy constraint, μ_kms.
+
+    Parameters
+    ----------
+    masses : ndarray of shape (n_distributions, n_cells)
+    atom : float
+    cell_multipliers : dict of (k, m, s) to ndarray of shape (n_cells,)
+        λ.
+    delta_multipliers : dict of (k, m, s) to float
+        μ.
+    row_multipliers : ndarray
+        Of the further inequalities.
     """
 
     masses: np.ndarray
     atom: float
-    tests: dict[Triple, np.ndarray]
-    prices: dict[Triple, float]
-    rows: np.ndarray
+    cell_multipliers: dict[Triple, np.ndarray]
+    delta_multipliers: dict[Triple, float]
+    row_multipliers: np.ndarray
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class NoiseProgram:
-    """Minimise Σ costs·p over laws that are (ε, δ)-private for the triples.
+    """Minimise Σ costs·p over distributions that are (ε, δ)-private for the triples.
 
     Parameters
     ----------
-    costs : array of shape (n_laws, n_cells)
+    costs : ndarray of shape (n_distributions, n_cells)
         Weighted: the objective is the sum of costs times masses.
-    decay : array of shape (n_cells,)
+    decay : ndarray of shape (n_cells,)
         About how small a mass may be; columns are scaled by it.
     triples : sequence of (k, m, s)
     epsilon, delta : float
     padding : int
-        Cells at each end which no test looks at; 0 for noise that is to be drawn.
+        Cells at each end that are own cells of no triple; 0 for noise that is to be drawn.
     mirrored : bool
-        Whether the last law is the first one's mirror image, and so on.
+        Whether the last distribution is the first one's mirror image, and so on.
     atom_cost : float, optional
-        Allow an atom at 0, for one law.
-    rows, bounds : sparse matrix and array, optional
+        Allow an atom at 0, for one distribution.
+    rows, bounds : sparse matrix and ndarray, optional
         Further inequalities rows @ p <= bounds, where p is flattened.
     method : {"highs", "highs-ipm"}
     """
@@ -89,18 +101,18 @@ class NoiseProgram:
         """How many masses there are, mirror images counted."""
         return self.costs.size + self.n_atoms
 
-    def solve(self) -> Solution:
+    def solve(self) -> LinearProgramSolution:
         """Return masses that meet every triple, found by adding the violated ones."""
         rounding = math.exp(self.epsilon) * self.costs.shape[1] / TOTAL
-        active, slack = self._first(), min(_SLACK + rounding / self.delta, 0.5)
+        active, slack = self._first(), min(_SOLVER_SLACK + rounding / self.delta, 0.5)
         for _ in range(_ROUNDS):
             if slack >= 1.0:
                 break
             solution = self._solved(active, self.delta * (1.0 - slack))
             excess = self.excess(solution.masses, solution.atom)
             violated = [one for one in self.triples if excess[one] > 0.0]
-            new = [one for one in violated if one not in solution.prices]
-            if not violated or (self.padding and not new):  # prices need no exact masses
+            new = [one for one in violated if one not in solution.delta_multipliers]
+            if not violated or (self.padding and not new):  # multipliers need no exact masses
                 return solution
             active = active + self._worst(new, excess)
             if not new:
@@ -114,7 +126,7 @@ class NoiseProgram:
         """Return by how much each triple exceeds δ, less a margin for floats."""
         growth, n_cells = math.exp(self.epsilon), self.costs.shape[1]
         core = slice(self.padding, n_cells - self.padding)
-        target = self.delta * (1.0 - _EXACT) - atom
+        target = self.delta * (1.0 - _FLOAT_SLACK) - atom
 
         def excess(k: int, m: int, s: int) -> float:
             gap = masses[k] - growth * moved(masses[m], s)
@@ -129,7 +141,7 @@ class NoiseProgram:
         return [one for one in self.triples if abs(one[2]) == farthest]
 
     def _worst(self, new: list[Triple], excess: dict[Triple, float]) -> list[Triple]:
-        """Return the worst of the local maxima along the shifts, for each pair of laws."""
+        """Return the worst of the local maxima along the shifts, for each pair of distributions."""
 
         def is_peak(k: int, m: int, s: int) -> bool:
             return all(excess[k, m, s] >= excess.get((k, m, s + step), 0.0) for step in (-1, 1))
@@ -137,7 +149,7 @@ class NoiseProgram:
         peaks = [one for one in new if is_peak(*one)] or new
         return sorted(peaks, key=lambda one: -excess[one])[: _ADDED * len(self.costs)]
 
-    def _solved(self, active: list[Triple], target: float) -> Solution:
+    def _solved(self, active: list[Triple], target: float) -> LinearProgramSolution:
         blocks, columns = _Blocks(self, np.array(active)), self._columns()
         matrix, bounds = blocks.inequalities(columns, target)
         costs, sums = self._objective(columns, blocks.own.size)
@@ -161,8 +173,14 @@ class NoiseProgram:
         whole = masses.sum(axis=1, keepdims=True) + atom.sum()
         share = float(atom.sum() / whole[0, 0])
         weights = [integer_weights(row, share)[0] for row in masses / whole]
-        multipliers = blocks.multipliers(-answer.ineqlin.marginals, target)
-        return Solution(np.array(weights) / TOTAL, int(share * TOTAL) / TOTAL, *multipliers)
+        cells, deltas, rows = blocks.multipliers(-answer.ineqlin.marginals, target)
+        return LinearProgramSolution(
+            masses=np.array(weights) / TOTAL,
+            atom=int(share * TOTAL) / TOTAL,
+            cell_multipliers=cells,
+            delta_multipliers=deltas,
+            row_multipliers=rows,
+        )
 
     def _columns(self) -> sparse.csr_array:
         """Return the matrix from scaled variables to masses: mirror images are one variable."""
@@ -184,7 +202,7 @@ class NoiseProgram:
 
 
 class _Blocks:
-    """The inequalities of some triples: own cell i of law k against cell i − s of law m."""
+    """The inequalities of some triples: cell i of distribution k against cell i − s of m."""
 
     def __init__(self, program: NoiseProgram, active: np.ndarray) -> None:
         n_cells = program.costs.shape[1]
@@ -222,20 +240,19 @@ class _Blocks:
         return sparse.bmat(rows, format="csc"), bounds
 
     def multipliers(
-        self, prices: np.ndarray, target: float
+        self, scaled: np.ndarray, target: float
     ) -> tuple[dict[Triple, np.ndarray], dict[Triple, float], np.ndarray]:
-        """Return the tests, the prices and the multipliers of further rows, unscaled and valid."""
-        prices = np.maximum(prices, 0.0)
-        cells, budgets, rows = np.split(prices, [self.own.size, self.own.size + len(self.active)])
-        budgets = budgets / target
-        tests = np.zeros((len(self.active), self.program.costs.shape[1]))
-        tests[self.triple, self.cell] = np.minimum(cells / self.scale, budgets[self.triple])
-        n_cells = tests.shape[1]
-        tests[self.alone_triple, self.alone % n_cells] = budgets[self.alone_triple]
+        """Return those of cells, of privacy and of further rows, unscaled and valid."""
+        scaled = np.maximum(scaled, 0.0)
+        own, deltas, rows = np.split(scaled, [self.own.size, self.own.size + len(self.active)])
+        deltas = deltas / target
+        cells = np.zeros((len(self.active), self.program.costs.shape[1]))
+        cells[self.triple, self.cell] = np.minimum(own / self.scale, deltas[self.triple])
+        cells[self.alone_triple, self.alone % cells.shape[1]] = deltas[self.alone_triple]
         keys = [tuple(one) for one in self.active.tolist()]
         return (
-            dict(zip(keys, tests, strict=True)),
-            dict(zip(keys, budgets.tolist(), strict=True)),
+            dict(zip(keys, cells, strict=True)),
+            dict(zip(keys, deltas.tolist(), strict=True)),
             rows,
         )
 
@@ -250,25 +267,31 @@ def moved(masses: np.ndarray, cells: int) -> np.ndarray:
     return result
 
 
-def price_bound(program: NoiseProgram, solution: Solution) -> float:
+def dual_bound(program: NoiseProgram, solution: LinearProgramSolution) -> float:
     """Return a number below Σ costs·p for every p that meets the program; weak duality.
 
-    Tests 0 ≤ λ ≤ μ give Σ costs·p ≥ Σ_k min_i f_k(i) − δ·Σ μ with
-    f_k(i) = costs_k(i) + Σ λ_kms(i) − e^ε·Σ λ_mks(i + s), whatever the solver did. Tests and their
-    mirror images have equal prices if the program is mirrored. No rounding error of these sums
-    exceeds the margin that is taken off.
+    Multipliers 0 ≤ λ ≤ μ give Σ costs·p ≥ Σ_k min_i f_k(i) − δ·Σ μ with
+    f_k(i) = costs_k(i) + Σ λ_kms(i) − e^ε·Σ λ_mks(i + s), whatever the solver did. Those of mirror
+    images are equal if the program is mirrored.
+
+    A sum of N numbers in floats is off by at most N·2^−53 times the sum of their sizes. Each f_k(i)
+    adds two numbers for each triple to at most eight others, and no partial sum is larger than
+    `size`; 1e-15 is nine times 2^−53.
     """
-    growth, total = math.exp(program.epsilon), math.fsum(solution.prices.values())
+    growth, total = math.exp(program.epsilon), math.fsum(solution.delta_multipliers.values())
     value = np.zeros_like(program.costs)
-    for (k, m, s), test in solution.tests.items():
-        value[k] += test
-        value[m] -= growth * moved(test, -s)
+    for (k, m, s), cells in solution.cell_multipliers.items():
+        value[k] += cells
+        value[m] -= growth * moved(cells, -s)
     if program.rows is not None:
-        value += (program.rows.T @ solution.rows).reshape(value.shape)
+        value += (program.rows.T @ solution.row_multipliers).reshape(value.shape)
     if program.mirrored:
         value = 0.5 * (value + value[::-1, ::-1])
     value += program.costs
-    size = np.abs(program.costs).max() + (1.0 + growth) * total + np.abs(solution.rows).sum()
-    margin = 1e-15 * (len(solution.tests) + 8) * len(value) * float(size)
-    bounds = float(np.dot(solution.rows, program.bounds)) if program.rows is not None else 0.0
-    return float(value.min(axis=1).sum()) - program.delta * total - bounds - margin
+    rows, bounds = solution.row_multipliers, 0.0
+    size = np.abs(program.costs).max() + (1.0 + growth) * total
+    if program.rows is not None:
+        bounds = float(np.dot(rows, program.bounds))
+        size += abs(program.rows).max() * rows.sum()
+    rounding = 1e-15 * (len(solution.cell_multipliers) + 8) * len(value) * float(size)
+    return float(value.min(axis=1).sum()) - program.delta * total - bounds - rounding

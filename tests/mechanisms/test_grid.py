@@ -1,4 +1,4 @@
-"""Rounding never lengthens a move, and coins and integers have exactly their probabilities.
+"""Rounding never lengthens a move, and samples have exactly their probabilities.
 
 Statistical tests raise a false alarm with probability 1e-6 each, whatever the seed.
 """
@@ -64,10 +64,10 @@ def test_a_ratio_is_rounded_down(a, b):
 
 
 @pytest.mark.parametrize(("a", "b"), [(0, 1), (1, 3), (1, 1), (7, 3), (2**54 + 1, 2**56), (9, 2)])
-def test_a_coin_has_its_probability(a, b):
+def test_bernoulli_samples_have_their_probability(a, b):
     n = 200_000
-    heads = bernoulli_exp(np.full(n, a), b, np.random.default_rng()).sum()
-    assert stats.binomtest(int(heads), n, math.exp(-a / b)).pvalue > FALSE_ALARM
+    hits = bernoulli_exp(np.full(n, a), b, np.random.default_rng()).sum()
+    assert stats.binomtest(int(hits), n, math.exp(-a / b)).pvalue > FALSE_ALARM
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from scipy import stats
 
 
 def cdf(mechanism):
-    """P(X < x) of the ideal law, whose steps the sampler has to hit; x in units of the value."""
-    return LAWS[type(mechanism).__name__](mechanism)
+    """P(X < x) of the ideal noise, whose steps the samples have to hit; x in units of the value."""
+    return CDFS[type(mechanism).__name__](mechanism)
 
 
 def laplace(m):
@@ -20,9 +20,9 @@ def gaussian(m):
 
 
 def truncated_laplace(m):
-    law = stats.laplace(scale=m.scale)
-    low, high = law.cdf(-m.cut), law.cdf(m.cut)
-    return lambda x: np.clip((law.cdf(x) - low) / (high - low), 0.0, 1.0)
+    whole = stats.laplace(scale=m.scale)
+    low, high = whole.cdf(-m.cut), whole.cdf(m.cut)
+    return lambda x: np.clip((whole.cdf(x) - low) / (high - low), 0.0, 1.0)
 
 
 def staircase(m):
@@ -56,7 +56,7 @@ def discrete_gaussian(m):
     return on_integers(lambda k: np.exp(-0.5 * (k / m.scale) ** 2), math.ceil(14 * m.scale) + 2)
 
 
-LAWS = {
+CDFS = {
     "Laplace": laplace,
     "Gaussian": gaussian,
     "TruncatedLaplace": truncated_laplace,
