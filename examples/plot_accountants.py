@@ -1,7 +1,7 @@
-"""What does each accountant charge for the same releases?
+"""What does each accountant say that the same releases cost together?
 
-Left: a Gaussian release is repeated; the exact price is known. Right: an ε-DP release of which
-nothing else is known is repeated; again the exact price is known. One data set, one δ.
+Left: a Gaussian release is repeated; the exact cost is known. Right: an ε-DP release of which
+nothing else is known is repeated; again the exact cost is known. One data set, one δ.
 """
 
 import matplotlib.pyplot as plt

@@ -1,0 +1,36 @@
+"""Run every program of this folder on its smallest setting: none may stop working unnoticed.
+
+Usage: python benchmarks/run_smallest.py
+"""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+TIMEOUT = 120  # seconds for each
+
+
+def programs():
+    """Return the files of this folder that can be run, but this one."""
+    here = Path(__file__)
+    files = sorted(here.parent.glob("*.py"))
+    return [path for path in files if path != here and '"__main__"' in path.read_text()]
+
+
+def main():
+    """Run them one after another, and print how long each took, or what it said at last."""
+    failed = []
+    for path in programs():
+        command, start = [sys.executable, str(path), "--smallest"], time.perf_counter()
+        try:
+            subprocess.run(command, check=True, capture_output=True, text=True, timeout=TIMEOUT)
+        except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
+            failed.append(path.name)
+            print(error, error.stderr, sep="\n", flush=True)
+        print(f"{path.name:32}{time.perf_counter() - start:8.1f} s", flush=True)
+    sys.exit(f"failed: {', '.join(failed)}" if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
