@@ -23,8 +23,7 @@ class ZCDPAccountant(Accountant):
         *Public.*
     conversion : {"tight", "classic"}
         *Public.* ``"tight"`` minimises exp((a − 1)(ρa − ε))·(1 − 1/a)^a / (a − 1) over orders
-        a > 1. ``"classic"`` is ρ + 2·√(ρ·log(1/δ)): the form of both lecture notes, the 2019
-        one directly, the 2024 one as the minimum over a of its Lemma 7.
+        a > 1. ``"classic"`` is ρ + 2·√(ρ·log(1/δ)), the least over a of Tian 2024, Lemma 7.
 
     Notes
     -----

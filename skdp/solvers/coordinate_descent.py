@@ -66,7 +66,7 @@ class CoordinateDescent(Solver):
     Mangold, Bellet, Salmon and Tommasi, "Differentially private coordinate descent for composite
     empirical risk minimization", ICML 2022.
     Selvi, Liu and Wiesemann, "Differential privacy via distributionally robust optimization",
-    Operations Research, 2025, Section 5.
+    Operations Research, 2024, Section 5.
     """
 
     l1_ratio: float = 0.0

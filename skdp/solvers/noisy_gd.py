@@ -86,7 +86,7 @@ class NoisyGD(Solver):
     def theorem_2(
         cls, *, n: int, d: int, domain_radius: float, lipschitz: float, epsilon: float, delta: float
     ) -> NoisyGD:
-        """Return the solver of the 2024 lecture notes' Theorem 2, with its T and step size.
+        """Return the solver of Tian 2024, Theorem 2, with its T and step size.
 
         Parameters
         ----------

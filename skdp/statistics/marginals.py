@@ -89,7 +89,7 @@ def marginals(
     -----
     **Guarantee.** A row lies in at most one cell of each table. With k tables and Laplace noise of
     pure ε/k each, the mean error of a count is at most 2k/ε; with δ > 0 Gaussian noise makes it
-    proportional to √(k·log(1/δ))/ε (Proposition 1 of the 2024 lecture notes, both parts).
+    proportional to √(k·log(1/δ))/ε (Tian 2024, Proposition 1, both parts).
 
     Examples
     --------
