@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import warnings
 from abc import abstractmethod
 from collections.abc import Iterator
@@ -124,14 +125,18 @@ class ReleaseTerms:
 
     def warn_of_delta(self, n_samples: int) -> None:
         """Warn of a δ at which whole records may be published; n counts where it is public."""
-        limit, why = _LARGE_DELTA, "one record in a thousand could be published as it is"
-        if self.neighboring.count_is_public and n_samples and 1.0 / n_samples <= _LARGE_DELTA:
-            limit, why = 1.0 / n_samples, "one of the rows, chosen at random, could be published"
-        if self.is_private and self.delta >= limit:
+        if not self.is_private:
+            return
+        why = None
+        if self.delta > _LARGE_DELTA:
+            why = "one record in a thousand could be published as it is"
+        elif self.neighboring.count_is_public and self.delta * n_samples >= 1.0:
+            why = "one of the records, chosen at random, could be published"
+        if why is not None:
             warnings.warn(
                 f"delta={self.delta:g} is large: {why} under that guarantee. Take a delta well "
                 "below 1/n.",
-                stacklevel=5,
+                stacklevel=_caller_outside(),
             )
 
     def guarantee(self, plan: ReleasePlan) -> PrivacyGuarantee:
@@ -174,7 +179,8 @@ class PrivateFit:
             records = self._check_data(terms, *data, **more)
             terms.warn_of_delta(_num_samples(data[0]))
             plan = self._plan(terms, records)
-            guarantee = terms.spend(plan)
+            guarantee = self._promised(terms, plan, records)
+            terms.spend(plan)
         self._forget()
         released = self._read(plan, records, terms.rng)
         return self._publish(plan, records, released, guarantee)
@@ -210,6 +216,10 @@ class PrivateFit:
     def _plan(self, terms: ReleaseTerms, records: Any) -> ReleasePlan:
         """Return what will be released, every number fixed, from public facts about `records`."""
 
+    def _promised(self, terms: ReleaseTerms, plan: Any, records: Any) -> PrivacyGuarantee:
+        """Return what will be published: the guarantee of this release, and of what it adds to."""
+        return terms.guarantee(plan)
+
     def _forget(self) -> None:
         """Drop what an earlier fit released, so that a fit that dies leaves nothing of it."""
         for name in [*vars(self)]:
@@ -223,6 +233,14 @@ class PrivateFit:
     @abstractmethod
     def _publish(self, plan: Any, records: Any, released: Any, guarantee: PrivacyGuarantee) -> Any:
         """Set the released attributes from `released` and public facts; return the result."""
+
+
+def _caller_outside() -> int:
+    """Return the stacklevel, for the function that calls this, of the first frame outside skdp."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("skdp."):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def _resolved_delta(delta: Any, budget: PrivacyBudget | None) -> float:

@@ -1,4 +1,4 @@
-"""What the private linear models share: validate, plan, spend, solve, publish."""
+"""What the private linear models share: their checks, their problem, and what they publish."""
 
 from __future__ import annotations
 
@@ -13,26 +13,25 @@ from joblib import effective_n_jobs
 from scipy import sparse
 from scipy.special import ndtri
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import ThreadpoolController  # scikit-learn depends on it, always installed
 
 from skdp._private_fit import NonPrivatePlan, PrivateFit, ReleaseTerms
 from skdp._validation import (
     check_choice,
     check_count,
+    check_no_missing,
     check_real,
     check_size,
+    validated_data,
 )
 from skdp.design import ClippedDesign, clip_factors
-from skdp.losses import Loss
-from skdp.privacy import (
-    Neighboring,
-    PrivacyGuarantee,
-)
-from skdp.solvers import SOLVERS, Problem, Solution, Solver
-from skdp.solvers import Plan as SolverPlan
+from skdp.losses import Loss, WeightedLoss, weighted_targets
+from skdp.privacy import Neighboring, PrivacyGuarantee
+from skdp.solvers import SOLVERS, Plan, Problem, Solution, Solver
 
-__all__ = ["PrivateLinearModel", "is_auto"]
+__all__ = ["PrivateLinearModel", "dense", "is_auto"]
 
 _LARGEST_VALUE = 1e100
 _MOST_ROWS = 1e15
@@ -40,15 +39,19 @@ _MOST_ROWS = 1e15
 
 @dataclass(frozen=True, eq=False)
 class LinearRecords:
-    """Validated rows, targets as the loss wants them, and what is public about the targets.
+    """Validated rows, targets as the loss wants them, and what is public about them.
 
-    `start` are released coefficients from which a solver may go on, None for none.
+    `task` is public about the targets. `weights` are None where none were given; in a private fit
+    the targets carry them. `start` are released coefficients from which a solver goes on after
+    `n_iter` steps, None for none.
     """
 
     X: Any
     y: np.ndarray
     task: Any
+    weights: np.ndarray | None = None
     start: np.ndarray | None = None
+    n_iter: int = 0
 
 
 class PrivateLinearModel(PrivateFit, BaseEstimator):
@@ -57,7 +60,7 @@ class PrivateLinearModel(PrivateFit, BaseEstimator):
     A task is the array of classes, or the bounds of a number.
     """
 
-    def fit(self, X: Any, y: Any, **fit_params: Any) -> Any:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Learn the coefficients privately.
 
         Parameters
@@ -66,21 +69,24 @@ class PrivateLinearModel(PrivateFit, BaseEstimator):
             *Private.* Finite values; rows longer than `data_norm` are scaled down to it.
         y : array-like of shape (n_samples,)
             *Private.* Labels, of which the set is public, or numbers.
-        **fit_params
-            Refused: a `sample_weight` would need a public bound.
+        sample_weight : array-like of shape (n_samples,) or None
+            *Private.* What the loss of each record is multiplied by, clipped to [0, max_weight];
+            as it is with ``epsilon=inf``. ``None`` weighs all records alike.
 
         Returns
         -------
         self
+            The fitted estimator.
 
         Raises
         ------
         ValueError
-            If a parameter, a shape or a type is wrong, or a value is not finite; nothing is spent.
+            If a parameter, a shape or a type is wrong, a value is missing or not finite, or
+            weights have no public `max_weight`; nothing is spent.
         BudgetExceededError, BudgetClosedError
             If the budget cannot pay; nothing is learnt and nothing is spent.
         """
-        return self._fit_privately(X, y, **fit_params)
+        return self._fit_privately(X, y, sample_weight=sample_weight)
 
     def _check_data(
         self,
@@ -88,28 +94,32 @@ class PrivateLinearModel(PrivateFit, BaseEstimator):
         X: Any,
         y: Any,
         *,
+        sample_weight: Any = None,
         known_task: Any = None,
         resume: bool = False,
-        **fit_params: Any,
     ) -> LinearRecords:
-        _refuse_weights(fit_params)
         self._check_parameters()
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, reset=not resume)
+        self._check_max_weight(terms, sample_weight)
+        X, y = validated_data(self, X, y, accept_sparse="csr", reset=not resume)
         _check_magnitude(X)
-        task, codes = self._encode(y, known_task)
-        return LinearRecords(X, codes, task, self._start(task) if resume else None)
+        task, y = self._encode(y, known_task)
+        weights = _checked_weights(sample_weight, X.shape[0])
+        if weights is not None and terms.is_private:
+            y = weighted_targets(y, np.clip(weights, 0.0, self.max_weight))
+        return LinearRecords(X, y, task, weights, **self._resumed(task) if resume else {})
 
-    def _plan(self, terms: ReleaseTerms, records: LinearRecords) -> SolverPlan | NonPrivatePlan:
+    def _plan(self, terms: ReleaseTerms, records: LinearRecords) -> Plan | NonPrivatePlan:
         solver = self._resolve_solver()
         effective_n_jobs(self.n_jobs)  # raises now rather than after the spend
         if not terms.is_private:
             return NonPrivatePlan()
-        return solver.plan(self._problem(records.X, records.task), terms.epsilon, terms.delta)
+        return solver.plan(self._problem(records), terms.epsilon, terms.delta)
 
     def _read(self, plan: Any, records: LinearRecords, rng: np.random.Generator) -> Any:
         """Return the solver's solution; without privacy, the fitted reference."""
         if isinstance(plan, NonPrivatePlan):
-            return self._reference(records.X.shape[0]).fit(records.X, records.y)
+            given = {} if records.weights is None else {"sample_weight": records.weights}
+            return self._reference(records.X.shape[0]).fit(records.X, records.y, **given)
         problem, solver = plan.problem, self._resolve_solver()
         threads = effective_n_jobs(self.n_jobs)
         with _thread_pools().limit(limits=threads, user_api="blas"):
@@ -127,6 +137,7 @@ class PrivateLinearModel(PrivateFit, BaseEstimator):
             self.data_norm_ = math.inf
             return self
         self._publish_solution(released, records.task, plan.problem)
+        self.n_iter_ += records.n_iter
         return self
 
     def _publish_solution(self, solution: Solution, task: Any, problem: Problem) -> None:
@@ -144,11 +155,21 @@ class PrivateLinearModel(PrivateFit, BaseEstimator):
     def _check_parameters(self) -> None:
         check_size("data_norm", self.data_norm)
         check_size("intercept_scaling", self.intercept_scaling)
-        if not is_auto(self.C):
+        if not (is_auto(self.C) or self.C == self.epsilon == math.inf):
             check_size("C", self.C)
+        if self.max_weight is not None:
+            check_size("max_weight", self.max_weight)
         if self.n_samples_hint is not None:
             hint = check_count("n_samples_hint", self.n_samples_hint)
             check_real("n_samples_hint", hint, low=0.0, high=_MOST_ROWS)
+
+    def _check_max_weight(self, terms: ReleaseTerms, sample_weight: Any) -> None:
+        if sample_weight is not None and terms.is_private and self.max_weight is None:
+            raise ValueError(
+                "sample_weight needs max_weight, a public bound that weights are clipped to: one "
+                "record of unbounded weight would outweigh all noise. Public weights of whole "
+                "classes may go into class_weight."
+            )
 
     def _resolve_solver(self) -> Solver:
         solver = self.solver
@@ -156,11 +177,12 @@ class PrivateLinearModel(PrivateFit, BaseEstimator):
             solver = SOLVERS[check_choice("solver", solver, SOLVERS)]()
         return solver if is_auto(self.sampler) else solver.with_sampler(self.sampler)
 
-    def _problem(self, X: Any, task: Any) -> Problem:
+    def _problem(self, records: LinearRecords) -> Problem:
         neighboring = Neighboring(self.neighboring)
-        n_rows, n_columns = X.shape
+        n_rows, n_columns = records.X.shape
+        loss = self._loss_of(records.task)
         return Problem(
-            loss=self._loss_of(task),
+            loss=loss if records.weights is None else WeightedLoss(loss, float(self.max_weight)),
             data_norm=float(self.data_norm),
             intercept_scaling=float(self.intercept_scaling) if self.fit_intercept else 0.0,
             n_samples=n_rows if neighboring.count_is_public else self.n_samples_hint,
@@ -194,6 +216,10 @@ class PrivateLinearModel(PrivateFit, BaseEstimator):
     @abstractmethod
     def _learnt_coefficients(self, task: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return what `_publish_coefficients` would publish as the attributes that there are."""
+
+    def _resumed(self, task: Any) -> dict[str, Any]:
+        """Return where an earlier fit ended, for those that can go on from there."""
+        raise NotImplementedError(f"{type(self).__name__} has no partial_fit.")
 
     @abstractmethod
     def _reference(self, n_samples: int) -> Any:
@@ -232,14 +258,14 @@ class PrivateLinearModel(PrivateFit, BaseEstimator):
                 "with solver='output_perturbation'; no formula is known for this one."
             )
         half = ndtri(0.5 + 0.5 * check_real("level", level, low=0.0, high=1.0)) * self.coef_noise_
-        return self.coef_ - half, self.coef_ + half
+        return dense(self.coef_) - half, dense(self.coef_) + half
 
     def _scores(self, X: Any) -> np.ndarray:
         """Return scores of shape (n_samples, n_scores) for rows clipped as in `fit`."""
         check_is_fitted(self, "coef_")
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-        coef = np.atleast_2d(self.coef_)
-        scores = X @ coef.T
+        X = validated_data(self, X, accept_sparse="csr", reset=False)
+        coef = self.coef_ if sparse.issparse(self.coef_) else np.atleast_2d(self.coef_)
+        scores = safe_sparse_dot(X, coef.T, dense_output=True)
         if not math.isinf(self.data_norm_):
             scores *= clip_factors(X, self.data_norm_)[:, None]
         return scores + self.intercept_
@@ -273,13 +299,30 @@ def _check_magnitude(X: Any) -> None:
         raise ValueError(f"X has a value beyond {_LARGEST_VALUE:g}, which counts as infinity.")
 
 
-def _refuse_weights(fit_params: dict[str, Any]) -> None:
-    """Raise if `fit` was given more than data."""
-    if any(value is not None for value in fit_params.values()):
+def _checked_weights(sample_weight: Any, n_samples: int) -> np.ndarray | None:
+    """Return the weights as finite numbers, one a record."""
+    if sample_weight is None:
+        return None
+    check_no_missing("sample_weight", sample_weight)
+    try:
+        weights = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError("sample_weight must hold numbers.") from None
+    if weights.ndim == 0:
+        weights = np.full(n_samples, float(weights))
+    if weights.shape != (n_samples,):
         raise ValueError(
-            f"fit takes X and y only, got {sorted(fit_params)}. A sample_weight would need a "
-            "public bound; public weights of whole classes go into class_weight."
+            f"sample_weight must have shape ({n_samples},), one weight a record, got "
+            f"{weights.shape}."
         )
+    if not np.isfinite(weights).all():
+        raise ValueError("sample_weight must hold finite numbers.")
+    return weights
+
+
+def dense(coef: Any) -> np.ndarray:
+    """Return coefficients as an array, also those that `sparsify` has packed."""
+    return coef.toarray() if sparse.issparse(coef) else coef
 
 
 def is_auto(value: Any) -> bool:

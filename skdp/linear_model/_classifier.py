@@ -7,17 +7,19 @@ from abc import abstractmethod
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
 
 from skdp._validation import check_size, encode_labels
-from skdp.linear_model._base import PrivateLinearModel
+from skdp.linear_model._base import PrivateLinearModel, dense
 from skdp.losses import ClassWeightedLoss, Loss
 
 __all__ = ["PrivateLinearClassifier"]
 
 
 class PrivateLinearClassifier(ClassifierMixin, PrivateLinearModel):
-    """A linear classifier that pays for what it learns; its task is the array of classes."""
+    """A linear classifier, learnt privately; its task is the array of classes."""
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -29,9 +31,11 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLinearModel):
             )
 
     def _encode(self, y: np.ndarray, known: Any = None) -> tuple[np.ndarray, np.ndarray]:
-        """Return the public classes, and y as −1/+1 (two classes) or 0..K−1."""
+        """Return the public classes, and y as −1/+1 (two classes) or 0..K−1; openly, y itself."""
         known = self.classes if known is None else known
         classes, codes = encode_labels(type(self).__name__, y, known)
+        if math.isinf(self.epsilon):
+            return classes, y
         return classes, (2.0 * codes - 1.0 if classes.size == 2 else codes)
 
     def _loss_of(self, classes: np.ndarray) -> Loss:
@@ -50,7 +54,7 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLinearModel):
         self.classes_, self.coef_, self.intercept_ = classes, coef, intercept
 
     def _learnt_coefficients(self, task: Any) -> tuple[np.ndarray, np.ndarray]:
-        return self.coef_, self.intercept_
+        return dense(self.coef_), self.intercept_
 
     def _publish_reference(self, reference: Any, classes: np.ndarray) -> None:
         if not np.array_equal(reference.classes_, classes):
@@ -68,19 +72,57 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLinearModel):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            *Private.* Finite values.
 
         Returns
         -------
         ndarray of shape (n_samples,) for two classes, (n_samples, n_classes) for more
+            Scores; of two classes, those of the second.
         """
         scores = self._scores(X)
         return scores.ravel() if self.classes_.size == 2 else scores
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the label with the highest score for each row."""
+        """Return the label with the highest score for each row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            *Private.* Finite values.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Labels from `classes_`. They are as private as X: what the model has released does not
+            protect the rows that it is asked about.
+        """
         scores = self.decision_function(X)
         codes = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[codes]
+
+    def sparsify(self) -> Any:
+        """Store `coef_` as a sparse matrix, which predicts faster where most entries are 0.
+
+        Returns
+        -------
+        self
+            The estimator. Its `coef_` is post-processed: no privacy is spent.
+        """
+        check_is_fitted(self, "coef_")
+        self.coef_ = sparse.csr_matrix(self.coef_)
+        return self
+
+    def densify(self) -> Any:
+        """Store `coef_` as an array again, after `sparsify`.
+
+        Returns
+        -------
+        self
+            The estimator.
+        """
+        check_is_fitted(self, "coef_")
+        self.coef_ = dense(self.coef_)
+        return self
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin
 
+from skdp._validation import check_no_missing
 from skdp.linear_model._base import PrivateLinearModel
 
 __all__ = ["PrivateLinearRegressor", "TargetRange"]
@@ -39,11 +40,12 @@ class TargetRange:
 
 
 class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel):
-    """A linear model of a number that pays for what it learns; its task is a `TargetRange`."""
+    """A linear model of a number, learnt privately; its task is a `TargetRange`."""
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        self._target_range()
+        if not math.isinf(self.epsilon):
+            self._target_range()
 
     def _target_range(self) -> TargetRange:
         try:
@@ -58,15 +60,17 @@ class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel):
     def _wrong_bounds(self) -> str:
         return (
             "target_bounds must be a pair of numbers (low, high) with low < high, both within "
-            f"±{_LARGEST_BOUND:g}, got {self.target_bounds!r}."
+            f"±{_LARGEST_BOUND:g}, got {self.target_bounds!r}. Give the interval that targets lie "
+            "in by public knowledge, in their units: there is no default."
         )
 
     def _encode(self, y: np.ndarray, known: Any) -> tuple[TargetRange, np.ndarray]:
         """Return the public range and the targets on its scale; without privacy, y itself."""
+        check_no_missing("y", y)
         try:
             y = np.asarray(y, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise ValueError("y must hold numbers.") from error
+        except (TypeError, ValueError):
+            raise ValueError("y must hold numbers.") from None  # NumPy's message quotes one
         if not np.isfinite(y).all():  # of strings, say, scikit-learn does not see it
             raise ValueError("y must hold finite numbers.")
         if math.isinf(self.epsilon):
@@ -105,16 +109,33 @@ class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            *Private.* Finite values.
 
         Returns
         -------
         ndarray of shape (n_samples,), or (n_samples, n_outputs) for several
+            Predictions, in the units of the targets. They are as private as X.
         """
         scores = np.clip(self._scores(X), *self.target_bounds_)
         return scores.ravel() if np.ndim(self.coef_) == 1 else scores
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return R² of the predictions: 1 at best, 0 for a constant that is the mean of `y`."""
+        """Return R² of the predictions: 1 at best, 0 for a constant that is the mean of `y`.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            *Private.* Finite values.
+        y : array-like of shape (n_samples,)
+            *Private.* Targets, in their units; not clipped.
+        sample_weight : array-like of shape (n_samples,) or None
+            *Private.* Weights of the rows, as they are.
+
+        Returns
+        -------
+        float
+            The score, **not private**: it is computed from these rows without noise.
+        """
         return float(super().score(X, y, sample_weight))
 
     def __sklearn_tags__(self) -> Any:

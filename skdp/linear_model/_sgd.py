@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from skdp._private_fit import guarantee_of
+from skdp._private_fit import ReleaseTerms, guarantee_of
 from skdp.linear_model._base import PrivateLinearModel
-from skdp.privacy import ComposedEvent, Event, SelfComposedEvent
+from skdp.privacy import ComposedEvent, Event, PrivacyGuarantee, SelfComposedEvent
 from skdp.solvers import DPSGD
 
 __all__ = ["PrivateSGD", "is_private"]
@@ -29,31 +29,28 @@ class PrivateSGD(PrivateLinearModel):
             average=self.average,
         )
 
-    def _resume(self, X: Any, y: Any, known_task: Any = None) -> Any:
+    def _resume(self, X: Any, y: Any, sample_weight: Any, known_task: Any = None) -> Any:
         """Run once more, from where the last run ended, and add what it costs to `privacy_`."""
-        if not hasattr(self, "coef_"):
-            return self._fit_privately(X, y, known_task=known_task)
-        with self._whole_if_refused():
-            self._check_relation()
-        earlier, n_iter = self.privacy_, self.n_iter_
-        self._fit_privately(X, y, known_task=known_task, resume=True)
-        event = _together(earlier.event, self.privacy_.event)
-        self.privacy_ = guarantee_of(
-            event,
-            earlier.neighboring,
-            self.privacy_.theorem,
-            seeded=earlier.seeded or self.privacy_.seeded,
-        )
-        self.n_iter_ += n_iter
-        return self
+        resume = hasattr(self, "coef_")
+        more = {"sample_weight": sample_weight, "known_task": known_task, "resume": resume}
+        return self._fit_privately(X, y, **more)
 
-    def _check_relation(self) -> None:
+    def _promised(self, terms: ReleaseTerms, plan: Any, records: Any) -> PrivacyGuarantee:
+        now = super()._promised(terms, plan, records)
+        if records.start is None:
+            return now
+        earlier = self.privacy_
+        event, seeded = _together(earlier.event, now.event), earlier.seeded or now.seeded
+        return guarantee_of(event, now.neighboring, now.theorem, seeded=seeded)
+
+    def _resumed(self, task: Any) -> dict[str, Any]:
         earlier = self.privacy_.neighboring
         if earlier != self.neighboring:
             raise ValueError(
                 f"The model was learnt under {str(earlier)!r}; neighboring may not "
                 f"change to {self.neighboring!r} in partial_fit."
             )
+        return {"start": self._start(task), "n_iter": self.n_iter_}
 
     def _start(self, task: Any) -> np.ndarray:
         """Return the released coefficients as the solver wants them."""

@@ -17,70 +17,81 @@ __all__ = ["DPLinearRegression"]
 class DPLinearRegression(PrivateLinearRegressor):
     """Linear regression by least squares with (ε, δ)-differentially private coefficients.
 
-    The coefficients are one draw from a density proportional to
-    exp(−c·Σ ℓ(y_i, a_i·θ) − (α/2)·|θ|²), where a_i is row i clipped to `data_norm` with a constant
-    column appended, y_i the target scaled from `target_bounds` to [−1, 1], and ℓ is
-    half the square of the residual, its slope clipped to ±`slope_bound`. Temperature c, ridge α and
-    the run of the sampler follow from public numbers. With ``solver="adassp"`` the matrix AᵀA and
-    the vector Aᵀy of the same rows and targets are released with Gaussian noise instead, and the
-    normal equations are solved with them. With a number for `C` either is ridge regression; there
-    is no other class for that.
+    The coefficients are one sample from a density proportional to exp(−c·Σ ℓ(y_i, a_i·θ) −
+    (α/2)·|θ|²), where a_i is row i clipped to `data_norm` with a constant column appended, y_i the
+    target scaled from `target_bounds` to [−1, 1], and ℓ is half the square of the residual, its
+    derivative clipped to ±`slope_bound`. Temperature c, ridge α and the run of the sampler follow
+    from public numbers. With ``solver="adassp"`` the matrix AᵀA and the vector Aᵀy of the same rows
+    and targets are released with Gaussian noise instead, and the normal equations are solved with
+    them. With a number for `C` either is ridge regression; there is no other class for that.
+
+    The default solver follows the gradients of a square whose derivative is clipped.
+    ``solver="adassp"`` is exact least squares where n·ε is large, for up to some thousand columns,
+    and adds more noise where it is not; it draws no sample, needs no count of records and takes no
+    weights. With ``epsilon=inf`` it is scikit-learn's `LinearRegression`, or ``Ridge(alpha=1/C)``
+    if `C` is a number, and nothing is clipped.
 
     Parameters
     ----------
     epsilon : float, default 1.0
-        *Public.* Privacy loss in nats that one fit may spend. ``inf`` turns privacy off: the
-        estimator is then scikit-learn's `LinearRegression`, or `Ridge` if C is a number.
-        Nothing is clipped then.
-    delta : float, default 1e-5
-        *Public.* Probability, in (0, 1), with which the ε bound may fail; well below 1/n.
-    target_bounds : (float, float), default (−1, 1)
-        *Public.* Interval of the targets, in their units, from knowledge and never from the data.
-        Targets outside are clipped, and so are predictions.
+        *Public.* Privacy loss in nats that one fit may spend.
+    delta : float or None
+        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
+        budget's, or 1e-5 without a budget.
+    target_bounds : (float, float)
+        *Public.* Interval of the targets, in their units, from knowledge and never from the data;
+        it has no default. Targets outside are clipped, and so are predictions.
     solver : str or Solver, default "regularized_exponential"
         *Public.* How the coefficients are learnt: a name of `skdp.solvers.SOLVERS` or an instance.
-        The default follows the gradients of a square whose slope is clipped to `slope_bound`.
-        ``"adassp"`` solves the normal equations from noisy moments: exact least squares where n·ε
-        is large, for up to some thousand columns; more noise where it is not.
     sampler : str or Sampler, default "auto"
-        *Public.* What draws the sample: a name of `skdp.samplers.SAMPLERS` or an instance. Not
-        for ``"adassp"``, which draws none.
+        *Public.* What draws the sample: a name of `skdp.samplers.SAMPLERS` or an instance.
+        ``"auto"`` is ``"proximal"``, which takes every loss and both relations. Only for solvers
+        that sample.
     C : float or "auto"
-        *Public.* Inverse regularisation strength, of the ridge |θ|²/(2C) beside Σ (a·θ − y)²/2: it
-        is ``Ridge(alpha=1/C)``, with the intercept regularised like any coefficient. ``"auto"``
-        regularises by the length of the run, or as the noise of the moments calls for.
+        *Public.* Inverse regularisation strength: the ridge is |θ|²/(2C) beside the sum of the
+        losses, the intercept included; of regressors on scores and targets scaled to [−1, 1].
+        ``"auto"`` regularises by the length of the run instead, and so weakly otherwise that C
+        hardly matters; scikit-learn's default with ``epsilon=inf``.
     slope_bound : float, default 0.25
-        *Public.* Largest slope of the loss, as a share of half the width of `target_bounds`; beyond
-        it the square goes on as a straight line. The noise grows with it. A small one draws the
-        fit from the mean towards the median. Not used by ``"adassp"``.
+        *Public.* Bound of the loss's derivative, as a share of half the width of `target_bounds`;
+        beyond it the square goes on as a straight line. The noise grows with it. A small one draws
+        the fit from the mean towards the median. Not used by ``"adassp"``.
     data_norm : float, default 1.0
         *Public.* Rows are scaled down to this l2 norm, in `fit` and in prediction. In the units of
-        X: scale by public bounds first, as with `skdp.preprocessing.BoundsScaler`.
+        X: scale by public bounds first, as with `skdp.preprocessing.BoundsScaler`. Unscaled columns
+        leave little but the longest of them.
     fit_intercept : bool, default True
-        *Public.*
+        *Public.* Whether a constant column is part of each row.
     intercept_scaling : float, default 0.5
         *Public.* Size of the constant column. It is part of the row and of its norm: a large one
         makes the noise larger, a small one the intercept slower to learn.
+    max_weight : float or None
+        *Public.* Largest weight of a record: the `sample_weight` of `fit`, which is private, is
+        clipped to [0, max_weight], and the noise grows in proportion to it. ``None`` refuses
+        weights in a private fit.
     neighboring : {"replace_one", "add_remove_one"}
-        *Public.* Whether neighbouring data sets differ in the value of one row (then n is public)
-        or in its presence (then it is private).
+        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
+        public) or in its presence (then it is private).
     n_samples_hint : int or None
         *Public.* A public guess of n, such as a study's planned size, for ``add_remove_one``. It
         sets the step size and costs no privacy, however wrong. Rather guess high: if it is a
-        hundred times too low the default sampler may never end. ``None`` buys a noisy count with
-        1/100 of the fit's squared Gaussian-DP parameter. Not used under ``replace_one``,
-        and not by ``"adassp"``, which needs no count.
+        hundred times too low the default sampler may never end. ``None`` estimates n privately,
+        with 1 % of the fit's μ², where the solver needs it. Not used under ``replace_one``.
     budget : PrivacyBudget or None
-        What pays for the fit, before the fit reads the data.
-    random_state : int, Generator, RandomState or None
-        *Secret.* For tests only: whoever knows the seed can subtract the noise. ``None`` takes
-        fresh entropy from the operating system for each fit.
+        *Public.* What the fit spends from, before it reads the data.
+    label : str or None
+        *Public.* Name of the release in the budget's history. ``None`` takes the class's.
+    random_state : None, int, Generator or RandomState
+        *Secret.* ``None`` takes fresh entropy from the operating system for each fit. A seed voids
+        the guarantee, for whoever knows it can subtract the noise, and is refused beside a budget:
+        for tests only.
     n_jobs : int or None
-        Number of BLAS threads, −1 for all; ``None`` for one, the fastest but on large dense data.
+        *Public.* Number of BLAS threads, −1 for all; ``None`` for one, the fastest but on large
+        dense data.
     verbose : int
-        Above 0, print steps done; the number of steps is public.
+        *Public.* Above 0, print steps done; the number of steps is public.
     diagnostics : bool
-        Keep `diagnostics_`, which is **not private** and is dropped on pickling.
+        *Public.* Keep `diagnostics_`, which is **not private** and is dropped on pickling.
 
     Attributes
     ----------
@@ -123,9 +134,9 @@ class DPLinearRegression(PrivateLinearRegressor):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(-0.5, 0.5, size=(2000, 2))
     >>> y = X @ [1.0, -0.5] + 0.1 * rng.normal(size=2000)
-    >>> model = DPLinearRegression(random_state=0).fit(X, y)
-    >>> print(model.privacy_)
-    0.268051-Gaussian DP under replace_one (proximal sampler after finitely many steps, Theorem A')
+    >>> model = DPLinearRegression(target_bounds=(-1, 1), random_state=0).fit(X, y)
+    >>> round(model.privacy_.gdp_mu, 6)
+    0.268051
     >>> model.score(X, y) > 0.7
     True
     """
@@ -133,9 +144,9 @@ class DPLinearRegression(PrivateLinearRegressor):
     def __init__(
         self,
         epsilon: float = 1.0,
-        delta: float = 1e-5,
+        delta: float | None = None,
         *,
-        target_bounds: tuple[float, float] = (-1.0, 1.0),
+        target_bounds: Any = None,
         solver: Any = "regularized_exponential",
         sampler: Any = "auto",
         C: Any = "auto",
@@ -143,9 +154,11 @@ class DPLinearRegression(PrivateLinearRegressor):
         data_norm: float = 1.0,
         fit_intercept: bool = True,
         intercept_scaling: float = 0.5,
+        max_weight: float | None = None,
         neighboring: str = "replace_one",
         n_samples_hint: int | None = None,
         budget: Any = None,
+        label: str | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -161,9 +174,11 @@ class DPLinearRegression(PrivateLinearRegressor):
         self.data_norm = data_norm
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
+        self.max_weight = max_weight
         self.neighboring = neighboring
         self.n_samples_hint = n_samples_hint
         self.budget = budget
+        self.label = label
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose

@@ -18,63 +18,75 @@ __all__ = ["DPLogisticRegression"]
 class DPLogisticRegression(PrivateLinearClassifier):
     """Logistic regression with (ε, δ)-differentially private coefficients.
 
-    The coefficients are one draw from a density proportional to
-    exp(−c·Σ ℓ(y_i, a_i·θ) − (α/2)·|θ|²), where a_i is row i clipped to `data_norm` with a constant
-    column appended, and ℓ is the logistic loss with its slope clipped at `loss_clip`. Temperature
-    c, ridge α and the run of the sampler follow from public numbers: no parameter needs tuning
-    on the data.
+    The coefficients are one sample from a density proportional to exp(−c·Σ ℓ(y_i, a_i·θ) −
+    (α/2)·|θ|²), where a_i is row i clipped to `data_norm` with a constant column appended, and ℓ is
+    the logistic loss with its derivative clipped at `loss_clip`. Temperature c, ridge α and the run
+    of the sampler follow from public numbers: no parameter needs tuning on the data.
+
+    With ``epsilon=inf`` it is scikit-learn's `LogisticRegression`, and nothing is clipped.
 
     Parameters
     ----------
     epsilon : float, default 1.0
-        *Public.* Privacy loss in nats that one fit may spend. ``inf`` turns privacy off: the
-        estimator is then scikit-learn's `LogisticRegression`, and nothing is clipped.
-    delta : float, default 1e-5
-        *Public.* Probability, in (0, 1), with which the ε bound may fail; well below 1/n.
+        *Public.* Privacy loss in nats that one fit may spend.
+    delta : float or None
+        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
+        budget's, or 1e-5 without a budget.
     solver : str or Solver, default "regularized_exponential"
         *Public.* How the coefficients are learnt: a name of `skdp.solvers.SOLVERS` or an instance.
     sampler : str or Sampler, default "auto"
         *Public.* What draws the sample: a name of `skdp.samplers.SAMPLERS` or an instance.
-        ``"auto"`` is ``"proximal"``, which takes every loss and both relations.
+        ``"auto"`` is ``"proximal"``, which takes every loss and both relations. Only for solvers
+        that sample.
     C : float or "auto"
-        *Public.* Inverse regularisation strength as in scikit-learn's `LogisticRegression`; the
-        intercept is regularised like any coefficient. ``"auto"`` regularises by the length of the
-        run instead, and so weakly otherwise that C hardly matters.
+        *Public.* Inverse regularisation strength: the ridge is |θ|²/(2C) beside the sum of the
+        losses, the intercept included; of regressors on scores and targets scaled to [−1, 1].
+        ``"auto"`` regularises by the length of the run instead, and so weakly otherwise that C
+        hardly matters; scikit-learn's default with ``epsilon=inf``.
     loss_clip : float in (0, 1) or None, default 0.35
-        *Public.* Steepest slope of the loss. ``None`` takes the plain logistic loss (multinomial
-        for three or more classes), whose first step costs twice the noise.
+        *Public.* Bound of the loss's derivative. ``None`` takes the plain logistic loss
+        (multinomial for three or more classes), whose first step needs twice the noise.
     data_norm : float, default 1.0
         *Public.* Rows are scaled down to this l2 norm, in `fit` and in prediction. In the units of
-        X: scale by public bounds first, as with `skdp.preprocessing.BoundsScaler`.
+        X: scale by public bounds first, as with `skdp.preprocessing.BoundsScaler`. Unscaled columns
+        leave little but the longest of them.
     fit_intercept : bool, default True
-        *Public.*
+        *Public.* Whether a constant column is part of each row.
     intercept_scaling : float, default 0.3
         *Public.* Size of the constant column. It is part of the row and of its norm: a large one
         makes the noise larger, a small one the intercept slower to learn.
     classes : array-like or None
-        *Public.* All labels that may occur. ``None`` takes the labels found in `y` as public,
-        which a rare label is not: pass them where that matters.
+        *Public.* All labels that may occur. ``None`` takes the labels found in `y` as public, which
+        a rare label is not: pass them where that matters.
     class_weight : dict or None
         *Public.* Weights by label; the largest one scales the noise. ``"balanced"`` is refused.
+    max_weight : float or None
+        *Public.* Largest weight of a record: the `sample_weight` of `fit`, which is private, is
+        clipped to [0, max_weight], and the noise grows in proportion to it. ``None`` refuses
+        weights in a private fit.
     neighboring : {"replace_one", "add_remove_one"}
-        *Public.* Whether neighbouring data sets differ in the value of one row (then n is public)
-        or in its presence (then it is private).
+        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
+        public) or in its presence (then it is private).
     n_samples_hint : int or None
         *Public.* A public guess of n, such as a study's planned size, for ``add_remove_one``. It
         sets the step size and costs no privacy, however wrong. Rather guess high: if it is a
-        hundred times too low the default sampler may never end. ``None`` buys a noisy count with
-        1/100 of the fit's squared Gaussian-DP parameter. Not used under ``replace_one``.
+        hundred times too low the default sampler may never end. ``None`` estimates n privately,
+        with 1 % of the fit's μ², where the solver needs it. Not used under ``replace_one``.
     budget : PrivacyBudget or None
-        What pays for the fit, before the fit reads the data.
-    random_state : int, Generator, RandomState or None
-        *Secret.* For tests only: whoever knows the seed can subtract the noise. ``None`` takes
-        fresh entropy from the operating system for each fit.
+        *Public.* What the fit spends from, before it reads the data.
+    label : str or None
+        *Public.* Name of the release in the budget's history. ``None`` takes the class's.
+    random_state : None, int, Generator or RandomState
+        *Secret.* ``None`` takes fresh entropy from the operating system for each fit. A seed voids
+        the guarantee, for whoever knows it can subtract the noise, and is refused beside a budget:
+        for tests only.
     n_jobs : int or None
-        Number of BLAS threads, −1 for all; ``None`` for one, the fastest but on large dense data.
+        *Public.* Number of BLAS threads, −1 for all; ``None`` for one, the fastest but on large
+        dense data.
     verbose : int
-        Above 0, print steps done; the number of steps is public.
+        *Public.* Above 0, print steps done; the number of steps is public.
     diagnostics : bool
-        Keep `diagnostics_`, which is **not private** and is dropped on pickling.
+        *Public.* Keep `diagnostics_`, which is **not private** and is dropped on pickling.
 
     Attributes
     ----------
@@ -103,8 +115,8 @@ class DPLogisticRegression(PrivateLinearClassifier):
     Notes
     -----
     **Guarantee.** The released attributes are `privacy_.gdp_mu`-Gaussian DP under `neighboring`,
-    and so (`epsilon`, `delta`)-DP. For an exact draw: Gopi, Lee and Liu 2022, Theorem 4.1; for the
-    finite run that is made: Theorem A' (*Finitely many steps* in the documentation).
+    and so (`epsilon`, `delta`)-DP. For an exact sample: Gopi, Lee and Liu 2022, Theorem 4.1; for
+    the finite run that is made: Theorem A' (*Finitely many steps* in the documentation).
     **Assumed.** Records are finite vectors with labels in `classes`; all parameters, the columns
     and, under ``replace_one``, n are public; the noise is secret; running time is not observed.
 
@@ -114,8 +126,8 @@ class DPLogisticRegression(PrivateLinearClassifier):
     >>> from sklearn.datasets import make_blobs
     >>> X, y = make_blobs(2000, centers=[[-1, 0], [1, 0]], cluster_std=0.5, random_state=0)
     >>> model = DPLogisticRegression(epsilon=1.0, random_state=0).fit(X, y)
-    >>> print(model.privacy_)
-    0.268051-Gaussian DP under replace_one (proximal sampler after finitely many steps, Theorem A')
+    >>> round(model.privacy_.gdp_mu, 6)
+    0.268051
     >>> model.score(X, y) > 0.9
     True
     """
@@ -123,7 +135,7 @@ class DPLogisticRegression(PrivateLinearClassifier):
     def __init__(
         self,
         epsilon: float = 1.0,
-        delta: float = 1e-5,
+        delta: float | None = None,
         *,
         solver: Any = "regularized_exponential",
         sampler: Any = "auto",
@@ -134,9 +146,11 @@ class DPLogisticRegression(PrivateLinearClassifier):
         intercept_scaling: float = 0.3,
         classes: Any = None,
         class_weight: dict[Any, float] | None = None,
+        max_weight: float | None = None,
         neighboring: str = "replace_one",
         n_samples_hint: int | None = None,
         budget: Any = None,
+        label: str | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -153,20 +167,44 @@ class DPLogisticRegression(PrivateLinearClassifier):
         self.intercept_scaling = intercept_scaling
         self.classes = classes
         self.class_weight = class_weight
+        self.max_weight = max_weight
         self.neighboring = neighboring
         self.n_samples_hint = n_samples_hint
         self.budget = budget
+        self.label = label
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.diagnostics = diagnostics
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the probability of each class, of shape (n_samples, n_classes)."""
+        """Return the probability of each class for rows that are clipped as in `fit`.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            *Private.* Finite values.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Probabilities, in the order of `classes_`. They are as private as X.
+        """
         return np.exp(self.predict_log_proba(X))
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Return the logarithms of `predict_proba`."""
+        """Return the logarithms of `predict_proba`.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            *Private.* Finite values.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Natural logarithms of probabilities, in the order of `classes_`.
+        """
         scores = self.decision_function(X)
         if scores.ndim == 1:
             return np.column_stack([log_expit(-scores), log_expit(scores)])

@@ -16,66 +16,78 @@ __all__ = ["DPQuantileRegressor"]
 class DPQuantileRegressor(PrivateQuantileRegressor):
     """A linear regressor of one or several quantiles with private coefficients.
 
-    The coefficients are one draw from a density proportional to
+    The coefficients are one sample from a density proportional to
     exp(−c·Σ ℓ(y_i, a_i·θ) − (α/2)·|θ|²), where a_i is row i clipped to `data_norm` with a constant
     column appended, y_i the target scaled from `target_bounds` to [−1, 1], and ℓ is
-    the pinball loss with its kink rounded, summed over the quantiles. Temperature c, ridge α and
-    the run of the sampler follow from public numbers. Several quantiles are one draw, whose price
+    the pinball loss rounded near 0, summed over the quantiles. Temperature c, ridge α and
+    the run of the sampler follow from public numbers. Several quantiles are one sample, whose cost
     is that of the largest change that one record makes to all of them together.
+
+    With ``epsilon=inf`` it is scikit-learn's ``QuantileRegressor(alpha=0)``, which knows no ridge,
+    so that `C` must be ``"auto"``, and nothing is clipped.
 
     Parameters
     ----------
+    epsilon : float, default 1.0
+        *Public.* Privacy loss in nats that one fit may spend.
+    delta : float or None
+        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
+        budget's, or 1e-5 without a budget.
     quantile : float or sequence of float, default 0.5
         *Public.* Levels in (0, 1). Of several, predictions have one column each, in this order.
-    epsilon : float, default 1.0
-        *Public.* Privacy loss in nats that one fit may spend. ``inf`` turns privacy off: the
-        estimator is then scikit-learn's `QuantileRegressor(alpha=0)`.
-        Nothing is clipped then.
-    delta : float, default 1e-5
-        *Public.* Probability, in (0, 1), with which the ε bound may fail; well below 1/n.
-    target_bounds : (float, float), default (−1, 1)
-        *Public.* Interval of the targets, in their units, from knowledge and never from the data.
-        Targets outside are clipped, and so are predictions.
-    smoothing : float in [0.01, 1e6), default 0.3
-        *Public.* Width of the stretch over which the kink of the loss is rounded, as a share of
-        half the width of `target_bounds`.
+    target_bounds : (float, float)
+        *Public.* Interval of the targets, in their units, from knowledge and never from the data;
+        it has no default. Targets outside are clipped, and so are predictions.
     solver : str or Solver, default "regularized_exponential"
         *Public.* How the coefficients are learnt: a name of `skdp.solvers.SOLVERS` or an instance.
     sampler : str or Sampler, default "auto"
         *Public.* What draws the sample: a name of `skdp.samplers.SAMPLERS` or an instance.
-        ``"auto"`` is ``"proximal"``, which takes every loss and both relations.
+        ``"auto"`` is ``"proximal"``, which takes every loss and both relations. Only for solvers
+        that sample.
     C : float or "auto"
         *Public.* Inverse regularisation strength: the ridge is |θ|²/(2C) beside the sum of the
-        losses, on scores and targets scaled to [−1, 1], intercept included. ``"auto"`` regularises
-        by the length of the run instead. Only ``"auto"`` with ``epsilon=inf``: scikit-learn's
-        `QuantileRegressor` knows no ridge.
+        losses, the intercept included; of regressors on scores and targets scaled to [−1, 1].
+        ``"auto"`` regularises by the length of the run instead, and so weakly otherwise that C
+        hardly matters; scikit-learn's default with ``epsilon=inf``.
+    smoothing : float in [0.01, 1e6), default 0.3
+        *Public.* Width of the stretch over which the loss is rounded near its non-smooth point: in
+        margins, or as a share of half the width of `target_bounds`. Small widths cost run time.
     data_norm : float, default 1.0
         *Public.* Rows are scaled down to this l2 norm, in `fit` and in prediction. In the units of
-        X: scale by public bounds first, as with `skdp.preprocessing.BoundsScaler`.
+        X: scale by public bounds first, as with `skdp.preprocessing.BoundsScaler`. Unscaled columns
+        leave little but the longest of them.
     fit_intercept : bool, default True
-        *Public.*
+        *Public.* Whether a constant column is part of each row.
     intercept_scaling : float, default 0.5
         *Public.* Size of the constant column. It is part of the row and of its norm: a large one
         makes the noise larger, a small one the intercept slower to learn.
+    max_weight : float or None
+        *Public.* Largest weight of a record: the `sample_weight` of `fit`, which is private, is
+        clipped to [0, max_weight], and the noise grows in proportion to it. ``None`` refuses
+        weights in a private fit.
     neighboring : {"replace_one", "add_remove_one"}
-        *Public.* Whether neighbouring data sets differ in the value of one row (then n is public)
-        or in its presence (then it is private).
+        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
+        public) or in its presence (then it is private).
     n_samples_hint : int or None
         *Public.* A public guess of n, such as a study's planned size, for ``add_remove_one``. It
         sets the step size and costs no privacy, however wrong. Rather guess high: if it is a
-        hundred times too low the default sampler may never end. ``None`` buys a noisy count with
-        1/100 of the fit's squared Gaussian-DP parameter. Not used under ``replace_one``.
+        hundred times too low the default sampler may never end. ``None`` estimates n privately,
+        with 1 % of the fit's μ², where the solver needs it. Not used under ``replace_one``.
     budget : PrivacyBudget or None
-        What pays for the fit, before the fit reads the data.
-    random_state : int, Generator, RandomState or None
-        *Secret.* For tests only: whoever knows the seed can subtract the noise. ``None`` takes
-        fresh entropy from the operating system for each fit.
+        *Public.* What the fit spends from, before it reads the data.
+    label : str or None
+        *Public.* Name of the release in the budget's history. ``None`` takes the class's.
+    random_state : None, int, Generator or RandomState
+        *Secret.* ``None`` takes fresh entropy from the operating system for each fit. A seed voids
+        the guarantee, for whoever knows it can subtract the noise, and is refused beside a budget:
+        for tests only.
     n_jobs : int or None
-        Number of BLAS threads, −1 for all; ``None`` for one, the fastest but on large dense data.
+        *Public.* Number of BLAS threads, −1 for all; ``None`` for one, the fastest but on large
+        dense data.
     verbose : int
-        Above 0, print steps done; the number of steps is public.
+        *Public.* Above 0, print steps done; the number of steps is public.
     diagnostics : bool
-        Keep `diagnostics_`, which is **not private** and is dropped on pickling.
+        *Public.* Keep `diagnostics_`, which is **not private** and is dropped on pickling.
 
     Attributes
     ----------
@@ -104,8 +116,8 @@ class DPQuantileRegressor(PrivateQuantileRegressor):
     Notes
     -----
     **Guarantee.** The released attributes are `privacy_.gdp_mu`-Gaussian DP under `neighboring`,
-    and so (`epsilon`, `delta`)-DP. For an exact draw: Gopi, Lee and Liu 2022, Theorem 4.1; for the
-    finite run that is made: Theorem A' (*Finitely many steps* in the documentation).
+    and so (`epsilon`, `delta`)-DP. For an exact sample: Gopi, Lee and Liu 2022, Theorem 4.1; for
+    the finite run that is made: Theorem A' (*Finitely many steps* in the documentation).
     **Assumed.** Records are finite vectors with finite targets; all parameters, the columns and,
     under ``replace_one``, n are public; the noise is secret; running time is not observed.
 
@@ -116,7 +128,9 @@ class DPQuantileRegressor(PrivateQuantileRegressor):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(-0.5, 0.5, size=(2000, 2))
     >>> y = X @ [1.0, -0.5] + 0.1 * rng.normal(size=2000)
-    >>> model = DPQuantileRegressor([0.1, 0.9], epsilon=3.0, random_state=0).fit(X, y)
+    >>> model = DPQuantileRegressor(
+    ...     epsilon=3.0, quantile=[0.1, 0.9], target_bounds=(-1, 1), random_state=0
+    ... ).fit(X, y)
     >>> low, high = model.predict(X).T
     >>> bool((low <= high).all()), bool(np.mean((low <= y) & (y <= high)) > 0.5)
     (True, True)
@@ -124,11 +138,11 @@ class DPQuantileRegressor(PrivateQuantileRegressor):
 
     def __init__(
         self,
-        quantile: Any = 0.5,
         epsilon: float = 1.0,
-        delta: float = 1e-5,
+        delta: float | None = None,
         *,
-        target_bounds: tuple[float, float] = (-1.0, 1.0),
+        quantile: Any = 0.5,
+        target_bounds: Any = None,
         solver: Any = "regularized_exponential",
         sampler: Any = "auto",
         C: Any = "auto",
@@ -136,17 +150,19 @@ class DPQuantileRegressor(PrivateQuantileRegressor):
         data_norm: float = 1.0,
         fit_intercept: bool = True,
         intercept_scaling: float = 0.5,
+        max_weight: float | None = None,
         neighboring: str = "replace_one",
         n_samples_hint: int | None = None,
         budget: Any = None,
+        label: str | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
         diagnostics: bool = False,
     ) -> None:
-        self.quantile = quantile
         self.epsilon = epsilon
         self.delta = delta
+        self.quantile = quantile
         self.target_bounds = target_bounds
         self.solver = solver
         self.sampler = sampler
@@ -155,9 +171,11 @@ class DPQuantileRegressor(PrivateQuantileRegressor):
         self.data_norm = data_norm
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
+        self.max_weight = max_weight
         self.neighboring = neighboring
         self.n_samples_hint = n_samples_hint
         self.budget = budget
+        self.label = label
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -178,10 +196,12 @@ class DPQuantileRegressor(PrivateQuantileRegressor):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            *Private.* Finite values.
 
         Returns
         -------
         ndarray of shape (n_samples,) for one quantile, (n_samples, n_quantiles) for several
+            Predictions, in the units of the targets. They are as private as X.
         """
         quantiles = super().predict(X)
         if quantiles.ndim == 1:
@@ -190,7 +210,22 @@ class DPQuantileRegressor(PrivateQuantileRegressor):
         return np.sort(quantiles, axis=1)[:, ranks]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return R² of one quantile, as scikit-learn does; of several, their mean pinball D²."""
+        """Return R² of one quantile, as scikit-learn does; of several, their mean pinball D².
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            *Private.* Finite values.
+        y : array-like of shape (n_samples,)
+            *Private.* Targets, in their units; not clipped.
+        sample_weight : array-like of shape (n_samples,) or None
+            *Private.* Weights of the rows, as they are.
+
+        Returns
+        -------
+        float
+            The score, **not private**: it is computed from these rows without noise.
+        """
         levels = self._levels()
         if len(levels) == 1:
             return super().score(X, y, sample_weight)

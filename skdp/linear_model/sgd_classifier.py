@@ -25,21 +25,25 @@ class DPSGDClassifier(PrivateSGD, PrivateLinearClassifier):
     The same model as `DPLogisticRegression` or `DPHingeClassifier` with ``solver="dp_sgd"``, with
     the settings of the descent as parameters of its own, and with `partial_fit`.
 
+    The loss is the hinge, rounded over 2/3 of a margin, or the logistic loss with its derivative
+    clipped at 0.35. With ``epsilon=inf`` it is scikit-learn's `SGDClassifier`, with ``alpha``
+    1/(C·n) or its default, and nothing is clipped.
+
     Parameters
     ----------
-    loss : {"hinge", "log_loss"}, default "hinge"
-        *Public.* The hinge rounded over 2/3 of a margin, or the logistic loss, its slope clipped
-        at 0.35.
     epsilon : float, default 1.0
-        *Public.* Privacy loss in nats that one fit may spend. ``inf`` turns privacy off: the
-        estimator is then scikit-learn's `SGDClassifier`, and nothing is clipped.
-    delta : float, default 1e-5
-        *Public.* Probability, in (0, 1), with which the ε bound may fail; well below 1/n.
+        *Public.* Privacy loss in nats that one fit may spend.
+    delta : float or None
+        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
+        budget's, or 1e-5 without a budget.
+    loss : {"hinge", "log_loss"}, default "hinge"
+        *Public.* Name of the loss.
     n_steps : int, default 100
         *Public.* Number of steps.
     sampling_rate : float in (0, 1] or None
-        *Public.* Probability with which a row enters the sample of a step, each by its own coin.
-        ``None``: a tenth, or what makes 1024 rows if that is less and the row count is public.
+        *Public.* Probability with which a record enters the sample of a step, independently of the
+        others (Poisson sampling). ``None``: a tenth, or what makes 1024 records if that is less and
+        the count is public.
     clip_norm : float or None
         *Public.* Longer gradients of single records are scaled down to this l2 norm; ``None``
         leaves them as the loss bounds them.
@@ -51,39 +55,51 @@ class DPSGDClassifier(PrivateSGD, PrivateLinearClassifier):
     average : float in [0, 1], default 0.0
         *Public.* Share of the run, its end, over which the coefficients are averaged.
     C : float or "auto"
-        *Public.* Inverse regularisation strength as in `LogisticRegression`; the intercept is
-        regularised like any coefficient. ``"auto"`` regularises by the length of the run instead.
-        Without privacy `SGDClassifier`'s own ``alpha`` is 1/(C·n), or its default.
+        *Public.* Inverse regularisation strength: the ridge is |θ|²/(2C) beside the sum of the
+        losses, the intercept included; of regressors on scores and targets scaled to [−1, 1].
+        ``"auto"`` regularises by the length of the run instead, and so weakly otherwise that C
+        hardly matters; scikit-learn's default with ``epsilon=inf``.
     data_norm : float, default 1.0
         *Public.* Rows are scaled down to this l2 norm, in `fit` and in prediction. In the units of
-        X: scale by public bounds first, as with `skdp.preprocessing.BoundsScaler`.
+        X: scale by public bounds first, as with `skdp.preprocessing.BoundsScaler`. Unscaled columns
+        leave little but the longest of them.
     fit_intercept : bool, default True
-        *Public.*
+        *Public.* Whether a constant column is part of each row.
     intercept_scaling : float, default 0.3
-        *Public.* Size of the constant column, which is part of the row.
+        *Public.* Size of the constant column. It is part of the row and of its norm: a large one
+        makes the noise larger, a small one the intercept slower to learn.
     classes : array-like or None
-        *Public.* All labels that may occur. ``None`` takes the labels found in `y` as public,
-        which a rare label is not: pass them where that matters, and for `partial_fit`.
+        *Public.* All labels that may occur. ``None`` takes the labels found in `y` as public, which
+        a rare label is not: pass them where that matters.
     class_weight : dict or None
         *Public.* Weights by label; the largest one scales the noise. ``"balanced"`` is refused.
+    max_weight : float or None
+        *Public.* Largest weight of a record: the `sample_weight` of `fit`, which is private, is
+        clipped to [0, max_weight], and the noise grows in proportion to it. ``None`` refuses
+        weights in a private fit.
     neighboring : {"replace_one", "add_remove_one"}
-        *Public.* Whether neighbouring data sets differ in the value of one row (then n is public)
-        or in its presence (then it is private).
+        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
+        public) or in its presence (then it is private).
     n_samples_hint : int or None
-        *Public.* Rough number of rows under ``add_remove_one``; it sets steps and rates, never the
-        guarantee. ``None`` buys a noisy count with 1 % of the budget.
+        *Public.* A public guess of n, such as a study's planned size, for ``add_remove_one``. It
+        sets the step size and costs no privacy, however wrong. Rather guess high: if it is a
+        hundred times too low the default sampler may never end. ``None`` estimates n privately,
+        with 1 % of the fit's μ², where the solver needs it. Not used under ``replace_one``.
     budget : PrivacyBudget or None
-        *Public.* Ledger that pays before the data are read. Sampled steps are not Gaussian DP: a
-        ``"gdp"`` budget admits them with ``slack=``, a ``"rdp"`` one as they are.
+        *Public.* What the fit spends from, before it reads the data.
+    label : str or None
+        *Public.* Name of the release in the budget's history. ``None`` takes the class's.
     random_state : None, int, Generator or RandomState
-        ``None`` seeds the noise from the operating system. Whoever knows a seed can subtract the
-        noise: seeds are for tests.
+        *Secret.* ``None`` takes fresh entropy from the operating system for each fit. A seed voids
+        the guarantee, for whoever knows it can subtract the noise, and is refused beside a budget:
+        for tests only.
     n_jobs : int or None
-        Threads of the linear algebra, −1 for all; ``None`` for one.
+        *Public.* Number of BLAS threads, −1 for all; ``None`` for one, the fastest but on large
+        dense data.
     verbose : int
-        Above 0, print steps done; the number of steps is public.
+        *Public.* Above 0, print steps done; the number of steps is public.
     diagnostics : bool
-        Keep `diagnostics_`, which is **not private** and is dropped on pickling.
+        *Public.* Keep `diagnostics_`, which is **not private** and is dropped on pickling.
 
     Attributes
     ----------
@@ -125,10 +141,10 @@ class DPSGDClassifier(PrivateSGD, PrivateLinearClassifier):
 
     def __init__(
         self,
-        loss: str = "hinge",
         epsilon: float = 1.0,
-        delta: float = 1e-5,
+        delta: float | None = None,
         *,
+        loss: str = "hinge",
         n_steps: int = 100,
         sampling_rate: float | None = None,
         clip_norm: float | None = None,
@@ -141,17 +157,19 @@ class DPSGDClassifier(PrivateSGD, PrivateLinearClassifier):
         intercept_scaling: float = 0.3,
         classes: Any = None,
         class_weight: dict[Any, float] | None = None,
+        max_weight: float | None = None,
         neighboring: str = "replace_one",
         n_samples_hint: int | None = None,
         budget: Any = None,
+        label: str | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
         diagnostics: bool = False,
     ) -> None:
-        self.loss = loss
         self.epsilon = epsilon
         self.delta = delta
+        self.loss = loss
         self.n_steps = n_steps
         self.sampling_rate = sampling_rate
         self.clip_norm = clip_norm
@@ -164,16 +182,20 @@ class DPSGDClassifier(PrivateSGD, PrivateLinearClassifier):
         self.intercept_scaling = intercept_scaling
         self.classes = classes
         self.class_weight = class_weight
+        self.max_weight = max_weight
         self.neighboring = neighboring
         self.n_samples_hint = n_samples_hint
         self.budget = budget
+        self.label = label
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.diagnostics = diagnostics
 
     @available_if(is_private)
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> DPSGDClassifier:
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
+    ) -> DPSGDClassifier:
         """Learn from more rows, starting from the coefficients that are already released.
 
         Each call spends (`epsilon`, `delta`) anew, and `privacy_` is the composition of all calls:
@@ -183,23 +205,26 @@ class DPSGDClassifier(PrivateSGD, PrivateLinearClassifier):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            *Private.*
+            *Private.* As in `fit`.
         y : array-like of shape (n_samples,)
-            *Private.*
+            *Private.* As in `fit`.
         classes : array-like or None
             *Public.* All labels that may occur; needed at the first call unless the parameter
             `classes` has them.
+        sample_weight : array-like of shape (n_samples,) or None
+            *Private.* As in `fit`.
 
         Returns
         -------
         self
+            The fitted estimator.
 
         Raises
         ------
         ValueError
             As in `fit`, and if the labels that may occur are not known; nothing is spent.
         """
-        return self._resume(X, y, self._known_classes(classes))
+        return self._resume(X, y, sample_weight, self._known_classes(classes))
 
     def _known_classes(self, classes: Any) -> np.ndarray:
         known = self.classes if self.classes is not None else getattr(self, "classes_", None)

@@ -24,24 +24,29 @@ class DPSGDRegressor(PrivateSGD, PrivateLinearRegressor):
     The same model as `DPLinearRegression` or `DPHuberRegressor` with ``solver="dp_sgd"``, with
     the settings of the descent as parameters of its own, and with `partial_fit`.
 
+    The loss is half the square of the residual, its derivative clipped at 0.25, or, for more
+    robustness and less noise, at 0.15, as shares of half the width of `target_bounds`. With
+    ``epsilon=inf`` it is scikit-learn's `SGDRegressor`, with ``alpha`` 1/(C·n) or its default, and
+    nothing is clipped.
+
     Parameters
     ----------
-    loss : {"squared_error", "huber"}, default "squared_error"
-        *Public.* Half the square of the residual, its slope clipped at 0.25, or, for more
-        robustness and less noise, at 0.15, as shares of half the width of `target_bounds`.
     epsilon : float, default 1.0
-        *Public.* Privacy loss in nats that one fit may spend. ``inf`` turns privacy off: the
-        estimator is then scikit-learn's `SGDRegressor`, and nothing is clipped.
-    delta : float, default 1e-5
-        *Public.* Probability, in (0, 1), with which the ε bound may fail; well below 1/n.
-    target_bounds : (float, float), default (−1, 1)
-        *Public.* Interval of the targets, in their units, from knowledge and never from the data.
-        Targets outside are clipped, and so are predictions.
+        *Public.* Privacy loss in nats that one fit may spend.
+    delta : float or None
+        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
+        budget's, or 1e-5 without a budget.
+    loss : {"squared_error", "huber"}, default "squared_error"
+        *Public.* Name of the loss.
+    target_bounds : (float, float)
+        *Public.* Interval of the targets, in their units, from knowledge and never from the data;
+        it has no default. Targets outside are clipped, and so are predictions.
     n_steps : int, default 100
         *Public.* Number of steps.
     sampling_rate : float in (0, 1] or None
-        *Public.* Probability with which a row enters the sample of a step, each by its own coin.
-        ``None``: a tenth, or what makes 1024 rows if that is less and the row count is public.
+        *Public.* Probability with which a record enters the sample of a step, independently of the
+        others (Poisson sampling). ``None``: a tenth, or what makes 1024 records if that is less and
+        the count is public.
     clip_norm : float or None
         *Public.* Longer gradients of single records are scaled down to this l2 norm; ``None``
         leaves them as the loss bounds them.
@@ -53,35 +58,46 @@ class DPSGDRegressor(PrivateSGD, PrivateLinearRegressor):
     average : float in [0, 1], default 0.0
         *Public.* Share of the run, its end, over which the coefficients are averaged.
     C : float or "auto"
-        *Public.* Inverse regularisation strength, on scores and targets scaled to [−1, 1]; the
-        intercept is regularised like any coefficient. ``"auto"`` regularises by the length of the
-        run instead.
-        Without privacy `SGDRegressor`'s own ``alpha`` is 1/(C·n), or its default.
+        *Public.* Inverse regularisation strength: the ridge is |θ|²/(2C) beside the sum of the
+        losses, the intercept included; of regressors on scores and targets scaled to [−1, 1].
+        ``"auto"`` regularises by the length of the run instead, and so weakly otherwise that C
+        hardly matters; scikit-learn's default with ``epsilon=inf``.
     data_norm : float, default 1.0
         *Public.* Rows are scaled down to this l2 norm, in `fit` and in prediction. In the units of
-        X: scale by public bounds first, as with `skdp.preprocessing.BoundsScaler`.
+        X: scale by public bounds first, as with `skdp.preprocessing.BoundsScaler`. Unscaled columns
+        leave little but the longest of them.
     fit_intercept : bool, default True
-        *Public.*
+        *Public.* Whether a constant column is part of each row.
     intercept_scaling : float, default 0.5
-        *Public.* Size of the constant column, which is part of the row.
+        *Public.* Size of the constant column. It is part of the row and of its norm: a large one
+        makes the noise larger, a small one the intercept slower to learn.
+    max_weight : float or None
+        *Public.* Largest weight of a record: the `sample_weight` of `fit`, which is private, is
+        clipped to [0, max_weight], and the noise grows in proportion to it. ``None`` refuses
+        weights in a private fit.
     neighboring : {"replace_one", "add_remove_one"}
-        *Public.* Whether neighbouring data sets differ in the value of one row (then n is public)
-        or in its presence (then it is private).
+        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
+        public) or in its presence (then it is private).
     n_samples_hint : int or None
-        *Public.* Rough number of rows under ``add_remove_one``; it sets steps and rates, never the
-        guarantee. ``None`` buys a noisy count with 1 % of the budget.
+        *Public.* A public guess of n, such as a study's planned size, for ``add_remove_one``. It
+        sets the step size and costs no privacy, however wrong. Rather guess high: if it is a
+        hundred times too low the default sampler may never end. ``None`` estimates n privately,
+        with 1 % of the fit's μ², where the solver needs it. Not used under ``replace_one``.
     budget : PrivacyBudget or None
-        *Public.* Ledger that pays before the data are read. Sampled steps are not Gaussian DP: a
-        ``"gdp"`` budget admits them with ``slack=``, a ``"rdp"`` one as they are.
+        *Public.* What the fit spends from, before it reads the data.
+    label : str or None
+        *Public.* Name of the release in the budget's history. ``None`` takes the class's.
     random_state : None, int, Generator or RandomState
-        ``None`` seeds the noise from the operating system. Whoever knows a seed can subtract the
-        noise: seeds are for tests.
+        *Secret.* ``None`` takes fresh entropy from the operating system for each fit. A seed voids
+        the guarantee, for whoever knows it can subtract the noise, and is refused beside a budget:
+        for tests only.
     n_jobs : int or None
-        Threads of the linear algebra, −1 for all; ``None`` for one.
+        *Public.* Number of BLAS threads, −1 for all; ``None`` for one, the fastest but on large
+        dense data.
     verbose : int
-        Above 0, print steps done; the number of steps is public.
+        *Public.* Above 0, print steps done; the number of steps is public.
     diagnostics : bool
-        Keep `diagnostics_`, which is **not private** and is dropped on pickling.
+        *Public.* Keep `diagnostics_`, which is **not private** and is dropped on pickling.
 
     Attributes
     ----------
@@ -116,7 +132,7 @@ class DPSGDRegressor(PrivateSGD, PrivateLinearRegressor):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.uniform(-0.5, 0.5, size=(2000, 2))
     >>> y = X @ [1.0, -0.5] + 0.1 * rng.normal(size=2000)
-    >>> model = DPSGDRegressor(random_state=0).fit(X, y)
+    >>> model = DPSGDRegressor(target_bounds=(-1, 1), random_state=0).fit(X, y)
     >>> model.privacy_.epsilon(1e-5) <= 1.0
     True
     >>> model.score(X, y) > 0.7
@@ -125,11 +141,11 @@ class DPSGDRegressor(PrivateSGD, PrivateLinearRegressor):
 
     def __init__(
         self,
-        loss: str = "squared_error",
         epsilon: float = 1.0,
-        delta: float = 1e-5,
+        delta: float | None = None,
         *,
-        target_bounds: tuple[float, float] = (-1.0, 1.0),
+        loss: str = "squared_error",
+        target_bounds: Any = None,
         n_steps: int = 100,
         sampling_rate: float | None = None,
         clip_norm: float | None = None,
@@ -140,17 +156,19 @@ class DPSGDRegressor(PrivateSGD, PrivateLinearRegressor):
         data_norm: float = 1.0,
         fit_intercept: bool = True,
         intercept_scaling: float = 0.5,
+        max_weight: float | None = None,
         neighboring: str = "replace_one",
         n_samples_hint: int | None = None,
         budget: Any = None,
+        label: str | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
         diagnostics: bool = False,
     ) -> None:
-        self.loss = loss
         self.epsilon = epsilon
         self.delta = delta
+        self.loss = loss
         self.target_bounds = target_bounds
         self.n_steps = n_steps
         self.sampling_rate = sampling_rate
@@ -162,16 +180,18 @@ class DPSGDRegressor(PrivateSGD, PrivateLinearRegressor):
         self.data_norm = data_norm
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
+        self.max_weight = max_weight
         self.neighboring = neighboring
         self.n_samples_hint = n_samples_hint
         self.budget = budget
+        self.label = label
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.diagnostics = diagnostics
 
     @available_if(is_private)
-    def partial_fit(self, X: Any, y: Any) -> DPSGDRegressor:
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> DPSGDRegressor:
         """Learn from more rows, starting from the coefficients that are already released.
 
         Each call spends (`epsilon`, `delta`) anew, and `privacy_` is the composition of all calls:
@@ -181,20 +201,23 @@ class DPSGDRegressor(PrivateSGD, PrivateLinearRegressor):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            *Private.*
+            *Private.* As in `fit`.
         y : array-like of shape (n_samples,)
-            *Private.*
+            *Private.* As in `fit`.
+        sample_weight : array-like of shape (n_samples,) or None
+            *Private.* As in `fit`.
 
         Returns
         -------
         self
+            The fitted estimator.
 
         Raises
         ------
         ValueError
             As in `fit`; nothing is spent.
         """
-        return self._resume(X, y)
+        return self._resume(X, y, sample_weight)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

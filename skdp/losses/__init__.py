@@ -1,7 +1,6 @@
 """What is fitted: convex losses with the constants that privacy and run time depend on."""
 
 from skdp.losses.base import Loss, MarginLoss, ResidualLoss
-from skdp.losses.class_weighted import ClassWeightedLoss
 from skdp.losses.competitor import CompetitorLoss
 from skdp.losses.hinge import HingeLoss, SmoothedHingeLoss
 from skdp.losses.huber import HuberLoss, SquaredLoss
@@ -9,6 +8,7 @@ from skdp.losses.logistic import ClippedLogisticLoss, LogisticLoss
 from skdp.losses.multinomial import MultinomialLoss
 from skdp.losses.pairwise import PairwiseLoss
 from skdp.losses.quantile import QuantileLoss
+from skdp.losses.weighted import ClassWeightedLoss, WeightedLoss, weighted_targets
 
 __all__ = [
     "LOSSES",
@@ -26,6 +26,8 @@ __all__ = [
     "ResidualLoss",
     "SmoothedHingeLoss",
     "SquaredLoss",
+    "WeightedLoss",
+    "weighted_targets",
 ]
 
 LOSSES = {
@@ -37,6 +39,7 @@ LOSSES = {
     "pairwise": PairwiseLoss,
     "competitor": CompetitorLoss,
     "class_weighted": ClassWeightedLoss,
+    "weighted": WeightedLoss,
     "huber": HuberLoss,
     "squared": SquaredLoss,
     "quantile": QuantileLoss,

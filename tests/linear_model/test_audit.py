@@ -32,9 +32,9 @@ MODELS = [
     DPHingeClassifier(classes=(0, 1, 2)),
     DPLogisticRegression(classes=(0, 1), class_weight={0: 0.5, 1: 20.0}),
     DPHingeClassifier(classes=(0, 1), C=1e-3),
-    DPHuberRegressor(),
-    DPQuantileRegressor((0.8, 0.9)),
-    DPLinearRegression(solver="adassp"),
+    DPHuberRegressor(target_bounds=(-1.0, 1.0)),
+    DPQuantileRegressor(quantile=(0.8, 0.9), target_bounds=(-1.0, 1.0)),
+    DPLinearRegression(solver="adassp", target_bounds=(-1.0, 1.0)),
 ]
 CASES = [("replace_one", None), ("add_remove_one", 3), ("add_remove_one", None)]
 every_case = pytest.mark.parametrize(("neighboring", "hint"), CASES)

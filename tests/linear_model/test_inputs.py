@@ -4,23 +4,15 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from linear_models import CLASSIFIERS, REGRESSORS
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from sklearn.pipeline import make_pipeline
 
-from skdp import (
-    DPHingeClassifier,
-    DPHuberRegressor,
-    DPLADRegressor,
-    DPLinearRegression,
-    DPLogisticRegression,
-    DPQuantileRegressor,
-)
+from skdp import DPHingeClassifier, DPLogisticRegression
 from skdp.preprocessing import BoundsScaler
 
-CLASSIFIERS = [DPLogisticRegression, DPHingeClassifier]
-REGRESSORS = [DPHuberRegressor, DPLADRegressor, DPLinearRegression, DPQuantileRegressor]
 every_classifier = pytest.mark.parametrize("Model", CLASSIFIERS)
 every_model = pytest.mark.parametrize("Model", CLASSIFIERS + REGRESSORS)
 both_sizes = pytest.mark.parametrize("n_classes", [2, 3])

@@ -6,18 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 import pytest
+from linear_models import CLASSIFIERS, HUBER, LEAST_SQUARES, REGRESSORS
 from scipy import sparse
 from sklearn.base import is_classifier
 
-from skdp import (
-    DPHingeClassifier,
-    DPHuberRegressor,
-    DPLADRegressor,
-    DPLinearRegression,
-    DPLogisticRegression,
-    DPQuantileRegressor,
-    PrivacyBudget,
-)
+from skdp import PrivacyBudget
 from skdp.solvers import SOLVERS, RegularizedExponential, Solution
 
 PUBLIC = {
@@ -32,15 +25,13 @@ PUBLIC = {
     "n_features_in_",
     "feature_names_in_",
 }
-CLASSIFIERS = [DPLogisticRegression, DPHingeClassifier]
-REGRESSORS = [DPHuberRegressor, DPLADRegressor, DPLinearRegression, DPQuantileRegressor]
 TASKS = [(Model, n) for Model in CLASSIFIERS for n in (2, 3, 30)]
 TASKS += [(Model, 2) for Model in REGRESSORS]
 every_task = pytest.mark.parametrize(("Model", "n_classes"), TASKS)
 RARE = ("adassp", "exponential_mechanism")  # least squares; few coefficients only
 FITS = [(Model, name) for Model in CLASSIFIERS for name in SOLVERS if name not in RARE]
 FITS += [(Model, name) for Model in REGRESSORS for name in ("regularized_exponential", "dp_sgd")]
-FITS += [(DPLinearRegression, "adassp"), (DPHuberRegressor, "objective_perturbation")]
+FITS += [(LEAST_SQUARES, "adassp"), (HUBER, "objective_perturbation")]
 every_fit = pytest.mark.parametrize(("Model", "solver"), FITS)
 every_model = pytest.mark.parametrize("Model", CLASSIFIERS + REGRESSORS)
 every_relation = pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
@@ -50,7 +41,7 @@ every_relation = pytest.mark.parametrize("neighboring", ["replace_one", "add_rem
 class ConstantSolver(RegularizedExponential):
     """Plans and prices like the real solver, but releases a constant."""
 
-    def solve(self, plan, design, y, rng, progress):
+    def solve(self, plan, design, y, rng, progress, start=None):
         shape = (design.n_features, plan.problem.loss.n_scores)
         progress(1, 1)
         return Solution(np.ones(shape).squeeze(), 7, {"secret": design.rmatvec(y * 1.0)})

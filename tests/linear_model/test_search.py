@@ -32,7 +32,7 @@ every_input = pytest.mark.parametrize(
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_a_grid_over_everything_loses_no_fit(convert, n_jobs):
     budget = PrivacyBudget(1e3, 1e-2, composition="basic", neighboring="add_remove_one")
-    model = DPLogisticRegression(neighboring="add_remove_one", budget=budget, random_state=0)
+    model = DPLogisticRegression(delta=1e-5, neighboring="add_remove_one", budget=budget)
     grid = [
         {"dplogisticregression__solver": CLASSIFIERS, "dplogisticregression__epsilon": [2.0, 8.0]},
         {"dplogisticregression__sampler": ["auto", "proximal"]},
@@ -56,12 +56,17 @@ def test_results_do_not_depend_on_the_number_of_workers():
     )
 
 
-def test_metadata_routing_leaves_private_fits_alone():
-    """Nothing can be routed to a private fit, and switching routing on changes nothing."""
+def test_metadata_routing_knows_the_weights_of_a_fit():
+    """They reach the fit of each fold if they are asked for, and are refused unless they are."""
+    weights = np.ones(90)
     with sklearn.config_context(enable_metadata_routing=True):
         pipe = make_pipeline(BoundsScaler((-6.0, 6.0)), DPLogisticRegression(random_state=0))
         assert len(cross_validate(pipe, X, y, cv=3)["test_score"]) == 3
-        with pytest.raises((ValueError, TypeError), match="sample_weight"):
+        with pytest.raises(ValueError, match="sample_weight"):
             GridSearchCV(DPLogisticRegression(), {"C": [1.0]}, cv=3).fit(
-                X, y, sample_weight=np.ones(90)
+                X, y, sample_weight=weights
             )
+        model = DPLogisticRegression(max_weight=2.0).set_fit_request(sample_weight=True)
+        model.set_score_request(sample_weight=True)
+        search = GridSearchCV(model, {"C": [1.0]}, cv=3).fit(X, y, sample_weight=weights)
+        assert search.best_estimator_.privacy_.epsilon(1e-5) <= 1.0

@@ -4,17 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from linear_models import CLASSIFIERS, HUBER, LEAST_SQUARES, REGRESSORS
 from sklearn.exceptions import NotFittedError
 
-from skdp import (
-    DPHingeClassifier,
-    DPHuberRegressor,
-    DPLADRegressor,
-    DPLinearRegression,
-    DPLogisticRegression,
-    DPQuantileRegressor,
-    PrivacyBudget,
-)
+from skdp import DPLogisticRegression, PrivacyBudget
 from skdp.design import ClippedDesign
 from skdp.exceptions import (
     BudgetExceededError,
@@ -27,11 +20,9 @@ from skdp.solvers import SOLVERS, Plan, RegularizedExponential, Solution, Solver
 
 X = np.linspace(-1, 1, 40).reshape(20, 2)
 y = np.arange(20) % 2
-CLASSIFIERS = [DPLogisticRegression, DPHingeClassifier]
-REGRESSORS = [DPHuberRegressor, DPLADRegressor, DPLinearRegression, DPQuantileRegressor]
 FITS = [(Model, name) for Model in CLASSIFIERS for name in SOLVERS if name != "adassp"]
 FITS += [(Model, name) for Model in REGRESSORS for name in ("regularized_exponential", "dp_sgd")]
-FITS += [(DPLinearRegression, "adassp"), (DPHuberRegressor, "objective_perturbation")]
+FITS += [(LEAST_SQUARES, "adassp"), (HUBER, "objective_perturbation")]
 every_fit = pytest.mark.parametrize(("Model", "solver"), FITS)
 every_model = pytest.mark.parametrize("Model", CLASSIFIERS + REGRESSORS)
 
@@ -40,7 +31,7 @@ every_model = pytest.mark.parametrize("Model", CLASSIFIERS + REGRESSORS)
 class Witness(RegularizedExponential):
     """Remembers what the ledger said when it was handed the data, then fails."""
 
-    def solve(self, plan, design, y, rng, progress):
+    def solve(self, plan, design, y, rng, progress, start=None):
         raise KeyboardInterrupt
 
 
@@ -66,7 +57,7 @@ def test_a_refit_that_dies_after_paying_leaves_no_old_coefficients_behind(Model,
 
 @every_model
 def test_a_refused_refit_leaves_the_model_as_it_was(Model):
-    model = Model(random_state=0).fit(X, y)
+    model = Model().fit(X, y)
     before = dict(vars(model))
     with pytest.raises(BudgetExceededError):
         model.set_params(budget=PrivacyBudget(0.1, 1e-6)).fit(X[:, :1], y)
@@ -140,7 +131,7 @@ class Constant(Solver):
     def plan(self, problem, epsilon, delta):
         return Plan(problem, GDPEvent(0.1), "it reads nothing")
 
-    def solve(self, plan, design, y, rng, progress):
+    def solve(self, plan, design, y, rng, progress, start=None):
         return Solution(np.zeros(design.n_features), 1)
 
 
@@ -159,7 +150,7 @@ def test_a_distance_to_the_target_is_paid_from_the_reserve_for_it():
     model = DPLogisticRegression(**asked, budget=budget).fit(X, y)
     assert len(budget.history()) == 1
     assert model.privacy_.delta(1.0) <= 1e-6
-    assert str(model.privacy_).startswith("(0.87")
+    assert str(model.privacy_).startswith("(1, 1e-06)-DP: (1, 1e-06)-DP")
     with pytest.raises(BudgetExceededError, match="with tv=, a reserve"):
         DPLogisticRegression(**asked, budget=PrivacyBudget(3.0, 1e-5)).fit(X, y)
 
@@ -168,7 +159,7 @@ def test_a_distance_to_the_target_is_paid_from_the_reserve_for_it():
 def test_what_a_sampler_cannot_do_is_refused_before_it_is_paid(refused):
     budget = PrivacyBudget(3.0, 1e-5)
     model = DPLogisticRegression(neighboring="add_remove_one", n_samples_hint=300, budget=budget)
-    with pytest.raises(IncompatibleSolverError, match="Nothing was spent"):
+    with pytest.raises(IncompatibleSolverError, match=r"Nothing was spent\.$"):
         model.set_params(**refused).fit(X, y)
     assert budget.history() == []
     assert not hasattr(model, "coef_")
@@ -182,7 +173,7 @@ class Hopeful(ProximalSampler):
 
 
 def test_a_sampler_that_proves_nothing_gets_no_money():
-    hopeful = {"sampler": Hopeful(), "random_state": 0}
+    hopeful = {"sampler": Hopeful()}
     with pytest.warns(UncertifiedSamplerWarning):
         model = DPLogisticRegression(**hopeful).fit(X, y)
     assert model.privacy_.epsilon(1e-5) == np.inf

@@ -70,7 +70,7 @@ def test_hinge_classifier(X, y, C):
         (DPHuberRegressor(), HuberRegressor(max_iter=10_000)),
         (DPHuberRegressor(C=2.0), HuberRegressor(alpha=0.5, max_iter=10_000)),
         (DPLADRegressor(), QuantileRegressor(alpha=0.0)),
-        (DPQuantileRegressor(0.8), QuantileRegressor(quantile=0.8, alpha=0.0)),
+        (DPQuantileRegressor(quantile=0.8), QuantileRegressor(quantile=0.8, alpha=0.0)),
     ],
     ids=repr,
 )
@@ -86,7 +86,7 @@ def test_regressors(model, reference):
 
 def test_several_quantiles_are_several_quantile_regressors():
     X, y = NUMBER
-    model = DPQuantileRegressor((0.9, 0.2), epsilon=INF).fit(X, y)
+    model = DPQuantileRegressor(INF, quantile=(0.9, 0.2)).fit(X, y)
     for level, coef, intercept in zip((0.9, 0.2), model.coef_, model.intercept_, strict=True):
         reference = QuantileRegressor(quantile=level, alpha=0.0).fit(X, y)
         np.testing.assert_allclose(coef, reference.coef_)

@@ -21,6 +21,8 @@ from skdp.losses import (
     ResidualLoss,
     SmoothedHingeLoss,
     SquaredLoss,
+    WeightedLoss,
+    weighted_targets,
 )
 
 INSTANCES = [
@@ -46,6 +48,10 @@ INSTANCES = [
     PairwiseLoss(HingeLoss(), 3),
     ClassWeightedLoss(ClippedLogisticLoss(), (0.5, 3.0)),
     ClassWeightedLoss(MultinomialLoss(3), (0.5, 3.0, 1.0)),
+    WeightedLoss(ClippedLogisticLoss(), 2.5),
+    WeightedLoss(HingeLoss(), 0.5),
+    WeightedLoss(CompetitorLoss(SmoothedHingeLoss(), 4), 3.0),
+    WeightedLoss(QuantileLoss((0.1, 0.7), 0.4), 2.0),
     HuberLoss(),
     HuberLoss(3.0),
     SquaredLoss(0.7),
@@ -64,6 +70,9 @@ every_smooth_loss = pytest.mark.parametrize(
 
 def draw(loss, seed, n=64):
     rng = np.random.default_rng(seed)
+    if isinstance(loss, WeightedLoss):
+        y, z, other = draw(loss.loss, seed, n)
+        return weighted_targets(y, rng.uniform(0.0, loss.max_weight, n)), z, other
     scale = 10.0 ** rng.uniform(-2, 1.5)
     if isinstance(loss, (ResidualLoss, QuantileLoss)):
         shape = (n,) if loss.n_scores == 1 else (n, loss.n_scores)
@@ -153,6 +162,8 @@ def test_the_trace_of_the_hessian_is_bounded(loss, seed):
 def test_the_lipschitz_constant_is_attained(loss):
     rng = np.random.default_rng(0)
     y = np.array([1.0]) if loss.n_scores == 1 else np.array([1])
+    if isinstance(loss, WeightedLoss):
+        y = weighted_targets(y, np.array([loss.max_weight]))
     candidates = [np.zeros_like(draw(loss, 0, 1)[1])]
     candidates += [50.0 * rng.normal(size=candidates[0].shape) for _ in range(2000)]
     norms = [np.sqrt(inner(g, g))[0] for g in (loss.gradient(y, z) for z in candidates)]

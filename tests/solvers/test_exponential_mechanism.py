@@ -19,6 +19,7 @@ from skdp.losses import (
     LogisticLoss,
     QuantileLoss,
     SmoothedHingeLoss,
+    weighted_targets,
 )
 from skdp.privacy import Neighboring, PureDPEvent
 from skdp.samplers import Ball
@@ -104,6 +105,7 @@ def test_no_loss_varies_more_than_it_says(name, radius):
         "competitor": lambda kind: kind(LogisticLoss(), 3),
         "multinomial": lambda kind: kind(3),
         "class_weighted": lambda kind: kind(HingeLoss(), (0.2, 3.0)),
+        "weighted": lambda kind: kind(HingeLoss(), 3.0),
         "quantile": lambda kind: kind((0.1, 0.9)),
     }
     kind = LOSSES[name]
@@ -114,7 +116,10 @@ def test_no_loss_varies_more_than_it_says(name, radius):
     z = z[:, 0] if k == 1 else z
     labels = (0, 1, 2) if name in ("pairwise", "competitor", "multinomial") else (-1.0, 1.0)
     for label in labels:
-        values = loss.value(np.full(2000, label), z)
+        y = np.full(2000, label)
+        if name == "weighted":
+            y = weighted_targets(y, np.full(2000, 3.0))
+        values = loss.value(y, z)
         rounding = 1e-14 * np.abs(values).max()
         assert np.ptp(values) <= loss.oscillation(radius) + rounding
 

@@ -1,0 +1,170 @@
+"""Losses that count some records more than others: by a weight of their own, or of their class."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from skdp._validation import check_size, make_plain
+from skdp.losses.base import Loss
+
+__all__ = ["ClassWeightedLoss", "WeightedLoss", "weighted_targets"]
+
+
+def weighted_targets(y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return targets that carry their weights, as `WeightedLoss` reads them.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_samples,)
+        *Private.* Targets as the weighted loss wants them.
+    weights : ndarray of shape (n_samples,)
+        *Private.* In [0, max_weight].
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        A structured array of pairs (target, weight).
+    """
+    pairs = np.empty(y.shape, dtype=[("target", y.dtype), ("weight", np.float64)])
+    pairs["target"], pairs["weight"] = y, weights
+    return pairs
+
+
+@dataclass(frozen=True)
+class _Weighted(Loss):
+    """w·ℓ(y, z) for a weight w of each record: every constant is multiplied by the largest."""
+
+    loss: Loss
+
+    @property
+    @abstractmethod
+    def largest(self) -> float:
+        """The largest weight that a record may have."""
+
+    @abstractmethod
+    def _targets(self, y: np.ndarray) -> np.ndarray:
+        """Return the targets of the records."""
+
+    @abstractmethod
+    def _weights(self, y: np.ndarray) -> np.ndarray:
+        """Return the weights of the records."""
+
+    @property
+    def n_scores(self) -> int:  # type: ignore[override]
+        """Scores per record, as of the loss that is weighted."""
+        return self.loss.n_scores
+
+    @property
+    def n_directions(self) -> int:
+        return self.loss.n_directions
+
+    @property
+    def lipschitz(self) -> float:
+        return self.largest * self.loss.lipschitz
+
+    @property
+    def smoothness(self) -> float:
+        return self.largest * self.loss.smoothness
+
+    @property
+    def nominal_curvature(self) -> float:
+        return self.largest * self.loss.nominal_curvature
+
+    @property
+    def curvature_trace(self) -> float:
+        return self.largest * self.loss.curvature_trace
+
+    @property
+    def noise_scale(self) -> float:
+        return self.loss.noise_scale
+
+    @property
+    def minorant_smoothness(self) -> float:
+        return self.largest * self.loss.minorant_smoothness
+
+    @property
+    def minorant_gap(self) -> float:
+        return self.largest * self.loss.minorant_gap
+
+    def value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
+        return self._weights(y) * self.loss.value(self._targets(y), z)
+
+    def gradient(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
+        return (self._weights(y) * self.loss.gradient(self._targets(y), z).T).T
+
+    def minorant_gradient(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
+        return (self._weights(y) * self.loss.minorant_gradient(self._targets(y), z).T).T
+
+    def minorant_value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
+        return self._weights(y) * self.loss.minorant_value(self._targets(y), z)
+
+    def curvature(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
+        return self._weights(y) * self.loss.curvature(self._targets(y), z)
+
+    def least_curvature(self, y: np.ndarray, z: np.ndarray, radius: np.ndarray) -> np.ndarray:
+        return self._weights(y) * self.loss.least_curvature(self._targets(y), z, radius)
+
+
+@dataclass(frozen=True)
+class ClassWeightedLoss(_Weighted):
+    """ℓ_w(y, z) = w_y·ℓ(y, z): derivatives are bounded by those of the largest weight.
+
+    Parameters
+    ----------
+    loss : Loss
+        *Public.* The loss at weight 1.
+    weights : tuple of float
+        *Public.* One positive weight a class, in the order of the labels.
+    """
+
+    weights: tuple[float, ...]
+
+    @property
+    def largest(self) -> float:
+        return max(self.weights)
+
+    def _targets(self, y: np.ndarray) -> np.ndarray:
+        return y
+
+    def _weights(self, y: np.ndarray) -> np.ndarray:
+        classes = y if self.n_scores > 1 else (y > 0).astype(int)
+        return np.asarray(self.weights)[classes]
+
+
+@dataclass(frozen=True)
+class WeightedLoss(_Weighted):
+    """ℓ_w((y, w), z) = w·ℓ(y, z), the weight w a part of the record and as private as the rest.
+
+    Let L be the Lipschitz constant of ℓ in the score and R the norm of a row. The loss of a record
+    of any weight in [0, max_weight] has a gradient in θ of norm at most max_weight·L·R, so one
+    record more or less changes the sum of all by a function with that Lipschitz constant, and one
+    in the place of another by 2·max_weight·L·R, whatever both weights are. Every constant of the
+    loss is therefore multiplied by `max_weight`. The count of records does not depend on weights.
+
+    Parameters
+    ----------
+    loss : Loss
+        *Public.* The loss at weight 1.
+    max_weight : float
+        *Public.* Largest weight, positive. Who makes the targets clips their weights to
+        [0, max_weight].
+    """
+
+    max_weight: float
+
+    def __post_init__(self) -> None:
+        make_plain(self)
+        check_size("max_weight", self.max_weight)
+
+    @property
+    def largest(self) -> float:
+        return self.max_weight
+
+    def _targets(self, y: np.ndarray) -> np.ndarray:
+        return y["target"]
+
+    def _weights(self, y: np.ndarray) -> np.ndarray:
+        return y["weight"]
