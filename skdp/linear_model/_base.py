@@ -17,14 +17,13 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import ThreadpoolController  # scikit-learn depends on it, always installed
 
+from skdp._data_validation import check_no_missing, validated_data
 from skdp._private_fit import NonPrivatePlan, PrivateFit, ReleaseTerms
 from skdp._validation import (
     check_choice,
     check_count,
-    check_no_missing,
     check_real,
     check_size,
-    validated_data,
 )
 from skdp.design import ClippedDesign, clip_factors
 from skdp.losses import Loss, WeightedLoss, weighted_targets

@@ -11,7 +11,8 @@ from scipy import sparse
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from skdp._validation import check_size, encode_labels
+from skdp._data_validation import encode_labels
+from skdp._validation import check_size
 from skdp.linear_model._base import PrivateLinearModel, dense
 from skdp.losses import ClassWeightedLoss, Loss
 

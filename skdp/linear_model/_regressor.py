@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from skdp._validation import check_no_missing
+from skdp._data_validation import check_no_missing
 from skdp.linear_model._base import PrivateLinearModel
 
 __all__ = ["PrivateLinearRegressor", "TargetRange"]

@@ -13,8 +13,9 @@ from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skdp._data_validation import encode_labels
 from skdp._private_fit import NonPrivatePlan, PrivateFit, ReleaseTerms
-from skdp._validation import check_choice, encode_labels
+from skdp._validation import check_choice
 from skdp.naive_bayes.features import Feature, class_counts
 from skdp.privacy import PrivacyGuarantee
 from skdp.workloads import NOISES, QueryPlan, plan_queries

@@ -17,6 +17,7 @@ __all__ = [
     "TABLE_ERROR",
     "chords_above",
     "hockey_stick",
+    "hockey_stick_above",
     "is_tradeoff",
     "iterate_tests",
     "lines_below",
@@ -26,6 +27,8 @@ __all__ = [
 TABLE_ERROR = 1e-9
 """How far a table may be from a distribution or a trade-off function before it is refused."""
 
+_UNIT = 2.0**-53
+_LARGEST_EPSILON = 700.0  # e^ε is a double up to here
 _CHUNK = 2_000_000
 
 # Where a curve is replaced by its chords. No guarantee rests on these: chords lie above it anyway.
@@ -64,6 +67,25 @@ def hockey_stick(p: np.ndarray, q: np.ndarray, epsilon: np.ndarray) -> np.ndarra
     parts = np.array_split(flat, max(1, flat.size * p.size // _CHUNK))
     sums = [-np.expm1(np.minimum(part[:, None] - losses, 0.0)) @ p for part in parts]
     return np.minimum(np.concatenate(sums).reshape(np.shape(epsilon)), 1.0)
+
+
+def hockey_stick_above(p: np.ndarray, q: np.ndarray, epsilon: np.ndarray) -> np.ndarray:
+    """Return numbers not below Σ max(0, p/Σp − e^ε·q/Σq), for an array of any shape.
+
+    Terms p − c·q are rounded by at most the unit of the widest float the machine has, and c is
+    lowered by more than its own rounding: with units of `eps`, e^ε errs by 2 and the product by
+    1/2, so 3 are taken off. What is left are relative errors of a positive sum of n terms.
+    """
+    eps, ratio = np.finfo(np.longdouble).eps, 1.0
+    total, other = math.fsum(p), math.fsum(q)
+    if total != other:
+        ratio = total / other * (1.0 - 4.0 * _UNIT)  # two sums and a quotient
+    c = np.exp(np.minimum(np.ravel(epsilon), _LARGEST_EPSILON).astype(np.longdouble))
+    c *= ratio * (1.0 - 3.0 * eps)
+    parts = np.array_split(c[:, None], max(1, c.size * p.size // _CHUNK))
+    sums = np.concatenate([np.maximum(p - part * q, 0.0).sum(axis=1) for part in parts])
+    found = (sums * (1.0 + (p.size + 4.0) * eps)).astype(float) / total * (1.0 + 4.0 * _UNIT)
+    return np.minimum(found.reshape(np.shape(epsilon)), 1.0)
 
 
 def chords_above(curve: _Curve) -> Masses:

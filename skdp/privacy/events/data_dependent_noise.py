@@ -13,6 +13,7 @@ from skdp._validation import check_count, check_real
 from skdp.privacy.combined import MaximumCurve, SymmetrizedCurve
 from skdp.privacy.curve import DiscretePairCurve, PrivacyCurve
 from skdp.privacy.events.base import Event
+from skdp.privacy.events.piecewise_constant import CellNoiseCurve
 from skdp.privacy.neighboring import Neighboring
 
 __all__ = ["DataDependentNoiseEvent", "reachable_shifts"]
@@ -64,17 +65,15 @@ class DataDependentNoiseEvent(Event):
         farthest = Neighboring(neighboring).n_changed * self.sensitivity
         triples = reachable_shifts(self.partition, farthest)
         one_order = [(k, m, s) for k, m, s in triples if (k, -s) < (m, s)]
-        same = DiscretePairCurve(self.laws[0], self.laws[0])
+        same = CellNoiseCurve(self.laws[0], self.laws[0])
         curves = [self._pair(*triple) for triple in one_order] or [same]
         return SymmetrizedCurve(MaximumCurve(tuple(curves)))
 
-    def _pair(self, k: int, m: int, s: int) -> DiscretePairCurve:
+    def _pair(self, k: int, m: int, s: int) -> CellNoiseCurve:
         first, second = (np.array(self.laws[one]) for one in (k, m))
         gap = np.zeros(abs(s))
         p, q = ([first, gap], [gap, second]) if s > 0 else ([gap, first], [second, gap])
-        return DiscretePairCurve(
-            tuple(np.concatenate(p) / first.sum()), tuple(np.concatenate(q) / second.sum())
-        )
+        return CellNoiseCurve(tuple(np.concatenate(p)), tuple(np.concatenate(q)))
 
 
 def reachable_shifts(partition: Sequence[int], farthest: int) -> list[tuple[int, int, int]]:

@@ -13,8 +13,24 @@ from skdp.privacy.combined import MaximumCurve, SymmetrizedCurve
 from skdp.privacy.curve import DiscretePairCurve, PrivacyCurve
 from skdp.privacy.events.base import Event
 from skdp.privacy.neighboring import Neighboring
+from skdp.privacy.piecewise_linear import hockey_stick_above
 
-__all__ = ["PiecewiseConstantNoiseEvent"]
+__all__ = ["CellNoiseCurve", "PiecewiseConstantNoiseEvent"]
+
+
+@dataclass(frozen=True)
+class CellNoiseCurve(DiscretePairCurve):
+    """The curve of a finite pair, rounded upwards.
+
+    Noise that is optimised for (ε, δ) has many cells with a loss of just ε, where the digits of δ
+    cancel: rounding then counts beside a small δ.
+    """
+
+    def _delta(self, epsilon: np.ndarray) -> np.ndarray:
+        return hockey_stick_above(np.array(self.p), np.array(self.q), epsilon)
+
+    def _mirrored(self, epsilon: np.ndarray) -> np.ndarray:
+        return hockey_stick_above(np.array(self.q), np.array(self.p), epsilon)
 
 
 @dataclass(frozen=True)
@@ -24,7 +40,7 @@ class PiecewiseConstantNoiseEvent(Event):
     All cells have the same width. A record moves the number by at most `sensitivity` cells under
     add/remove, twice that under replace-one, in either direction. A shift by a fraction of a cell
     is a mixture of its two neighbours, so the envelope over whole shifts is exact, and piecewise
-    linear in e^ε (*Optimised noise* in the documentation).
+    linear in e^ε (*Optimised noise* in the documentation). It is rounded upwards.
 
     Parameters
     ----------
@@ -54,11 +70,10 @@ class PiecewiseConstantNoiseEvent(Event):
         shifts = range(1, farthest + 1)
         return SymmetrizedCurve(MaximumCurve(tuple(self._shifted(m) for m in shifts)))
 
-    def _shifted(self, cells: int) -> DiscretePairCurve:
-        total = sum(self.probabilities) + self.atom
-        mass, atom, gap = np.array(self.probabilities) / total, [self.atom / total], np.zeros(cells)
+    def _shifted(self, cells: int) -> CellNoiseCurve:
+        mass, atom, gap = np.array(self.probabilities), [self.atom], np.zeros(cells)
         p, q = np.concatenate([gap, mass, atom, [0.0]]), np.concatenate([mass, gap, [0.0], atom])
-        return DiscretePairCurve(tuple(p), tuple(q))
+        return CellNoiseCurve(tuple(p), tuple(q))
 
 
 def _checked(probabilities: Any) -> tuple[float, ...]:
