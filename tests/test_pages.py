@@ -1,0 +1,61 @@
+"""The pages keep up with the code: references, the API's names, the README's example."""
+
+import inspect
+import pkgutil
+import re
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import skdp
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+pytestmark = pytest.mark.skipif(not DOCS.exists(), reason="needs a checkout")
+MODULES = [m.name for m in pkgutil.iter_modules(skdp.__path__) if not m.name.startswith("_")]
+NAME = r"[A-Z][\w'’-]+"
+# "Gopi, Lee and Liu 2022", "Ding, Kifer and others 2021", "Karney (2016)"
+CITATION = re.compile(rf"({NAME})(?:, {NAME})*(?:,? and (?:{NAME}|others))? \(?((?:19|20)\d\d)\b")
+NO_NAMES = {"April", "ICML", "NeurIPS"}
+
+
+def citations(path: Path) -> set[tuple[str, str]]:
+    """Return the first name and the year of each."""
+    text = re.sub(r"\s+#?\s*", " ", path.read_text())
+    return {found for found in CITATION.findall(text) if found[0] not in NO_NAMES}
+
+
+def test_every_citation_is_in_the_list_of_references():
+    listed = (DOCS / "references.md").read_text().splitlines()
+    files = [*Path(skdp.__file__).parent.rglob("*.py"), *DOCS.rglob("*.md")]
+    missing = {
+        (path.name, name, year)
+        for path in files
+        for name, year in citations(path)
+        if not any(line.startswith("- ") and name in line and year in line for line in listed)
+    }
+    assert not missing
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_api_page_lists_every_public_name(name):
+    listed = set(re.findall(rf"^   {name}\.([\w.]+)$", (DOCS / "api.rst").read_text(), re.M))
+    module = import_module(f"skdp.{name}")
+    assert {one for one in listed if "." not in one} == set(module.__all__)
+    assert not any(inspect.ismodule(getattr(module, one)) for one in module.__all__)
+
+
+def test_readme_example_runs(capsys):
+    block = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+    exec(block[1], {})
+    said = capsys.readouterr().out
+    assert said.startswith("(1, 1e-05)-DP: 0.268051-Gaussian DP")
+    assert "spent epsilon=1 " in said
+
+
+def test_first_sentences_say_what_this_is():
+    readme = (ROOT / "README.md").read_text().split("\n\n")[1].lower()
+    for text in (readme, skdp.__doc__.split("\n")[0].lower()):
+        assert "differential privacy" in text
+        assert "scikit-learn" in text
