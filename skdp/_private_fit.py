@@ -17,7 +17,7 @@ from sklearn.utils.validation import _num_samples
 from skdp._random import noise_generator
 from skdp._validation import check_choice, check_delta, check_epsilon
 from skdp.accounting import AccountedCurve, PLDAccountant
-from skdp.budget import PrivacyBudget
+from skdp.budget import BudgetHandle
 from skdp.privacy import (
     Event,
     Neighboring,
@@ -70,7 +70,7 @@ class ReleaseTerms:
         *Public.* What the release asks for; δ is resolved.
     neighboring : Neighboring
         *Public.*
-    budget : PrivacyBudget or None
+    budget : PrivacyBudget, one of its shares, or None
         *Public.*
     label : str
         *Public.* Who spends, for the history of the budget.
@@ -83,7 +83,7 @@ class ReleaseTerms:
     epsilon: float
     delta: float
     neighboring: Neighboring
-    budget: PrivacyBudget | None
+    budget: BudgetHandle | None
     label: str
     rng: np.random.Generator
     seeded: bool
@@ -100,7 +100,7 @@ class ReleaseTerms:
         label: str,
     ) -> ReleaseTerms:
         """Return the parameters, each checked; raise ValueError for the first that is wrong."""
-        if not (budget is None or isinstance(budget, PrivacyBudget)):
+        if not (budget is None or isinstance(budget, BudgetHandle)):
             raise ValueError(f"budget must be a PrivacyBudget or None, got {budget!r}.")
         if budget is not None and random_state is not None:
             raise ValueError(
@@ -243,7 +243,7 @@ def _caller_outside() -> int:
     return level
 
 
-def _resolved_delta(delta: Any, budget: PrivacyBudget | None) -> float:
+def _resolved_delta(delta: Any, budget: BudgetHandle | None) -> float:
     """Return δ: as given, or the budget's, or 1e-5."""
     if delta is not None:
         return check_delta(delta)

@@ -1,9 +1,11 @@
-"""Who has spent what: budgets, their ledgers, and the rules that admit a release."""
+"""Privacy budgets and their ledgers: what is spent, and the filters that admit a release."""
 
 from skdp.budget.budget import PrivacyBudget
 from skdp.budget.filters import FILTERS, Amount
-from skdp.budget.plan import PlannedRelease, PlanPrice
+from skdp.budget.handle import BudgetHandle
+from skdp.budget.plan import PlanCost, PlannedRelease
 from skdp.budget.release import Release
+from skdp.budget.share import BudgetShare
 from skdp.exceptions import BudgetClosedError, BudgetExceededError
 
 __all__ = [
@@ -11,7 +13,9 @@ __all__ = [
     "Amount",
     "BudgetClosedError",
     "BudgetExceededError",
-    "PlanPrice",
+    "BudgetHandle",
+    "BudgetShare",
+    "PlanCost",
     "PlannedRelease",
     "PrivacyBudget",
     "Release",

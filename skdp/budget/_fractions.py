@@ -9,7 +9,7 @@ from fractions import Fraction
 __all__ = ["Amounts", "add", "decimal", "down", "minus", "read", "square", "up", "write"]
 
 Amounts = tuple[Fraction | float, ...]
-"""Exact numbers, one for each limit of a filter; ``inf`` stands for what nothing can pay."""
+"""Exact numbers, one for each limit of a filter; ``inf`` is above every limit."""
 
 _QUANTUM = 2**200
 
@@ -51,10 +51,10 @@ def minus(limits: Amounts, totals: Amounts) -> Amounts:
 
 
 def write(amounts: Amounts) -> str:
-    """Return finite amounts as text."""
-    return " ".join(str(Fraction(amount)) for amount in amounts)
+    """Return amounts as text."""
+    return " ".join(str(amount) for amount in amounts)
 
 
 def read(text: str) -> Amounts:
     """Return the amounts that `write` wrote."""
-    return tuple(Fraction(word) for word in text.split())
+    return tuple(math.inf if word == "inf" else Fraction(word) for word in text.split())

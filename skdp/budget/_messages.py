@@ -1,4 +1,4 @@
-"""What a refusal says."""
+"""Messages of BudgetExceededError."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable
 from itertools import islice
 
-from skdp.budget._fractions import Amounts, minus
-from skdp.budget.filters import FILTERS, Filter
+from skdp.budget._fractions import Amounts, decimal, minus
+from skdp.budget.filters import FILTERS, Amount, Filter
 from skdp.budget.release import Release
 from skdp.privacy import Neighboring, NonPrivateEvent, event_from_dict
 
@@ -22,30 +22,39 @@ def shortfall(
     account: str,
     wanted: Release,
     before: Amounts,
-    bought: Iterable[Release],
+    earlier: Iterable[Release],
 ) -> str:
-    """Return what is asked and what is left, and which composition would do.
+    """Return what was asked and what is left, and which composition would admit it.
 
     The release is quoted at its own δ and at the budget's; what the budget counts, it names.
     """
     owner = f"the share {account!r}" if account else "the budget"
-    asked, left = rule.amount(rule.price(wanted)), rule.left(before)
+    asked, left = _asked(rule, wanted, before), rule.left_at(before)
     return (
         f"{wanted.label} costs epsilon={wanted.epsilon:.6g} at delta={wanted.delta:g}, counted "
         f"here as epsilon={asked.epsilon:.6g} at delta={asked.delta:.6g}, but of "
         f"{owner}'s epsilon={rule.epsilon:g}, delta={rule.delta:g} only "
         f"epsilon={left.epsilon:.6g} at delta={left.delta:.6g} is left for one more release "
         f"({_sides(rule, wanted, before)})."
-        f"{_hint(rule, [*islice(bought, _MOST_ROWS), wanted])}"
+        f"{_hint(rule, [*islice(earlier, _MOST_ROWS), wanted])}"
     )
 
 
+def _asked(rule: Filter, wanted: Release, before: Amounts) -> Amount:
+    if rule.fits(before):
+        return rule.amount(rule.cost(wanted))
+    return Amount(wanted.epsilon, wanted.delta)
+
+
 def _sides(rule: Filter, wanted: Release, before: Amounts) -> str:
-    """Return what is asked and left of each side of the box that is too short."""
-    sides = zip(rule.units, rule.price(wanted), minus(rule.limits, before), strict=True)
+    """Return what is asked and left of each limit that is too short."""
+    limits = (*rule.limits, decimal(rule.epsilon), decimal(rule.delta))
+    units = (*rule.units, "epsilon", "delta")
+    rows = [*zip(units, rule.costs(wanted), minus(limits, before), strict=True)]
+    counted = rows[:-2] if rule.fits(before) else rows[-2:]
     return "; ".join(
         f"{unit}: {float(asked):.6g} asked, {float(left):.6g} left"
-        for unit, asked, left in sides
+        for unit, asked, left in counted
         if asked > left
     )
 

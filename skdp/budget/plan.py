@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from skdp.budget.pricing import epsilon_of_plan
 from skdp.privacy import ComposedEvent, Event, Neighboring, PrivacyGuarantee
 
-__all__ = ["PlanPrice", "PlannedRelease", "price_of_plan"]
+__all__ = ["PlanCost", "PlannedRelease", "cost_of_plan"]
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class PlannedRelease:
     Parameters
     ----------
     event : Event or PrivacyGuarantee
-        What it would release.
+        *Public.* What it would release.
     fold : int or None
         *Public.* The fold that it does *not* read, as a fit of cross-validation; None: it reads
         every fold. A record's fold must not depend on other records, nor, under
@@ -33,7 +33,17 @@ class PlannedRelease:
 
     @classmethod
     def of(cls, release: PlannedRelease | PrivacyGuarantee | Event) -> PlannedRelease:
-        """Return the release, one that reads everything unless it says otherwise."""
+        """Return the release, one that reads everything unless it says otherwise.
+
+        Parameters
+        ----------
+        release : Event, PrivacyGuarantee or PlannedRelease
+            *Public.* What would be released.
+
+        Returns
+        -------
+        PlannedRelease
+        """
         return release if isinstance(release, PlannedRelease) else cls(release)
 
     @property
@@ -42,18 +52,20 @@ class PlannedRelease:
         return self.event.event if isinstance(self.event, PrivacyGuarantee) else self.event
 
 
-@dataclass(frozen=True)
-class PlanPrice:
+@dataclass(frozen=True, kw_only=True)
+class PlanCost:
     """The (`epsilon`, `delta`) of a whole plan, and whether the budget would admit it now.
 
-    Attributes
+    Parameters
     ----------
-    epsilon, delta : float
+    epsilon : float
         *Public.* A bound for the plan alone, its releases fixed beforehand.
+    delta : float
+        *Public.* The δ of the same statement.
     admitted : bool
-        *Public.* Whether the ledger, which charges release by release, would let all of it pass.
+        *Public.* Whether the ledger, which counts release by release, would admit all of it.
     n_releases : int
-        How many releases the plan has.
+        *Public.* How many releases the plan has.
     """
 
     epsilon: float
@@ -62,13 +74,13 @@ class PlanPrice:
     n_releases: int
 
 
-def price_of_plan(
+def cost_of_plan(
     releases: Sequence[PlannedRelease],
     neighboring: Neighboring,
     delta: float,
     n_folds: int | None = None,
 ) -> float:
-    """Return an ε: the largest, over folds and parts, of what a record there is read by.
+    """Return an ε: the largest, over folds and parts, of the releases that read a record there.
 
     A record of fold j is read by the releases that do not leave fold j out, and by
     those on its own part or on all. Every composition below is a valid bound for releases that are

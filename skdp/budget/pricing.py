@@ -1,16 +1,15 @@
-"""What one release puts on the scales of each filter."""
+"""What one release costs: its ε at a δ, its Gaussian cover, its Rényi divergences."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property, lru_cache
-from typing import NamedTuple
 
 import numpy as np
 
-from skdp.accounting import ACCOUNTANTS, covering_mu
+from skdp.accounting import ACCOUNTANTS, UnpricedEventError, covering_mu
 from skdp.accounting.rdp_conversion import tight_log_delta
 from skdp.privacy import (
     ComposedEvent,
@@ -28,109 +27,18 @@ from skdp.privacy.curve import SymmetricCurve
 __all__ = [
     "ConvertedCurve",
     "CoveredCurve",
-    "GaussianPrice",
     "KnottedCurve",
     "epsilon_of_plan",
-    "gaussian_price",
+    "gaussian_cost",
     "numerical_curve",
     "quote",
     "renyi_divergence",
 ]
 
-_KNOTS = 41
-_LARGEST_EPSILON = 700.0
-
-
-@dataclass(frozen=True)
-class KnottedCurve(SymmetricCurve):
-    """Chords, in e^ε, through upper bounds of δ at `knots`; constant after the last one.
-
-    H_c is convex and nonincreasing in c = e^ε, so the chords of upper bounds lie above it.
-    """
-
-    knots: tuple[float, ...]
-    values: tuple[float, ...]
-
-    def _forward(self, epsilon: np.ndarray) -> np.ndarray:
-        at = np.exp(np.minimum(epsilon, self.knots[-1]))
-        return np.interp(at, np.exp(self.knots), self.values) * (1.0 + 1e-12)
-
-
-def numerical_curve(event: Event, neighboring: Neighboring, slack: float) -> KnottedCurve:
-    """Return a curve above that of the event, in both orders, fine wherever δ is above `slack`.
-
-    Raises
-    ------
-    NoClosedCurveError
-        If `slack` is 0, the accountant has no price for a leaf, or e^ε is no float at the end.
-    """
-    accountant = ACCOUNTANTS["pld"](neighboring)
-    if slack == 0.0:
-        raise NoClosedCurveError("A numerical curve does not reach down to slack 0.")
-    try:
-        end = accountant.epsilon(event, 0.5 * slack)
-        if end > _LARGEST_EPSILON:
-            raise NoClosedCurveError(f"At slack {slack:g} the curve goes on to epsilon {end:g}.")
-        knots = np.linspace(0.0, end, _KNOTS)
-        values = np.minimum(accountant.delta(event, knots), 1.0)
-    except ValueError as error:
-        raise NoClosedCurveError(str(error)) from error
-    return KnottedCurve(tuple(knots.tolist()), tuple(values.tolist()))
-
-
-@dataclass(frozen=True)
-class CoveredCurve(SymmetricCurve):
-    """δ_m(ε) + `slack` + (1 + e^ε)·`tv` (*Reserves* in the documentation).
-
-    A curve does not rise: from its least value on it is constant.
-    """
-
-    mu: float
-    slack: float = 0.0
-    tv: float = 0.0
-
-    def _forward(self, epsilon: np.ndarray) -> np.ndarray:
-        epsilon = np.minimum(epsilon, self._lowest)
-        factor = 1.0 + np.exp(epsilon)
-        return np.asarray(GaussianCurve(self.mu).delta(epsilon) + self.slack + factor * self.tv)
-
-    @cached_property
-    def _lowest(self) -> float:
-        """The ε of the least value; any ε gives a valid curve, so a rough one will do."""
-        if not self.tv:
-            return 700.0
-        grid = np.linspace(0.0, 100.0, 4001)
-        values = GaussianCurve(self.mu).delta(grid) + (1.0 + np.exp(grid)) * self.tv
-        return float(grid[np.argmin(values)])
-
-    def epsilon(self, delta: float) -> float:
-        if self.slack or self.tv:
-            return super().epsilon(delta)
-        return GaussianCurve(self.mu).epsilon(delta)
-
-
-@dataclass(frozen=True)
-class ConvertedCurve(SymmetricCurve):
-    """δ from Rényi divergences at `orders`, each of which was bounded."""
-
-    orders: tuple[float, ...]
-    divergences: tuple[float, ...]
-
-    def _forward(self, epsilon: np.ndarray) -> np.ndarray:
-        pairs = zip(self.orders, self.divergences, strict=True)
-        logs = [tight_log_delta(order, divergence, epsilon) for order, divergence in pairs]
-        return np.exp(np.minimum(np.min(logs, axis=0), 0.0)) * (1.0 + 1e-12)
-
-
-_CURVE_ERROR = 1e-11  # the curves have eleven digits
-
-
-class GaussianPrice(NamedTuple):
-    """Covered by the curve of `gdp_mu` plus `slack`, for an output within `tv` of the released."""
-
-    gdp_mu: float
-    slack: float
-    tv: float
+_KNOTS = 41  # of a numerical curve; no guarantee rests on it
+_LARGEST_EPSILON = 700.0  # e^ε is a float up to here
+_ROUNDING = 1e-12  # relative, of a curve put together from others; each sum has few terms
+_CURVE_ERROR = 1e-11  # relative, of a curve's δ: the curves have eleven digits
 
 
 def quote(guarantee: PrivacyGuarantee, delta: float, epsilon: float | None = None) -> float:
@@ -156,14 +64,16 @@ def _answers(event: Event, neighboring: Neighboring, delta: float) -> Iterator[f
     for kind in ACCOUNTANTS.values():
         try:
             yield kind(neighboring).epsilon(event, delta)
-        except ValueError:  # this accountant has no price for a leaf
+        except UnpricedEventError:
             continue
 
 
-def gaussian_price(
+def gaussian_cost(
     event: Event, neighboring: Neighboring, slack_left: Callable[[], float]
-) -> GaussianPrice:
-    """Return how the event enters the Gaussian filter.
+) -> dict[str, float]:
+    """Return how the event enters the Gaussian filter: `gdp_mu`, `slack` and `tv`.
+
+    It is covered by the curve of `gdp_mu` plus `slack`, for an output within `tv` of the released.
 
     An event that is Gaussian DP enters with its own μ. Any other one enters with the least μ whose
     curve covers its curve up to `slack_left()`: that of the numerical accountant for a composition
@@ -174,9 +84,9 @@ def gaussian_price(
     ideals = list(ideal.leaves())
     mu = math.hypot(*(math.sqrt(k) * leaf.gdp_mu(neighboring) for leaf, k in ideals))
     if math.isfinite(mu) or not _is_private(ideals):
-        return GaussianPrice(mu, 0.0, tv)
+        return {"gdp_mu": mu, "slack": 0.0, "tv": tv}
     slack = slack_left()
-    return GaussianPrice(_covering(ideals, neighboring, slack), slack, tv)
+    return {"gdp_mu": _covering(ideals, neighboring, slack), "slack": slack, "tv": tv}
 
 
 def _is_private(ideals: list[tuple[Event, int]]) -> bool:
@@ -230,3 +140,85 @@ def _of_leaf(leaf: Event, neighboring: Neighboring, order: float) -> float:
     except NoClosedCurveError:
         own = math.inf
     return min(own, order * leaf.zcdp_rho(neighboring))
+
+
+@dataclass(frozen=True)
+class KnottedCurve(SymmetricCurve):
+    """Chords, in e^ε, through upper bounds of δ at `knots`; constant after the last one.
+
+    H_c is convex and nonincreasing in c = e^ε, so the chords of upper bounds lie above it.
+    """
+
+    knots: tuple[float, ...]
+    values: tuple[float, ...]
+
+    def _forward(self, epsilon: np.ndarray) -> np.ndarray:
+        at = np.exp(np.minimum(epsilon, self.knots[-1]))
+        return np.interp(at, np.exp(self.knots), self.values) * (1.0 + _ROUNDING)
+
+
+def numerical_curve(event: Event, neighboring: Neighboring, slack: float) -> KnottedCurve:
+    """Return a curve above that of the event, in both orders, fine wherever δ is above `slack`.
+
+    Raises
+    ------
+    NoClosedCurveError
+        If `slack` is 0, the accountant has no curve for a leaf, or e^ε is no float at the end.
+    """
+    accountant = ACCOUNTANTS["pld"](neighboring)
+    if slack == 0.0:
+        raise NoClosedCurveError("A numerical curve does not reach down to slack 0.")
+    try:
+        end = accountant.epsilon(event, 0.5 * slack)
+        if end > _LARGEST_EPSILON:
+            raise NoClosedCurveError(f"At slack {slack:g} the curve goes on to epsilon {end:g}.")
+        knots = np.linspace(0.0, end, _KNOTS)
+        values = np.minimum(accountant.delta(event, knots), 1.0)
+    except UnpricedEventError as error:
+        raise NoClosedCurveError(str(error)) from error
+    return KnottedCurve(tuple(knots.tolist()), tuple(values.tolist()))
+
+
+@dataclass(frozen=True)
+class CoveredCurve(SymmetricCurve):
+    """δ_m(ε) + `slack` + (1 + e^ε)·`tv` (*Reserves* in the documentation).
+
+    A curve does not rise: from its least value on it is constant.
+    """
+
+    mu: float
+    _: KW_ONLY
+    slack: float = 0.0
+    tv: float = 0.0
+
+    def _forward(self, epsilon: np.ndarray) -> np.ndarray:
+        epsilon = np.minimum(epsilon, self._lowest)
+        factor = 1.0 + np.exp(epsilon)
+        return np.asarray(GaussianCurve(self.mu).delta(epsilon) + self.slack + factor * self.tv)
+
+    @cached_property
+    def _lowest(self) -> float:
+        """The ε of the least value; any ε gives a valid curve, so a rough one will do."""
+        if not self.tv:
+            return _LARGEST_EPSILON
+        grid = np.linspace(0.0, 100.0, 4001)
+        values = GaussianCurve(self.mu).delta(grid) + (1.0 + np.exp(grid)) * self.tv
+        return float(grid[np.argmin(values)])
+
+    def epsilon(self, delta: float) -> float:
+        if self.slack or self.tv:
+            return super().epsilon(delta)
+        return GaussianCurve(self.mu).epsilon(delta)
+
+
+@dataclass(frozen=True)
+class ConvertedCurve(SymmetricCurve):
+    """δ from Rényi divergences at `orders`, each of which was bounded."""
+
+    orders: tuple[float, ...]
+    divergences: tuple[float, ...]
+
+    def _forward(self, epsilon: np.ndarray) -> np.ndarray:
+        pairs = zip(self.orders, self.divergences, strict=True)
+        logs = [tight_log_delta(order, divergence, epsilon) for order, divergence in pairs]
+        return np.exp(np.minimum(np.min(logs, axis=0), 0.0)) * (1.0 + _ROUNDING)

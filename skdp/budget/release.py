@@ -1,4 +1,4 @@
-"""One line of a ledger."""
+"""One row of a ledger."""
 
 from __future__ import annotations
 
@@ -15,40 +15,45 @@ from skdp.privacy import PrivacyGuarantee
 __all__ = ["Release"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Release:
-    """What one release cost, when, and who bought it. All of it is *public*.
+    """What one release cost, and when. All of it is *public*.
 
     Parameters
     ----------
     label : str
-        Who bought it.
-    epsilon, delta : float
-        The release is (`epsilon`, `delta`)-DP; this pair is what basic composition adds.
+        *Public.* Name of the release, such as that of an estimator.
+    epsilon : float
+        *Public.* The release is (`epsilon`, `delta`)-DP; basic composition adds this pair.
+    delta : float
+        *Public.* The δ of the same statement.
     gdp_mu : float
-        With `slack` and `tv` 0 the release is `gdp_mu`-Gaussian DP; Gaussian composition adds it
-        in squares. ``inf`` where no filter asked for it.
+        *Public.* With `slack` and `tv` 0 the release is `gdp_mu`-Gaussian DP; Gaussian composition
+        adds it in squares. ``inf`` where no filter asked for it.
     neighboring : str
-        The relation under which all of this holds.
+        *Public.* The relation under which all of this holds.
     event : dict
-        What happened; `skdp.privacy.event_from_dict` rebuilds it.
+        *Public.* What happened; `skdp.privacy.event_from_dict` rebuilds it.
     time : str
-        UTC, ISO 8601; for people, never for decisions: clocks go backwards.
+        *Public.* UTC, ISO 8601; for people, never for decisions: clocks go backwards.
     process : int
-        The operating system's number of the process that bought it.
+        *Public.* The operating system's number of the process that wrote it.
     tag : str
-        The caller's own note.
+        *Public.* The caller's own note.
     part : str or None
-        Only records of this part were read; None: of any part.
+        *Public.* Only records of this part were read; None: of any part.
     account : str
-        The share of the budget that paid; "" is the budget itself.
-    slack, tv : float
-        The curve lies below that of `gdp_mu` plus `slack`, for an output within total variation
-        `tv` of the one released.
-    zcdp_rho, pure_epsilon : float
-        What the filters ``"zcdp"`` and ``"pure"`` add; ``inf`` where the notion does not hold.
+        *Public.* The share of the budget that it was spent from; "" is the budget itself.
+    slack : float
+        *Public.* The curve lies below that of `gdp_mu` plus `slack`,
+    tv : float
+        *Public.* for an output within this total variation of the one released.
+    zcdp_rho : float
+        *Public.* What the filter ``"zcdp"`` adds; ``inf`` where the notion does not hold.
+    pure_epsilon : float
+        *Public.* What the filter ``"pure"`` adds; ``inf`` where the notion does not hold.
     renyi : tuple of float
-        Rényi divergences at the orders of the filter ``"rdp"``.
+        *Public.* Rényi divergences at the orders of the filter ``"rdp"``.
     """
 
     label: str
@@ -72,8 +77,8 @@ class Release:
         check_delta(self.delta)
         numbers = (self.epsilon, self.gdp_mu, self.slack, self.tv, self.zcdp_rho)
         if not all(number >= 0.0 for number in (*numbers, self.pure_epsilon, *self.renyi)):
-            raise ValueError(f"A price is negative or no number: {self!r}.")
-        texts = (self.label, self.tag, self.account, self.part or "")
+            raise ValueError(f"A cost is negative or no number: {self!r}.")
+        texts = (self.label, self.tag, self.account, "" if self.part is None else self.part)
         if not all(isinstance(text, str) for text in texts):
             raise ValueError(f"label, tag and part must be texts, got {texts}.")
 
@@ -87,10 +92,24 @@ class Release:
         epsilon: float | None = None,
         **more: Any,
     ) -> Release:
-        """Return the line for a release with this guarantee, quoted at `delta`.
+        """Return the row for a release with this guarantee, quoted at `delta`.
 
-        An `epsilon` that the caller knows is checked with one look at the curve; without one it
-        is searched for.
+        Parameters
+        ----------
+        guarantee : PrivacyGuarantee
+            *Public.* What the release satisfies.
+        delta : float
+            *Public.* Where to quote it.
+        label : str
+            *Public.* Name of the release.
+        epsilon : float or None
+            *Public.* The ε at `delta`, checked with one look at the curve; None: it is searched.
+        **more : dict
+            *Public.* Other fields of the row.
+
+        Returns
+        -------
+        Release
         """
         event, relation = guarantee.event, guarantee.neighboring
         facts = {
@@ -108,5 +127,11 @@ class Release:
         )
 
     def as_row(self) -> dict[str, Any]:
-        """Return the release as a plain dictionary."""
+        """Return the release as a plain dictionary.
+
+        Returns
+        -------
+        dict
+            The fields by name.
+        """
         return asdict(self)

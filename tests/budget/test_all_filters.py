@@ -1,4 +1,4 @@
-"""What every composition of the registry promises, whatever the next release depends on."""
+"""All filters of the registry: what each promises, whatever the next release depends on."""
 
 import itertools
 import math
@@ -35,7 +35,14 @@ def release(epsilon, delta=DELTA, label="a fit"):
 
 def priced(epsilon, delta=0.0):
     """Return a release that costs exactly (ε, δ) under basic composition."""
-    return Release("a fit", epsilon, delta, math.inf, "replace_one", {})
+    return Release(
+        label="a fit",
+        epsilon=epsilon,
+        delta=delta,
+        gdp_mu=math.inf,
+        neighboring="replace_one",
+        event={},
+    )
 
 
 def priced_by(rule, guarantee, delta=DELTA):
@@ -128,7 +135,7 @@ def test_every_rule_keeps_below_its_ceiling_and_minds_no_order(rule, percents):
         if rule.admits([*ledger, wanted]):
             ledger.append(wanted)
     assert rule.spent(ledger) <= (rule.epsilon, rule.delta)
-    assert rule.curve(rule.totals(ledger)).delta(rule.epsilon) <= rule.delta * (1 + 1e-9)
+    assert rule.curve_at(rule.totals(ledger)).delta(rule.epsilon) <= rule.delta * (1 + 1e-9)
     assert rule.admits(ledger[::-1])
     assert rule.totals(ledger[::-1]) == rule.totals(ledger)
 
@@ -153,7 +160,7 @@ def test_an_empty_ledger_has_the_whole_budget_left(rule):
 
 
 @every_rule
-def test_disjoint_parts_cost_what_the_dearest_costs(rule):
+def test_disjoint_parts_cost_what_the_largest_costs(rule):
     half = some_release(rule, 0.4)
     parts = [replace(half, part=name) for name in "abc"]
     assert rule.totals(parts) == rule.totals([half])

@@ -50,7 +50,7 @@ def test_a_log_deleted_under_an_open_handle_is_noticed_and_takes_nothing_with_it
     for suffix in gone:
         os.unlink(f"{path}{suffix}")
     for _ in range(2):
-        with pytest.raises(BudgetClosedError, match=r"-wal or -shm file was deleted.*Nothing was"):
+        with pytest.raises(BudgetClosedError, match=r"-wal or -shm file was deleted"):
             buy(budget, "lost")
         with pytest.raises(BudgetClosedError, match="-wal or -shm file was deleted"):
             budget.history()

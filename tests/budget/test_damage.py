@@ -59,7 +59,7 @@ def tiny_disk(tmp_path):
 
 def test_a_full_disk_refuses_a_spend_whole_and_takes_the_next_when_there_is_room(tiny_disk):
     budget = PrivacyBudget(**TERMS, path=tiny_disk / "study.db")
-    with pytest.raises(BudgetClosedError, match=r"cannot be used: .*full.*Nothing was read or"):
+    with pytest.raises(BudgetClosedError, match=r"cannot be used: .*full"):
         buy_without_end(budget)
     bought = len(labels(budget))
     assert bought > 3
@@ -125,7 +125,7 @@ def test_a_ledger_replaced_during_a_spend_does_not_let_the_fit_go_on(budget, pat
     PrivacyBudget(**TERMS, path=tmp_path / "other.db")
     check = budget._check
     budget._check = lambda entries: (os.replace(tmp_path / "other.db", path), check(entries))
-    with pytest.raises(BudgetClosedError, match=r"was replaced while it was in use.*Nothing was"):
+    with pytest.raises(BudgetClosedError, match=r"was replaced while it was in use"):
         buy(budget)
 
 
@@ -185,7 +185,8 @@ def test_a_read_only_ledger_can_be_read_by_an_open_handle_and_not_spent(budget, 
         ({"delta": 1e-6}, "'delta': 1e-05.*not for .*'delta': 1e-06"),
         ({"composition": "basic"}, "'composition': 'gdp'.*not for .*'basic'"),
         ({"neighboring": "add_remove_one"}, "'replace_one'.*not for .*'add_remove_one'"),
-        ({"slack": 1e-6}, "'slack': 0.0.*not for .*'slack': 1e-06"),
+        ({"slack": 1e-6}, r"'slack': 5\.\d*e-07.*not for .*'slack': 1e-06"),
+        ({"slack": 0.0}, r"'slack': 5\.\d*e-07.*not for .*'slack': 0.0"),
         ({"tv": 1e-7}, "'tv': 0.0.*not for .*'tv': 1e-07"),
     ],
 )

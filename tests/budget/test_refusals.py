@@ -8,6 +8,7 @@ from skdp import DPLogisticRegression, PrivacyBudget
 from skdp.exceptions import BudgetExceededError
 from skdp.privacy import (
     GaussianEvent,
+    GDPEvent,
     PoissonSampledEvent,
     PrivacyGuarantee,
     SelfComposedEvent,
@@ -64,7 +65,7 @@ def test_bad_data_spend_nothing(budget, data, message):
 
 
 def test_a_bad_seed_spends_nothing(budget):
-    with pytest.raises(ValueError, match="non-negative"):
+    with pytest.raises(ValueError, match="random_state must be None"):
         DPLogisticRegression(budget=budget, random_state=-1).fit(X, Y)
     assert budget.history() == []
 
@@ -78,12 +79,14 @@ def test_a_delta_of_single_precision_leaves_the_ledger_readable():
 def test_a_release_that_is_not_gaussian_is_told_what_it_needs():
     steps = SelfComposedEvent(PoissonSampledEvent(0.1, GaussianEvent(5.0)), 3)
     guarantee = PrivacyGuarantee(steps, "replace_one", "")
-    with pytest.raises(BudgetExceededError, match=r"with slack=.*composition='rdp'.*Nothing"):
-        PrivacyBudget(0.3, 1e-5).spend(guarantee, delta=1e-5, label="steps")
-    PrivacyBudget(1.0, 1e-5, slack=5e-6).spend(guarantee, delta=1e-5, label="steps")
+    budget = PrivacyBudget(1.0, 1e-5, slack=0.0)
+    budget.spend(PrivacyGuarantee(GDPEvent(0.01), "replace_one", ""), delta=1e-5, label="first")
+    with pytest.raises(BudgetExceededError, match=r"with slack=.*composition='rdp'"):
+        budget.spend(guarantee, delta=1e-5, label="steps")
+    PrivacyBudget(1.0, 1e-5).spend(guarantee, delta=1e-5, label="steps")
     PrivacyBudget(1.0, 1e-5, composition="rdp").spend(guarantee, delta=1e-5, label="steps")
 
 
 def test_an_event_alone_is_no_guarantee():
-    with pytest.raises(ValueError, match=r"PrivacyGuarantee.*nothing was spent"):
+    with pytest.raises(ValueError, match=r"PrivacyGuarantee"):
         PrivacyBudget(1.0, 1e-5).spend(GaussianEvent(5.0), delta=1e-5, label="steps")

@@ -31,28 +31,30 @@ def test_disjoint_parts_are_paid_once(budget):
     assert budget.history()[1]["part"] == "south"
 
 
-def test_the_dearest_part_decides_and_others_still_have_room(budget):
-    dear = GDPEvent(gdp_mu(1.0, 1e-5))
+def test_the_largest_part_decides_and_others_still_have_room(budget):
+    dear = GDPEvent(gdp_mu(0.99, 1e-5))
     buy(budget, dear, part="north")
     buy(budget, dear, part="south")
     for part in ("north", "south", None):
         with pytest.raises(BudgetExceededError):
-            buy(budget, GDPEvent(0.01), part=part)
+            buy(budget, GDPEvent(0.05), part=part)
     buy(budget, dear, part="west")
     assert budget.spent.epsilon <= 1.0
 
 
 def test_a_share_has_a_ceiling_of_its_own_and_that_of_the_budget(budget):
     share = budget.share(epsilon=0.3, name="explore")
-    buy(share, GDPEvent(gdp_mu(0.3, 1e-5)))
-    with pytest.raises(BudgetExceededError, match=r"the share 'explore'.*Nothing was read or"):
+    share.spend(
+        PrivacyGuarantee(GDPEvent(gdp_mu(0.3, 1e-5)), "replace_one", ""), delta=1e-5, label="all"
+    )
+    with pytest.raises(BudgetExceededError, match=r"the share 'explore'"):
         buy(share, GDPEvent(0.001))
     buy(budget, GDPEvent(0.2))
     assert [row["account"] for row in budget.history()] == ["explore", ""]
     assert len(share.history()) == 1
     other = budget.share(epsilon=0.9, name="other")
     with pytest.raises(BudgetExceededError, match=r"the budget's epsilon=1"):
-        buy(other, GDPEvent(gdp_mu(0.9, 1e-5)))
+        buy(other, GDPEvent(gdp_mu(0.89, 1e-5)))
     assert other.remaining == budget.remaining
     assert other.spent.epsilon == 0.0
 

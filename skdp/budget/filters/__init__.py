@@ -1,4 +1,4 @@
-"""Which sequences of releases a budget admits, the next one chosen after seeing the last."""
+"""Privacy filters: which releases a budget admits, each chosen after seeing those before."""
 
 from typing import Any
 
@@ -32,11 +32,13 @@ def rule_of(
     composition: str,
     epsilon: float,
     delta: float,
-    slack: float = 0.0,
+    *,
+    slack: float | None = None,
     tv: float = 0.0,
     orders: Any = (),
 ) -> Filter:
-    """Return the rule of a budget with these terms, which may come from anywhere."""
+    """Return the filter of a budget with these terms, which may come from anywhere."""
     kind = FILTERS[check_choice("composition", composition, FILTERS)]
     epsilon, delta = check_real("epsilon", epsilon, low=0.0), check_delta(delta)
-    return kind(epsilon, delta, float(slack), float(tv), tuple(orders))
+    slack = kind.default_slack(delta) if slack is None else float(slack)
+    return kind(epsilon, delta, slack=slack, tv=float(tv), orders=tuple(orders))

@@ -1,29 +1,41 @@
-"""What every composition answers."""
+"""Privacy filters: what every composition answers."""
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
+from fractions import Fraction
+from json import dumps
 from typing import Any, ClassVar, NamedTuple, Self
 
 from skdp._validation import check_delta, check_real
-from skdp.budget._fractions import Amounts
+from skdp.budget._fractions import Amounts, add, decimal, down, minus
 from skdp.budget.ledger.totals import Totals
 from skdp.budget.release import Release
 from skdp.privacy import Event, GaussianCurve, Neighboring, PrivacyCurve
+from skdp.privacy.events.pure import ApproxDPCurve
 
-__all__ = ["Amount", "Filter", "dearest_gaussian"]
+__all__ = ["Amount", "Filter", "largest_gaussian"]
 
 
 class Amount(NamedTuple):
-    """A pair (ε, δ)."""
+    """A pair (ε, δ).
+
+    Parameters
+    ----------
+    epsilon : float
+        *Public.* The ε.
+    delta : float
+        *Public.* The δ.
+    """
 
     epsilon: float
     delta: float
 
 
-def dearest_gaussian(mu: float, delta: float) -> Amount:
+def largest_gaussian(mu: float, delta: float) -> Amount:
     """Return the pair of a `mu`-Gaussian DP release, at `delta` or, where ε is 0, its own δ."""
     curve = GaussianCurve(mu)
     epsilon = curve.epsilon(delta)
@@ -34,27 +46,37 @@ def dearest_gaussian(mu: float, delta: float) -> Amount:
 class Filter(ABC):
     r"""A rule that keeps everything it has admitted, together, (`epsilon`, `delta`)-DP.
 
-    Every rule is a box fixed when the budget is made: a release has a `price`, a short list of
-    numbers; prices add up; and the sums stay at or below the `limits`. The rule holds under fully
-    adaptive composition: each release, its mechanism and its price may depend on the outputs of
+    Every rule is a box fixed when the budget is made: a release has a `cost`, a short list of
+    numbers; costs add up; and the sums stay at or below the `limits`. The rule holds under fully
+    adaptive composition: each release, its mechanism and its cost may depend on the outputs of
     all earlier ones. (Trading one limit against another on the way would not be valid.)
 
-    **Disjoint parts.** A release that reads one part only leaves the law of the others' releases
-    as it is, so the rule has to hold for each part's releases with those that read every part.
-    Since a box looks at each number alone, that is the largest sum of each over the parts.
+    **The first release decides.** A first release outside of the box is admitted if it is
+    (`epsilon`, `delta`)-DP; from then on, ε and δ are added up as in basic composition. It is
+    chosen before any output is seen, so this is not a trade on the way. The sums are outside of
+    the box then, and so say which of the two rules holds.
+
+    **Disjoint parts.** A release that reads one part only leaves the distribution of the others'
+    releases as it is, so the rule has to hold for each part's releases with those that read every
+    part. Since a box looks at each number alone, that is the largest sum of each over the parts.
 
     Parameters
     ----------
-    epsilon, delta : float
-        *Public.* The ceiling.
-    slack, tv : float
-        *Public.* What ``"gdp"`` sets aside for slacks of δ and for total-variation errors.
+    epsilon : float
+        *Public.* The ε of the ceiling.
+    delta : float
+        *Public.* The δ of the ceiling.
+    slack : float
+        *Public.* What ``"gdp"`` sets aside of δ for releases that no Gaussian covers exactly.
+    tv : float
+        *Public.* What ``"gdp"`` sets aside for total-variation errors.
     orders : tuple of float
         *Public.* The Rényi orders of ``"rdp"``; the empty tuple selects its default.
     """
 
     epsilon: float
     delta: float
+    _: KW_ONLY
     slack: float = 0.0
     tv: float = 0.0
     orders: tuple[float, ...] = ()
@@ -75,7 +97,7 @@ class Filter(ABC):
         """The sides of the box, public and fixed."""
 
     @abstractmethod
-    def price(self, release: Release) -> Amounts:
+    def cost(self, release: Release) -> Amounts:
         """Return what the release adds to each sum."""
 
     @abstractmethod
@@ -84,7 +106,7 @@ class Filter(ABC):
 
     @abstractmethod
     def left(self, totals: Amounts) -> Amount:
-        """Return the dearest single release that would fit, a Gaussian one where possible.
+        """Return the largest single release that would fit, a Gaussian one where possible.
 
         It is quoted at the budget's own δ, as everything that a budget says.
         """
@@ -99,56 +121,112 @@ class Filter(ABC):
         """Return what a release has to carry for this rule beyond what each one carries."""
         return {}
 
+    @classmethod
+    def default_slack(cls, delta: float) -> float:
+        """Return the part of `delta` set aside where nobody says how much."""
+        return 0.0
+
     @property
     def terms(self) -> dict[str, Any]:
-        """What a budget is made with, the reserves only where there are any."""
-        terms = {"epsilon": self.epsilon, "delta": self.delta, "composition": self.composition}
-        reserves = {"slack": self.slack, "tv": self.tv}
-        return terms | {name: value for name, value in reserves.items() if value}
+        """What a budget is made with."""
+        names = ("epsilon", "delta", "composition", "slack", "tv")
+        return {name: getattr(self, name) for name in names}
+
+    @property
+    def shown_terms(self) -> dict[str, Any]:
+        """The terms without the reserves that are as by default."""
+        defaults = {"slack": self.default_slack(self.delta), "tv": 0.0}
+        return {k: v for k, v in self.terms.items() if k not in defaults or v != defaults[k]}
+
+    def stored_terms(self, neighboring: Neighboring) -> dict[str, Any]:
+        """Return the terms as a ledger keeps them."""
+        return self.terms | {"neighboring": str(neighboring), "orders": dumps(self.orders)}
 
     @property
     def nothing(self) -> Amounts:
         """The sums of an empty ledger."""
-        return tuple(limit * 0 for limit in self.limits)
+        return (Fraction(0),) * (len(self.limits) + 2)
 
-    def share(self, name: str, epsilon: float, delta: float) -> Self:
+    def costs(self, release: Release) -> Amounts:
+        """Return what a ledger adds up: the `cost`, then the ε and δ of basic composition."""
+        return (*self.cost(release), decimal(release.epsilon), decimal(release.delta))
+
+    def share(self, name: str, epsilon: float, delta: float | None) -> Self:
         """Return the same rule for a share's ceiling, its reserves in proportion to δ."""
         if not (isinstance(name, str) and name and "/" not in name):
             raise ValueError(f"name must be a text without '/', got {name!r}.")
-        epsilon, delta = check_real("epsilon", epsilon, low=0.0), check_delta(delta)
+        epsilon = check_real("epsilon", epsilon, low=0.0)
+        delta = self.delta if delta is None else check_delta(delta)
         if epsilon > self.epsilon or delta > self.delta:
             raise ValueError(
                 f"A share of epsilon={epsilon:g}, delta={delta:g} is above the epsilon="
-                f"{self.epsilon:g}, delta={self.delta:g} of what it is a share of. Nothing was "
-                "spent."
+                f"{self.epsilon:g}, delta={self.delta:g} of what it is a share of."
             )
         ratio = delta / self.delta if self.delta else 0.0
         slack, tv = self.slack * ratio, self.tv * ratio
         return replace(self, epsilon=epsilon, delta=delta, slack=slack, tv=tv)
 
-    def slack_left(self, totals: Amounts) -> float:
+    def slack_left(self, sums: Amounts) -> float:
         """Return the slack η that the next release may take."""
         return 0.0
 
-    def fits(self, totals: Amounts) -> bool:
+    def fits(self, sums: Amounts) -> bool:
         """Return whether the sums stay inside of the box."""
-        return all(total <= limit for total, limit in zip(totals, self.limits, strict=True))
+        return all(total <= limit for total, limit in zip(sums, self.limits, strict=False))
+
+    def admits_next(self, before: Totals, release: Release) -> bool:
+        """Return whether a release is admitted after others with the sums `before`."""
+        sums = before.worst(self.nothing, release.part)
+        together = add(sums, self.costs(release))
+        if any(sums) and self.fits(sums):
+            return self.fits(together)
+        if self.fits(together):
+            return True
+        if release.part is None and any(sums) and self.fits(before.of_every(self.nothing)):
+            return False  # one part adds up in one way, another one in the other
+        return together[-2] <= decimal(self.epsilon) and together[-1] <= decimal(self.delta)
+
+    def spent_at(self, sums: Amounts) -> Amount:
+        """Return an (ε, δ) that admitted releases with these sums satisfy together."""
+        if self.fits(sums):
+            return self.amount(sums[:-2])
+        return Amount(down(sums[-2], math.inf), down(sums[-1], math.inf))
+
+    def curve_at(self, sums: Amounts) -> PrivacyCurve:
+        """Return a curve that lies above that of admitted releases with these sums."""
+        return self.curve(sums[:-2]) if self.fits(sums) else ApproxDPCurve(*self.spent_at(sums))
+
+    def left_at(self, sums: Amounts) -> Amount:
+        """Return the largest single release that is still admissible; all, if it is the first."""
+        if any(sums) and self.fits(sums):
+            return self.left(sums[:-2])
+        ceiling = decimal(self.epsilon), decimal(self.delta)
+        return Amount(*map(down, minus(ceiling, sums[-2:])))
+
+    def summed(self, releases: Iterable[Release]) -> Totals:
+        """Return the sums of releases, by part."""
+        totals = Totals()
+        for release in releases:
+            totals.add(release.part, self.costs(release))
+        return totals
 
     def totals(self, releases: Iterable[Release]) -> Amounts:
         """Return the largest sums over the parts, with those that read every part."""
-        totals = Totals()
-        for release in releases:
-            totals.add(release.part, self.price(release))
-        return totals.worst(self.nothing)
+        return self.summed(releases).worst(self.nothing)
 
     def admits(self, releases: Iterable[Release]) -> bool:
-        """Return whether the budget pays for all of these together."""
-        return self.fits(self.totals(releases))
+        """Return whether all of these are admitted, in their order."""
+        totals = Totals()
+        for release in releases:
+            if not self.admits_next(totals, release):
+                return False
+            totals.add(release.part, self.costs(release))
+        return True
 
     def spent(self, releases: Iterable[Release]) -> Amount:
-        """Return an (ε, δ) that the releases so far satisfy together."""
-        return self.amount(self.totals(releases))
+        """Return an (ε, δ) that the admitted releases so far satisfy together."""
+        return self.spent_at(self.totals(releases))
 
     def remaining(self, releases: Iterable[Release]) -> Amount:
-        """Return the dearest single release that would still be admitted."""
-        return self.left(self.totals(releases))
+        """Return the largest single release that would still be admitted."""
+        return self.left_at(self.totals(releases))

@@ -29,7 +29,7 @@ class BasicFilter(Filter):
         """The exact ε and δ."""
         return decimal(self.epsilon), decimal(self.delta)
 
-    def price(self, release: Release) -> Amounts:
+    def cost(self, release: Release) -> Amounts:
         return decimal(release.epsilon), decimal(release.delta)
 
     def amount(self, totals: Amounts) -> Amount:
@@ -64,7 +64,7 @@ class PureFilter(Filter):
         """The exact ε."""
         return (decimal(self.epsilon),)
 
-    def price(self, release: Release) -> Amounts:
+    def cost(self, release: Release) -> Amounts:
         return (decimal(release.pure_epsilon),)
 
     def amount(self, totals: Amounts) -> Amount:

@@ -12,15 +12,18 @@ from typing import Any, ClassVar
 from skdp.accounting import gdp_mu
 from skdp.accounting.calibration import CALIBRATION_MARGIN
 from skdp.budget._fractions import Amounts, decimal, minus, square
-from skdp.budget.filters.base import Amount, Filter, dearest_gaussian
-from skdp.budget.pricing import CoveredCurve, gaussian_price
+from skdp.budget.filters.base import Amount, Filter, largest_gaussian
+from skdp.budget.pricing import CoveredCurve, gaussian_cost
 from skdp.budget.release import Release
 from skdp.privacy import Event, Neighboring
 
 __all__ = ["GaussianFilter"]
 
-_SLACK_SHARE = 0.01  # of δ, for one release, but at most a quarter of what is left
+# None of the three is what a guarantee rests on: the slacks have a limit of their own.
+_DEFAULT_SLACK = 0.05  # of δ
+_SLACK_SHARE = 1.0 / 16.0  # of what is left of the slack, at most, for one release
 _LEAST_SLACK = 1e-20  # of δ: with less no useful Gaussian covers anything, and looking takes long
+_ROUNDING = 1e-14  # of δ; the set-aside part has less than ten rounding errors of 2e-16
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,7 @@ class GaussianFilter(Filter):
         if not (self.slack or self.tv):
             return self.delta
         set_aside = self.slack + (1.0 + math.exp(min(self.epsilon, 700.0))) * self.tv
-        return (self.delta - set_aside * (1.0 + 1e-14)) * (1.0 - 1e-14)
+        return (self.delta - set_aside * (1.0 + _ROUNDING)) * (1.0 - _ROUNDING)
 
     @property
     def limit(self) -> float:
@@ -68,25 +71,32 @@ class GaussianFilter(Filter):
         widest = gdp_mu(self.epsilon, self._for_gaussians) * (1.0 + 0.5 * CALIBRATION_MARGIN)
         return Fraction(widest) ** 2, decimal(self.slack), decimal(self.tv)
 
-    def price(self, release: Release) -> Amounts:
+    def cost(self, release: Release) -> Amounts:
         return square(release.gdp_mu), decimal(release.slack), decimal(release.tv)
 
     def facts(
         self, event: Event, neighboring: Neighboring, slack_left: Callable[[], float]
     ) -> dict[str, Any]:
-        return gaussian_price(event, neighboring, slack_left)._asdict()
+        return gaussian_cost(event, neighboring, slack_left)
 
-    def slack_left(self, totals: Amounts) -> float:
-        share = min(_SLACK_SHARE * self.delta, 0.25 * float(self.limits[1] - totals[1]))
-        return share if share > _LEAST_SLACK * self.delta else 0.0
+    @classmethod
+    def default_slack(cls, delta: float) -> float:
+        return _DEFAULT_SLACK * delta
+
+    def slack_left(self, sums: Amounts) -> float:
+        """Return a power of two, so that equal releases are covered once and not each anew."""
+        share = _SLACK_SHARE * max(0.0, float(self.limits[1] - sums[1]))
+        if share <= _LEAST_SLACK * self.delta:
+            return 0.0
+        return 2.0 ** math.floor(math.log2(share))
 
     def amount(self, totals: Amounts) -> Amount:
         return Amount(self.curve(totals).epsilon(self.delta), self.delta)
 
     def left(self, totals: Amounts) -> Amount:
         left = math.sqrt(float(minus(self.limits, totals)[0]))
-        return dearest_gaussian(left, self.delta)
+        return largest_gaussian(left, self.delta)
 
     def curve(self, totals: Amounts) -> CoveredCurve:
         mu, slack, tv = math.sqrt(float(totals[0])), float(totals[1]), float(totals[2])
-        return CoveredCurve(mu, slack, tv)
+        return CoveredCurve(mu, slack=slack, tv=tv)

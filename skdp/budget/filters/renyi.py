@@ -10,16 +10,19 @@ from typing import Any, ClassVar
 
 from skdp.accounting.rdp_conversion import rdp_budget, rho_budget, tight_epsilon
 from skdp.budget._fractions import Amounts, minus, up
-from skdp.budget.filters.base import Amount, Filter, dearest_gaussian
+from skdp.budget.filters.base import Amount, Filter, largest_gaussian
 from skdp.budget.pricing import ConvertedCurve, renyi_divergence
 from skdp.budget.release import Release
 from skdp.privacy import Event, Neighboring
 
-__all__ = ["ORDERS", "RenyiFilter", "orders_of_version_2"]
+__all__ = ["ORDERS", "RenyiFilter"]
 
 ORDERS = (1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 16.0, 20.0, 24.0, 32.0,
           48.0, 64.0, 96.0, 128.0, 192.0, 256.0, 512.0, 1024.0, 4096.0, 16384.0)  # fmt: skip
 """The grid of orders; a budget's ε and δ select from it, before anything is released."""
+
+_LARGEST_ORDER = 1e15  # looked at for tiny budgets; no guarantee rests on it
+_ROUNDING = 1e-12  # of a divergence; `rdp_budget` has some ten rounding errors of 2e-16
 
 
 @dataclass(frozen=True)
@@ -62,9 +65,9 @@ class RenyiFilter(Filter):
     @cached_property
     def limits(self) -> Amounts:  # type: ignore[override]
         """R(α) of each order."""
-        return tuple(up(budget * (1.0 - 1e-12)) for budget in self._budgets())
+        return tuple(up(budget * (1.0 - _ROUNDING)) for budget in self._budgets())
 
-    def price(self, release: Release) -> Amounts:
+    def cost(self, release: Release) -> Amounts:
         return tuple(map(up, release.renyi)) or (math.inf,) * len(self.orders)
 
     def facts(
@@ -79,7 +82,7 @@ class RenyiFilter(Filter):
     def left(self, totals: Amounts) -> Amount:
         left = zip(minus(self.limits, totals), self.orders, strict=True)
         rho = min(float(divergence) / order for divergence, order in left)
-        return dearest_gaussian(math.sqrt(2.0 * rho), self.delta)
+        return largest_gaussian(math.sqrt(2.0 * rho), self.delta)
 
     def curve(self, totals: Amounts) -> ConvertedCurve:
         return ConvertedCurve(self.orders, tuple(map(float, totals)))
@@ -91,11 +94,6 @@ class RenyiFilter(Filter):
         return max(0.0, min(tight_epsilon(a, float(r), log_delta) for a, r in pairs))
 
 
-def _default_orders(epsilon: float, delta: float, widest: float = 1e15) -> tuple[float, ...]:
-    log_delta, own = math.log(delta), rho_budget(epsilon, delta, widest)[1]
+def _default_orders(epsilon: float, delta: float) -> tuple[float, ...]:
+    log_delta, own = math.log(delta), rho_budget(epsilon, delta, _LARGEST_ORDER)[1]
     return (max((*ORDERS, own), key=lambda a: rdp_budget(a, epsilon, log_delta) / a),)
-
-
-def orders_of_version_2(composition: str, epsilon: float, delta: float) -> tuple[float, ...]:
-    """Return what version 2 of the ledger, which did not write its orders down, counted at."""
-    return _default_orders(epsilon, delta, 1e7) if composition == "rdp" else ()

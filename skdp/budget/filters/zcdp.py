@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from skdp.accounting.rdp_conversion import epsilon_from_rdp, rho_budget
 from skdp.budget._fractions import Amounts, minus, up
-from skdp.budget.filters.base import Amount, Filter, dearest_gaussian
+from skdp.budget.filters.base import Amount, Filter, largest_gaussian
 from skdp.budget.release import Release
 from skdp.privacy.events.zcdp import ZCDPCurve
 
@@ -37,7 +37,7 @@ class ZCDPFilter(Filter):
         """The largest ρ."""
         return (up(rho_budget(self.epsilon, self.delta)[0] * (1.0 - 1e-12)),)
 
-    def price(self, release: Release) -> Amounts:
+    def cost(self, release: Release) -> Amounts:
         return (up(release.zcdp_rho),)
 
     def amount(self, totals: Amounts) -> Amount:
@@ -46,7 +46,7 @@ class ZCDPFilter(Filter):
 
     def left(self, totals: Amounts) -> Amount:
         rho = float(minus(self.limits, totals)[0])
-        return dearest_gaussian(math.sqrt(2.0 * rho), self.delta)
+        return largest_gaussian(math.sqrt(2.0 * rho), self.delta)
 
     def curve(self, totals: Amounts) -> ZCDPCurve:
         return ZCDPCurve(float(totals[0]) * (1.0 + 1e-12))

@@ -14,7 +14,7 @@ from typing import Any
 from skdp.budget.ledger.fork_lock import gate
 from skdp.exceptions import BudgetClosedError
 
-__all__ = ["Connections", "clear_errors", "connect", "replaced"]
+__all__ = ["Connections", "clear_errors", "connect", "replaced", "uri_of"]
 
 _WAIT_SECONDS = 60.0
 _SMALLEST = 512  # bytes of the smallest SQLite database
@@ -49,8 +49,8 @@ class Connections:
                 yield session.connection
             if session.file != _file_of(_look_at(self.path)):
                 raise BudgetClosedError(
-                    f"The ledger {self.path} was replaced while it was in use. Nothing was read; "
-                    "what was spent meanwhile stands in the old file."
+                    f"The ledger {self.path} was replaced while it was in use. "
+                    "What was spent meanwhile stands in the old file."
                 )
             session.check_companions()
 
@@ -96,16 +96,14 @@ class _Session:
     def is_usable(self) -> bool:
         if self.connection is not None and self.process != os.getpid():
             raise BudgetClosedError(
-                f"The ledger {self.path} was carried open into another process. Nothing was read "
-                "or spent."
+                f"The ledger {self.path} was carried open into another process."
             )
         return self.connection is not None
 
     def check_size(self, size: int) -> None:
         if size < max(self.size, _SMALLEST):
             raise BudgetClosedError(
-                f"The ledger {self.path} cannot be used: the file was cut short. Nothing was read "
-                "or spent."
+                f"The ledger {self.path} cannot be used: the file was cut short."
             )
         self.size = size
 
@@ -114,8 +112,8 @@ class _Session:
         if None in now or now != self.companions:
             raise BudgetClosedError(
                 f"The ledger {self.path} cannot be used: its -wal or -shm file was deleted or "
-                "replaced while it was open. Nothing was read; close all handles on it and make a "
-                "new PrivacyBudget to go on."
+                "replaced while it was open. Close all handles on it and make a new PrivacyBudget "
+                "to go on."
             )
 
     def close(self) -> None:
@@ -133,13 +131,16 @@ def connect(path: str, mode: str) -> sqlite3.Connection:
     """Open the database at `path`; mode ``"ro"``, ``"rw"`` or ``"rwc"``.
 
     Each commit is copied from the log into the database at once (unless somebody reads just then:
-    with the next commit), so that who deletes the log does not delete what was paid for. That
+    with the next commit), so that who deletes the log does not delete what was spent. That
     costs one more flush; a rollback journal costs three, and stops readers.
     """
-    uri = f"{Path(path).absolute().as_uri()}?mode={mode}"
     with clear_errors(path):
         connection = sqlite3.connect(
-            uri, uri=True, timeout=_WAIT_SECONDS, isolation_level=None, check_same_thread=False
+            uri_of(path, mode),
+            uri=True,
+            timeout=_WAIT_SECONDS,
+            isolation_level=None,
+            check_same_thread=False,
         )
         for pragma in _PRAGMAS:
             connection.execute(f"PRAGMA {pragma}")
@@ -147,20 +148,25 @@ def connect(path: str, mode: str) -> sqlite3.Connection:
         return connection
 
 
+def uri_of(path: str, mode: str) -> str:
+    """Return the address by which SQLite opens `path`."""
+    return f"{Path(path).absolute().as_uri()}?mode={mode}"
+
+
 @contextmanager
 def clear_errors(path: str) -> Iterator[None]:
-    """Turn SQLite's errors into `BudgetClosedError`."""
+    """Turn the errors of SQLite and of the file system into `BudgetClosedError`."""
     try:
         yield
-    except sqlite3.Error as error:
+    except (sqlite3.Error, OSError) as error:
         raise BudgetClosedError(f"The ledger {path} cannot be used: {error}.") from error
 
 
 def replaced(path: str) -> BudgetClosedError:
     """Return the error about another file at the path."""
     return BudgetClosedError(
-        f"The ledger {path} was replaced by another one, or by an older copy of itself. Nothing "
-        "was read or spent; a new PrivacyBudget goes on with this one."
+        f"The ledger {path} was replaced by another one, or by an older copy of itself. A new "
+        "PrivacyBudget goes on with this one."
     )
 
 

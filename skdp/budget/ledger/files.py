@@ -1,60 +1,95 @@
-"""Making a ledger's file: one maker at a time, and nothing left over from a deleted one."""
+"""The file of a ledger: a temporary one, a new one, and one that is somebody else's."""
 
 from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 import tempfile
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+from skdp.budget.ledger.connections import clear_errors
+from skdp.budget.ledger.locks import creating
+from skdp.budget.ledger.schema import APPLICATION, FORMAT
 from skdp.exceptions import BudgetClosedError
 
-try:
-    import fcntl
-except ImportError:  # Windows does not delete open files, so nothing is ever left over there.
-    fcntl = None  # type: ignore[assignment]
-
-__all__ = ["creating", "temporary_path"]
+__all__ = ["TemporaryFolder", "refuse_foreign", "whole_or_absent"]
 
 
-@contextmanager
-def creating(path: str) -> Iterator[None]:
-    """Hold the folder's lock; if there is no database, remove a deleted one's companions.
+class TemporaryFolder:
+    """A folder for a ledger that is removed with this object, by the process that made it."""
 
-    A handle that still has the deleted database open would share ``-shm`` with the new one.
-    """
-    if fcntl is None:
-        yield
-        return
-    try:
-        folder = os.open(Path(path).resolve().parent, os.O_RDONLY)
-    except OSError as error:
-        raise BudgetClosedError(f"The ledger {path} cannot be used: {error}.") from error
-    try:
-        fcntl.flock(folder, fcntl.LOCK_EX)
-        _remove_companions(Path(path).resolve())
-        yield
-    finally:
-        os.close(folder)
-
-
-def _remove_companions(path: Path) -> None:
-    if not path.exists():
-        for suffix in ("-wal", "-shm"):
-            Path(f"{path}{suffix}").unlink(missing_ok=True)
-
-
-def temporary_path(owner: Any) -> Path:
-    """Return a path that is removed with `owner`, by the process that made it."""
-    folder = tempfile.mkdtemp(prefix="skdp-")
-    weakref.finalize(owner, _remove_in_creator, folder, os.getpid())
-    return Path(folder) / "ledger.db"
+    def __init__(self) -> None:
+        folder = tempfile.mkdtemp(prefix="skdp-")
+        self.ledger = Path(folder) / "ledger.db"
+        weakref.finalize(self, _remove_in_creator, folder, os.getpid())
 
 
 def _remove_in_creator(folder: str, creator: int) -> None:
     if os.getpid() == creator:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def whole_or_absent(path: Any) -> Iterator[Path]:
+    """Lend a path to write a ledger to, which then moves to `path`: not before it is whole."""
+    target = Path(path).expanduser().resolve()
+    _refuse_existing(target)
+    with tempfile.TemporaryDirectory(prefix=".import-", dir=target.parent) as folder:
+        draft = Path(folder) / target.name
+        yield draft
+        with creating(str(target)):
+            _refuse_existing(target)
+            draft.rename(target)
+
+
+def _refuse_existing(target: Path) -> None:
+    if target.exists():
+        raise ValueError(f"{target} exists already.")
+
+
+def refuse_foreign(path: str) -> None:
+    """Raise BudgetClosedError if `path` holds anything but a ledger, without touching it.
+
+    SQLite reads the header from the database alone, as if it could never change: it takes no
+    lock, replays no log and makes no file. (Reading the file without SQLite would give up the
+    locks of this process when it is closed.)
+    """
+    with clear_errors(path):
+        if not os.path.exists(path):
+            return
+        if not os.path.getsize(path):
+            _refuse_leftovers(path)
+            return
+        with closing(_as_it_is(path)) as connection:
+            found = [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in _HEADER]
+    if found[0] != APPLICATION:
+        raise BudgetClosedError(
+            f"{path} is a database of another program, not a ledger. It was left as it is; choose "
+            "another path."
+        )
+    if found[1] != FORMAT:
+        raise BudgetClosedError(
+            f"The ledger {path} has format {found[1]}; this version of skdp reads format {FORMAT}."
+        )
+
+
+_HEADER = ("application_id", "user_version")
+
+
+def _as_it_is(path: str) -> sqlite3.Connection:
+    return sqlite3.connect(f"{Path(path).absolute().as_uri()}?mode=ro&immutable=1", uri=True)
+
+
+def _refuse_leftovers(path: str) -> None:
+    """Raise if an empty file stands beside a log: what was in it would be lost with the log."""
+    logs = [f"{path}{suffix}" for suffix in ("-wal", "-journal")]
+    if any(os.path.exists(log) and os.path.getsize(log) for log in logs):
+        raise BudgetClosedError(
+            f"The ledger {path} cannot be used: it is empty and has a log beside it, so it was cut "
+            "short."
+        )

@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import json
 import math
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import fields
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from skdp.budget.filters import Filter, rule_of
-from skdp.budget.filters.renyi import orders_of_version_2
-from skdp.budget.ledger.files import creating
-from skdp.budget.ledger.schema import VERSION
+from skdp.budget.ledger.schema import FORMAT
 from skdp.budget.ledger.totals import accounts_of
 from skdp.budget.release import Release
 from skdp.privacy import Neighboring
 
-__all__ = ["Export", "dump", "load", "whole_or_absent"]
+__all__ = ["Export", "export_json", "import_json"]
 
 _FIRST_FIELDS = {"label", "epsilon", "delta", "gdp_mu", "neighboring", "event"}
 _AS_THEY_ARE = ("label", "neighboring", "event", "time", "tag", "part", "account", "process")
@@ -34,7 +29,7 @@ class Export(NamedTuple):
     releases: list[Release]
 
 
-def dump(
+def export_json(
     terms: dict[str, Any],
     accounts: Sequence[tuple[str, float, float]],
     releases: Sequence[Release],
@@ -42,7 +37,7 @@ def dump(
     """Return the ledger as strict JSON; infinities are written as the text "inf"."""
     data = {
         "format": "skdp ledger",
-        "version": VERSION,
+        "version": FORMAT,
         "terms": terms | {"orders": json.loads(terms["orders"])},
         "shares": [dict(zip(("name", "epsilon", "delta"), row, strict=True)) for row in accounts],
         "releases": [_finite(release.as_row()) for release in releases],
@@ -50,78 +45,57 @@ def dump(
     return json.dumps(data, indent=1, allow_nan=False)
 
 
-def load(text: str) -> Export:
-    """Return what a text holds that `dump` wrote.
+def import_json(text: str) -> Export:
+    """Return what a text holds that `export_json` wrote.
 
     Raises
     ------
     ValueError
-        If the text is not a ledger, is one of a later version, or breaks its own terms.
+        If the text is not a ledger, is one of another version, or breaks its own terms.
     """
     data = json.loads(text)
     if not isinstance(data, dict) or data.get("format") != "skdp ledger":
-        raise ValueError("This is not an exported ledger of skdp. Nothing was written.")
-    if data.get("version") not in range(1, VERSION + 1):
-        raise ValueError(f"The export has version {data.get('version')!r}, not up to {VERSION}.")
+        raise ValueError("This is not an exported ledger of skdp.")
+    if data.get("version") != FORMAT:
+        raise ValueError(f"The export has version {data.get('version')!r}, not {FORMAT}.")
     try:
         return _checked(data)
     except (AttributeError, KeyError, OverflowError, TypeError) as error:
-        raise ValueError(f"The export is damaged: {error!r}. Nothing was written.") from error
-
-
-@contextmanager
-def whole_or_absent(path: Any) -> Iterator[Path | None]:
-    """Lend a path to write a ledger to, which then moves to `path`: not before it is whole."""
-    if path is None:
-        yield None
-        return
-    target = Path(path).expanduser().resolve()
-    _refuse_existing(target)
-    with tempfile.TemporaryDirectory(prefix=".import-", dir=target.parent) as folder:
-        draft = Path(folder) / target.name
-        yield draft
-        with creating(str(target)):
-            _refuse_existing(target)
-            draft.rename(target)
-
-
-def _refuse_existing(target: Path) -> None:
-    if target.exists():
-        raise ValueError(f"{target} exists already. Nothing was written.")
+        raise ValueError(f"The export is damaged: {error!r}.") from error
 
 
 def _checked(data: dict[str, Any]) -> Export:
     """Raise ValueError unless the terms admit the shares and the releases, one by one."""
     terms = dict(data["terms"])
     neighboring = Neighboring(terms.pop("neighboring"))
-    if data["version"] < 3:
-        pair = terms["epsilon"], terms["delta"]
-        terms["orders"] = orders_of_version_2(terms["composition"], *pair)
     rules = {"": rule_of(**terms | {"orders": tuple(map(_number, terms["orders"]))})}
-    shares = [(row["name"], row["epsilon"], row["delta"]) for row in data.get("shares", [])]
+    numbers = ((row["name"], row["epsilon"], row["delta"]) for row in data.get("shares", []))
+    shares = [(name, _number(epsilon), _number(delta)) for name, epsilon, delta in numbers]
     for name, epsilon, delta in sorted(shares):
+        if name in rules:
+            raise ValueError(f"The export has two shares {name!r}.")
         outer, slash, own = name.rpartition("/")
         rules[name] = _parent(rules, outer or slash).share(own, epsilon, delta)
     releases = [_release(row) for row in data["releases"]]
     for release in releases:
         _parent(rules, release.account)
     for account, rule in rules.items():
-        paid = [release for release in releases if account in accounts_of(release.account)]
-        if not rule.admits(paid) or {release.neighboring for release in paid} - {neighboring}:
-            raise ValueError("The export holds more than its own terms admit. Nothing was written.")
+        own = [release for release in releases if account in accounts_of(release.account)]
+        if not rule.admits(own) or {release.neighboring for release in own} - {neighboring}:
+            raise ValueError("The export holds more than its own terms admit.")
     return Export(rules[""], neighboring, shares, releases)
 
 
 def _parent(rules: dict[str, Filter], account: str) -> Filter:
     if account not in rules:
-        raise ValueError(f"The export has no share {account!r}. Nothing was written.")
+        raise ValueError(f"The export has no share {account!r}.")
     return rules[account]
 
 
 def _release(row: dict[str, Any]) -> Release:
     known = {field.name for field in fields(Release)}
     if not _FIRST_FIELDS <= set(row) <= known:
-        raise ValueError(f"A release has the fields {sorted(row)}. Nothing was written.")
+        raise ValueError(f"A release has the fields {sorted(row)}.")
     return Release(**{name: v if name in _AS_THEY_ARE else _numbers(v) for name, v in row.items()})
 
 
@@ -134,7 +108,7 @@ def _number(value: Any) -> float:
     if value == "inf":
         return math.inf
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError(f"{value!r} is no number. Nothing was written.")
+        raise ValueError(f"{value!r} is no number.")
     return float(value)
 
 

@@ -1,94 +1,100 @@
-"""The tables of a ledger, by version, and the way from one version to the next."""
+"""The tables of a ledger, and its rows."""
 
 from __future__ import annotations
 
 import json
-import math
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import fields
+from hashlib import sha256
 from typing import Any
 from uuid import uuid4
 
-from skdp.budget.filters.renyi import orders_of_version_2
 from skdp.budget.release import Release
 
-__all__ = ["VERSION", "make", "migrate", "read_releases", "transaction", "version_of", "write_row"]
+__all__ = [
+    "APPLICATION",
+    "FORMAT",
+    "damage",
+    "make",
+    "mark",
+    "read_accounts",
+    "read_releases",
+    "read_terms",
+    "transaction",
+    "write_row",
+]
 
-VERSION = 3
+APPLICATION = 0x736B6470  # "skdp", which SQLite keeps in the header of the file
+FORMAT = 1
 _TERMS = """
-CREATE TABLE terms (version INTEGER, epsilon REAL, delta REAL, composition TEXT, neighboring TEXT,
-    slack REAL DEFAULT 0, tv REAL DEFAULT 0, identity TEXT, orders TEXT DEFAULT '[]')
+CREATE TABLE terms (epsilon REAL, delta REAL, composition TEXT, neighboring TEXT, slack REAL,
+    tv REAL, orders TEXT, identity TEXT, checksum TEXT)
 """
 _RELEASES = """
 CREATE TABLE releases (
     id INTEGER PRIMARY KEY, time TEXT, label TEXT, epsilon REAL, delta REAL, gdp_mu REAL,
-    neighboring TEXT, event TEXT, process INTEGER, tag TEXT DEFAULT '', part TEXT,
-    account TEXT DEFAULT '', slack REAL DEFAULT 0, tv REAL DEFAULT 0, zcdp_rho REAL DEFAULT 9e999,
-    pure_epsilon REAL DEFAULT 9e999, renyi TEXT DEFAULT '[]')
+    neighboring TEXT, event TEXT, process INTEGER, tag TEXT, part TEXT, account TEXT, slack REAL,
+    tv REAL, zcdp_rho REAL, pure_epsilon REAL, renyi TEXT)
 """
-_ACCOUNTS = """
-CREATE TABLE accounts (name TEXT PRIMARY KEY, epsilon REAL, delta REAL)
-"""
+_ACCOUNTS = "CREATE TABLE accounts (name TEXT PRIMARY KEY, epsilon REAL, delta REAL)"
 _TOTALS = """
 CREATE TABLE totals (account TEXT, scope TEXT, amounts TEXT, PRIMARY KEY (account, scope))
     WITHOUT ROWID
 """
-_SINCE_2 = ["ALTER TABLE terms ADD COLUMN orders TEXT DEFAULT '[]'"]
-_SINCE_1 = [
-    "ALTER TABLE terms ADD COLUMN slack REAL DEFAULT 0",
-    "ALTER TABLE terms ADD COLUMN tv REAL DEFAULT 0",
-    "ALTER TABLE terms ADD COLUMN identity TEXT",
-    "ALTER TABLE releases ADD COLUMN tag TEXT DEFAULT ''",
-    "ALTER TABLE releases ADD COLUMN part TEXT",
-    "ALTER TABLE releases ADD COLUMN account TEXT DEFAULT ''",
-    "ALTER TABLE releases ADD COLUMN slack REAL DEFAULT 0",
-    "ALTER TABLE releases ADD COLUMN tv REAL DEFAULT 0",
-    "ALTER TABLE releases ADD COLUMN zcdp_rho REAL DEFAULT 9e999",
-    "ALTER TABLE releases ADD COLUMN pure_epsilon REAL DEFAULT 9e999",
-    "ALTER TABLE releases ADD COLUMN renyi TEXT DEFAULT '[]'",
-    _ACCOUNTS,
-    _TOTALS,
-    *_SINCE_2,
-]
 _COLUMNS = [field.name for field in fields(Release)]
 _NAMES = ", ".join(_COLUMNS)
 _INSERT = f"INSERT INTO releases ({_NAMES}) VALUES ({', '.join('?' * len(_COLUMNS))})"
 _AS_TEXT = ("event", "renyi")
+_TERM_NAMES = ("epsilon", "delta", "composition", "neighboring", "slack", "tv", "orders")
+_SELECT_TERMS = (
+    f"SELECT {', '.join(_TERM_NAMES)}, identity, checksum,"
+    " (SELECT coalesce(max(id), 0) FROM releases) FROM terms"
+)
+
+
+def mark(connection: sqlite3.Connection) -> None:
+    """Write into the header of a new file what it is, before anything else, and switch to a log."""
+    if not connection.execute("PRAGMA application_id").fetchone()[0]:
+        connection.execute(f"PRAGMA user_version = {FORMAT}")
+        connection.execute(f"PRAGMA application_id = {APPLICATION}")
+    connection.execute("PRAGMA journal_mode=WAL")
 
 
 def make(connection: sqlite3.Connection, terms: dict[str, Any]) -> None:
-    """Make the tables of an empty ledger."""
+    """Make the tables unless they are there."""
+    query = "SELECT name FROM sqlite_master WHERE name = 'terms'"
+    if connection.execute(query).fetchone() is not None:
+        return
     for statement in (_TERMS, _RELEASES, _ACCOUNTS, _TOTALS):
         connection.execute(statement)
-    row = terms | {"version": VERSION, "identity": uuid4().hex}
-    marks = ", ".join(f":{name}" for name in row)
-    connection.execute(f"INSERT INTO terms ({', '.join(row)}) VALUES ({marks})", row)
+    values = [terms[name] for name in _TERM_NAMES]
+    row = (*values, identity := uuid4().hex, _checksum(values, identity))
+    connection.execute(f"INSERT INTO terms VALUES ({', '.join('?' * len(row))})", row)
 
 
-def version_of(connection: sqlite3.Connection) -> int | None:
-    """Return the version of the tables; None if there are none."""
-    query = "SELECT name FROM sqlite_master WHERE name = 'terms'"
-    if connection.execute(query).fetchone() is None:
-        return None
-    return connection.execute("SELECT version FROM terms").fetchone()[0]
+def read_terms(connection: sqlite3.Connection) -> tuple[dict[str, Any], str, int]:
+    """Return the terms, the identity of the ledger, and the number of its last release."""
+    with damage("its terms"):
+        *values, identity, checksum, last = connection.execute(_SELECT_TERMS).fetchone()
+        if checksum != _checksum(values, identity):
+            raise ValueError("another checksum")
+        return dict(zip(_TERM_NAMES, values, strict=True)), identity, last
 
 
-def migrate(connection: sqlite3.Connection, version: int, rebuild: Callable[[], None]) -> None:
-    """Bring version 1 or 2 to the present one, inside of the transaction of the caller.
+def _checksum(values: list[Any], identity: Any) -> str:
+    return sha256(repr([*values, identity]).encode()).hexdigest()
 
-    Version 2 adds running totals, which `rebuild` writes, shares, parts, tags and what the filters
-    besides ``"gdp"`` and ``"basic"`` need. Version 3 writes down the orders of ``"rdp"``.
-    """
-    for statement in _SINCE_1 if version == 1 else _SINCE_2:
-        connection.execute(statement)
-    terms = connection.execute("SELECT composition, epsilon, delta FROM terms").fetchone()
-    values = (VERSION, uuid4().hex, json.dumps(orders_of_version_2(*terms)))
-    update = "UPDATE terms SET version = ?, identity = coalesce(identity, ?), orders = ?"
-    connection.execute(update, values)
-    if version == 1:
-        rebuild()
+
+def read_accounts(connection: sqlite3.Connection) -> list[tuple[str, float, float]]:
+    """Return (name, ε, δ) of every share."""
+    with damage("its shares"):
+        rows = connection.execute("SELECT name, epsilon, delta FROM accounts ORDER BY name")
+        accounts = [(name.strip(), epsilon + 0.0, delta + 0.0) for name, epsilon, delta in rows]
+        if not all(epsilon > 0.0 and 0.0 <= delta < 1.0 for _, epsilon, delta in accounts):
+            raise ValueError("a ceiling that is none")
+        return accounts
 
 
 def write_row(connection: sqlite3.Connection, release: Release) -> int:
@@ -100,12 +106,22 @@ def write_row(connection: sqlite3.Connection, release: Release) -> int:
 
 
 def read_releases(connection: sqlite3.Connection) -> Iterator[Release]:
-    """Yield all releases, in the order in which they were bought."""
+    """Yield all releases, in the order in which they were written."""
     for values in connection.execute(f"SELECT {_NAMES} FROM releases ORDER BY id"):
-        row = dict(zip(_COLUMNS, values, strict=True))
-        row |= {"event": json.loads(row["event"]), "renyi": tuple(json.loads(row["renyi"]))}
-        row["gdp_mu"] = math.inf if row["gdp_mu"] is None else row["gdp_mu"]
-        yield Release(**row)
+        with damage("one of its rows"):
+            row = dict(zip(_COLUMNS, values, strict=True))
+            row |= {"event": json.loads(row["event"]), "renyi": tuple(json.loads(row["renyi"]))}
+            release = Release(**row)
+        yield release
+
+
+@contextmanager
+def damage(what: str) -> Iterator[None]:
+    """Turn what garbage does to the code that reads it into SQLite's error for a damaged file."""
+    try:
+        yield
+    except (TypeError, ValueError, AttributeError, ArithmeticError, LookupError) as error:
+        raise sqlite3.DatabaseError(f"{what} cannot be read") from error
 
 
 @contextmanager

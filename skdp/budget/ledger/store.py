@@ -2,41 +2,56 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
-from functools import partial
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from sqlite3 import Connection
+from typing import Any
 
-from skdp.budget._fractions import Amounts, read
+from skdp.budget._fractions import Amounts
 from skdp.budget.ledger.connections import Connections, clear_errors, connect, replaced
-from skdp.budget.ledger.files import creating
+from skdp.budget.ledger.files import refuse_foreign
 from skdp.budget.ledger.fork_lock import gate
+from skdp.budget.ledger.locks import creating
 from skdp.budget.ledger.schema import (
-    VERSION,
+    damage,
     make,
-    migrate,
+    mark,
+    read_accounts,
     read_releases,
+    read_terms,
     transaction,
-    version_of,
     write_row,
 )
-from skdp.budget.ledger.totals import Totals, accounts_of, all_totals, load, save
+from skdp.budget.ledger.totals import Totals, accounts_of, all_totals, load, load_all, save
 from skdp.budget.release import Release
 from skdp.exceptions import BudgetClosedError
 
-__all__ = ["Ledger", "Purchase"]
+__all__ = ["Account", "Ledger", "Payment"]
 
 _DEFAULTS = {"slack": 0.0, "tv": 0.0, "orders": "[]"}
-_LAST = "(SELECT coalesce(max(id), 0) FROM releases)"
+
+Account = tuple[str, float, float]
+"""The name of a share, its ε and its δ."""
 
 
-class Purchase(NamedTuple):
-    """What a check sees: the new release, the sums with it by account, and what came before."""
+@dataclass(frozen=True)
+class Payment:
+    """What a check sees of a release that wants to be written.
+
+    Parameters
+    ----------
+    release : Release
+        What would be written.
+    before : dict of Totals
+        The sums without it, of each account that it counts for.
+    earlier : callable
+        Returns an iterator over the releases before it.
+    """
 
     release: Release
-    totals: dict[str, Totals]
-    bought: Callable[[], Iterator[Release]]
+    before: dict[str, Totals]
+    earlier: Callable[[], Iterator[Release]]
 
 
 def _free(release: Release) -> Amounts:
@@ -54,44 +69,43 @@ class Ledger:
     terms : dict
         What the ledger was made for. Every call checks that the file still says so. The Rényi
         orders of a ledger that is there already replace those given, whoever chose them.
-    price : callable
+    cost : callable
         What a release adds to the running totals.
     """
 
     def __init__(
-        self, path: str, terms: dict[str, Any], price: Callable[[Release], Amounts] = _free
+        self, path: str, terms: dict[str, Any], cost: Callable[[Release], Amounts] = _free
     ) -> None:
         self.path = path
         self.terms: dict[str, Any] = _DEFAULTS | terms
-        self.price = price
+        self.cost = cost
         self.identity: str | None = None
         self._seen = 0
         self._connections = Connections(path)
 
-    def create(self, releases: Iterable[Release] = ()) -> None:
-        """Make the file; if there is one already, its terms must be the same.
+    def create(self, releases: Iterable[Release] = (), accounts: Iterable[Account] = ()) -> None:
+        """Make the file; if there is a ledger already, its terms must be the same.
 
-        A file of an older version is migrated, and the running totals are compared with the rows.
-        `releases` come first in a new file and are refused in one that has any.
+        The running totals are compared with the rows. `releases` and `accounts` come first in a
+        new file and are refused in one that has any releases.
         """
         with (
             gate,
             creating(self.path),
             clear_errors(self.path),
-            closing(connect(self.path, "rwc")) as connection,
+            closing(self._open_or_make()) as connection,
         ):
             self._connections.remember()
-            connection.execute("PRAGMA journal_mode=WAL")
+            mark(connection)
             with transaction(connection):
-                self._make_or_migrate(connection)
-                orders = connection.execute("SELECT orders FROM terms").fetchone()[0]
-                self.terms = self.terms | {"orders": orders}
+                make(connection, self.terms)
+                self.terms = self.terms | {"orders": read_terms(connection)[0]["orders"]}
                 self._check_terms(connection)
-                self._fill(connection, list(releases))
-                self._check_totals(connection)
+                self._fill(connection, list(releases), accounts)
+                self._check_whole(connection)
 
-    def append(self, release: Release, check: Callable[[Purchase], None]) -> None:
-        """Append a release unless `check(purchase)` raises.
+    def append(self, release: Release, check: Callable[[Payment], None]) -> None:
+        """Append a release unless `check(payment)` raises.
 
         The check and the entry are one transaction, made durable before this returns.
         """
@@ -99,21 +113,24 @@ class Ledger:
             seen = self._seen
             with transaction(connection):
                 self._check_terms(connection, seen)
-                totals = self._with(connection, release)
-                check(Purchase(release, totals, lambda: read_releases(connection)))
+                accounts = accounts_of(release.account)
+                totals = {name: load(connection, name, release.part) for name in accounts}
+                check(Payment(release, totals, lambda: read_releases(connection)))
                 written = write_row(connection, release)
+                cost = self.cost(release)
                 for account, sums in totals.items():
+                    sums.add(release.part, cost)
                     save(connection, account, sums)
             self._seen = max(self._seen, written)
 
     def releases(self) -> list[Release]:
-        """Return all releases, in the order in which they were bought."""
+        """Return all releases, in the order in which they were written."""
         with self._connections.use() as connection:
             self._check_terms(connection, self._seen)
             return list(read_releases(connection))
 
     def totals(self, account: str = "", part: str | None = None) -> Totals:
-        """Return the running totals of an account, as far as a release on `part` minds."""
+        """Return the running totals of an account, as far as they concern a release on `part`."""
         with self._connections.use() as connection:
             self._check_terms(connection, self._seen)
             return load(connection, account, part)
@@ -131,65 +148,50 @@ class Ledger:
             found = connection.execute(query, (name,)).fetchone()
             if found != row:
                 raise ValueError(
-                    f"The share {name!r} has epsilon={found[1]:g}, delta={found[2]:g}, not "
-                    f"epsilon={epsilon:g}, delta={delta:g}."
+                    f"The share {name!r} has epsilon={found[1]}, delta={found[2]}, not "
+                    f"epsilon={epsilon}, delta={delta}."
                 )
 
-    def accounts(self) -> list[tuple[str, float, float]]:
+    def accounts(self) -> list[Account]:
         """Return (name, ε, δ) of every share."""
         with self._connections.use() as connection:
             self._check_terms(connection, self._seen)
-            return connection.execute("SELECT * FROM accounts ORDER BY name").fetchall()
+            return read_accounts(connection)
 
     def close(self) -> None:
         """Close the connections of this process."""
         self._connections.close()
 
-    def _make_or_migrate(self, connection: sqlite3.Connection) -> None:
-        version = version_of(connection)
-        if version is None:
-            make(connection, self.terms)
-        elif version in (1, 2):
-            rebuild = partial(self._save_all, connection, read_releases(connection))
-            migrate(connection, version, rebuild)
+    def _open_or_make(self) -> Connection:
+        refuse_foreign(self.path)
+        return connect(self.path, "rwc")
 
-    def _fill(self, connection: sqlite3.Connection, releases: list[Release]) -> None:
+    def _fill(
+        self, connection: Connection, releases: list[Release], accounts: Iterable[Account]
+    ) -> None:
         if releases and next(read_releases(connection), None) is not None:
-            raise ValueError(f"The ledger {self.path} already has releases. Nothing was written.")
+            raise ValueError(f"The ledger {self.path} already has releases.")
         for release in releases:
             write_row(connection, release)
-        self._save_all(connection, releases)
-
-    def _save_all(self, connection: sqlite3.Connection, releases: Iterable[Release]) -> None:
-        for account, totals in all_totals(releases, self.price).items():
+        for account, totals in all_totals(releases, self.cost).items():
             save(connection, account, totals)
+        for row in accounts:
+            connection.execute("INSERT INTO accounts VALUES (?, ?, ?)", row)
 
-    def _with(self, connection: sqlite3.Connection, release: Release) -> dict[str, Totals]:
-        price = self.price(release)
-        totals = {a: load(connection, a, release.part) for a in accounts_of(release.account)}
-        for sums in totals.values():
-            sums.add(release.part, price)
-        return totals
-
-    def _check_totals(self, connection: sqlite3.Connection) -> None:
+    def _check_whole(self, connection: Connection) -> None:
         if (state := connection.execute("PRAGMA quick_check").fetchone()[0]) != "ok":
             raise BudgetClosedError(f"The ledger {self.path} cannot be used: {state}.")
-        summed = all_totals(read_releases(connection), self.price)
-        stored: dict[str, Totals] = {}
-        for account, scope, text in connection.execute("SELECT * FROM totals"):
-            stored.setdefault(account, Totals()).scopes |= {scope: read(text)}
-        if summed != stored:
+        read_accounts(connection)
+        with damage("its rows"):
+            summed = all_totals(read_releases(connection), self.cost)
+        if summed != load_all(connection):
             raise BudgetClosedError(
                 f"The ledger {self.path} cannot be used: its running totals are not the sums of "
                 "its rows, so somebody has edited it."
             )
 
-    def _check_terms(self, connection: sqlite3.Connection, seen: int = 0) -> None:
-        query = f"SELECT version, identity, {_LAST}, {', '.join(self.terms)} FROM terms"
-        version, identity, last, *values = connection.execute(query).fetchone()
-        if version != VERSION:
-            raise ValueError(f"The ledger {self.path} has version {version}, not {VERSION}.")
-        found = dict(zip(self.terms, values, strict=True))
+    def _check_terms(self, connection: Connection, seen: int = 0) -> None:
+        found, identity, last = read_terms(connection)
         if found != self.terms:
             raise ValueError(f"The ledger {self.path} was made for {found}, not for {self.terms}.")
         if self.identity not in (None, identity) or last < seen:

@@ -1,4 +1,4 @@
-"""Running sums of prices, for each account and part, kept beside the rows they add up."""
+"""Running sums of costs, for each account and part, kept beside the rows they add up."""
 
 from __future__ import annotations
 
@@ -7,31 +7,32 @@ from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 
 from skdp.budget._fractions import Amounts, add, read, write
+from skdp.budget.ledger.schema import damage
 from skdp.budget.release import Release
 
-__all__ = ["Totals", "accounts_of", "all_totals", "load", "save"]
+__all__ = ["Totals", "accounts_of", "all_totals", "load", "load_all", "save"]
 
 _EVERY = "every part"
-_PEAK = "dearest part"
+_PEAK = "largest part"
 _READ = "SELECT scope, amounts FROM totals WHERE account = ? AND scope IN (?, ?, ?)"
 _WRITE = "INSERT OR REPLACE INTO totals (account, scope, amounts) VALUES (?, ?, ?)"
 
 
 class Totals:
-    """The sums of one account: of releases on every part, of one part, and of the dearest part.
+    """The sums of one account: of releases on every part, of one part, and of the largest part.
 
-    The number that counts is `worst`, the sum over every part plus that of the dearest part. It is
-    kept, not recomputed: sums only grow, so the dearest part is the largest sum ever seen.
+    The number that counts is `worst`, the sum over every part plus that of the largest part. It is
+    kept, not recomputed: sums only grow, so the largest part is the largest sum ever seen.
     """
 
     def __init__(self, scopes: dict[str, Amounts] | None = None) -> None:
         self.scopes = dict(scopes or {})
 
-    def add(self, part: str | None, price: Amounts) -> None:
+    def add(self, part: str | None, cost: Amounts) -> None:
         """Add one more release."""
-        zero = (Fraction(0),) * len(price)
+        zero = (Fraction(0),) * len(cost)
         scope = _scope(part)
-        self.scopes[scope] = add(self.scopes.get(scope, zero), price)
+        self.scopes[scope] = add(self.scopes.get(scope, zero), cost)
         if part is not None:
             both = zip(self.scopes.get(_PEAK, zero), self.scopes[scope], strict=True)
             self.scopes[_PEAK] = tuple(map(max, both))
@@ -44,6 +45,10 @@ class Totals:
         scope = _PEAK if part is None else _scope(part)
         return add(self.scopes.get(_EVERY, nothing), self.scopes.get(scope, nothing))
 
+    def of_every(self, nothing: Amounts) -> Amounts:
+        """Return the sums of the releases that read every part."""
+        return self.scopes.get(_EVERY, nothing)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Totals) and self.scopes == other.scopes
 
@@ -51,7 +56,7 @@ class Totals:
 
 
 def accounts_of(account: str) -> Iterator[str]:
-    """Yield the accounts that pay for a release: the whole budget, then each share inwards."""
+    """Yield the accounts that a release counts for: the whole budget, then each share inwards."""
     yield ""
     names = account.split("/") if account else []
     for depth in range(len(names)):
@@ -61,7 +66,17 @@ def accounts_of(account: str) -> Iterator[str]:
 def load(connection: sqlite3.Connection, account: str, part: str | None = None) -> Totals:
     """Return the sums of an account that concern a release on `part`."""
     rows = connection.execute(_READ, (account, _EVERY, _PEAK, _scope(part)))
-    return Totals({scope: read(amounts) for scope, amounts in rows})
+    with damage("its totals"):
+        return Totals({scope: read(amounts) for scope, amounts in rows})
+
+
+def load_all(connection: sqlite3.Connection) -> dict[str, Totals]:
+    """Return the sums of every account as they are written."""
+    totals: dict[str, Totals] = {}
+    with damage("its totals"):
+        for account, scope, text in connection.execute("SELECT * FROM totals"):
+            totals.setdefault(account, Totals()).scopes[scope] = read(text)
+    return totals
 
 
 def save(connection: sqlite3.Connection, account: str, totals: Totals) -> None:
@@ -71,12 +86,12 @@ def save(connection: sqlite3.Connection, account: str, totals: Totals) -> None:
 
 
 def all_totals(
-    releases: Iterable[Release], price: Callable[[Release], Amounts]
+    releases: Iterable[Release], cost: Callable[[Release], Amounts]
 ) -> dict[str, Totals]:
     """Return the sums of every account, added up from the rows."""
     totals: dict[str, Totals] = {}
     for release in releases:
-        amounts = price(release)
+        amounts = cost(release)
         for account in accounts_of(release.account):
             totals.setdefault(account, Totals()).add(release.part, amounts)
     return totals

@@ -1,0 +1,302 @@
+"""What a budget and its shares have in common: a ceiling, and a ledger to spend from."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import fields
+from operator import attrgetter
+from typing import Any, Self
+
+from skdp._validation import check_count, check_delta
+from skdp.budget._messages import shortfall
+from skdp.budget._repr import as_html, as_text, show
+from skdp.budget.filters import Amount, Filter
+from skdp.budget.ledger.json_export import export_json
+from skdp.budget.ledger.store import Ledger, Payment
+from skdp.budget.ledger.totals import Totals
+from skdp.budget.plan import PlanCost, PlannedRelease, cost_of_plan
+from skdp.budget.release import Release
+from skdp.exceptions import BudgetExceededError
+from skdp.privacy import Event, Neighboring, PrivacyCurve, PrivacyGuarantee
+
+__all__ = ["BudgetHandle"]
+
+
+class BudgetHandle(ABC):
+    """A handle on a ledger, with a ceiling: a `PrivacyBudget` or one of its shares.
+
+    Copies, clones, pickles, threads and worker processes share the ledger.
+    """
+
+    _filter: Filter
+    _neighboring: Neighboring
+    _ledger: Ledger
+    _account: str = ""
+    _parent: BudgetHandle | None = None
+
+    epsilon = property(attrgetter("_filter.epsilon"), doc="The ε of the ceiling. Read-only.")
+    delta = property(attrgetter("_filter.delta"), doc="The δ of the ceiling. Read-only.")
+    composition = property(attrgetter("_filter.composition"), doc="How it adds up. Read-only.")
+    neighboring = property(attrgetter("_neighboring"), doc="The relation of all. Read-only.")
+
+    @abstractmethod
+    def share(
+        self, epsilon: float, delta: float | None = None, *, name: str = "share"
+    ) -> BudgetHandle:
+        """Return a handle on the same ledger with a ceiling of its own.
+
+        Parameters
+        ----------
+        epsilon : float
+            *Public.* The ε of its ceiling, at most that of the budget.
+        delta : float or None
+            *Public.* The δ of its ceiling, at most that of the budget, which None stands for.
+        name : str
+            *Public.* The same name and ceiling is the same share, in every process.
+
+        Returns
+        -------
+        BudgetShare
+            Nothing is reserved for it: each release has to fit into the budget as well.
+        """
+
+    def spend(
+        self,
+        guarantee: PrivacyGuarantee,
+        *,
+        delta: float,
+        label: str,
+        epsilon: float | None = None,
+        tag: str = "",
+        part: str | None = None,
+    ) -> None:
+        """Write one release into the ledger, before its data are read.
+
+        The check and the entry are one transaction; after any error the ledger is as it was.
+
+        Parameters
+        ----------
+        guarantee : PrivacyGuarantee
+            *Public.* What the release will satisfy.
+        delta : float
+            *Public.* The δ at which basic composition and the history quote the release.
+        label : str
+            *Public.* Name of the release in the history.
+        epsilon : float or None
+            *Public.* The ε at `delta`, where the caller knows it; it is checked, and saves a
+            search.
+        tag : str
+            *Public.* The caller's own note, for the history.
+        part : str or None
+            *Public.* The release reads records of this part only; a record lies in one part, the
+            same for all releases, and only parts add up where they overlap with releases on all.
+            Which part must not depend on other records, nor, under ``replace_one``, on the
+            record's own values: the record that replaces it has to lie in the same part.
+
+        Raises
+        ------
+        BudgetExceededError
+            If the budget does not admit the release; it says what was asked and what is left.
+        BudgetClosedError
+            If the ledger is gone, replaced, read-only, full or damaged.
+        ValueError
+            If the release is private under another neighbouring relation than the budget, or a
+            parameter is out of range.
+        """
+        self._check_relation(guarantee, label)
+        release = self._priced(guarantee, delta, label, epsilon=epsilon, tag=tag, part=part)
+        self._ledger.append(release, self._check)
+
+    def plan(
+        self,
+        releases: Iterable[PlannedRelease | PrivacyGuarantee | Event],
+        *,
+        n_folds: int | None = None,
+        delta: float | None = None,
+    ) -> PlanCost:
+        """Return the cost of a fixed list of releases; nothing is read and nothing is written.
+
+        Parameters
+        ----------
+        releases : iterable of Event, PrivacyGuarantee or PlannedRelease
+            *Public.* What would be released; a `PlannedRelease` says which fold it leaves out and
+            which part it reads.
+        n_folds : int or None
+            *Public.* The number of folds, where releases leave one out. A record lies in one of
+            them, the same throughout the plan.
+        delta : float or None
+            *Public.* Where to quote; the budget's own by default.
+
+        Returns
+        -------
+        PlanCost
+            The (ε, δ) of the whole list, and whether the budget would admit it now.
+
+        Examples
+        --------
+        >>> from skdp.privacy import GDPEvent
+        >>> from skdp.budget import PlannedRelease, PrivacyBudget
+        >>> budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
+        >>> fits = [PlannedRelease(GDPEvent(0.1), fold=fold) for fold in range(5)]
+        >>> round(budget.plan(fits, n_folds=5).epsilon, 4)
+        0.7255
+        >>> round(budget.plan([GDPEvent(0.1)] * 5).epsilon, 4)
+        0.8197
+        """
+        planned = [PlannedRelease.of(release) for release in releases]
+        for release in planned:
+            if isinstance(release.event, PrivacyGuarantee):
+                self._check_relation(release.event, "A planned release")
+        delta = self.delta if delta is None else check_delta(delta)
+        n_folds = n_folds if n_folds is None else check_count("n_folds", n_folds)
+        return PlanCost(
+            epsilon=cost_of_plan(planned, self.neighboring, delta, n_folds),
+            delta=delta,
+            admitted=self._would_admit(planned, delta),
+            n_releases=len(planned),
+        )
+
+    @property
+    def spent(self) -> Amount:
+        """The (ε, δ) that all releases so far satisfy together, had their list been fixed before.
+
+        It is a meter: what is guaranteed, however the releases were chosen, is the ceiling.
+        """
+        return self._filter.spent_at(self._totals())
+
+    @property
+    def remaining(self) -> Amount:
+        """The largest single release, as (ε, δ), that is still admissible.
+
+        Under ``composition="gdp"`` it is more than `epsilon` minus the ε spent.
+        """
+        return min(handle._filter.left_at(handle._totals()) for handle in self._chain())
+
+    def spent_curve(self) -> PrivacyCurve:
+        """Return δ(ε) of everything spent so far, in the budget's composition.
+
+        Returns
+        -------
+        PrivacyCurve
+            A meter. As a *guarantee* it holds at a time fixed beforehand; where one stops because
+            of what one has seen, what holds is the budget's own (`epsilon`, `delta`), or the
+            smallest of a public list of shares, one inside of the other, that the run has kept
+            within. Under ``composition="pure"`` and ``"basic"`` it holds at every time.
+        """
+        return self._filter.curve_at(self._totals())
+
+    def history(self, *, as_frame: bool = False) -> Any:
+        """Return what was released, oldest first.
+
+        Parameters
+        ----------
+        as_frame : bool
+            *Public.* Whether to return a pandas DataFrame.
+
+        Returns
+        -------
+        list of dict, or DataFrame
+            One row a release, with the fields of `Release`.
+        """
+        rows = [release.as_row() for release in self._ledger.releases() if self._owns(release)]
+        if not as_frame:
+            return rows
+        import pandas as pd
+
+        return pd.DataFrame(rows, columns=[field.name for field in fields(Release)])
+
+    def to_json(self) -> str:
+        """Return the whole ledger as JSON, for `PrivacyBudget.from_json`.
+
+        Returns
+        -------
+        str
+            Terms, shares and every release, with the number of the format.
+        """
+        ledger, releases = self._ledger, self._ledger.releases()  # a share is older than its rows
+        return export_json(ledger.terms, ledger.accounts(), releases)
+
+    def _priced(
+        self,
+        guarantee: PrivacyGuarantee,
+        delta: float,
+        label: str,
+        slack: float | None = None,
+        **more: Any,
+    ) -> Release:
+        """Return the row of a release; `slack` is what it may take, None: as the ledger is now."""
+        delta = check_delta(delta)
+        left = self._slack_left if slack is None else lambda: slack
+        facts = self._filter.facts(guarantee.event, self.neighboring, left)
+        return Release.of(guarantee, delta, label, account=self._account, **facts | more)
+
+    def _slack_left(self) -> float:
+        return min(handle._filter.slack_left(handle._totals()) for handle in self._chain())
+
+    def _check(self, payment: Payment) -> None:
+        """Raise BudgetExceededError unless this handle and all that it is a share of admit it."""
+        wanted = payment.release
+        for handle in self._chain():
+            rule, before = handle._filter, payment.before[handle._account]
+            if not rule.admits_next(before, wanted):
+                at = before.worst(rule.nothing, wanted.part)
+                earlier = filter(handle._owns, payment.earlier())
+                message = shortfall(rule, handle._account, wanted, at, earlier)
+                raise BudgetExceededError(message)
+
+    def _would_admit(self, planned: Iterable[PlannedRelease], delta: float) -> bool:
+        """Return whether the ledger, release by release, would admit all of it."""
+        earlier = self._ledger.releases()
+        handles = [(h, h._filter.summed(filter(h._owns, earlier))) for h in self._chain()]
+        for release in planned:
+            row = self._as_row(release, delta, handles)
+            if not all(h._filter.admits_next(totals, row) for h, totals in handles):
+                return False
+            for handle, totals in handles:
+                totals.add(row.part, handle._filter.costs(row))
+        return True
+
+    def _as_row(
+        self, planned: PlannedRelease, delta: float, handles: list[tuple[BudgetHandle, Totals]]
+    ) -> Release:
+        rules = ((handle._filter, totals) for handle, totals in handles)
+        slack = min(rule.slack_left(totals.worst(rule.nothing)) for rule, totals in rules)
+        guarantee = PrivacyGuarantee(planned.as_event, self.neighboring, "plan")
+        return self._priced(guarantee, delta, "plan", slack, part=planned.part)
+
+    def _check_relation(self, guarantee: PrivacyGuarantee, label: str) -> None:
+        if not isinstance(guarantee, PrivacyGuarantee):
+            raise ValueError(f"A release is a PrivacyGuarantee, got {guarantee!r}.")
+        if guarantee.neighboring != self.neighboring:
+            raise ValueError(
+                f"This budget counts releases under neighboring={str(self.neighboring)!r}; "
+                f"{label} asks under {str(guarantee.neighboring)!r}."
+            )
+
+    def _totals(self) -> Any:
+        return self._ledger.totals(self._account).worst(self._filter.nothing)
+
+    def _chain(self) -> list[BudgetHandle]:
+        """Return this handle and all that it is a share of."""
+        return [self, *(self._parent._chain() if self._parent is not None else [])]
+
+    def _owns(self, release: Release) -> bool:
+        return f"{release.account}/".startswith(f"{self._account}/") or not self._account
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self
+
+    def __repr__(self) -> str:
+        terms = self._filter.shown_terms | {"neighboring": str(self.neighboring)}
+        share = f".share({self._account!r})" if self._account else ""
+        return f"PrivacyBudget({', '.join(f'{k}={v!r}' for k, v in terms.items())}){share}"
+
+    def __str__(self) -> str:
+        return show(self, as_text)
+
+    def _repr_html_(self) -> str:
+        return show(self, as_html)

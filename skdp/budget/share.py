@@ -1,0 +1,57 @@
+"""A share of a privacy budget: a handle on the same ledger with a ceiling of its own."""
+
+from __future__ import annotations
+
+from skdp.budget.handle import BudgetHandle
+
+__all__ = ["BudgetShare"]
+
+
+class BudgetShare(BudgetHandle):
+    """A handle on the ledger of a budget, with a ceiling of its own; made by `share`.
+
+    Parameters
+    ----------
+    parent : PrivacyBudget or BudgetShare
+        *Public.* What it is a share of.
+    epsilon : float
+        *Public.* The ε of its ceiling, at most that of `parent`.
+    delta : float or None
+        *Public.* The δ of its ceiling, at most that of `parent`, which None stands for.
+    name : str
+        *Public.* The same name and ceiling is the same share, in every process.
+
+    Raises
+    ------
+    ValueError
+        If the ceiling is above that of `parent`, the name has a ``/`` in it, or a share of that
+        name has another ceiling.
+
+    Notes
+    -----
+    **Guarantee.** The budget's filter counts every share's releases one by one, so all shares
+    together keep its (ε, δ); this is never worse than adding the shares' ceilings. The ceiling of
+    a share is a guarantee of its own for releases that are not chosen by what other shares have
+    released.
+
+    Examples
+    --------
+    >>> from skdp import PrivacyBudget
+    >>> team = PrivacyBudget(epsilon=3.0, delta=1e-5).share(1.0, name="team a")
+    >>> team.remaining
+    Amount(epsilon=1.0, delta=1e-05)
+    """
+
+    def __init__(
+        self, parent: BudgetHandle, epsilon: float, delta: float | None, name: str
+    ) -> None:
+        self._parent = parent
+        self._neighboring, self._ledger = parent._neighboring, parent._ledger
+        self._filter = parent._filter.share(name, epsilon, delta)
+        self._account = f"{parent._account}/{name}".lstrip("/")
+        self._ledger.open_account(self._account, self.epsilon, self.delta)
+
+    def share(
+        self, epsilon: float, delta: float | None = None, *, name: str = "share"
+    ) -> BudgetShare:
+        return BudgetShare(self, epsilon, delta, name)
