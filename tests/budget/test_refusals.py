@@ -49,8 +49,8 @@ def test_a_bad_parameter_spends_nothing(budget, change, message):
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ((SPOILT, Y), "X contains NaN"),
-        ((np.nan_to_num(SPOILT, nan=np.inf), Y), "X contains infinity"),
+        ((SPOILT, Y), "X has missing values"),
+        ((np.nan_to_num(SPOILT, nan=np.inf), Y), "X must hold finite numbers"),
         ((X, np.ones(120)), "one class"),
         ((X, X[:, 0]), "Unknown label type"),
         ((X[:5], Y), "inconsistent numbers of samples"),

@@ -51,7 +51,7 @@ def test_cross_validation_pays_for_every_fold():
 
 def test_a_search_that_cannot_be_paid_stops_at_once(attempts):
     budget = budget_for(3)
-    model = Counted(epsilon=0.1, budget=budget)
+    model = Counted(epsilon=0.1, delta=1e-5, budget=budget)
     search = GridSearchCV(model, {"C": ["auto", 1.0]}, cv=5, error_score="raise")
     with pytest.raises(BudgetExceededError, match=r"Counted costs epsilon=0.1"):
         search.fit(X, Y)
@@ -61,7 +61,7 @@ def test_a_search_that_cannot_be_paid_stops_at_once(attempts):
 
 def test_a_parallel_search_that_cannot_be_paid_stops_too():
     budget = budget_for(3)
-    model = DPLogisticRegression(epsilon=0.1, budget=budget)
+    model = DPLogisticRegression(epsilon=0.1, delta=1e-5, budget=budget)
     search = GridSearchCV(model, {"C": ["auto", 1.0]}, cv=5, error_score="raise", n_jobs=2)
     with pytest.raises(BudgetExceededError):
         search.fit(X, Y)
@@ -71,7 +71,7 @@ def test_a_parallel_search_that_cannot_be_paid_stops_too():
 @pytest.mark.filterwarnings("ignore:One or more of the test scores")
 def test_refused_fits_score_nan(attempts):
     budget = budget_for(3)
-    model = Counted(epsilon=0.1, budget=budget)
+    model = Counted(epsilon=0.1, delta=1e-5, budget=budget)
     with pytest.warns(FitFailedWarning, match="2 fits failed"):
         scores = cross_val_score(model, X, Y, cv=5)
     np.testing.assert_array_equal(np.isnan(scores), [False, False, False, True, True])
@@ -84,14 +84,16 @@ def test_refused_fits_score_nan(attempts):
 @pytest.mark.parametrize("fits", [2, 3])
 def test_a_refit_that_cannot_be_paid_raises(fits):
     budget = budget_for(fits)
-    search = GridSearchCV(DPLogisticRegression(epsilon=0.1, budget=budget), {"C": ["auto"]}, cv=3)
+    search = GridSearchCV(
+        DPLogisticRegression(epsilon=0.1, delta=1e-5, budget=budget), {"C": ["auto"]}, cv=3
+    )
     with pytest.raises(BudgetExceededError):
         search.fit(X, Y)
     assert len(budget.history()) == fits
 
 
 def test_a_refused_refit_leaves_the_model_as_it_was():
-    model = DPLogisticRegression(epsilon=0.1, budget=budget_for(1)).fit(X, Y)
+    model = DPLogisticRegression(epsilon=0.1, delta=1e-5, budget=budget_for(1)).fit(X, Y)
     before = model.coef_.copy()
     with pytest.raises(BudgetExceededError):
         model.fit(-X, Y)
