@@ -67,7 +67,7 @@ def work(models, n):
     steps = np.mean([np.max(model.n_iter_) for model in models])
     if not hasattr(models[0], "diagnostics_"):
         return f"{steps:.0f} | |"
-    counts = ("n_queries", "n_tries")
+    counts = ("n_evaluations", "n_tries")
     queries, tries = (np.mean([model.diagnostics_[c] for model in models]) for c in counts)
     return f"{steps:.0f} | {queries / (n * steps):.2f} | {tries / steps:.2f}"
 

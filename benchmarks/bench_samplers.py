@@ -56,7 +56,7 @@ class Watched(Sampler):
         """Sample, and note what it cost."""
         start = time.perf_counter()
         draw = self.inner.sample(target, plan, rng, progress)
-        self.costs.append((draw.diagnostics["n_queries"], time.perf_counter() - start))
+        self.costs.append((draw.diagnostics["n_evaluations"], time.perf_counter() - start))
         return draw
 
 

@@ -41,7 +41,7 @@ class Watched(Sampler):
     def sample(self, target, plan, rng, progress):
         """Sample, and note the queries."""
         draw = self.inner.sample(target, plan, rng, progress)
-        self.queries.append(draw.diagnostics["n_queries"])
+        self.queries.append(draw.diagnostics["n_evaluations"])
         return draw
 
 

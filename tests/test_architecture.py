@@ -1,6 +1,7 @@
 """The floors of the house: imports point downwards, and only the estimators can spend."""
 
 import ast
+import re
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -78,6 +79,19 @@ def test_one_algorithm_never_imports_another(folder):
         own = {m.split(".")[2] for m in imports_of(path) if m.startswith(f"skdp.{folder}.")}
         private = {name for name in own if name.startswith("_")}
         assert own <= shared | private, f"{path.stem} imports {own - shared - private}"
+
+
+@pytest.mark.parametrize(
+    ("folder", "shared"),
+    [
+        ("kernels", r"base|ball|kernels\.\w+"),
+        ("reference", r"base|ball|reference\.(black_box|diffusion|potential)"),
+    ],
+)
+def test_kernels_and_references_import_no_sampler(folder, shared):
+    for path in (ROOT / "samplers" / folder).glob("*.py"):
+        own = {m for m in imports_of(path) if m.startswith("skdp.samplers.")}
+        assert all(re.fullmatch(rf"skdp\.samplers\.({shared})", m) for m in own), path
 
 
 def test_no_files_import_in_a_circle():

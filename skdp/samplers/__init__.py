@@ -1,7 +1,20 @@
-"""How a log-concave law is drawn, and what is proved about the draw."""
+"""How a log-concave density is sampled, and what is proved about the sample.
+
+`SAMPLERS` are what estimators offer as `sampler`; `sampler="auto"` is "proximal" there, for every
+fit. `REFERENCE_SAMPLERS` are the papers' others, for `draw_samples` only.
+"""
 
 from skdp.samplers.ball import Ball
-from skdp.samplers.base import Certificate, Progress, Sample, Sampler, SamplerPlan, Setting, Target
+from skdp.samplers.base import (
+    Certificate,
+    Progress,
+    Requirement,
+    Sample,
+    Sampler,
+    SamplerPlan,
+    Setting,
+    Target,
+)
 from skdp.samplers.draw_samples import draw_black_box, draw_samples
 from skdp.samplers.exact import ExactSampler
 from skdp.samplers.langevin import LangevinSampler
@@ -17,9 +30,10 @@ from skdp.samplers.reference.renyi_langevin import RenyiLangevinSampler
 from skdp.samplers.reference.smoothed_langevin import SmoothedLangevinSampler
 from skdp.samplers.reference.walks import BallWalkSampler, GridWalkSampler
 from skdp.samplers.reference.zeroth_order import AlternatingSchedule, ZerothOrderSampler
-from skdp.samplers.registry import SAMPLERS
+from skdp.samplers.registry import REFERENCE_SAMPLERS, SAMPLERS
 
 __all__ = [
+    "REFERENCE_SAMPLERS",
     "SAMPLERS",
     "AlternatingSchedule",
     "Ball",
@@ -39,6 +53,7 @@ __all__ = [
     "ProximalSampler",
     "ProximalTVSampler",
     "RenyiLangevinSampler",
+    "Requirement",
     "Sample",
     "Sampler",
     "SamplerPlan",

@@ -1,4 +1,4 @@
-"""A ball to which a law is restricted."""
+"""A ball to which a density is restricted, and Gaussians on it."""
 
 from __future__ import annotations
 
@@ -12,19 +12,144 @@ from scipy.special import erfcx, log_ndtr
 
 from skdp._validation import check_size, make_plain
 
-__all__ = ["Ball", "Cap", "RestrictedGaussian"]
+__all__ = ["Ball", "RestrictedGaussian", "TruncatedGaussian"]
 
-_BISECTIONS = 40
+_BISECTIONS = 40  # to choose a proposal; no guarantee rests on it
 _ROOT_2PI = math.sqrt(2.0 * math.pi)
 
 
-class Cap:
+@dataclass(frozen=True)
+class Ball:
+    """The coefficients with |θ| ≤ radius.
+
+    Parameters
+    ----------
+    radius : float
+        *Public.* In the units of θ, the intercept's coefficient included.
+    """
+
+    radius: float
+
+    def __post_init__(self) -> None:
+        make_plain(self)
+        check_size("radius", self.radius)
+
+    def holds(self, theta: np.ndarray) -> bool:
+        r"""Tell whether θ lies in the ball.
+
+        Parameters
+        ----------
+        theta : ndarray of shape (d,) or (d, K)
+            θ.
+
+        Returns
+        -------
+        bool
+            Whether \|θ\| ≤ radius.
+        """
+        return float(np.vdot(theta, theta)) <= self.radius**2
+
+    def project(self, theta: np.ndarray) -> np.ndarray:
+        """Return the point of the ball that is nearest to θ.
+
+        Parameters
+        ----------
+        theta : ndarray of shape (d,) or (d, K)
+            θ.
+
+        Returns
+        -------
+        ndarray of the same shape
+            θ itself where it lies in the ball.
+        """
+        return theta if self.holds(theta) else theta * (self.radius / np.linalg.norm(theta))
+
+    def gaussian(self, mean: np.ndarray, sd: float) -> RestrictedGaussian:
+        """Return N(mean, sd²·I) restricted to the ball.
+
+        Parameters
+        ----------
+        mean : ndarray of shape (d,) or (d, K)
+            Wherever it lies.
+        sd : float
+            Standard deviation of one coefficient.
+
+        Returns
+        -------
+        RestrictedGaussian
+            Something to draw from.
+        """
+        return RestrictedGaussian(self, mean, sd)
+
+    def lowest(self, curvature: np.ndarray, linear: np.ndarray) -> np.ndarray:
+        """Return where in the ball ½·Σ w_j·|x_j|² − Σ ⟨e_j, x_j⟩ is least.
+
+        Parameters
+        ----------
+        curvature : ndarray of shape (d,)
+            w > 0.
+        linear : ndarray of shape (d,) or (d, K)
+            e.
+
+        Returns
+        -------
+        ndarray of the shape of e
+            A point of the ball.
+        """
+
+        def beyond(multiplier: float) -> float:
+            return float(np.linalg.norm(linear.T / (curvature + multiplier))) - self.radius
+
+        if beyond(0.0) <= 0.0:
+            return (linear.T / curvature).T
+        # twice the multiplier at which x is short enough, so rounding does not matter
+        most = 2.0 * float(np.linalg.norm(linear)) / self.radius
+        multiplier = brentq(beyond, 0.0, most)
+        return self.project((linear.T / (curvature + multiplier)).T)
+
+
+@dataclass(frozen=True, eq=False)
+class RestrictedGaussian:
+    """N(mean, sd²·I) restricted to a ball."""
+
+    ball: Ball
+    mean: np.ndarray
+    sd: float
+
+    def draw(self, rng: np.random.Generator) -> np.ndarray:
+        """Draw one point.
+
+        A point of the whole Gaussian that falls inside has this distribution, and so has what is
+        drawn by other means where it falls outside.
+
+        Parameters
+        ----------
+        rng : numpy Generator
+            *Secret.*
+
+        Returns
+        -------
+        ndarray of the shape of the mean
+            *Private.*
+        """
+        theta = self.mean + self.sd * rng.standard_normal(self.mean.shape)
+        if self.ball.holds(theta):
+            return theta
+        return self.sd * self._truncated.draw(rng).reshape(self.mean.shape)
+
+    @cached_property
+    def _truncated(self) -> TruncatedGaussian:
+        return TruncatedGaussian(self.ball.radius / self.sd, self.mean.ravel() / self.sd)
+
+
+class TruncatedGaussian:
     """N(m·u, I) restricted to |x| ≤ ρ, u a unit vector: drawn exactly, wherever its mean lies.
 
     With x = a·u + w, w at a right angle to u and v = |w|², a is in [−b, b], b = √(ρ² − v), and v
-    has a law ∝ v^((d−3)/2)·exp(−v/2)·g(v), g(v) the probability that N(m, 1) is in [−b, b]. log g
-    is concave, so it lies below its tangent at any v₀, slope −κ: w is proposed from N(0, s²·I),
-    1/s² = 1 + 2κ, and accepted with probability g(v)/g(v₀)·exp(κ·(v − v₀)). Then a is drawn.
+    has a density ∝ v^((d−3)/2)·exp(−v/2)·g(v), g(v) the probability that N(m, 1) is in [−b, b].
+    log g is concave, so it lies below its tangent at any v₀, of slope −κ: w is proposed from
+    N(0, s²·I), 1/s² = 1 + 2κ, and accepted with probability g(v)/g(v₀)·exp(κ·(v − v₀)). Then a is
+    drawn.
 
     Parameters
     ----------
@@ -43,7 +168,7 @@ class Cap:
 
     def draw(self, rng: np.random.Generator) -> np.ndarray:
         """Draw one point, of shape (d,)."""
-        b0, slope = self._half_chord(self._v0), self._slope(self._v0)
+        b0, slope = self._half_chord(self._v0), self._derivative(self._v0)
         sd = 1.0 / math.sqrt(1.0 - 2.0 * slope)
         while True:
             w = sd * rng.standard_normal(self._axis.shape)
@@ -69,7 +194,7 @@ class Cap:
         longer = (self._v0 - v) / (b + b0)
         return self._mass(b) - self._mass(b0) - 0.5 * longer * (b + b0 - 2.0 * self._m)
 
-    def _slope(self, v: float) -> float:
+    def _derivative(self, v: float) -> float:
         """Return −κ, the derivative of log g at v."""
         b = self._half_chord(v)
         ends = 1.0 + math.exp(-2.0 * b * self._m)
@@ -80,7 +205,7 @@ class Cap:
         low, high = 0.0, self._radius**2 if k else 0.0
         for _ in range(_BISECTIONS):
             v = 0.5 * (low + high)
-            low, high = (v, high) if v * (1.0 - 2.0 * self._slope(v)) < k else (low, v)
+            low, high = (v, high) if v * (1.0 - 2.0 * self._derivative(v)) < k else (low, v)
         return low
 
 
@@ -103,78 +228,3 @@ def _depth(x: float, b: float, rng: np.random.Generator) -> float:
         t = math.log1p(u * math.expm1(2.0 * b * x)) / x if x else 2.0 * b * u
         if rng.standard_exponential() >= 0.5 * t * t:
             return t
-
-
-@dataclass(frozen=True)
-class Ball:
-    """The coefficients with |θ| ≤ radius.
-
-    Parameters
-    ----------
-    radius : float
-        *Public.* In the units of θ, the intercept's coefficient included.
-    """
-
-    radius: float
-
-    def __post_init__(self) -> None:
-        make_plain(self)
-        check_size("radius", self.radius)
-
-    def holds(self, theta: np.ndarray) -> bool:
-        """Tell whether θ lies in the ball."""
-        return float(np.vdot(theta, theta)) <= self.radius**2
-
-    def project(self, theta: np.ndarray) -> np.ndarray:
-        """Return the point of the ball that is nearest to θ."""
-        return theta if self.holds(theta) else theta * (self.radius / np.linalg.norm(theta))
-
-    def gaussian(self, mean: np.ndarray, sd: float) -> RestrictedGaussian:
-        """Return N(mean, sd²·I) restricted to the ball."""
-        return RestrictedGaussian(self, mean, sd)
-
-    def lowest(self, curvature: np.ndarray, slope: np.ndarray) -> np.ndarray:
-        """Return where in the ball ½·Σ w_j·|x_j|² − Σ ⟨e_j, x_j⟩ is least.
-
-        Parameters
-        ----------
-        curvature : ndarray of shape (d,)
-            w > 0.
-        slope : ndarray of shape (d,) or (d, K)
-            e.
-        """
-
-        def beyond(multiplier: float) -> float:
-            return float(np.linalg.norm(slope.T / (curvature + multiplier))) - self.radius
-
-        if beyond(0.0) <= 0.0:
-            return (slope.T / curvature).T
-        most = (
-            2.0 * float(np.linalg.norm(slope)) / self.radius
-        )  # x is short enough, rounding or not
-        multiplier = brentq(beyond, 0.0, most)
-        return self.project((slope.T / (curvature + multiplier)).T)
-
-
-@dataclass(frozen=True, eq=False)
-class RestrictedGaussian:
-    """N(mean, sd²·I) restricted to a ball."""
-
-    ball: Ball
-    mean: np.ndarray
-    sd: float
-
-    def draw(self, rng: np.random.Generator) -> np.ndarray:
-        """Draw one point.
-
-        A point of the whole Gaussian that falls inside has this law, and so has what is drawn by
-        other means where it falls outside.
-        """
-        theta = self.mean + self.sd * rng.standard_normal(self.mean.shape)
-        if self.ball.holds(theta):
-            return theta
-        return self.sd * self._cap.draw(rng).reshape(self.mean.shape)
-
-    @cached_property
-    def _cap(self) -> Cap:
-        return Cap(self.ball.radius / self.sd, self.mean.ravel() / self.sd)

@@ -1,4 +1,4 @@
-"""What a sampler draws from, and what every sampler answers."""
+"""What a sampler samples from, and what every sampler answers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from enum import Enum, StrEnum
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -16,27 +17,49 @@ from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import Loss
 from skdp.samplers.ball import Ball
 
-__all__ = ["Certificate", "Progress", "Sample", "Sampler", "SamplerPlan", "Setting", "Target"]
+__all__ = [
+    "Certificate",
+    "Progress",
+    "Requirement",
+    "Sample",
+    "Sampler",
+    "SamplerPlan",
+    "Setting",
+    "Target",
+]
 
 Progress = Callable[[int, int], None]
 """Called with (step, n_steps), both public, after each step."""
 
-Slope = Callable[[np.ndarray, np.ndarray], np.ndarray]
-"""Of labels y and scores z, one slope in z each."""
+LossDerivative = Callable[[np.ndarray, np.ndarray], np.ndarray]
+"""Of labels y and scores z, one derivative in z each."""
 
-Certificate = Literal["exact", "stable", "tv", "asymptotic"]
-"""What is proved about a draw.
 
-exact
-    It has the target's law.
-stable
-    Two of the sampler's own outputs are close: see `SamplerPlan.stability`. Nothing is said of the
-    target.
-tv
-    Its law is within a given total variation of the target's.
-asymptotic
-    It comes near the target in the long run. Nothing is proved of any finite run.
-"""
+class Certificate(StrEnum):
+    """What is proved about a sample. A string of the same value is as good."""
+
+    EXACT = "exact"
+    """It has the target's distribution."""
+
+    STABLE = "stable"
+    """Two of the sampler's own outputs are close: see `SamplerPlan.stability`. Nothing is said of
+    the target."""
+
+    TV = "tv"
+    """Its distribution is within a given total variation of the target's."""
+
+    ASYMPTOTIC = "asymptotic"
+    """It comes near the target in the long run. Nothing is proved of any finite run."""
+
+
+class Requirement(Enum):
+    """What a sampler may need of a setting; the value is the name that a refusal gives it."""
+
+    SMOOTH_LOSS = "a loss with a continuous gradient"
+    ONE_SCORE = "a loss of one score a record"
+    FEATURE_COUNT = "a number of features"
+    ROW_COUNT = "a row count"
+    SHARED_ROW_COUNT = "a row count that all neighbours share"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,22 +69,23 @@ class Setting:
     Parameters
     ----------
     loss : Loss
+        *Public.* ℓ.
     row_norm : float
-        R, with |a_i| ≤ R for every row that can occur.
+        *Public.* R, with |a_i| ≤ R for every row that can occur.
     n_samples : int or None
-        About how many rows there are: public, released, or None where neither.
+        About how many rows there are: *public*, *released*, or None where neither.
     n_is_public : bool
-        Whether every data set that can occur has exactly `n_samples` rows.
+        *Public.* Whether every data set that can occur has exactly `n_samples` rows.
     n_features : int or None
-        d, the intercept's column included.
+        *Public.* d, the intercept's column included.
     C : float
-        c/α.
+        *Public.* c/α.
     flow_time : float
-        t, the sum of all steps c·η of a run that has no other reason to end.
+        *Public.* t, the sum of all steps c·η of a run that has no other reason to end.
     prior_precision : float
-        α, of a run with `SamplerPlan.stability` 1.
+        *Public.* α, in 1/coefficient², of a run with `SamplerPlan.stability` 1.
     domain : Ball or None
-        Where the target lives; None for all of space.
+        *Public.* Where the target lives; None for all of space.
     """
 
     loss: Loss
@@ -78,16 +102,16 @@ class Setting:
         make_plain(self)
 
     @property
-    def offers(self) -> frozenset[str]:
-        """What a sampler may require, by the name that a refusal gives it."""
+    def offers(self) -> frozenset[Requirement]:
+        """What a sampler may require, as far as this setting has it."""
         facts = {
-            "a loss with a continuous gradient": math.isfinite(self.loss.smoothness),
-            "a loss of one score a record": self.loss.n_scores == 1,
-            "a number of features": self.n_features is not None,
-            "a row count": self.n_samples is not None,
-            "a row count that all neighbours share": self.n_is_public,
+            Requirement.SMOOTH_LOSS: math.isfinite(self.loss.smoothness),
+            Requirement.ONE_SCORE: self.loss.n_scores == 1,
+            Requirement.FEATURE_COUNT: self.n_features is not None,
+            Requirement.ROW_COUNT: self.n_samples is not None,
+            Requirement.SHARED_ROW_COUNT: self.n_is_public,
         }
-        return frozenset(name for name, holds in facts.items() if holds)
+        return frozenset(fact for fact, holds in facts.items() if holds)
 
     @property
     def dimension(self) -> int:
@@ -96,29 +120,30 @@ class Setting:
         return self.n_features * self.loss.n_scores
 
     @property
-    def steepness(self) -> float:
+    def lipschitz(self) -> float:
         """Γ = c·n·R·L, a Lipschitz constant of c·Σ ℓ for any rows, where `stability` is 1."""
-        assert self.n_samples is not None, "a sampler that counts rows is given a number"
         c = self.C * self.prior_precision
-        return c * self.n_samples * self.row_norm * self.loss.lipschitz
+        return c * self._rows * self.row_norm * self.loss.lipschitz
 
     @property
     def worst_curvature(self) -> float:
-        """Largest curvature of Σ ℓ for the worst `n_samples` rows; inf if the loss has kinks."""
-        assert self.n_samples is not None, "a sampler that counts rows is given a number"
-        return self.n_samples * self.loss.smoothness * self.row_norm**2
+        """Largest curvature of Σ ℓ for the worst `n_samples` rows; inf for a non-smooth loss."""
+        return self._rows * self.loss.smoothness * self.row_norm**2
 
     @property
     def worst_trace(self) -> float:
         """Trace that the Hessian of Σ ℓ has for the worst `n_samples` rows."""
-        assert self.n_samples is not None, "a sampler that counts rows is given a number"
-        return self.n_samples * self.loss.curvature_trace * self.row_norm**2
+        return self._rows * self.loss.curvature_trace * self.row_norm**2
 
     @property
     def worst_rank(self) -> int:
         """Rank that the Hessian of Σ ℓ may have."""
+        return self.loss.n_directions * min(self._rows, self.n_features or self._rows)
+
+    @property
+    def _rows(self) -> int:
         assert self.n_samples is not None, "a sampler that counts rows is given a number"
-        return self.loss.n_directions * min(self.n_samples, self.n_features or self.n_samples)
+        return self.n_samples
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,11 +160,12 @@ class SamplerPlan:
         f ≤ 1: on two targets whose potentials differ by an L-Lipschitz function, outputs are no
         easier to tell apart than N(0, 1) and N(f·L/√α, 1), but for `tv`.
     spread : float
-        c times the variance of the draw where the data say nothing, roughly.
+        c times the variance of the sample where the data say nothing, roughly.
     tv : float
-        Bound of the distance in total variation between draw and target; 0 unless certified "tv".
+        Bound of the distance in total variation between the distributions of sample and target; 0
+        unless certified "tv".
     contraction : float
-        Times √(E|θ|² + d·η), θ from the target, it bounds in the quadratic mean how far draw and
+        Times √(E|θ|² + d·η), θ from the target, it bounds in the quadratic mean how far sample and
         target are apart, but for `tv`; inf if nothing of the kind is known.
     """
 
@@ -153,23 +179,24 @@ class SamplerPlan:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Target:
-    """The law with density proportional to exp(−c·Σ ℓ(y_i, a_i·θ) − (α/2)·|θ|²) on a domain.
+    """The distribution with density ∝ exp(−c·Σ ℓ(y_i, a_i·θ) − (α/2)·|θ|²) on a domain.
 
     Parameters
     ----------
     design : ClippedDesign
-        Rows a_i.
+        *Private.* Rows a_i.
     y : ndarray of shape (n_samples,)
-        Labels, coded as the loss wants them.
+        *Private.* Labels, coded as the loss wants them.
     loss : Loss
+        *Public.* ℓ.
     row_norm : float
-        R, with |a_i| ≤ R for every row.
+        *Public.* R, with |a_i| ≤ R for every row.
     temperature : float
-        c, the weight of each record's loss.
+        *Public.* c, the weight of each record's loss.
     prior_precision : float
-        α, in 1/coefficient².
+        *Public.* α, in 1/coefficient².
     domain : Ball or None
-        To which the density is restricted.
+        *Public.* To which the density is restricted.
     """
 
     design: ClippedDesign
@@ -186,33 +213,84 @@ class Target:
         d, k = self.design.n_features, self.loss.n_scores
         return (d,) if k == 1 else (d, k)
 
-    def minorant_gradient(self, theta: np.ndarray) -> np.ndarray:
-        """Return the slope of an affine function below c·Σ ℓ that nearly touches it at θ.
-
-        It is the gradient where the loss is smooth. One pass over the data.
-        """
-        return self.temperature * self._sum(self.loss.minorant_gradient, theta)
-
     def gradient(self, theta: np.ndarray) -> np.ndarray:
-        """Return a (sub)gradient of the potential at θ. One pass over the data."""
-        return self.temperature * self._sum(self.loss.gradient, theta) + (
-            self.prior_precision * theta
-        )
+        """Return a (sub)gradient of the potential at θ. One pass over the data.
 
-    def _sum(self, slope: Slope, theta: np.ndarray) -> np.ndarray:
-        """Return Σ a_i ⊗ slope(y_i, a_i·θ)."""
+        Parameters
+        ----------
+        theta : ndarray of shape (d,) or (d, K)
+            θ.
+
+        Returns
+        -------
+        ndarray of the same shape
+            *Private.*
+        """
+        return self.scores_and_gradient(theta)[1]
+
+    def scores_and_gradient(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return a_i·θ and a (sub)gradient of the potential there. One pass over the data.
+
+        Parameters
+        ----------
+        theta : ndarray of shape (d,) or (d, K)
+            θ.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, K)
+            *Private.*
+        gradient : ndarray of the shape of θ
+            *Private.*
+        """
+        scores, total = self._scores_and_sum(self.loss.gradient, theta)
+        return scores, self.temperature * total + self.prior_precision * theta
+
+    def scores_and_minorant(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return a_i·θ and the gradient of an affine minorant of c·Σ ℓ that nearly touches there.
+
+        Where the loss is smooth it is the gradient of c·Σ ℓ. One pass over the data.
+
+        Parameters
+        ----------
+        theta : ndarray of shape (d,) or (d, K)
+            θ.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, K)
+            *Private.*
+        gradient : ndarray of the shape of θ
+            *Private.*
+        """
+        scores, total = self._scores_and_sum(self.loss.minorant_gradient, theta)
+        return scores, self.temperature * total
+
+    def _scores_and_sum(
+        self, derivative: LossDerivative, theta: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the scores a_i·θ, and Σ a_i ⊗ derivative(y_i, a_i·θ), block by block."""
         total = np.zeros(self.shape)
+        scores = np.empty((self.design.n_samples, *self.shape[1:]), order="F")
         for rows, block in self.design.blocks():
-            total += block.rmatvec(slope(self.y[rows], block.matvec(theta)))
-        return total
+            scores[rows] = z = block.matvec(theta)
+            total += block.rmatvec(derivative(self.y[rows], z))
+        return scores, total
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
     """A sample, with what may be looked at but is *not private*.
 
-    Every sampler's diagnostics have `n_queries`: how many times it looked at a record, each time at
-    one point θ, for the loss or its slope there or both. A pass over the data is n queries.
+    Every sampler's diagnostics have `n_evaluations`, the number of per-example evaluations: of one
+    record at one point θ, for the loss or its gradient there or both. A pass over the data is n.
+
+    Parameters
+    ----------
+    theta : ndarray of shape (d,) or (d, K)
+        *Private*, until a solver that paid for it releases it.
+    diagnostics : dict
+        *Not private.*
     """
 
     theta: np.ndarray
@@ -220,7 +298,7 @@ class Sample:
 
 
 class Sampler(ABC):
-    """A way to draw from a `Target`. It knows potentials and constants, nothing of privacy.
+    """A way to sample from a `Target`. It knows potentials and constants, nothing of privacy.
 
     `check` and `plan` see public facts only, `sample` reads the data.
     """
@@ -232,12 +310,12 @@ class Sampler(ABC):
             cls.theorem = f"no theorem is named by {cls.__name__}"
 
     certifies: ClassVar[Certificate]
-    """What is proved about every draw."""
+    """What is proved about every sample."""
 
     theorem: ClassVar[str]
     """The statement behind the certificate, by name."""
 
-    requires: ClassVar[frozenset[str]] = frozenset()
+    requires: ClassVar[frozenset[Requirement]] = frozenset()
     """What of `Setting.offers` the sampler cannot do without."""
 
     counts_rows: ClassVar[bool] = True
@@ -247,10 +325,21 @@ class Sampler(ABC):
     """Whether `sample` keeps to `Target.domain`."""
 
     def check(self, setting: Setting) -> None:
-        """Raise IncompatibleSolverError, naming what is missing, if `sample` would not do."""
-        for name in sorted(self.requires - setting.offers):
+        """Refuse, by public facts, what `sample` cannot do.
+
+        Parameters
+        ----------
+        setting : Setting
+            *Public.*
+
+        Raises
+        ------
+        IncompatibleSolverError
+            If something is missing, which the message names, or a run would take too long.
+        """
+        for missing in sorted(fact.value for fact in self.requires - setting.offers):
             raise IncompatibleSolverError(
-                f"{type(self).__name__} needs {name}; this fit, of {setting.loss!r}, has none. "
+                f"{type(self).__name__} needs {missing}; this fit, of {setting.loss!r}, has none. "
                 "sampler='proximal' takes any."
             )
         if setting.domain is not None and not self.takes_domain:
@@ -261,13 +350,45 @@ class Sampler(ABC):
 
     @abstractmethod
     def plan(self, setting: Setting, tv: float) -> SamplerPlan:
-        """Return the numbers of a run; ``tv`` is the total variation that is asked for.
+        """Return the public numbers of a run.
 
-        Raises IncompatibleSolverError if no run that is short enough comes within it.
+        Parameters
+        ----------
+        setting : Setting
+            *Public.* One that `check` admits.
+        tv : float
+            *Public.* The total variation that is asked for; for certificate "tv" only.
+
+        Returns
+        -------
+        SamplerPlan
+            *Public.* The same for the same arguments.
+
+        Raises
+        ------
+        IncompatibleSolverError
+            If no run that is short enough comes within `tv`.
         """
 
     @abstractmethod
     def sample(
         self, target: Target, plan: SamplerPlan, rng: np.random.Generator, progress: Progress
     ) -> Sample:
-        """Draw once. Whatever depends on the data goes into the diagnostics and nowhere else."""
+        """Draw once. Whatever depends on the data goes into the diagnostics and nowhere else.
+
+        Parameters
+        ----------
+        target : Target
+            *Private.*
+        plan : SamplerPlan
+            *Public.* From `plan`, for the target's setting.
+        rng : numpy Generator
+            *Secret.* All randomness comes from it.
+        progress : callable
+            Called with (step, n_steps), both public, after each step.
+
+        Returns
+        -------
+        Sample
+            *Private.*
+        """

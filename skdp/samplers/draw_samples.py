@@ -1,4 +1,4 @@
-"""Draws from the density of given rows, for research."""
+"""Samples from the density of given rows, for research on samplers."""
 
 from __future__ import annotations
 
@@ -23,25 +23,14 @@ from skdp.samplers.localized import LocalizedSampler
 from skdp.samplers.proximal_tv import ProximalTVSampler
 from skdp.samplers.reference.black_box import BlackBox
 from skdp.samplers.reference.zeroth_order import ZerothOrderSampler
-from skdp.samplers.registry import SAMPLERS
+from skdp.samplers.registry import REFERENCE_SAMPLERS, SAMPLERS
 
-__all__ = ["draw_black_box", "draw_samples", "independent_draws"]
-
-
-def independent_draws(
-    draw: Callable[[np.random.Generator], np.ndarray],
-    n_draws: int,
-    random_state: Any,
-    n_jobs: int | None,
-) -> np.ndarray:
-    """Return draws, stacked. Each has a spawned stream, so that `n_jobs` does not change them."""
-    streams = noise_generator(random_state).spawn(check_count("n_draws", n_draws))
-    return np.stack(Parallel(n_jobs=n_jobs)(delayed(draw)(stream) for stream in streams))
+__all__ = ["draw_black_box", "draw_samples"]
 
 
-_RELAXATIONS = 30.0
+_RELAXATIONS = 30.0  # times 1/α, for which a "stable" sampler runs
 _TV = 1e-6
-_TRIALS, _FEW_TRIES = 5, 40
+_TRIALS, _FEW_TRIES = 5, 40  # by which "cheapest" decides
 _NO_LIMIT = 1e300
 _BY_NAME = (
     "logistic",
@@ -62,7 +51,7 @@ def draw_samples(
     temperature: float = 1.0,
     prior_precision: float = 1.0,
     domain: Ball | None = None,
-    sampler: str | Sampler = "auto",
+    sampler: str | Sampler = "cheapest",
     tv: float = _TV,
     n_draws: int = 1,
     random_state: Any = None,
@@ -89,25 +78,26 @@ def draw_samples(
     domain : Ball or None
         To which the density is restricted.
     sampler : str or Sampler
-        A name from `SAMPLERS`, an instance, or "auto": "exact" if it finds each of 5 draws within
-        40 proposals; else "localized", or "proximal_tv" where "localized" is not possible. That
-        rule looks at the data.
+        A name from `SAMPLERS` or `REFERENCE_SAMPLERS`, an instance, or "cheapest": "exact" if it
+        finds each of 5 samples within 40 proposals; else "localized", or "proximal_tv" where
+        "localized" is not possible. That rule looks at the data, so estimators do not have it.
     tv : float in (0, 1)
-        Total variation that each draw of a "tv" sampler may be off.
+        Total variation that the distribution of each sample of a "tv" sampler may be off.
     n_draws : int
-        Each draw is a whole run of the sampler.
+        Number of samples, each of them a whole run of the sampler.
     random_state : None, int, Generator or RandomState
-        The same integer gives the same draws, whatever `n_jobs` is.
+        The same integer gives the same samples, whatever `n_jobs` is.
     n_jobs : int or None
         How many processes draw, as in joblib.
 
     Returns
     -------
     ndarray of shape (n_draws, d), or (n_draws, d, K) for a loss of K scores
+        Samples. **Not private.**
 
     Notes
     -----
-    Samplers that are named refuse what the worst data would make endless; "auto" does not.
+    Samplers that are named refuse what the worst data would make endless; "cheapest" does not.
 
     A "stable" sampler runs for 30 relaxation times 1/α of its clock, which leaves less than 1e-9
     of the distance from its start to the density.
@@ -123,7 +113,7 @@ def draw_samples(
     chosen.check(setting)
     plan = chosen.plan(setting, check_real("tv", tv, low=0.0, high=1.0))
     one = _OneDraw(chosen, target, plan)
-    return independent_draws(one, n_draws, random_state, n_jobs)
+    return _independent(one, n_draws, random_state, n_jobs)
 
 
 def draw_black_box(
@@ -144,13 +134,18 @@ def draw_black_box(
         Convex functions, their Lipschitz constant and the ridge. With more than one process the
         function must be picklable.
     tv : float
-        Total variation that each draw may be off.
-    n_draws, random_state, n_jobs
-        As in `draw_samples`.
+        Total variation that the distribution of each sample may be off.
+    n_draws : int
+        Number of samples, each of them a whole run of the sampler.
+    random_state : None, int, Generator or RandomState
+        The same integer gives the same samples, whatever `n_jobs` is.
+    n_jobs : int or None
+        How many processes draw, as in joblib.
 
     Returns
     -------
-    ndarray of shape (n_draws,) + potential.shape
+    ndarray of shape (n_draws, ...)
+        Samples, each of the shape of the potential's θ.
 
     Examples
     --------
@@ -163,12 +158,23 @@ def draw_black_box(
     (2, 1)
     """
     sampler = ZerothOrderSampler()
-    return independent_draws(
+    return _independent(
         lambda rng: sampler.sample_black_box(potential, tv, rng).theta,
         n_draws,
         random_state,
         n_jobs,
     )
+
+
+def _independent(
+    draw: Callable[[np.random.Generator], np.ndarray],
+    n_draws: int,
+    random_state: Any,
+    n_jobs: int | None,
+) -> np.ndarray:
+    """Return samples, stacked. Each has a spawned stream, so that `n_jobs` changes nothing."""
+    streams = noise_generator(random_state).spawn(check_count("n_draws", n_draws))
+    return np.stack(Parallel(n_jobs=n_jobs)(delayed(draw)(stream) for stream in streams))
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,13 +194,14 @@ def _loss(loss: str | Loss) -> Loss:
 def _sampler(sampler: str | Sampler, target: Target) -> Sampler:
     if isinstance(sampler, Sampler):
         return sampler
-    if check_choice("sampler", sampler, ("auto", *SAMPLERS)) == "auto":
+    kinds = SAMPLERS | REFERENCE_SAMPLERS
+    if check_choice("sampler", sampler, ("cheapest", *kinds)) == "cheapest":
         return _cheapest_near(target)
-    return SAMPLERS[sampler]()
+    return kinds[sampler]()
 
 
 def _cheapest_near(target: Target) -> Sampler:
-    """Return the sampler that is near the target in law, in few passes over these data."""
+    """Return a sampler of the target itself, or nearly, that makes few passes over these data."""
     step = TangentStep(target, 1.0 / target.prior_precision, np.random.default_rng(0))
     trials = (step.attempt(np.zeros(target.shape), _FEW_TRIES) for _ in range(_TRIALS))
     if all(found is not None for found in trials):

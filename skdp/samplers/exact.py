@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from skdp._validation import check_real, make_plain
 from skdp.exceptions import IncompatibleSolverError
-from skdp.samplers.base import Certificate, Progress, Sample, Sampler, SamplerPlan, Setting, Target
+from skdp.samplers.base import (
+    Certificate,
+    Progress,
+    Requirement,
+    Sample,
+    Sampler,
+    SamplerPlan,
+    Setting,
+    Target,
+)
 from skdp.samplers.kernels.tangent_rejection import TangentStep
 
 __all__ = ["ExactSampler"]
@@ -27,24 +36,24 @@ class ExactSampler(Sampler):
     Parameters
     ----------
     max_exponent : float
-        *Public.* Settings in which the worst data may need more than e^max_exponent proposals on
-        average are refused.
+        *Public.* Settings whose worst-case expected number of proposals is above e^max_exponent
+        are refused.
 
     Notes
     -----
-    **Certificate: exact.** The accepted proposal has the target's law, whatever the data
+    **Certificate: exact.** The accepted proposal has the target's distribution, whatever the data
     (*The exact inner step* in the documentation, with an infinite step).
     **Cost.** 1/√det(I + H/α) proposals are accepted, H ≤ c·w·AᵀA a bound of the Hessian of c·Σ ℓ
     at θ̂: at most (1 + C·τ/r)^(r/2) are needed on average, τ the trace that the Hessian of Σ ℓ has
     for the worst data and r its rank, n or d times the directions of a record's gradient, whatever
-    is less. Losses with kinks count with a nominal τ. On a ball, of d coefficients, the proof needs
+    is less. Non-smooth losses count with a nominal τ. On a ball, of d coefficients, the proof needs
     (1 + C·β)^(d/2), β the largest curvature of Σ ℓ for the worst data. There α may be 0: proposals
     have the ridge 1/r², and rejecting some makes up for it.
     """
 
-    certifies: ClassVar[Certificate] = "exact"
+    certifies: ClassVar[Certificate] = Certificate.EXACT
     theorem: ClassVar[str] = "Gopi, Lee and Liu 2022, Theorem 4.1"
-    requires: ClassVar[frozenset[str]] = frozenset({"a row count"})
+    requires: ClassVar[frozenset[Requirement]] = frozenset({Requirement.ROW_COUNT})
     takes_domain: ClassVar[bool] = True
 
     max_exponent: float = 14.0
@@ -58,13 +67,24 @@ class ExactSampler(Sampler):
         exponent = self.exponent(setting)
         if exponent > self.max_exponent:
             raise IncompatibleSolverError(
-                f"ExactSampler may need e^{exponent:.3g} proposals on average for the worst data, "
+                f"ExactSampler needs e^{exponent:.3g} proposals in expectation for the worst data, "
                 f"and max_exponent={self.max_exponent!r} allows e^{self.max_exponent:.3g}: lower C "
                 "or epsilon, or take sampler='proximal', which takes any."
             )
 
     def exponent(self, setting: Setting) -> float:
-        """Return the logarithm of the number of proposals that the worst data need on average."""
+        """Return the logarithm of the number of proposals that the worst data need on average.
+
+        Parameters
+        ----------
+        setting : Setting
+            *Public.*
+
+        Returns
+        -------
+        float
+            *Public.* Inf where the number of features is needed and not known.
+        """
         gain, rank = setting.C * setting.worst_trace, setting.worst_rank
         if setting.domain is None:
             return 0.5 * rank * math.log1p(gain / rank)
@@ -86,7 +106,7 @@ class ExactSampler(Sampler):
         inner = TangentStep(target, 1.0 / precision, rng, precision - target.prior_precision)
         theta = inner.draw(np.zeros(target.shape))
         progress(1, 1)
-        return Sample(theta, {"n_tries": inner.n_tries, "n_queries": inner.n_queries})
+        return Sample(theta, asdict(inner.effort))
 
 
 def _own_precision(target: Target) -> float:

@@ -10,9 +10,22 @@ import numpy as np
 
 from skdp._validation import check_count, check_real, make_plain
 from skdp.exceptions import IncompatibleSolverError
-from skdp.samplers.base import Certificate, Progress, Sample, Sampler, SamplerPlan, Setting, Target
+from skdp.samplers.base import (
+    Certificate,
+    Progress,
+    Requirement,
+    Sample,
+    Sampler,
+    SamplerPlan,
+    Setting,
+    Target,
+)
 
 __all__ = ["LangevinSampler"]
+
+# Five operations in floating point, each right to 2⁻⁵³: without it a step could be longer than the
+# theorem admits.
+_STEPS_MARGIN = 1e-12
 
 
 @dataclass(frozen=True)
@@ -42,10 +55,10 @@ class LangevinSampler(Sampler):
     w-Lipschitz gradient, and a number of rows n that is no secret.
     """
 
-    certifies: ClassVar[Certificate] = "stable"
+    certifies: ClassVar[Certificate] = Certificate.STABLE
     theorem: ClassVar[str] = "Langevin sampler after finitely many steps, Theorem L"
-    requires: ClassVar[frozenset[str]] = frozenset(
-        {"a loss with a continuous gradient", "a row count that all neighbours share"}
+    requires: ClassVar[frozenset[Requirement]] = frozenset(
+        {Requirement.SMOOTH_LOSS, Requirement.SHARED_ROW_COUNT}
     )
     takes_domain: ClassVar[bool] = True
 
@@ -69,9 +82,20 @@ class LangevinSampler(Sampler):
             )
 
     def n_steps(self, setting: Setting) -> int:
-        """Return T, the least number of steps that are short enough for the worst data."""
+        """Return T, the least number of steps that are short enough for the worst data.
+
+        Parameters
+        ----------
+        setting : Setting
+            *Public.*
+
+        Returns
+        -------
+        int
+            T.
+        """
         steepest = 2.0 / setting.C + setting.worst_curvature
-        needed = setting.flow_time * steepest / self.max_curvature * (1.0 + 1e-12)
+        needed = setting.flow_time * steepest / self.max_curvature * (1.0 + _STEPS_MARGIN)
         return max(self.min_steps, math.ceil(needed))
 
     def plan(self, setting: Setting, tv: float) -> SamplerPlan:
@@ -82,7 +106,20 @@ class LangevinSampler(Sampler):
         )
 
     def stability(self, precision_step: float, n_steps: int) -> float:
-        """Return f for a step with α·η = `precision_step` ≤ 1."""
+        """Return f of Theorem L.
+
+        Parameters
+        ----------
+        precision_step : float
+            α·η ≤ 1.
+        n_steps : int
+            T ≥ 1.
+
+        Returns
+        -------
+        float
+            f in (0, 1].
+        """
         last = (1.0 - precision_step) ** n_steps
         moved = -math.expm1(n_steps * math.log1p(-precision_step)) if precision_step < 1.0 else 1.0
         return math.sqrt((1.0 - 0.5 * precision_step) * moved / (1.0 + last))
@@ -98,4 +135,4 @@ class LangevinSampler(Sampler):
             if target.domain is not None:
                 theta = target.domain.project(theta)
             progress(step, plan.n_steps)
-        return Sample(theta, {"n_queries": plan.n_steps * target.design.n_samples})
+        return Sample(theta, {"n_evaluations": plan.n_steps * target.design.n_samples})

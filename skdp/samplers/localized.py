@@ -2,28 +2,47 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from skdp._validation import check_real, make_plain
-from skdp.samplers.base import Certificate, Progress, Sample, Sampler, SamplerPlan, Setting, Target
-from skdp.samplers.kernels.local_metric import BallSearch, InBall
-from skdp.samplers.kernels.proximal_chain import Length, NearMode, refuse_endless
+from skdp.samplers.base import (
+    Certificate,
+    Progress,
+    Requirement,
+    Sample,
+    Sampler,
+    SamplerPlan,
+    Setting,
+    Target,
+)
+from skdp.samplers.kernels.effort import Effort
+from skdp.samplers.kernels.local_metric import BallSearch, LocalChain
+from skdp.samplers.kernels.proximal_chain import (
+    ChainStart,
+    Length,
+    UnconstrainedChain,
+    refuse_endless,
+    sample_by_chain,
+    tune_chain,
+)
 
 __all__ = ["LocalizedSampler"]
 
-_SHARE = 0.5  # of the total variation that mass outside of the ball may take
-_SEARCH = 200.0  # passes over the data that it costs to find a ball
-_DEARER = 1.5  # is a pass of a chain in a ball: its acceptance test reads all records twice
+_TAIL_SHARE = 0.5  # of the total variation that mass outside of the ball may take
+
+# These choose between two chains that are both within the distance. No guarantee rests on them.
+_SEARCH_PASSES = 200.0  # over the data, that it costs to find a ball
+_LOCAL_PASS = 1.5  # passes of the plain chain: its acceptance test reads few records
 
 
 @dataclass(frozen=True)
 class LocalizedSampler(Sampler):
     """Run the proximal sampler in a ball around the mode, with the metric that the data have there.
 
-    The ball holds all but a proved, tiny part of the law, and in it the potential is curved at
+    The ball holds all but a proved, tiny part of the mass, and in it the potential is curved at
     least as a matrix A ≥ α·I, which takes the place of α·I: the curvature that steps have to
     resolve is what is left over. With many records and a weak ridge that is little. Where it is
     much, `ProximalTVSampler`'s chain is run instead; which of them is run, is not released.
@@ -35,14 +54,14 @@ class LocalizedSampler(Sampler):
 
     Notes
     -----
-    **Certificate: tv.** The mass outside of the ball, plus Theorem B's bound for the law inside:
+    **Certificate: tv.** The mass outside of the ball, plus Theorem B's bound for what is inside:
     *Localized* in the documentation.
     """
 
-    certifies: ClassVar[Certificate] = "tv"
+    certifies: ClassVar[Certificate] = Certificate.TV
     theorem: ClassVar[str] = "Gopi, Lee and Liu 2022, Theorem 4.1, and Theorem B in a ball"
-    requires: ClassVar[frozenset[str]] = frozenset(
-        {"a row count", "a loss with a continuous gradient", "a loss of one score a record"}
+    requires: ClassVar[frozenset[Requirement]] = frozenset(
+        {Requirement.ROW_COUNT, Requirement.SMOOTH_LOSS, Requirement.ONE_SCORE}
     )
     counts_rows: ClassVar[bool] = False
 
@@ -61,28 +80,34 @@ class LocalizedSampler(Sampler):
     def sample(
         self, target: Target, plan: SamplerPlan, rng: np.random.Generator, progress: Progress
     ) -> Sample:
-        start = NearMode(target, rng)
-        plain = start.length(plan.tv)
-        draw = _local_draw(target, start, plain, plan.tv, rng) or start.draw(plain)
+        chosen = _choose(target, plan.tv, rng)
+        sample = sample_by_chain(chosen.start, chosen.length, rng, chosen.effort)
         progress(1, 1)
-        return draw
+        return sample
 
 
-def _local_draw(
-    target: Target, start: NearMode, plain: Length, tv: float, rng: np.random.Generator
-) -> Sample | None:
-    """Return a draw by a chain in a ball, or None if the plain chain is about as cheap."""
-    if plain.n_steps <= _SEARCH:
-        return None
-    search = BallSearch(target, start.start)
-    ball = search.ball(_SHARE * tv)
-    start.n_queries += search.n_queries
-    if ball is None:
-        return None
-    local = InBall(target, ball, rng)
-    length = local.length(tv)
-    if _DEARER * length.passes >= plain.n_steps:  # its tests read few records
-        start.n_queries += local.n_queries
-        return None
-    local.n_queries += start.n_queries
-    return local.draw(length)
+@dataclass(frozen=True, eq=False)
+class _Choice:
+    """A chain that is within the distance, and what it took to find it."""
+
+    start: ChainStart
+    length: Length
+    effort: Effort
+
+
+def _choose(target: Target, tv: float, rng: np.random.Generator) -> _Choice:
+    """Return a chain in a ball, or the plain one if that is about as cheap."""
+    start = UnconstrainedChain.near_mode(target, rng)
+    length, tuning = tune_chain(start, tv, rng)
+    plain = _Choice(start, length, start.effort + tuning)
+    if length.n_steps <= _SEARCH_PASSES:
+        return plain
+    found = BallSearch(target, start.start).find(_TAIL_SHARE * tv)
+    effort = plain.effort + Effort(n_evaluations=found.n_evaluations)
+    if found.ball is None:
+        return replace(plain, effort=effort)
+    local = LocalChain(target, found.ball, rng)
+    local_length, tuning = tune_chain(local, tv - found.ball.tail, rng)
+    if _LOCAL_PASS * local_length.passes >= length.n_steps:
+        return replace(plain, effort=effort + tuning)
+    return _Choice(local, local_length, effort + tuning)

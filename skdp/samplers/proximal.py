@@ -14,23 +14,25 @@ from skdp.samplers.kernels.tangent_rejection import TangentStep
 
 __all__ = ["ProximalSampler"]
 
-_WIDEST_GAP = 30.0  # of the support below the potential, for the worst data
+_WIDEST_GAP = (
+    30.0  # of the minorant below the potential, for the worst data; no guarantee rests on it
+)
 
 
 @dataclass(frozen=True)
 class ProximalSampler(AlternatingSampler):
     """Alternate θ' = θ + √η·ξ with an exact draw from exp(−U(θ) − |θ − θ'|²/(2η)).
 
-    The draw is by rejection: under the tangent of Σ ℓ at any point p the law is Gaussian, and a
-    proposal is accepted with probability exp(−c·Σ D_i), D_i the Bregman divergences from p. It is
-    repeated until accepted, so that the law is exact whatever p and the data are. The first half
-    step, from the public start 0, is left out: it would add noise and no privacy.
+    The draw is by rejection: under the tangent of Σ ℓ at any point p the distribution is Gaussian,
+    and a proposal is accepted with probability exp(−c·Σ D_i), D_i the Bregman divergences from p.
+    It is repeated until accepted, so that the distribution is exact whatever p and the data are.
+    The first half step, from the public start 0, is left out: it would add noise and no privacy.
 
     Parameters
     ----------
     max_exponent : float
         *Public.* Bound on the expected −log acceptance of a proposal, for the worst data and a
-        loss without kinks. It is halved where a record has several scores: shorter steps are then
+        smooth loss. It is halved where a record has several scores: shorter steps are then
         cheaper in all.
     min_steps : int
         *Public.* Fewest steps.
@@ -49,9 +51,9 @@ class ProximalSampler(AlternatingSampler):
         c, n = setting.C * setting.prior_precision, setting.n_samples or 0
         if c * n * setting.loss.minorant_gap > _WIDEST_GAP:
             raise IncompatibleSolverError(
-                f"ProximalSampler supports {setting.loss!r} from too far below its kinks for "
-                f"{n} rows, and might never accept a proposal: sampler='proximal_bundle' takes "
-                "kinks, or smooth the loss."
+                f"ProximalSampler's affine minorants lie too far below {setting.loss!r} where it "
+                f"is not smooth: for {n} rows it might never accept a proposal. "
+                "sampler='proximal_bundle' takes non-smooth losses, or smooth the loss."
             )
 
     def inner_step(self, target: Target, variance: float, rng: np.random.Generator) -> TangentStep:

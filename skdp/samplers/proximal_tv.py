@@ -8,8 +8,22 @@ from typing import ClassVar
 import numpy as np
 
 from skdp._validation import check_real, make_plain
-from skdp.samplers.base import Certificate, Progress, Sample, Sampler, SamplerPlan, Setting, Target
-from skdp.samplers.kernels.proximal_chain import NearMode, refuse_endless
+from skdp.samplers.base import (
+    Certificate,
+    Progress,
+    Requirement,
+    Sample,
+    Sampler,
+    SamplerPlan,
+    Setting,
+    Target,
+)
+from skdp.samplers.kernels.proximal_chain import (
+    UnconstrainedChain,
+    refuse_endless,
+    sample_by_chain,
+    tune_chain,
+)
 
 __all__ = ["ProximalTVSampler"]
 
@@ -35,9 +49,9 @@ class ProximalTVSampler(Sampler):
     is the least for which that is small enough.
     """
 
-    certifies: ClassVar[Certificate] = "tv"
+    certifies: ClassVar[Certificate] = Certificate.TV
     theorem: ClassVar[str] = "Gopi, Lee and Liu 2022, Theorem 4.1, and Theorem B"
-    requires: ClassVar[frozenset[str]] = frozenset({"a row count"})
+    requires: ClassVar[frozenset[Requirement]] = frozenset({Requirement.ROW_COUNT})
     counts_rows: ClassVar[bool] = False
     takes_domain: ClassVar[bool] = True
 
@@ -49,14 +63,14 @@ class ProximalTVSampler(Sampler):
 
     def plan(self, setting: Setting, tv: float) -> SamplerPlan:
         refuse_endless("ProximalTVSampler", setting, tv, self.max_passes)
-        return SamplerPlan(
-            n_steps=1, step=setting.C, stability=1.0, spread=setting.C, tv=tv, contraction=0.0
-        )
+        C = setting.C
+        return SamplerPlan(n_steps=1, step=C, stability=1.0, spread=C, tv=tv, contraction=0.0)
 
     def sample(
         self, target: Target, plan: SamplerPlan, rng: np.random.Generator, progress: Progress
     ) -> Sample:
-        start = NearMode(target, rng)
-        draw = start.draw(start.length(plan.tv))
+        start = UnconstrainedChain.near_mode(target, rng)
+        length, tuning = tune_chain(start, plan.tv, rng)
+        sample = sample_by_chain(start, length, rng, start.effort + tuning)
         progress(1, 1)
-        return draw
+        return sample

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field, replace
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 from scipy.special import expit
@@ -25,6 +25,7 @@ from skdp.samplers import (
     Setting,
     Target,
 )
+from skdp.samplers.registry import refuse_reference
 from skdp.solvers._descent import flow_time, inverse_regularisation, worst_curvature
 from skdp.solvers._excess_risk import Balance, Schedule
 from skdp.solvers._rounding import rounded, rounded_inwards
@@ -94,6 +95,7 @@ class RegularizedExponential(Solver):
 
     def __post_init__(self) -> None:
         make_plain(self)
+        refuse_reference(self.sampler)
         if self.objective is not None:
             check_choice("objective", self.objective, ("erm", "sco"))
         if not (self.domain is None or isinstance(self.domain, Ball)):
@@ -101,6 +103,7 @@ class RegularizedExponential(Solver):
 
     def with_sampler(self, sampler: Any) -> RegularizedExponential:
         if isinstance(sampler, str):
+            refuse_reference(sampler)
             sampler = SAMPLERS[check_choice("sampler", sampler, SAMPLERS)]()
         if not isinstance(sampler, Sampler):
             raise IncompatibleSolverError(
@@ -141,10 +144,10 @@ class RegularizedExponential(Solver):
 
     def _event(self, mu: float, tv: float) -> Event:
         """Return what a draw at price `mu` amounts to, sampled as it is."""
-        if self.sampler.certifies not in get_args(Certificate):
+        if self.sampler.certifies not in list(Certificate):
             raise IncompatibleSolverError(
-                f"{self.sampler!r} certifies {self.sampler.certifies!r}, not one of "
-                f"{get_args(Certificate)}."
+                f"{self.sampler!r} certifies {str(self.sampler.certifies)!r}, not one of "
+                f"{[str(kind) for kind in Certificate]}."
             )
         if self.sampler.certifies != "asymptotic":
             return ApproximatedEvent(GDPEvent(mu), tv) if tv else GDPEvent(mu)
@@ -202,8 +205,8 @@ class RegularizedExponential(Solver):
         )
         if not (sampler_plan.tv <= tv and 0.0 < sampler_plan.stability <= 1.0 and allowed):
             raise IncompatibleSolverError(
-                f"{self.sampler!r} certifies {self.sampler.certifies!r} and was asked for a total "
-                f"variation of {tv:.3g}, but plans {sampler_plan!r}."
+                f"{self.sampler!r} certifies {str(self.sampler.certifies)!r} and was asked for a "
+                f"total variation of {tv:.3g}, but plans {sampler_plan!r}."
             )
 
     def _balance(self, problem: Problem, n: int | None) -> Balance:

@@ -10,7 +10,7 @@ from skdp.losses import HingeLoss, LogisticLoss
 from skdp.samplers import Target
 from skdp.samplers.reference.diagnostics import (
     _axes,
-    _law,
+    _probabilities,
     compare_with_quadrature,
     effective_sample_size,
     split_rhat,
@@ -73,7 +73,7 @@ def test_quadrature_has_the_printed_moments_of_two_dimensions(loss, mean, covari
         prior_precision=0.5,
     )
     axes = _axes(target)
-    law = _law(target, axes)
+    law = _probabilities(target, axes)
     x, y = np.meshgrid(*axes, indexing="ij")
     means = (law * x).sum(), (law * y).sum()
     a, b = x - means[0], y - means[1]

@@ -99,7 +99,7 @@ def test_a_loss_or_a_sampler_may_be_an_instance():
     ("change", "message"),
     [
         ({"loss": "multinomial"}, "loss must be one of 'logistic'"),
-        ({"sampler": "best"}, "sampler must be one of 'auto', 'proximal'"),
+        ({"sampler": "best"}, "sampler must be one of 'cheapest', 'proximal'"),
         ({"temperature": 0.0}, "temperature"),
         ({"prior_precision": -1.0}, "prior_precision"),
         ({"n_draws": 0}, "n_draws"),

@@ -21,8 +21,8 @@ from skdp.losses import (
     SmoothedHingeLoss,
 )
 from skdp.samplers import Ball, LocalizedSampler, Target
-from skdp.samplers.kernels.local_metric import BallSearch, InBall, tail_bound
-from skdp.samplers.kernels.proximal_chain import Length, NearMode
+from skdp.samplers.kernels.local_metric import BallSearch, LocalChain, tail_bound
+from skdp.samplers.kernels.proximal_chain import Length, UnconstrainedChain, run_chain, tune_chain
 
 FALSE_ALARM = 1e-6
 TARGETS = [
@@ -40,8 +40,12 @@ def nothing(step, n_steps):
     pass
 
 
+def near_mode(target):
+    return UnconstrainedChain.near_mode(target, np.random.default_rng(0))
+
+
 def ball_of(target, tail):
-    return BallSearch(target, NearMode(target, np.random.default_rng(0)).start).ball(tail)
+    return BallSearch(target, near_mode(target).start).find(tail).ball
 
 
 def interval(ball):
@@ -81,7 +85,7 @@ def test_the_distance_lies_below_the_bound_after_every_step(target, precision_st
     eta = precision_step / ball.metric[0, 0] ** 2
     law = one_dimension.normalised(-((grid - ball.center[0]) ** 2) / (2.0 * step**2))
     limit = one_dimension.normalised(-whole)
-    start = InBall(target, ball, np.random.default_rng(0))
+    start = LocalChain(target, ball, np.random.default_rng(0))
     for n_steps in range(1, 8):
         law = one_dimension.one_step(law, energy, eta)
         distance = start.distance / math.sqrt(2.0 * math.pi * precision_step)
@@ -108,8 +112,8 @@ def test_the_distance_lies_below_the_bound_after_every_step(target, precision_st
 def test_the_chain_in_the_ball_has_the_law_of_the_target(target, length, n):
     """Within 4e-5; Kolmogorov and Smirnov's test alarms falsely 1e-6 of the time."""
     ball, rng = ball_of(target, 1e-8), np.random.default_rng(0)
-    place = InBall(target, ball, rng)
-    sample = [place.draw(length).theta[0] for _ in range(n)]
+    place = LocalChain(target, ball, rng)
+    sample = [ball.theta(run_chain(place, length, rng)[0])[0] for _ in range(n)]
     law = one_dimension.normalised(-one_dimension.potential(target))
     assert stats.kstest(sample, one_dimension.distribution(law)).pvalue > FALSE_ALARM
 
@@ -154,7 +158,10 @@ def test_many_records_and_a_weak_ridge_take_few_steps():
     plan = LocalizedSampler().plan(one_dimension.setting(target), tv)
     facts = LocalizedSampler().sample(target, plan, np.random.default_rng(0), nothing).diagnostics
     assert facts["tail"] <= 0.5 * tv
-    assert 50 * facts["n_steps"] < NearMode(target, np.random.default_rng(0)).length(tv).n_steps
+    assert (
+        50 * facts["n_steps"]
+        < tune_chain(near_mode(target), tv, np.random.default_rng(0))[0].n_steps
+    )
 
 
 @pytest.mark.parametrize(
@@ -163,7 +170,7 @@ def test_many_records_and_a_weak_ridge_take_few_steps():
     ids=["supports that do not touch", "rounding could matter"],
 )
 def test_no_ball_is_promised_that_is_not_proved(target):
-    assert BallSearch(target, np.zeros(10)).ball(1e-9) is None
+    assert BallSearch(target, np.zeros(10)).find(1e-9).ball is None
 
 
 def test_where_no_metric_helps_the_plain_chain_is_run_without_a_word():
@@ -174,7 +181,7 @@ def test_where_no_metric_helps_the_plain_chain_is_run_without_a_word():
         assert "radius" not in draw.diagnostics
 
 
-def test_every_look_at_a_record_is_a_query(monkeypatch):
+def test_every_per_example_evaluation_is_counted(monkeypatch):
     looks, matvec = [], ClippedDesign.matvec
 
     def counting(design, theta):
@@ -186,7 +193,7 @@ def test_every_look_at_a_record_is_a_query(monkeypatch):
     for tv in (1e-3, 1e-10):
         plan = LocalizedSampler().plan(one_dimension.setting(target), tv)
         found = LocalizedSampler().sample(target, plan, np.random.default_rng(0), nothing)
-        assert found.diagnostics["n_queries"] == sum(looks)
+        assert found.diagnostics["n_evaluations"] == sum(looks)
         looks.clear()
     assert "radius" in found.diagnostics
 

@@ -11,7 +11,7 @@ from scipy import stats
 from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import HingeLoss, LogisticLoss
 from skdp.samplers import LogisticGibbsSampler
-from skdp.samplers.reference.gibbs import _move, _polya_gamma
+from skdp.samplers.reference.gibbs import _logistic_move, _polya_gamma
 
 FALSE_ALARM = 1e-6
 
@@ -22,7 +22,7 @@ def test_it_leaves_the_target_as_it_is(temperature):
     law, rng = one_dimension.normalised(-one_dimension.potential(target)), np.random.default_rng(0)
     inverse = np.cumsum(law) * one_dimension.STEP, one_dimension.GRID + 0.5 * one_dimension.STEP
     starts = np.interp(rng.random(3000), *inverse)
-    after = [_move(target, np.array([start]), rng)[0] for start in starts]
+    after = [_logistic_move(target, np.array([start]), rng)[0] for start in starts]
     assert stats.kstest(after, one_dimension.distribution(law)).pvalue > FALSE_ALARM
 
 

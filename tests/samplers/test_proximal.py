@@ -21,6 +21,8 @@ from skdp.losses import (
     SmoothedHingeLoss,
 )
 from skdp.samplers import ProximalSampler, SamplerPlan, Target
+from skdp.samplers.kernels import tangent_rejection
+from skdp.samplers.kernels.tangent_rejection import TangentSearch
 
 FALSE_ALARM = 1e-6
 LOSSES = [LogisticLoss(), ClippedLogisticLoss(), HingeLoss(), SmoothedHingeLoss()]
@@ -212,14 +214,15 @@ def test_a_seed_fixes_the_draw_and_progress_is_public():
     assert seen == 2 * [(1, 4), (2, 4), (3, 4), (4, 4)]
 
 
-def test_the_curvature_is_seldom_looked_at(monkeypatch):
-    """It is looked at again only after steps that took more than their one gradient."""
-    from skdp.samplers import _tangent
+def test_the_preconditioner_is_seldom_computed(monkeypatch):
+    """It is computed again only after steps that took more than their one gradient."""
+    compute, seen = TangentSearch._preconditioner, []
 
-    freeze, seen = _tangent.TangentPoint._freeze_curvature, []
-    monkeypatch.setattr(
-        _tangent.TangentPoint, "_freeze_curvature", lambda self: (seen.append(1), freeze(self))
-    )
+    def counting(self, scores):
+        seen.append(1)
+        return compute(self, scores)
+
+    monkeypatch.setattr(TangentSearch, "_preconditioner", counting)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2000, 10))
     y = np.where(X[:, 0] + rng.logistic(size=2000) > 0.0, 1.0, -1.0)
@@ -236,11 +239,42 @@ def test_the_curvature_is_seldom_looked_at(monkeypatch):
     assert len(seen) <= 8
 
 
-def test_a_poor_tangent_point_costs_tries_but_not_the_law(monkeypatch):
-    from skdp.samplers import _tangent
+@pytest.mark.parametrize(("n", "variance"), [(5, 1.0), (2000, 0.01)], ids=["summed", "thinned"])
+def test_scores_at_the_tangent_point_are_computed_once(n, variance, monkeypatch):
+    """One score for each row of a gradient, and one for each row of an acceptance test."""
+    rows = {"matvec": 0, "rmatvec": 0, "excess": 0}
 
-    monkeypatch.setattr(_tangent, "_MOST_STEPS", 2)
-    monkeypatch.setattr(_tangent.TangentPoint, "_solve", lambda self, r, damping: 0.3 * r)
+    def counted(owner, name, n_rows):
+        old = getattr(owner, name)
+
+        def new(self, *args):
+            rows[name] += n_rows(self, *args)
+            return old(self, *args)
+
+        monkeypatch.setattr(owner, name, new)
+
+    counted(ClippedDesign, "matvec", lambda design, theta: design.n_samples)
+    counted(ClippedDesign, "rmatvec", lambda design, residual: design.n_samples)
+    counted(ClippedLogisticLoss, "excess", lambda loss, y, z, origin: y.size)
+    rng = np.random.default_rng(0)
+    target = Target(
+        design=ClippedDesign.clip(rng.normal(size=(n, 10)), 1.0),
+        y=np.ones(n),
+        loss=ClippedLogisticLoss(),
+        row_norm=1.0,
+        temperature=2.0,
+        prior_precision=0.1,
+    )
+    step = tangent_rejection.TangentStep(target, variance, rng)
+    for _ in range(20):
+        step.draw(rng.normal(size=10))
+    assert rows["excess"] > 0
+    assert rows["matvec"] == rows["rmatvec"] + rows["excess"] == step.effort.n_evaluations
+
+
+def test_a_poor_tangent_point_costs_tries_but_not_the_law(monkeypatch):
+    monkeypatch.setattr(tangent_rejection, "_MOST_STEPS", 2)
+    monkeypatch.setattr(TangentSearch, "_moved", lambda self, p, frozen, r, damping: p + 0.3 * r)
     target = one_dimension.target(LogisticLoss())
     law = one_dimension.chain_law(target, 1.5, 3)
     sample = draws(target, 1.5, 3, 1500)

@@ -37,7 +37,7 @@ def test_one_inner_step_has_its_law(target, variance):
 
 @every_target
 def test_a_bundle_that_does_not_touch_changes_nothing_but_the_time(target, monkeypatch):
-    """Weights stay on the first cut, in 0."""
+    """Weights stay on the first plane, in 0."""
     target = replace(target, temperature=0.2 * target.temperature)
     monkeypatch.setattr("skdp.samplers.proximal_bundle._EXCHANGES", 0)
     step = proximal_bundle._BundleStep(target, 0.8, np.random.default_rng(0))
@@ -60,13 +60,13 @@ def test_the_chain_has_its_exact_law(target):
 
 
 @pytest.mark.parametrize("loss", [LogisticLoss(), HingeLoss()], ids=repr)
-def test_mixtures_of_cuts_stay_below_also_when_old_cuts_went(loss):
+def test_mixtures_of_cutting_planes_stay_below_also_when_old_ones_went(loss):
     rng = np.random.default_rng(0)
     target = one_dimension.target(loss)
     bundle = Bundle(target, 0.5)
     for center in rng.normal(scale=3.0, size=(200, 1)):
         bundle.cut(center)
-        level, slope = bundle.support(rng.normal(size=1))
+        level, slope = bundle.minorant(rng.normal(size=1))
         below = level + slope[0] * one_dimension.GRID
         energy = one_dimension.potential(target) - 0.25 * one_dimension.GRID**2
         assert (energy - below).min() > -1e-12
@@ -74,7 +74,7 @@ def test_mixtures_of_cuts_stay_below_also_when_old_cuts_went(loss):
 
 
 def test_the_mixture_is_the_best():
-    """Against a grid of the simplex of three cuts."""
+    """Against a grid of the simplex of three planes."""
     rng = np.random.default_rng(1)
     ticks = np.linspace(0.0, 1.0, 101)
     simplex = np.array([(a, b, 1 - a - b) for a in ticks for b in ticks if a + b <= 1.0 + 1e-12])

@@ -13,7 +13,7 @@ from scipy import stats
 from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import HingeLoss, HuberLoss, LogisticLoss, SmoothedHingeLoss
 from skdp.samplers import HingeGibbsSampler, HitAndRunSampler, MALASampler, draw_samples
-from skdp.samplers.reference.gibbs import _inverse_gaussian, _move
+from skdp.samplers.reference.gibbs import _hinge_move, _inverse_gaussian
 from skdp.samplers.reference.hit_and_run import _along_chord
 from skdp.samplers.reference.mala import _Chain
 from skdp.samplers.reference.potential import Density
@@ -65,7 +65,7 @@ def test_hit_and_run_leaves_the_target_on_its_ball_as_it_is(loss, radius):
 def test_the_gibbs_sampler_leaves_the_target_as_it_is(temperature):
     target = one_dimension.target(HingeLoss(), temperature=temperature)
     law, rng = one_dimension.normalised(-one_dimension.potential(target)), np.random.default_rng(0)
-    after = [_move(target, np.array([start]), rng)[0] for start in starts(law, 3000, rng)]
+    after = [_hinge_move(target, np.array([start]), rng)[0] for start in starts(law, 3000, rng)]
     assert in_law(after, law)
 
 
@@ -109,7 +109,7 @@ def test_hit_and_run_counts_every_value_as_a_query_of_each_record(monkeypatch):
     monkeypatch.setattr(Density, "potential", counting)
     plan = HitAndRunSampler().plan(one_dimension.setting(target), 0.0)
     found = HitAndRunSampler().sample(target, plan, np.random.default_rng(0), lambda *step: None)
-    assert found.diagnostics["n_queries"] == sum(looks)
+    assert found.diagnostics["n_evaluations"] == sum(looks)
 
 
 def test_the_default_ball_holds_the_law():

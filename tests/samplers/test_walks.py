@@ -13,9 +13,9 @@ import two_dimensions
 from scipy import stats
 
 from skdp.losses import HingeLoss, HuberLoss, LogisticLoss, SmoothedHingeLoss
-from skdp.samplers import BallWalkSampler, GridWalkSampler, ball_walk, grid_walk
+from skdp.samplers import BallWalkSampler, GridWalkSampler
 from skdp.samplers.reference.potential import Density
-from skdp.samplers.reference.walks import log_ratio_bound
+from skdp.samplers.reference.walks import _BallWalk, _GridWalk, log_ratio_bound
 
 FALSE_ALARM = 1e-6
 every_loss = pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_the_ball_walk_leaves_the_target_on_its_ball_as_it_is(loss, reach, radiu
         rng.random(2000), np.cumsum(law) * one_dimension.STEP, one_dimension.GRID
     ).clip(-radius, radius)
     for start in starts:
-        walk = ball_walk._Walk(Density(target), np.array([start]), reach, radius, rng)
+        walk = _BallWalk(Density(target), np.array([start]), reach, radius, rng)
         for _ in range(6):
             walk.move()
         after.append(walk.theta[0])
@@ -48,7 +48,7 @@ def test_the_ball_walk_leaves_the_target_on_its_ball_as_it_is(loss, reach, radiu
 def test_proposals_fill_the_ball_evenly():
     """In d = 3 the share of the volume within |u| is |u|³, and each coordinate is symmetric."""
     target = two_dimensions.target(HingeLoss())
-    walk = ball_walk._Walk(Density(target), np.zeros(2), 1.0, 9.0, np.random.default_rng(0))
+    walk = _BallWalk(Density(target), np.zeros(2), 1.0, 9.0, np.random.default_rng(0))
     walk.theta = np.zeros(3)
     points = np.array([walk._in_unit_ball() for _ in range(4000)])
     assert stats.kstest((points**2).sum(axis=1) ** 1.5, "uniform").pvalue > FALSE_ALARM / 3
@@ -71,7 +71,7 @@ def test_the_grid_walk_leaves_its_law_as_it_is(loss, spacing, half_width):
     places = np.arange(-half_width, half_width + 1)
     counts = np.zeros(law.size)
     for start in rng.choice(places, size=4000, p=law):
-        walk = grid_walk._Walk(Density(target), spacing, half_width, rng)
+        walk = _GridWalk(Density(target), spacing, half_width, rng)
         walk.place[0] = start
         walk._energy = Density(target).potential(walk.theta)
         for _ in range(4):
@@ -100,7 +100,7 @@ def test_the_grid_walk_has_its_exact_law_after_a_few_steps():
     exact = np.linalg.matrix_power(kernel(law), 4)[6, 2:11]
     counts = np.zeros(13)
     for _ in range(4000):
-        walk = grid_walk._Walk(Density(target), 0.7, 6, rng)
+        walk = _GridWalk(Density(target), 0.7, 6, rng)
         for _ in range(4):
             walk.move()
         counts[walk.place[0] + 6] += 1

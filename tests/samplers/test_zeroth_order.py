@@ -127,9 +127,9 @@ def test_queries_are_counted():
     potential = BlackBox(counting, n_terms=4, lipschitz=0.15, prior_precision=1.0, shape=(1,))
     draw = ZerothOrderSampler().sample_black_box(potential, 1e-3, np.random.default_rng(2))
     numbers = draw.diagnostics
-    assert numbers["n_queries"] == sum(asked)
+    assert numbers["n_evaluations"] == sum(asked)
     # e = 2.718 records a try, two values each; two tries a step
-    assert numbers["n_queries"] / numbers["n_tries"] == pytest.approx(2.0 * math.e, rel=0.25)
+    assert numbers["n_evaluations"] / numbers["n_tries"] == pytest.approx(2.0 * math.e, rel=0.25)
     assert numbers["n_tries"] / numbers["n_steps"] == pytest.approx(2.0, rel=0.25)
 
 

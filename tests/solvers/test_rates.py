@@ -195,7 +195,7 @@ def test_nonsense_is_refused():
     with pytest.raises(ValueError, match="radius"):
         Ball(0.0)
     with pytest.raises(IncompatibleSolverError, match=r"Ball.*proximal"):
-        RegularizedExponential(domain=Ball(1.0)).with_sampler("mala").plan(FACTS, 1.0, 1e-5)
+        RegularizedExponential(domain=Ball(1.0)).with_sampler("localized").plan(FACTS, 1.0, 1e-5)
 
 
 def test_a_run_that_would_not_end_is_refused_before_it_is_paid():

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import ClassVar, Protocol
 
 import numpy as np
 
 from skdp._validation import check_count, check_real, make_plain
 from skdp.samplers.base import Certificate, Progress, Sample, Sampler, SamplerPlan, Setting, Target
+from skdp.samplers.kernels.effort import Effort
 
 __all__ = ["AlternatingSampler", "InnerStep"]
 
@@ -18,14 +19,11 @@ __all__ = ["AlternatingSampler", "InnerStep"]
 class InnerStep(Protocol):
     """Draws exactly from exp(−c·Σ ℓ − |θ − center|²/(2σ²))."""
 
-    n_tries: int
-
-    @property
-    def n_queries(self) -> int:
-        """How many times a record was looked at, at one point each time."""
+    effort: Effort
+    """All that was done so far."""
 
     def draw(self, center: np.ndarray) -> np.ndarray:
-        """Return one draw for a center."""
+        """Return one sample for a center."""
 
 
 @dataclass(frozen=True)
@@ -34,9 +32,16 @@ class AlternatingSampler(Sampler):
 
     The first half step, from the public start 0, is left out: it would add noise and no privacy.
     Theorem A' is about the exact draws; how they are made does not matter to it.
+
+    Parameters
+    ----------
+    max_exponent : float
+        *Public.* Bound on the expected −log acceptance of a proposal, for the worst data.
+    min_steps : int
+        *Public.* Fewest steps.
     """
 
-    certifies: ClassVar[Certificate] = "stable"
+    certifies: ClassVar[Certificate] = Certificate.STABLE
     theorem: ClassVar[str] = "proximal sampler after finitely many steps, Theorem A'"
 
     max_exponent: float = 6.0
@@ -49,7 +54,22 @@ class AlternatingSampler(Sampler):
 
     @abstractmethod
     def inner_step(self, target: Target, variance: float, rng: np.random.Generator) -> InnerStep:
-        """Return what draws the inner step, σ² = `variance`."""
+        """Return what draws the inner step.
+
+        Parameters
+        ----------
+        target : Target
+            *Private.*
+        variance : float
+            *Public.* σ².
+        rng : numpy Generator
+            *Secret.*
+
+        Returns
+        -------
+        InnerStep
+            *Private.*
+        """
 
     def plan(self, setting: Setting, tv: float) -> SamplerPlan:
         t = setting.flow_time
@@ -61,16 +81,39 @@ class AlternatingSampler(Sampler):
         return SamplerPlan(n_steps=T, step=h, stability=f, spread=spread, contraction=arrived)
 
     def n_steps(self, exponent: float, n_scores: int) -> int:
-        """Return into how many steps a run is cut, for a loss of `n_scores` scores a record.
+        """Return into how many steps a run is cut.
 
-        ``exponent`` is half the trace of the potential's Hessian times the step size, summed over
-        the run, for the worst data.
+        Parameters
+        ----------
+        exponent : float
+            *Public.* Half the trace of the potential's Hessian times the step size, summed over the
+            run, for the worst data.
+        n_scores : int
+            *Public.* Scores a record.
+
+        Returns
+        -------
+        int
+            T.
         """
         limit = self.max_exponent if n_scores == 1 else 0.5 * self.max_exponent
         return max(self.min_steps, math.ceil(exponent / limit))
 
     def stability(self, precision_step: float, n_steps: int) -> float:
-        """Return f of Theorem A'; ``precision_step`` is α·η."""
+        """Return f of Theorem A'.
+
+        Parameters
+        ----------
+        precision_step : float
+            α·η.
+        n_steps : int
+            T ≥ 1.
+
+        Returns
+        -------
+        float
+            f in (0, 1].
+        """
         log_q = -math.log1p(precision_step)
         last = math.exp((n_steps - 1) * log_q)
         # 1 + q^(T−1) − 2q^T, written without the difference of numbers near 1
@@ -89,4 +132,4 @@ class AlternatingSampler(Sampler):
                 theta = theta + math.sqrt(step_size) * rng.standard_normal(target.shape)
             theta = inner.draw(q * theta)
             progress(step, plan.n_steps)
-        return Sample(theta, {"n_tries": inner.n_tries, "n_queries": inner.n_queries})
+        return Sample(theta, asdict(inner.effort))

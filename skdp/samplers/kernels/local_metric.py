@@ -1,33 +1,49 @@
-"""A ball that holds nearly all of a law, and the least curvature of its potential there."""
+"""A ball that holds nearly all of a distribution, and a chain in the metric that fits it there."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy import linalg
 
-from skdp.samplers.base import Sample, Target
-from skdp.samplers.kernels.proximal_chain import Length, chain, measured
+from skdp.samplers.base import Target
+from skdp.samplers.kernels.effort import Effort
 from skdp.samplers.kernels.thinning import Acceptance
 
-__all__ = ["BallSearch", "InBall", "LocalBall", "LocalStep", "tail_bound"]
+__all__ = ["BallSearch", "FoundBall", "LocalBall", "LocalChain", "LocalStep", "tail_bound"]
 
+_EIGENVALUE_MARGIN = 1e-6  # relative; Cholesky's method proves what it leaves, or no ball is found
+
+# These decide whether a ball is found and how many steps a chain in it takes. No guarantee rests on
+# them.
 _WIDEST = 500  # columns; a metric is a dense matrix
 _CHUNK = 2048
 _NEWTON_STEPS = 3
-_RINGS = 10  # up to the radius that a Gaussian law would need
+_RINGS = 10  # up to the radius that a Gaussian distribution would need
 _MOST_RINGS = 30
 _POINTS = 24  # of the quadrature in a ring
 _USELESS = 0.03  # curvature at the rim, of that at the center
-_UNIT = 2.0**-53
-_SAFETY = 1e-9  # relative, of sums and elementary functions
+_CLOSE_ENOUGH = 0.3
+_MOST_STEPS = 20
+_TRIES_PER_POINT = 50
+
+# Margins that the certificate rests on (*The numbers*, in the documentation of "localized").
+_UNIT = 2.0**-53  # u, the relative error of one operation
+_SUM_MARGIN = (
+    1e-9  # relative, of sums of up to 10⁶ numbers, (10⁶ + 9)·u, and of elementary functions
+)
+# Solving with R is right to a relative d·u·cond(R). As 16·(n + d + 16)·u·tr ≤ α/8 for every ball,
+# cond(R)² ≤ 2·tr/α ≤ 1/(64·(d + 16)·u), and d ≤ 500: below 3e-8.
+_SOLVE_MARGIN = 1e-6
+_SCORE_MARGIN = 1e-12  # of R·|p|: (d + 3)·u for d ≤ 500 columns is a tenth of it
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LocalBall:
-    """The points with |Lᵀ(θ − p)| ≤ ρ: all but `tail` of the law, and U − |Rᵀθ|²/2 convex there.
+    """The points with |Lᵀ(θ − p)| ≤ ρ: all but `tail` of the mass, and U − |Rᵀθ|²/2 convex there.
 
     Parameters
     ----------
@@ -38,8 +54,8 @@ class LocalBall:
     radius : float
         ρ.
     tail : float
-        Upper bound of the law's mass outside.
-    slope : float
+        Upper bound of the mass outside.
+    gradient_norm : float
         Upper bound of |R⁻¹∇U(p)|.
     curvatures : ndarray of shape (d,)
         About the eigenvalues of R⁻¹·∇²U(p)·R⁻ᵀ, in units of 1, with eigenvectors `axes`.
@@ -51,7 +67,7 @@ class LocalBall:
     metric: np.ndarray
     radius: float
     tail: float
-    slope: float
+    gradient_norm: float
     curvatures: np.ndarray
     axes: np.ndarray
 
@@ -59,13 +75,130 @@ class LocalBall:
         """Return the θ with v = Rᵀ(θ − p)."""
         return self.center + linalg.solve_triangular(self.metric, v, lower=True, trans="T")
 
+    def distance(self, theta: np.ndarray) -> float:
+        """Return |Lᵀ(θ − p)|."""
+        return float(np.linalg.norm(self.shape.T @ (theta - self.center)))
+
     def holds(self, theta: np.ndarray) -> bool:
         """Tell whether θ lies in the ball."""
-        return bool(np.linalg.norm(self.shape.T @ (theta - self.center)) <= self.radius)
+        return self.distance(theta) <= self.radius
 
 
+@dataclass(frozen=True)
+class FoundBall:
+    """A ball, or None if none was found that would help.
+
+    Parameters
+    ----------
+    ball : LocalBall or None
+    n_evaluations : int
+        Per-example evaluations of the search.
+    """
+
+    ball: LocalBall | None
+    n_evaluations: int
+
+
+@dataclass(frozen=True, eq=False)
+class _Center:
+    """A point p near the mode, and the target's derivatives there.
+
+    Parameters
+    ----------
+    target : Target
+    point : ndarray of shape (d,)
+        p.
+    scores : ndarray of shape (n_samples,)
+        a_i·p.
+    gradient : ndarray of shape (d,)
+        ∇U(p).
+    """
+
+    target: Target
+    point: np.ndarray
+    scores: np.ndarray
+    gradient: np.ndarray
+
+    @classmethod
+    def at(cls, target: Target, point: np.ndarray) -> _Center:
+        """Return a center: one pass over the data."""
+        return cls(target, point, *target.scores_and_gradient(point))
+
+    @cached_property
+    def hessian(self) -> np.ndarray:
+        """∇²U(p), or what is known of it from below."""
+        return self.least_hessian(np.zeros(self.scores.size))
+
+    @cached_property
+    def shape(self) -> np.ndarray:
+        """L, the Cholesky factor of `hessian`."""
+        return linalg.cholesky(self.hessian, lower=True)
+
+    def least_hessian(self, radius: np.ndarray) -> np.ndarray:
+        """Return a lower bound of ∇²U where scores are within `radius` of those at p."""
+        target = self.target
+        curvature = target.loss.least_curvature(target.y, self.scores, radius)
+        weights = (1.0 - _SUM_MARGIN) * target.temperature * curvature
+        total = target.prior_precision * np.eye(target.design.n_features)
+        for rows in _slices(target.design.n_samples):
+            total += target.design.take(rows).gram(weights[rows])
+        return total
+
+    def reaches(self) -> np.ndarray:
+        """Return |L⁻¹a_i|, by how much a score moves per unit of radius: one pass over the data."""
+        design, identity = self.target.design, np.eye(len(self.shape))
+        inverse = linalg.solve_triangular(self.shape, identity, lower=True).T
+        chunks = [design.take(rows).matvec(inverse) for rows in _slices(design.n_samples)]
+        return np.concatenate([np.linalg.norm(chunk, axis=1) for chunk in chunks])
+
+
+def _slices(n: int) -> list[slice]:
+    return [slice(i, i + _CHUNK) for i in range(0, n, _CHUNK)]
+
+
+@dataclass(frozen=True)
+class _RoundingErrors:
+    """Bounds of what floating point does to the numbers of a center.
+
+    Parameters
+    ----------
+    matrix : float
+        Of a Hessian in norm: a sum of n products and a factorisation of size d, of numbers that
+        are nowhere negative and add up to the trace.
+    distortion : float
+        Of |L⁻¹a_i|, relatively: solving with L costs d² operations times its condition number.
+    gradient_norm : float
+        Of |R⁻¹g|, R·Rᵀ ≥ (α/2)·I: the error of a sum of n + 1 terms, over √(α/2).
+    scores : float
+        Of a_i·p.
+    """
+
+    matrix: float
+    distortion: float
+    gradient_norm: float
+    scores: float
+
+    @classmethod
+    def of(cls, center: _Center) -> _RoundingErrors:
+        target, d, n = center.target, len(center.shape), center.scores.size
+        alpha, R, loss = target.prior_precision, target.row_norm, target.loss
+        trace, size = float(np.trace(center.hessian)), float(np.linalg.norm(center.point))
+        terms = target.temperature * n * R * (loss.lipschitz + loss.smoothness * R * size)
+        gradient = 4.0 * (n + d) * _UNIT * (terms + alpha * size)
+        errors = cls(
+            matrix=16.0 * (n + d + 16) * _UNIT * trace,
+            distortion=32.0 * d * d * _UNIT * trace / alpha + _SUM_MARGIN,
+            gradient_norm=gradient / math.sqrt(0.5 * alpha),
+            scores=_SCORE_MARGIN * R * size,
+        )
+        if errors.matrix > alpha / 8.0 or errors.distortion > 0.25:
+            raise linalg.LinAlgError("rounding could matter")
+        return errors
+
+
+@dataclass(frozen=True, eq=False)
 class BallSearch:
-    """Hessians on growing balls around a point near the mode.
+    """Looks for a ball around a point near the mode.
 
     Parameters
     ----------
@@ -73,181 +206,180 @@ class BallSearch:
     near_mode : ndarray of shape (d,)
     """
 
-    def __init__(self, target: Target, near_mode: np.ndarray) -> None:
-        self._target, self._center = target, near_mode
-        self.n_queries = 0
+    target: Target
+    near_mode: np.ndarray
 
-    def ball(self, tail: float) -> LocalBall | None:
-        """Return a ball that holds all but `tail`, or None if none is found that would help.
+    def find(self, tail: float) -> FoundBall:
+        """Return a ball that holds all but `tail` of the mass.
 
         Whatever it promises is on the safe side of rounding. Of wide data no metric is computed.
         """
-        if self._target.design.n_features > _WIDEST:
-            return None
+        if self.target.design.n_features > _WIDEST:
+            return FoundBall(None, 0)
+        n, center = self.target.design.n_samples, _Center.at(self.target, self.near_mode)
+        n_evaluations = n
         try:
-            self._measure()
-            return self._grow(tail)
+            factor = (center.shape, True)
+            for _ in range(_NEWTON_STEPS):
+                point = center.point - linalg.cho_solve(factor, center.gradient)
+                center, n_evaluations = _Center.at(self.target, point), n_evaluations + n
+            errors = _RoundingErrors.of(center)
+            reaches = center.reaches() * (1.0 + errors.distortion)
+            n_evaluations += n
+            ball = _grow(center, errors, reaches, tail)
         except (linalg.LinAlgError, ValueError):  # a matrix is not safely positive, or not finite
+            ball = None
+        return FoundBall(ball, n_evaluations)
+
+
+def _grow(
+    center: _Center, errors: _RoundingErrors, reaches: np.ndarray, tail: float
+) -> LocalBall | None:
+    """Return the first of growing balls whose tail is small enough, if it would help."""
+    d, gradient_norm = len(center.shape), _gradient_norm(center, errors, center.shape)
+    width = (math.sqrt(d) + math.sqrt(-2.0 * math.log(tail))) / _RINGS
+    curvatures: list[float] = []
+    for ring in range(1, _MOST_RINGS + 1):
+        least = center.least_hessian(reaches * ring * width + errors.scores)
+        curvatures.append(_relative_curvature(center, errors, least))
+        if curvatures[-1] < _USELESS:
             return None
-
-    def _measure(self) -> None:
-        self._look()
-        for _ in range(_NEWTON_STEPS):
-            self._center = self._center - linalg.cho_solve((self._shape, True), self._slope_here())
-        self._look()
-        self._gradient = self._slope_here()
-        self._bound_rounding()
-        self._reach = self._reaches() * (1.0 + self._distortion)
-
-    def _slope_here(self) -> np.ndarray:
-        self.n_queries += self._target.design.n_samples
-        return self._target.gradient(self._center)
-
-    def _look(self) -> None:
-        """Take the Hessian at the center for the metric."""
-        self._scores = self._target.design.matvec(self._center)
-        self.n_queries += self._scores.size
-        self._hessian = self._least_hessian(np.zeros(self._scores.size))
-        self._shape = linalg.cholesky(self._hessian, lower=True)
-
-    def _bound_rounding(self) -> None:
-        """Bound the errors of matrices in norm, of |R⁻¹g|, of |L⁻¹a_i| relatively, of scores."""
-        target, d, n = self._target, len(self._shape), self._scores.size
-        alpha, R, trace = target.prior_precision, target.row_norm, float(np.trace(self._hessian))
-        size = float(np.linalg.norm(self._center))
-        self._matrix_error = 16.0 * (n + d + 16) * _UNIT * trace
-        self._distortion = 32.0 * d * d * _UNIT * trace / alpha + _SAFETY
-        if self._matrix_error > alpha / 8.0 or self._distortion > 0.25:
-            raise linalg.LinAlgError("rounding could matter")
-        slopes = (
-            target.temperature * n * R * (target.loss.lipschitz + target.loss.smoothness * R * size)
-        )
-        gradient_error = 4.0 * (n + d) * _UNIT * (slopes + alpha * size)
-        self._slope_error = gradient_error / math.sqrt(0.5 * alpha)
-        self._score_error = 1e-12 * R * size
-
-    def _reaches(self) -> np.ndarray:
-        """Return |L⁻¹a_i|: by how much the score of record i moves per unit of radius."""
-        d = len(self._shape)
-        self.n_queries += self._scores.size
-        inverse = linalg.solve_triangular(self._shape, np.eye(d), lower=True).T
-        chunks = [self._target.design.take(rows).matvec(inverse) for rows in self._slices()]
-        return np.concatenate([np.linalg.norm(chunk, axis=1) for chunk in chunks])
-
-    def _least_hessian(self, radius: np.ndarray) -> np.ndarray:
-        """Return a lower bound of ∇²U where scores are within `radius` of those at the center."""
-        target, d = self._target, self._target.design.n_features
-        curvature = target.loss.least_curvature(target.y, self._scores, radius)
-        weights = (1.0 - _SAFETY) * target.temperature * curvature
-        total = target.prior_precision * np.eye(d)
-        for rows in self._slices():
-            total += target.design.take(rows).gram(weights[rows])
-        return total
-
-    def _slices(self) -> list[slice]:
-        return [slice(i, i + _CHUNK) for i in range(0, self._target.design.n_samples, _CHUNK)]
-
-    def _grow(self, tail: float) -> LocalBall | None:
-        """Return the first of growing balls whose tail is small enough."""
-        d, slope = len(self._shape), self._slope(self._shape)
-        width = (math.sqrt(d) + math.sqrt(-2.0 * math.log(tail))) / _RINGS
-        curvatures: list[float] = []
-        for ring in range(1, _MOST_RINGS + 1):
-            least = self._least_hessian(self._reach * ring * width + self._score_error)
-            curvatures.append(self._relative_curvature(least))
-            if curvatures[-1] < _USELESS:
-                return None
-            outside = tail_bound(d, width, curvatures, slope)
-            if outside <= tail:
-                return self._ball(least, ring * width, outside)
-        return None
-
-    def _relative_curvature(self, least: np.ndarray) -> float:
-        """Return a proved m ≤ 1 with `least` ≥ m·LLᵀ, nearly the largest.
-
-        A Cholesky factor in floating point proves that its matrix is not far below 0 (Higham 2002,
-        Theorem 10.7).
-        """
-        safe = least - self._matrix_error * np.eye(len(least))
-        ratio = float(linalg.eigh(safe, self._hessian, eigvals_only=True)[0])
-        m = min(1.0, ratio) * (1.0 - 1e-6)
-        linalg.cholesky(safe - m * self._hessian, lower=True)
-        return m
-
-    def _ball(self, least: np.ndarray, radius: float, tail: float) -> LocalBall:
-        safe = least - 2.0 * self._matrix_error * np.eye(len(least))
-        metric = linalg.cholesky(safe, lower=True)
-        half = linalg.solve_triangular(metric, self._shape, lower=True)
-        curvatures, axes = np.linalg.eigh(half @ half.T)
-        slope = self._slope(metric)
-        return LocalBall(
-            center=self._center,
-            shape=self._shape,
-            metric=metric,
-            radius=radius,
-            tail=tail,
-            slope=slope,
-            curvatures=curvatures,
-            axes=axes,
-        )
-
-    def _slope(self, factor: np.ndarray) -> float:
-        whitened = linalg.solve_triangular(factor, self._gradient, lower=True)
-        return float(np.linalg.norm(whitened)) * (1.0 + 1e-6) + self._slope_error
+        outside = tail_bound(d, width, curvatures, gradient_norm)
+        if outside <= tail:
+            return _ball(center, errors, least, ring * width, outside)
+    return None
 
 
-def tail_bound(d: int, width: float, curvatures: list[float], slope: float) -> float:
-    """Return a bound of a law's mass beyond the last of rings of one width, in d dimensions.
+def _relative_curvature(center: _Center, errors: _RoundingErrors, least: np.ndarray) -> float:
+    """Return a proved m ≤ 1 with `least` ≥ m·LLᵀ, nearly the largest.
 
-    Along each ray from the center the potential has a slope of at least −`slope` at first, and
-    curvature of at least `curvatures` in the rings. With the radial potential ψ that has just
-    these, the mass is at most ∫_ρ^∞ r^(d−1)·e^(−ψ) over the integral from 0. The integrand's
-    logarithm f is concave: e^f(ρ)/(−f'(ρ)) is above the one, chords of f are below the other.
+    A Cholesky factor in floating point proves that its matrix is not far below 0 (Higham 2002,
+    Theorem 10.7).
+    """
+    safe = least - errors.matrix * np.eye(len(least))
+    ratio = float(linalg.eigh(safe, center.hessian, eigvals_only=True)[0])
+    m = min(1.0, ratio) * (1.0 - _EIGENVALUE_MARGIN)
+    linalg.cholesky(safe - m * center.hessian, lower=True)
+    return m
+
+
+def _ball(
+    center: _Center, errors: _RoundingErrors, least: np.ndarray, radius: float, tail: float
+) -> LocalBall:
+    safe = least - 2.0 * errors.matrix * np.eye(len(least))
+    metric = linalg.cholesky(safe, lower=True)
+    half = linalg.solve_triangular(metric, center.shape, lower=True)
+    curvatures, axes = np.linalg.eigh(half @ half.T)
+    return LocalBall(
+        center=center.point,
+        shape=center.shape,
+        metric=metric,
+        radius=radius,
+        tail=tail,
+        gradient_norm=_gradient_norm(center, errors, metric),
+        curvatures=curvatures,
+        axes=axes,
+    )
+
+
+def _gradient_norm(center: _Center, errors: _RoundingErrors, factor: np.ndarray) -> float:
+    """Return an upper bound of |F⁻¹∇U(p)| for a factor F."""
+    whitened = linalg.solve_triangular(factor, center.gradient, lower=True)
+    return float(np.linalg.norm(whitened)) * (1.0 + _SOLVE_MARGIN) + errors.gradient_norm
+
+
+def tail_bound(d: int, width: float, curvatures: list[float], gradient_norm: float) -> float:
+    """Return a bound of the mass beyond the last of rings of one width, in d dimensions.
+
+    Along each ray from the center the potential's derivative is at least −`gradient_norm` at first,
+    and its second derivative at least `curvatures` in the rings. With the radial potential ψ that
+    has just these, the mass is at most ∫_ρ^∞ r^(d−1)·e^(−ψ) over the integral from 0. The
+    integrand's logarithm f is concave: e^f(ρ)/(−f'(ρ)) is above the one, chords of f are below the
+    other.
     """
     step = width / _POINTS
-    bends = np.minimum.accumulate(np.repeat(curvatures, _POINTS))
-    slopes = np.concatenate([[0.0], np.cumsum(bends)]) * step - slope
-    potential = np.cumsum(0.5 * step * (slopes[1:] + slopes[:-1]))
-    r = step * np.arange(1, bends.size + 1)
+    second = np.minimum.accumulate(np.repeat(curvatures, _POINTS))
+    first = np.concatenate([[0.0], np.cumsum(second)]) * step - gradient_norm
+    potential = np.cumsum(0.5 * step * (first[1:] + first[:-1]))
+    r = step * np.arange(1, second.size + 1)
     f = (d - 1.0) * np.log(r) - potential
-    fall = slopes[-1] - (d - 1.0) / r[-1]
+    fall = first[-1] - (d - 1.0) / r[-1]
     if fall <= 0.0:
         return 1.0
     chords = 0.5 * (f[1:] + f[:-1])
     top = chords.max()
     within = step * float(np.exp(chords - top).sum())
-    return math.exp(min(f[-1] - top, 0.0)) / (float(fall) * within) * (1.0 + _SAFETY)
+    return math.exp(min(f[-1] - top, 0.0)) / (float(fall) * within) * (1.0 + _SUM_MARGIN)
 
 
-_CLOSE_ENOUGH = 0.3
-_MOST_STEPS = 20
-_TRIES_PER_POINT = 50
+@dataclass(frozen=True, eq=False)
+class LocalChain:
+    """The center of a ball, as a start for chains in the coordinates v = Rᵀ(θ − p).
 
+    Parameters
+    ----------
+    target : Target
+    ball : LocalBall
+    rng : numpy Generator
+    """
 
-class InBall:
-    """The center of a ball, in the coordinates v = Rᵀ(θ − p)."""
+    target: Target
+    ball: LocalBall
+    rng: np.random.Generator
 
-    def __init__(self, target: Target, ball: LocalBall, rng: np.random.Generator) -> None:
-        self._target, self._ball, self._rng = target, ball, rng
-        self.start, self.precision = np.zeros_like(ball.center), 1.0
-        self.curvatures = np.maximum(ball.curvatures - 1.0, 0.0)
-        self.distance = (math.sqrt(self.start.size) + ball.slope) * (1.0 + 1e-9)
-        self.n_queries = 0
+    @property
+    def start(self) -> np.ndarray:
+        """The first state."""
+        return np.zeros_like(self.ball.center)
+
+    @property
+    def precision(self) -> float:
+        """Of the potential in v."""
+        return 1.0
+
+    @property
+    def curvatures(self) -> np.ndarray:
+        """About the eigenvalues of the Hessian in v, beyond 1."""
+        return np.maximum(self.ball.curvatures - 1.0, 0.0)
+
+    @property
+    def distance(self) -> float:
+        """Upper bound of the mean distance from the start to the target, in v."""
+        size = math.sqrt(self.ball.center.size)
+        return (size + self.ball.gradient_norm) * (1.0 + _SUM_MARGIN)
+
+    @property
+    def facts(self) -> dict[str, float]:
+        """What diagnostics say of the place where the chain runs."""
+        return {"radius": self.ball.radius, "tail": self.ball.tail}
 
     def step(self, variance: float) -> LocalStep:
         """Return what draws the states."""
-        return LocalStep(self._target, self._ball, variance, self._rng)
+        return LocalStep(self.target, self.ball, variance, self.rng)
 
-    def length(self, tv: float) -> Length:
-        """Return a chain within `tv` of the whole target: the mass outside of the ball counts."""
-        return measured(self, tv - self._ball.tail, self._rng)
+    def theta(self, state: np.ndarray) -> np.ndarray:
+        """Return the coefficients that a state stands for."""
+        return self.ball.theta(state)
 
-    def draw(self, length: Length) -> Sample:
-        """Run a chain."""
-        v, n_tries = chain(self, length, self._rng)
-        facts = {"n_tries": n_tries, "n_queries": self.n_queries, "n_steps": length.n_steps}
-        ball = {"radius": self._ball.radius, "tail": self._ball.tail}
-        return Sample(self._ball.theta(v), facts | ball)
+
+@dataclass(frozen=True, eq=False)
+class _LocalPoint:
+    """A point of the ball, and what is known of the target there.
+
+    Parameters
+    ----------
+    v, theta : ndarray of shape (d,)
+        v₀ and θ₀.
+    scores : ndarray of shape (n_samples,)
+        a_i·θ₀.
+    step : ndarray of shape (d,)
+        σ² times the gradient beyond that of |v|²/2.
+    """
+
+    v: np.ndarray
+    theta: np.ndarray
+    scores: np.ndarray
+    step: np.ndarray
 
 
 class LocalStep:
@@ -270,50 +402,46 @@ class LocalStep:
         self, target: Target, ball: LocalBall, variance: float, rng: np.random.Generator
     ) -> None:
         self._target, self._ball, self._variance, self._rng = target, ball, variance, rng
-        self.n_tries = self.n_queries = 0
-        self._move_to(np.zeros_like(ball.center))
+        self._point = self._point_at(np.zeros_like(ball.center))
+        self.effort = Effort(n_evaluations=target.design.n_samples)
 
     def attempt(self, center: np.ndarray, most_tries: int = _TRIES_PER_POINT) -> np.ndarray | None:
-        """Return one draw for a center, or None if none is found within so many tries."""
-        mean, sd = self._follow(center), math.sqrt(self._variance)
+        """Return one sample for a center, or None if none is found within so many tries."""
+        self._follow(center)
+        mean, sd = center - self._point.step, math.sqrt(self._variance)
         for _ in range(most_tries):
-            self.n_tries += 1
             v = mean + sd * self._rng.standard_normal(mean.shape)
-            if self._accepts(v):
+            accepted, n_evaluations = self._accepts(v)
+            self.effort += Effort(1, n_evaluations)
+            if accepted:
                 return v
         return None
 
-    def _follow(self, center: np.ndarray) -> np.ndarray:
-        """Move v₀ towards the mode for a center, by Newton steps; return the proposal's mean."""
-        weights = 1.0 + self._variance * (self._ball.curvatures - 1.0)
+    def _follow(self, center: np.ndarray) -> None:
+        """Move v₀ towards the mode for a center, by Newton steps."""
+        weights, axes = 1.0 + self._variance * (self._ball.curvatures - 1.0), self._ball.axes
         for _ in range(_MOST_STEPS):
-            residual = center - self._step - self._point
+            residual = center - self._point.step - self._point.v
             if np.vdot(residual, residual) <= _CLOSE_ENOUGH * self._variance:
-                break
-            self._move_to(
-                self._point + self._ball.axes @ ((self._ball.axes.T @ residual) / weights)
-            )
-        return center - self._step
+                return
+            self._point = self._point_at(self._point.v + axes @ ((axes.T @ residual) / weights))
+            self.effort += Effort(n_evaluations=self._target.design.n_samples)
 
-    def _accepts(self, v: np.ndarray) -> bool:
-        """Draw whether a proposal is taken."""
-        theta = self._ball.theta(v)
+    def _accepts(self, v: np.ndarray) -> tuple[bool, int]:
+        """Draw whether a proposal is taken; return also the number of evaluations."""
+        theta, point = self._ball.theta(v), self._point
         if not self._ball.holds(theta):
-            return False
-        step, moved = v - self._point, theta - self._theta
+            return False, 0
+        step, moved = v - point.v, theta - point.theta
         gained = 0.5 * float(step @ step - self._target.prior_precision * (moved @ moved))
         limit = float(self._rng.standard_exponential()) + gained
-        below, n_queries = Acceptance(self._target, self._theta).sum_is_below(theta, limit)
-        self.n_queries += n_queries
-        return below
+        return Acceptance(self._target, point.theta, point.scores).sum_is_below(theta, limit)
 
-    def _move_to(self, v: np.ndarray) -> None:
-        """Set v₀, drawn back into the ball from outside, and σ² times the slope beyond its own."""
+    def _point_at(self, v: np.ndarray) -> _LocalPoint:
+        """Return a point, drawn back into the ball from outside: one pass over the data."""
+        distance = self._ball.distance(self._ball.theta(v))
+        v = v * min(1.0, 0.999 * self._ball.radius / max(distance, 1e-300))
         theta = self._ball.theta(v)
-        distance = float(np.linalg.norm(self._ball.shape.T @ (theta - self._ball.center)))
-        self._point = v * min(1.0, 0.999 * self._ball.radius / max(distance, 1e-300))
-        self._theta = self._ball.theta(self._point)
-        gradient = self._target.gradient(self._theta)
-        self.n_queries += self._target.design.n_samples
-        slope = linalg.solve_triangular(self._ball.metric, gradient, lower=True)
-        self._step = self._variance * (slope - self._point)
+        scores, gradient = self._target.scores_and_gradient(theta)
+        whitened = linalg.solve_triangular(self._ball.metric, gradient, lower=True)
+        return _LocalPoint(v, theta, scores, self._variance * (whitened - v))

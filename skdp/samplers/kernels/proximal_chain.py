@@ -1,4 +1,4 @@
-"""A proximal chain, cut to measure: its step fits the data, its length the distance asked for."""
+"""A proximal chain whose step fits the data and whose length fits the distance asked for."""
 
 from __future__ import annotations
 
@@ -10,23 +10,35 @@ import numpy as np
 
 from skdp.exceptions import IncompatibleSolverError
 from skdp.samplers.base import Sample, Setting, Target
-from skdp.samplers.kernels.tangent_rejection import TangentPoint, TangentStep
+from skdp.samplers.kernels.effort import Effort
+from skdp.samplers.kernels.tangent_rejection import TangentSearch, TangentStep
 
 __all__ = [
+    "ChainStart",
     "Length",
-    "NearMode",
-    "Place",
-    "chain",
+    "Step",
+    "UnconstrainedChain",
     "cheapest",
-    "measured",
     "n_steps_to",
     "refuse_endless",
+    "run_chain",
+    "sample_by_chain",
+    "tune_chain",
 ]
 
+# These choose among chains that are all within the distance. No guarantee rests on them.
 _PRECISION_STEPS = np.geomspace(1e-7, 1e15, 150)
 _GRADIENTS, _PROPOSAL = 1.3, 0.6  # passes a step, and a try
 _MOST = 600.0  # e^600 passes are as good as infinitely many
 _START = 1.0  # of a start near the mode, in standard deviations of the ridge
+_PILOT_STEPS, _PILOT_TRIES = 16, 30
+_MOST_DOUBLINGS = 30
+
+# Bounds that a certificate rests on are rounded to its side. A distance is a norm of at most 10⁶
+# numbers, divided and added to: right to a relative (10⁶ + 9)·2⁻⁵³ < 1e-9. A number of steps is a
+# quotient of two logarithms: right to a few units of 2⁻⁵³.
+_DISTANCE_MARGIN = 1e-9
+_STEPS_MARGIN = 1e-12
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +52,7 @@ class Length:
     n_steps : int
         T.
     passes : float
-        About how often the data are read, if the law is about Gaussian.
+        About how often the data are read, if the target is about Gaussian.
     """
 
     precision_step: float
@@ -51,7 +63,7 @@ class Length:
 def n_steps_to(tv: float, precision_step: float, distance: float) -> int:
     """Return the least T with q^(T−1)·W/√(2πη) ≤ `tv`, W = `distance`/√α: Theorem B."""
     log_ratio = math.log(distance) - 0.5 * math.log(2.0 * math.pi * precision_step) - math.log(tv)
-    return 1 + max(0, math.ceil(log_ratio / math.log1p(precision_step) * (1.0 + 1e-12)))
+    return 1 + max(0, math.ceil(log_ratio / math.log1p(precision_step) * (1.0 + _STEPS_MARGIN)))
 
 
 def cheapest(curvatures: np.ndarray, distance: float, tv: float, repeated: int = 1) -> Length:
@@ -88,56 +100,61 @@ def refuse_endless(name: str, setting: Setting, tv: float, limit: float) -> None
         )
 
 
-_PILOT_STEPS, _PILOT_TRIES = 16, 30
-_MOST_DOUBLINGS = 30
-
-
 class Step(Protocol):
     """Draws exactly from exp(−V(θ) − |θ − center|²/(2σ²))."""
 
-    n_tries: int
-
-    @property
-    def n_queries(self) -> int:
-        """How many times a record was looked at, at one point each time."""
+    effort: Effort
+    """All that was done so far."""
 
     def attempt(self, center: np.ndarray, most_tries: int = ...) -> np.ndarray | None:
-        """Return one draw for a center, or None if none is found within so many tries."""
+        """Return one sample for a center, or None if none is found within so many tries."""
 
 
-class Place(Protocol):
+class ChainStart(Protocol):
     """A start for chains in a potential that is α-strongly convex there."""
 
-    start: np.ndarray
-    """The first state."""
+    @property
+    def start(self) -> np.ndarray:
+        """The first state."""
 
-    precision: float
-    """α."""
+    @property
+    def precision(self) -> float:
+        """α."""
 
-    curvatures: np.ndarray
-    """About the eigenvalues of the Hessian beyond α, in units of α."""
+    @property
+    def curvatures(self) -> np.ndarray:
+        """About the eigenvalues of the Hessian beyond α, in units of α."""
 
-    distance: float
-    """Upper bound of W·√α, W a bound of the mean distance from the start to the target."""
+    @property
+    def distance(self) -> float:
+        """Upper bound of W·√α, W a bound of the mean distance from the start to the target."""
 
-    n_queries: int
-    """How many times a record was looked at, at one point each time."""
+    @property
+    def facts(self) -> dict[str, float]:
+        """What diagnostics say of the place where the chain runs."""
 
     def step(self, variance: float) -> Step:
         """Return what draws the states."""
 
+    def theta(self, state: np.ndarray) -> np.ndarray:
+        """Return the coefficients that a state stands for."""
+
 
 @dataclass(frozen=True)
-class _Steps:
+class StepParameters:
+    """η, and q = 1/(1 + αη)."""
+
     step_size: float
     q: float
 
     @classmethod
-    def of(cls, place: Place, length: Length) -> _Steps:
-        return cls(length.precision_step / place.precision, 1.0 / (1.0 + length.precision_step))
+    def of(cls, start: ChainStart, length: Length) -> StepParameters:
+        """Return the parameters of a chain's steps."""
+        return cls(length.precision_step / start.precision, 1.0 / (1.0 + length.precision_step))
 
     @property
     def variance(self) -> float:
+        """σ² = q·η, of the proposals."""
         return self.q * self.step_size
 
     def forward(self, theta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -145,90 +162,139 @@ class _Steps:
         return self.q * (theta + math.sqrt(self.step_size) * rng.standard_normal(theta.shape))
 
 
-def measured(place: Place, tv: float, rng: np.random.Generator) -> Length:
-    """Return a chain within `tv` of which the draws are found soon.
+def tune_chain(start: ChainStart, tv: float, rng: np.random.Generator) -> tuple[Length, Effort]:
+    """Return a chain within `tv` of which the states are found soon, and what finding it took.
 
     That is tried out on a few states, which are then forgotten. The curvatures, which are known
     at one point only, are doubled until it is so.
     """
-    curvatures = place.curvatures
+    curvatures, effort = start.curvatures, Effort()
     for _ in range(_MOST_DOUBLINGS):
-        length = cheapest(curvatures, place.distance, tv)
-        if _is_quick(place, length, rng):
+        length = cheapest(curvatures, start.distance, tv)
+        quick, spent = _is_quick(start, length, rng)
+        effort += spent
+        if quick:
             break
         curvatures = 2.0 * curvatures
-    return length
+    return length, effort
 
 
-def _is_quick(place: Place, length: Length, rng: np.random.Generator) -> bool:
-    steps, theta = _Steps.of(place, length), place.start
-    step = place.step(steps.variance)
+def _is_quick(start: ChainStart, length: Length, rng: np.random.Generator) -> tuple[bool, Effort]:
+    parameters, theta = StepParameters.of(start, length), start.start
+    step = start.step(parameters.variance)
     for _ in range(_PILOT_STEPS):
-        found = step.attempt(steps.forward(theta, rng), _PILOT_TRIES)
+        found = step.attempt(parameters.forward(theta, rng), _PILOT_TRIES)
         if found is None:
-            break
+            return False, step.effort
         theta = found
-    place.n_queries += step.n_queries
-    return found is not None
+    return True, step.effort
 
 
-def chain(place: Place, length: Length, rng: np.random.Generator) -> tuple[np.ndarray, int]:
-    """Return the last state of a chain, and the number of tries."""
-    steps, theta = _Steps.of(place, length), place.start
-    step = place.step(steps.variance)
+def run_chain(
+    start: ChainStart, length: Length, rng: np.random.Generator
+) -> tuple[np.ndarray, Effort]:
+    """Return the last state of a chain, and what it took."""
+    parameters, theta = StepParameters.of(start, length), start.start
+    step = start.step(parameters.variance)
     for _ in range(length.n_steps):
-        center = steps.forward(theta, rng)
+        center = parameters.forward(theta, rng)
         while (found := step.attempt(center)) is None:
             pass
         theta = found
-    place.n_queries += step.n_queries
-    return theta, step.n_tries
+    return theta, step.effort
 
 
-class NearMode:
-    """A point near the mode, and what is known of the target from there."""
+def sample_by_chain(
+    start: ChainStart, length: Length, rng: np.random.Generator, earlier: Effort
+) -> Sample:
+    """Return a chain's last state; its diagnostics count also what was done `earlier`."""
+    state, effort = run_chain(start, length, rng)
+    facts = {
+        "n_tries": effort.n_tries,
+        "n_evaluations": (earlier + effort).n_evaluations,
+        "n_steps": length.n_steps,
+        "step_size": length.precision_step / start.precision,
+    }
+    return Sample(start.theta(state), facts | start.facts)
 
-    def __init__(self, target: Target, rng: np.random.Generator) -> None:
-        self._target, self._rng = target, rng
-        self.precision = target.prior_precision
-        tangent = TangentPoint(target, 1.0 / self.precision, rng)
-        tangent.follow(np.zeros(target.shape))
-        self.start, self.curvatures = tangent.point, tangent.curvatures / self.precision
-        distance = _distance(target, self.start) * math.sqrt(self.precision)
-        self.distance = distance * (1.0 + 1e-9)
-        self.n_queries = tangent.n_queries + target.design.n_samples
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class UnconstrainedChain:
+    """A start near the mode, for chains that go anywhere on the target's domain.
+
+    Parameters
+    ----------
+    target : Target
+    rng : numpy Generator
+    start : ndarray of shape (d,) or (d, K)
+        θ₀.
+    precision : float
+        α.
+    curvatures : ndarray
+        About the eigenvalues of the Hessian of c·Σ ℓ, in units of α.
+    distance : float
+        Upper bound of W·√α.
+    effort : Effort
+        Of finding the start.
+    """
+
+    target: Target
+    rng: np.random.Generator
+    start: np.ndarray
+    precision: float
+    curvatures: np.ndarray
+    distance: float
+    effort: Effort
+
+    @classmethod
+    def near_mode(cls, target: Target, rng: np.random.Generator) -> UnconstrainedChain:
+        """Return a start near the mode of a target."""
+        alpha = target.prior_precision
+        search = TangentSearch(target, 1.0 / alpha, rng)
+        first = search.start()
+        tangent = search.follow(first, np.zeros(target.shape))
+        distance = _distance(target, tangent.point) * math.sqrt(alpha)
+        n_evaluations = first.n_evaluations + tangent.n_evaluations + target.design.n_samples
+        return cls(
+            target=target,
+            rng=rng,
+            start=tangent.point,
+            precision=alpha,
+            curvatures=search.curvatures(tangent) / alpha,
+            distance=distance * (1.0 + _DISTANCE_MARGIN),
+            effort=Effort(n_evaluations=n_evaluations),
+        )
+
+    @property
+    def facts(self) -> dict[str, float]:
+        """What diagnostics say of the place where the chain runs: nothing."""
+        return {}
 
     def step(self, variance: float) -> TangentStep:
         """Return what draws the states."""
-        return TangentStep(self._target, variance, self._rng)
+        return TangentStep(self.target, variance, self.rng)
 
-    def length(self, tv: float) -> Length:
-        """Return a chain that is within `tv` of the target."""
-        return measured(self, tv, self._rng)
-
-    def draw(self, length: Length) -> Sample:
-        """Run a chain."""
-        theta, n_tries = chain(self, length, self._rng)
-        facts = {"n_tries": n_tries, "n_queries": self.n_queries, "n_steps": length.n_steps}
-        return Sample(theta, {**facts, "step_size": length.precision_step / self.precision})
+    def theta(self, state: np.ndarray) -> np.ndarray:
+        """Return the coefficients that a state stands for: itself."""
+        return state
 
 
 def _distance(target: Target, start: np.ndarray) -> float:
-    """Return an upper bound W of the mean distance between the start and a draw."""
-    alpha, slope = target.prior_precision, target.gradient(start)
-    spread, error = math.sqrt(start.size / alpha), float(np.linalg.norm(slope)) / alpha
+    """Return an upper bound W of the mean distance between the start and the target."""
+    alpha, gradient = target.prior_precision, target.gradient(start)
+    spread, error = math.sqrt(start.size / alpha), float(np.linalg.norm(gradient)) / alpha
     if target.domain is None:
         return spread + error
-    error = min(error, _error_on_ball(target.domain.radius, alpha, slope, start))
+    error = min(error, _error_on_ball(target.domain.radius, alpha, gradient, start))
     return min(spread + error, 2.0 * target.domain.radius)
 
 
-def _error_on_ball(radius: float, alpha: float, slope: np.ndarray, start: np.ndarray) -> float:
-    """Return a bound of |θ₀ − θ*| in which the ball holds θ₀ against the slope outwards."""
+def _error_on_ball(radius: float, alpha: float, gradient: np.ndarray, start: np.ndarray) -> float:
+    """Return a bound of |θ₀ − θ*| where the ball holds θ₀ against a fall of U outwards."""
     length = float(np.linalg.norm(start))
     if not length:
         return math.inf
-    push = max(0.0, -float(np.vdot(slope, start)) / length**2)
+    push = max(0.0, -float(np.vdot(gradient, start)) / length**2)
     inside = max(0.0, length * (radius - length))
-    error = float(np.linalg.norm(slope + push * start)) / alpha
+    error = float(np.linalg.norm(gradient + push * start)) / alpha
     return error + math.sqrt(push * inside / alpha)

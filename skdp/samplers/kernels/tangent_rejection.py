@@ -1,31 +1,97 @@
-"""The exact draw that every proximal method is made of."""
+"""The exact inner step that every proximal method is made of: rejection under a tangent."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
 from skdp.samplers.base import Target
+from skdp.samplers.kernels.effort import Effort
 from skdp.samplers.kernels.thinning import Acceptance
 
-__all__ = ["TangentPoint", "TangentStep"]
+__all__ = ["TangentPoint", "TangentSearch", "TangentStep"]
 
-_SUBSAMPLE, _CHUNK = 1000, 250
-_WIDE = 500
+# These decide how many proposals and passes a sample takes. No guarantee rests on them.
+_SUBSAMPLE, _CHUNK = 1000, 250  # rows that the preconditioner is made of, and rows at a time
+_WIDE = 500  # columns, of more only the preconditioner's diagonal is kept
 _CLOSE_ENOUGH = 1.0  # σ²: what is left costs a factor √e of tries at worst
 _PATIENCE = 4  # gradients beyond one for each center, until the preconditioner is renewed
 _HARDEST_DAMPING = 16.0
 _MOST_STEPS = 200
+_TRIES_PER_POINT = 50
 
 
+@dataclass(frozen=True, eq=False)
+class _Preconditioner:
+    """P = I + σ²·c·AᵀDA from a subsample of rows, D the curvatures at one point.
+
+    Parameters
+    ----------
+    values : ndarray of shape (d,)
+        Eigenvalues of P − I, or its diagonal where that is all that is kept.
+    vectors : ndarray of shape (d, d) or None
+        Their eigenvectors; None for the axes.
+    floor : float
+        What 16-fold damping has to add to be above the worst Hessian of any data.
+    """
+
+    values: np.ndarray
+    vectors: np.ndarray | None
+    floor: float
+
+    def weights(self, damping: float) -> np.ndarray:
+        """Return the eigenvalues of the damped P."""
+        return 1.0 + damping * self.values + (damping - 1.0) * self.floor
+
+    def rotated(self, theta: np.ndarray) -> np.ndarray:
+        """Return θ in the eigenvectors' coordinates."""
+        return theta if self.vectors is None else self.vectors.T @ theta
+
+    def rotated_back(self, theta: np.ndarray) -> np.ndarray:
+        """Undo `rotated`."""
+        return theta if self.vectors is None else self.vectors @ theta
+
+
+@dataclass(frozen=True, eq=False)
 class TangentPoint:
-    """A point p that follows p = center − σ²·g(p), g the slope of c·Σ ℓ, for a moving center.
+    """A point p, and what is known of c·Σ ℓ there.
+
+    Parameters
+    ----------
+    point : ndarray of shape (d,) or (d, K)
+        p.
+    scores : ndarray of shape (n_samples,) or (n_samples, K)
+        a_i·p.
+    step : ndarray of the shape of p
+        σ²·g, g the gradient of the affine minorant at p.
+    preconditioner : _Preconditioner
+        From p, or from a point that came before.
+    extra_gradients : int
+        How many more than one for each center have been computed since.
+    least_damping : float
+        With which the next search begins.
+    n_evaluations : int
+        Per-example evaluations of the search that found this point.
+    """
+
+    point: np.ndarray
+    scores: np.ndarray
+    step: np.ndarray
+    preconditioner: _Preconditioner
+    extra_gradients: int
+    least_damping: float
+    n_evaluations: int
+
+
+class TangentSearch:
+    """Finds p = center − σ²·g(p), g the gradient of c·Σ ℓ, for one center after the other.
 
     At a fixed point p is the mean of the proposal N(center − σ²·g(p), σ²·I), which is then
-    accepted often. The law of what is accepted does not depend on p, so p may be found by any
-    means: here by Newton steps with a preconditioner from a subsample of rows, frozen until it
+    accepted often. The distribution of what is accepted does not depend on p, so p may be found by
+    any means: here by Newton steps with a preconditioner from a subsample of rows, frozen until it
     serves badly. Steps that do not help are damped, up to where they descend for any data. On a
     domain the mean of the proposal may lie outside, and p is the point of the domain nearest to it.
 
@@ -35,104 +101,96 @@ class TangentPoint:
     variance : float
         σ², the proposal's.
     rng : numpy Generator
-        Draws the subsample.
+        Draws the subsamples.
     """
 
     def __init__(self, target: Target, variance: float, rng: np.random.Generator) -> None:
         self._target, self._variance, self._rng = target, variance, rng
-        self.point = np.zeros(target.shape)
-        self._tolerance = _CLOSE_ENOUGH * self._narrowest(target)
-        self.n_queries, self._lowest = 0, 1.0
-        self._step = self._scaled_slope()
-        self._freeze_curvature()
+        self._tolerance = _CLOSE_ENOUGH * self._narrowest()
 
-    def follow(self, center: np.ndarray) -> np.ndarray:
-        """Move p after a center; return the mean of the proposal there.
+    def start(self) -> TangentPoint:
+        """Return the point 0."""
+        point = np.zeros(self._target.shape)
+        scores, step = self._linearised(point)
+        return TangentPoint(point, scores, step, self._preconditioner(scores), 0, 1.0, len(scores))
 
-        Another call with the same center goes on where a hard case was left.
+    def follow(self, tangent: TangentPoint, center: np.ndarray) -> TangentPoint:
+        """Return p for another center, searched from the point for an earlier one.
+
+        A search from the result with the same center goes on where a hard case was left.
         """
-        lowest = damping = self._lowest
-        residual = self._residual(center)
+        point, scores, step = tangent.point, tangent.scores, tangent.step
+        frozen, extra = tangent.preconditioner, tangent.extra_gradients
+        least = damping = tangent.least_damping
+        residual, n_evaluations = self._residual(center, point, step), 0
         for earlier in range(_MOST_STEPS):
             if np.vdot(residual, residual) <= self._tolerance:
                 break
-            self._move(self._solve(center - self._step - self.point, damping))
-            self._step = self._scaled_slope()
-            before, residual = residual, self._residual(center)
+            point = self._moved(point, frozen, center - step - point, damping)
+            scores, step = self._linearised(point)
+            n_evaluations += len(scores)
+            before, residual = residual, self._residual(center, point, step)
             if np.vdot(residual, residual) > 0.5 * np.vdot(before, before):
                 damping = min(2.0 * damping, _HARDEST_DAMPING)
-            self._extra_gradients += earlier > 0
-            if self._extra_gradients > _PATIENCE:
-                self._freeze_curvature()
-                damping = lowest = min(2.0 * lowest, _HARDEST_DAMPING)
+            extra += earlier > 0
+            if extra > _PATIENCE:
+                frozen, extra = self._preconditioner(scores), 0
+                damping = least = min(2.0 * least, _HARDEST_DAMPING)
         found = np.vdot(residual, residual) <= self._tolerance
-        self._lowest = 1.0 if found else _HARDEST_DAMPING  # a hard case goes on with care
-        return center - self._step
+        least = 1.0 if found else _HARDEST_DAMPING  # a hard case goes on with care
+        return TangentPoint(point, scores, step, frozen, extra, least, n_evaluations)
 
-    def _residual(self, center: np.ndarray) -> np.ndarray:
-        mean, domain = center - self._step, self._target.domain
-        return (mean if domain is None else domain.project(mean)) - self.point
+    def curvatures(self, tangent: TangentPoint) -> np.ndarray:
+        """Return about the eigenvalues of the Hessian of c·Σ ℓ, or its diagonal if it is large."""
+        return np.tile(tangent.preconditioner.values / self._variance, self._target.loss.n_scores)
 
-    @property
-    def curvatures(self) -> np.ndarray:
-        """About the eigenvalues of the Hessian of c·Σ ℓ at p, or its diagonal if it is large."""
-        return np.tile(self._values / self._variance, self._target.loss.n_scores)
+    def _residual(self, center: np.ndarray, point: np.ndarray, step: np.ndarray) -> np.ndarray:
+        mean, domain = center - step, self._target.domain
+        return (mean if domain is None else domain.project(mean)) - point
 
-    def _narrowest(self, target: Target) -> float:
+    def _narrowest(self) -> float:
         """Return about the variance of one coordinate of the proposal.
 
         On a ball it is a fraction: from the surface, all of the ball may look near.
         """
-        if target.domain is None:
+        domain = self._target.domain
+        if domain is None:
             return self._variance
-        return min(self._variance, 0.1 * target.domain.radius**2 / self.point.size)
+        return min(self._variance, 0.1 * domain.radius**2 / math.prod(self._target.shape))
 
-    def _scaled_slope(self) -> np.ndarray:
-        self.n_queries += self._target.design.n_samples
-        return self._variance * self._target.minorant_gradient(self.point)
+    def _linearised(self, point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        scores, gradient = self._target.scores_and_minorant(point)
+        return scores, self._variance * gradient
 
-    def _freeze_curvature(self) -> None:
-        """Set P = I + σ²·c·AᵀDA from a subsample of rows, D the curvatures at p.
-
-        Of many columns only the diagonal of P is kept.
-        """
+    def _preconditioner(self, scores: np.ndarray) -> _Preconditioner:
+        """Return P from a subsample of rows."""
         target, n = self._target, self._target.design.n_samples
         rows = self._rng.integers(n, size=_SUBSAMPLE) if n > _SUBSAMPLE else np.arange(n)
-        self.n_queries += rows.size
         wide = target.design.n_features > _WIDE
-        gram = sum(self._gram(part, wide) for part in np.array_split(rows, -(-rows.size // _CHUNK)))
+        parts = np.array_split(rows, -(-rows.size // _CHUNK))
+        gram = sum(self._gram(part, scores, wide) for part in parts)
         values, vectors = (gram, None) if wide else np.linalg.eigh(gram)
-        self._vectors: np.ndarray | None = vectors
         scale = self._variance * target.temperature * n
-        self._values = scale / rows.size * np.maximum(values, 0.0)
-        # What 16-fold damping has to add to be above the worst Hessian of any data.
         worst = scale * target.loss.minorant_smoothness * target.row_norm**2
-        self._floor = worst / _HARDEST_DAMPING
-        self._extra_gradients = 0
+        values = scale / rows.size * np.maximum(values, 0.0)
+        return _Preconditioner(values, vectors, worst / _HARDEST_DAMPING)
 
-    def _gram(self, rows: np.ndarray, diagonal: bool) -> np.ndarray:
-        block, y = self._target.design.take(rows), self._target.y[rows]
-        curvature = self._target.loss.curvature(y, block.matvec(self.point))
+    def _gram(self, rows: np.ndarray, scores: np.ndarray, diagonal: bool) -> np.ndarray:
+        block = self._target.design.take(rows)
+        curvature = self._target.loss.curvature(self._target.y[rows], scores[rows])
         return block.gram_diagonal(curvature) if diagonal else block.gram(curvature)
 
-    def _move(self, step: np.ndarray) -> None:
-        domain, point = self._target.domain, self.point + step
-        self.point = point if domain is None else domain.project(point)
-
-    def _solve(self, residual: np.ndarray, damping: float) -> np.ndarray:
-        """Return the step that solves for `residual`, on the domain if there is one."""
-        weights = 1.0 + damping * self._values + (damping - 1.0) * self._floor
-        step = (self._rotated(residual).T / weights).T
-        if self._target.domain is not None:
-            p = self._rotated(self.point)
-            step = self._target.domain.lowest(weights, ((p + step).T * weights).T) - p
-        return step if self._vectors is None else self._vectors @ step
-
-    def _rotated(self, theta: np.ndarray) -> np.ndarray:
-        return theta if self._vectors is None else self._vectors.T @ theta
-
-
-_TRIES_PER_POINT = 50
+    def _moved(
+        self, point: np.ndarray, frozen: _Preconditioner, residual: np.ndarray, damping: float
+    ) -> np.ndarray:
+        """Return the next point by a Newton step, on the domain if there is one."""
+        weights, domain = frozen.weights(damping), self._target.domain
+        step = (frozen.rotated(residual).T / weights).T
+        if domain is None:
+            return point + frozen.rotated_back(step)
+        p = frozen.rotated(point)
+        step = domain.lowest(weights, ((p + step).T * weights).T) - p
+        return domain.project(point + frozen.rotated_back(step))
 
 
 class TangentStep:
@@ -155,33 +213,29 @@ class TangentStep:
     ) -> None:
         self._target, self._rng, self._surplus = target, rng, surplus
         self._sd = math.sqrt(variance)
-        self._tangent = TangentPoint(target, variance, rng)
-        self.n_tries = self._n_tested = 0
-
-    @property
-    def n_queries(self) -> int:
-        """How many times a record was looked at, at one point each time."""
-        return self._tangent.n_queries + self._n_tested
+        self._search = TangentSearch(target, variance, rng)
+        self._tangent = self._search.start()
+        self.effort = Effort(n_evaluations=self._tangent.n_evaluations)
 
     def draw(self, center: np.ndarray) -> np.ndarray:
-        """Return one draw for a center."""
+        """Return one sample for a center."""
         while (theta := self.attempt(center)) is None:
             pass  # look for a better p
         return theta
 
     def attempt(self, center: np.ndarray, most_tries: int = _TRIES_PER_POINT) -> np.ndarray | None:
-        """Return one draw for a center, or None if none is found within so many tries."""
-        mean = self._tangent.follow(center)
-        propose = _proposals(self._target, mean, self._sd)
-        test = Acceptance(self._target, self._tangent.point, self._surplus)
-        for _ in range(most_tries):
+        """Return one sample for a center, or None if none is found within so many tries."""
+        self._tangent = tangent = self._search.follow(self._tangent, center)
+        n_evaluations, n_tries, found = tangent.n_evaluations, 0, None
+        propose = _proposals(self._target, center - tangent.step, self._sd)
+        test = Acceptance(self._target, tangent.point, tangent.scores, self._surplus)
+        while found is None and n_tries < most_tries:
             theta = propose(self._rng)
-            accepted, n_queries = test.decide(theta, self._rng)
-            self.n_tries += 1
-            self._n_tested += n_queries
-            if accepted:
-                return theta
-        return None
+            accepted, n_read = test.decide(theta, self._rng)
+            n_tries, n_evaluations = n_tries + 1, n_evaluations + n_read
+            found = theta if accepted else None
+        self.effort += Effort(n_tries, n_evaluations)
+        return found
 
 
 def _proposals(

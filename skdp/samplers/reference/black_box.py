@@ -17,7 +17,7 @@ __all__ = ["BlackBox"]
 
 @dataclass(frozen=True, eq=False)
 class BlackBox:
-    """The law with density proportional to exp(−Σ f_i(θ) − (α/2)·|θ|²), i = 0, ..., n − 1.
+    """The distribution with density ∝ exp(−Σ f_i(θ) − (α/2)·|θ|²), i = 0, ..., n − 1.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class BlackBox:
     shape : tuple of int
         Shape of θ.
     domain : Ball or None
-        To which the law is restricted; the functions are asked for values there only.
+        To which the density is restricted; the functions are asked for values there only.
     """
 
     values: Callable[[np.ndarray, np.ndarray], np.ndarray]

@@ -1,4 +1,4 @@
-"""What chains and draws show of their own quality. Numbers to look at: none proves a law."""
+"""What chains and draws show of their own quality. Numbers to look at: none proves anything."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scipy import stats
 from skdp.samplers.base import Target
 from skdp.samplers.reference.potential import Density
 
-__all__ = ["LawCheck", "compare_with_quadrature", "effective_sample_size", "split_rhat"]
+__all__ = ["DistributionCheck", "compare_with_quadrature", "effective_sample_size", "split_rhat"]
 
 _POINTS = {1: 4001, 2: 401}
 _REACH = 9.0  # standard deviations of the ridge, around the mode
@@ -99,8 +99,8 @@ def _autocovariances(values: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class LawCheck:
-    """How independent draws agree with the exact law, coefficient by coefficient.
+class DistributionCheck:
+    """How independent draws agree with the exact distribution, coefficient by coefficient.
 
     Attributes
     ----------
@@ -119,8 +119,8 @@ class LawCheck:
         return min(self.ks_pvalues) * len(self.ks_pvalues) > false_alarm
 
 
-def compare_with_quadrature(draws: np.ndarray, target: Target) -> LawCheck:
-    """Compare independent draws with the law of a target of one or two coefficients.
+def compare_with_quadrature(draws: np.ndarray, target: Target) -> DistributionCheck:
+    """Compare independent draws with the distribution of a target of one or two coefficients.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def compare_with_quadrature(draws: np.ndarray, target: Target) -> LawCheck:
         For instance from `draw_samples`; d ≤ 2.
     target : Target
         One score a record. Its density is summed on a grid around the mode, 9/√α wide each way:
-        outside of it is less than 1e-12 of the law.
+        outside of it is less than 1e-12 of the mass.
     """
     draws = np.asarray(draws, dtype=float)
     d = target.design.n_features
@@ -138,9 +138,9 @@ def compare_with_quadrature(draws: np.ndarray, target: Target) -> LawCheck:
             f"got {target.shape} and {draws.shape}."
         )
     axes = _axes(target)
-    law = _law(target, axes)
-    columns = [_check_marginal(draws[:, j], axes[j], _marginal(law, j)) for j in range(d)]
-    return LawCheck(*(tuple(column) for column in zip(*columns, strict=True)))
+    p = _probabilities(target, axes)
+    columns = [_check_marginal(draws[:, j], axes[j], _marginal(p, j)) for j in range(d)]
+    return DistributionCheck(*(tuple(column) for column in zip(*columns, strict=True)))
 
 
 def _axes(target: Target) -> list[np.ndarray]:
@@ -165,7 +165,7 @@ def _near_mode(target: Target) -> np.ndarray:
     return best
 
 
-def _law(target: Target, axes: list[np.ndarray]) -> np.ndarray:
+def _probabilities(target: Target, axes: list[np.ndarray]) -> np.ndarray:
     """Return the probabilities of the grid's points, of shape (len(axis), ...)."""
     points = np.stack(np.meshgrid(*axes, indexing="ij")).reshape(len(axes), -1)
     energy = 0.5 * target.prior_precision * (points**2).sum(axis=0)
@@ -175,21 +175,21 @@ def _law(target: Target, axes: list[np.ndarray]) -> np.ndarray:
         energy += target.temperature * target.loss.value(labels, scores)
     if target.domain is not None:
         energy[np.linalg.norm(points, axis=0) > target.domain.radius] = np.inf
-    law = np.exp(energy.min() - energy)
-    return (law / law.sum()).reshape([axis.size for axis in axes])
+    p = np.exp(energy.min() - energy)
+    return (p / p.sum()).reshape([axis.size for axis in axes])
 
 
-def _marginal(law: np.ndarray, j: int) -> np.ndarray:
-    return law.sum(axis=tuple(i for i in range(law.ndim) if i != j))
+def _marginal(p: np.ndarray, j: int) -> np.ndarray:
+    return p.sum(axis=tuple(i for i in range(p.ndim) if i != j))
 
 
 def _check_marginal(
-    draws: np.ndarray, axis: np.ndarray, law: np.ndarray
+    draws: np.ndarray, axis: np.ndarray, p: np.ndarray
 ) -> tuple[float, float, float]:
-    edges, cumulative = axis + 0.5 * (axis[1] - axis[0]), np.cumsum(law)
+    edges, cumulative = axis + 0.5 * (axis[1] - axis[0]), np.cumsum(p)
     pvalue = stats.kstest(draws, lambda x: np.interp(x, edges, cumulative)).pvalue
-    mean = float(law @ axis)
-    variance, fourth = float(law @ (axis - mean) ** 2), float(law @ (axis - mean) ** 4)
+    mean = float(p @ axis)
+    variance, fourth = float(p @ (axis - mean) ** 2), float(p @ (axis - mean) ** 4)
     root = np.sqrt(draws.size)
     mean_z = (draws.mean() - mean) / np.sqrt(variance) * root
     spread_z = (((draws - mean) ** 2).mean() - variance) / np.sqrt(fourth - variance**2) * root

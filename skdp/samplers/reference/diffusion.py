@@ -62,7 +62,7 @@ class DiffusionBounds:
 class DiffusionSampler(Sampler):
     """Repeat θ' = θ − η·g(θ) + √(2η)·ξ from θ = 0, g a gradient or an estimate of it."""
 
-    certifies: ClassVar[Certificate] = "tv"
+    certifies: ClassVar[Certificate] = Certificate.TV
 
     max_steps: int = 1_000_000
 
@@ -118,4 +118,4 @@ class DiffusionSampler(Sampler):
             noise = math.sqrt(2.0 * step_size) * rng.standard_normal(target.shape)
             theta = theta - step_size * slope(theta) + noise
             progress(step, plan.n_steps)
-        return Sample(theta, {"n_queries": plan.n_steps * target.design.n_samples})
+        return Sample(theta, {"n_evaluations": plan.n_steps * target.design.n_samples})

@@ -1,4 +1,4 @@
-"""Data augmentation for the hinge loss, a reference."""
+"""Gibbs samplers by data augmentation, for the logistic and the hinge loss: references."""
 
 from __future__ import annotations
 
@@ -14,10 +14,14 @@ from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import HingeLoss, LogisticLoss
 from skdp.samplers.base import Certificate, Progress, Sample, Sampler, SamplerPlan, Setting, Target
 
-__all__ = ["HingeGibbsSampler", "LogisticGibbsSampler", "gaussian_given"]
+__all__ = ["HingeGibbsSampler", "LogisticGibbsSampler"]
+
+_TERMS = 200  # of the series of a Pólya-Gamma number
+_CHUNK = 1 << 20  # gamma numbers at a time
+_LEAST_GAP = 1e-12  # of a margin from 1, which it meets with probability 0
 
 
-def gaussian_given(
+def _gaussian_given(
     target: Target, weights: np.ndarray, pull: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
     """Draw θ ~ N(P⁻¹Aᵀ·pull, P⁻¹), P = Aᵀ·diag(weights)·A + α·I."""
@@ -29,16 +33,12 @@ def gaussian_given(
     return linalg.solve_triangular(factor, mean + noise, lower=True, trans="T")
 
 
-_TERMS = 200
-_CHUNK = 1 << 20  # gamma numbers at a time
-
-
 @dataclass(frozen=True)
 class LogisticGibbsSampler(Sampler):
-    """Alternate a Pólya-Gamma number for each record with coefficients from a Gaussian law.
+    """Alternate a Pólya-Gamma number for each record with coefficients from a Gaussian.
 
     With z_i = y_i·a_i and m = z_i·θ, (1 + e^(−m))^(−c) is the integral over ω of
-    e^(cm/2 − ωm²/2) against the law PG(c, 0). Given θ, ω_i ~ PG(c, z_i·θ); given ω,
+    e^(cm/2 − ωm²/2) against the distribution PG(c, 0). Given θ, ω_i ~ PG(c, z_i·θ); given ω,
     θ ~ N(P⁻¹Zᵀ(c/2), P⁻¹) with P = Zᵀ·diag(ω)·Z + α·I. A number from PG(c, m) is a series of gamma
     numbers, of which 200 are drawn; the others, whose variance is below 1e-9 of the whole, are
     replaced by their mean.
@@ -58,7 +58,7 @@ class LogisticGibbsSampler(Sampler):
     variables", Journal of the American Statistical Association 108, 2013.
     """
 
-    certifies: ClassVar[Certificate] = "asymptotic"
+    certifies: ClassVar[Certificate] = Certificate.ASYMPTOTIC
     theorem: ClassVar[str] = "Gibbs sampler of the logistic loss: right in the limit only"
     counts_rows: ClassVar[bool] = False
 
@@ -84,15 +84,15 @@ class LogisticGibbsSampler(Sampler):
     ) -> Sample:
         theta = np.zeros(target.shape)
         for step in range(1, plan.n_steps + 1):
-            theta = _move(target, theta, rng)
+            theta = _logistic_move(target, theta, rng)
             progress(step, plan.n_steps)
-        return Sample(theta, {"n_queries": plan.n_steps * target.design.n_samples})
+        return Sample(theta, {"n_evaluations": plan.n_steps * target.design.n_samples})
 
 
-def _move(target: Target, theta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def _logistic_move(target: Target, theta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     c = target.temperature
     weights = _polya_gamma(c, np.abs(target.design.matvec(theta)), rng)
-    return gaussian_given(target, weights, 0.5 * c * target.y, rng)
+    return _gaussian_given(target, weights, 0.5 * c * target.y, rng)
 
 
 def _polya_gamma(shape: float, tilt: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -112,12 +112,9 @@ def _polya_gamma(shape: float, tilt: np.ndarray, rng: np.random.Generator) -> np
     return drawn + np.maximum(mean - head, 0.0)
 
 
-_LEAST_GAP = 1e-12  # of a margin from 1, which it meets with probability 0
-
-
 @dataclass(frozen=True)
 class HingeGibbsSampler(Sampler):
-    """Alternate a scale for each record with coefficients from a Gaussian law.
+    """Alternate a scale for each record with coefficients from a Gaussian.
 
     With z_i = y_i·a_i and b = c/2, exp(−c·max(0, u)) is the integral over λ > 0 of a multiple of
     λ^(−1/2)·exp(−(u + bλ)²/(2λ)), u = 1 − z_i·θ. Given θ, 1/λ_i is inverse Gaussian with mean
@@ -137,7 +134,7 @@ class HingeGibbsSampler(Sampler):
     Polson and Scott, "Data augmentation for support vector machines", Bayesian Analysis 6, 2011.
     """
 
-    certifies: ClassVar[Certificate] = "asymptotic"
+    certifies: ClassVar[Certificate] = Certificate.ASYMPTOTIC
     theorem: ClassVar[str] = "Gibbs sampler of the hinge loss: right in the limit only"
     counts_rows: ClassVar[bool] = False
 
@@ -163,16 +160,16 @@ class HingeGibbsSampler(Sampler):
     ) -> Sample:
         theta = np.zeros(target.shape)
         for step in range(1, plan.n_steps + 1):
-            theta = _hinge_gibbs_move(target, theta, rng)
+            theta = _hinge_move(target, theta, rng)
             progress(step, plan.n_steps)
-        return Sample(theta, {"n_queries": plan.n_steps * target.design.n_samples})
+        return Sample(theta, {"n_evaluations": plan.n_steps * target.design.n_samples})
 
 
-def _hinge_gibbs_move(target: Target, theta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def _hinge_move(target: Target, theta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     b = 0.5 * target.temperature
     gap = np.maximum(np.abs(1.0 - target.y * target.design.matvec(theta)), _LEAST_GAP)
     weights = _inverse_gaussian(b / gap, b * b, rng)
-    return gaussian_given(target, weights, target.y * (weights + b), rng)
+    return _gaussian_given(target, weights, target.y * (weights + b), rng)
 
 
 def _inverse_gaussian(mean: np.ndarray, shape: float, rng: np.random.Generator) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Hit-and-run in a ball, a reference that asks for values only."""
+"""Hit-and-run in a ball, a reference that asks for values of the potential only."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class HitAndRunSampler(Sampler):
     n_steps : int
         Steps of one run.
     radius : float or None
-        r. With None the ball holds all but 2e-14 of the law (*Reference samplers* in the
+        r. With None the ball holds all but 2e-14 of the mass (*Reference samplers* in the
         documentation).
 
     Notes
@@ -41,7 +41,7 @@ class HitAndRunSampler(Sampler):
     Neal, "Slice sampling", Annals of Statistics 31, 2003.
     """
 
-    certifies: ClassVar[Certificate] = "asymptotic"
+    certifies: ClassVar[Certificate] = Certificate.ASYMPTOTIC
     theorem: ClassVar[str] = "hit-and-run in a ball: right in the limit only"
     counts_rows: ClassVar[bool] = False
     takes_domain: ClassVar[bool] = True
@@ -62,18 +62,18 @@ class HitAndRunSampler(Sampler):
         self, target: Target, plan: SamplerPlan, rng: np.random.Generator, progress: Progress
     ) -> Sample:
         density = Density(target)
-        theta, n_looks = np.zeros(target.shape), int(self.radius is None)
+        theta, n_points = np.zeros(target.shape), int(self.radius is None)
         radius = density.radius if self.radius is None else self.radius
         if target.domain is not None:
             radius = min(radius, target.domain.radius)
         for step in range(1, plan.n_steps + 1):
             direction = rng.standard_normal(theta.shape)
             direction /= np.linalg.norm(direction)
-            theta, looks = _along_chord(density, theta, direction, radius, rng)
-            n_looks += looks
+            theta, more = _along_chord(density, theta, direction, radius, rng)
+            n_points += more
             progress(step, plan.n_steps)
-        n_queries = n_looks * target.design.n_samples
-        return Sample(theta, {"n_queries": n_queries, "radius": radius})
+        n_evaluations = n_points * target.design.n_samples
+        return Sample(theta, {"n_evaluations": n_evaluations, "radius": radius})
 
 
 def _along_chord(
@@ -85,14 +85,14 @@ def _along_chord(
 ) -> tuple[np.ndarray, int]:
     """Return the next state, and of how many points the potential was asked for."""
     matvec = density.target.design.matvec
-    scores, slopes = matvec(theta), matvec(direction)
+    scores, rates = matvec(theta), matvec(direction)
     level = density.potential(theta, scores) + rng.standard_exponential()
     along = float(np.vdot(theta, direction))
     half = math.sqrt(max(along**2 + radius**2 - float(np.vdot(theta, theta)), 0.0))
-    low, high, queries = -along - half, -along + half, 1
+    low, high, n_points = -along - half, -along + half, 1
     while True:
         t = rng.uniform(low, high)
-        queries += 1
-        if density.potential(theta + t * direction, scores + t * slopes) <= level:
-            return theta + t * direction, queries
+        n_points += 1
+        if density.potential(theta + t * direction, scores + t * rates) <= level:
+            return theta + t * direction, n_points
         low, high = (t, high) if t < 0.0 else (low, t)

@@ -41,7 +41,7 @@ class MALASampler(Sampler):
     approximations", Bernoulli 2, 1996.
     """
 
-    certifies: ClassVar[Certificate] = "asymptotic"
+    certifies: ClassVar[Certificate] = Certificate.ASYMPTOTIC
     theorem: ClassVar[str] = "Metropolis-adjusted Langevin algorithm: right in the limit only"
     counts_rows: ClassVar[bool] = False
 
@@ -63,7 +63,7 @@ class MALASampler(Sampler):
         for step in range(1, plan.n_steps + 1):
             chain.move()
             progress(step, plan.n_steps)
-        found = {"n_queries": (1 + plan.n_steps) * target.design.n_samples}
+        found = {"n_evaluations": (1 + plan.n_steps) * target.design.n_samples}
         return Sample(chain.theta, {**found, "acceptance_rate": chain.n_accepted / plan.n_steps})
 
 

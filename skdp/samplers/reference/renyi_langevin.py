@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from skdp.samplers.base import SamplerPlan, Setting, Target
+from skdp.samplers.base import Requirement, SamplerPlan, Setting, Target
 from skdp.samplers.reference.diffusion import DiffusionBounds, DiffusionSampler
 
 __all__ = ["RenyiLangevinSampler"]
@@ -16,7 +16,7 @@ __all__ = ["RenyiLangevinSampler"]
 
 @dataclass(frozen=True)
 class RenyiLangevinSampler(DiffusionSampler):
-    """Repeat θ' = θ − η·∇U(θ) + √(2η)·ξ from θ = 0 until the law is near the density's.
+    """Repeat θ' = θ − η·∇U(θ) + √(2η)·ξ from θ = 0 until its density is nearly the target's.
 
     Step size and number of steps follow from a bound of the Rényi divergence, of order 1, between
     the steps and the diffusion that they imitate. They are about (β/α)²·k·ln²(1/tv)/tv², so only a
@@ -41,11 +41,11 @@ class RenyiLangevinSampler(DiffusionSampler):
     """
 
     theorem: ClassVar[str] = "Gopi, Lee and Liu 2022, Theorem 4.1, and Langevin steps by Theorem D"
-    requires: ClassVar[frozenset[str]] = frozenset(
+    requires: ClassVar[frozenset[Requirement]] = frozenset(
         {
-            "a loss with a continuous gradient",
-            "a number of features",
-            "a row count that all neighbours share",
+            Requirement.SMOOTH_LOSS,
+            Requirement.FEATURE_COUNT,
+            Requirement.SHARED_ROW_COUNT,
         }
     )
     share_of_steps: ClassVar[float] = 0.9
@@ -54,7 +54,7 @@ class RenyiLangevinSampler(DiffusionSampler):
         alpha = setting.prior_precision
         beta = alpha * (1.0 + setting.C * setting.worst_curvature)
         return DiffusionBounds(
-            alpha=alpha, beta=beta, steepness=setting.steepness, dimension=setting.dimension
+            alpha=alpha, beta=beta, steepness=setting.lipschitz, dimension=setting.dimension
         )
 
     def error(self, bounds: DiffusionBounds, h: float, t: float) -> float:

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from skdp.samplers.base import SamplerPlan, Setting, Target
+from skdp.samplers.base import Requirement, SamplerPlan, Setting, Target
 from skdp.samplers.reference.diffusion import DiffusionBounds, DiffusionSampler
 
 __all__ = ["SmoothedLangevinSampler"]
@@ -44,13 +44,13 @@ class SmoothedLangevinSampler(DiffusionSampler):
     """
 
     theorem: ClassVar[str] = "Gopi, Lee and Liu 2022, Theorem 4.1, and smoothed steps by Theorem D"
-    requires: ClassVar[frozenset[str]] = frozenset(
-        {"a number of features", "a row count that all neighbours share"}
+    requires: ClassVar[frozenset[Requirement]] = frozenset(
+        {Requirement.FEATURE_COUNT, Requirement.SHARED_ROW_COUNT}
     )
     share_of_steps: ClassVar[float] = 0.45
 
     def bounds(self, setting: Setting, tv: float) -> DiffusionBounds:
-        alpha, steepness, k = setting.prior_precision, setting.steepness, setting.dimension
+        alpha, steepness, k = setting.prior_precision, setting.lipschitz, setting.dimension
         smoothed = math.sqrt(2.0 / math.pi) * steepness / _radius(tv, steepness, k)
         beta = alpha + min(smoothed, alpha * setting.C * setting.worst_curvature)
         return DiffusionBounds(alpha=alpha, beta=beta, steepness=steepness, dimension=k)

@@ -1,4 +1,4 @@
-"""The ball walk in a ball, a reference that asks for values only."""
+"""Metropolis walks on a grid and in a ball, references that evaluate the potential only."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ class GridWalkSampler(Sampler):
     """Walk on the points s·z of a cube |θ_j| ≤ r, z integer, by steps of s along one axis.
 
     With probability 1/2 a step is none. Else a neighbour is proposed, each with the same
-    probability, refused outside of the cube, and accepted or not as Metropolis does. The law with
-    weights exp(−U) on the grid is invariant; the draw is a point of the grid. A run starts at 0.
+    probability, refused outside of the cube, and accepted or not as Metropolis does. The
+    distribution with weights exp(−U) on the grid is invariant; the sample is a point of the grid.
+    A run starts at 0.
 
     Parameters
     ----------
@@ -31,15 +32,16 @@ class GridWalkSampler(Sampler):
         s·√λ, λ = α + c·w·n·R²/k a typical curvature of U, for k coefficients and w a curvature
         that is typical of the loss.
     radius : float or None
-        r, rounded up to a multiple of s. With None the cube holds all but 2e-14 of the density's
-        law (*Reference samplers* in the documentation).
+        r, rounded up to a multiple of s. With None the cube holds all but 2e-14 of the mass
+        (*Reference samplers* in the documentation).
 
     Notes
     -----
-    **Certificate: asymptotic.** The weights of the run's law are between e^(−b) and e^b times those
-    of the grid's law, b the diagnostic ``log_ratio_bound``: a multiplicative bound, as pure
-    differential privacy needs it, with explicit constants. With one coefficient and five records it
-    is infinite for less than 10⁹ steps, and it is not of a kind that the mechanism can pay for.
+    **Certificate: asymptotic.** The weights of the last state's distribution are between e^(−b) and
+    e^b times those of the grid's, b the diagnostic ``log_ratio_bound``: a multiplicative bound, as
+    pure differential privacy needs it, with explicit constants. With one coefficient and five
+    records it is infinite for less than 10⁹ steps, and it is not of a kind that the mechanism can
+    pay for.
 
     References
     ----------
@@ -48,7 +50,7 @@ class GridWalkSampler(Sampler):
     tight error bounds", FOCS 2014, Section 3.
     """
 
-    certifies: ClassVar[Certificate] = "asymptotic"
+    certifies: ClassVar[Certificate] = Certificate.ASYMPTOTIC
     theorem: ClassVar[str] = "walk on a grid: right in the limit only"
     counts_rows: ClassVar[bool] = False
 
@@ -72,12 +74,12 @@ class GridWalkSampler(Sampler):
         density = Density(target)
         spacing = self.spacing_scale / math.sqrt(density.typical_precision)
         radius = density.radius if self.radius is None else self.radius
-        walk = _Walk(density, spacing, math.ceil(radius / spacing), rng)
+        walk = _GridWalk(density, spacing, math.ceil(radius / spacing), rng)
         for step in range(1, plan.n_steps + 1):
             walk.move()
             progress(step, plan.n_steps)
-        looks = walk.n_looks + (self.radius is None)
-        found = {"n_queries": looks * target.design.n_samples, "spacing": spacing}
+        passes = walk.n_passes + (self.radius is None)
+        found = {"n_evaluations": passes * target.design.n_samples, "spacing": spacing}
         bound = log_ratio_bound(target, spacing, walk.half_width, plan.n_steps)
         return Sample(
             walk.theta, {**found, "half_width": walk.half_width, "log_ratio_bound": bound}
@@ -85,7 +87,7 @@ class GridWalkSampler(Sampler):
 
 
 def log_ratio_bound(target: Target, spacing: float, half_width: int, n_steps: int) -> float:
-    """Return b: after `n_steps` from 0 all weights are within e^(±b) of those of the grid's law.
+    """Return b: after `n_steps` from 0 all weights are within e^(±b) of the grid's.
 
     The grid has 2·`half_width` + 1 points along each axis.
     """
@@ -102,7 +104,7 @@ def log_ratio_bound(target: Target, spacing: float, half_width: int, n_steps: in
     return -math.log1p(-math.exp(log_error)) if log_error < 0.0 else math.inf
 
 
-class _Walk:
+class _GridWalk:
     """The state θ = s·z, with U there."""
 
     def __init__(
@@ -112,7 +114,7 @@ class _Walk:
         self.half_width = half_width
         self.place = np.zeros(density.target.shape, dtype=np.int64)
         self._energy = density.potential(self.theta)
-        self.n_looks = 1
+        self.n_passes = 1
 
     @property
     def theta(self) -> np.ndarray:
@@ -130,7 +132,7 @@ class _Walk:
             return
         self.place.flat[axis] = after
         energy = self._density.potential(self.theta)
-        self.n_looks += 1
+        self.n_passes += 1
         if energy - self._energy <= self._rng.standard_exponential():
             self._energy = energy
         else:
@@ -153,7 +155,7 @@ class BallWalkSampler(Sampler):
         curvature that is typical of the loss: standard deviations, where the rows take all
         directions alike.
     radius : float or None
-        r. With None the ball holds all but 2e-14 of the law (*Reference samplers* in the
+        r. With None the ball holds all but 2e-14 of the mass (*Reference samplers* in the
         documentation).
 
     Notes
@@ -168,7 +170,7 @@ class BallWalkSampler(Sampler):
     Jia, Laddha, Lee and Vempala, "Reducing isotropy and volume to KLS", STOC 2021.
     """
 
-    certifies: ClassVar[Certificate] = "asymptotic"
+    certifies: ClassVar[Certificate] = Certificate.ASYMPTOTIC
     theorem: ClassVar[str] = "ball walk in a ball: right in the limit only"
     counts_rows: ClassVar[bool] = False
 
@@ -192,16 +194,20 @@ class BallWalkSampler(Sampler):
         density = Density(target)
         radius = density.radius if self.radius is None else self.radius
         reach = self.reach_scale / math.sqrt(density.typical_precision)
-        walk = _ball_walk_Walk(density, np.zeros(target.shape), reach, radius, rng)
+        walk = _BallWalk(density, np.zeros(target.shape), reach, radius, rng)
         for step in range(1, plan.n_steps + 1):
             walk.move()
             progress(step, plan.n_steps)
-        looks = walk.n_looks + (self.radius is None)
-        found = {"n_queries": looks * target.design.n_samples, "radius": radius, "reach": reach}
+        passes = walk.n_passes + (self.radius is None)
+        found = {
+            "n_evaluations": passes * target.design.n_samples,
+            "radius": radius,
+            "reach": reach,
+        }
         return Sample(walk.theta, {**found, "acceptance_rate": walk.n_accepted / plan.n_steps})
 
 
-class _ball_walk_Walk:
+class _BallWalk:
     """The state θ, with U there."""
 
     def __init__(
@@ -215,7 +221,7 @@ class _ball_walk_Walk:
         self._density, self._rng = density, rng
         self._reach, self._radius = reach, radius
         self.theta, self._energy = start, density.potential(start)
-        self.n_looks, self.n_accepted = 1, 0
+        self.n_passes, self.n_accepted = 1, 0
 
     def move(self) -> None:
         """Propose, and go or stay."""
@@ -223,7 +229,7 @@ class _ball_walk_Walk:
         if float(np.linalg.norm(theta)) > self._radius:
             return
         energy = self._density.potential(theta)
-        self.n_looks += 1
+        self.n_passes += 1
         if energy - self._energy <= self._rng.standard_exponential():
             self.theta, self._energy = theta, energy
             self.n_accepted += 1

@@ -1,4 +1,4 @@
-"""Algorithms 1 and 2 of Gopi, Lee and Liu: a sampler that asks for single values f_i(θ) only."""
+"""Algorithms 1 and 2 of Gopi, Lee and Liu: a sampler that evaluates single terms f_i(θ) only."""
 
 from __future__ import annotations
 
@@ -11,7 +11,16 @@ from scipy.special import log_ndtr
 
 from skdp._validation import check_count, check_real, make_plain
 from skdp.exceptions import IncompatibleSolverError
-from skdp.samplers.base import Certificate, Progress, Sample, Sampler, SamplerPlan, Setting, Target
+from skdp.samplers.base import (
+    Certificate,
+    Progress,
+    Requirement,
+    Sample,
+    Sampler,
+    SamplerPlan,
+    Setting,
+    Target,
+)
 from skdp.samplers.reference.black_box import BlackBox
 
 __all__ = ["AlternatingSchedule", "ZerothOrderSampler"]
@@ -38,7 +47,7 @@ class AlternatingSchedule:
     tv : float
         Total variation that is asked for; half of it is left to the start, half to all the steps.
     radius : float
-        Of the ball to which the law is restricted.
+        Of the ball to which the density is restricted.
     """
 
     steepness: float
@@ -135,9 +144,9 @@ class ZerothOrderSampler(Sampler):
     Algorithms 1 and 2, Theorem 5.6.
     """
 
-    certifies: ClassVar[Certificate] = "tv"
+    certifies: ClassVar[Certificate] = Certificate.TV
     theorem: ClassVar[str] = "alternating sampler from values, Gopi, Lee and Liu, Theorem 5.6"
-    requires: ClassVar[frozenset[str]] = frozenset({"a row count"})
+    requires: ClassVar[frozenset[Requirement]] = frozenset({Requirement.ROW_COUNT})
     counts_rows: ClassVar[bool] = False
     takes_domain: ClassVar[bool] = True
 
@@ -176,7 +185,22 @@ class ZerothOrderSampler(Sampler):
         return draw
 
     def sample_black_box(self, potential: BlackBox, tv: float, rng: np.random.Generator) -> Sample:
-        """Draw once from a potential that is known by its values, within `tv` of its law."""
+        """Draw once, within `tv` of the distribution of a potential that is known by its values.
+
+        Parameters
+        ----------
+        potential : BlackBox
+            *Private.*
+        tv : float
+            *Public.* Total variation.
+        rng : numpy Generator
+            *Secret.*
+
+        Returns
+        -------
+        Sample
+            *Private.*
+        """
         schedule = AlternatingSchedule.within(
             check_real("tv", tv, low=0.0, high=1.0),
             steepness=potential.n_terms * potential.lipschitz,
@@ -191,7 +215,11 @@ class ZerothOrderSampler(Sampler):
             theta = inner.draw(theta + math.sqrt(schedule.step_size) * noise)
         return Sample(
             theta,
-            {"n_queries": inner.n_queries, "n_tries": inner.n_tries, "n_steps": schedule.n_steps},
+            {
+                "n_evaluations": inner.n_evaluations,
+                "n_tries": inner.n_tries,
+                "n_steps": schedule.n_steps,
+            },
         )
 
 
@@ -216,7 +244,7 @@ class _Inner:
         self._potential, self._rng = potential, rng
         self._sd = math.sqrt(schedule.variance)
         self._shrink = schedule.variance / schedule.step_size  # 1/(1 + αη)
-        self.n_queries = self.n_tries = 0
+        self.n_evaluations = self.n_tries = 0
 
     def draw(self, y: np.ndarray) -> np.ndarray:
         """Return one draw for the center y."""
@@ -231,8 +259,8 @@ class _Inner:
         domain, sd, rng = self._potential.domain, self._sd, self._rng
         if domain is None:
             return mean + sd * rng.standard_normal((2, *mean.shape))
-        law = domain.gaussian(mean, sd)
-        return law.draw(rng), law.draw(rng)
+        gaussian = domain.gaussian(mean, sd)
+        return gaussian.draw(rng), gaussian.draw(rng)
 
     def _rho(self, x: np.ndarray, z: np.ndarray) -> float:
         """Return 1 + Σ_a Π_(i≤a) n·(f_j(z) − f_j(x)), cut after term a with probability a/(1+a).
@@ -247,6 +275,6 @@ class _Inner:
         rows = self._rng.integers(self._potential.n_terms, size=count)
         values = self._potential.values
         factors = self._potential.n_terms * (values(rows, z) - values(rows, x))
-        self.n_queries += 2 * count
+        self.n_evaluations += 2 * count
         starts = [a * (a - 1) // 2 for a in range(1, n_terms + 1)]
         return 1.0 + float(np.multiply.reduceat(factors, starts).sum())
