@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
 
+try:
+    from randomgen import ChaCha  # the extra `secure`
+except ImportError:
+    ChaCha = None
+
 __all__ = ["noise_generator"]
+
+_KEY_BYTES = 32
+_ROUNDS = 20
 
 
 def noise_generator(random_state: Any) -> np.random.Generator:
@@ -15,15 +24,25 @@ def noise_generator(random_state: Any) -> np.random.Generator:
     Parameters
     ----------
     random_state : None, int, numpy Generator or RandomState
-        With ``None`` the generator is seeded by the operating system's entropy, afresh at each
-        call, and never by NumPy's global state. Anything else makes the noise repeatable:
-        whoever knows the seed can subtract the noise, so seeds are for tests only.
+        With ``None`` the generator is keyed by the operating system, afresh at each call, and
+        never by NumPy's global state: it reads the stream cipher ChaCha20 (RFC 8439) if the extra
+        ``secure`` is installed, else NumPy's PCG64, which is no cipher. Anything else makes the
+        noise repeatable: whoever knows the seed can subtract the noise, so seeds are for tests
+        only.
+
+    Returns
+    -------
+    numpy Generator
+        A new generator, or the one that was given.
 
     Examples
     --------
     >>> noise_generator(0).integers(100, size=3).tolist()
     [85, 63, 51]
     """
+    if random_state is None and ChaCha is not None:
+        key = int.from_bytes(os.urandom(_KEY_BYTES), "little")
+        return np.random.Generator(ChaCha(key=key, rounds=_ROUNDS))
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(2**32, size=4, dtype=np.uint32))
     return np.random.default_rng(random_state)

@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 
-__all__ = ["last_step", "mean_and_error", "pyplot", "scores_of"]
+__all__ = ["last_step", "mean_and_error", "pyplot", "refuse_private_data", "scores_of"]
+
+
+def refuse_private_data(estimators: Iterable[Any], public: bool) -> None:
+    """Raise ValueError if an estimator, or a step of one, has a budget, unless data are public."""
+    for estimator in estimators:
+        params = estimator.get_params().items()
+        if not public and any(
+            name.split("__")[-1] == "budget" and value is not None for name, value in params
+        ):
+            raise ValueError(
+                f"{type(estimator).__name__} has a budget, so its data are private; a display "
+                "reads them, scores exactly and spends nothing. Pass public=True if the data are "
+                "public or synthetic. Nothing was fitted."
+            )
 
 
 def scores_of(
     estimator: Any, X: Any, y: Any, cv: Any, scoring: Any, seeds: np.ndarray, **params: Any
 ) -> np.ndarray:
-    """Return held-out scores, of shape (n_seeds, n_folds), of a copy that pays nobody.
+    """Return held-out scores, of shape (n_seeds, n_folds), of a copy without a budget.
 
     `params` are set on the estimator, or on the last step if it is a pipeline.
     """

@@ -3,32 +3,47 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.optimize import minimize
 from sklearn.utils import check_random_state
 
-from skdp.inspection._minimiser import Minimiser
-from skdp.inspection._scores import last_step, mean_and_error, pyplot, scores_of
+from skdp.design import ClippedDesign
+from skdp.inspection._scores import (
+    last_step,
+    mean_and_error,
+    pyplot,
+    refuse_private_data,
+    scores_of,
+)
+from skdp.privacy import NonPrivateEvent
+from skdp.samplers import Progress
+from skdp.solvers import Plan, Problem, Solution, Solver
 
 __all__ = ["CostOfPrivacyDisplay"]
 
 _AS_GOOD_AS_NO_NOISE = 1000.0  # ε; noise is then some 150 times less than at ε = 1
+_WEAK_RIDGE = 1e-4
+_LIMITS = {"maxiter": 5000, "maxfun": 10_000}
 
 
 class CostOfPrivacyDisplay:
     """Breakdown of the score that privacy costs a linear model on given data.
 
-    **Not private.** It reads the data, scores exactly and spends nothing from a budget, whether
-    the estimator has one or not. Use it on public data, or on synthetic data like your own.
+    **Not private.** It reads the data, scores exactly and spends nothing from a budget. Use it on
+    public data, or on synthetic data like your own. An estimator with a budget is refused unless
+    ``public=True`` says that the data are public.
 
     Four models are learnt, each with one more thing that privacy asks for:
 
     ================  =======================================================================
     no privacy        ``epsilon=inf``: scikit-learn's own model
-    clipped           the least loss, its slope clipped, over rows clipped to `data_norm`; a ridge
-                      only if the estimator has a number for `C`
-    stopped           the estimator's own solver at ε = 1000: it stops early, with next to no noise
+    clipped           the least loss, its derivative clipped, over rows clipped to
+                      `data_norm`; a ridge only if the estimator has a number for `C`
+    stopped           the estimator's own solver at ε = 1000: it stops early, with 1/150
+                      of the noise at ε = 1
     private           the estimator as it is
     ================  =======================================================================
 
@@ -90,6 +105,7 @@ class CostOfPrivacyDisplay:
         n_repeats: int = 5,
         scoring: Any = None,
         random_state: Any = None,
+        public: bool = False,
         ax: Any = None,
     ) -> CostOfPrivacyDisplay:
         """Learn the four models on all folds, and plot.
@@ -110,19 +126,24 @@ class CostOfPrivacyDisplay:
             As in scikit-learn's `cross_val_score`; None for the estimator's own score.
         random_state : int, RandomState or None
             Seed of the noise. With one a display repeats; it is no more or less private.
+        public : bool
+            Whether the data are public, or synthetic. Estimators with a budget are refused unless
+            they are: a budget says that its data are private.
         ax : matplotlib Axes or None
             Where to draw; None makes a figure.
 
         Returns
         -------
         CostOfPrivacyDisplay
+            The display, drawn.
         """
         pyplot(cls.__name__)
+        refuse_private_data([estimator], public)
         _require_solver(estimator)
         seeds = check_random_state(random_state).randint(2**31, size=n_repeats)
-        settings = {
+        settings: dict[str, tuple[np.ndarray, dict[str, Any]]] = {
             "no privacy": (seeds[:1], {"epsilon": math.inf}),
-            "clipped": (seeds[:1], {"solver": Minimiser(), "sampler": "auto"}),
+            "clipped": (seeds[:1], {"solver": _Minimiser(), "sampler": "auto"}),
             "stopped": (seeds[:1], {"epsilon": _AS_GOOD_AS_NO_NOISE}),
             "private": (seeds, {}),
         }
@@ -144,6 +165,7 @@ class CostOfPrivacyDisplay:
         Returns
         -------
         CostOfPrivacyDisplay
+            The display, drawn.
         """
         if ax is None:
             ax = pyplot(type(self).__name__).subplots()[1]
@@ -181,3 +203,37 @@ def _require_solver(estimator: Any) -> None:
             f"{type(model).__name__} is no private linear model that can be learnt in another way: "
             "it has no parameters solver and epsilon. Nothing was fitted."
         )
+
+
+@dataclass(frozen=True)
+class _Minimiser(Solver):
+    """Minimise Σ ℓ + |θ|²/(2C) over clipped rows, without any privacy.
+
+    C = "auto" is a ridge of 1e-4: the solvers regularise by stopping then, and this never stops.
+    """
+
+    def plan(self, problem: Problem, epsilon: float, delta: float) -> Plan:
+        return Plan(problem, NonPrivateEvent(), "none, minimised without noise")
+
+    def solve(
+        self,
+        plan: Plan,
+        design: ClippedDesign,
+        y: np.ndarray,
+        rng: np.random.Generator,
+        progress: Progress,
+        start: np.ndarray | None = None,
+    ) -> Solution:
+        loss, shape = plan.problem.loss, plan.problem.shape(design.n_features)
+        ridge = _WEAK_RIDGE if isinstance(plan.problem.C, str) else 1.0 / plan.problem.C
+
+        def objective(flat: np.ndarray) -> tuple[float, np.ndarray]:
+            theta = flat.reshape(shape)
+            z = design.matvec(theta)
+            gradient = design.rmatvec(loss.gradient(y, z)) + ridge * theta
+            return loss.value(y, z).sum() + 0.5 * ridge * (flat @ flat), gradient.ravel()
+
+        least = minimize(
+            objective, np.zeros(shape).ravel(), jac=True, method="L-BFGS-B", options=_LIMITS
+        )
+        return Solution(least.x.reshape(shape), int(least.nit))

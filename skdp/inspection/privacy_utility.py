@@ -9,7 +9,13 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from skdp.inspection._scores import mean_and_error, pyplot, scores_of
+from skdp.inspection._scores import (
+    last_step,
+    mean_and_error,
+    pyplot,
+    refuse_private_data,
+    scores_of,
+)
 
 __all__ = ["PrivacyUtilityDisplay"]
 
@@ -17,14 +23,16 @@ __all__ = ["PrivacyUtilityDisplay"]
 class PrivacyUtilityDisplay:
     """Score against ε for several private models, beside the first of them without privacy.
 
-    **Not private.** It reads the data, scores exactly and spends nothing from a budget, whether
-    the estimators have one or not. Use it on public data, or on synthetic data like your own.
+    **Not private.** It reads the data, scores exactly and spends nothing from a budget. Use it on
+    public data, or on synthetic data like your own. Estimators with a budget are refused unless
+    ``public=True`` says that the data are public.
 
-    Use `from_estimators` to make one.
+    Use `from_estimator` or `from_estimators` to make one.
 
     Parameters
     ----------
     epsilons : ndarray of shape (n_epsilons,)
+        Values of `epsilon`.
     scores : dict of str to ndarray of shape (n_epsilons, n_repeats, n_folds)
         Held-out scores by name of the estimator.
     open_score : float
@@ -64,6 +72,28 @@ class PrivacyUtilityDisplay:
         self.score_name = score_name
 
     @classmethod
+    def from_estimator(cls, estimator: Any, X: Any, y: Any, **more: Any) -> PrivacyUtilityDisplay:
+        """Learn one model at every ε on all folds, and plot.
+
+        Parameters
+        ----------
+        estimator : private linear model, or a pipeline that ends with one
+            It is copied, never fitted; its line bears the name of its class.
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            *Read without privacy.*
+        y : array-like of shape (n_samples,)
+            *Read without privacy.*
+        **more
+            As for `from_estimators`.
+
+        Returns
+        -------
+        PrivacyUtilityDisplay
+            The display, drawn.
+        """
+        return cls.from_estimators({type(last_step(estimator)).__name__: estimator}, X, y, **more)
+
+    @classmethod
     def from_estimators(
         cls,
         estimators: Mapping[str, Any],
@@ -75,6 +105,7 @@ class PrivacyUtilityDisplay:
         n_repeats: int = 5,
         scoring: Any = None,
         random_state: Any = None,
+        public: bool = False,
         ax: Any = None,
     ) -> PrivacyUtilityDisplay:
         """Learn every model at every ε on all folds, and plot.
@@ -97,14 +128,19 @@ class PrivacyUtilityDisplay:
             As in scikit-learn's `cross_val_score`; None for the estimators' own score.
         random_state : int, RandomState or None
             Seed of the noise. With one a display repeats; it is no more or less private.
+        public : bool
+            Whether the data are public, or synthetic. Estimators with a budget are refused unless
+            they are: a budget says that its data are private.
         ax : matplotlib Axes or None
             Where to draw; None makes a figure.
 
         Returns
         -------
         PrivacyUtilityDisplay
+            The display, drawn.
         """
         pyplot(cls.__name__)
+        refuse_private_data(estimators.values(), public)
         seeds = check_random_state(random_state).randint(2**31, size=n_repeats)
         data = (X, y, cv, scoring)
         first = next(iter(estimators.values()))
@@ -130,6 +166,7 @@ class PrivacyUtilityDisplay:
         Returns
         -------
         PrivacyUtilityDisplay
+            The display, drawn.
         """
         if ax is None:
             ax = pyplot(type(self).__name__).subplots()[1]

@@ -127,5 +127,5 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLinearModel):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.poor_score = not math.isinf(self.epsilon)  # noise, on tiny data
+        tags.classifier_tags.poor_score = self.epsilon != math.inf  # noise, on tiny data
         return tags

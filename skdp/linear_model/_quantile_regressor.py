@@ -53,8 +53,8 @@ class _QuantileRegressors:
             for level in levels
         ]
 
-    def fit(self, X: Any, y: np.ndarray) -> _QuantileRegressors:
-        models = [model.fit(X, y) for model in self._models]
+    def fit(self, X: Any, y: np.ndarray, sample_weight: Any = None) -> _QuantileRegressors:
+        models = [model.fit(X, y, sample_weight) for model in self._models]
         self.coef_ = np.array([model.coef_ for model in models])
         self.intercept_ = np.array([model.intercept_ for model in models])
         self.n_iter_ = [model.n_iter_ for model in models]

@@ -140,5 +140,5 @@ class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.regressor_tags.poor_score = not math.isinf(self.epsilon)  # noise, on tiny data
+        tags.regressor_tags.poor_score = self.epsilon != math.inf  # noise, on tiny data
         return tags

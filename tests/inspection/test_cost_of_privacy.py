@@ -78,10 +78,18 @@ def test_it_takes_what_can_be_cross_validated(estimator):
     assert all(np.isfinite(scores).all() for scores in shown.scores.values())
 
 
+@pytest.mark.parametrize("wrap", [lambda one: one, lambda one: make_pipeline(RowClipper(), one)])
+def test_an_estimator_with_a_budget_is_refused(wrap):
+    """It read the private data, scored them exactly and spent nothing."""
+    estimator = wrap(DPLogisticRegression(budget=PrivacyBudget(1.0, 1e-5)))
+    with pytest.raises(ValueError, match="public=True"):
+        CostOfPrivacyDisplay.from_estimator(estimator, None, None)
+
+
 def test_it_spends_nothing_and_fits_nothing():
     budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
     estimator = DPLogisticRegression(budget=budget)
-    display(estimator)
+    display(estimator, public=True)
     assert budget.history() == []
     assert not hasattr(estimator, "coef_")
     assert estimator.budget is budget

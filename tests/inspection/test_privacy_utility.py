@@ -24,7 +24,15 @@ def shown(budget):
     models = {"logistic": DPLogisticRegression(budget=budget), "hinge": DPHingeClassifier()}
     with mpl.rc_context({"backend": "agg"}):
         yield PrivacyUtilityDisplay.from_estimators(
-            models, X, y, epsilons=EPSILONS, cv=3, n_repeats=8, random_state=0, scoring="accuracy"
+            models,
+            X,
+            y,
+            epsilons=EPSILONS,
+            cv=3,
+            n_repeats=8,
+            random_state=0,
+            scoring="accuracy",
+            public=True,
         )
     mpl.pyplot.close("all")
 
@@ -64,3 +72,18 @@ def test_it_can_be_drawn_again(shown):
         epsilons=shown.epsilons, scores=shown.scores, open_score=shown.open_score
     )
     assert again.plot(axes).ax_ is axes
+
+
+def test_estimators_with_a_budget_are_refused(budget):
+    models = {"open": DPHingeClassifier(), "paid": DPLogisticRegression(budget=budget)}
+    with pytest.raises(ValueError, match="public=True"):
+        PrivacyUtilityDisplay.from_estimators(models, None, None)
+
+
+def test_one_estimator_is_one_line():
+    with mpl.rc_context({"backend": "agg"}):
+        one = PrivacyUtilityDisplay.from_estimator(
+            DPLogisticRegression(), X, y, epsilons=(1.0,), cv=2, n_repeats=2
+        )
+    mpl.pyplot.close("all")
+    assert list(one.scores) == ["DPLogisticRegression"]

@@ -21,7 +21,7 @@ from skdp import (
 )
 from skdp.accounting import gdp_mu
 from skdp.design import ClippedDesign
-from skdp.losses import SquaredLoss
+from skdp.losses import SquaredLoss, WeightedLoss
 from skdp.privacy import Neighboring
 from skdp.solvers import AdaSSP, Problem
 
@@ -37,6 +37,14 @@ MODELS = [
     DPLinearRegression(solver="adassp", target_bounds=(-1.0, 1.0)),
 ]
 CASES = [("replace_one", None), ("add_remove_one", 3), ("add_remove_one", None)]
+WEIGHTED = [
+    DPLogisticRegression(classes=(0, 1), max_weight=2.0),
+    DPHingeClassifier(classes=(0, 1, 2), max_weight=0.5),
+    DPHuberRegressor(target_bounds=(-1.0, 1.0), max_weight=3.0),
+    DPLogisticRegression(classes=(0, 1), max_weight=2.0, solver="output_perturbation", C=1.0),
+    DPLogisticRegression(classes=(0, 1), max_weight=2.0, solver="noisy_gd"),
+]
+every_weighted_model = pytest.mark.parametrize("model", WEIGHTED, ids=repr)
 every_case = pytest.mark.parametrize(("neighboring", "hint"), CASES)
 every_model = pytest.mark.parametrize("model", MODELS, ids=repr)
 EPSILON = 5.0
@@ -48,6 +56,17 @@ def neighbours(neighboring, n=3):
     if neighboring == "replace_one":
         return (X, y), (-X, y)
     return (X, y), (X[1:], y[1:])
+
+
+def weighted_neighbours(neighboring, n=3):
+    """The record that pulls speaks as loud as it can; what replaces it, the other way or not."""
+    X, y = np.zeros((n, 1)), np.ones(n, dtype=int)
+    X[0] = 1e6  # clipped to 1
+    loud, silent = np.zeros(n), np.zeros(n)
+    loud[0] = 1e9  # clipped to max_weight
+    if neighboring == "replace_one":
+        return (X, y, loud), (-X, y, loud), (X, y, silent)
+    return (X, y, loud), (X[1:], y[1:], silent[1:])
 
 
 def pull(model):
@@ -91,6 +110,45 @@ def attack(model, neighboring, fits):
 def test_the_claim_survives_a_short_attack(model, neighboring, hint):
     proved, claimed = attack(model.set_params(n_samples_hint=hint), neighboring, fits=400)
     assert 0.1 * claimed < proved <= claimed
+
+
+def weighted_attack(model, neighboring, fits):
+    """What is proved of the worst neighbours, of those that differ in a weight, and the claim."""
+    model.set_params(epsilon=EPSILON, neighboring=neighboring, fit_intercept=False)
+    worlds = weighted_neighbours(neighboring)
+    loud, *others = (np.array([pull(model.fit(*world)) for _ in range(fits)]) for world in worlds)
+    proved = [lower_bound(loud, other) for other in others]
+    return proved[0], proved[-1], model.privacy_.gdp_mu
+
+
+@every_weighted_model
+@every_case
+def test_the_claim_survives_a_short_attack_with_weights(model, neighboring, hint):
+    worst, of_a_weight, claimed = weighted_attack(
+        model.set_params(n_samples_hint=hint), neighboring, fits=300
+    )
+    assert 0.1 * claimed < worst <= claimed
+    assert of_a_weight <= claimed
+
+
+@pytest.mark.slow
+@every_weighted_model
+@every_case
+def test_the_claim_survives_a_long_attack_with_weights(model, neighboring, hint):
+    """A weight of 0 for the largest one is half of the change of a record that turns around."""
+    worst, of_a_weight, claimed = weighted_attack(
+        model.set_params(n_samples_hint=hint), neighboring, fits=20_000
+    )
+    assert 0.5 * claimed < worst <= claimed
+    assert (0.2 if neighboring == "replace_one" else 0.5) * claimed < of_a_weight <= claimed
+
+
+def test_the_attack_catches_weights_that_are_not_in_the_sensitivity(monkeypatch):
+    """With the noise of weight 1, a record of weight 4 refutes the claim."""
+    monkeypatch.setattr(WeightedLoss, "lipschitz", property(lambda self: self.loss.lipschitz))
+    model = DPLogisticRegression(classes=(0, 1), max_weight=4.0, solver="noisy_gd")
+    worst, _, claimed = weighted_attack(model, "replace_one", fits=1000)
+    assert worst > claimed
 
 
 @pytest.mark.slow

@@ -58,10 +58,10 @@ def two_worlds(n_classes, neighboring):
     return tame, wild
 
 
-def everything_shown(model, X, y, capsys):
+def everything_shown(model, X, y, capsys, **more):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model.fit(X, y)
+        model.fit(X, y, **more)
         views = repr(model), model._repr_html_(), repr(model.privacy_), str(model.privacy_)
     shown = {name: value for name, value in vars(model).items() if name != "budget"}
     history = [
@@ -128,6 +128,24 @@ def test_all_but_the_coefficients_is_the_same_for_two_data_sets(
         if is_classifier(model):
             model.set_params(classes=range(n_classes))
         shown.append(everything_shown(model, X, y, capsys))
+    for values, *_ in shown:
+        del values["coef_"], values["intercept_"]
+    assert_same(shown[0][0], shown[1][0])
+    assert [str(part) for part in shown[0][2:]] == [str(part) for part in shown[1][2:]]
+
+
+@every_model
+@every_relation
+def test_nothing_but_the_coefficients_depends_on_the_weights(Model, neighboring, capsys):
+    """Of any size and sign: they are clipped, and all of them may be 0."""
+    (X, y), _ = two_worlds(2, neighboring)
+    shown = []
+    for weights in (np.zeros(40), np.linspace(-1e9, 1e9, 40)):
+        budget = PrivacyBudget(10.0, 1e-4, neighboring=neighboring)
+        model = Model(neighboring=neighboring, n_samples_hint=40, budget=budget, max_weight=3.0)
+        if is_classifier(model):
+            model.set_params(classes=(0, 1))
+        shown.append(everything_shown(model, X, y, capsys, sample_weight=weights))
     for values, *_ in shown:
         del values["coef_"], values["intercept_"]
     assert_same(shown[0][0], shown[1][0])

@@ -1,0 +1,117 @@
+"""Missing values, lazy frames, text: one policy, said in words of our own that quote nothing."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from linear_models import CLASSIFIERS, REGRESSORS
+
+from skdp import DPLogisticRegression, PrivacyBudget
+
+SECRET = 3.14159
+every_model = pytest.mark.parametrize("Model", CLASSIFIERS + REGRESSORS)
+ROWS = {
+    "NaN": np.array([[0.0, SECRET], [np.nan, 1.0]]),
+    "None": np.array([[0.0, SECRET], [None, 1.0]], dtype=object),
+    "object NA": np.array([[0.0, SECRET], [pd.NA, 1.0]], dtype=object),
+    "list": [[0.0, SECRET], [None, 1.0]],
+    "float frame": pd.DataFrame({"a": [0.0, np.nan], "b": [SECRET, 1.0]}),
+    "Int64": pd.DataFrame({"a": pd.array([0, None], dtype="Int64"), "b": [SECRET, 1.0]}),
+    "Float64": pd.DataFrame({"a": pd.array([0, None], dtype="Float64"), "b": [SECRET, 1.0]}),
+    "boolean": pd.DataFrame({"a": pd.array([True, None], dtype="boolean"), "b": [SECRET, 1.0]}),
+    "string": pd.DataFrame({"a": pd.array(["0", None], dtype="string"), "b": [SECRET, 1.0]}),
+    "polars": pl.DataFrame({"a": [0, None], "b": [SECRET, 1.0]}),
+}
+TARGETS = {
+    "float": np.array([0.0, np.nan]),
+    "None": np.array([0, None], dtype=object),
+    "object NA": np.array([0, pd.NA], dtype=object),
+    "Int64": pd.Series([0, None], dtype="Int64"),
+    "boolean": pd.Series([True, None], dtype="boolean"),
+    "string": pd.Series(["0", None], dtype="string"),
+    "polars": pl.Series([0, None]),
+}
+BAD = {
+    "lazy": (pl.DataFrame({"a": [1.0]}).lazy(), r"call \.collect\(\) first"),
+    "text": ([["31415", 1.0], ["x31415", 2.0]], "text"),
+    "frame of text": (pd.DataFrame({"a": ["x31415", "y"], "b": [1, 2]}), r"columns \['a'\]"),
+    "polars text": (pl.DataFrame({"a": ["x31415", "y"]}), r"columns \['a'\]"),
+    "one row": ([SECRET, 1.0], "Reshape your data"),
+    "number": (SECRET, "Reshape your data"),
+    "complex": (np.array([[SECRET + 1j], [0.0]]), "Complex data not supported"),
+    "infinity": (np.array([[SECRET, 1.0], [np.inf, 1.0]]), "finite numbers"),
+}
+
+
+def assert_it_is_our_own(error):
+    text = str(error.value)
+    assert "missing values" in text
+    assert "public rule" in text
+    for advice in ("imputer", "drop", "HistGradient", "3.14"):
+        assert advice not in text
+
+
+@every_model
+@pytest.mark.parametrize("rows", ROWS)
+def test_missing_values_are_refused_before_the_spend(Model, rows):
+    budget = PrivacyBudget(3.0, 1e-5)
+    with pytest.raises(ValueError, match=r"Nothing was spent\.$") as refusal:
+        Model(budget=budget).fit(ROWS[rows], [0, 1])
+    assert_it_is_our_own(refusal)
+    assert budget.history() == []
+
+
+@every_model
+@pytest.mark.parametrize("targets", TARGETS)
+def test_missing_targets_are_refused_before_the_spend(Model, targets):
+    budget = PrivacyBudget(3.0, 1e-5)
+    with pytest.raises(ValueError, match=r"y has missing values") as refusal:
+        Model(budget=budget).fit(np.eye(2), TARGETS[targets])
+    assert_it_is_our_own(refusal)
+    assert budget.history() == []
+
+
+@every_model
+@pytest.mark.parametrize("rows", ROWS)
+def test_missing_values_are_refused_in_prediction_as_well(Model, rows):
+    frame = hasattr(ROWS[rows], "columns")
+    columns = pd.DataFrame({"a": [0, 1], "b": [1, 0]}) if frame else np.eye(2)
+    model = Model().fit(columns, [0, 1])
+    with pytest.raises(ValueError, match="missing") as refusal:
+        model.predict(ROWS[rows])
+    assert_it_is_our_own(refusal)
+
+
+@pytest.mark.parametrize("bad", BAD)
+def test_what_is_wrong_with_rows_is_said_without_a_value(bad):
+    rows, said = BAD[bad]
+    budget = PrivacyBudget(3.0, 1e-5)
+    with pytest.raises(ValueError, match=said) as refusal:
+        DPLogisticRegression(classes=(0, 1), budget=budget).fit(rows, [0, 1])
+    assert "3.14" not in str(refusal.value)
+    assert "31415" not in str(refusal.value)
+    assert refusal.value.__suppress_context__ or refusal.value.__context__ is None
+    assert budget.history() == []
+
+
+@pytest.mark.parametrize("dtype", ["Int64", "Float64", "boolean"])
+def test_nullable_columns_without_missing_values_are_numbers(dtype):
+    plain = pd.DataFrame({"a": [0, 1, 1, 0], "b": [1, 1, 0, 0]})
+    labels = pd.Series(["u", "v", "u", "v"], dtype="string")
+    one = DPLogisticRegression(random_state=0).fit(plain.astype(dtype), labels)
+    other = DPLogisticRegression(random_state=0).fit(plain, labels.to_numpy())
+    np.testing.assert_array_equal(one.coef_, other.coef_)
+    np.testing.assert_array_equal(one.predict(plain.astype(dtype)), other.predict(plain))
+
+
+@pytest.mark.parametrize("labels", [[0, 31415], ["a", "31415"], [0, "x31415"], [0.5, 3.1415]])
+def test_labels_outside_the_public_ones_are_not_quoted(labels):
+    with pytest.raises(ValueError, match=r"classes|numbers") as refusal:
+        DPLogisticRegression(classes=[0, 1]).fit(np.eye(2), labels)
+    assert "1415" not in str(refusal.value)
+
+
+def test_the_only_label_found_is_not_quoted():
+    with pytest.raises(ValueError, match="one class") as refusal:
+        DPLogisticRegression().fit(np.eye(2), [31415, 31415])
+    assert "31415" not in str(refusal.value)
