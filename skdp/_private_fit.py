@@ -9,7 +9,7 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from sklearn.utils.validation import _num_samples
@@ -119,6 +119,11 @@ class ReleaseTerms:
         )
 
     @property
+    def composition(self) -> str | None:
+        """How the budget adds releases up, None without a budget."""
+        return None if self.budget is None else self.budget.composition
+
+    @property
     def is_private(self) -> bool:
         """Whether `epsilon` is finite."""
         return math.isfinite(self.epsilon)
@@ -162,8 +167,12 @@ class PrivateFit:
     """Something that learns from records by one private release, after spending for it.
 
     A subclass has the attributes epsilon, delta, neighboring, budget and random_state, and fills in
-    the parts that `_fit_privately` calls.
+    the parts that `_fit_privately` calls. `released_as` is the label of its releases, None for the
+    class's name; `takes_infinite_epsilon` says whether it knows what to do without privacy.
     """
+
+    released_as: ClassVar[str | None] = None
+    takes_infinite_epsilon: ClassVar[bool] = True
 
     epsilon: Any
     delta: Any
@@ -198,15 +207,24 @@ class PrivateFit:
                 error.args = (f"{error.args[0]} Nothing was spent.", *error.args[1:])
             raise
 
+    def _release(self, *data: Any, **parameters: Any) -> Any:
+        """Set the public parameters and fit; for those that have them no longer than one fit."""
+        vars(self).update(parameters)
+        return self._fit_privately(*data)
+
     def _check_terms(self) -> ReleaseTerms:
-        return ReleaseTerms.check(
+        name = type(self).__name__ if self.released_as is None else self.released_as
+        terms = ReleaseTerms.check(
             epsilon=self.epsilon,
             delta=self.delta,
             neighboring=self.neighboring,
             budget=self.budget,
             random_state=self.random_state,
-            label=type(self).__name__ if self.label is None else self.label,
+            label=name if self.label is None else self.label,
         )
+        if not (terms.is_private or self.takes_infinite_epsilon):
+            raise ValueError(f"epsilon must be finite for {name}, got {self.epsilon!r}.")
+        return terms
 
     @abstractmethod
     def _check_data(self, terms: ReleaseTerms, *data: Any, **more: Any) -> Any:

@@ -1,124 +1,217 @@
-"""What the private naive Bayes classifiers share: validate, plan, spend, ask, publish."""
+"""What the private naive Bayes classifiers share."""
 
 from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skdp._columns import (
+    ColumnBounds,
+    Columns,
+    as_floats,
+    by_column,
+    categories_by_column,
+    check_numeric,
+    is_frame,
+    refuse_lazy,
+    refuse_missing,
+    refuse_missing_labels,
+)
 from skdp._data_validation import encode_labels
 from skdp._private_fit import NonPrivatePlan, PrivateFit, ReleaseTerms
-from skdp._validation import check_choice
-from skdp.naive_bayes.features import Feature, class_counts
+from skdp._validation import check_choice, check_size
+from skdp.naive_bayes.features import (
+    CategoricalFeature,
+    Feature,
+    NumericFeature,
+    class_counts,
+    in_units,
+)
 from skdp.privacy import PrivacyGuarantee
-from skdp.workloads import NOISES, QueryPlan, plan_queries
+from skdp.workloads import NOISES, Query, QueryPlan, plan_queries
 
 __all__ = ["PrivateNaiveBayes"]
 
+# No guarantee rests on these: they keep released numbers useful.
 _LEAST_COUNT = 1.0
 _LEAST_LOG = -700.0  # e to this power is a double
+_SMALLEST = 1e-9  # variance without noise, in units of half the distance of the bounds, squared
 
 
 @dataclass(frozen=True, eq=False)
 class LabelledColumns:
-    """Validated columns, classes of the rows as 0..K−1, and what is public about both."""
+    """Validated columns, classes of the rows as 0..K−1, and what is public about both.
 
-    columns: Any
+    `weights` are in units of `unit`, the largest that counts, or None for equal ones.
+    """
+
+    columns: Columns
     codes: np.ndarray
     classes: np.ndarray
     features: Sequence[Feature]
+    count_is_public: bool
+    weights: np.ndarray | None
+    unit: float
+
+    def answers(self, *, exact: bool) -> dict[str, np.ndarray]:
+        """Return the *private* answers; `exact` sums take weights as multiples of 2^−24."""
+        n_classes, weights = self.classes.size, self.weights
+        if weights is not None and exact:
+            weights = in_units(np.clip(weights, 0.0, 1.0))
+        found = {"classes": np.bincount(self.codes, weights, n_classes)}
+        for j, (feature, x) in enumerate(zip(self.features, self.columns.parts, strict=True)):
+            found[_name(j)] = feature.answer(x, self.codes, n_classes, weights)
+        return found
 
 
 class PrivateNaiveBayes(PrivateFit, ClassifierMixin, BaseEstimator):
-    """A naive Bayes classifier that pays for all its counts and sums at once.
+    """A naive Bayes classifier that releases all its counts and sums at once.
 
     A subclass says what its columns are, and how what was learnt of them is published.
     """
 
-    def fit(self, X: Any, y: Any, **fit_params: Any) -> Any:
-        """Learn the classes' laws privately.
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Learn the distributions of the classes privately.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            *Private.* Values outside of the public bounds or categories are not refused.
+            *Private.* Values outside of the public bounds are clipped, other values than the
+            public categories count in none. A missing number counts as the middle of its bounds.
         y : array-like of shape (n_samples,)
             *Private.* Labels, of which the set is public.
-        **fit_params
-            Refused: a `sample_weight` would need a public bound.
+        sample_weight : array-like of shape (n_samples,) or None, default None
+            *Private.* How much each record counts, clipped to [0, `max_weight`]; without that
+            refused, but for ``epsilon=inf``, which takes weights as they are.
 
         Returns
         -------
-        self
+        self : object
+            The fitted classifier.
 
         Raises
         ------
         ValueError
-            If a parameter, a shape or a type is wrong, or a value is not finite; nothing is spent.
+            If a parameter, a shape or a type is wrong.
         BudgetExceededError, BudgetClosedError
-            If the budget cannot pay; nothing is learnt and nothing is spent.
+            If the budget cannot pay for the fit; then nothing is learnt.
         """
-        return self._fit_privately(X, y, **fit_params)
+        return self._fit_privately(X, y, sample_weight=sample_weight)
 
     def _check_data(
-        self, terms: ReleaseTerms, X: Any, y: Any, **fit_params: Any
+        self, terms: ReleaseTerms, X: Any, y: Any, *, sample_weight: Any
     ) -> LabelledColumns:
-        _refuse_weights(fit_params)
         check_choice("noise", self.noise, ("auto", *NOISES))
         columns, y = self._validated(X, y)
+        refuse_missing_labels(y)
         classes, codes = encode_labels(type(self).__name__, y, self.classes)
         self._checked_priors(classes.size)
-        return LabelledColumns(columns, codes, classes, self._features())
+        features = self._features()
+        self._check_columns(columns, features)
+        return LabelledColumns(
+            columns,
+            codes,
+            classes,
+            features,
+            terms.neighboring.count_is_public,
+            *self._checked_weights(sample_weight, codes, terms),
+        )
 
     def _plan(self, terms: ReleaseTerms, records: LabelledColumns) -> QueryPlan | NonPrivatePlan:
         """Return what is asked, with its noise."""
         if not terms.is_private:
             return NonPrivatePlan()
-        n_classes = records.classes.size
+        n_classes, whole = records.classes.size, records.weights is None
         queries = [class_counts(n_classes, terms.neighboring)]
         for j, feature in enumerate(records.features):
             queries.append(feature.query(_name(j), n_classes, terms.neighboring))
-        pays_in = None if self.budget is None else self.budget.composition
-        return plan_queries(queries, terms.epsilon, terms.delta, self.noise, composition=pays_in)
+        asked = [_of_weights(query) for query in queries] if not whole else queries
+        return plan_queries(
+            asked, terms.epsilon, terms.delta, self.noise, composition=terms.composition
+        )
 
     def _read(
         self, plan: QueryPlan | NonPrivatePlan, records: LabelledColumns, rng: np.random.Generator
     ) -> dict[str, np.ndarray]:
-        answers = {"classes": np.bincount(records.codes, minlength=records.classes.size)}
-        for j, (feature, x) in enumerate(zip(records.features, records.columns, strict=True)):
-            answers[_name(j)] = feature.answer(x, records.codes, records.classes.size)
-        return answers if isinstance(plan, NonPrivatePlan) else plan.release(answers, rng)
+        if isinstance(plan, NonPrivatePlan):
+            return records.answers(exact=False)
+        return plan.release(records.answers(exact=True), rng)
 
     def _publish(
         self, plan: Any, records: LabelledColumns, released: Any, guarantee: PrivacyGuarantee
     ) -> Any:
-        self.classes_, self.privacy_ = records.classes, guarantee
-        counts = np.maximum(released["classes"], _LEAST_COUNT)
-        self.class_count_ = counts
+        released = {name: records.unit * numbers for name, numbers in released.items()}
+        counts = released["classes"]
+        if records.count_is_public and records.weights is None:
+            counts = _with_sum(counts, records.codes.size)
+        counts = np.maximum(counts, _LEAST_COUNT * records.unit)
+        self.classes_, self.privacy_, self.class_count_ = records.classes, guarantee, counts
         priors = self._checked_priors(counts.size)
         self.class_prior_ = counts / counts.sum() if priors is None else priors
         learnt = [f.learn(released[_name(j)], counts) for j, f in enumerate(records.features)]
         self._publish_features(learnt)
         return self
 
-    def _validated(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
+    def _validated(self, X: Any, y: Any) -> tuple[Columns, np.ndarray]:
         """Return the columns of X, and y."""
-        X, y = validate_data(self, X, y, dtype=np.float64)
-        return self._columns(X), y
+        refuse_lazy(X)
+        if not is_frame(X):
+            X, y = validate_data(self, X, y, dtype=None, ensure_all_finite=False)
+            return Columns.of(X, "X"), y
+        validate_data(self, X, y, skip_check_array=True)
+        y = column_or_1d(y, warn=True)
+        check_consistent_length(X, y)
+        if not len(y):
+            raise ValueError("X must have at least one row.")
+        return Columns.of(X, "X"), y
 
-    def _revalidated(self, X: Any) -> Any:
+    def _revalidated(self, X: Any) -> Columns:
         """Return the columns of X for prediction."""
-        return self._columns(validate_data(self, X, dtype=np.float64, reset=False))
+        refuse_lazy(X)
+        if is_frame(X):
+            validate_data(self, X, skip_check_array=True, reset=False)
+        else:
+            X = validate_data(self, X, dtype=None, ensure_all_finite=False, reset=False)
+        return Columns.of(X, "X")
 
-    def _columns(self, X: Any) -> Any:
-        return X.T
+    def _check_columns(self, columns: Columns, features: Sequence[Feature]) -> None:
+        """Raise if a column of numbers holds something else, or a NaN that nothing stands for."""
+        for j, (feature, part) in enumerate(zip(features, columns.parts, strict=True)):
+            if isinstance(feature, NumericFeature):
+                check_numeric(part, columns.name(j))
+                if not feature.clipped:
+                    refuse_missing(as_floats(part)[:, None], [columns.name(j)])
+
+    def _checked_weights(
+        self, weights: Any, codes: np.ndarray, terms: ReleaseTerms
+    ) -> tuple[np.ndarray | None, float]:
+        """Return weights in units of the largest that counts, and that."""
+        largest = None if self.max_weight is None else check_size("max_weight", self.max_weight)
+        if weights is None:
+            return None, 1.0
+        if terms.is_private and largest is None:
+            raise ValueError(
+                "sample_weight needs max_weight, the public number to which weights are clipped: "
+                "a record changes what is released by that much."
+            )
+        weights = column_or_1d(weights, dtype=np.float64)
+        check_consistent_length(codes, weights)
+        if not np.isfinite(weights).all():
+            raise ValueError("sample_weight must be finite numbers.")
+        if terms.is_private:
+            return weights / largest, float(largest or 1.0)
+        if not weights.any():
+            raise ValueError("sample_weight is zero for all records.")
+        return weights, 1.0
 
     def _checked_priors(self, n_classes: int) -> np.ndarray | None:
         if self.priors is None:
@@ -130,6 +223,42 @@ class PrivateNaiveBayes(PrivateFit, ClassifierMixin, BaseEstimator):
             )
         return priors
 
+    def _categories(self) -> dict[int, np.ndarray]:
+        """Return the values of the categorical columns, by number."""
+        return categories_by_column(self.categories, self.n_features_in_, self._names())
+
+    def _numeric_features(self, columns: list[int]) -> list[NumericFeature]:
+        """Return features for the columns that are numbers, clipped only if private."""
+        floor, private = check_size("least_variance", self.least_variance), self._is_private()
+        if not columns or (self.bounds is None and not private):
+            return [NumericFeature(-1.0, 1.0, _SMALLEST, False)] * len(columns)
+        bounds = ColumnBounds.of(self._bounds_of(columns), len(columns))
+        return [
+            NumericFeature(float(low), float(high), floor if private else _SMALLEST, private)
+            for low, high in zip(bounds.low, bounds.high, strict=True)
+        ]
+
+    def _bounds_of(self, columns: list[int]) -> Any:
+        """Return `bounds`; a dict by the places of its columns among these."""
+        if not isinstance(self.bounds, Mapping):
+            return self.bounds
+        found = by_column("bounds", self.bounds, self.n_features_in_, self._names())
+        if sorted(found) != columns:
+            raise ValueError(
+                f"bounds must name just the columns without categories, numbers {columns}; it "
+                f"names {sorted(found)}."
+            )
+        return {place: found[j] for place, j in enumerate(columns)}
+
+    def _categorical_feature(self, values: np.ndarray) -> CategoricalFeature:
+        return CategoricalFeature(values, check_size("alpha", self.alpha))
+
+    def _names(self) -> list[Any]:
+        return list(getattr(self, "feature_names_in_", ()))
+
+    def _is_private(self) -> bool:
+        return self.epsilon < math.inf
+
     @abstractmethod
     def _features(self) -> Sequence[Feature]:
         """Return what the columns are, from public parameters."""
@@ -139,36 +268,82 @@ class PrivateNaiveBayes(PrivateFit, ClassifierMixin, BaseEstimator):
         """Set the released attributes from what the features have learnt."""
 
     @abstractmethod
-    def _laws(self) -> Sequence[Any]:
+    def _learnt(self) -> Sequence[Any]:
         """Return what `_publish_features` was given."""
 
     def predict_joint_log_proba(self, X: Any) -> np.ndarray:
-        """Return log p(x, class) of shape (n_samples, n_classes)."""
+        """Return log p(x, class).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, treated as those in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            In the order of `classes_`.
+        """
         check_is_fitted(self, "class_count_")
-        columns = self._revalidated(X)
+        columns, features = self._revalidated(X), self._features()
+        self._check_columns(columns, features)
         joint = np.log(self.class_prior_)
-        for feature, x, law in zip(self._features(), columns, self._laws(), strict=True):
-            joint = joint + feature.log_likelihood(x, law)
+        for feature, x, learnt in zip(features, columns.parts, self._learnt(), strict=True):
+            joint = joint + feature.log_likelihood(x, learnt)
         return joint
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Return log p(class | x) of shape (n_samples, n_classes), −700 at least."""
+        """Return log p(class | x), −700 at least.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, treated as those in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            In the order of `classes_`.
+        """
         joint = self.predict_joint_log_proba(X)
         return np.maximum(joint - logsumexp(joint, axis=1, keepdims=True), _LEAST_LOG)
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Return p(class | x) of shape (n_samples, n_classes)."""
+        """Return p(class | x).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, treated as those in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            In the order of `classes_`.
+        """
         return np.exp(self.predict_log_proba(X))
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the likeliest class of each row."""
+        """Return the likeliest class of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, treated as those in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Labels out of `classes_`.
+        """
         best = self.predict_joint_log_proba(X).argmax(axis=1)
         return self.classes_[best]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.poor_score = not math.isinf(self.epsilon)  # noise, on tiny data
+        tags.classifier_tags.poor_score = self._is_private()  # noise, on tiny data
         tags.non_deterministic = self.random_state is None
+        tags.input_tags.allow_nan = self._is_private()
         return tags
 
 
@@ -176,10 +351,15 @@ def _name(j: int) -> str:
     return f"column {j}"
 
 
-def _refuse_weights(fit_params: dict[str, Any]) -> None:
-    """Raise if `fit` was given more than data."""
-    if any(value is not None for value in fit_params.values()):
-        raise ValueError(
-            f"fit takes X and y only, got {sorted(fit_params)}. A sample_weight would need a "
-            "public bound."
-        )
+def _of_weights(query: Query) -> Query:
+    """Return a query whose numbers are sums of weights in [0, 1]."""
+    return replace(query, integer=False)
+
+
+def _with_sum(counts: np.ndarray, total: float) -> np.ndarray:
+    """Return the nearest counts with a public sum.
+
+    Of all linear unbiased estimates this has the least variance, for independent noise of one
+    size (Gauss and Markov): σ²·(1 − 1/K) in place of σ² for K classes.
+    """
+    return counts - (counts.sum() - total) / counts.size

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from skdp._validation import check_count, check_size
 from skdp.naive_bayes._base import PrivateNaiveBayes
 from skdp.naive_bayes.features import CategoricalFeature
 
@@ -18,40 +17,48 @@ class DPCategoricalNB(PrivateNaiveBayes):
     """Naive Bayes for categories, with (ε, δ)-differentially private counts.
 
     For each class the number of records, and of each feature the number of records in each
-    category, are released, all in one joint release.
+    category, are released, all in one joint release. ``epsilon=inf`` is like scikit-learn's
+    `CategoricalNB`.
 
     Parameters
     ----------
     epsilon : float, default 1.0
-        *Public.* Privacy loss in nats that one fit may spend. ``inf`` turns privacy off: the
-        estimator is then like scikit-learn's `CategoricalNB`.
-    delta : float, default 1e-5
-        *Public.* Probability, in [0, 1), with which the ε bound may fail; 0 for pure privacy.
-    n_categories : int or array-like of shape (n_features,), default 2
-        *Public.* Each column holds codes 0, ..., n_categories − 1. A record with another value
-        counts in no category of that column, and prediction leaves the column out for it.
-    alpha : float
+        *Public.* Privacy loss in nats that one fit may spend.
+    delta : float or None, default None
+        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
+        budget's, or 1e-5 without a budget.
+    categories : dict or list
+        *Public.* The values that columns can have: a dict from names or numbers of columns to
+        lists, or a list that holds for every column. A record with another value, or a missing
+        one, counts in none, and prediction leaves the column out for it.
+    alpha : float, default 1.0
         *Public.* Smoothing, added to every count that was released.
-    priors : array-like of shape (n_classes,) or None
+    priors : array-like of shape (n_classes,) or None, default None
         *Public.* Probabilities of the classes; ``None`` takes them from the released sizes.
-    noise : str
+    noise : str, default "auto"
         *Public.* A name of `skdp.workloads.NOISES`, or ``"auto"``, the least; see
         `skdp.workloads.plan_queries`.
-    classes : array-like or None
+    classes : array-like or None, default None
         *Public.* All labels that may occur. ``None`` takes the labels found in `y` as public,
         which a rare label is not: pass them where that matters.
-    neighboring : {"replace_one", "add_remove_one"}
-        *Public.* Whether neighbouring data sets differ in the value of one row (then n is public)
-        or in its presence (then it is private).
-    budget : PrivacyBudget or None
-        What pays for the fit, before the fit reads the data.
-    random_state : int, Generator, RandomState or None
-        *Secret.* For tests only: whoever knows the seed can subtract the noise.
+    max_weight : float or None, default None
+        *Public.* Largest sample weight that counts; ``None`` refuses weights.
+    neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
+        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
+        public) or in its presence (then it is private).
+    budget : PrivacyBudget or None, default None
+        *Public.* What the fit spends from, before it reads the data.
+    random_state : int, Generator, RandomState or None, default None
+        *Secret.* ``None`` takes fresh entropy from the operating system for each fit. A seed voids
+        the guarantee, for whoever knows it can subtract the noise, and is refused beside a budget:
+        for tests only.
+    label : str or None, default None
+        *Public.* Name of the release in the budget's history. ``None`` takes the class's.
 
     Attributes
     ----------
     class_count_ : ndarray of shape (n_classes,)
-        *Released*, and at least 1.
+        *Released*, and at least 1. Where n is public the noise is taken out of their sum.
     class_prior_ : ndarray of shape (n_classes,)
         Computed from `class_count_`, or `priors`.
     feature_log_prob_ : list of n_features arrays of shape (n_classes, n_categories)
@@ -59,7 +66,7 @@ class DPCategoricalNB(PrivateNaiveBayes):
     classes_ : ndarray of shape (n_classes,)
         *Public* by assumption, sorted.
     privacy_ : PrivacyGuarantee
-        *Public.* What was paid for and what it guarantees.
+        *Public.* What was released and what it guarantees.
     n_features_in_ : int
         *Public.*
     feature_names_in_ : ndarray of shape (n_features,)
@@ -78,7 +85,7 @@ class DPCategoricalNB(PrivateNaiveBayes):
     >>> rng = np.random.default_rng(0)
     >>> y = rng.integers(2, size=1000)
     >>> X = np.where(rng.random((1000, 2)) < 0.8, y[:, None], 2)  # 2 is "not answered"
-    >>> model = DPCategoricalNB(epsilon=1.0, n_categories=3, random_state=0).fit(X, y)
+    >>> model = DPCategoricalNB(epsilon=1.0, categories=[0, 1, 2], random_state=0).fit(X, y)
     >>> model.score(X, y) > 0.75
     True
     """
@@ -86,46 +93,46 @@ class DPCategoricalNB(PrivateNaiveBayes):
     def __init__(
         self,
         epsilon: float = 1.0,
-        delta: float = 1e-5,
+        delta: float | None = None,
         *,
-        n_categories: Any = 2,
+        categories: Any = None,
         alpha: float = 1.0,
         priors: Any = None,
         noise: str = "auto",
         classes: Any = None,
+        max_weight: float | None = None,
         neighboring: str = "replace_one",
         budget: Any = None,
         random_state: Any = None,
+        label: str | None = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
-        self.n_categories = n_categories
+        self.categories = categories
         self.alpha = alpha
         self.priors = priors
         self.noise = noise
         self.classes = classes
+        self.max_weight = max_weight
         self.neighboring = neighboring
         self.budget = budget
         self.random_state = random_state
+        self.label = label
 
     def _features(self) -> Sequence[CategoricalFeature]:
-        alpha, d = check_size("alpha", self.alpha), self.n_features_in_
-        sizes = np.atleast_1d(np.asarray(self.n_categories, dtype=object))
-        if sizes.shape not in ((1,), (d,)):
+        values = self._categories()
+        if left := [j for j in range(self.n_features_in_) if j not in values]:
+            names = self._names()
             raise ValueError(
-                f"n_categories must be a number, or one for each of the {d} features, got "
-                f"{self.n_categories!r}."
+                "categories must be given, the public values that each column can have: a list for "
+                f"all columns, or a dict; {[names[j] if names else j for j in left]} have none."
             )
-        counts = [check_count("n_categories", size) for size in sizes]
-        return [
-            CategoricalFeature(np.arange(count), alpha)
-            for count in np.broadcast_to(counts, (d,)).tolist()
-        ]
+        return [self._categorical_feature(values[j]) for j in range(self.n_features_in_)]
 
-    def _publish_features(self, laws: list[np.ndarray]) -> None:
-        self.feature_log_prob_ = laws
+    def _publish_features(self, learnt: list[np.ndarray]) -> None:
+        self.feature_log_prob_ = learnt
 
-    def _laws(self) -> Sequence[np.ndarray]:
+    def _learnt(self) -> Sequence[np.ndarray]:
         return self.feature_log_prob_
 
     def __sklearn_tags__(self) -> Any:

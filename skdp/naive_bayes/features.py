@@ -9,25 +9,29 @@ from typing import Any
 
 import numpy as np
 
-from skdp._columns import category_codes
+from skdp._columns import as_floats, category_codes
 from skdp.privacy import Neighboring
 from skdp.workloads import Query
 
-__all__ = ["CategoricalFeature", "Feature", "NumericFeature", "class_counts", "numeric"]
+__all__ = ["CategoricalFeature", "Feature", "NumericFeature", "class_counts", "in_units"]
 
 _UNIT = 2.0**24  # values are summed in whole parts of 1/_UNIT: exactly, for up to 5e8 rows
-_SMALLEST = 1e-9  # variance, relatively, without noise
 _APART = 0.25 * (2.0 + math.sqrt(2.0))  # |u + u'| of the records that change two moments most
 
 
-def class_counts(n_classes: int, neighboring: Neighboring) -> Query:
-    """Return the question how many records each class has."""
+def in_units(numbers: np.ndarray) -> np.ndarray:
+    """Return numbers rounded to multiples of 2^−24, of which sums are exact."""
+    return np.rint(numbers * _UNIT) / _UNIT
+
+
+def class_counts(n_classes: int, neighboring: Neighboring, *, integer: bool = True) -> Query:
+    """Return the question how many records each class has; weights make it no `integer`."""
     return Query(
         "classes",
         size=n_classes,
         linf_sensitivity=1.0,
         l0_sensitivity=neighboring.n_changed,
-        integer=True,
+        integer=integer,
     )
 
 
@@ -39,21 +43,28 @@ class Feature(ABC):
         """Return what is asked: some numbers for each class."""
 
     @abstractmethod
-    def answer(self, x: np.ndarray, codes: np.ndarray, n_classes: int) -> np.ndarray:
-        """Return the *private* answer for a column x of records with these classes."""
+    def answer(
+        self, x: Any, codes: np.ndarray, n_classes: int, weights: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Return the *private* answer for a column x of records with these classes.
+
+        A record with a weight in [0, 1] counts that much.
+        """
 
     @abstractmethod
     def learn(self, answer: np.ndarray, counts: np.ndarray) -> Any:
         """Return what a model keeps of released numbers, for classes of these released sizes."""
 
     @abstractmethod
-    def log_likelihood(self, x: np.ndarray, learnt: Any) -> np.ndarray:
+    def log_likelihood(self, x: Any, learnt: Any) -> np.ndarray:
         """Return log p(x | class) of shape (n_samples, n_classes)."""
 
 
 @dataclass(frozen=True)
 class NumericFeature(Feature):
     """A number between public bounds, Gaussian in each class; values outside are clipped.
+
+    A missing value counts as the middle of the bounds, in fits and in prediction.
 
     With u in [−1, 1] the value between its bounds, Σ u and Σ (2u² − 1) of each class are asked
     for. One record contributes a vector of length at most √2. If its value is replaced within its
@@ -95,13 +106,17 @@ class NumericFeature(Feature):
             l2_sensitivity=longest,
         )
 
-    def answer(self, x: np.ndarray, codes: np.ndarray, n_classes: int) -> np.ndarray:
-        if self.clipped:
-            x = np.clip(x, self.low, self.high)
-        u = (x - self._middle) / self._half
+    def answer(
+        self, x: Any, codes: np.ndarray, n_classes: int, weights: np.ndarray | None = None
+    ) -> np.ndarray:
+        u = (self._known(x) - self._middle) / self._half
         moments = [u, 2.0 * u * u - 1.0]
         if self.clipped:
-            moments = [np.rint(np.clip(m, -1.0, 1.0) * _UNIT) / _UNIT for m in moments]
+            moments = [np.clip(m, -1.0, 1.0) for m in moments]
+        if weights is not None:
+            moments = [weights * m for m in moments]
+        if self.clipped:
+            moments = [in_units(m) for m in moments]
         return np.concatenate([np.bincount(codes, m, n_classes) for m in moments])
 
     def learn(self, answer: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -112,11 +127,16 @@ class NumericFeature(Feature):
         variance = np.maximum(0.5 * (second + 1.0) - first**2, self.least_variance)
         return self._middle + self._half * first, self._half**2 * variance
 
-    def log_likelihood(self, x: np.ndarray, learnt: Any) -> np.ndarray:
+    def log_likelihood(self, x: Any, learnt: Any) -> np.ndarray:
         mean, variance = learnt
-        if self.clipped:
-            x = np.clip(x, self.low, self.high)
+        x = self._known(x)
         return -0.5 * (np.log(2.0 * math.pi * variance) + (x[:, None] - mean) ** 2 / variance)
+
+    def _known(self, x: Any) -> np.ndarray:
+        """Return floats, of which none is missing, within the bounds if values are clipped."""
+        values = as_floats(x)
+        values = np.where(np.isnan(values), self._middle, values)
+        return np.clip(values, self.low, self.high) if self.clipped else values
 
     @property
     def _middle(self) -> float:
@@ -129,7 +149,7 @@ class NumericFeature(Feature):
 
 @dataclass(frozen=True, eq=False)
 class CategoricalFeature(Feature):
-    """One of some public values; another one counts in no category.
+    """One of some public values; another one, or a missing one, counts in no category.
 
     Parameters
     ----------
@@ -152,22 +172,20 @@ class CategoricalFeature(Feature):
             integer=True,
         )
 
-    def answer(self, x: np.ndarray, codes: np.ndarray, n_classes: int) -> np.ndarray:
+    def answer(
+        self, x: Any, codes: np.ndarray, n_classes: int, weights: np.ndarray | None = None
+    ) -> np.ndarray:
         places = category_codes(x, self.values)
-        cells = (codes * self.values.size + places)[places >= 0]
-        return np.bincount(cells, minlength=n_classes * self.values.size)
+        known = places >= 0
+        cells = (codes * self.values.size + places)[known]
+        counted = None if weights is None else weights[known]
+        return np.bincount(cells, counted, n_classes * self.values.size)
 
     def learn(self, answer: np.ndarray, counts: np.ndarray) -> np.ndarray:
         """Return log p(category | class) of shape (n_classes, n_categories)."""
         cells = np.maximum(answer.reshape(counts.size, -1), 0.0) + self.smoothing
         return np.log(cells / cells.sum(axis=1, keepdims=True))
 
-    def log_likelihood(self, x: np.ndarray, learnt: Any) -> np.ndarray:
+    def log_likelihood(self, x: Any, learnt: Any) -> np.ndarray:
         places = category_codes(x, self.values)
         return np.where(places[:, None] >= 0, learnt.T[places], 0.0)
-
-
-def numeric(low: float, high: float, least_variance: float, private: bool) -> NumericFeature:
-    """Return a feature that is clipped, and whose variances have a floor, only if `private`."""
-    floor = least_variance if private else _SMALLEST
-    return NumericFeature(float(low), float(high), floor, private)

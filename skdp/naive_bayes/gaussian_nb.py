@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from skdp._columns import column_bounds
-from skdp._validation import check_size
 from skdp.naive_bayes._base import PrivateNaiveBayes
-from skdp.naive_bayes.features import NumericFeature, numeric
+from skdp.naive_bayes.features import NumericFeature
 
 __all__ = ["DPGaussianNB"]
 
@@ -21,40 +18,48 @@ class DPGaussianNB(PrivateNaiveBayes):
 
     For each class the number of records, and for each feature two sums are released, all in one
     joint release: Σ u and Σ (2u² − 1), where u ∈ [−1, 1] is the value between its public bounds.
-    Means and variances are computed from these.
+    Means and variances are computed from these. ``epsilon=inf`` is like scikit-learn's
+    `GaussianNB`: nothing is clipped, and no bounds are needed.
 
     Parameters
     ----------
     epsilon : float, default 1.0
-        *Public.* Privacy loss in nats that one fit may spend. ``inf`` turns privacy off: the
-        estimator is then like scikit-learn's `GaussianNB`, and nothing is clipped.
-    delta : float, default 1e-5
-        *Public.* Probability, in [0, 1), with which the ε bound may fail; 0 for pure privacy.
-    bounds : pair (low, high), or one pair per feature, default (-1, 1)
-        *Public.* As in `skdp.preprocessing.BoundsScaler`: from knowledge about the features, never
-        from the data. Values outside are clipped, in `fit` and in prediction.
-    priors : array-like of shape (n_classes,) or None
+        *Public.* Privacy loss in nats that one fit may spend.
+    delta : float or None, default None
+        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
+        budget's, or 1e-5 without a budget.
+    bounds : pair (low, high), one pair per column, or dict
+        *Public.* The dict is from names or numbers of columns to pairs. Bounds come from knowledge
+        about the columns, never from the data. There is no default that would be right: without
+        bounds `fit` raises.
+    priors : array-like of shape (n_classes,) or None, default None
         *Public.* Probabilities of the classes; ``None`` takes them from the released sizes.
-    least_variance : float
+    least_variance : float, default 1e-3
         *Public.* Floor of each variance, as a fraction of the squared half distance of the bounds.
-    noise : str
+    noise : str, default "auto"
         *Public.* A name of `skdp.workloads.NOISES`, or ``"auto"``, the least; see
         `skdp.workloads.plan_queries`.
-    classes : array-like or None
+    classes : array-like or None, default None
         *Public.* All labels that may occur. ``None`` takes the labels found in `y` as public,
         which a rare label is not: pass them where that matters.
-    neighboring : {"replace_one", "add_remove_one"}
-        *Public.* Whether neighbouring data sets differ in the value of one row (then n is public)
-        or in its presence (then it is private).
-    budget : PrivacyBudget or None
-        What pays for the fit, before the fit reads the data.
-    random_state : int, Generator, RandomState or None
-        *Secret.* For tests only: whoever knows the seed can subtract the noise.
+    max_weight : float or None, default None
+        *Public.* Largest sample weight that counts; ``None`` refuses weights.
+    neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
+        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
+        public) or in its presence (then it is private).
+    budget : PrivacyBudget or None, default None
+        *Public.* What the fit spends from, before it reads the data.
+    random_state : int, Generator, RandomState or None, default None
+        *Secret.* ``None`` takes fresh entropy from the operating system for each fit. A seed voids
+        the guarantee, for whoever knows it can subtract the noise, and is refused beside a budget:
+        for tests only.
+    label : str or None, default None
+        *Public.* Name of the release in the budget's history. ``None`` takes the class's.
 
     Attributes
     ----------
     class_count_ : ndarray of shape (n_classes,)
-        *Released*, and at least 1.
+        *Released*, and at least 1. Where n is public the noise is taken out of their sum.
     class_prior_ : ndarray of shape (n_classes,)
         Computed from `class_count_`, or `priors`.
     theta_, var_ : ndarray of shape (n_classes, n_features)
@@ -62,7 +67,7 @@ class DPGaussianNB(PrivateNaiveBayes):
     classes_ : ndarray of shape (n_classes,)
         *Public* by assumption, sorted.
     privacy_ : PrivacyGuarantee
-        *Public.* What was paid for and what it guarantees.
+        *Public.* What was released and what it guarantees.
     n_features_in_ : int
         *Public.*
     feature_names_in_ : ndarray of shape (n_features,)
@@ -87,16 +92,18 @@ class DPGaussianNB(PrivateNaiveBayes):
     def __init__(
         self,
         epsilon: float = 1.0,
-        delta: float = 1e-5,
+        delta: float | None = None,
         *,
-        bounds: Any = (-1.0, 1.0),
+        bounds: Any = None,
         priors: Any = None,
         least_variance: float = 1e-3,
         noise: str = "auto",
         classes: Any = None,
+        max_weight: float | None = None,
         neighboring: str = "replace_one",
         budget: Any = None,
         random_state: Any = None,
+        label: str | None = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -105,18 +112,17 @@ class DPGaussianNB(PrivateNaiveBayes):
         self.least_variance = least_variance
         self.noise = noise
         self.classes = classes
+        self.max_weight = max_weight
         self.neighboring = neighboring
         self.budget = budget
         self.random_state = random_state
+        self.label = label
 
     def _features(self) -> Sequence[NumericFeature]:
-        low, high = column_bounds(self.bounds, self.n_features_in_)
-        floor = check_size("least_variance", self.least_variance)
-        private = self.epsilon < math.inf
-        return [numeric(*pair, floor, private) for pair in zip(low, high, strict=True)]
+        return self._numeric_features(list(range(self.n_features_in_)))
 
-    def _publish_features(self, laws: list[tuple[np.ndarray, np.ndarray]]) -> None:
-        self.theta_, self.var_ = (np.stack(part, axis=1) for part in zip(*laws, strict=True))
+    def _publish_features(self, learnt: list[tuple[np.ndarray, np.ndarray]]) -> None:
+        self.theta_, self.var_ = (np.stack(part, axis=1) for part in zip(*learnt, strict=True))
 
-    def _laws(self) -> Sequence[Any]:
+    def _learnt(self) -> Sequence[Any]:
         return list(zip(self.theta_.T, self.var_.T, strict=True))

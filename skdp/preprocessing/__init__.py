@@ -1,4 +1,4 @@
-"""Transformers that learn nothing, or buy what they learn."""
+"""Transformers that learn nothing, or spend a budget on what they learn."""
 
 from skdp.preprocessing.bounds_scaler import BoundsScaler
 from skdp.preprocessing.dp_min_max_scaler import DPMinMaxScaler

@@ -1,68 +1,121 @@
-"""What scalers that buy their numbers share."""
+"""What scalers that spend on their numbers share."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from skdp._columns import column_bounds
-from skdp._validation import check_real
+from skdp._columns import ColumnBounds, validated_numbers
+from skdp._private_fit import PrivateFit, ReleasePlan, ReleaseTerms
+from skdp.privacy import PrivacyGuarantee
 
 __all__ = ["PrivateScaler"]
 
 
-class PrivateScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+@dataclass(frozen=True, eq=False)
+class Measurement:
+    """A statistic, of which the parts of the transaction are used, and the rows that it reads."""
+
+    statistic: Any
+    records: Any
+
+
+class PrivateScaler(PrivateFit, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """A scaler whose numbers are one private release; values are clipped to public bounds."""
 
-    def fit(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
+    takes_infinite_epsilon = False
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Learn the numbers of each column privately.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            *Private.* Finite values; those outside `bounds` are clipped.
-        y : ignored
-        **fit_params
-            Refused: a `sample_weight` would need a public bound.
+            *Private.* Values outside `bounds` are clipped; a missing value counts as the middle of
+            its bounds.
+        y : None
+            Ignored.
+        sample_weight : None
+            Refused: a weight is private, and multiplies what a record changes.
+
+        Returns
+        -------
+        self : object
+            The fitted scaler.
 
         Raises
         ------
         ValueError
-            If a parameter, a shape or a type is wrong, or a value is not finite; nothing is spent.
+            If a parameter, a shape or a type is wrong.
         BudgetExceededError, BudgetClosedError
-            If the budget cannot pay; nothing is learnt and nothing is spent.
+            If the budget cannot pay for the fit; then nothing is read.
         """
-        check_real("epsilon", self.epsilon, low=0.0, high=1e9)
-        X = validate_data(self, X, dtype=np.float64)
-        column_bounds(self.bounds, X.shape[1])
-        self._learn(X)
-        return self
+        return self._fit_privately(X, sample_weight=sample_weight)
 
     def transform(self, X: Any) -> np.ndarray:
-        """Return the rows, clipped as in `fit` and scaled, of shape (n_samples, n_features)."""
+        """Return the rows, clipped as in `fit` and scaled.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Values outside `bounds` are clipped; a missing value counts as the middle of its bounds.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+            As private as X: each row depends on one row of X and on what was released.
+        """
         check_is_fitted(self, "privacy_")
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        return self._scaled(np.clip(X, *column_bounds(self.bounds, X.shape[1])))
+        X = validated_numbers(self, X, reset=False)
+        return self._scaled(self._bounds().clip(X))
+
+    def _check_data(self, terms: ReleaseTerms, X: Any, sample_weight: Any) -> Measurement:
+        if sample_weight is not None:
+            raise ValueError(
+                f"sample_weight is refused by {type(self).__name__}: a weight is private, and "
+                "multiplies what a record changes."
+            )
+        X = validated_numbers(self, X, reset=True)
+        statistic = self._statistic(self._bounds())
+        return Measurement(statistic, statistic._check_data(terms, X))
+
+    def _plan(self, terms: ReleaseTerms, records: Measurement) -> ReleasePlan:
+        plan: ReleasePlan = records.statistic._plan(terms, records.records)
+        return plan
+
+    def _read(self, plan: Any, records: Measurement, rng: np.random.Generator) -> Any:
+        return records.statistic._read(plan, records.records, rng)
+
+    def _publish(
+        self, plan: Any, records: Measurement, released: Any, guarantee: PrivacyGuarantee
+    ) -> Any:
+        self._keep(records.statistic._publish(plan, records.records, released, guarantee))
+        self.privacy_ = guarantee
+        return self
+
+    def _bounds(self) -> ColumnBounds:
+        names = getattr(self, "feature_names_in_", ())
+        return ColumnBounds.of(self.bounds, self.n_features_in_, names)
 
     @abstractmethod
-    def _learn(self, X: np.ndarray) -> None:
-        """Buy, look, and set the released attributes."""
+    def _statistic(self, bounds: ColumnBounds) -> PrivateFit:
+        """Return the statistic that is measured, with checked public parameters."""
+
+    @abstractmethod
+    def _keep(self, found: Any) -> None:
+        """Set the released attributes from the statistic's result."""
 
     @abstractmethod
     def _scaled(self, X: np.ndarray) -> np.ndarray:
         """Return scaled rows; X may be overwritten."""
 
-    @property
-    def _terms(self) -> dict[str, Any]:
-        """What every statistic is told."""
-        names = ("epsilon", "delta", "bounds", "neighboring", "budget", "random_state")
-        return {name: getattr(self, name) for name in names} | {"label": type(self).__name__}
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.non_deterministic = self.random_state is None
+        tags.input_tags.allow_nan = True
         return tags

@@ -6,36 +6,46 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import validate_data
 
-from skdp._columns import column_bounds
+from skdp._columns import ColumnBounds, refuse_missing, validated_numbers
+from skdp._validation import check_choice
 
 __all__ = ["BoundsScaler"]
+
+_MISSING = ("refuse", "middle", "indicator")
 
 
 class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Map each feature from its public bounds to [−1, 1]; values outside are clipped.
 
-    It learns nothing: `fit` looks at the columns, and that values are finite, and keeps none of
-    it, so that a pipeline which begins with it is as private as the estimator at its end. (A
+    It learns nothing: `fit` looks at the columns, and whether values are missing, and keeps none
+    of it, so that a pipeline which begins with it is as private as the estimator at its end. (A
     `StandardScaler` or `MinMaxScaler` measures the data, and keeps that without noise.)
 
     Parameters
     ----------
-    bounds : pair (low, high), or one pair per feature
-        *Public.* Either two numbers or arrays of shape (n_features,), in the units of X; or, for
-        other than two features, an array of shape (n_features, 2). They must come from knowledge
-        about the features, never from the data.
+    bounds : pair (low, high), one pair per column, or dict
+        *Public.* The dict is from names or numbers of columns to pairs. Bounds come from knowledge
+        about the columns, never from the data. There is no default that would be right: without
+        bounds `fit` raises.
+    missing : {"refuse", "middle", "indicator"}, default "refuse"
+        *Public.* What becomes of NaN, ``None`` and ``pandas.NA``: they are refused; or count as
+        the middle of the bounds, which is 0 in the output; or so, and each feature is followed,
+        behind all of them, by a column of its own that is 1 where the feature is missing and −1
+        where it is not.
 
-    Raises
-    ------
-    ValueError
-        If a bound is missing, not finite, or low ≥ high.
+    Attributes
+    ----------
+    n_features_in_ : int
+        *Public.*
+    feature_names_in_ : ndarray of shape (n_features,)
+        *Public.* Only if X had string column names.
 
     Notes
     -----
     **Guarantee.** A row of the output depends on the same row of the input and on public numbers,
-    so neighbouring inputs give neighbouring outputs.
+    so neighbouring inputs give neighbouring outputs. A refusal tells that some value is missing;
+    the two other rules do not.
 
     Examples
     --------
@@ -43,30 +53,99 @@ class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     >>> BoundsScaler(bounds=([0, 10], [100, 20])).fit_transform([[25.0, 15.0], [200.0, 20.0]])
     array([[-0.5,  0. ],
            [ 1. ,  1. ]])
+    >>> BoundsScaler(bounds={0: (0, 100)}, missing="indicator").fit_transform([[25.0], [None]])
+    array([[-0.5, -1. ],
+           [ 0. ,  1. ]])
     """
 
-    def __init__(self, bounds: Any) -> None:
+    def __init__(self, bounds: Any = None, *, missing: str = "refuse") -> None:
         self.bounds = bounds
+        self.missing = missing
 
     def fit(self, X: Any, y: Any = None) -> BoundsScaler:
-        """Check the bounds against the number of columns; the values of X are not used."""
-        X = validate_data(self, X)
-        column_bounds(self.bounds, X.shape[1])
+        """Check the bounds against the columns; nothing is learnt.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            *Private.* Only its columns matter, and whether values are missing where that is
+            refused.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : object
+            The scaler.
+        """
+        self._rows(X, reset=True)
+        self._bounds()
         return self
 
     def transform(self, X: Any) -> np.ndarray:
-        """Return the scaled rows, of shape (n_samples, n_features)."""
-        X = validate_data(
-            self, X, dtype=[np.float64, np.float32], reset=not hasattr(self, "n_features_in_")
-        )
-        low, high = column_bounds(self.bounds, X.shape[1])
-        scaled = np.clip(X, low.astype(X.dtype), high.astype(X.dtype))
-        scaled -= 0.5 * (low + high)
-        scaled /= 0.5 * (high - low)
-        return np.clip(scaled, -1.0, 1.0, out=scaled)
+        """Return the scaled rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            *Private.* Values outside of the bounds are clipped.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features), or twice as many features
+            *Private.* In [−1, 1]; with ``missing="indicator"`` the second half says what is
+            missing.
+        """
+        X = self._rows(X, reset=not hasattr(self, "n_features_in_"))
+        bounds = self._bounds()
+        middle, half = bounds.middle, bounds.half
+        scaled = np.clip(X, bounds.low.astype(X.dtype), bounds.high.astype(X.dtype))
+        scaled -= middle
+        scaled /= half
+        np.clip(scaled, -1.0, 1.0, out=scaled)
+        if self.missing == "refuse":
+            return scaled
+        unknown = np.isnan(X)
+        scaled[unknown] = 0.0
+        if self.missing == "middle":
+            return scaled
+        return np.hstack([scaled, np.where(unknown, 1.0, -1.0).astype(X.dtype)])
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Return the names of the columns of the output.
+
+        Parameters
+        ----------
+        input_features : array-like of str or None, default None
+            *Public.* Names of the features. ``None`` takes those of the frame in `fit`, or x0,
+            x1, and so on.
+
+        Returns
+        -------
+        ndarray of str
+            The features' names; with ``missing="indicator"`` these, and behind them each with
+            ``missing_`` in front.
+        """
+        names = super().get_feature_names_out(input_features)
+        if self.missing != "indicator":
+            return names
+        return np.concatenate([names, [f"missing_{name}" for name in names]]).astype(object)
+
+    def _rows(self, X: Any, *, reset: bool) -> np.ndarray:
+        """Return validated floats, of which none is missing where that is refused."""
+        check_choice("missing", self.missing, _MISSING)
+        X = validated_numbers(self, X, reset=reset, dtype=[np.float64, np.float32])
+        if self.missing == "refuse":
+            refuse_missing(X, getattr(self, "feature_names_in_", ()))
+        return X
+
+    def _bounds(self) -> ColumnBounds:
+        names = getattr(self, "feature_names_in_", ())
+        return ColumnBounds.of(self.bounds, self.n_features_in_, names)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.requires_fit = False
+        tags.input_tags.allow_nan = self.missing != "refuse"
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

@@ -1,4 +1,4 @@
-"""Scaling to a range by quantiles that are bought."""
+"""Scaling to a range by quantiles that are released."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from skdp._columns import ColumnBounds
 from skdp._validation import check_real
 from skdp.preprocessing._base import PrivateScaler
-from skdp.statistics import quantile
+from skdp.statistics.quantile import Quantile, QuantileStatistic
 
 __all__ = ["DPMinMaxScaler"]
 
@@ -16,33 +17,40 @@ __all__ = ["DPMinMaxScaler"]
 class DPMinMaxScaler(PrivateScaler):
     """Map each feature to [−1, 1] by a low and a high quantile that are released.
 
-    The least and the largest value of one person cannot be released; quantiles near the ends can.
+    The least and the largest value of one record cannot be released; quantiles near the ends can.
     Values beyond them are clipped.
 
     Parameters
     ----------
     epsilon : float, default 1.0
         *Public.* Privacy loss in nats that one fit may spend.
-    delta : float, default 1e-5
-        *Public.* Probability, in [0, 1), with which the ε bound may fail; 0 for pure privacy.
-    bounds : pair (low, high), or one pair per feature, default (-1, 1)
-        *Public.* As in `BoundsScaler`, outer ones: they may be wide, at the price of more noise.
+    delta : float or None, default None
+        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
+        budget's, or 1e-5 without a budget.
+    bounds : pair (low, high), one pair per column, or dict
+        *Public.* The dict is from names or numbers of columns to pairs. Bounds come from knowledge
+        about the columns, never from the data. There is no default that would be right: without
+        bounds `fit` raises.
     tail : float in (0, 0.5), default 0.01
         *Public.* The quantiles are `tail` and 1 − `tail`.
-    neighboring : {"replace_one", "add_remove_one"}
-        *Public.* Whether neighbouring data sets differ in the value of one row (then n is public)
-        or in its presence (then it is private).
-    budget : PrivacyBudget or None
-        What pays for the fit, before the fit reads the data.
-    random_state : int, Generator, RandomState or None
-        *Secret.* For tests only: whoever knows the seed can subtract the noise.
+    neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
+        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
+        public) or in its presence (then it is private).
+    budget : PrivacyBudget or None, default None
+        *Public.* What the fit spends from, before it reads the data.
+    random_state : int, Generator, RandomState or None, default None
+        *Secret.* ``None`` takes fresh entropy from the operating system for each fit. A seed voids
+        the guarantee, for whoever knows it can subtract the noise, and is refused beside a budget:
+        for tests only.
+    label : str or None, default None
+        *Public.* Name of the release in the budget's history. ``None`` takes the class's.
 
     Attributes
     ----------
     data_min_, data_max_ : ndarray of shape (n_features,)
         *Released* quantiles.
     privacy_ : PrivacyGuarantee
-        *Public.* What was paid for and what it guarantees.
+        *Public.* What was released and what it guarantees.
     n_features_in_ : int
         *Public.*
     feature_names_in_ : ndarray of shape (n_features,)
@@ -66,13 +74,14 @@ class DPMinMaxScaler(PrivateScaler):
     def __init__(
         self,
         epsilon: float = 1.0,
-        delta: float = 1e-5,
+        delta: float | None = None,
         *,
-        bounds: Any = (-1.0, 1.0),
+        bounds: Any = None,
         tail: float = 0.01,
         neighboring: str = "replace_one",
         budget: Any = None,
         random_state: Any = None,
+        label: str | None = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -81,11 +90,14 @@ class DPMinMaxScaler(PrivateScaler):
         self.neighboring = neighboring
         self.budget = budget
         self.random_state = random_state
+        self.label = label
 
-    def _learn(self, X: np.ndarray) -> None:
+    def _statistic(self, bounds: ColumnBounds) -> QuantileStatistic:
         tail = check_real("tail", self.tail, low=0.0, high=0.5)
-        found = quantile(X, [tail, 1.0 - tail], **self._terms)
-        (self.data_min_, self.data_max_), self.privacy_ = found.value, found.privacy
+        return QuantileStatistic(bounds, [tail, 1.0 - tail])
+
+    def _keep(self, found: Quantile) -> None:
+        self.data_min_, self.data_max_ = found.value
 
     def _scaled(self, X: np.ndarray) -> np.ndarray:
         half = 0.5 * (self.data_max_ - self.data_min_)

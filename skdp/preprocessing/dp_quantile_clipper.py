@@ -1,4 +1,4 @@
-"""Clipping to quantiles that are bought."""
+"""Clipping to quantiles that are released."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from skdp._columns import ColumnBounds
 from skdp.preprocessing._base import PrivateScaler
-from skdp.statistics import quantile
+from skdp.statistics.quantile import Quantile, QuantileStatistic
 
 __all__ = ["DPQuantileClipper"]
 
@@ -19,26 +20,33 @@ class DPQuantileClipper(PrivateScaler):
     ----------
     epsilon : float, default 1.0
         *Public.* Privacy loss in nats that one fit may spend.
-    delta : float, default 1e-5
-        *Public.* Probability, in [0, 1), with which the ε bound may fail; 0 for pure privacy.
-    bounds : pair (low, high), or one pair per feature, default (-1, 1)
-        *Public.* As in `BoundsScaler`, outer ones: they may be wide, at the price of more noise.
+    delta : float or None, default None
+        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
+        budget's, or 1e-5 without a budget.
+    bounds : pair (low, high), one pair per column, or dict
+        *Public.* The dict is from names or numbers of columns to pairs. Bounds come from knowledge
+        about the columns, never from the data. There is no default that would be right: without
+        bounds `fit` raises.
     quantiles : pair of float, default (0.01, 0.99)
         *Public.* Two increasing probabilities in [0, 1].
-    neighboring : {"replace_one", "add_remove_one"}
-        *Public.* Whether neighbouring data sets differ in the value of one row (then n is public)
-        or in its presence (then it is private).
-    budget : PrivacyBudget or None
-        What pays for the fit, before the fit reads the data.
-    random_state : int, Generator, RandomState or None
-        *Secret.* For tests only: whoever knows the seed can subtract the noise.
+    neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
+        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
+        public) or in its presence (then it is private).
+    budget : PrivacyBudget or None, default None
+        *Public.* What the fit spends from, before it reads the data.
+    random_state : int, Generator, RandomState or None, default None
+        *Secret.* ``None`` takes fresh entropy from the operating system for each fit. A seed voids
+        the guarantee, for whoever knows it can subtract the noise, and is refused beside a budget:
+        for tests only.
+    label : str or None, default None
+        *Public.* Name of the release in the budget's history. ``None`` takes the class's.
 
     Attributes
     ----------
     low_, high_ : ndarray of shape (n_features,)
         *Released* quantiles.
     privacy_ : PrivacyGuarantee
-        *Public.* What was paid for and what it guarantees.
+        *Public.* What was released and what it guarantees.
     n_features_in_ : int
         *Public.*
     feature_names_in_ : ndarray of shape (n_features,)
@@ -62,13 +70,14 @@ class DPQuantileClipper(PrivateScaler):
     def __init__(
         self,
         epsilon: float = 1.0,
-        delta: float = 1e-5,
+        delta: float | None = None,
         *,
-        bounds: Any = (-1.0, 1.0),
+        bounds: Any = None,
         quantiles: Any = (0.01, 0.99),
         neighboring: str = "replace_one",
         budget: Any = None,
         random_state: Any = None,
+        label: str | None = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -77,14 +86,17 @@ class DPQuantileClipper(PrivateScaler):
         self.neighboring = neighboring
         self.budget = budget
         self.random_state = random_state
+        self.label = label
 
-    def _learn(self, X: np.ndarray) -> None:
+    def _statistic(self, bounds: ColumnBounds) -> QuantileStatistic:
         if not (np.shape(self.quantiles) == (2,) and self.quantiles[0] < self.quantiles[1]):
             raise ValueError(
                 f"quantiles must be two increasing probabilities, got {self.quantiles!r}."
             )
-        found = quantile(X, self.quantiles, **self._terms)
-        (self.low_, self.high_), self.privacy_ = found.value, found.privacy
+        return QuantileStatistic(bounds, self.quantiles)
+
+    def _keep(self, found: Quantile) -> None:
+        self.low_, self.high_ = found.value
 
     def _scaled(self, X: np.ndarray) -> np.ndarray:
         return np.clip(X, self.low_, self.high_, out=X)

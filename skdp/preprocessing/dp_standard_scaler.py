@@ -1,4 +1,4 @@
-"""Scaling by means and deviations that are bought."""
+"""Scaling by means and deviations that are released."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from skdp._columns import column_bounds
+from skdp._columns import ColumnBounds
 from skdp.preprocessing._base import PrivateScaler
-from skdp.statistics import variance
+from skdp.statistics.variance import Variance, VarianceStatistic
 
 __all__ = ["DPStandardScaler"]
 
@@ -22,19 +22,26 @@ class DPStandardScaler(PrivateScaler):
     ----------
     epsilon : float, default 1.0
         *Public.* Privacy loss in nats that one fit may spend.
-    delta : float, default 1e-5
-        *Public.* Probability, in [0, 1), with which the ε bound may fail; 0 for pure privacy.
-    bounds : pair (low, high), or one pair per feature, default (-1, 1)
-        *Public.* As in `BoundsScaler`, outer ones: they may be wide, at the price of more noise.
-    noise : str
+    delta : float or None, default None
+        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
+        budget's, or 1e-5 without a budget.
+    bounds : pair (low, high), one pair per column, or dict
+        *Public.* The dict is from names or numbers of columns to pairs. Bounds come from knowledge
+        about the columns, never from the data. There is no default that would be right: without
+        bounds `fit` raises.
+    noise : str, default "auto"
         *Public.* A name of `skdp.workloads.NOISES`, or ``"auto"`` for the least.
-    neighboring : {"replace_one", "add_remove_one"}
-        *Public.* Whether neighbouring data sets differ in the value of one row (then n is public)
-        or in its presence (then it is private).
-    budget : PrivacyBudget or None
-        What pays for the fit, before the fit reads the data.
-    random_state : int, Generator, RandomState or None
-        *Secret.* For tests only: whoever knows the seed can subtract the noise.
+    neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
+        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
+        public) or in its presence (then it is private).
+    budget : PrivacyBudget or None, default None
+        *Public.* What the fit spends from, before it reads the data.
+    random_state : int, Generator, RandomState or None, default None
+        *Secret.* ``None`` takes fresh entropy from the operating system for each fit. A seed voids
+        the guarantee, for whoever knows it can subtract the noise, and is refused beside a budget:
+        for tests only.
+    label : str or None, default None
+        *Public.* Name of the release in the budget's history. ``None`` takes the class's.
 
     Attributes
     ----------
@@ -42,7 +49,7 @@ class DPStandardScaler(PrivateScaler):
         *Released*, or computed from it; `scale_` is the deviation, and at least a thousandth of
         half the distance of the bounds.
     privacy_ : PrivacyGuarantee
-        *Public.* What was paid for and what it guarantees.
+        *Public.* What was released and what it guarantees.
     n_features_in_ : int
         *Public.*
     feature_names_in_ : ndarray of shape (n_features,)
@@ -66,13 +73,14 @@ class DPStandardScaler(PrivateScaler):
     def __init__(
         self,
         epsilon: float = 1.0,
-        delta: float = 1e-5,
+        delta: float | None = None,
         *,
-        bounds: Any = (-1.0, 1.0),
+        bounds: Any = None,
         noise: str = "auto",
         neighboring: str = "replace_one",
         budget: Any = None,
         random_state: Any = None,
+        label: str | None = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -81,12 +89,14 @@ class DPStandardScaler(PrivateScaler):
         self.neighboring = neighboring
         self.budget = budget
         self.random_state = random_state
+        self.label = label
 
-    def _learn(self, X: np.ndarray) -> None:
-        found = variance(X, noise=self.noise, **self._terms)
-        low, high = column_bounds(self.bounds, X.shape[1])
-        self.mean_, self.var_, self.privacy_ = found.mean, found.value, found.privacy
-        self.scale_ = np.maximum(np.sqrt(found.value), _LEAST * 0.5 * (high - low))
+    def _statistic(self, bounds: ColumnBounds) -> VarianceStatistic:
+        return VarianceStatistic(bounds, self.noise)
+
+    def _keep(self, found: Variance) -> None:
+        self.mean_, self.var_ = found.mean, found.value
+        self.scale_ = np.maximum(np.sqrt(found.value), _LEAST * self._bounds().half)
 
     def _scaled(self, X: np.ndarray) -> np.ndarray:
         X -= self.mean_

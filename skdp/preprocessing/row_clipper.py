@@ -24,8 +24,15 @@ class RowClipper(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    max_norm : float
+    max_norm : float, default 1.0
         *Public.* In the units of X.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        *Public.*
+    feature_names_in_ : ndarray of shape (n_features,)
+        *Public.* Only if X had string column names.
 
     Notes
     -----
@@ -44,13 +51,37 @@ class RowClipper(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.max_norm = max_norm
 
     def fit(self, X: Any, y: Any = None) -> RowClipper:
-        """Check the parameter; the values of X are not used."""
+        """Check the parameter; nothing is learnt.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            *Private.* Only its columns matter, and that values are finite.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : object
+            The clipper.
+        """
         check_size("max_norm", self.max_norm)
         validate_data(self, X, accept_sparse="csr")
         return self
 
     def transform(self, X: Any) -> Any:
-        """Return the clipped rows, dense or CSR as X is."""
+        """Return the clipped rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            *Private.* Finite values.
+
+        Returns
+        -------
+        ndarray or CSR matrix of shape (n_samples, n_features)
+            *Private.* As X is, with rows no longer than `max_norm`.
+        """
         first = not hasattr(self, "n_features_in_")
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=first)
         factors = clip_factors(X, check_size("max_norm", self.max_norm))

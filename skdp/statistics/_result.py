@@ -19,12 +19,12 @@ __all__ = ["NoisyNumbers", "Statistic", "half_width", "risk_of", "shown"]
 class Statistic(ABC):
     """A released number, or an array of them.
 
-    Attributes
+    Parameters
     ----------
     value : float or ndarray
         *Released.*
     privacy : PrivacyGuarantee
-        What the release promises; of all numbers together.
+        *Public.* What the release promises; of all numbers together.
     """
 
     value: Any
@@ -39,10 +39,10 @@ class Statistic(ABC):
 
         Parameters
         ----------
-        level : float in (0, 1)
+        level : float in (0, 1), default 0.95
             *Public.* The probability, over the noise, that an interval holds its number; more
             where the statistic is a function of several noisy numbers (a union bound).
-        simultaneous : bool
+        simultaneous : bool, default False
             *Public.* Whether all intervals hold at once with that probability, by a union bound,
             instead of each by itself.
 
@@ -64,7 +64,15 @@ class Statistic(ABC):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NoisyNumbers(Statistic):
-    """Numbers plus noise: counts, sums, the cells of a histogram."""
+    """Numbers plus noise: counts, sums, the cells of a histogram.
+
+    Parameters
+    ----------
+    value : float or ndarray
+        *Released.*
+    privacy : PrivacyGuarantee
+        *Public.* What the release promises; of all numbers together.
+    """
 
     _plan: QueryPlan = field(kw_only=True)
     _unit: Any = field(default=1.0, kw_only=True)

@@ -6,51 +6,69 @@ from typing import Any
 
 import numpy as np
 
+from skdp._columns import Columns
+from skdp._private_fit import PrivateFit, ReleaseTerms
 from skdp.budget import PrivacyBudget
-from skdp.statistics._columns import as_columns
-from skdp.statistics._release import Terms
+from skdp.privacy import PrivacyGuarantee
 from skdp.statistics._result import NoisyNumbers
-from skdp.workloads import Query
+from skdp.workloads import Query, QueryPlan, plan_queries
 
 __all__ = ["count"]
 
 
 def count(
     condition: Any,
-    *,
     epsilon: float,
-    delta: float = 0.0,
+    delta: float | None = None,
+    *,
     noise: str = "auto",
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
     random_state: Any = None,
+    label: str | None = None,
 ) -> NoisyNumbers:
     """Count the rows that fulfil a condition, privately.
 
     Parameters
     ----------
     condition : array-like of bool, shape (n_rows,) or (n_rows, n_conditions)
-        *Private.* Such as ``ages >= 65``. Several conditions are released together. The number
-        of all rows, where that is private, is the count of ``np.ones(n_rows, dtype=bool)``.
-    epsilon, delta : float
-        *Public.* The guarantee of all counts together.
-    noise : str
+        *Private.* Such as ``ages >= 65``; a missing value does not fulfil it. Several conditions
+        are released together. The number of all rows, where that is private, is the count of
+        ``np.ones(n_rows, dtype=bool)``.
+    epsilon : float
+        *Public.* Privacy loss in nats of all numbers together; finite.
+    delta : float or None, default None
+        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
+        budget's, or 1e-5 without a budget; 0 asks for pure privacy.
+    noise : str, default "auto"
         *Public.* One of `skdp.workloads.NOISES`, or "auto" for the least.
-    neighboring : {"replace_one", "add_remove_one"}
-        *Public.*
-    budget : PrivacyBudget or None
-        *Public.* Who pays, before a value is read.
-    random_state : None, int, numpy Generator or RandomState
-        An integer makes the noise repeatable, and removable by whoever knows it: for tests only.
+    neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
+        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
+        public) or in its presence (then it is private).
+    budget : PrivacyBudget or None, default None
+        *Public.* What the release spends from, before a value is read.
+    random_state : None, int, numpy Generator or RandomState, default None
+        *Secret.* ``None`` takes fresh entropy from the operating system for each release. A seed
+        voids the guarantee, for whoever knows it can subtract the noise, and is refused beside a
+        budget: for tests only.
+    label : str or None, default None
+        *Public.* Name of the release in the budget's history. ``None`` takes the function's.
 
     Returns
     -------
     NoisyNumbers
         `value` may be negative: it is unbiased.
 
+    Raises
+    ------
+    ValueError
+        If a parameter, a shape or a type is wrong.
+    BudgetExceededError, BudgetClosedError
+        If the budget cannot pay for it; then nothing is read.
+
     Notes
     -----
-    **Guarantee.** A person changes each count by at most 1, under both relations.
+    **Guarantee.** A record changes each count by at most 1, under both relations.
 
     Examples
     --------
@@ -61,17 +79,48 @@ def count(
     >>> found.interval()
     (272.0, 278.0)
     """
-    terms = Terms(epsilon, delta, noise, neighboring, budget, random_state)
-    columns, single = as_columns(condition)
-    if columns.dtype != bool:
-        raise ValueError(
-            f"condition must hold True and False, such as ages >= 65; got the dtype "
-            f"{columns.dtype}."
-        )
-    n = columns.shape[1]
-    plan, privacy = terms.buy(
-        [Query("count", size=n, linf_sensitivity=1.0, l0_sensitivity=n, integer=True)],
-        "statistics.count",
+    return CountStatistic(noise)._release(
+        condition,
+        epsilon=epsilon,
+        delta=delta,
+        neighboring=neighboring,
+        budget=budget,
+        random_state=random_state,
+        label=label,
     )
-    value = plan.release({"count": np.count_nonzero(columns, axis=0)}, terms.rng)["count"]
-    return NoisyNumbers(float(value[0]) if single else value, privacy, _plan=plan)
+
+
+class CountStatistic(PrivateFit):
+    """The parts of the transaction of `count`."""
+
+    released_as = "statistics.count"
+    takes_infinite_epsilon = False
+
+    def __init__(self, noise: str = "auto") -> None:
+        self.noise = noise
+
+    def _check_data(self, terms: ReleaseTerms, condition: Any) -> Columns:
+        columns = Columns.of(condition, "condition")
+        columns.check_boolean("condition")
+        return columns
+
+    def _plan(self, terms: ReleaseTerms, columns: Columns) -> QueryPlan:
+        n = columns.n_columns
+        query = Query("count", size=n, linf_sensitivity=1.0, l0_sensitivity=n, integer=True)
+        return plan_queries(
+            [query], terms.epsilon, terms.delta, self.noise, composition=terms.composition
+        )
+
+    def _read(
+        self, plan: QueryPlan, columns: Columns, rng: np.random.Generator
+    ) -> dict[str, np.ndarray]:
+        return plan.release({"count": columns.count_true()}, rng)
+
+    def _publish(
+        self,
+        plan: QueryPlan,
+        columns: Columns,
+        released: dict[str, np.ndarray],
+        guarantee: PrivacyGuarantee,
+    ) -> NoisyNumbers:
+        return NoisyNumbers(columns.shaped(released["count"]), guarantee, _plan=plan)

@@ -7,11 +7,20 @@ from typing import Any
 
 import numpy as np
 
+from skdp._columns import ColumnBounds
 from skdp.budget import PrivacyBudget
-from skdp.statistics._columns import Box, largest_square, least_square, numeric_columns, product
-from skdp.statistics._means import Means, Part, purchase
-from skdp.statistics._release import Terms
+from skdp.privacy import PrivacyGuarantee
+from skdp.statistics._moments import (
+    BoundedColumns,
+    Means,
+    MomentsStatistic,
+    Part,
+    largest_square,
+    least_square,
+    product,
+)
 from skdp.statistics._result import Statistic
+from skdp.workloads import QueryPlan
 
 __all__ = ["Covariance", "covariance"]
 
@@ -20,15 +29,19 @@ __all__ = ["Covariance", "covariance"]
 class Covariance(Statistic):
     """A released covariance matrix, and the means that came with it.
 
-    Attributes
+    Parameters
     ----------
+    value : ndarray of shape (n_columns, n_columns)
+        *Released.*
+    privacy : PrivacyGuarantee
+        *Public.* What the release promises; of all numbers together.
     mean : ndarray of shape (n_columns,)
-        *Released*, in the same purchase.
+        *Released*, together with the matrix.
     """
 
     mean: np.ndarray
     _means: Means = field(kw_only=True)
-    _box: Box = field(kw_only=True)
+    _bounds: ColumnBounds = field(kw_only=True)
 
     def _ends(self, risk: float) -> tuple[Any, Any]:
         """Return ends for each entry: of the mean product less the product of the means."""
@@ -44,31 +57,51 @@ class Covariance(Statistic):
             products = self._means.ends("product", risk / 3.0)
             least[i, j] = least[j, i] = products[0] - largest
             most[i, j] = most[j, i] = products[1] - smallest
-        unit = np.outer(self._box.half, self._box.half)
+        unit = np.outer(self._bounds.half, self._bounds.half)
         return unit * np.clip(least, -1.0, 1.0), unit * np.clip(most, -1.0, 1.0)
 
 
 def covariance(
     x: Any,
+    epsilon: float,
+    delta: float | None = None,
     *,
     bounds: Any,
-    epsilon: float,
-    delta: float = 0.0,
     noise: str = "auto",
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
     random_state: Any = None,
+    label: str | None = None,
 ) -> Covariance:
     """Release the covariance matrix of the columns and their means together, privately.
 
+    Values outside of the bounds are clipped. A missing value counts as the middle of its bounds.
+
     Parameters
     ----------
-    x : array-like of shape (n_rows, n_columns)
-        *Private.* Values outside `bounds` are clipped; ``nan`` counts as the middle of the bounds.
-    bounds : pair (low, high), or one pair per column
-        *Public.* As in `skdp.preprocessing.BoundsScaler`.
-    epsilon, delta, noise, neighboring, budget, random_state
-        As in `count`.
+    x : array-like of shape (n_rows,) or (n_rows, n_columns)
+        *Private.* An array, a list, or a series or frame, of numbers or categories.
+    epsilon : float
+        *Public.* Privacy loss in nats of all numbers together; finite.
+    delta : float or None, default None
+        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
+        budget's, or 1e-5 without a budget; 0 asks for pure privacy.
+    bounds : pair (low, high), one pair per column, or dict
+        *Public.* The dict is from names or numbers of columns to pairs. Bounds come from knowledge
+        about the columns, never from the data.
+    noise : str, default "auto"
+        *Public.* One of `skdp.workloads.NOISES`, or "auto" for the least.
+    neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
+        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
+        public) or in its presence (then it is private).
+    budget : PrivacyBudget or None, default None
+        *Public.* What the release spends from, before a value is read.
+    random_state : None, int, numpy Generator or RandomState, default None
+        *Secret.* ``None`` takes fresh entropy from the operating system for each release. A seed
+        voids the guarantee, for whoever knows it can subtract the noise, and is refused beside a
+        budget: for tests only.
+    label : str or None, default None
+        *Public.* Name of the release in the budget's history. ``None`` takes the function's.
 
     Returns
     -------
@@ -76,12 +109,19 @@ def covariance(
         `value` (with ``ddof=0``) is positive semidefinite: negative eigenvalues, which come from
         the noise, are raised to 0.
 
+    Raises
+    ------
+    ValueError
+        If a parameter, a shape or a type is wrong.
+    BudgetExceededError, BudgetClosedError
+        If the budget cannot pay for it; then nothing is read.
+
     Notes
     -----
     **Guarantee.** Released are the means of u, of u² − 1/2 and of the products of two columns,
     where u are values mapped to [−1, 1]. Of a row that is replaced most products change where half
     of its values change sign: ⌊d²/4⌋ of them by 2 each, for d columns. Under ``add_remove_one`` the
-    number of rows is part of the purchase.
+    number of rows is part of the release.
 
     Examples
     --------
@@ -89,27 +129,48 @@ def covariance(
     >>> from skdp.statistics import covariance
     >>> x = np.arange(1000.0) % 10
     >>> table = np.column_stack([x, 9.0 - x])
-    >>> found = covariance(table, bounds=(0, 9), epsilon=1.0, random_state=0)
+    >>> found = covariance(table, epsilon=1.0, bounds=(0, 9), random_state=0)
     >>> bool(found.value[0, 1] < -7.0)
     True
     """
-    terms = Terms(epsilon, delta, noise, neighboring, budget, random_state)
-    columns, _ = numeric_columns(x, count_is_public=terms.count_is_public)
-    n = columns.shape[1]
-    box = Box.of(bounds, n)
-    i, j = np.triu_indices(n, 1)
-    parts = [Part("x", n), Part("square", n, 0.5)]
-    parts += [Part("product", i.size, farthest=2.0 * (n * n // 4))] if i.size else []
-    bought = purchase(parts, terms, "statistics.covariance")
-    u = box.unit(columns)
-    means = bought.release({"x": u, "square": u**2 - 0.5, "product": u[:, i] * u[:, j]})
-    first = means.mean("x")
-    moments = np.diag(means.mean("square") + 0.5)
-    if i.size:
-        moments[i, j] = moments[j, i] = means.mean("product")
-    value = _semidefinite(moments - np.outer(first, first)) * np.outer(box.half, box.half)
-    centre = box.centre + box.half * first
-    return Covariance(value, bought.privacy, centre, _means=means, _box=box)
+    return CovarianceStatistic(bounds, noise)._release(
+        x,
+        epsilon=epsilon,
+        delta=delta,
+        neighboring=neighboring,
+        budget=budget,
+        random_state=random_state,
+        label=label,
+    )
+
+
+class CovarianceStatistic(MomentsStatistic):
+    """The parts of the transaction of `covariance`."""
+
+    released_as = "statistics.covariance"
+
+    def _parts(self, n_columns: int) -> tuple[Part, ...]:
+        alone = Part("x", n_columns), Part("square", n_columns, 0.5)
+        n_pairs, farthest = n_columns * (n_columns - 1) // 2, 2.0 * (n_columns**2 // 4)
+        return (*alone, Part("product", n_pairs, farthest=farthest)) if n_pairs else alone
+
+    def _numbers(self, units: np.ndarray) -> dict[str, np.ndarray]:
+        i, j = np.triu_indices(units.shape[1], 1)
+        return {"x": units, "square": units**2 - 0.5, "product": units[:, i] * units[:, j]}
+
+    def _publish(
+        self, plan: QueryPlan, records: BoundedColumns, released: Any, guarantee: PrivacyGuarantee
+    ) -> Covariance:
+        means, bounds = self._means(plan, records, released), records.bounds
+        first = means.mean("x")
+        moments = np.diag(means.mean("square") + 0.5)
+        i, j = np.triu_indices(first.size, 1)
+        if i.size:
+            moments[i, j] = moments[j, i] = means.mean("product")
+        unit = np.outer(bounds.half, bounds.half)
+        value = _semidefinite(moments - np.outer(first, first)) * unit
+        centre = bounds.middle + bounds.half * first
+        return Covariance(value, guarantee, centre, _means=means, _bounds=bounds)
 
 
 def _semidefinite(matrix: np.ndarray) -> np.ndarray:

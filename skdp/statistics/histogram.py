@@ -2,46 +2,74 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from skdp._columns import Columns
+from skdp._private_fit import PrivateFit, ReleaseTerms
 from skdp.budget import PrivacyBudget
-from skdp.statistics._columns import numeric_columns
-from skdp.statistics._release import Terms
+from skdp.privacy import PrivacyGuarantee
 from skdp.statistics._result import NoisyNumbers
-from skdp.workloads import Query
+from skdp.workloads import Query, QueryPlan, plan_queries
 
 __all__ = ["histogram"]
 
 
 def histogram(
     x: Any,
+    epsilon: float,
+    delta: float | None = None,
     *,
     edges: Any,
-    epsilon: float,
-    delta: float = 0.0,
     noise: str = "auto",
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
     random_state: Any = None,
+    label: str | None = None,
 ) -> NoisyNumbers:
     """Count the rows in each cell between public edges, privately.
+
+    Values beyond the edges count in the first or last cell. A row in which a value is missing
+    counts in none.
 
     Parameters
     ----------
     x : array-like of shape (n_rows,) or (n_rows, n_columns)
-        *Private.* Values beyond the edges count in the first or last cell; a row with ``nan``
-        counts in none.
+        *Private.* An array, a list, or a series or frame, of numbers or categories.
+    epsilon : float
+        *Public.* Privacy loss in nats of all numbers together; finite.
+    delta : float or None, default None
+        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
+        budget's, or 1e-5 without a budget; 0 asks for pure privacy.
     edges : array-like, or one for each column
         *Public.* Increasing ends of the cells; the last cell holds its right end.
-    epsilon, delta, noise, neighboring, budget, random_state
-        As in `count`.
+    noise : str, default "auto"
+        *Public.* One of `skdp.workloads.NOISES`, or "auto" for the least.
+    neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
+        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
+        public) or in its presence (then it is private).
+    budget : PrivacyBudget or None, default None
+        *Public.* What the release spends from, before a value is read.
+    random_state : None, int, numpy Generator or RandomState, default None
+        *Secret.* ``None`` takes fresh entropy from the operating system for each release. A seed
+        voids the guarantee, for whoever knows it can subtract the noise, and is refused beside a
+        budget: for tests only.
+    label : str or None, default None
+        *Public.* Name of the release in the budget's history. ``None`` takes the function's.
 
     Returns
     -------
     NoisyNumbers
         `value` has an axis for each column; counts may be negative, as they are unbiased.
+
+    Raises
+    ------
+    ValueError
+        If a parameter, a shape or a type is wrong.
+    BudgetExceededError, BudgetClosedError
+        If the budget cannot pay for it; then nothing is read.
 
     Notes
     -----
@@ -53,25 +81,93 @@ def histogram(
     >>> import numpy as np
     >>> from skdp.statistics import histogram
     >>> ages = np.arange(1000) % 90
-    >>> found = histogram(ages, edges=[0, 30, 60, 90], epsilon=1.0, random_state=0)
+    >>> found = histogram(ages, epsilon=1.0, edges=[0, 30, 60, 90], random_state=0)
     >>> low, high = found.interval(simultaneous=True)
     >>> bool(np.all((low <= [340, 330, 330]) & ([340, 330, 330] <= high)))
     True
     """
-    terms = Terms(epsilon, delta, noise, neighboring, budget, random_state)
-    columns, _ = numeric_columns(x, count_is_public=False)
-    grid = _checked_edges(edges, columns.shape[1])
-    shape = tuple(len(ends) - 1 for ends in grid)
-    query = Query(
-        "cells",
-        size=int(np.prod(shape)),
-        linf_sensitivity=1.0,
-        l0_sensitivity=terms.n_changed,
-        integer=True,
+    return HistogramStatistic(edges, noise)._release(
+        x,
+        epsilon=epsilon,
+        delta=delta,
+        neighboring=neighboring,
+        budget=budget,
+        random_state=random_state,
+        label=label,
     )
-    plan, privacy = terms.buy([query], "statistics.histogram")
-    released = plan.release({"cells": _cells(columns, grid, shape)}, terms.rng)
-    return NoisyNumbers(released["cells"].reshape(shape), privacy, _plan=plan)
+
+
+@dataclass(frozen=True, eq=False)
+class GriddedColumns:
+    """*Private* columns and the public edges of each."""
+
+    columns: Columns
+    grid: list[np.ndarray]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """How many cells there are between the edges of each column."""
+        return tuple(len(ends) - 1 for ends in self.grid)
+
+    @property
+    def n_cells(self) -> int:
+        """How many cells there are."""
+        return int(np.prod(self.shape))
+
+    def counts(self) -> np.ndarray:
+        """Return the *private* counts, flattened."""
+        found = np.zeros(self.n_cells, dtype=np.int64)
+        for rows in self.columns.blocks():
+            known = rows[~np.isnan(rows).any(axis=1)]
+            inner = (
+                np.searchsorted(ends[1:-1], known[:, j], "right")
+                for j, ends in enumerate(self.grid)
+            )
+            cells = np.ravel_multi_index(tuple(inner), self.shape)
+            found += np.bincount(cells, minlength=self.n_cells)
+        return found
+
+
+class HistogramStatistic(PrivateFit):
+    """The parts of the transaction of `histogram`."""
+
+    released_as = "statistics.histogram"
+    takes_infinite_epsilon = False
+
+    def __init__(self, edges: Any, noise: str = "auto") -> None:
+        self.edges = edges
+        self.noise = noise
+
+    def _check_data(self, terms: ReleaseTerms, x: Any) -> GriddedColumns:
+        columns = Columns.of(x)
+        columns.check_numeric()
+        return GriddedColumns(columns, _checked_edges(self.edges, columns.n_columns))
+
+    def _plan(self, terms: ReleaseTerms, records: GriddedColumns) -> QueryPlan:
+        query = Query(
+            "cells",
+            size=records.n_cells,
+            linf_sensitivity=1.0,
+            l0_sensitivity=terms.neighboring.n_changed,
+            integer=True,
+        )
+        return plan_queries(
+            [query], terms.epsilon, terms.delta, self.noise, composition=terms.composition
+        )
+
+    def _read(
+        self, plan: QueryPlan, records: GriddedColumns, rng: np.random.Generator
+    ) -> dict[str, np.ndarray]:
+        return plan.release({"cells": records.counts()}, rng)
+
+    def _publish(
+        self,
+        plan: QueryPlan,
+        records: GriddedColumns,
+        released: dict[str, np.ndarray],
+        guarantee: PrivacyGuarantee,
+    ) -> NoisyNumbers:
+        return NoisyNumbers(released["cells"].reshape(records.shape), guarantee, _plan=plan)
 
 
 def _checked_edges(edges: Any, n_columns: int) -> list[np.ndarray]:
@@ -92,11 +188,3 @@ def _checked_edges(edges: Any, n_columns: int) -> list[np.ndarray]:
             f"columns; got {edges!r}."
         )
     return grid
-
-
-def _cells(columns: np.ndarray, grid: list[np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
-    """Return the *private* counts, flattened."""
-    known = ~np.isnan(columns.astype(float)).any(axis=1)
-    inner = (np.searchsorted(g[1:-1], columns[known, j], "right") for j, g in enumerate(grid))
-    cells = np.ravel_multi_index(tuple(inner), shape)
-    return np.bincount(cells, minlength=int(np.prod(shape)))

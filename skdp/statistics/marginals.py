@@ -9,47 +9,51 @@ from typing import Any
 
 import numpy as np
 
-from skdp._columns import category_codes, checked_categories
+from skdp._columns import Columns, categories_by_column, category_codes
+from skdp._private_fit import PrivateFit, ReleaseTerms
 from skdp._validation import check_count
 from skdp.budget import PrivacyBudget
 from skdp.privacy import PrivacyGuarantee
-from skdp.statistics._columns import as_columns
-from skdp.statistics._release import Terms
 from skdp.statistics._result import half_width, risk_of
-from skdp.workloads import Query, QueryPlan
+from skdp.workloads import Query, QueryPlan, plan_queries
 
 __all__ = ["Marginals", "marginals"]
 
-Columns = tuple[Any, ...]
+Key = tuple[Any, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class Marginals:
     """Released tables of counts, by the columns that they are about.
 
-    Attributes
+    Parameters
     ----------
     value : dict
         *Released.* A tuple of columns to an array with an axis for each, in the order of its
         categories. Counts may be negative: they are unbiased.
     privacy : PrivacyGuarantee
-        What the release promises; of all tables together.
+        *Public.* What the release promises; of all tables together.
     """
 
-    value: Mapping[Columns, np.ndarray]
+    value: Mapping[Key, np.ndarray]
     privacy: PrivacyGuarantee
-    _plan: QueryPlan = field(repr=False)
+    _plan: QueryPlan = field(repr=False, kw_only=True)
 
-    def __getitem__(self, columns: Columns) -> np.ndarray:
+    def __getitem__(self, columns: Key) -> np.ndarray:
         return self.value[columns]
 
-    def interval(self, level: float = 0.95) -> dict[Columns, tuple[np.ndarray, np.ndarray]]:
+    def interval(self, level: float = 0.95) -> dict[Key, tuple[np.ndarray, np.ndarray]]:
         """Return, for each table, where each count of the same data lies without noise.
 
         Parameters
         ----------
-        level : float in (0, 1)
+        level : float in (0, 1), default 0.95
             *Public.* For each count by itself, over the noise.
+
+        Returns
+        -------
+        dict
+            A tuple of columns to the pair (low, high) of arrays of the shape of its table.
         """
         risk = risk_of(level)
         widths = {key: half_width(self._plan, str(key), risk) for key in self.value}
@@ -58,32 +62,61 @@ class Marginals:
 
 def marginals(
     x: Any,
-    *,
-    categories: Mapping[Any, Any],
     epsilon: float,
+    delta: float | None = None,
+    *,
+    categories: Any,
     n_ways: int = 1,
-    delta: float = 0.0,
     noise: str = "auto",
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
     random_state: Any = None,
+    label: str | None = None,
 ) -> Marginals:
     """Count the rows by the categories of each set of `n_ways` columns, all tables together.
 
+    A row with another value than the categories, or a missing one, counts in no table of that
+    column.
+
     Parameters
     ----------
-    x : frame, or array-like of shape (n_rows, n_columns)
-        *Private.* A row with another value than the categories counts in no table of that column.
-    categories : dict
-        *Public.* The values of each column that is asked about, by its name or number.
-    n_ways : int
+    x : array-like of shape (n_rows,) or (n_rows, n_columns)
+        *Private.* An array, a list, or a series or frame, of numbers or categories.
+    epsilon : float
+        *Public.* Privacy loss in nats of all numbers together; finite.
+    delta : float or None, default None
+        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
+        budget's, or 1e-5 without a budget; 0 asks for pure privacy.
+    categories : dict or list
+        *Public.* The values that columns can have: a dict from names or numbers of columns, those
+        that are asked about, or a list that holds for every column.
+    n_ways : int, default 1
         *Public.* How many columns a table has: 1 for one-way marginals.
-    epsilon, delta, noise, neighboring, budget, random_state
-        As in `count`; the guarantee is of all tables together.
+    noise : str, default "auto"
+        *Public.* One of `skdp.workloads.NOISES`, or "auto" for the least.
+    neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
+        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
+        public) or in its presence (then it is private).
+    budget : PrivacyBudget or None, default None
+        *Public.* What the release spends from, before a value is read.
+    random_state : None, int, numpy Generator or RandomState, default None
+        *Secret.* ``None`` takes fresh entropy from the operating system for each release. A seed
+        voids the guarantee, for whoever knows it can subtract the noise, and is refused beside a
+        budget: for tests only.
+    label : str or None, default None
+        *Public.* Name of the release in the budget's history. ``None`` takes the function's.
 
     Returns
     -------
     Marginals
+        A table for each set of `n_ways` columns, by their names or numbers.
+
+    Raises
+    ------
+    ValueError
+        If a parameter, a shape or a type is wrong.
+    BudgetExceededError, BudgetClosedError
+        If the budget cannot pay for it; then nothing is read.
 
     Notes
     -----
@@ -97,56 +130,103 @@ def marginals(
     >>> from skdp.statistics import marginals
     >>> people = np.array([["f", "no"], ["m", "yes"], ["f", "yes"], ["m", "no"]] * 250)
     >>> asked = {0: ["f", "m"], 1: ["no", "yes"]}
-    >>> tables = marginals(people, categories=asked, n_ways=2, epsilon=1.0, random_state=0)
+    >>> tables = marginals(people, epsilon=1.0, categories=asked, n_ways=2, random_state=0)
     >>> tables[0, 1].shape
     (2, 2)
     """
-    terms = Terms(epsilon, delta, noise, neighboring, budget, random_state)
-    if not isinstance(categories, Mapping):
-        raise ValueError(
-            "categories must be a dict, from columns to the values that each can have; got "
-            f"{categories!r}."
+    return MarginalsStatistic(categories, n_ways, noise)._release(
+        x,
+        epsilon=epsilon,
+        delta=delta,
+        neighboring=neighboring,
+        budget=budget,
+        random_state=random_state,
+        label=label,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class CategoricalColumns:
+    """*Private* columns, the public categories of some, and the tables that are asked for."""
+
+    columns: Columns
+    values: Mapping[int, np.ndarray]
+    tables: list[tuple[int, ...]]
+
+    def key(self, table: tuple[int, ...]) -> Key:
+        """Return the columns of a table by name, or number."""
+        return tuple(self.columns.name(j) for j in table)
+
+    def shape(self, table: tuple[int, ...]) -> tuple[int, ...]:
+        """Return how many categories each column of a table has."""
+        return tuple(self.values[j].size for j in table)
+
+    def counts(self) -> dict[str, np.ndarray]:
+        """Return the *private* counts of all tables, flattened."""
+        codes = {
+            j: category_codes(self.columns.parts[j], known) for j, known in self.values.items()
+        }
+        return {str(self.key(table)): self._count(table, codes) for table in self.tables}
+
+    def _count(self, table: tuple[int, ...], codes: Mapping[int, np.ndarray]) -> np.ndarray:
+        known = np.all([codes[j] >= 0 for j in table], axis=0)
+        shape = self.shape(table)
+        cells = np.ravel_multi_index(tuple(codes[j][known] for j in table), shape)
+        return np.bincount(cells, minlength=int(np.prod(shape)))
+
+
+class MarginalsStatistic(PrivateFit):
+    """The parts of the transaction of `marginals`."""
+
+    released_as = "statistics.marginals"
+    takes_infinite_epsilon = False
+
+    def __init__(self, categories: Any, n_ways: int = 1, noise: str = "auto") -> None:
+        self.categories = categories
+        self.n_ways = n_ways
+        self.noise = noise
+
+    def _check_data(self, terms: ReleaseTerms, x: Any) -> CategoricalColumns:
+        columns = Columns.of(x)
+        values = categories_by_column(self.categories, columns.n_columns, columns.names)
+        if not values:
+            raise ValueError("categories must be given: the values of each column asked about.")
+        if check_count("n_ways", self.n_ways) > len(values):
+            raise ValueError(
+                f"n_ways must be at most {len(values)}, the number of columns with categories, got "
+                f"{self.n_ways}."
+            )
+        return CategoricalColumns(columns, values, list(combinations(values, self.n_ways)))
+
+    def _plan(self, terms: ReleaseTerms, records: CategoricalColumns) -> QueryPlan:
+        queries = [
+            Query(
+                str(records.key(table)),
+                size=int(np.prod(records.shape(table))),
+                linf_sensitivity=1.0,
+                l0_sensitivity=terms.neighboring.n_changed,
+                integer=True,
+            )
+            for table in records.tables
+        ]
+        return plan_queries(
+            queries, terms.epsilon, terms.delta, self.noise, composition=terms.composition
         )
-    values = {key: checked_categories(key, known) for key, known in dict(categories).items()}
-    if check_count("n_ways", n_ways) > len(values):
-        raise ValueError(
-            f"n_ways must be at most {len(values)}, the number of columns with categories, got "
-            f"{n_ways}."
-        )
-    columns = {key: _column(x, key) for key in values}
-    keys = list(combinations(values, n_ways))
-    queries = [_query(key, values, terms.n_changed) for key in keys]
-    plan, privacy = terms.buy(queries, "statistics.marginals")
-    codes = {key: category_codes(column, values[key]) for key, column in columns.items()}
-    answers = {str(key): _table(key, codes, values) for key in keys}
-    released = plan.release(answers, terms.rng)
-    tables = {key: released[str(key)].reshape([len(values[j]) for j in key]) for key in keys}
-    return Marginals(tables, privacy, plan)
 
+    def _read(
+        self, plan: QueryPlan, records: CategoricalColumns, rng: np.random.Generator
+    ) -> dict[str, np.ndarray]:
+        return plan.release(records.counts(), rng)
 
-def _column(x: Any, key: Any) -> np.ndarray:
-    if hasattr(x, "columns"):
-        if key not in list(x.columns):
-            raise ValueError(f"x has the columns {list(x.columns)}, but categories name {key!r}.")
-        return np.asarray(x[key])
-    columns, _ = as_columns(x)
-    if not (isinstance(key, int) and 0 <= key < columns.shape[1]):
-        raise ValueError(
-            f"x has {columns.shape[1]} columns by number, but categories name {key!r}."
-        )
-    return columns[:, key]
-
-
-def _query(key: Columns, values: Mapping[Any, np.ndarray], n_changed: int) -> Query:
-    size = int(np.prod([values[j].size for j in key]))
-    return Query(str(key), size=size, linf_sensitivity=1.0, l0_sensitivity=n_changed, integer=True)
-
-
-def _table(
-    key: Columns, codes: Mapping[Any, np.ndarray], values: Mapping[Any, np.ndarray]
-) -> np.ndarray:
-    """Return the *private* counts, flattened."""
-    shape = tuple(values[j].size for j in key)
-    known = np.all([codes[j] >= 0 for j in key], axis=0)
-    cells = np.ravel_multi_index(tuple(codes[j][known] for j in key), shape)
-    return np.bincount(cells, minlength=int(np.prod(shape)))
+    def _publish(
+        self,
+        plan: QueryPlan,
+        records: CategoricalColumns,
+        released: dict[str, np.ndarray],
+        guarantee: PrivacyGuarantee,
+    ) -> Marginals:
+        tables = {
+            records.key(t): released[str(records.key(t))].reshape(records.shape(t))
+            for t in records.tables
+        }
+        return Marginals(tables, guarantee, _plan=plan)

@@ -8,21 +8,30 @@ from typing import Any
 
 import numpy as np
 
+from skdp._columns import ColumnBounds
 from skdp.budget import PrivacyBudget
-from skdp.statistics._columns import Box, numeric_columns
-from skdp.statistics._means import Means, Part, purchase
-from skdp.statistics._release import Terms
+from skdp.privacy import PrivacyGuarantee
+from skdp.statistics._moments import BoundedColumns, Means, MomentsStatistic, Part
 from skdp.statistics._result import Statistic, risk_of, shown
+from skdp.workloads import QueryPlan
 
 __all__ = ["Mean", "mean"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Mean(Statistic):
-    """Released means, one for each column."""
+    """Released means, one for each column.
+
+    Parameters
+    ----------
+    value : float or ndarray
+        *Released.*
+    privacy : PrivacyGuarantee
+        *Public.* What the release promises; of all numbers together.
+    """
 
     _means: Means = field(kw_only=True)
-    _box: Box = field(kw_only=True)
+    _bounds: ColumnBounds = field(kw_only=True)
 
     def _ends(self, risk: float) -> tuple[Any, Any]:
         return self._in_units(*self._means.ends("x", risk))
@@ -30,13 +39,18 @@ class Mean(Statistic):
     def population_interval(self, level: float = 0.95) -> tuple[Any, Any]:
         """Return intervals for the means of the population, of values clipped to the bounds.
 
-        They hold for rows that are independent draws from it, whatever its law: Hoeffding's
-        inequality with the public bounds, and the noise, each with half of the risk.
+        They hold for rows that are independent samples of it, whatever its distribution:
+        Hoeffding's inequality with the public bounds, and the noise, each with half of the risk.
 
         Parameters
         ----------
-        level : float in (0, 1)
+        level : float in (0, 1), default 0.95
             *Public.* For each column by itself, over noise and sampling.
+
+        Returns
+        -------
+        low, high : float or ndarray
+            Of the shape of `value`, computed from what was released and from public numbers.
         """
         risk = 0.5 * risk_of(level)
         low, high = self._means.ends("x", 0.5 * risk)
@@ -46,58 +60,106 @@ class Mean(Statistic):
         return self._in_units(low, high)
 
     def _in_units(self, low: np.ndarray, high: np.ndarray) -> tuple[Any, Any]:
-        ends = (self._box.centre + self._box.half * end for end in (low, high))
+        ends = (self._bounds.middle + self._bounds.half * end for end in (low, high))
         low, high = ends if np.ndim(self.value) else (end[0] for end in ends)
         return shown(low), shown(high)
 
 
 def mean(
     x: Any,
+    epsilon: float,
+    delta: float | None = None,
     *,
     bounds: Any,
-    epsilon: float,
-    delta: float = 0.0,
     noise: str = "auto",
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
     random_state: Any = None,
+    label: str | None = None,
 ) -> Mean:
     """Average the values of each column privately.
+
+    Values outside of the bounds are clipped. A missing value counts as the middle of its bounds.
 
     Parameters
     ----------
     x : array-like of shape (n_rows,) or (n_rows, n_columns)
-        *Private.* Values outside `bounds` are clipped; ``nan`` counts as the middle of the bounds.
-    bounds : pair (low, high), or one pair per column
-        *Public.* As in `skdp.preprocessing.BoundsScaler`.
-    epsilon, delta, noise, neighboring, budget, random_state
-        As in `count`.
+        *Private.* An array, a list, or a series or frame, of numbers or categories.
+    epsilon : float
+        *Public.* Privacy loss in nats of all numbers together; finite.
+    delta : float or None, default None
+        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
+        budget's, or 1e-5 without a budget; 0 asks for pure privacy.
+    bounds : pair (low, high), one pair per column, or dict
+        *Public.* The dict is from names or numbers of columns to pairs. Bounds come from knowledge
+        about the columns, never from the data.
+    noise : str, default "auto"
+        *Public.* One of `skdp.workloads.NOISES`, or "auto" for the least.
+    neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
+        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
+        public) or in its presence (then it is private).
+    budget : PrivacyBudget or None, default None
+        *Public.* What the release spends from, before a value is read.
+    random_state : None, int, numpy Generator or RandomState, default None
+        *Secret.* ``None`` takes fresh entropy from the operating system for each release. A seed
+        voids the guarantee, for whoever knows it can subtract the noise, and is refused beside a
+        budget: for tests only.
+    label : str or None, default None
+        *Public.* Name of the release in the budget's history. ``None`` takes the function's.
 
     Returns
     -------
     Mean
         With `population_interval`, for the mean of those the rows are a sample of.
 
+    Raises
+    ------
+    ValueError
+        If a parameter, a shape or a type is wrong.
+    BudgetExceededError, BudgetClosedError
+        If the budget cannot pay for it; then nothing is read.
+
     Notes
     -----
     **Guarantee.** Let u be values mapped to [−1, 1]. Under ``replace_one`` Σu of each column moves
     by at most 2 and the number of rows is public. Under ``add_remove_one`` Σu moves by at most 1,
-    and the number of rows, which moves by 1, is released in the same purchase.
+    and the number of rows, which moves by 1, is part of the same release.
 
     Examples
     --------
     >>> import numpy as np
     >>> from skdp.statistics import mean
     >>> ages = np.arange(1000) % 90
-    >>> average = mean(ages, bounds=(0, 100), epsilon=1.0, random_state=0)
+    >>> average = mean(ages, epsilon=1.0, delta=0.0, bounds=(0, 100), random_state=0)
     >>> low, high = average.interval()
     >>> bool(low < ages.mean() < high), round(high - low, 2)
     (True, 0.6)
     """
-    terms = Terms(epsilon, delta, noise, neighboring, budget, random_state)
-    columns, single = numeric_columns(x, count_is_public=terms.count_is_public)
-    box = Box.of(bounds, columns.shape[1])
-    bought = purchase([Part("x", columns.shape[1])], terms, "statistics.mean")
-    means = bought.release({"x": box.unit(columns)})
-    value = box.centre + box.half * means.mean("x")
-    return Mean(float(value[0]) if single else value, bought.privacy, _means=means, _box=box)
+    return MeanStatistic(bounds, noise)._release(
+        x,
+        epsilon=epsilon,
+        delta=delta,
+        neighboring=neighboring,
+        budget=budget,
+        random_state=random_state,
+        label=label,
+    )
+
+
+class MeanStatistic(MomentsStatistic):
+    """The parts of the transaction of `mean`."""
+
+    released_as = "statistics.mean"
+
+    def _parts(self, n_columns: int) -> tuple[Part, ...]:
+        return (Part("x", n_columns),)
+
+    def _numbers(self, units: np.ndarray) -> dict[str, np.ndarray]:
+        return {"x": units}
+
+    def _publish(
+        self, plan: QueryPlan, records: BoundedColumns, released: Any, guarantee: PrivacyGuarantee
+    ) -> Mean:
+        means, bounds = self._means(plan, records, released), records.bounds
+        value = records.columns.shaped(bounds.middle + bounds.half * means.mean("x"))
+        return Mean(value, guarantee, _means=means, _bounds=bounds)

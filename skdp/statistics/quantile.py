@@ -9,18 +9,18 @@ from typing import Any
 
 import numpy as np
 
+from skdp._private_fit import PrivateFit, ReleaseTerms
 from skdp.accounting import calibrate
 from skdp.budget import PrivacyBudget
 from skdp.mechanisms import ExponentialMechanism
-from skdp.privacy import PrivacyGuarantee, PureDPEvent, SelfComposedEvent
-from skdp.statistics._columns import Box, numeric_columns
-from skdp.statistics._release import Terms
+from skdp.privacy import Event, PrivacyGuarantee, PureDPEvent, SelfComposedEvent
+from skdp.statistics._moments import BoundedColumns
 from skdp.statistics._result import risk_of
 
 __all__ = ["Quantile", "quantile"]
 
 _CELLS = 2**14  # of the grid, between the bounds
-_SAFE = 1.0 - 1e-9
+_SAFE = 1.0 - 1e-9  # of ε: the search for a share of it stops 1e-11 from the target
 _ROUNDING = 1.0 + 2.0**-19  # of ranks, below 2^31, by two times 2^−22 at most for each data set
 
 
@@ -28,18 +28,17 @@ _ROUNDING = 1.0 + 2.0**-19  # of ranks, below 2^31, by two times 2^−22 at most
 class Quantile:
     """Released quantiles.
 
-    Attributes
+    Parameters
     ----------
     value : float or ndarray
         *Released.* Of shape (n_probabilities, n_columns) without the axes that were not asked for.
     privacy : PrivacyGuarantee
-        What the release promises; of all quantiles together.
+        *Public.* What the release promises; of all quantiles together.
     """
 
     value: Any
     privacy: PrivacyGuarantee
-    _epsilon: float = field(repr=False)
-    _sensitivity: float = field(repr=False)
+    _choice: ExponentialMechanism = field(repr=False, kw_only=True)
 
     def rank_error(self, level: float = 0.95) -> float:
         """Return by how many rows a released quantile may miss its rank.
@@ -50,49 +49,77 @@ class Quantile:
 
         Parameters
         ----------
-        level : float in (0, 1)
+        level : float in (0, 1), default 0.95
             *Public.* For each quantile by itself.
+
+        Returns
+        -------
+        float
+            A number of rows, computed from public numbers.
         """
         log_tail = math.log((_CELLS + 1) / risk_of(level))
-        return 2.0 * self._sensitivity * log_tail / self._epsilon
+        return 2.0 * self._choice.sensitivity / _ROUNDING * log_tail / self._choice.epsilon
 
 
 def quantile(
     x: Any,
-    q: Any,
-    *,
-    bounds: Any,
     epsilon: float,
-    delta: float = 0.0,
+    delta: float | None = None,
+    *,
+    q: Any,
+    bounds: Any,
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
     random_state: Any = None,
-    label: str = "statistics.quantile",
+    label: str | None = None,
 ) -> Quantile:
     """Choose quantiles of each column from a public grid, privately.
+
+    The grid has 2^14 cells between the bounds. Values outside of them are clipped. A missing value
+    counts as the middle of its bounds.
 
     Parameters
     ----------
     x : array-like of shape (n_rows,) or (n_rows, n_columns)
-        *Private.* Values outside `bounds` are clipped; ``nan`` counts as the middle of the bounds.
+        *Private.* An array, a list, or a series or frame, of numbers or categories.
+    epsilon : float
+        *Public.* Privacy loss in nats of all numbers together; finite.
+    delta : float or None, default None
+        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
+        budget's, or 1e-5 without a budget; 0 asks for pure privacy.
     q : float or array-like
         *Public.* Probabilities in [0, 1].
-    bounds : pair (low, high), or one pair per column
-        *Public.* As in `skdp.preprocessing.BoundsScaler`. The grid has 2^14 cells between them.
-    epsilon, delta, neighboring, budget, random_state
-        As in `count`; the guarantee is of all quantiles together.
-    label : str
-        *Public.* Who buys, for the history of the budget.
+    bounds : pair (low, high), one pair per column, or dict
+        *Public.* The dict is from names or numbers of columns to pairs. Bounds come from knowledge
+        about the columns, never from the data.
+    neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
+        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
+        public) or in its presence (then it is private).
+    budget : PrivacyBudget or None, default None
+        *Public.* What the release spends from, before a value is read.
+    random_state : None, int, numpy Generator or RandomState, default None
+        *Secret.* ``None`` takes fresh entropy from the operating system for each release. A seed
+        voids the guarantee, for whoever knows it can subtract the noise, and is refused beside a
+        budget: for tests only.
+    label : str or None, default None
+        *Public.* Name of the release in the budget's history. ``None`` takes the function's.
 
     Returns
     -------
     Quantile
         Several quantiles of a column are in the order of `q`.
 
+    Raises
+    ------
+    ValueError
+        If a parameter, a shape or a type is wrong.
+    BudgetExceededError, BudgetClosedError
+        If the budget cannot pay for it; then nothing is read.
+
     Notes
     -----
     **Guarantee.** The exponential mechanism with the utility −max(#{x < t} − q·n, q·n − #{x ≤ t},
-    0) of a grid point t, for values that were rounded to the grid: one person changes it by at
+    0) of a grid point t, for values that were rounded to the grid: one record changes it by at
     most 1 under ``replace_one``, and by max(q, 1 − q) under ``add_remove_one``, where n is private
     (Smith 2011, on intervals in place of a grid). Each choice is purely private; all together are
     composed.
@@ -102,44 +129,100 @@ def quantile(
     >>> import numpy as np
     >>> from skdp.statistics import quantile
     >>> ages = np.arange(1000) % 90
-    >>> median = quantile(ages, 0.5, bounds=(0, 100), epsilon=1.0, random_state=0)
+    >>> median = quantile(ages, epsilon=1.0, q=0.5, bounds=(0, 100), random_state=0)
     >>> abs(median.value - 44) < 3, round(median.rank_error())
     (True, 25)
     """
-    terms = Terms(epsilon, delta, "auto", neighboring, budget, random_state)
-    columns, single = numeric_columns(x, count_is_public=terms.count_is_public)
-    box = Box.of(bounds, columns.shape[1])
-    probabilities = _checked_probabilities(q)
-    n_choices, farthest = probabilities.size * columns.shape[1], 1.0
-    if not terms.count_is_public:
-        farthest = float(np.maximum(probabilities, 1.0 - probabilities).max())
-    choice = ExponentialMechanism(
-        sensitivity=farthest * _ROUNDING, epsilon=_share(n_choices, terms)
+    return QuantileStatistic(bounds, q)._release(
+        x,
+        epsilon=epsilon,
+        delta=delta,
+        neighboring=neighboring,
+        budget=budget,
+        random_state=random_state,
+        label=label,
     )
-    event = SelfComposedEvent(choice.event, n_choices)
-    privacy = terms.buy_event(event, "exponential mechanism, composition", label)
-    steps = np.rint((box.unit(columns) + 1.0) * (0.5 * _CELLS)).astype(np.intp)
-    chosen = [[_choose(column, p, choice, terms.rng) for column in steps.T] for p in probabilities]
-    ranks = np.argsort(np.argsort(probabilities))  # the larger probability has the larger quantile
-    value = box.low + (box.high - box.low) * np.sort(chosen, axis=0)[ranks] / _CELLS
-    value = value[:, 0] if single else value
-    value = value if np.ndim(q) else value[0]
-    return Quantile(value if np.ndim(value) else float(value), privacy, choice.epsilon, farthest)
 
 
-def _checked_probabilities(q: Any) -> np.ndarray:
-    probabilities = np.atleast_1d(np.asarray(q, dtype=float))
-    inside = (probabilities >= 0.0) & (probabilities <= 1.0)
-    if probabilities.ndim != 1 or not probabilities.size or not inside.all():
-        raise ValueError(f"q must be a probability in [0, 1], or several, got {q!r}.")
-    return probabilities
+@dataclass(frozen=True)
+class QuantilePlan:
+    """Some choices by the exponential mechanism, all alike."""
+
+    choice: ExponentialMechanism
+    n_choices: int
+
+    theorem = "exponential mechanism, composition"
+
+    @property
+    def event(self) -> Event:
+        """What all the choices together are."""
+        return SelfComposedEvent(self.choice.event, self.n_choices)
 
 
-def _share(n: int, terms: Terms) -> float:
+class QuantileStatistic(PrivateFit):
+    """The parts of the transaction of `quantile`."""
+
+    released_as = "statistics.quantile"
+    takes_infinite_epsilon = False
+
+    def __init__(self, bounds: Any, q: Any) -> None:
+        self.bounds = bounds
+        self.q = q
+
+    def _check_data(self, terms: ReleaseTerms, x: Any) -> BoundedColumns:
+        self._probabilities()
+        return BoundedColumns.of(x, self.bounds, terms)
+
+    def _plan(self, terms: ReleaseTerms, records: BoundedColumns) -> QuantilePlan:
+        probabilities = self._probabilities()
+        farthest, n_choices = 1.0, probabilities.size * records.columns.n_columns
+        if not records.count_is_public:
+            farthest = float(np.maximum(probabilities, 1.0 - probabilities).max())
+        choice = ExponentialMechanism(
+            sensitivity=farthest * _ROUNDING, epsilon=_share(n_choices, terms)
+        )
+        return QuantilePlan(choice, n_choices)
+
+    def _read(
+        self, plan: QuantilePlan, records: BoundedColumns, rng: np.random.Generator
+    ) -> np.ndarray:
+        """Return the chosen grid points, a row for each probability."""
+        columns = _cell_counts(records)
+        choices = [
+            [_choose(counts, p, plan.choice, rng) for counts in columns]
+            for p in self._probabilities()
+        ]
+        return np.array(choices)
+
+    def _publish(
+        self,
+        plan: QuantilePlan,
+        records: BoundedColumns,
+        released: np.ndarray,
+        guarantee: PrivacyGuarantee,
+    ) -> Quantile:
+        """Return values, the larger of a column for the larger probability."""
+        ranks = np.argsort(np.argsort(self._probabilities()))
+        low, high = records.bounds.low, records.bounds.high
+        value = low + (high - low) * np.sort(released, axis=0)[ranks] / _CELLS
+        value = value[:, 0] if records.columns.single else value
+        value = value if np.ndim(self.q) else value[0]
+        shown = value if np.ndim(value) else float(value)
+        return Quantile(shown, guarantee, _choice=plan.choice)
+
+    def _probabilities(self) -> np.ndarray:
+        probabilities = np.atleast_1d(np.asarray(self.q, dtype=float))
+        inside = (probabilities >= 0.0) & (probabilities <= 1.0)
+        if probabilities.ndim != 1 or not probabilities.size or not inside.all():
+            raise ValueError(f"q must be a probability in [0, 1], or several, got {self.q!r}.")
+        return probabilities
+
+
+def _share(n: int, terms: ReleaseTerms) -> float:
     """Return the pure ε of each of n choices that are within the terms together."""
     if terms.delta == 0.0:
         return terms.epsilon / n * _SAFE
-    accountant = "gdp" if terms.pays_in_gaussians else "pld"
+    accountant = "gdp" if terms.composition in ("gdp", "zcdp", "rdp") else "pld"
     return _composed_share(n, terms.epsilon, terms.delta, accountant)
 
 
@@ -154,12 +237,21 @@ def _composed_share(n: int, epsilon: float, delta: float, accountant: str) -> fl
     )
 
 
+def _cell_counts(records: BoundedColumns) -> np.ndarray:
+    """Return how many *private* values round to each grid point, a row for each column."""
+    counts = np.zeros((records.columns.n_columns, _CELLS + 1), dtype=np.int64)
+    for rows in records.columns.blocks():
+        steps = np.rint((records.bounds.unit(rows) + 1.0) * (0.5 * _CELLS)).astype(np.intp)
+        for found, column in zip(counts, steps.T, strict=True):
+            found += np.bincount(column, minlength=_CELLS + 1)
+    return counts
+
+
 def _choose(
-    column: np.ndarray, p: float, choice: ExponentialMechanism, rng: np.random.Generator
+    counts: np.ndarray, p: float, choice: ExponentialMechanism, rng: np.random.Generator
 ) -> int:
-    """Return a grid point for a *private* column of grid points."""
-    counts = np.bincount(column, minlength=_CELLS + 1)
+    """Return a grid point for the *private* numbers of values at each."""
     at_most = np.cumsum(counts)
-    rank = p * column.size
+    rank = p * int(at_most[-1])
     miss = np.maximum(at_most - counts - rank, rank - at_most)
     return choice.release(-np.maximum(miss, 0.0), rng)

@@ -4,45 +4,76 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from skdp._private_fit import PrivateFit, ReleaseTerms
 from skdp.budget import PrivacyBudget
-from skdp.statistics._columns import EXACT, Box, exact_sum, numeric_columns
-from skdp.statistics._release import Terms
+from skdp.privacy import PrivacyGuarantee
+from skdp.statistics._moments import EXACT, BoundedColumns, exact_sums
 from skdp.statistics._result import NoisyNumbers
-from skdp.workloads import Query
+from skdp.workloads import Query, QueryPlan, plan_queries
 
 __all__ = ["sum"]
 
 
 def sum(
     x: Any,
+    epsilon: float,
+    delta: float | None = None,
     *,
     bounds: Any,
-    epsilon: float,
-    delta: float = 0.0,
     noise: str = "auto",
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
     random_state: Any = None,
+    label: str | None = None,
 ) -> NoisyNumbers:
     """Sum the values of each column privately.
+
+    Values outside of the bounds are clipped. A missing value counts as the middle of its bounds
+    where the number of rows is public, and as 0, clipped, where it is not.
 
     Parameters
     ----------
     x : array-like of shape (n_rows,) or (n_rows, n_columns)
-        *Private.* Values outside `bounds` are clipped; ``nan`` counts as the middle of the bounds
-        where the number of rows is public, and as 0, clipped, where it is not.
-    bounds : pair (low, high), or one pair per column
-        *Public.* As in `skdp.preprocessing.BoundsScaler`.
-    epsilon, delta, noise, neighboring, budget, random_state
-        As in `count`.
+        *Private.* An array, a list, or a series or frame, of numbers or categories.
+    epsilon : float
+        *Public.* Privacy loss in nats of all numbers together; finite.
+    delta : float or None, default None
+        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
+        budget's, or 1e-5 without a budget; 0 asks for pure privacy.
+    bounds : pair (low, high), one pair per column, or dict
+        *Public.* The dict is from names or numbers of columns to pairs. Bounds come from knowledge
+        about the columns, never from the data.
+    noise : str, default "auto"
+        *Public.* One of `skdp.workloads.NOISES`, or "auto" for the least.
+    neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
+        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
+        public) or in its presence (then it is private).
+    budget : PrivacyBudget or None, default None
+        *Public.* What the release spends from, before a value is read.
+    random_state : None, int, numpy Generator or RandomState, default None
+        *Secret.* ``None`` takes fresh entropy from the operating system for each release. A seed
+        voids the guarantee, for whoever knows it can subtract the noise, and is refused beside a
+        budget: for tests only.
+    label : str or None, default None
+        *Public.* Name of the release in the budget's history. ``None`` takes the function's.
 
     Returns
     -------
     NoisyNumbers
+        Unbiased for the sums of the clipped values.
+
+    Raises
+    ------
+    ValueError
+        If a parameter, a shape or a type is wrong.
+    BudgetExceededError, BudgetClosedError
+        If the budget cannot pay for it; then nothing is read.
 
     Notes
     -----
-    **Guarantee.** A person changes a sum by at most high − low under ``replace_one``, and by
+    **Guarantee.** A record changes a sum by at most high − low under ``replace_one``, and by
     max(abs(low), abs(high)) under ``add_remove_one``.
 
     Examples
@@ -50,22 +81,60 @@ def sum(
     >>> import numpy as np
     >>> from skdp.statistics import sum
     >>> hours = np.tile([35.0, 40.0, 20.0, 38.0], 250)
-    >>> total = sum(hours, bounds=(0, 60), epsilon=1.0, random_state=0)
+    >>> total = sum(hours, epsilon=1.0, delta=0.0, bounds=(0, 60), random_state=0)
     >>> low, high = total.interval()
     >>> low < 33250.0 < high, round(high - low)
     (True, 360)
     """
-    terms = Terms(epsilon, delta, noise, neighboring, budget, random_state)
-    columns, single = numeric_columns(x, count_is_public=terms.count_is_public)
-    n_rows, n = columns.shape
-    box = Box.of(bounds, n)
-    query = Query("sum", size=n, linf_sensitivity=terms.n_changed * EXACT, l0_sensitivity=n)
-    plan, privacy = terms.buy([query], "statistics.sum")
-    if terms.count_is_public:
-        offset, unit, rows = n_rows * box.centre, box.half, box.unit(columns)
-    else:
-        offset, unit, rows = 0.0, box.size, box.clip(columns, 0.0) / box.size
-    value = offset + unit * plan.release({"sum": exact_sum(rows)}, terms.rng)["sum"]
-    if single:
-        value, unit = float(value[0]), float(unit[0])
-    return NoisyNumbers(value, privacy, _plan=plan, _unit=unit)
+    return SumStatistic(bounds, noise)._release(
+        x,
+        epsilon=epsilon,
+        delta=delta,
+        neighboring=neighboring,
+        budget=budget,
+        random_state=random_state,
+        label=label,
+    )
+
+
+class SumStatistic(PrivateFit):
+    """The parts of the transaction of `sum`."""
+
+    released_as = "statistics.sum"
+    takes_infinite_epsilon = False
+
+    def __init__(self, bounds: Any, noise: str = "auto") -> None:
+        self.bounds = bounds
+        self.noise = noise
+
+    def _check_data(self, terms: ReleaseTerms, x: Any) -> BoundedColumns:
+        return BoundedColumns.of(x, self.bounds, terms)
+
+    def _plan(self, terms: ReleaseTerms, records: BoundedColumns) -> QueryPlan:
+        n = records.columns.n_columns
+        largest = terms.neighboring.n_changed * EXACT
+        query = Query("sum", size=n, linf_sensitivity=largest, l0_sensitivity=n)
+        return plan_queries(
+            [query], terms.epsilon, terms.delta, self.noise, composition=terms.composition
+        )
+
+    def _read(
+        self, plan: QueryPlan, records: BoundedColumns, rng: np.random.Generator
+    ) -> dict[str, np.ndarray]:
+        bounds, blocks = records.bounds, records.columns.blocks()
+        if records.count_is_public:
+            units = ({"sum": bounds.unit(rows)} for rows in blocks)
+        else:
+            units = ({"sum": bounds.clip(rows, 0.0) / bounds.largest} for rows in blocks)
+        return plan.release(exact_sums({"sum": records.columns.n_columns}, units), rng)
+
+    def _publish(
+        self, plan: QueryPlan, records: BoundedColumns, released: Any, guarantee: PrivacyGuarantee
+    ) -> NoisyNumbers:
+        bounds, columns = records.bounds, records.columns
+        if records.count_is_public:
+            offset, unit = columns.n_rows * bounds.middle, bounds.half
+        else:
+            offset, unit = np.zeros(columns.n_columns), bounds.largest
+        value = columns.shaped(offset + unit * released["sum"])
+        return NoisyNumbers(value, guarantee, _plan=plan, _unit=columns.shaped(unit))

@@ -7,11 +7,19 @@ from typing import Any
 
 import numpy as np
 
+from skdp._columns import ColumnBounds
 from skdp.budget import PrivacyBudget
-from skdp.statistics._columns import Box, largest_square, least_square, numeric_columns
-from skdp.statistics._means import Means, Part, purchase
-from skdp.statistics._release import Terms
+from skdp.privacy import PrivacyGuarantee
+from skdp.statistics._moments import (
+    BoundedColumns,
+    Means,
+    MomentsStatistic,
+    Part,
+    largest_square,
+    least_square,
+)
 from skdp.statistics._result import Statistic, shown
+from skdp.workloads import QueryPlan
 
 __all__ = ["Variance", "variance"]
 
@@ -20,80 +28,126 @@ __all__ = ["Variance", "variance"]
 class Variance(Statistic):
     """Released variances, one for each column, and the means that came with them.
 
-    Attributes
+    Parameters
     ----------
+    value : float or ndarray
+        *Released.*
+    privacy : PrivacyGuarantee
+        *Public.* What the release promises; of all numbers together.
     mean : float or ndarray
-        *Released*, in the same purchase.
+        *Released*, together with the variances.
     """
 
     mean: Any
     _means: Means = field(kw_only=True)
-    _box: Box = field(kw_only=True)
+    _bounds: ColumnBounds = field(kw_only=True)
 
     def _ends(self, risk: float) -> tuple[Any, Any]:
         first, second = (self._means.ends(part, 0.5 * risk) for part in ("x", "square"))
         low = np.maximum(second[0] + 0.5 - largest_square(*first), 0.0)
         high = np.clip(second[1] + 0.5 - least_square(*first), 0.0, 1.0)
-        ends = (self._box.half**2 * end for end in (low, high))
+        ends = (self._bounds.half**2 * end for end in (low, high))
         low, high = ends if np.ndim(self.value) else (end[0] for end in ends)
         return shown(low), shown(high)
 
 
 def variance(
     x: Any,
+    epsilon: float,
+    delta: float | None = None,
     *,
     bounds: Any,
-    epsilon: float,
-    delta: float = 0.0,
     noise: str = "auto",
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
     random_state: Any = None,
-    label: str = "statistics.variance",
+    label: str | None = None,
 ) -> Variance:
     """Release the variance and the mean of each column together, privately.
 
+    Values outside of the bounds are clipped. A missing value counts as the middle of its bounds.
+
     Parameters
     ----------
-    x : array-like of shape (n_rows, ) or (n_rows, n_columns)
-        *Private.* Values outside `bounds` are clipped; ``nan`` counts as the middle of the bounds.
-    bounds : pair (low, high), or one pair per column
-        *Public.* As in `skdp.preprocessing.BoundsScaler`.
-    epsilon, delta, noise, neighboring, budget, random_state
-        As in `count`.
-    label : str
-        *Public.* Who buys, for the history of the budget.
+    x : array-like of shape (n_rows,) or (n_rows, n_columns)
+        *Private.* An array, a list, or a series or frame, of numbers or categories.
+    epsilon : float
+        *Public.* Privacy loss in nats of all numbers together; finite.
+    delta : float or None, default None
+        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
+        budget's, or 1e-5 without a budget; 0 asks for pure privacy.
+    bounds : pair (low, high), one pair per column, or dict
+        *Public.* The dict is from names or numbers of columns to pairs. Bounds come from knowledge
+        about the columns, never from the data.
+    noise : str, default "auto"
+        *Public.* One of `skdp.workloads.NOISES`, or "auto" for the least.
+    neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
+        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
+        public) or in its presence (then it is private).
+    budget : PrivacyBudget or None, default None
+        *Public.* What the release spends from, before a value is read.
+    random_state : None, int, numpy Generator or RandomState, default None
+        *Secret.* ``None`` takes fresh entropy from the operating system for each release. A seed
+        voids the guarantee, for whoever knows it can subtract the noise, and is refused beside a
+        budget: for tests only.
+    label : str or None, default None
+        *Public.* Name of the release in the budget's history. ``None`` takes the function's.
 
     Returns
     -------
     Variance
         `value` is the mean square of deviations (``ddof=0``), at least 0, and `mean` the mean.
 
+    Raises
+    ------
+    ValueError
+        If a parameter, a shape or a type is wrong.
+    BudgetExceededError, BudgetClosedError
+        If the budget cannot pay for it; then nothing is read.
+
     Notes
     -----
     **Guarantee.** Released are the means of u and of u² − 1/2, where u are values mapped to
     [−1, 1]. Under ``replace_one`` their sums move by at most 2 and 1, under ``add_remove_one`` by
-    1 and 1/2, and the number of rows is the third part of the purchase.
+    1 and 1/2, and the number of rows is the third part of the release.
 
     Examples
     --------
     >>> import numpy as np
     >>> from skdp.statistics import variance
     >>> ages = np.arange(1000) % 90
-    >>> spread = variance(ages, bounds=(0, 100), epsilon=1.0, random_state=0)
+    >>> spread = variance(ages, epsilon=1.0, delta=0.0, bounds=(0, 100), random_state=0)
     >>> low, high = spread.interval()
     >>> bool(low < ages.var() < high), round(spread.mean), round(spread.value**0.5)
     (True, 44, 26)
     """
-    terms = Terms(epsilon, delta, noise, neighboring, budget, random_state)
-    columns, single = numeric_columns(x, count_is_public=terms.count_is_public)
-    n = columns.shape[1]
-    box = Box.of(bounds, n)
-    bought = purchase([Part("x", n), Part("square", n, 0.5)], terms, label)
-    units = box.unit(columns)
-    means = bought.release({"x": units, "square": units**2 - 0.5})
-    first = means.mean("x")
-    second = box.half**2 * np.maximum(means.mean("square") + 0.5 - first**2, 0.0)
-    centre = box.centre + box.half * first
-    value, centre = (float(second[0]), float(centre[0])) if single else (second, centre)
-    return Variance(value, bought.privacy, centre, _means=means, _box=box)
+    return VarianceStatistic(bounds, noise)._release(
+        x,
+        epsilon=epsilon,
+        delta=delta,
+        neighboring=neighboring,
+        budget=budget,
+        random_state=random_state,
+        label=label,
+    )
+
+
+class VarianceStatistic(MomentsStatistic):
+    """The parts of the transaction of `variance`."""
+
+    released_as = "statistics.variance"
+
+    def _parts(self, n_columns: int) -> tuple[Part, ...]:
+        return Part("x", n_columns), Part("square", n_columns, 0.5)
+
+    def _numbers(self, units: np.ndarray) -> dict[str, np.ndarray]:
+        return {"x": units, "square": units**2 - 0.5}
+
+    def _publish(
+        self, plan: QueryPlan, records: BoundedColumns, released: Any, guarantee: PrivacyGuarantee
+    ) -> Variance:
+        means, bounds = self._means(plan, records, released), records.bounds
+        first = means.mean("x")
+        second = bounds.half**2 * np.maximum(means.mean("square") + 0.5 - first**2, 0.0)
+        value, centre = map(records.columns.shaped, (second, bounds.middle + bounds.half * first))
+        return Variance(value, guarantee, centre, _means=means, _bounds=bounds)

@@ -1,12 +1,14 @@
 """Scalers that buy their numbers, alone and in a pipeline with one budget."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.preprocessing import StandardScaler
 
 from skdp import DPGaussianNB, DPLogisticRegression, PrivacyBudget
+from skdp._columns import Columns
 from skdp.exceptions import BudgetExceededError
 from skdp.pipeline import make_private_pipeline
 from skdp.preprocessing import BoundsScaler, DPMinMaxScaler, DPQuantileClipper, DPStandardScaler
@@ -40,6 +42,56 @@ def test_a_fit_that_cannot_be_paid_changes_nothing(scaler):
     with pytest.raises(BudgetExceededError):
         scaler.fit(X)
     assert not [name for name in vars(scaler) if name.endswith("_")]
+
+
+@every_scaler
+def test_a_refit_that_dies_after_it_was_paid_leaves_nothing_old(scaler, monkeypatch):
+    budget = PrivacyBudget(9.0, 1e-5)
+    scaler = clone(scaler).set_params(budget=budget).fit(X)
+    released = RELEASED & set(vars(scaler))
+    with pytest.raises(ValueError, match="Nothing was spent"):
+        scaler.fit([["text"]])
+    assert released == RELEASED & set(vars(scaler))
+    assert len(budget.history()) == 1
+
+    def die(_):
+        raise MemoryError
+
+    monkeypatch.setattr(Columns, "blocks", die)
+    with pytest.raises(MemoryError):
+        scaler.fit(X)
+    assert len(budget.history()) == 2  # spent first, read later
+    assert {name for name in vars(scaler) if name.endswith("_")} == {"n_features_in_"}
+
+
+@every_scaler
+@pytest.mark.parametrize("dtype", ["Int64", "Float64", "float64", "object"])
+def test_a_missing_number_is_the_middle_of_its_bounds_in_every_type(scaler, dtype):
+    values = pd.Series([1.0, None, 2.0, 3.0, 1.0] * 40)
+    frame = pd.DataFrame({"a": values.astype(dtype), "b": values.fillna(2.0)})
+    bounds = {"b": (1, 3), "a": (1, 3)}
+    scaler = clone(scaler).set_params(bounds=bounds, random_state=0)
+    scaler.set_output(transform="pandas")
+    out = scaler.fit_transform(frame)
+    same = clone(scaler).fit_transform(frame.assign(a=frame.b))
+    pd.testing.assert_frame_equal(out, same)
+
+
+@every_scaler
+def test_what_is_refused_costs_nothing_and_quotes_nothing(scaler):
+    budget = PrivacyBudget(9.0, 1e-5)
+    scaler = clone(scaler).set_params(budget=budget)
+    weights, text = np.ones(len(X)), pd.DataFrame({"a": ["a secret"]})
+    for fit, message in (
+        (lambda: scaler.fit(X, sample_weight=weights), "sample_weight is refused by DP"),
+        (lambda: scaler.fit(text), "column 'a' holds text"),
+        (lambda: clone(scaler).set_params(bounds=None).fit(X), "bounds must be given"),
+        (lambda: clone(scaler).set_params(epsilon=np.inf).fit(X), "epsilon must be finite"),
+    ):
+        with pytest.raises(ValueError, match=f"{message}.*Nothing was spent") as error:
+            fit()
+        assert "secret" not in str(error.value)
+    assert not budget.history()
 
 
 def test_without_much_noise_they_scale_as_they_should():

@@ -60,6 +60,46 @@ def test_bad_bounds_are_refused(bounds):
         BoundsScaler(bounds).fit(X)
 
 
+def test_bounds_may_be_given_by_name():
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    bounds = {"c": (5, 6), "a": (0, 100), 1: (10, 20)}
+    np.testing.assert_array_equal(
+        BoundsScaler(bounds).fit_transform(frame), BoundsScaler((LOW, HIGH)).fit_transform(X)
+    )
+    with pytest.raises(ValueError, match=r"\['c'\] are not among them"):
+        BoundsScaler({"a": (0, 1), "b": (0, 1)}).fit(frame)
+    with pytest.raises(ValueError, match="names or numbers"):
+        BoundsScaler(bounds | {"d": (0, 1)}).fit(frame)
+
+
+@pytest.mark.parametrize("dtype", ["Int64", "Float64", "float64", "object", "boolean"])
+def test_missing_values_are_refused_or_the_middle_in_every_type(dtype):
+    frame = pd.DataFrame({"a": pd.Series([0, None, 1], dtype=dtype), "b": [0.0, 1.0, 1.0]})
+    with pytest.raises(ValueError, match=r"column 'a' has missing.*missing='middle'") as error:
+        BoundsScaler((0, 1)).fit(frame)
+    assert "'b'" not in str(error.value)
+    middle = BoundsScaler((0, 1), missing="middle").set_output(transform="pandas")
+    out = middle.fit_transform(frame)
+    assert out.columns.tolist() == ["a", "b"]
+    assert out.to_numpy().tolist() == [[-1.0, -1.0], [0.0, 1.0], [1.0, 1.0]]
+    both = BoundsScaler((0, 1), missing="indicator").set_output(transform="pandas")
+    out = both.fit_transform(frame)
+    assert out.columns.tolist() == ["a", "b", "missing_a", "missing_b"]
+    assert out["missing_a"].tolist() == [-1.0, 1.0, -1.0]
+    assert out["missing_b"].tolist() == [-1.0, -1.0, -1.0]
+    with pytest.raises(ValueError, match="missing must be one of 'refuse', 'middle'"):
+        BoundsScaler((0, 1), missing="median").fit(frame)
+
+
+def test_a_frame_of_another_library_with_missing_values():
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"a": [0, None, 1]})
+    scaled = BoundsScaler({"a": (0, 1)}, missing="middle").fit_transform(frame)
+    assert np.ravel(scaled).tolist() == [-1.0, 0.0, 1.0]
+    with pytest.raises(ValueError, match=r"\.collect\(\)"):
+        BoundsScaler({"a": (0, 1)}).fit(frame.lazy())
+
+
 def test_rows_are_clipped_to_the_norm_and_short_ones_kept():
     out = RowClipper(2.0).fit_transform(X)
     np.testing.assert_allclose(np.linalg.norm(out, axis=1), 2.0)

@@ -74,7 +74,7 @@ def test_utilities_are_no_farther_apart_than_declared(one, other, neighboring, q
 
     monkeypatch.setattr(ExponentialMechanism, "release", release)
     for x in neighbors(one, other, neighboring):
-        statistics.quantile(x, q, bounds=BOUNDS, epsilon=1.0, neighboring=neighboring)
+        statistics.quantile(x, q=q, bounds=BOUNDS, epsilon=1.0, neighboring=neighboring)
     half = len(seen) // 2
     for (sensitivity, before), (same, after) in zip(seen[:half], seen[half:], strict=True):
         assert sensitivity == same

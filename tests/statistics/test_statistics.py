@@ -1,13 +1,18 @@
 """Every statistic pays first, is near the truth as it says, and shows nothing else."""
 
 import math
+import sys
+import tracemalloc
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
 
+import skdp
 from skdp import PrivacyBudget, statistics
+from skdp._columns import Columns
 from skdp.exceptions import BudgetExceededError
 
 RNG = np.random.default_rng(0)
@@ -24,7 +29,7 @@ ASKED = {
     "marginals": lambda **terms: statistics.marginals(
         CODES, categories={0: [0, 1, 2], 1: [0, 1, 2]}, n_ways=2, **terms
     ),
-    "quantile": lambda **terms: statistics.quantile(X, [0.1, 0.5], **B, **terms),
+    "quantile": lambda **terms: statistics.quantile(X, q=[0.1, 0.5], **B, **terms),
 }
 TRUTH = {
     "count": np.count_nonzero(X[:, 0] > 3.0),
@@ -84,7 +89,7 @@ def test_ranks_of_quantiles_are_as_near_as_they_say(neighboring):
     beyond = 0
     for seed in range(150):
         found = statistics.quantile(
-            X, 0.3, **B, epsilon=0.2, neighboring=neighboring, random_state=seed
+            X, q=0.3, **B, epsilon=0.2, neighboring=neighboring, random_state=seed
         )
         ranks = (found.value + 10.0 / 2**14 >= X).sum(axis=0), (found.value - 1e-3 > X).sum(axis=0)
         miss = np.maximum(0.3 * len(X) - ranks[0], ranks[1] - 0.3 * len(X))
@@ -93,7 +98,7 @@ def test_ranks_of_quantiles_are_as_near_as_they_say(neighboring):
 
 
 def test_quantiles_are_in_the_order_of_their_probabilities():
-    found = statistics.quantile(X, [0.9, 0.1, 0.5], **B, epsilon=0.05, random_state=0)
+    found = statistics.quantile(X, q=[0.9, 0.1, 0.5], **B, epsilon=0.05, random_state=0)
     assert found.value.shape == (3, 2)
     assert np.all(np.diff(found.value[[1, 2, 0]], axis=0) >= 0.0)
 
@@ -155,9 +160,15 @@ BAD = [
     ("histogram", {"edges": [0.0]}, "edges must be increasing"),
     ("histogram", {"edges": [3.0, 1.0]}, "edges must be increasing"),
     ("histogram", {"edges": 10}, "not how many there are"),
-    ("marginals", {"categories": [[0, 1]]}, "categories must be a dict"),
+    ("mean", {"bounds": None}, "bounds must be given"),
+    ("mean", {"bounds": {0: (0, 1)}}, r"\[1\] are not among them"),
+    ("mean", {"bounds": {0: (0, 1), 2: (0, 1)}}, "names or numbers of columns"),
+    ("mean", {"bounds": {0: (0, 1), 1: 3}}, "each of bounds must be a pair"),
+    ("mean", {"noise": "uniform", **B}, "noise must be one of"),
+    ("marginals", {"categories": [[0, 1]]}, "categories must be a list of values, or a dict"),
+    ("marginals", {"categories": None}, "categories must be given"),
     ("marginals", {"categories": {0: []}}, "must be different values"),
-    ("marginals", {"categories": {7: [1, 2]}}, "by number"),
+    ("marginals", {"categories": {7: [1, 2]}}, "names or numbers of columns"),
     ("marginals", {"categories": {0: [1]}, "n_ways": 2}, "n_ways must be at most 1"),
     ("quantile", {"q": 1.5, **B}, "q must be a probability"),
 ]
@@ -172,8 +183,133 @@ def test_bad_public_input_is_settled_without_the_budget(name, arguments, message
     assert budget.spent.epsilon == 0.0
 
 
-@pytest.mark.parametrize("terms", [{"epsilon": 0.0}, {"epsilon": 1.0, "delta": 1.0}])
+@pytest.mark.parametrize(
+    "terms", [{"epsilon": 0.0}, {"epsilon": 1.0, "delta": 1.0}, {"epsilon": math.inf}]
+)
 @every_statistic
 def test_bad_terms_are_settled_without_the_budget(name, terms):
+    budget = PrivacyBudget(3.0, 1e-5)
     with pytest.raises(ValueError, match="Nothing was spent"):
-        ASKED[name](**terms)
+        ASKED[name](**terms, budget=budget)
+    assert budget.spent.epsilon == 0.0
+
+
+@every_statistic
+def test_the_label_reaches_the_budget(name):
+    budget = PrivacyBudget(3.0, 1e-5, composition="basic")
+    ASKED[name](epsilon=1.0, budget=budget, label="for the board")
+    assert [release["label"] for release in budget.history()] == ["for the board"]
+    assert budget.history()[0]["delta"] == 1e-5
+
+
+def break_reading(monkeypatch, name, error):
+    """Make the first look at a value fail, for the statistic of that name."""
+    where = {
+        "count": (Columns, "count_true"),
+        "marginals": (sys.modules["skdp.statistics.marginals"], "category_codes"),
+    }
+
+    def die(*_):
+        raise error
+
+    monkeypatch.setattr(*where.get(name, (Columns, "blocks")), die)
+
+
+@every_statistic
+def test_values_are_read_after_the_budget_has_paid(name, monkeypatch):
+    """A release that dies while it reads stays paid."""
+    budget = PrivacyBudget(3.0, 1e-5, composition="basic")
+    break_reading(monkeypatch, name, MemoryError)
+    with pytest.raises(MemoryError):
+        ASKED[name](epsilon=1.0, budget=budget)
+    assert len(budget.history()) == 1
+
+
+MISSING = [1.0, None, 2.0, 1.0] * 50
+FILLED = np.array([1.0, 1.5, 2.0, 1.0] * 50)
+NUMERIC_TYPES = ["Int64", "Float64", "float64", "object", "category"]
+
+
+@pytest.mark.parametrize("dtype", NUMERIC_TYPES)
+def test_a_missing_number_is_the_middle_of_its_bounds_in_every_type(dtype):
+    series = pd.Series(MISSING, dtype=dtype, name="x")
+    terms = {"epsilon": 1.0, "random_state": 0}
+    for name in ("mean", "variance", "quantile", "sum", "covariance"):
+        more = {"q": 0.5} if name == "quantile" else {}
+        pair = [
+            getattr(statistics, name)(x, bounds={key: (1, 2)}, **more, **terms).value
+            for x, key in ((series, "x"), (FILLED, 0))
+        ]
+        np.testing.assert_array_equal(*pair)
+    cells = statistics.histogram(series, edges=[0, 1.5, 3], **terms).value
+    known = statistics.histogram(FILLED[FILLED != 1.5], edges=[0, 1.5, 3], **terms).value
+    np.testing.assert_array_equal(cells, known)
+    frame = pd.DataFrame({"x": series, "y": series})
+    both = statistics.mean(frame, bounds={"y": (1, 2), "x": (1, 2)}, **terms).value
+    np.testing.assert_array_equal(both, statistics.mean(frame, bounds=(1, 2), **terms).value)
+
+
+@pytest.mark.parametrize("dtype", ["string", "str", "object", "category", "Int64", "boolean"])
+def test_a_missing_category_counts_in_no_cell_in_every_type(dtype):
+    known = {"Int64": [1, 2], "boolean": [True, False]}.get(dtype, ["a", "b"])
+    values = [known[0], known[1], None, known[0]] * 50
+    frame = pd.DataFrame({"x": pd.Series(values, dtype=dtype)})
+    found = statistics.marginals(frame, 2000.0, categories={"x": known})
+    np.testing.assert_allclose(found["x",], [100.0, 50.0], atol=1.0)
+
+
+@pytest.mark.parametrize("dtype", ["boolean", "object"])
+def test_a_missing_truth_value_does_not_count(dtype):
+    series = pd.Series([True, None, False, True] * 50, dtype=dtype)
+    assert statistics.count(series, 2000.0).value == pytest.approx(100.0, abs=1.0)
+
+
+def test_frames_of_another_library_with_missing_values():
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"x": MISSING, "t": ["a", None, "b", "a"] * 50})
+    terms = {"epsilon": 1.0, "random_state": 0}
+    ours = statistics.mean(frame["x"], bounds={"x": (1, 2)}, **terms).value
+    assert ours == statistics.mean(FILLED, bounds=(1, 2), **terms).value
+    found = statistics.marginals(frame, 2000.0, categories={"t": ["a", "b"]})
+    np.testing.assert_allclose(found["t",], [100.0, 50.0], atol=1.0)
+    with pytest.raises(ValueError, match=r"\.collect\(\)"):
+        statistics.mean(frame.lazy(), bounds=(1, 2), **terms)
+
+
+def test_text_is_refused_without_a_quotation():
+    frame = pd.DataFrame({"x": [1.0, "a secret"]})
+    with pytest.raises(ValueError, match="column 'x' holds text") as error:
+        statistics.mean(frame, 1.0, bounds=(0, 1))
+    assert "secret" not in str(error.value)
+
+
+def test_a_mean_of_many_rows_takes_little_memory():
+    """Not even one copy of the table, where three were made before."""
+    table = np.ones((500_000, 4))
+    tracemalloc.start()
+    statistics.mean(table, 1.0, 0.0, bounds=(0, 2))
+    statistics.quantile(table, 1.0, 0.0, q=0.5, bounds=(0, 2))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 0.8 * table.nbytes
+    many, few = (
+        statistics.sum(t, 1.0, 0.0, bounds=(0, 2), random_state=0) for t in (table, table[:9])
+    )
+    np.testing.assert_array_equal(many.value - few.value, [499_991.0] * 4)
+
+
+def test_a_count_enters_twelve_files():
+    """A newcomer who follows one call in a debugger reads no more."""
+    root, entered = str(Path(skdp.__file__).parent), set()
+
+    def note(frame, event, _):
+        if frame.f_code.co_filename.startswith(root):
+            entered.add(frame.f_code.co_filename)
+
+    condition = X[:, 0] > 3.0
+    sys.setprofile(note)
+    try:
+        statistics.count(condition, epsilon=1.0)
+    finally:
+        sys.setprofile(None)
+    assert len(entered) <= 12, sorted(entered)
