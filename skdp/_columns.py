@@ -16,6 +16,8 @@ import numpy as np
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
+from skdp._data_validation import check_no_missing, refuse_lazy
+
 __all__ = [
     "ColumnBounds",
     "Columns",
@@ -25,9 +27,7 @@ __all__ = [
     "category_codes",
     "check_numeric",
     "is_frame",
-    "refuse_lazy",
     "refuse_missing",
-    "refuse_missing_labels",
     "validated_numbers",
 ]
 
@@ -224,8 +224,8 @@ class Columns:
     @classmethod
     def of(cls, x: Any, parameter: str = "x") -> Columns:
         """Return the columns of `x`; only shapes decide whether it is refused."""
-        refuse_lazy(x)
         if is_frame(x):
+            refuse_lazy(parameter, x)
             columns = cls(_parts(x), list(x.columns), False)
         else:
             columns = cls._of_array(x, parameter)
@@ -296,13 +296,7 @@ class Columns:
 
 def is_frame(X: Any) -> bool:
     """Return whether X is a frame, with a type for each column."""
-    return hasattr(X, "columns")
-
-
-def refuse_lazy(X: Any) -> None:
-    """Raise for a frame that has not been computed."""
-    if hasattr(X, "collect") and not hasattr(X, "to_numpy"):
-        raise ValueError("A lazy frame holds no rows yet: hand in what its .collect() returns.")
+    return hasattr(type(X), "columns")
 
 
 def _parts(frame: Any) -> list[Any]:
@@ -351,24 +345,9 @@ def refuse_missing(X: np.ndarray, names: Sequence[Any] = ()) -> None:
     """Raise if a column of floats has a missing or infinite value, and name the column only."""
     bad = np.flatnonzero(~np.isfinite(X).all(axis=0))
     if bad.size:
-        raise ValueError(
-            f"column {_name(names, int(bad[0]))!r} has missing or infinite values (NaN, NA, None, "
-            "inf). Dropping rows, or filling in what was computed from the data, would tell "
-            "about them: fill in a public constant, as "
-            "skdp.preprocessing.BoundsScaler(missing='middle') does."
-        )
-
-
-def refuse_missing_labels(y: np.ndarray) -> None:
-    """Raise if a label is missing."""
-    if y.dtype.kind == "f":
-        missing = bool(np.isnan(y).any())
-    else:
-        missing = y.dtype.kind == "O" and any(map(_is_missing, y))
-    if missing:
-        raise ValueError(
-            "y has missing labels (NaN, NA or None): give them a public label of their own."
-        )
+        column = f"column {_name(names, int(bad[0]))!r}"
+        check_no_missing(column, X[:, bad[0]])
+        raise ValueError(f"{column} must hold finite numbers, and it has an infinity.")
 
 
 def _name(names: Sequence[Any], j: int) -> Any:
@@ -409,7 +388,7 @@ def _truth(column: Any) -> np.ndarray:
 
 def validated_numbers(estimator: Any, X: Any, *, reset: bool, dtype: Any = np.float64) -> Any:
     """Return X as floats, NaN for missing values, after scikit-learn's checks of its shape."""
-    refuse_lazy(X)
+    refuse_lazy("X", X)
     if is_frame(X):
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         columns = Columns.of(X, "X")

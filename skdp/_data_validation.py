@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-__all__ = ["check_no_missing", "encode_labels", "validated_data"]
+__all__ = ["check_no_missing", "encode_labels", "refuse_lazy", "validated_data"]
 
 
 def encode_labels(name: str, y: np.ndarray, known: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -35,8 +35,8 @@ def validated_data(estimator: Any, X: Any, y: Any = "no_validation", **options: 
 
     Its errors quote values and advise to impute or to drop rows; these do neither.
     """
-    _refuse_lazy("X", X)
-    _refuse_lazy("y", y)
+    refuse_lazy("X", X)
+    refuse_lazy("y", y)
     options = {"dtype": np.float64, "ensure_all_finite": False} | options
     try:
         checked = validate_data(estimator, X, y, **options)
@@ -86,7 +86,8 @@ def _check_finite(name: str, X: Any) -> None:
         raise ValueError(f"{name} must hold finite numbers, and it has an infinity.")
 
 
-def _refuse_lazy(name: str, values: Any) -> None:
+def refuse_lazy(name: str, values: Any) -> None:
+    """Raise ValueError for a frame that has not been computed."""
     if type(values).__name__ == "LazyFrame":
         raise ValueError(f"{name} is a LazyFrame, which has no values yet: call .collect() first.")
 

@@ -18,6 +18,7 @@ __all__ = [
     "check_real",
     "check_size",
     "make_plain",
+    "set_checked",
 ]
 
 
@@ -73,6 +74,15 @@ def check_choice(name: str, value: Any, choices: Any) -> Any:
         known = ", ".join(repr(str(choice)) for choice in choices)
         raise ValueError(f"{name} must be one of {known}, got {value!r}.")
     return value
+
+
+def set_checked(self: Any, **fields: Any) -> None:
+    """Replace a frozen dataclass's arguments by what they were checked to be.
+
+    For `__post_init__` only, as a method of the classes that share it.
+    """
+    for name, value in fields.items():
+        object.__setattr__(self, name, value)
 
 
 def make_plain(value: Any) -> None:

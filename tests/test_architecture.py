@@ -12,7 +12,8 @@ import skdp
 ROOT = Path(skdp.__file__).parent
 FLOORS = [
     {"exceptions"},
-    {"_validation", "_data_validation", "_columns", "_search", "_random"},
+    {"_validation", "_data_validation", "_search", "_random"},
+    {"_columns"},
     {"privacy", "losses", "design"},
     {"accounting", "mechanisms", "samplers"},
     {"solvers", "budget", "workloads"},

@@ -11,7 +11,14 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from numpy.polynomial.legendre import leggauss
 
-from skdp._validation import check_choice, check_count, check_delta, check_real, check_size
+from skdp._validation import (
+    check_choice,
+    check_count,
+    check_delta,
+    check_real,
+    check_size,
+    set_checked,
+)
 from skdp.exceptions import OutOfRangeError
 from skdp.mechanisms._grid import from_steps, grid_step, to_steps
 from skdp.privacy import Event, Neighboring
@@ -74,10 +81,7 @@ class Mechanism(ABC):
         float, int or ndarray
         """
 
-    def _set(self, **fields: Any) -> None:
-        """Replace arguments by what they were checked to be; for `__post_init__` only."""
-        for name, value in fields.items():
-            object.__setattr__(self, name, value)
+    _set = set_checked
 
 
 class AdditiveMechanism(Mechanism):

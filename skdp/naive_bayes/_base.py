@@ -22,11 +22,9 @@ from skdp._columns import (
     categories_by_column,
     check_numeric,
     is_frame,
-    refuse_lazy,
     refuse_missing,
-    refuse_missing_labels,
 )
-from skdp._data_validation import encode_labels
+from skdp._data_validation import encode_labels, refuse_lazy
 from skdp._private_fit import NonPrivatePlan, PrivateFit, ReleaseTerms
 from skdp._validation import check_choice, check_size
 from skdp.naive_bayes.features import (
@@ -112,7 +110,6 @@ class PrivateNaiveBayes(PrivateFit, ClassifierMixin, BaseEstimator):
     ) -> LabelledColumns:
         check_choice("noise", self.noise, ("auto", *NOISES))
         columns, y = self._validated(X, y)
-        refuse_missing_labels(y)
         classes, codes = encode_labels(type(self).__name__, y, self.classes)
         self._checked_priors(classes.size)
         features = self._features()
@@ -163,7 +160,7 @@ class PrivateNaiveBayes(PrivateFit, ClassifierMixin, BaseEstimator):
 
     def _validated(self, X: Any, y: Any) -> tuple[Columns, np.ndarray]:
         """Return the columns of X, and y."""
-        refuse_lazy(X)
+        refuse_lazy("X", X)
         if not is_frame(X):
             X, y = validate_data(self, X, y, dtype=None, ensure_all_finite=False)
             return Columns.of(X, "X"), y
@@ -176,7 +173,7 @@ class PrivateNaiveBayes(PrivateFit, ClassifierMixin, BaseEstimator):
 
     def _revalidated(self, X: Any) -> Columns:
         """Return the columns of X for prediction."""
-        refuse_lazy(X)
+        refuse_lazy("X", X)
         if is_frame(X):
             validate_data(self, X, skip_check_array=True, reset=False)
         else:

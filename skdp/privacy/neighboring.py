@@ -14,22 +14,23 @@ class Neighboring(StrEnum):
     ``add_remove_one``: one record is present in only one of the two; n is private.
     """
 
-    REPLACE_ONE = "replace_one"
-    ADD_REMOVE_ONE = "add_remove_one"
+    n_changed: int
+    """How many records' contributions differ between neighbours: 2 or 1.
+
+    A sum of terms in a ball of radius r moves by at most ``n_changed * r``.
+    """
+    count_is_public: bool
+    """Whether all neighbours have the same number of rows."""
+
+    REPLACE_ONE = "replace_one", 2, True
+    ADD_REMOVE_ONE = "add_remove_one", 1, False
+
+    def __new__(cls, value: str, n_changed: int = 0, count_is_public: bool = False) -> Neighboring:
+        one = str.__new__(cls, value)
+        one._value_ = value
+        one.n_changed, one.count_is_public = n_changed, count_is_public
+        return one
 
     @classmethod
     def _missing_(cls, value: object) -> Neighboring:
         raise ValueError(f"neighboring must be one of {[str(one) for one in cls]}, got {value!r}.")
-
-    @property
-    def n_changed(self) -> int:
-        """How many records' contributions differ between neighbours: 2 or 1.
-
-        A sum of terms in a ball of radius r moves by at most ``n_changed * r``.
-        """
-        return 2 if self is Neighboring.REPLACE_ONE else 1
-
-    @property
-    def count_is_public(self) -> bool:
-        """Whether all neighbours have the same number of rows."""
-        return self is Neighboring.REPLACE_ONE

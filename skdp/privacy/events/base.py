@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
+from skdp._validation import set_checked
 from skdp.privacy.combined import MixtureCurve
 from skdp.privacy.curve import PrivacyCurve
 from skdp.privacy.gaussian import GaussianCurve
@@ -93,10 +94,7 @@ class Event(ABC):
             name: _plain(value) for name, value in fields.items()
         }
 
-    def _set(self, **fields: Any) -> None:
-        """Replace arguments by what they were checked to be; for `__post_init__` only."""
-        for name, value in fields.items():
-            object.__setattr__(self, name, value)
+    _set = set_checked
 
 
 def check_event(name: str, value: Any) -> Event:
