@@ -22,7 +22,7 @@ Middle = Callable[[float, float], float | None]
 
 def first_to_hold(
     holds: Condition, start: float, after: Callable[[float], float], last: float = math.inf
-) -> tuple[float, float] | None:
+) -> tuple[float, float]:
     """Return (inside, outside): where `holds` was first found true, and the point tried before.
 
     Parameters
@@ -38,14 +38,14 @@ def first_to_hold(
 
     Returns
     -------
-    (float, float) or None
-        None if the condition was never found to hold.
+    (float, float)
+        The first is ``inf`` if the condition was not found to hold up to `last`.
     """
     outside = inside = start
     while not holds(inside):
         outside, inside = inside, after(inside)
         if abs(inside) > last:
-            return None
+            return math.inf, outside
     return inside, outside
 
 

@@ -7,7 +7,7 @@ from skdp.accounting.basic import BasicAccountant
 from skdp.accounting.calibration import calibrate, gdp_mu
 from skdp.accounting.covering import covering_mu
 from skdp.accounting.gdp import GDPAccountant
-from skdp.accounting.pld.accountant import PLDAccountant
+from skdp.accounting.pld import PLDAccountant
 from skdp.accounting.rdp import RDPAccountant
 from skdp.accounting.registry import ACCOUNTANTS
 from skdp.accounting.zcdp import ZCDPAccountant

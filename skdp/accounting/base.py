@@ -11,18 +11,24 @@ from typing import Any
 
 import numpy as np
 
+from skdp._search import arithmetic, bisect
 from skdp._validation import check_delta
 from skdp.privacy import Event, Neighboring, NoClosedCurveError, NonPrivateEvent, PrivacyCurve
 from skdp.privacy.events.pure import rho_of_pure
 from skdp.privacy.renyi import randomized_response_divergence
 
-__all__ = ["Accountant", "Leaf", "UnpricedEventError"]
+__all__ = ["Accountant", "EventCount", "UnpricedEventError"]
 
 _FAR = 700.0  # e^ε is a double up to here
+_LOG_TINIEST = -700.0
+
+
+class UnpricedEventError(ValueError):
+    """An accountant has no proved bound for a leaf of an event."""
 
 
 @dataclass(frozen=True)
-class Leaf:
+class EventCount:
     """`count` releases of `event`; every number holds for both orders of the neighbours."""
 
     event: Event
@@ -37,11 +43,31 @@ class Leaf:
         return (curve,) if reverse == curve else (curve, reverse)
 
     def delta(self, epsilon: Any) -> Any:
-        """Return δ(ε) of one release."""
+        """Return δ(ε) of one release.
+
+        Parameters
+        ----------
+        epsilon : float or ndarray
+            *Public.*
+
+        Returns
+        -------
+        float or ndarray
+        """
         return reduce(np.maximum, (curve.delta(epsilon) for curve in self.curves))
 
     def epsilon(self, delta: float) -> float:
-        """Return ε(δ) of one release; at δ = 0 the pure ε."""
+        """Return ε(δ) of one release; at δ = 0 the pure ε.
+
+        Parameters
+        ----------
+        delta : float in [0, 1)
+            *Public.*
+
+        Returns
+        -------
+        float
+        """
         if delta <= 0.0:
             return self.pure
         return max(curve.epsilon(min(delta, 1.0 - 1e-16)) for curve in self.curves)
@@ -60,7 +86,18 @@ class Leaf:
         return min(self.event.zcdp_rho(self.neighboring), rho_of_pure(self.pure))
 
     def rdp(self, order: float) -> float:
-        """Return the least bound known on the Rényi divergence of one release."""
+        """Return the least bound known on the Rényi divergence of one release.
+
+        Parameters
+        ----------
+        order : float
+            *Public.* Order α of the divergence, above 1.
+
+        Returns
+        -------
+        float
+            An upper bound; ``inf`` if none is known.
+        """
         own = _own_rdp(self.event, order, self.neighboring)
         return min(own, self.rho * order, randomized_response_divergence(self.pure, order))
 
@@ -75,13 +112,6 @@ class Leaf:
 @lru_cache(maxsize=4096)
 def _own_rdp(event: Event, order: float, neighboring: Neighboring) -> float:
     return event.rdp(order, neighboring)
-
-
-_LOG_TINIEST = -700.0
-
-
-class UnpricedEventError(ValueError):
-    """An accountant has no proved bound for a leaf of an event."""
 
 
 @dataclass(frozen=True)
@@ -112,6 +142,10 @@ class Accountant(ABC):
         delta : float in [0, 1)
             *Public.*
 
+        Returns
+        -------
+        float
+
         Raises
         ------
         UnpricedEventError
@@ -126,7 +160,19 @@ class Accountant(ABC):
         return self._guarded(leaves, lambda: max(0.0, float(self._epsilon(leaves, delta))))
 
     def delta(self, event: Event, epsilon: Any) -> Any:
-        """Return a δ in [0, 1] for which `event` is (`epsilon`, δ)-DP; arrays are welcome."""
+        """Return a δ in [0, 1] for which `event` is (`epsilon`, δ)-DP; arrays are welcome.
+
+        Parameters
+        ----------
+        event : Event
+            *Public.* What was released, its parameters fixed beforehand.
+        epsilon : float or ndarray
+            *Public.*
+
+        Returns
+        -------
+        float or ndarray
+        """
         leaves = self._leaves(event)
         wanted = np.asarray(epsilon, dtype=float)
         values = np.array([self._one_delta(leaves, one) for one in wanted.ravel().tolist()])
@@ -134,6 +180,17 @@ class Accountant(ABC):
 
     def bounds(self, event: Event, delta: float) -> tuple[float, float]:
         """Return (lower, upper): ε of the leaves' dominating pairs lies between them.
+
+        Parameters
+        ----------
+        event : Event
+            *Public.* What was released, its parameters fixed beforehand.
+        delta : float in [0, 1)
+            *Public.*
+
+        Returns
+        -------
+        (float, float)
 
         Raises
         ------
@@ -146,21 +203,20 @@ class Accountant(ABC):
         )
 
     @abstractmethod
-    def _epsilon(self, leaves: tuple[Leaf, ...], delta: float) -> float:
+    def _epsilon(self, leaves: tuple[EventCount, ...], delta: float) -> float:
         """Return ε for at least one leaf, all of them private."""
 
-    def _delta(self, leaves: tuple[Leaf, ...], epsilon: float) -> float:
+    def _delta(self, leaves: tuple[EventCount, ...], epsilon: float) -> float:
         """Return the least δ found with ε(δ) ≤ `epsilon`, by bisection of log δ."""
         if self._epsilon(leaves, 0.0) <= epsilon:
             return 0.0
-        low, high = _LOG_TINIEST, 0.0
-        while high - low > 1e-12 * max(1.0, -high):
-            middle = 0.5 * (low + high)
-            enough = self._epsilon(leaves, math.exp(middle)) <= epsilon
-            low, high = (low, middle) if enough else (middle, high)
-        return math.exp(high)
 
-    def _one_delta(self, leaves: tuple[Leaf, ...], epsilon: float) -> float:
+        def is_enough(log_delta: float) -> bool:
+            return self._epsilon(leaves, math.exp(log_delta)) <= epsilon
+
+        return math.exp(bisect(is_enough, 0.0, _LOG_TINIEST, arithmetic(1e-12)))
+
+    def _one_delta(self, leaves: tuple[EventCount, ...], epsilon: float) -> float:
         if not epsilon >= 0.0:
             raise ValueError(f"epsilon must lie in [0, inf], got {epsilon!r}.")
         if not leaves:
@@ -169,35 +225,35 @@ class Accountant(ABC):
             return 1.0
         return self._guarded(leaves, lambda: min(1.0, float(self._delta(leaves, float(epsilon)))))
 
-    def _leaves(self, event: Event) -> tuple[Leaf, ...]:
+    def _leaves(self, event: Event) -> tuple[EventCount, ...]:
         if not isinstance(event, Event):
             raise UnpricedEventError(f"{event!r} is not an Event.")
         counts: Counter[Event] = Counter()
         for leaf, count in event.leaves():
             counts[leaf] += count
         relation = Neighboring(self.neighboring)
-        merged = [Leaf(leaf, count, relation) for leaf, count in counts.items() if count]
+        merged = [EventCount(leaf, count, relation) for leaf, count in counts.items() if count]
         return tuple(sorted(merged, key=lambda leaf: repr(leaf.event)))
 
-    def _guarded(self, leaves: tuple[Leaf, ...], answer: Any) -> Any:
+    def _guarded(self, leaves: tuple[EventCount, ...], answer: Any) -> Any:
         try:
             return answer()
         except NoClosedCurveError as error:
             culprit = next((leaf for leaf in leaves if not _has_curve(leaf)), leaves[0])
             raise self._refusal(culprit, "a privacy curve") from error
 
-    def _refusal(self, leaf: Leaf, needed: str) -> UnpricedEventError:
+    def _refusal(self, leaf: EventCount, needed: str) -> UnpricedEventError:
         return UnpricedEventError(
             f"{type(self).__name__} cannot price {leaf.event!r} under {self.neighboring}: it needs "
             f"{needed}, which this event does not have."
         )
 
 
-def _is_open(leaves: tuple[Leaf, ...]) -> bool:
+def _is_open(leaves: tuple[EventCount, ...]) -> bool:
     return any(leaf.event == NonPrivateEvent() for leaf in leaves)
 
 
-def _has_curve(leaf: Leaf) -> bool:
+def _has_curve(leaf: EventCount) -> bool:
     try:
         return bool(leaf.curves)
     except NoClosedCurveError:

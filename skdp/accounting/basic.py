@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp.accounting.base import Accountant, Leaf
+from skdp._search import arithmetic, bisect
+from skdp.accounting.base import Accountant, EventCount
 
 __all__ = ["BasicAccountant"]
 
 _POINTS = 400
-_BISECTIONS = 80
+_SMALLEST, _LARGEST = -50.0, 750.0  # of the logarithm of a Lagrange multiplier, over 0.9
 _ROUNDING = 1.0 + 1e-14
 
 
@@ -22,9 +23,14 @@ class BasicAccountant(Accountant):
 
     A leaf with a curve is (ε_i(δ_i), δ_i)-DP for every δ_i. The split of δ: all releases of one
     leaf get the same δ_i; between leaves either the same for all, or the Lagrangian rule, each
-    leaf at the ε_i that minimises ε_i + λ·δ_i(ε_i), with the least λ that δ can pay for, scaled
-    up to use δ completely. The cheaper of the two counts. Any split is valid; on curves ε(δ) that
+    leaf at the ε_i that minimises ε_i + λ·δ_i(ε_i), with the least λ that δ allows, scaled
+    up to use δ completely. The lesser of the two counts. Any split is valid; on curves ε(δ) that
     are convex the second one is the best.
+
+    Parameters
+    ----------
+    neighboring : {"replace_one", "add_remove_one"}
+        *Public.*
 
     Notes
     -----
@@ -39,7 +45,7 @@ class BasicAccountant(Accountant):
     3.969
     """
 
-    def _epsilon(self, leaves: tuple[Leaf, ...], delta: float) -> float:
+    def _epsilon(self, leaves: tuple[EventCount, ...], delta: float) -> float:
         if delta == 0.0:
             return _total(leaves, [0.0] * len(leaves))
         floors = [leaf.floor for leaf in leaves]
@@ -53,31 +59,31 @@ class BasicAccountant(Accountant):
         return min(equal, _total(leaves, _lagrangian(leaves, delta)))
 
 
-def _total(leaves: tuple[Leaf, ...], deltas: list[float]) -> float:
+def _total(leaves: tuple[EventCount, ...], deltas: list[float]) -> float:
     costs = (leaf.count * leaf.epsilon(d) for leaf, d in zip(leaves, deltas, strict=True))
     return math.fsum(costs) * _ROUNDING
 
 
-def _lagrangian(leaves: tuple[Leaf, ...], delta: float) -> list[float]:
+def _lagrangian(leaves: tuple[EventCount, ...], delta: float) -> list[float]:
     """Return δ_i a release with Σ k_i·δ_i ≤ δ."""
     counts = np.array([leaf.count for leaf in leaves], dtype=float)
     grids = [_grid(leaf, delta) for leaf in leaves]
     tables = [(grid, leaf.delta(grid)) for leaf, grid in zip(leaves, grids, strict=True)]
-    low, high = -50.0, 750.0
-    for _ in range(_BISECTIONS):
-        middle = 0.5 * (low + high)
-        paid = counts @ _choices(tables, math.exp(middle * 0.9)) <= delta
-        low, high = (low, middle) if paid else (middle, high)
-    chosen = _choices(tables, math.exp(high * 0.9))
+
+    def is_enough(log_multiplier: float) -> bool:
+        return bool(counts @ _choices(tables, math.exp(log_multiplier * 0.9)) <= delta)
+
+    least = bisect(is_enough, _LARGEST, _SMALLEST, arithmetic())
+    chosen = _choices(tables, math.exp(least * 0.9))
     total = float(counts @ chosen)
     scale = delta / total / _ROUNDING if total > 0.0 else 0.0
     return [float(d) * min(scale, 1e300) for d in chosen]
 
 
-def _grid(leaf: Leaf, delta: float) -> np.ndarray:
+def _grid(leaf: EventCount, delta: float) -> np.ndarray:
     end = min(leaf.pure, leaf.epsilon(max(1e-3 * delta / leaf.count, leaf.floor)), 650.0)
     return np.append(0.0, np.geomspace(1e-4 * end, end, _POINTS)) if end else np.zeros(1)
 
 
-def _choices(tables: list[tuple[np.ndarray, np.ndarray]], price: float) -> np.ndarray:
-    return np.array([delta[np.argmin(grid + price * delta)] for grid, delta in tables])
+def _choices(tables: list[tuple[np.ndarray, np.ndarray]], multiplier: float) -> np.ndarray:
+    return np.array([delta[np.argmin(grid + multiplier * delta)] for grid, delta in tables])

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq
 
+from skdp._search import bisect, first_to_hold, geometric, whole
 from skdp._validation import check_choice, check_delta, check_epsilon
 from skdp.accounting.base import Accountant
 from skdp.accounting.registry import ACCOUNTANTS
@@ -51,17 +52,9 @@ def gdp_mu(epsilon: float, delta: float) -> float:
     def excess(log_mu: float) -> float:
         return float(gaussian_log_delta(epsilon, math.exp(log_mu))) - log_delta
 
-    low, high = _bracket(excess)
+    low, _ = first_to_hold(lambda log_mu: excess(log_mu) <= 0.0, 0.0, lambda x: x - 1.0)
+    high, _ = first_to_hold(lambda log_mu: excess(log_mu) >= 0.0, 0.0, lambda x: x + 1.0)
     return math.exp(brentq(excess, low, high, xtol=1e-15)) * (1.0 - CALIBRATION_MARGIN)
-
-
-def _bracket(excess):  # type: ignore[no-untyped-def]
-    low = high = 0.0
-    while excess(low) > 0.0:
-        low -= 1.0
-    while excess(high) < 0.0:
-        high += 1.0
-    return low, high
 
 
 def calibrate(
@@ -147,24 +140,13 @@ def _search(
     costs: _Costs, epsilon: float, delta: float, low: float, high: float, integer: bool
 ) -> float:
     ends = costs(low, delta), costs(high, delta)
-    cheap, dear = (low, high) if ends[0] <= ends[1] else (high, low)
+    least, most = (low, high) if ends[0] <= ends[1] else (high, low)
     if max(ends) <= epsilon:
-        return dear
+        return most
     if not min(ends) <= epsilon:
         raise OutOfRangeError(
             f"No parameter in [{low!r}, {high!r}] meets epsilon={epsilon!r}, delta={delta!r}: at "
-            f"{cheap!r} the cost is epsilon={min(ends)!r}."
+            f"{least!r} the cost is epsilon={min(ends)!r}."
         )
-    middle = _integer_middle if integer else _log_middle
-    while (between := middle(cheap, dear)) is not None:
-        inside = costs(between, delta) <= epsilon
-        cheap, dear = (between, dear) if inside else (cheap, between)
-    return cheap
-
-
-def _integer_middle(a: float, b: float) -> int | None:
-    return int(a + b) // 2 if abs(a - b) > 1 else None
-
-
-def _log_middle(a: float, b: float) -> float | None:
-    return math.sqrt(a) * math.sqrt(b) if abs(a - b) > 1e-11 * max(a, b) else None
+    middle = whole if integer else geometric(CALIBRATION_MARGIN)
+    return bisect(lambda parameter: costs(parameter, delta) <= epsilon, least, most, middle)

@@ -7,6 +7,7 @@ import math
 import numpy as np
 from scipy.special import log_ndtr
 
+from skdp._search import arithmetic, bisect, first_to_hold
 from skdp._validation import check_delta
 from skdp.privacy import GaussianCurve, PrivacyCurve
 
@@ -17,7 +18,7 @@ _DEPTH = 40
 _WIDEST = 50_000
 _PRECISION = 1e-9
 _ROUNDING = 1e-12
-_LARGEST_MU = 60.0
+_SMALLEST_MU, _LARGEST_MU = 1e-12, 60.0
 _UNDERFLOW = 1e-250  # a δ that ends has larger values just before
 
 
@@ -67,15 +68,14 @@ def _one_order(curve: PrivacyCurve, slack: float) -> float:
         return 0.0
     if math.isinf(end) or (slack == 0.0 and curve.delta(end * (1.0 - 1e-9)) < _UNDERFLOW):
         return math.inf
-    low, high = 0.0, 1e-12
-    while not _covers(curve, slack, end, high):
-        low, high = high, 4.0 * high
-        if high > _LARGEST_MU:
-            return math.inf
-    while high - low > _PRECISION * high:
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if _covers(curve, slack, end, middle) else (middle, high)
-    return high
+
+    def covers(mu: float) -> bool:
+        return _covers(curve, slack, end, mu)
+
+    inside, outside = first_to_hold(covers, _SMALLEST_MU, lambda mu: 4.0 * mu, _LARGEST_MU)
+    if math.isinf(inside):
+        return math.inf
+    return bisect(covers, inside, outside if outside < inside else 0.0, arithmetic(_PRECISION))
 
 
 def _covers(curve: PrivacyCurve, slack: float, end: float, mu: float) -> bool:

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from skdp._validation import check_delta
-from skdp.accounting.base import Accountant, Leaf
+from skdp.accounting.base import Accountant, EventCount
 from skdp.accounting.covering import covering_mu
 from skdp.privacy import Event, GaussianCurve
 
@@ -50,7 +50,17 @@ class GDPAccountant(Accountant):
         object.__setattr__(self, "slack", check_delta(self.slack))
 
     def mu(self, event: Event) -> float:
-        """Return the μ of an event, slack apart."""
+        """Return the μ of an event, slack apart.
+
+        Parameters
+        ----------
+        event : Event
+            *Public.* What was released, its parameters fixed beforehand.
+
+        Returns
+        -------
+        float
+        """
         return self._total(self._leaves(event))[0]
 
     def bounds(self, event: Event, delta: float) -> tuple[float, float]:
@@ -60,24 +70,24 @@ class GDPAccountant(Accountant):
                 raise self._refusal(leaf, "a Gaussian curve for a lower side")
         return max(0.0, upper * (1.0 - 1e-10) - 1e-300), upper
 
-    def _epsilon(self, leaves: tuple[Leaf, ...], delta: float) -> float:
+    def _epsilon(self, leaves: tuple[EventCount, ...], delta: float) -> float:
         mu, slack = self._total(leaves)
         return GaussianCurve(mu).epsilon(delta - slack) if delta >= slack else math.inf
 
-    def _delta(self, leaves: tuple[Leaf, ...], epsilon: float) -> float:
+    def _delta(self, leaves: tuple[EventCount, ...], epsilon: float) -> float:
         mu, slack = self._total(leaves)
         return GaussianCurve(mu).delta(epsilon) * _ROUNDING + slack
 
-    def _total(self, leaves: tuple[Leaf, ...]) -> tuple[float, float]:
+    def _total(self, leaves: tuple[EventCount, ...]) -> tuple[float, float]:
         without = sum(leaf.count for leaf in leaves if math.isinf(self._own(leaf)))
         each = self.slack / without if without else 0.0
         squares = math.fsum(leaf.count * self._mu(leaf, each) ** 2 for leaf in leaves)
         return math.sqrt(squares) * (1.0 + 1e-15), self.slack if without else 0.0
 
-    def _own(self, leaf: Leaf) -> float:
+    def _own(self, leaf: EventCount) -> float:
         return leaf.event.gdp_mu(leaf.neighboring)
 
-    def _mu(self, leaf: Leaf, slack: float) -> float:
+    def _mu(self, leaf: EventCount, slack: float) -> float:
         own = self._own(leaf)
         if math.isfinite(own):
             return own

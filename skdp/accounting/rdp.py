@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from skdp._validation import check_choice
-from skdp.accounting.base import Accountant, Leaf
+from skdp.accounting.base import Accountant, EventCount
 from skdp.accounting.rdp_conversion import CONVERSIONS, delta_from_rdp, epsilon_from_rdp
 from skdp.privacy import Event
 
@@ -52,13 +52,26 @@ class RDPAccountant(Accountant):
         check_choice("conversion", self.conversion, CONVERSIONS)
 
     def rdp(self, event: Event, order: float) -> float:
-        """Return the Rényi divergence bound of an event at an order above 1."""
+        """Return the Rényi divergence bound of an event at an order above 1.
+
+        Parameters
+        ----------
+        event : Event
+            *Public.* What was released, its parameters fixed beforehand.
+        order : float
+            *Public.* Order α of the divergence, above 1.
+
+        Returns
+        -------
+        float
+            An upper bound; ``inf`` if none is known.
+        """
         return self._rdp(self._leaves(event), order)
 
-    def _rdp(self, leaves: tuple[Leaf, ...], order: float) -> float:
+    def _rdp(self, leaves: tuple[EventCount, ...], order: float) -> float:
         return math.fsum(leaf.count * leaf.rdp(order) for leaf in leaves) * (1.0 + 1e-15)
 
-    def _epsilon(self, leaves: tuple[Leaf, ...], delta: float) -> float:
+    def _epsilon(self, leaves: tuple[EventCount, ...], delta: float) -> float:
         self._check(leaves)
         pure = math.fsum(leaf.count * leaf.pure for leaf in leaves) * (1.0 + 1e-15)
         if pure == 0.0 or delta >= self._total_variation(leaves):
@@ -66,18 +79,18 @@ class RDPAccountant(Accountant):
         converted = epsilon_from_rdp(lambda a: self._rdp(leaves, a), delta, self.conversion)
         return min(pure, converted)
 
-    def _delta(self, leaves: tuple[Leaf, ...], epsilon: float) -> float:
+    def _delta(self, leaves: tuple[EventCount, ...], epsilon: float) -> float:
         self._check(leaves)
         if math.fsum(leaf.count * leaf.pure for leaf in leaves) * (1.0 + 1e-15) <= epsilon:
             return 0.0
         converted = delta_from_rdp(lambda a: self._rdp(leaves, a), epsilon, self.conversion)
         return min(converted, self._total_variation(leaves))
 
-    def _total_variation(self, leaves: tuple[Leaf, ...]) -> float:
+    def _total_variation(self, leaves: tuple[EventCount, ...]) -> float:
         least = self._rdp(leaves, _LEAST_ORDER)
         return math.sqrt(min(0.5 * least, -math.expm1(-least))) * (1.0 + 1e-15)
 
-    def _check(self, leaves: tuple[Leaf, ...]) -> None:
+    def _check(self, leaves: tuple[EventCount, ...]) -> None:
         for leaf in leaves:
             if math.isinf(leaf.rdp(_LEAST_ORDER)):
                 raise self._refusal(leaf, "finite Rényi divergences")

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize_scalar
+
+from skdp._search import minimize_from_grid
 
 __all__ = [
     "CONVERSIONS",
@@ -113,8 +114,8 @@ def _least(value: Callable[[float], float]) -> float:
     x, found = _walk(at)
     if found == _ENDLESS:
         return math.inf
-    refined = minimize_scalar(at, bounds=(x - 1.0, x + 1.0), options={"xatol": 1e-7})
-    return min(found, float(refined.fun))
+    valley = np.array([x - 1.0, x, x + 1.0]), np.array([_ENDLESS, found, _ENDLESS])
+    return minimize_from_grid(at, *valley, xatol=1e-7)[1]
 
 
 def _walk(at: Callable[[float], float]) -> tuple[float, float]:

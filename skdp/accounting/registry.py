@@ -6,7 +6,7 @@ from skdp.accounting.advanced import AdvancedAccountant
 from skdp.accounting.base import Accountant
 from skdp.accounting.basic import BasicAccountant
 from skdp.accounting.gdp import GDPAccountant
-from skdp.accounting.pld.accountant import PLDAccountant
+from skdp.accounting.pld import PLDAccountant
 from skdp.accounting.rdp import RDPAccountant
 from skdp.accounting.zcdp import ZCDPAccountant
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from skdp._validation import check_choice
-from skdp.accounting.base import Accountant, Leaf
+from skdp.accounting.base import Accountant, EventCount
 from skdp.accounting.rdp_conversion import CONVERSIONS, delta_from_rdp, epsilon_from_rdp
 from skdp.privacy import Event
 
@@ -47,16 +47,26 @@ class ZCDPAccountant(Accountant):
         check_choice("conversion", self.conversion, CONVERSIONS)
 
     def rho(self, event: Event) -> float:
-        """Return the ρ of an event."""
+        """Return the ρ of an event.
+
+        Parameters
+        ----------
+        event : Event
+            *Public.* What was released, its parameters fixed beforehand.
+
+        Returns
+        -------
+        float
+        """
         return self._rho(self._leaves(event))
 
-    def _rho(self, leaves: tuple[Leaf, ...]) -> float:
+    def _rho(self, leaves: tuple[EventCount, ...]) -> float:
         for leaf in leaves:
             if math.isinf(leaf.rho):
                 raise self._refusal(leaf, "a finite zcdp_rho")
         return math.fsum(leaf.count * leaf.rho for leaf in leaves) * (1.0 + 1e-15)
 
-    def _epsilon(self, leaves: tuple[Leaf, ...], delta: float) -> float:
+    def _epsilon(self, leaves: tuple[EventCount, ...], delta: float) -> float:
         rho = self._rho(leaves)
         if rho == 0.0 or delta == 0.0:
             return 0.0 if rho == 0.0 else math.inf
@@ -64,7 +74,7 @@ class ZCDPAccountant(Accountant):
             return (rho + 2.0 * math.sqrt(rho * -math.log(delta))) * (1.0 + 1e-14)
         return epsilon_from_rdp(lambda order: rho * order, delta, self.conversion)
 
-    def _delta(self, leaves: tuple[Leaf, ...], epsilon: float) -> float:
+    def _delta(self, leaves: tuple[EventCount, ...], epsilon: float) -> float:
         rho = self._rho(leaves)
         if rho == 0.0:
             return 0.0

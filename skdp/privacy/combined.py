@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property, reduce
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
+from skdp._search import minimize_from_grid
 from skdp.privacy.curve import PrivacyCurve, SymmetricCurve
 
 __all__ = ["HullCurve", "MaximumCurve", "MixtureCurve", "StitchedCurve", "SymmetrizedCurve"]
@@ -55,7 +55,13 @@ class MixtureCurve(PrivacyCurve):
 
 @dataclass(frozen=True)
 class MaximumCurve(PrivacyCurve):
-    """The upper envelope of `curves`: the least curve that covers all of them."""
+    """The upper envelope of `curves`: the least curve that covers all of them.
+
+    Parameters
+    ----------
+    curves : sequence of PrivacyCurve
+        *Public.* At least one.
+    """
 
     curves: tuple[PrivacyCurve, ...]
 
@@ -80,6 +86,11 @@ class SymmetrizedCurve(PrivacyCurve):
 
     The worst order may change with ε and between the steps of a composition, so composing this
     curve is valid but can be looser than composing each order by itself and taking the larger δ.
+
+    Parameters
+    ----------
+    curve : PrivacyCurve
+        *Public.*
     """
 
     curve: PrivacyCurve
@@ -100,6 +111,11 @@ class StitchedCurve(SymmetricCurve):
 
     Where only the half ε ≥ 0 is proved, for both orders of the neighbours, this is what may be
     composed: no single pair of laws need attain both halves (Zhu, Dong and Wang 2022, Prop. 8).
+
+    Parameters
+    ----------
+    curve : PrivacyCurve
+        *Public.*
     """
 
     curve: PrivacyCurve
@@ -145,14 +161,12 @@ class HullCurve(SymmetricCurve):
     def _line(self) -> tuple[float, float]:
         """Return the ε at which the line touches F, and log B; any point gives a valid line."""
         grid = np.linspace(0.0, self._farthest, 200)
-        best = int(np.argmax(self._log_slope(grid)))
-        around = (grid[max(best - 1, 0)], grid[min(best + 1, 199)])
-        found = minimize_scalar(
-            lambda x: -max(float(self._log_slope(np.asarray(x))), -1e9),
-            bounds=around,
-            method="bounded",
-        )
-        points = np.array([0.0, grid[best], found.x])
+
+        def steepness(x: float) -> float:
+            return -max(float(self._log_slope(np.asarray(x))), -1e9)
+
+        best, _ = minimize_from_grid(steepness, grid, -self._log_slope(grid))
+        points = np.array([0.0, best])
         slopes = self._log_slope(points)
         return float(points[np.argmax(slopes)]), float(slopes.max())
 

@@ -499,6 +499,11 @@ class TradeoffCurve(PrivacyCurve):
     β is evaluated on a fine grid and replaced by a convex piecewise-linear function *below* it:
     between two grid points a convex function lies above the continuations of the neighbouring
     chords. The conjugate of that function is exact, and is never below the curve.
+
+    Parameters
+    ----------
+    source : TradeoffFunction
+        *Public.*
     """
 
     source: TradeoffFunction

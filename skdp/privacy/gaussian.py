@@ -11,6 +11,7 @@ from numpy.polynomial.legendre import leggauss
 from scipy.optimize import brentq
 from scipy.special import erfcx, log_ndtr, ndtr, ndtri
 
+from skdp._search import first_to_hold
 from skdp._validation import check_count, check_delta, check_real
 from skdp.privacy.curve import PrivacyCurve, TradeoffFunction
 
@@ -58,6 +59,11 @@ def _tail(s: np.ndarray) -> np.ndarray:
 class GaussianCurve(PrivacyCurve):
     """The curve of μ-Gaussian DP, μ in [0, inf] (Dong, Roth and Su 2022, Corollary 1).
 
+    Parameters
+    ----------
+    mu : float in [0, inf]
+        *Public.*
+
     Examples
     --------
     >>> round(GaussianCurve(1.0).delta(1.0), 8)
@@ -92,11 +98,9 @@ class GaussianCurve(PrivacyCurve):
         def excess(epsilon: float) -> float:
             return float(gaussian_log_delta(epsilon, self.mu)) - log_delta
 
-        high = 1.0
-        while excess(high) > 0.0:
-            high *= 2.0
         if excess(0.0) <= 0.0:
             return 0.0
+        high, _ = first_to_hold(lambda epsilon: excess(epsilon) <= 0.0, 1.0, lambda x: 2.0 * x)
         return brentq(excess, 0.0, high, xtol=1e-300, rtol=1e-15) * (1.0 + 1e-14)
 
     def _log_delta(self, epsilon: np.ndarray) -> np.ndarray:
@@ -111,11 +115,33 @@ class GaussianCurve(PrivacyCurve):
         return self
 
     def renyi(self, order: float) -> float:
-        """Return α·μ²/2 (Mironov 2017, Proposition 7)."""
+        """Return α·μ²/2 (Mironov 2017, Proposition 7).
+
+        Parameters
+        ----------
+        order : float
+            *Public.* Order α of the divergence, above 1.
+
+        Returns
+        -------
+        float
+            An upper bound.
+        """
         return 0.5 * check_real("order", order, low=1.0) * self.mu * self.mu
 
     def group(self, size: int) -> GaussianCurve:
-        """Return the curve of `size`·μ (Dong, Roth and Su 2022, Theorem 2.14)."""
+        """Return the curve of `size`·μ (Dong, Roth and Su 2022, Theorem 2.14).
+
+        Parameters
+        ----------
+        size : int
+            *Public.* How many changes.
+
+        Returns
+        -------
+        GaussianCurve
+            Nowhere below the true one.
+        """
         return GaussianCurve(check_count("size", size) * self.mu)
 
     def tradeoff(self) -> GaussianTradeoff:
@@ -124,7 +150,13 @@ class GaussianCurve(PrivacyCurve):
 
 @dataclass(frozen=True)
 class GaussianTradeoff(TradeoffFunction):
-    """β(α) = Φ(Φ⁻¹(1 − α) − μ)."""
+    """β(α) = Φ(Φ⁻¹(1 − α) − μ).
+
+    Parameters
+    ----------
+    mu : float in [0, inf]
+        *Public.*
+    """
 
     mu: float
 

@@ -67,17 +67,46 @@ class PrivacyGuarantee:
         """Return the least ε for which the release is (ε, `delta`)-DP, rounded upwards.
 
         At δ = 0 it is the event's pure ε: that a curve underflows proves nothing there.
+
+        Parameters
+        ----------
+        delta : float in [0, 1)
+            *Public.*
+
+        Returns
+        -------
+        float
         """
         if check_delta(delta) == 0.0:
             return self.event.pure_epsilon(self.neighboring)
         return max(curve.epsilon(delta) for curve in self._both_orders())
 
     def delta(self, epsilon: Any) -> Any:
-        """Return the least δ for which the release is (`epsilon`, δ)-DP; arrays are welcome."""
+        """Return the least δ for which the release is (`epsilon`, δ)-DP; arrays are welcome.
+
+        Parameters
+        ----------
+        epsilon : float or ndarray
+            *Public.*
+
+        Returns
+        -------
+        float or ndarray
+        """
         return reduce(np.maximum, (curve.delta(epsilon) for curve in self._both_orders()))
 
     def tradeoff(self, alpha: Any) -> Any:
-        """Return the least type II error of any attack with type I error `alpha`."""
+        """Return the least type II error of any attack with type I error `alpha`.
+
+        Parameters
+        ----------
+        alpha : float or ndarray
+            *Public.* Type I errors in [0, 1].
+
+        Returns
+        -------
+        float or ndarray
+        """
         curves = self._both_orders()
         return reduce(np.minimum, (curve.tradeoff()(alpha) for curve in curves))
 

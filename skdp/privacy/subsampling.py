@@ -25,6 +25,14 @@ __all__ = [
 _ERROR = 90.0
 _REACH = 13.5  # slope of the log-integrand where it is cut off; φ(13.5)/13.5 < e^−90
 _MOST_NODES = 1 << 16
+_NODES, _WEIGHTS = leggauss(24)
+_CHUNK = 1_000_000
+_FAR = 1e7
+
+
+def check_rate(rate: float) -> float:
+    """Return a sampling rate in (0, 1] as a float."""
+    return check_real("sampling_rate", rate, low=0.0, high=1.0, closed="]")
 
 
 def log_mixture(rate: float, exponent: np.ndarray) -> np.ndarray:
@@ -34,6 +42,143 @@ def log_mixture(rate: float, exponent: np.ndarray) -> np.ndarray:
     small = np.log1p(rate * np.expm1(np.minimum(exponent, 1.0)))
     large = np.logaddexp(math.log1p(-rate), math.log(rate) + exponent)
     return np.where(exponent < 1.0, small, large)
+
+
+@dataclass(frozen=True)
+class PoissonSampledCurve(PrivacyCurve):
+    """The curve of ((1 − q)·Q + q·P, Q) for a pair (P, Q) with a known curve.
+
+    With c = e^ε, H_c = q·H_c'(P‖Q) for c' = (c − 1 + q)/q if that is positive, else 1 − c; for the
+    reversed pair H_c = w·H_c''(Q‖P) with w = 1 − c(1 − q) and c'' = cq/w if w is positive, else 0.
+    Exact. Add/remove neighbours: Zhu, Dong and Wang 2022, Theorem 11.
+    """
+
+    curve: PrivacyCurve
+    rate: float
+
+    def _inner(self, epsilon: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return whether c' is positive, and log c'."""
+        with np.errstate(divide="ignore"):
+            kept = -np.expm1(np.minimum(np.log1p(-self.rate) - epsilon, 0.0))
+            return kept > 0.0, epsilon + np.log(np.where(kept > 0.0, kept / self.rate, 1.0))
+
+    def _delta(self, epsilon: np.ndarray) -> np.ndarray:
+        positive, inner = self._inner(epsilon)
+        certain = -np.expm1(np.minimum(epsilon, 0.0))
+        sampled = self.rate * self.curve._delta(np.where(positive, inner, 0.0))
+        return np.where(positive, np.maximum(sampled, certain), certain)
+
+    def _log_delta(self, epsilon: np.ndarray) -> np.ndarray:
+        positive, inner = self._inner(epsilon)
+        if not np.all(positive & (epsilon >= 0.0)):
+            return super()._log_delta(epsilon)
+        return np.log(self.rate) + self.curve._log_delta(inner)
+
+    def _mirrored(self, epsilon: np.ndarray) -> np.ndarray:
+        with np.errstate(divide="ignore"):
+            weight = -np.expm1(np.minimum(epsilon + np.log1p(-self.rate), 0.0))
+            inner = epsilon + np.log(self.rate / np.where(weight > 0.0, weight, 1.0))
+        sampled = weight * self.curve._mirrored(np.where(weight > 0.0, inner, 0.0))
+        return np.maximum(sampled, -np.expm1(np.minimum(epsilon, 0.0)))
+
+    def renyi(self, order: float) -> float:
+        """Return the Rényi divergence, of Gaussians by `skdp.privacy.subsampling`.
+
+        Parameters
+        ----------
+        order : float
+            *Public.* Order α of the divergence, above 1.
+
+        Returns
+        -------
+        float
+            An upper bound.
+        """
+        if not isinstance(self.curve, GaussianCurve):
+            return super().renyi(order)
+        return SampledGaussianPair(self.curve.mu, self.rate, True, False).renyi(order)
+
+    def _mirrored_renyi(self, order: float) -> float:
+        if not isinstance(self.curve, GaussianCurve):
+            return super()._mirrored_renyi(order)
+        return SampledGaussianPair(self.curve.mu, self.rate, False, True).renyi(order)
+
+
+@dataclass(frozen=True)
+class SubstitutedGaussianCurve(SymmetricCurve):
+    """The curve of (1 − q)·N(0, s²) + q·N(1, s²) against (1 − q)·N(0, s²) + q·N(−1, s²).
+
+    It dominates one Poisson-sampled Gaussian step when one record is replaced, in every dimension,
+    and is attained (Lebeda, Regehr, Kamath and Steinke 2024). The
+    loss rises with x, from ε at s²·(arcsinh(A·sinh(ε/2)) + ε/2), A = e^(1/2s²)·(1 − q)/q, and
+    δ(ε) is the integral of p(x)·(1 − e^(ε − ℓ(x))) from there on, in log space.
+    """
+
+    rate: float
+    scale: float
+
+    def _forward(self, epsilon: np.ndarray) -> np.ndarray:
+        return np.exp(self._log_forward(epsilon))
+
+    def _log_delta(self, epsilon: np.ndarray) -> np.ndarray:
+        return super()._log_delta(epsilon) if np.any(epsilon < 0) else self._log_forward(epsilon)
+
+    def _log_forward(self, epsilon: np.ndarray) -> np.ndarray:
+        panels = int(np.ceil(1.0 / self.scale)) + 20  # the rest is below e^−40
+        edges = np.arange(panels)[:, None] + 0.5 * (1.0 + _NODES)
+        weights = np.tile(np.log(0.5 * self.scale * _WEIGHTS), panels)
+        flat = np.ravel(np.minimum(epsilon, _FAR))
+        pieces = max(1, min(flat.size, flat.size * weights.size // _CHUNK))
+        parts = [self._sums(e, edges.ravel(), weights) for e in np.array_split(flat, pieces)]
+        return np.concatenate(parts).reshape(np.shape(epsilon))
+
+    def _sums(self, epsilon: np.ndarray, steps: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        start = self._threshold(epsilon)
+        # Far above the start the integrand falls by e^(−z) with z = (x − start)·(start − 1)/s².
+        pace = self.scale / np.maximum(1.0, (start - 1.0) / self.scale / 2.0)
+        x = start[:, None] + pace[:, None] * steps
+        above = np.maximum(self._loss(x) - epsilon[:, None], 1e-300)
+        terms = self._log_density(x) + np.log(-np.expm1(-above)) + weights
+        return np.minimum(logsumexp(terms, axis=1) + np.log(pace / self.scale), 0.0)
+
+    def renyi(self, order: float) -> float:
+        """Return the Rényi divergence: see `skdp.privacy.subsampling`.
+
+        Parameters
+        ----------
+        order : float
+            *Public.* Order α of the divergence, above 1.
+
+        Returns
+        -------
+        float
+            An upper bound.
+        """
+        return SampledGaussianPair(1.0 / self.scale, self.rate, True, True).renyi(order)
+
+    def _threshold(self, epsilon: np.ndarray) -> np.ndarray:
+        """Return the x with loss ε; log-sinh keeps it finite."""
+        half = 0.5 * epsilon
+        if self.rate == 1.0:
+            return self.scale**2 * half
+        log_a = 0.5 / self.scale**2 + np.log1p(-self.rate) - np.log(self.rate)
+        with np.errstate(divide="ignore"):
+            log_z = log_a + half + np.log(-np.expm1(-epsilon)) - np.log(2.0)
+        return self.scale**2 * (_arcsinh_exp(log_z) + half)
+
+    def _loss(self, x: np.ndarray) -> np.ndarray:
+        variance = self.scale**2
+        above, below = (x - 0.5) / variance, (-x - 0.5) / variance
+        return log_mixture(self.rate, above) - log_mixture(self.rate, below)
+
+    def _log_density(self, x: np.ndarray) -> np.ndarray:
+        centred = -0.5 * (x / self.scale) ** 2 - 0.5 * np.log(2.0 * np.pi) - np.log(self.scale)
+        return centred + log_mixture(self.rate, (x - 0.5) / self.scale**2)
+
+
+def _arcsinh_exp(log_z: np.ndarray) -> np.ndarray:
+    """Return arcsinh(e^log_z), also where e^log_z is no float."""
+    return np.where(log_z < 30.0, np.arcsinh(np.exp(np.minimum(log_z, 30.0))), log_z + np.log(2.0))
 
 
 @dataclass(frozen=True)
@@ -52,6 +197,16 @@ class SampledGaussianPair:
 
         Less exact are divergences below e^(−60), and those where the rule has more than 65536
         nodes although `_bound` is not exact; that takes μ < 0.01 or an order of at least 10⁵.
+
+        Parameters
+        ----------
+        order : float
+            *Public.* Order α of the divergence, above 1.
+
+        Returns
+        -------
+        float
+            An upper bound.
         """
         order = check_real("order", order, low=1.0)
         if self.mu == 0.0:
@@ -127,128 +282,3 @@ class SampledGaussianPair:
         rounding = 1e-11 + 1e-15 * order * float(np.abs(loss[ends]).max())
         log_less = logsumexp(np.concatenate([inside, tails, proved])) + rounding
         return float(np.logaddexp(0.0, log_less)) * (1.0 + 1e-15)
-
-
-_NODES, _WEIGHTS = leggauss(24)
-_CHUNK = 1_000_000
-_FAR = 1e7
-
-
-def check_rate(rate: float) -> float:
-    """Return a sampling rate in (0, 1] as a float."""
-    return check_real("sampling_rate", rate, low=0.0, high=1.0, closed="]")
-
-
-@dataclass(frozen=True)
-class PoissonSampledCurve(PrivacyCurve):
-    """The curve of ((1 − q)·Q + q·P, Q) for a pair (P, Q) with a known curve.
-
-    With c = e^ε, H_c = q·H_c'(P‖Q) for c' = (c − 1 + q)/q if that is positive, else 1 − c; for the
-    reversed pair H_c = w·H_c''(Q‖P) with w = 1 − c(1 − q) and c'' = cq/w if w is positive, else 0.
-    Exact. Add/remove neighbours: Zhu, Dong and Wang 2022, Theorem 11.
-    """
-
-    curve: PrivacyCurve
-    rate: float
-
-    def _inner(self, epsilon: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return whether c' is positive, and log c'."""
-        with np.errstate(divide="ignore"):
-            kept = -np.expm1(np.minimum(np.log1p(-self.rate) - epsilon, 0.0))
-            return kept > 0.0, epsilon + np.log(np.where(kept > 0.0, kept / self.rate, 1.0))
-
-    def _delta(self, epsilon: np.ndarray) -> np.ndarray:
-        positive, inner = self._inner(epsilon)
-        certain = -np.expm1(np.minimum(epsilon, 0.0))
-        sampled = self.rate * self.curve._delta(np.where(positive, inner, 0.0))
-        return np.where(positive, np.maximum(sampled, certain), certain)
-
-    def _log_delta(self, epsilon: np.ndarray) -> np.ndarray:
-        positive, inner = self._inner(epsilon)
-        if not np.all(positive & (epsilon >= 0.0)):
-            return super()._log_delta(epsilon)
-        return np.log(self.rate) + self.curve._log_delta(inner)
-
-    def _mirrored(self, epsilon: np.ndarray) -> np.ndarray:
-        with np.errstate(divide="ignore"):
-            weight = -np.expm1(np.minimum(epsilon + np.log1p(-self.rate), 0.0))
-            inner = epsilon + np.log(self.rate / np.where(weight > 0.0, weight, 1.0))
-        sampled = weight * self.curve._mirrored(np.where(weight > 0.0, inner, 0.0))
-        return np.maximum(sampled, -np.expm1(np.minimum(epsilon, 0.0)))
-
-    def renyi(self, order: float) -> float:
-        """Return the Rényi divergence, of Gaussians by `skdp.privacy.subsampling`."""
-        if not isinstance(self.curve, GaussianCurve):
-            return super().renyi(order)
-        return SampledGaussianPair(self.curve.mu, self.rate, True, False).renyi(order)
-
-    def _mirrored_renyi(self, order: float) -> float:
-        if not isinstance(self.curve, GaussianCurve):
-            return super()._mirrored_renyi(order)
-        return SampledGaussianPair(self.curve.mu, self.rate, False, True).renyi(order)
-
-
-@dataclass(frozen=True)
-class SubstitutedGaussianCurve(SymmetricCurve):
-    """The curve of (1 − q)·N(0, s²) + q·N(1, s²) against (1 − q)·N(0, s²) + q·N(−1, s²).
-
-    It dominates one Poisson-sampled Gaussian step when one record is replaced, in every dimension,
-    and is attained (Lebeda, Regehr, Kamath and Steinke 2024). The
-    loss rises with x, from ε at s²·(arcsinh(A·sinh(ε/2)) + ε/2), A = e^(1/2s²)·(1 − q)/q, and
-    δ(ε) is the integral of p(x)·(1 − e^(ε − ℓ(x))) from there on, in log space.
-    """
-
-    rate: float
-    scale: float
-
-    def _forward(self, epsilon: np.ndarray) -> np.ndarray:
-        return np.exp(self._log_forward(epsilon))
-
-    def _log_delta(self, epsilon: np.ndarray) -> np.ndarray:
-        return super()._log_delta(epsilon) if np.any(epsilon < 0) else self._log_forward(epsilon)
-
-    def _log_forward(self, epsilon: np.ndarray) -> np.ndarray:
-        panels = int(np.ceil(1.0 / self.scale)) + 20  # the rest is below e^−40
-        edges = np.arange(panels)[:, None] + 0.5 * (1.0 + _NODES)
-        weights = np.tile(np.log(0.5 * self.scale * _WEIGHTS), panels)
-        flat = np.ravel(np.minimum(epsilon, _FAR))
-        pieces = max(1, min(flat.size, flat.size * weights.size // _CHUNK))
-        parts = [self._sums(e, edges.ravel(), weights) for e in np.array_split(flat, pieces)]
-        return np.concatenate(parts).reshape(np.shape(epsilon))
-
-    def _sums(self, epsilon: np.ndarray, steps: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        start = self._threshold(epsilon)
-        # Far above the start the integrand falls by e^(−z) with z = (x − start)·(start − 1)/s².
-        pace = self.scale / np.maximum(1.0, (start - 1.0) / self.scale / 2.0)
-        x = start[:, None] + pace[:, None] * steps
-        above = np.maximum(self._loss(x) - epsilon[:, None], 1e-300)
-        terms = self._log_density(x) + np.log(-np.expm1(-above)) + weights
-        return np.minimum(logsumexp(terms, axis=1) + np.log(pace / self.scale), 0.0)
-
-    def renyi(self, order: float) -> float:
-        """Return the Rényi divergence: see `skdp.privacy.subsampling`."""
-        return SampledGaussianPair(1.0 / self.scale, self.rate, True, True).renyi(order)
-
-    def _threshold(self, epsilon: np.ndarray) -> np.ndarray:
-        """Return the x with loss ε; log-sinh keeps it finite."""
-        half = 0.5 * epsilon
-        if self.rate == 1.0:
-            return self.scale**2 * half
-        log_a = 0.5 / self.scale**2 + np.log1p(-self.rate) - np.log(self.rate)
-        with np.errstate(divide="ignore"):
-            log_z = log_a + half + np.log(-np.expm1(-epsilon)) - np.log(2.0)
-        return self.scale**2 * (_arcsinh_exp(log_z) + half)
-
-    def _loss(self, x: np.ndarray) -> np.ndarray:
-        variance = self.scale**2
-        above, below = (x - 0.5) / variance, (-x - 0.5) / variance
-        return log_mixture(self.rate, above) - log_mixture(self.rate, below)
-
-    def _log_density(self, x: np.ndarray) -> np.ndarray:
-        centred = -0.5 * (x / self.scale) ** 2 - 0.5 * np.log(2.0 * np.pi) - np.log(self.scale)
-        return centred + log_mixture(self.rate, (x - 0.5) / self.scale**2)
-
-
-def _arcsinh_exp(log_z: np.ndarray) -> np.ndarray:
-    """Return arcsinh(e^log_z), also where e^log_z is no float."""
-    return np.where(log_z < 30.0, np.arcsinh(np.exp(np.minimum(log_z, 30.0))), log_z + np.log(2.0))

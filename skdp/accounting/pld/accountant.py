@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from skdp._validation import check_delta
-from skdp.accounting.base import Accountant, Leaf
+from skdp.accounting.base import Accountant, EventCount
 from skdp.accounting.pld.composition import Composition, compose
 from skdp.accounting.pld.from_events import COVERED, loss_pair
 from skdp.accounting.rdp_conversion import delta_from_rdp, epsilon_from_rdp
@@ -29,6 +29,11 @@ class PLDAccountant(Accountant):
     Leaves known by more than their curve are worth more together than their curves: zCDP leaves
     become one, of the sum of their ρ, and the answer is the lesser of the composition's and of the
     Rényi divergences', both of which are proved. The sum of pure ε bounds it as well.
+
+    Parameters
+    ----------
+    neighboring : {"replace_one", "add_remove_one"}
+        *Public.*
 
     Notes
     -----
@@ -55,7 +60,7 @@ class PLDAccountant(Accountant):
             return max(0.0, upper * (1.0 - 1e-10)), upper
         return min(upper, composed.bounds_epsilon(check_delta(delta))[0]), upper
 
-    def _epsilon(self, leaves: tuple[Leaf, ...], delta: float) -> float:
+    def _epsilon(self, leaves: tuple[EventCount, ...], delta: float) -> float:
         mu, composed = _composed(leaves)
         if composed is None:
             return GaussianCurve(mu).epsilon(delta)
@@ -66,7 +71,7 @@ class PLDAccountant(Accountant):
                 answers.append(epsilon_from_rdp(lambda a: _rdp(leaves, a), delta, "tight"))
         return min(answers)
 
-    def _delta(self, leaves: tuple[Leaf, ...], epsilon: float) -> float:
+    def _delta(self, leaves: tuple[EventCount, ...], epsilon: float) -> float:
         mu, composed = _composed(leaves)
         if composed is None:
             return GaussianCurve(mu).delta(epsilon) * (1.0 + 1e-12)
@@ -78,7 +83,7 @@ class PLDAccountant(Accountant):
         return min(answers)
 
 
-def _composed(leaves: tuple[Leaf, ...]) -> tuple[float, Composition | None]:
+def _composed(leaves: tuple[EventCount, ...]) -> tuple[float, Composition | None]:
     """Return the μ of the Gaussian leaves, and all leaves composed unless they are the only."""
     mu = math.sqrt(_summed(leaves, GaussianCurve, lambda curve: curve.mu**2))
     rho = _summed(leaves, ZCDPCurve, lambda curve: curve.rho)
@@ -91,15 +96,15 @@ def _composed(leaves: tuple[Leaf, ...]) -> tuple[float, Composition | None]:
     return mu, compose(pairs + ([(loss_pair(GaussianCurve(mu)), 1)] if mu else []))
 
 
-def _summed(leaves: tuple[Leaf, ...], kind: type, part: Callable[[Any], float]) -> float:
+def _summed(leaves: tuple[EventCount, ...], kind: type, part: Callable[[Any], float]) -> float:
     """Return Σ count·part over the leaves with a curve of this kind, rounded upwards."""
     parts = (leaf.count * part(leaf.curves[0]) for leaf in leaves if type(leaf.curves[0]) is kind)
     return math.fsum(parts) * (1.0 + 1e-15)
 
 
-def _pure(leaves: tuple[Leaf, ...]) -> float:
+def _pure(leaves: tuple[EventCount, ...]) -> float:
     return math.fsum(leaf.count * leaf.pure for leaf in leaves) * (1.0 + 1e-15)
 
 
-def _rdp(leaves: tuple[Leaf, ...], order: float) -> float:
+def _rdp(leaves: tuple[EventCount, ...], order: float) -> float:
     return math.fsum(leaf.count * leaf.rdp(order) for leaf in leaves) * (1.0 + 1e-15)

@@ -27,8 +27,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.fft import irfft, rfft
 
+from skdp._search import bisect
 from skdp.accounting.pld.dominating_pairs import UNIT, Pmf
-from skdp.accounting.pld.grid_choice import Plan
+from skdp.accounting.pld.grid_choice import GridChoice
 
 __all__ = ["ComposedLoss", "compose_losses"]
 
@@ -51,7 +52,7 @@ class ComposedLoss:
     relative_error: float  # of w
     above: float  # true mass above the window
     wrapped: tuple[float, float]  # tilted mass below, and above: log-linear in ε
-    plan: Plan
+    choice: GridChoice
     log_scale: float
 
     def upper(self, epsilon: float) -> float:
@@ -87,11 +88,13 @@ class ComposedLoss:
 
     def _wrapped(self, epsilon: float) -> float:
         """Return wrapped mass times the largest weight, max over x of e^(−λx)(1 − e^−x)·w(ε)."""
-        plan, (below, beyond) = self.plan, self.wrapped
-        top = epsilon + plan.step * plan.size
+        choice, (below, beyond) = self.choice, self.wrapped
+        top = epsilon + choice.step * choice.size
         mass = math.exp(min(below, 0.0))
-        mass += math.exp(min(beyond - (plan.order_beyond - plan.order) * top, 0.0))
-        weight = math.exp(min(self.log_scale - plan.order * epsilon, 700.0)) / (1.0 + plan.order)
+        mass += math.exp(min(beyond - (choice.order_beyond - choice.order) * top, 0.0))
+        weight = math.exp(min(self.log_scale - choice.order * epsilon, 700.0)) / (
+            1.0 + choice.order
+        )
         return mass * weight * 1.001
 
     def epsilon_above(self, delta: float) -> float:
@@ -124,7 +127,7 @@ class ComposedLoss:
         target = delta - self.infinite
         masses = np.cumsum(self.tilted[::-1])[::-1]
         above = np.flatnonzero(masses > 4.0 * target)
-        start = max(int(above[-1]) - math.ceil(1.0 / self.plan.step), 0) if above.size else 0
+        start = max(int(above[-1]) - math.ceil(1.0 / self.choice.step), 0) if above.size else 0
         losses, tilted, masses = self.losses[start:], self.tilted[start:], masses[start:]
         offsets = np.minimum(losses - losses[0], _LONGEST)
         damped = np.cumsum((tilted * np.exp(-offsets))[::-1])[::-1]
@@ -142,67 +145,68 @@ class ComposedLoss:
 
         If the guess was far off, halve the last steps. What is returned was always checked.
         """
+
+        def agrees(epsilon: float) -> bool:
+            return (bound(epsilon) > delta) == (way < 0.0)
+
+        def middle(a: float, b: float) -> float | None:
+            return 0.5 * (a + b) if abs(a - b) > 1e-7 * (1.0 + abs(a)) else None
+
         epsilon, shift = max(guess, 0.0), 1e-10 * (1.0 + abs(guess))
         last = epsilon
-        while (bound(epsilon) > delta) != (way < 0.0):
+        while not agrees(epsilon):
             if not 0.0 < epsilon + shift <= self.losses[-1] + 1.0:
                 return math.inf if way > 0.0 else 0.0
             last, epsilon, shift = epsilon, max(epsilon + way * shift, 0.0), 2.0 * shift
-        while abs(epsilon - last) > 1e-7 * (1.0 + abs(epsilon)):
-            middle = 0.5 * (epsilon + last)
-            if (bound(middle) > delta) == (way < 0.0):
-                epsilon = middle
-            else:
-                last = middle
-        return epsilon
+        return bisect(agrees, epsilon, last, middle)
 
 
-def compose_losses(parts: Parts, plan: Plan) -> ComposedLoss:
-    """Return the composition of laws on the plan's grid, each to be used `count` times."""
+def compose_losses(parts: Parts, choice: GridChoice) -> ComposedLoss:
+    """Return the composition of distributions on the chosen grid, each to be used `count` times."""
     logs, relative, transforms = [], 4.0 * UNIT, []
     for pmf, count in parts:
-        tilted, log_moment, error, loss_error = _tilt(pmf, plan)
+        tilted, log_moment, error, loss_error = _tilt(pmf, choice)
         logs.append(count * log_moment)
         relative += count * loss_error
         transforms.append((rfft(tilted), count, error))
-    summed, l2_error = _multiply(transforms, plan.size)
-    indices = np.arange(plan.last - plan.size + 1, plan.last + 1)
-    losses = _origin(parts) + plan.step * indices
-    exponents = sum(logs) - plan.order * losses
+    summed, l2_error = _multiply(transforms, choice.size)
+    indices = np.arange(choice.last - choice.size + 1, choice.last + 1)
+    losses = _origin(parts) + choice.step * indices
+    exponents = sum(logs) - choice.order * losses
     visible = int(np.searchsorted(-exponents, -_LARGEST_WEIGHT))
     exponents, indices, losses = exponents[visible:], indices[visible:], losses[visible:]
     relative += 4.0 * UNIT * (abs(sum(logs)) + float(np.abs(exponents).max(initial=0.0)))
     weights = np.exp(exponents)
     return ComposedLoss(
         losses=losses,
-        end=_origin(parts) + plan.step * plan.last,
-        tilted=np.maximum(summed[indices % plan.size], 0.0) * weights,
+        end=_origin(parts) + choice.step * choice.last,
+        tilted=np.maximum(summed[indices % choice.size], 0.0) * weights,
         weights=weights,
         infinite=_union(parts),
         l2_error=l2_error,
         relative_error=2.0 * relative,
-        above=math.exp(min(_tail(parts, plan.order_above, plan), 0.0)),
-        wrapped=_wrapped_logs(parts, plan, sum(logs)),
-        plan=plan,
+        above=math.exp(min(_tail(parts, choice.order_above, choice), 0.0)),
+        wrapped=_wrapped_logs(parts, choice, sum(logs)),
+        choice=choice,
         log_scale=sum(logs),
     )
 
 
-def _tilt(pmf: Pmf, plan: Plan) -> tuple[np.ndarray, float, float, float]:
+def _tilt(pmf: Pmf, choice: GridChoice) -> tuple[np.ndarray, float, float, float]:
     """Return x folded onto the window, log M, the error e of x's FFT, and that of log M.
 
     M is whatever float the sum gives: only its use as a divisor and as a factor must agree.
     """
-    exponents = plan.order * pmf.losses
+    exponents = choice.order * pmf.losses
     peak = float(exponents.max())
     x = pmf.masses * np.exp(exponents - peak)
     total = max(float(x.sum()), 1e-300)
     x /= total
     sizes = float(x @ np.abs(exponents)) + abs(peak)
-    error = UNIT * (10.0 * math.log2(plan.size) + 16.0 + 4.0 * sizes)
-    folded = np.zeros(plan.size * -(-(x.size + pmf.first % plan.size) // plan.size))
-    folded[pmf.first % plan.size :][: x.size] = x
-    rows = folded.reshape(-1, plan.size)
+    error = UNIT * (10.0 * math.log2(choice.size) + 16.0 + 4.0 * sizes)
+    folded = np.zeros(choice.size * -(-(x.size + pmf.first % choice.size) // choice.size))
+    folded[pmf.first % choice.size :][: x.size] = x
+    rows = folded.reshape(-1, choice.size)
     error += UNIT * rows.shape[0]
     loss_error = 2.0 * UNIT * (abs(peak) + abs(math.log(total)) + 2.0)
     return rows.sum(axis=0), peak + math.log(total), error, loss_error
@@ -248,9 +252,9 @@ def _union(parts: Parts) -> float:
     return -math.expm1(sum(count * math.log1p(-pmf.infinite) for pmf, count in parts))
 
 
-def _tail(parts: Parts, order: float, plan: Plan) -> float:
+def _tail(parts: Parts, order: float, choice: GridChoice) -> float:
     """Return a bound on log P(sum > last cell), by Markov's inequality at `order`."""
-    return _total(parts, order) - order * (_origin(parts) + plan.step * plan.last)
+    return _total(parts, order) - order * (_origin(parts) + choice.step * choice.last)
 
 
 def _origin(parts: Parts) -> float:
@@ -263,10 +267,10 @@ def _total(parts: Parts, order: float) -> float:
     return total + 1e-12 * abs(total)
 
 
-def _wrapped_logs(parts: Parts, plan: Plan, total: float) -> tuple[float, float]:
+def _wrapped_logs(parts: Parts, choice: GridChoice, total: float) -> tuple[float, float]:
     """Return log bounds on the tilted mass below the window, and above at loss 0."""
-    end = _origin(parts) + plan.step * (plan.last - plan.size)
-    below = _total(parts, plan.order_below) - total + (plan.order - plan.order_below) * end
-    if not plan.order_beyond > plan.order:
+    end = _origin(parts) + choice.step * (choice.last - choice.size)
+    below = _total(parts, choice.order_below) - total + (choice.order - choice.order_below) * end
+    if not choice.order_beyond > choice.order:
         return below, 0.0
-    return below, _total(parts, plan.order_beyond) - total
+    return below, _total(parts, choice.order_beyond) - total

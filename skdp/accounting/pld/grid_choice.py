@@ -16,7 +16,7 @@ from scipy.fft import next_fast_len
 
 from skdp.accounting.pld.dominating_pairs import LossPair, survival
 
-__all__ = ["Plan", "plan_for_delta", "plans_for_epsilon", "profile"]
+__all__ = ["GridChoice", "choice_for_delta", "choices_for_epsilon", "profile"]
 
 ORDERS = np.concatenate([[-1.0, 0.0], np.logspace(-4.0, 9.0, 131)])
 _POSITIVE = 2  # where the positive orders begin
@@ -57,7 +57,7 @@ class _Step:
 
 
 @dataclass(frozen=True)
-class Plan:
+class GridChoice:
     """How to compose: the grid, the cells of each step, the tilt, the window and proof orders."""
 
     step: float
@@ -136,22 +136,22 @@ def _cumulants(losses: np.ndarray, masses: np.ndarray) -> np.ndarray:
     return np.array([moments, means, np.maximum(variances, 1e-24)])
 
 
-Terms = tuple[tuple[LossPair, int], ...]
+CountedPairs = tuple[tuple[LossPair, int], ...]
 
 
-def plan_for_delta(terms: Terms, delta: float, largest: float = math.inf) -> Plan:
-    """Return a plan fit for finding the ε at which δ(ε) = `delta`, with a tilt up to `largest`."""
+def choice_for_delta(terms: CountedPairs, delta: float, largest: float = math.inf) -> GridChoice:
+    """Return a grid fit for finding ε at δ(ε) = `delta`, with a tilt up to `largest`."""
     log_delta = math.log(delta)
     steps = [_cut(pair, count, log_delta - _MARGIN) for pair, count in terms]
     epsilons, log_deltas = _saddles(steps)
     found = max(int(np.argmax(np.append(log_deltas, -math.inf) <= log_delta)), 1)
     best = max(min(found, int(np.searchsorted(ORDERS[_TILTS], largest)) - 1), 0)
     guess = max(float(np.interp(-log_delta, -log_deltas, epsilons)), 0.0)
-    return _plan(terms, steps, guess, log_delta, best + _POSITIVE)
+    return _choice(terms, steps, guess, log_delta, best + _POSITIVE)
 
 
-def plans_for_epsilon(terms: Terms, epsilon: float) -> Iterator[tuple[Plan, float]]:
-    """Yield plans for finding δ(`epsilon`), and the log δ each is made for.
+def choices_for_epsilon(terms: CountedPairs, epsilon: float) -> Iterator[tuple[GridChoice, float]]:
+    """Yield grids for finding δ(`epsilon`), and the log δ each is made for.
 
     The first is from ever smaller guesses at its size. Rare large losses mislead them, and so does
     a δ that is hardly there: the others are for any size.
@@ -160,18 +160,20 @@ def plans_for_epsilon(terms: Terms, epsilon: float) -> Iterator[tuple[Plan, floa
     while log_delta > _LEAST_LOG_DELTA and guess < log_delta:
         log_delta = max(guess, log_delta - 9.0, _LEAST_LOG_DELTA)
         steps, best, at, guess = _fit(terms, epsilon, log_delta)
-    yield _plan(terms, steps, at, log_delta, best), log_delta
+    yield _choice(terms, steps, at, log_delta, best), log_delta
     for log_delta in _SIZES:
         steps, best, at, _ = _fit(terms, epsilon, log_delta)
-        yield _plan(terms, steps, at, log_delta, best), log_delta
+        yield _choice(terms, steps, at, log_delta, best), log_delta
 
 
-def _fit(terms: Terms, epsilon: float, log_delta: float) -> tuple[list[_Step], int, float, float]:
+def _fit(
+    terms: CountedPairs, epsilon: float, log_delta: float
+) -> tuple[list[_Step], int, float, float]:
     """Return laws fit for δ = e^log_delta, the best tilt and its ε, and a guess at log δ(ε)."""
     steps = [_cut(pair, count, log_delta - _MARGIN) for pair, count in terms]
     epsilons, log_deltas = _saddles(steps)
     best = int(np.argmax(np.append(epsilons, math.inf) >= epsilon))
-    # beyond all losses there is no fit: plan for where δ is tiny, it is smaller still at ε
+    # beyond all losses there is no fit: choose for where δ is tiny, it is smaller still at ε
     ended = int(np.argmax(np.append(log_deltas, -math.inf) <= _LEAST_LOG_DELTA))
     best = min(best, ended, epsilons.size - 1)
     guess = min(float(log_deltas[best]), 0.0) - 3.0
@@ -191,8 +193,10 @@ def _saddles(steps: list[_Step]) -> tuple[np.ndarray, np.ndarray]:
     return epsilons, np.minimum.accumulate(peaks - 0.5 * np.log(2.0 * math.pi * widths))
 
 
-def _plan(terms: Terms, steps: list[_Step], epsilon: float, log_delta: float, best: int) -> Plan:
-    """Return the plan, given a guess at ε."""
+def _choice(
+    terms: CountedPairs, steps: list[_Step], epsilon: float, log_delta: float, best: int
+) -> GridChoice:
+    """Return the grid, given a guess at ε."""
     excess = _excess(best)
     margin = max(_MARGIN, -math.log(excess * float(ORDERS[best]) / 20.0))
     if margin > _MARGIN + 0.5:
@@ -215,7 +219,7 @@ def _plan(terms: Terms, steps: list[_Step], epsilon: float, log_delta: float, be
     orders = ORDERS[[tilt, _POSITIVE + int(np.argmin(above)), proof, beyond]].tolist()
     origin = sum(count * pair.origin for pair, count in terms)
     last = math.ceil((end - origin) / step) + 1 + raised
-    return Plan(step, lower, cells, orders[0], size, last, *orders[1:])
+    return GridChoice(step, lower, cells, orders[0], size, last, *orders[1:])
 
 
 def _tilt(
@@ -266,7 +270,7 @@ def _low(step: _Step, best: int, excess: float) -> float:
 
 
 def _width(
-    terms: Terms, steps: list[_Step], best: int, excess: float, widest: float
+    terms: CountedPairs, steps: list[_Step], best: int, excess: float, widest: float
 ) -> tuple[float, float]:
     """Return the width of the grid, for the upper bound and for the lower.
 

@@ -86,6 +86,15 @@ EVENTS: dict[str, type[Event]] = {
 def event_from_dict(data: dict[str, Any]) -> Event:
     """Rebuild an event from `Event.to_dict`.
 
+    Parameters
+    ----------
+    data : dict
+        *Public.* What `Event.to_dict` returned.
+
+    Returns
+    -------
+    Event
+
     Examples
     --------
     >>> event_from_dict(GDPEvent(0.5).to_dict())

@@ -18,7 +18,15 @@ __all__ = ["FixedSizeSampledEvent", "PoissonSampledEvent", "SampledEvent", "Shuf
 
 @dataclass(frozen=True)
 class SampledEvent(Event):
-    """`event` on a random part of the records."""
+    """`event` on a random part of the records.
+
+    Parameters
+    ----------
+    sampling_rate : float in (0, 1]
+        *Public.*
+    event : Event
+        *Public.* What is released from the sample.
+    """
 
     sampling_rate: float
     event: Event
@@ -28,11 +36,33 @@ class SampledEvent(Event):
         self._set(sampling_rate=rate, event=check_event("event", self.event))
 
     def zcdp_rho(self, neighboring: Neighboring) -> float:
-        """Return the ρ of a pure release with this ε; ``inf`` if the release is not pure."""
+        """Return the ρ of a pure release with this ε; ``inf`` if the release is not pure.
+
+        Parameters
+        ----------
+        neighboring : Neighboring or str
+            *Public.* Which data sets are neighbours.
+
+        Returns
+        -------
+        float
+            ``inf`` if none is known.
+        """
         return rho_of_pure(self.pure_epsilon(neighboring))
 
     def gdp_mu(self, neighboring: Neighboring) -> float:
-        """Return the μ of a pure release with this ε; ``inf`` if the release is not pure."""
+        """Return the μ of a pure release with this ε; ``inf`` if the release is not pure.
+
+        Parameters
+        ----------
+        neighboring : Neighboring or str
+            *Public.* Which data sets are neighbours.
+
+        Returns
+        -------
+        float
+            ``inf`` if none is known.
+        """
         return mu_of_pure(self.pure_epsilon(neighboring))
 
 
@@ -69,7 +99,18 @@ class PoissonSampledEvent(SampledEvent):
         return self.event.sampled_curve(self.sampling_rate, neighboring)
 
     def pure_epsilon(self, neighboring: Neighboring) -> float:
-        """Return log(1 + q·(e^ε − 1)) under add/remove; ε itself under replace-one."""
+        """Return log(1 + q·(e^ε − 1)) under add/remove; ε itself under replace-one.
+
+        Parameters
+        ----------
+        neighboring : Neighboring or str
+            *Public.* Which data sets are neighbours.
+
+        Returns
+        -------
+        float
+            ``inf`` if the event is not pure.
+        """
         base = self.event.pure_epsilon(neighboring)
         if base > 700.0 or Neighboring(neighboring) is Neighboring.REPLACE_ONE:
             return base
@@ -86,6 +127,13 @@ class FixedSizeSampledEvent(SampledEvent):
     halves, so this stitched curve is what composes. It costs more than Poisson sampling at the
     same rate.
 
+    Parameters
+    ----------
+    sampling_rate : float in (0, 1]
+        *Public.* Share q = b/n of the records that a batch holds.
+    event : Event
+        *Public.* What is released from the batch.
+
     Raises
     ------
     ValueError
@@ -97,7 +145,18 @@ class FixedSizeSampledEvent(SampledEvent):
         return StitchedCurve(PoissonSampledCurve(base, self.sampling_rate))
 
     def pure_epsilon(self, neighboring: Neighboring) -> float:
-        """Return log(1 + q·(e^ε − 1))."""
+        """Return log(1 + q·(e^ε − 1)).
+
+        Parameters
+        ----------
+        neighboring : Neighboring or str
+            *Public.* Which data sets are neighbours.
+
+        Returns
+        -------
+        float
+            ``inf`` if the event is not pure.
+        """
         base = self.event.pure_epsilon(_replace_one(neighboring))
         return base if base > 700.0 else math.log1p(self.sampling_rate * math.expm1(base))
 
@@ -120,6 +179,11 @@ class ShuffledEvent(Event):
     outputs. Nothing better is proved for batches: for small noise the true cost lies far above
     the Poisson value (Chua, Ghazi, Kamath, Kumar, Manurangsi, Sinha and Zhang 2024). Batches must
     be assigned without looking at the data; E epochs are a `SelfComposedEvent` of this one.
+
+    Parameters
+    ----------
+    event : Event
+        *Public.* What is released for each batch.
     """
 
     event: Event

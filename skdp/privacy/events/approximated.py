@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
+from skdp._search import minimize_from_grid
 from skdp._validation import check_real
 from skdp.privacy.curve import PrivacyCurve
 from skdp.privacy.events.base import Event, check_event
@@ -51,14 +51,12 @@ class ApproximatedCurve(PrivacyCurve):
         return (min(-backwards, epsilon), least_reversed), (epsilon, least)
 
     def _least(self, curve: PrivacyCurve) -> tuple[float, float]:
-        def paid(epsilon: float) -> float:
+        def total(epsilon: float) -> float:
             return float(curve.delta(epsilon)) + (1.0 + math.exp(epsilon)) * self.tv
 
-        best = int(np.argmin(curve.delta(_GRID) + (1.0 + np.exp(_GRID)) * self.tv))
-        around = float(_GRID[max(best - 1, 0)]), float(_GRID[min(best + 1, _GRID.size - 1)])
-        found = minimize_scalar(paid, bounds=around, options={"xatol": 1e-13})
-        epsilon = min((float(_GRID[best]), float(found.x)), key=paid)
-        return epsilon, paid(epsilon)
+        on_grid = curve.delta(_GRID) + (1.0 + np.exp(_GRID)) * self.tv
+        epsilon, _ = minimize_from_grid(total, _GRID, on_grid, xatol=1e-13)
+        return epsilon, total(epsilon)
 
     def reversed(self) -> PrivacyCurve:
         backwards = self.curve.reversed()
@@ -72,6 +70,13 @@ class ApproximatedEvent(Event):
     Both neighbours are approximated, so (ε, δ) becomes (ε, δ + (1 + e^ε)·tv) (triangle inequality).
     In a composition the tv of all releases add up and the factor
     is paid once, at the end. No shortcut survives unless `tv` is 0.
+
+    Parameters
+    ----------
+    event : Event
+        *Public.* The release by an exact sampler.
+    tv : float in [0, 1]
+        *Public.* Bound on the total variation between the two.
     """
 
     event: Event

@@ -41,6 +41,16 @@ class Event(ABC):
         The pair may depend on the order of the neighbours; `curve(...).reversed()` is then the
         curve of the other order, and a guarantee has to hold for both.
 
+        Parameters
+        ----------
+        neighboring : Neighboring or str
+            *Public.* Which data sets are neighbours.
+
+        Returns
+        -------
+        PrivacyCurve
+            δ(ε) for every real ε.
+
         Raises
         ------
         NoClosedCurveError
@@ -48,28 +58,86 @@ class Event(ABC):
         """
 
     def pure_epsilon(self, neighboring: Neighboring) -> float:
-        """Return the least ε such that the event is ε-DP."""
+        """Return the least ε such that the event is ε-DP.
+
+        Parameters
+        ----------
+        neighboring : Neighboring or str
+            *Public.* Which data sets are neighbours.
+
+        Returns
+        -------
+        float
+            ``inf`` if the event is not pure.
+        """
         return math.inf
 
     def zcdp_rho(self, neighboring: Neighboring) -> float:
-        """Return a ρ such that the event is ρ-zero-concentrated DP."""
+        """Return a ρ such that the event is ρ-zero-concentrated DP.
+
+        Parameters
+        ----------
+        neighboring : Neighboring or str
+            *Public.* Which data sets are neighbours.
+
+        Returns
+        -------
+        float
+            ``inf`` if none is known.
+        """
         return math.inf
 
     def gdp_mu(self, neighboring: Neighboring) -> float:
-        """Return a μ such that the event is μ-Gaussian DP, in both orders of the neighbours."""
+        """Return a μ such that the event is μ-Gaussian DP, in both orders of the neighbours.
+
+        Parameters
+        ----------
+        neighboring : Neighboring or str
+            *Public.* Which data sets are neighbours.
+
+        Returns
+        -------
+        float
+            ``inf`` if none is known.
+        """
         return math.inf
 
     def rdp(self, order: float, neighboring: Neighboring) -> float:
         """Return an r such that the event is (`order`, r)-Rényi DP, in both orders of neighbours.
 
         By default from the curve, rounded upwards: see `skdp.privacy.renyi`.
+
+        Parameters
+        ----------
+        order : float
+            *Public.* Order α of the divergence, above 1.
+        neighboring : Neighboring or str
+            *Public.* Which data sets are neighbours.
+
+        Returns
+        -------
+        float
+            An upper bound; ``inf`` if none is known.
         """
         curve = self.curve(neighboring)
         both = (curve,) if curve.reversed() == curve else (curve, curve.reversed())
         return max(one.renyi(order) for one in both)
 
     def sampled_curve(self, rate: float, neighboring: Neighboring) -> PrivacyCurve:
-        """Return the curve of this event on a Poisson sample: see `PoissonSampledEvent`."""
+        """Return the curve of this event on a Poisson sample: see `PoissonSampledEvent`.
+
+        Parameters
+        ----------
+        rate : float in (0, 1]
+            *Public.* Probability q with which a record is in the sample.
+        neighboring : Neighboring or str
+            *Public.* Which data sets are neighbours.
+
+        Returns
+        -------
+        PrivacyCurve
+            δ(ε) for every real ε.
+        """
         curve = self.curve(neighboring)
         if Neighboring(neighboring) is Neighboring.ADD_REMOVE_ONE:
             return PoissonSampledCurve(curve, rate)
@@ -80,6 +148,11 @@ class Event(ABC):
 
         Where the first is (ε, δ)-DP this event is (ε, δ + (1 + e^ε)·tv)-DP: the triangle
         inequality, once. An approximate sampler inside of a sampled leaf stays where it is.
+
+        Returns
+        -------
+        (Event, float)
+            The event, and its total variation from this one.
         """
         return self, 0.0
 
@@ -88,7 +161,13 @@ class Event(ABC):
         yield self, 1
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data from which `event_from_dict` rebuilds the event."""
+        """Return plain data from which `event_from_dict` rebuilds the event.
+
+        Returns
+        -------
+        dict
+            Numbers, strings, lists and dicts.
+        """
         fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}  # type: ignore[arg-type]
         return {"kind": type(self).__name__, "version": self.version} | {
             name: _plain(value) for name, value in fields.items()

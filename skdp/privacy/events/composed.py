@@ -50,7 +50,13 @@ class _Composition(Event):
 
 @dataclass(frozen=True)
 class ComposedEvent(_Composition):
-    """One release of each of `events`."""
+    """One release of each of `events`.
+
+    Parameters
+    ----------
+    events : sequence of Event
+        *Public.*
+    """
 
     events: tuple[Event, ...]
 
@@ -74,7 +80,15 @@ class ComposedEvent(_Composition):
 
 @dataclass(frozen=True)
 class SelfComposedEvent(_Composition):
-    """`count` releases of `event`."""
+    """`count` releases of `event`.
+
+    Parameters
+    ----------
+    event : Event
+        *Public.*
+    count : int
+        *Public.* At least 0.
+    """
 
     event: Event
     count: int

@@ -133,5 +133,18 @@ class DiscreteGaussianEvent(Event):
         return 0.5 * (self._shift(neighboring) / self.scale) ** 2
 
     def rdp(self, order: float, neighboring: Neighboring) -> float:
-        """Return α·D²/2s², a bound attained for integer α·D (the same source, Theorem 4)."""
+        """Return α·D²/2s², a bound attained for integer α·D (the same source, Theorem 4).
+
+        Parameters
+        ----------
+        order : float
+            *Public.* Order α of the divergence, above 1.
+        neighboring : Neighboring or str
+            *Public.* Which data sets are neighbours.
+
+        Returns
+        -------
+        float
+            An upper bound; ``inf`` if none is known.
+        """
         return check_real("order", order, low=1.0) * self.zcdp_rho(neighboring)

@@ -71,5 +71,16 @@ class DiscreteLaplaceEvent(Event):
         return rho_of_pure(self.pure_epsilon(neighboring))
 
     def gdp_mu(self, neighboring: Neighboring) -> float:
-        """Return the μ of any pure release with this ε; an accountant finds a smaller one."""
+        """Return the μ of any pure release with this ε; an accountant finds a smaller one.
+
+        Parameters
+        ----------
+        neighboring : Neighboring or str
+            *Public.* Which data sets are neighbours.
+
+        Returns
+        -------
+        float
+            ``inf`` if none is known.
+        """
         return mu_of_pure(self.pure_epsilon(neighboring))

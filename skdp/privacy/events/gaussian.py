@@ -17,7 +17,13 @@ __all__ = ["GDPEvent", "GaussianEvent"]
 
 @dataclass(frozen=True)
 class GDPEvent(Event):
-    """A release that is `mu`-Gaussian DP; ``mu`` in [0, inf), 0 for no release at all."""
+    """A release that is `mu`-Gaussian DP; ``mu`` in [0, inf), 0 for no release at all.
+
+    Parameters
+    ----------
+    mu : float in [0, inf)
+        *Public.*
+    """
 
     mu: float
 
@@ -45,6 +51,11 @@ class GaussianEvent(Event):
     """A sum of record contributions of l2 norm at most C, plus N(0, (`noise_multiplier`·C)²·I).
 
     Adding or removing a record moves the sum by C, replacing one by 2C.
+
+    Parameters
+    ----------
+    noise_multiplier : float
+        *Public.* Standard deviation of the noise over C.
     """
 
     noise_multiplier: float

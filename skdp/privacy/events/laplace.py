@@ -69,6 +69,16 @@ class LaplaceEvent(Event):
         h = Φ⁻¹∘F takes Laplace to normal quantiles and turns the shift ε into h(y) − h(y − ε).
         h is odd, and on y > 0 its slope is Mills' ratio at h(y), which falls: so the difference is
         largest for the centred interval, where it is 2h(ε/2).
+
+        Parameters
+        ----------
+        neighboring : Neighboring or str
+            *Public.* Which data sets are neighbours.
+
+        Returns
+        -------
+        float
+            ``inf`` if none is known.
         """
         return float(-2.0 * ndtri(0.5 * math.exp(-0.5 * self.pure_epsilon(neighboring))))
 
@@ -77,6 +87,18 @@ class LaplaceEvent(Event):
 
         (2α − 1)(e^((α − 1)D) − 1) = α·g((α − 1)s) + (α − 1)·g(−αs) with g(x) = e^x − 1 − x ≥ 0 and
         the shift s: nothing cancels where the noise is large.
+
+        Parameters
+        ----------
+        order : float
+            *Public.* Order α of the divergence, above 1.
+        neighboring : Neighboring or str
+            *Public.* Which data sets are neighbours.
+
+        Returns
+        -------
+        float
+            An upper bound; ``inf`` if none is known.
         """
         order, shift = check_real("order", order, low=1.0), self.pure_epsilon(neighboring)
         less, twice = order - 1.0, 2.0 * order - 1.0

@@ -41,6 +41,13 @@ class ApproxDPCurve(SymmetricCurve):
     """The largest curve of an (`epsilon`, `delta`)-DP release (Kairouz, Oh and Viswanath 2015).
 
     Randomised response with probability 1 − δ, and the record given away with probability δ.
+
+    Parameters
+    ----------
+    bound : float
+        *Public.* ε.
+    failure : float
+        *Public.* δ.
     """
 
     bound: float
@@ -61,6 +68,11 @@ class ApproxDPCurve(SymmetricCurve):
 @dataclass(frozen=True)
 class PureDPEvent(Event):
     """A release that is `epsilon`-DP; 0 for no release at all.
+
+    Parameters
+    ----------
+    epsilon : float in [0, inf)
+        *Public.*
 
     Examples
     --------
@@ -91,7 +103,15 @@ class PureDPEvent(Event):
 
 @dataclass(frozen=True)
 class ApproxDPEvent(Event):
-    """A release that is (`epsilon`, `delta`)-DP. No shortcut holds unless `delta` is 0."""
+    """A release that is (`epsilon`, `delta`)-DP. No shortcut holds unless `delta` is 0.
+
+    Parameters
+    ----------
+    epsilon : float in [0, inf)
+        *Public.*
+    delta : float in [0, 1)
+        *Public.*
+    """
 
     epsilon: float
     delta: float

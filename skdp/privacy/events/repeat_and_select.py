@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
+from skdp._search import minimize_from_grid
 from skdp._validation import check_choice, check_real
 from skdp.privacy.curve import PrivacyCurve
 from skdp.privacy.events.base import Event, NoClosedCurveError, check_event
@@ -75,7 +75,20 @@ class RepeatAndSelectEvent(Event):
         return mu_of_pure(self.pure_epsilon(neighboring))
 
     def rdp(self, order: float, neighboring: Neighboring) -> float:
-        """Return Papernot and Steinke's Theorem 2 (best inner order) or 6, or the pure bound."""
+        """Return Papernot and Steinke's Theorem 2 (best inner order) or 6, or the pure bound.
+
+        Parameters
+        ----------
+        order : float
+            *Public.* Order α of the divergence, above 1.
+        neighboring : Neighboring or str
+            *Public.* Which data sets are neighbours.
+
+        Returns
+        -------
+        float
+            An upper bound; ``inf`` if none is known.
+        """
         order = check_real("order", order, low=1.0)
         pure = self.pure_epsilon(neighboring)
         bound = math.inf if math.isinf(pure) else randomized_response_divergence(pure, order)
@@ -84,9 +97,9 @@ class RepeatAndSelectEvent(Event):
     def _repeated(self, order: float, neighboring: Neighboring) -> float:
         base = self.event.rdp(order, neighboring)
         if self.law == "poisson":
-            return base + self._poisson_price(order, neighboring)
-        price = base + _truncated_price(self.event, neighboring, self.parameter, self._eta())
-        return price + math.log(self._mean()) / (order - 1.0)
+            return base + self._poisson_cost(order, neighboring)
+        cost = base + _truncated_cost(self.event, neighboring, self.parameter, self._eta())
+        return cost + math.log(self._mean()) / (order - 1.0)
 
     def _eta(self) -> float:
         fixed = _LAWS[self.law]
@@ -98,7 +111,7 @@ class RepeatAndSelectEvent(Event):
             return (1.0 / gamma - 1.0) / -math.log(gamma)
         return eta * (1.0 - gamma) / (gamma * -math.expm1(eta * math.log(gamma)))
 
-    def _poisson_price(self, order: float, neighboring: Neighboring) -> float:
+    def _poisson_cost(self, order: float, neighboring: Neighboring) -> float:
         curve = self.event.curve(neighboring)
         epsilon = math.log1p(1.0 / (order - 1.0))
         failure = max(curve.delta(epsilon), curve.reversed().delta(epsilon))
@@ -106,15 +119,13 @@ class RepeatAndSelectEvent(Event):
 
 
 @lru_cache(maxsize=256)
-def _truncated_price(event: Event, neighboring: Neighboring, gamma: float, eta: float) -> float:
+def _truncated_cost(event: Event, neighboring: Neighboring, gamma: float, eta: float) -> float:
     """Return the least of (1 + η)·[(1 − 1/λ)·r(λ) + log(1/γ)/λ] over the inner orders λ."""
 
-    def price(log_less: float) -> float:
+    def cost(log_less: float) -> float:
         inner = 1.0 + math.exp(log_less)
         repeated = (1.0 - 1.0 / inner) * event.rdp(inner, neighboring)
         return (1.0 + eta) * (repeated - math.log(gamma) / inner)
 
-    best = int(np.argmin([price(x) for x in _LOG_LESS]))
-    around = _LOG_LESS[max(best - 1, 0)], _LOG_LESS[min(best + 1, _LOG_LESS.size - 1)]
-    found = minimize_scalar(price, bounds=around, options={"xatol": 1e-6})
-    return min(price(_LOG_LESS[best]), float(found.fun))
+    on_grid = np.array([cost(x) for x in _LOG_LESS])
+    return minimize_from_grid(cost, _LOG_LESS, on_grid, xatol=1e-6)[1]

@@ -54,6 +54,11 @@ class ZCDPEvent(Event):
 
     zCDP does not imply Gaussian DP, so `gdp_mu` is ``inf``.
 
+    Parameters
+    ----------
+    rho : float
+        *Public.* 0, or in [1e-30, 1e30].
+
     Examples
     --------
     >>> round(ZCDPEvent(0.5).curve("replace_one").epsilon(1e-5), 5)
