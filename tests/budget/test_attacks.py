@@ -130,11 +130,14 @@ def test_a_price_below_zero_is_no_refund(budget):
     assert labels(budget) == ["a", "b", "c"]
 
 
-@pytest.mark.parametrize("bad", [{"tag": 3}, {"part": 3}, {"label": None}])
+@pytest.mark.parametrize(
+    "bad", [{"tag": 3}, {"part": 3}, {"part": False}, {"part": 0}, {"part": b"a"}, {"label": None}]
+)
 def test_what_is_no_text_is_refused(budget, bad):
     with pytest.raises(ValueError, match=r"must be texts"):
         buy(budget, **bad)
-    assert labels(budget) == ["a", "b", "c"]
+    budget._ledger.close()
+    assert labels(PrivacyBudget(**TERMS, path=budget._ledger.path)) == ["a", "b", "c"]
 
 
 def test_an_interrupt_right_after_a_transaction_begins_leaves_no_lock(budget, path):

@@ -158,7 +158,7 @@ def clear_errors(path: str) -> Iterator[None]:
     """Turn the errors of SQLite and of the file system into `BudgetClosedError`."""
     try:
         yield
-    except (sqlite3.Error, OSError) as error:
+    except (sqlite3.Error, OSError, UnicodeDecodeError) as error:  # the last: of its message
         raise BudgetClosedError(f"The ledger {path} cannot be used: {error}.") from error
 
 

@@ -1,0 +1,189 @@
+"""Files that are no ledgers: refused without a byte changed; and ledgers that are garbage."""
+
+import gc
+import os
+import sqlite3
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from skdp import PrivacyBudget
+from skdp.exceptions import BudgetClosedError
+from skdp.privacy import GDPEvent, PrivacyGuarantee
+
+TERMS = {"epsilon": 1.0, "delta": 1e-5}
+_DAMAGES = 200
+COST = PrivacyGuarantee(GDPEvent(0.01), "replace_one", "test")
+
+_FOREIGN = """
+import os, sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], isolation_level=None)
+for statement in sys.argv[2:]:
+    connection.execute(statement)
+os._exit(0)  # nobody closes it, so a log stays beside it
+"""
+TABLE = ("CREATE TABLE patients (name TEXT)", "INSERT INTO patients VALUES ('somebody')")
+
+
+def make_foreign(path, *statements):
+    command = [sys.executable, "-c", _FOREIGN, str(path), *statements]
+    subprocess.run(command, check=True, timeout=60)
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        TABLE,
+        ("PRAGMA journal_mode=WAL", *TABLE),
+        ("PRAGMA journal_mode=WAL", "PRAGMA wal_autocheckpoint=0", *TABLE),
+        ("PRAGMA application_id=7", *TABLE),
+        ("PRAGMA user_version=1", "CREATE TABLE terms (epsilon REAL)"),
+        ("PRAGMA application_id=0x736B6470", "PRAGMA user_version=2", *TABLE),
+        ("PRAGMA journal_mode=WAL",),
+        ("BEGIN", *TABLE),
+    ],
+    ids=["journal", "wal", "in the log only", "id", "terms", "format", "empty", "uncommitted"],
+)
+def test_a_database_of_somebody_else_is_refused_without_a_byte_changed(tmp_path, statements):
+    path = tmp_path / "study.db"
+    make_foreign(path, *statements)
+    before = contents(tmp_path)
+    if not path.stat().st_size:
+        pytest.skip("SQLite has written nothing")
+    with pytest.raises(BudgetClosedError, match=r"database of another program|has format 2"):
+        PrivacyBudget(**TERMS, path=path)
+    assert contents(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    "content", [b"name,age\nsomebody,17\n", b"SQLite format 3\0", b"\0" * 4096]
+)
+def test_a_file_that_is_no_database_is_refused_without_a_byte_changed(tmp_path, content):
+    (tmp_path / "study.db").write_bytes(content)
+    with pytest.raises(BudgetClosedError):
+        PrivacyBudget(**TERMS, path=tmp_path / "study.db")
+    assert contents(tmp_path) == {"study.db": content}
+
+
+def test_an_empty_file_beside_a_log_is_refused_and_the_log_is_left(tmp_path):
+    make_foreign(tmp_path / "study.db", "PRAGMA journal_mode=WAL", *TABLE)
+    os.truncate(tmp_path / "study.db", 0)
+    before = contents(tmp_path)
+    with pytest.raises(BudgetClosedError, match="empty and has a log beside it"):
+        PrivacyBudget(**TERMS, path=tmp_path / "study.db")
+    assert contents(tmp_path) == before
+
+
+def test_an_empty_file_alone_becomes_a_ledger(tmp_path):
+    (tmp_path / "study.db").touch()
+    budget = PrivacyBudget(**TERMS, path=tmp_path / "study.db")
+    budget.spend(COST, delta=1e-5, label="a fit")
+    assert len(PrivacyBudget(**TERMS, path=tmp_path / "study.db").history()) == 1
+
+
+def test_opening_a_ledger_again_keeps_the_locks_of_the_one_that_is_open(tmp_path):
+    """Closing any descriptor of a file drops the POSIX locks of the process on it."""
+    budget = PrivacyBudget(**TERMS, path=tmp_path / "study.db")
+    check = budget._check
+
+    def open_again_and_look_from_outside(payment):
+        with pytest.raises(BudgetClosedError, match="locked"):
+            _open_briefly(tmp_path / "study.db")
+        assert _is_locked_for_others(tmp_path / "study.db")
+        check(payment)
+
+    budget._check = open_again_and_look_from_outside
+    budget.spend(COST, delta=1e-5, label="a fit")
+    assert len(budget.history()) == 1
+
+
+def _open_briefly(path):
+    from skdp.budget.ledger import connections
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(connections, "_WAIT_SECONDS", 0.1)
+        PrivacyBudget(**TERMS, path=path)
+
+
+def _is_locked_for_others(path):
+    code = (
+        "import sqlite3, sys\n"
+        "connection = sqlite3.connect(sys.argv[1], timeout=0, isolation_level=None)\n"
+        "try: connection.execute('BEGIN IMMEDIATE')\n"
+        "except sqlite3.OperationalError: sys.exit(7)\n"
+    )
+    return subprocess.run([sys.executable, "-c", code, str(path)], timeout=60).returncode == 7
+
+
+def ledger_bytes(path, composition):
+    """Return the bytes of a ledger with releases, parts, tags and a share, on few small pages."""
+    terms = TERMS | {"composition": composition}
+    budget = PrivacyBudget(**terms, path=path)
+    budget.share(0.5, name="team").spend(COST, delta=1e-5, label="é", part="north")
+    for i in range(3):
+        budget.spend(COST, delta=1e-5, label=f"fit {i}", tag="note")
+    budget._ledger.close()
+    return terms, path.read_bytes()
+
+
+def corrupted(data, rng):
+    """Return the data with some bytes flipped, overwritten, moved or cut off."""
+    data, kind = bytearray(data), rng.integers(5)
+    used = np.flatnonzero(np.frombuffer(bytes(data), dtype=np.uint8))  # most of a page is empty
+    if kind == 0:
+        for place in rng.choice(used, rng.integers(1, 4)):
+            data[place] ^= 1 << rng.integers(8)
+    elif kind == 1:
+        for place in rng.choice(used, rng.integers(1, 30)):
+            data[place] = rng.integers(256)
+    elif kind == 2:
+        start, length = int(rng.choice(used)), int(rng.integers(1, 200))
+        data[start : start + length] = rng.bytes(min(length, len(data) - start))
+    elif kind == 3:
+        del data[rng.integers(1, len(data)) :]
+    else:
+        first, second = (int(place) for place in rng.choice(used, 2))
+        data[first : first + 16] = data[second : second + 16].ljust(16, b"\0")
+    return bytes(data)
+
+
+@pytest.mark.parametrize("composition", ["gdp", "rdp"])
+def test_opening_a_damaged_ledger_raises_budget_closed_error_or_nothing(tmp_path, composition):
+    terms, data = ledger_bytes(tmp_path / "whole.db", composition)
+    rng = np.random.default_rng()
+    refused = 0
+    for i in range(_DAMAGES):
+        path = tmp_path / f"{i}.db"
+        path.write_bytes(corrupted(data, rng))
+        try:
+            budget = PrivacyBudget(**terms, path=path)
+            budget.history()
+            budget.spend(COST, delta=1e-5, label="next", part="north")
+            budget.to_json()
+        except BudgetClosedError:
+            refused += 1
+        finally:
+            gc.collect()
+    assert refused > 0.1 * _DAMAGES
+
+
+def test_a_row_that_cannot_be_read_is_damage(tmp_path):
+    for column, value in [("event", "{"), ("renyi", "5"), ("epsilon", "one"), ("delta", 7.0)]:
+        path = tmp_path / f"{column}.db"
+        budget = PrivacyBudget(**TERMS, path=path)
+        budget.spend(COST, delta=1e-5, label="a fit")
+        connection = sqlite3.connect(path)
+        with connection:
+            connection.execute(f"UPDATE releases SET {column} = ?", (value,))
+        connection.close()
+        with pytest.raises(BudgetClosedError, match="one of its rows cannot be read"):
+            budget.history()
+        budget._ledger.close()
+        with pytest.raises(BudgetClosedError, match="one of its rows cannot be read"):
+            PrivacyBudget(**TERMS, path=path)
