@@ -1,23 +1,25 @@
-"""Queries of the sampler from values beside its upper bound and the lower bounds for any sampler.
+"""Evaluations by the sampler from values beside its upper bound and lower bounds for any sampler.
 
 Usage: OMP_NUM_THREADS=1 python benchmarks/bench_queries.py [--steepest 4] [--figure queries.png]
+       [--smallest]
 
 Gopi, Lee and Liu (2022). The hard instance of Section 7: records s_i ~ N(δv, σ²I), v a random
 corner of the cube, f(θ; s) = ⟨θ, s⟩. The sampler sees values only, as `draw_black_box` does.
 
-Left: queries for a draw within TV 0.01 of exp(−E f − μ|θ|²/2) against G²/μ, G² = E|s|². Each of
-the T steps of `AlternatingSchedule` asks for 4e/(1 − δ_in) values on average, at most. Lower bounds
-on the mean number of queries of any such sampler, for many records: a draw gets wrong at most a
-fraction Φ(−δ/√μ) + TV of the signs of −v, while Lemma 7.4 allows no algorithm with k queries fewer
-than (1 − δ√k/(σ√d))/2; for δ = √μ/2 that makes k ≥ 0.52·dσ²/μ. Corollary 7.7 goes by way of risks
-and loses a constant: with its O's written out it is k ≥ G²/(1296μ) − d/4 for small TV.
+Left: evaluations for a sample within TV 0.01 of exp(−E f − μ|θ|²/2) against G²/μ, G² = E|s|². Each
+of the T steps of `AlternatingSchedule` asks for 4e/(1 − δ_in) values on average, at most. Lower
+bounds on the mean number of evaluations by any such sampler, for many records: a sample gets wrong
+at most a fraction Φ(−δ/√μ) + TV of the signs of −v, while Lemma 7.4 allows no algorithm with k
+evaluations fewer than (1 − δ√k/(σ√d))/2; for δ = √μ/2 that makes k ≥ 0.52·dσ²/μ. Corollary 7.7 goes
+by way of risks and loses a constant: with its O's written out it is k ≥ G²/(1296μ) − d/4 for small
+TV.
 
 Middle: the density of a private fit has Γ²/(kμ) = (nm/2)², m(ε, δ) the Gaussian-DP parameter; so
-queries grow like n²ε² (Theorem 6.4).
+evaluations grow like n²ε² (Theorem 6.4).
 
-Right: population risk of the draw, projected to the unit ball, against its queries, on the instance
-that is hardest for that number; Theorem 7.1. Its last step, 1/√(1 + x) ≥ min(1, 1/√x), fails by up
-to √2; what its proof shows is GD/(16·√(1 + 4k/d)), and that is drawn.
+Right: population risk of the sample, projected to the unit ball, against its evaluations, on the
+instance that is hardest for that number; Theorem 7.1. Its last step, 1/√(1 + x) ≥ min(1, 1/√x),
+fails by up to √2; what its proof shows is GD/(16·√(1 + 4k/d)), and that is drawn.
 """
 
 import argparse
@@ -63,19 +65,24 @@ def longest(n, d, delta, sigma):
     return delta * math.sqrt(d) + sigma * (math.sqrt(d) + math.sqrt(2.0 * math.log(1e6 * n)))
 
 
-def allowed(schedule):
-    """Return an upper bound of the expected number of queries."""
-    return schedule.n_steps * 4.0 * math.e / (1.0 - schedule.inner_tv)
+def allowed(potential):
+    """Return an upper bound of the expected number of evaluations."""
+    return AlternatingSchedule.within(
+        TV,
+        lipschitz=potential.n_terms * potential.lipschitz,
+        prior_precision=potential.prior_precision,
+        dimension=potential.dimension,
+    ).expected_evaluations
 
 
-def draw(potential, rng):
-    """Return a draw, and means over enough of them: queries, and seconds."""
-    start, n_draws, n_queries = time.perf_counter(), 0, 0
-    while n_queries < ENOUGH:
+def draw(potential, rng, enough=ENOUGH):
+    """Return a sample, and means over enough of them: evaluations, and seconds."""
+    start, n_draws, n_evaluations = time.perf_counter(), 0, 0
+    while n_evaluations < enough:
         found = ZerothOrderSampler().sample_black_box(potential, TV, rng)
-        n_queries += found.diagnostics["n_queries"]
+        n_evaluations += found.diagnostics["n_evaluations"]
         n_draws += 1
-    return found.theta, n_queries / n_draws, (time.perf_counter() - start) / n_draws
+    return found.theta, n_evaluations / n_draws, (time.perf_counter() - start) / n_draws
 
 
 def by_signs(delta, sigma, mu, d):
@@ -92,21 +99,21 @@ def by_corollary(delta, sigma, mu, d):
 
 
 def left_rows(steepest, rng):
-    """Yield (G²/μ, queries, upper bound, by Lemma 7.4, by Corollary 7.7, seconds), μ = 1."""
-    for steepness in STEEPNESSES:
-        sigma, delta = steepness / math.sqrt(D_LEFT), OFFSET
+    """Yield (G²/μ, evaluations, upper bound, by Lemma 7.4, by Corollary 7.7, seconds), μ = 1."""
+    for lipschitz in STEEPNESSES:
+        sigma, delta = lipschitz / math.sqrt(D_LEFT), OFFSET
         _, s = instance(ROWS_LEFT, D_LEFT, delta, sigma, rng)
         potential = black_box(s, 1.0, 1.0, longest(ROWS_LEFT, D_LEFT, delta, sigma))
-        queries = seconds = math.nan
-        if steepness <= steepest:
-            _, queries, seconds = draw(potential, rng)
-        upper = allowed(AlternatingSchedule.within(TV, potential))
+        evaluations = seconds = math.nan
+        if lipschitz <= steepest:
+            _, evaluations, seconds = draw(potential, rng)
+        upper = allowed(potential)
         lower = by_signs(delta, sigma, 1.0, D_LEFT), by_corollary(delta, sigma, 1.0, D_LEFT)
-        yield D_LEFT * (delta**2 + sigma**2), queries, upper, *lower, seconds
+        yield D_LEFT * (delta**2 + sigma**2), evaluations, upper, *lower, seconds
 
 
 def middle_rows(steepest, rng):
-    """Yield (ε, n, queries, upper bound, seconds) for densities of private fits."""
+    """Yield (ε, n, evaluations, upper bound, seconds) for densities of private fits."""
     for epsilon in EPSILONS:
         m = gdp_mu(epsilon, 1e-5)
         for n in SIZES:
@@ -114,19 +121,23 @@ def middle_rows(steepest, rng):
             s /= np.linalg.norm(s, axis=1, keepdims=True)
             mu = math.sqrt(2.0 * D_MIDDLE) / (n * m)
             k = mu * (0.5 * n * m) ** 2
-            potential, queries, seconds = black_box(s, k, k * mu, 1.0 + 1e-9), math.nan, math.nan
+            potential, evaluations, seconds = (
+                black_box(s, k, k * mu, 1.0 + 1e-9),
+                math.nan,
+                math.nan,
+            )
             if 0.5 * n * m <= steepest:
-                _, queries, seconds = draw(potential, rng)
-            upper = allowed(AlternatingSchedule.within(TV, potential))
-            yield epsilon, n, queries, upper, seconds
+                _, evaluations, seconds = draw(potential, rng)
+            upper = allowed(potential)
+            yield epsilon, n, evaluations, upper, seconds
 
 
 def right_rows(steepest, rng):
-    """Yield (queries, G, excess risk, its standard error, lower bound), hardest for each budget."""
+    """Yield (evaluations, G, excess risk, its standard error, lower bound), hardest for each."""
     for weight in WEIGHTS:
         if weight > steepest:
             return
-        planned = allowed(AlternatingSchedule.within(TV, _on_the_ball(0.0, weight, rng)[1]))
+        planned = allowed(_on_the_ball(0.0, weight, rng)[1])
         delta = 0.5 * math.sqrt(D_RIGHT / planned)
         risks, counts = np.transpose([_one_risk(delta, weight, rng) for _ in range(6)])
         G = math.sqrt(D_RIGHT * (1.0 + delta**2))
@@ -138,7 +149,7 @@ def _one_risk(delta, weight, rng):
     v, potential = _on_the_ball(delta, weight, rng)
     found = ZerothOrderSampler().sample_black_box(potential, TV, rng)
     theta = found.theta / max(1.0, float(np.linalg.norm(found.theta)))
-    return delta * (theta @ v + math.sqrt(D_RIGHT)), found.diagnostics["n_queries"]
+    return delta * (theta @ v + math.sqrt(D_RIGHT)), found.diagnostics["n_evaluations"]
 
 
 def _on_the_ball(delta, weight, rng):
@@ -163,9 +174,9 @@ def draw_figure(left, middle, right, path):
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(1, 3, figsize=(14, 4.6))
-    steep, queries, upper, lower, corollary, _ = left.T
+    steep, evaluations, upper, lower, corollary, _ = left.T
     axes[0].plot(steep, upper, "k-", label="allowed, Theorem 5.6 with constants")
-    axes[0].plot(steep, queries, "o", color="tab:blue", label="measured")
+    axes[0].plot(steep, evaluations, "o", color="tab:blue", label="measured")
     axes[0].plot(steep, lower, "-", color="tab:red", label="lower bound, Lemma 7.4")
     seen = corollary > 0.0
     axes[0].plot(
@@ -174,7 +185,7 @@ def draw_figure(left, middle, right, path):
     axes[0].set(
         ylim=(0.05, 1e15),
         xlabel="G²/μ",
-        ylabel="queries",
+        ylabel="evaluations",
         title=f"hard instance, d = {D_LEFT}, TV {TV:g}",
     )
     for epsilon, colour in zip(EPSILONS, ("tab:green", "tab:orange", "tab:purple"), strict=True):
@@ -188,7 +199,7 @@ def draw_figure(left, middle, right, path):
         counts, risks / G, 2.0 * errors / G, fmt="o", color="tab:blue", label="measured"
     )
     axes[2].plot(counts, floor / G, "-", color="tab:red", label="lower bound, Theorem 7.1")
-    axes[2].set(xlabel="queries", ylabel="excess risk / G", title=f"Theorem 7.1, d = {D_RIGHT}")
+    axes[2].set(xlabel="evaluations", ylabel="excess risk / G", title=f"Theorem 7.1, d = {D_RIGHT}")
     for axis in axes:
         axis.set(xscale="log", yscale="log")
         axis.grid(alpha=0.3)
@@ -204,19 +215,22 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--steepest", type=float, default=4.0, help="largest Γ/√μ; time is ~ its²")
     parser.add_argument("--figure", default=None, help="file for the figure")
+    parser.add_argument("--smallest", action="store_true", help="densities of small Γ only")
     options = parser.parse_args()
-    rng, limit = np.random.default_rng(0), options.steepest
+    rng, limit = np.random.default_rng(0), 0.5 if options.smallest else options.steepest
     left = show(
         "Hard instance of Section 7",
-        "G²/μ | queries | upper bound | Lemma 7.4 | Corollary 7.7 | s",
+        "G²/μ | evaluations | upper bound | Lemma 7.4 | Corollary 7.7 | s",
         left_rows(limit, rng),
     )
     middle = show(
-        "Densities of private fits", "ε | n | queries | upper bound | s", middle_rows(limit, rng)
+        "Densities of private fits",
+        "ε | n | evaluations | upper bound | s",
+        middle_rows(limit, rng),
     )
     right = show(
         "Risk on the instance of Theorem 7.1",
-        "queries | G | excess risk | standard error | lower bound",
+        "evaluations | G | excess risk | standard error | lower bound",
         right_rows(limit, rng),
     )
     if options.figure:

@@ -1,7 +1,7 @@
 """Excess risk of the regularized exponential mechanism beside what its theorems allow.
 
 Usage: OMP_NUM_THREADS=1 python benchmarks/bench_risk.py [--repeats 12] [--draws 4]
-       [--figure risk.png]
+       [--figure risk.png] [--smallest]
 
 Gopi, Lee and Liu (2022): Theorem 6.2 bounds the empirical risk of a draw from
 exp(−k·(F + μ·|θ|²/2)) on a ball of diameter D by d/k + μD²/2 above the least, Theorem 6.8 the
@@ -97,12 +97,15 @@ def main():
     parser.add_argument("--repeats", type=int, default=12, help="data sets for each point")
     parser.add_argument("--draws", type=int, default=4, help="draws for each data set")
     parser.add_argument("--figure", default=None, help="file for the figure")
+    parser.add_argument("--smallest", action="store_true", help="two data sets of one size")
     options = parser.parse_args()
+    if options.smallest:
+        options.repeats, options.draws = 2, 1
     print("| ε | n | d | empirical | Thm 6.2 | ratio | population | Thm 6.8 | ratio |")
     print("|---" * 9 + "|")
     table, rng = {}, np.random.default_rng(0)
     cases = [BASE | {name: value} for name, values in SWEEPS.items() for value in values]
-    for case in [BASE, *cases]:
+    for case in [BASE | {"n": 125}] if options.smallest else [BASE, *cases]:
         if tuple(case.values()) in table:
             continue
         means, errors = measure(case, options, rng)

@@ -1,16 +1,17 @@
-"""What each sampler pays to come near one density: Figure 1 of Gopi, Lee and Liu (2022), measured.
+"""What each sampler needs to come near one density: Figure 1 of Gopi, Lee and Liu (2022), measured.
 
 Usage: OMP_NUM_THREADS=1 python benchmarks/bench_samplers.py [--draws 600] [--seconds 0.5]
-       [--figure samplers.png]
+       [--figure samplers.png] [--smallest]
 
 The density is exp(−c·Σ hinge − |θ|²/2) of 50 records of norm 1 at most, Γ = 50·c = 1.5, in d = 1
 and 10. Samplers that refuse the hinge loss, or are too slow with it, get a smoothed one (†) or the
 logistic loss (‡). A sampler is run with more and more steps, or asked for less and less total
-variation, whichever it takes, until its draws cannot be told from the density. Distance is that of
-Kolmogorov and Smirnov between independent draws and the exact law: by quadrature in d = 1; in d =
-10 from 20 000 draws of the sampler "exact", along the direction of their mean. Slow samplers make
-fewer draws; noise alone is 0.9/√draws on average. A query is a look at one record at one point. The
-table names the first setting within 0.1. On the right of the picture, distances that are proved.
+variation, whichever it takes, until its samples cannot be told from the density. Distance is that
+of Kolmogorov and Smirnov between independent draws and the exact distribution: by quadrature in d =
+1; in d = 10 from 20 000 draws of the sampler "exact", along the direction of their mean. Slow
+samplers make fewer draws; noise alone is 0.9/√draws on average. An evaluation is of one record at
+one point. The table names the first setting within 0.1. On the right of the picture, distances that
+are proved.
 """
 
 import argparse
@@ -22,9 +23,9 @@ from scipy import stats
 
 from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import HingeLoss, LogisticLoss, SmoothedHingeLoss
-from skdp.samplers import SAMPLERS, Sampler, draw_samples
+from skdp.samplers import REFERENCE_SAMPLERS, SAMPLERS, Sampler, draw_samples
 
-N, STEEPNESS, DIMENSIONS, NEAR, FEWEST = 50, 1.5, (1, 10), 0.1, 150
+N, LIPSCHITZ, DIMENSIONS, NEAR, FEWEST = 50, 1.5, (1, 10), 0.1, 150
 STEPS, ASKED, PROVED = (1, 4, 16, 64, 256, 1024), (0.5, 0.1, 0.01), (0.5, 0.1, 1e-2, 1e-4, 1e-8)
 LONGEST = 10_000
 LOSSES = {"": HingeLoss(), "†": SmoothedHingeLoss(0.5), "‡": LogisticLoss()}
@@ -32,7 +33,7 @@ LOSSES = {"": HingeLoss(), "†": SmoothedHingeLoss(0.5), "‡": LogisticLoss()}
 
 @dataclasses.dataclass(frozen=True)
 class Watched(Sampler):
-    """A sampler at one setting of its dial, that notes queries and seconds of each draw."""
+    """A sampler at one setting of its dial, that notes evaluations and seconds of each draw."""
 
     inner: Sampler
     setting: float
@@ -83,7 +84,7 @@ class Case:
             self.X,
             self.y,
             loss=self.loss,
-            temperature=STEEPNESS / N,
+            temperature=LIPSCHITZ / N,
             sampler=sampler,
             n_draws=count,
             random_state=seed,
@@ -98,7 +99,7 @@ class Case:
             return direction, lambda t: np.searchsorted(points, t) / points.size
         axis = np.linspace(-8.0, 8.0, 8001)
         losses = self.loss.value(self.y[:, None], self.X * axis)
-        energy = 0.5 * axis**2 + STEEPNESS * losses.mean(axis=0)
+        energy = 0.5 * axis**2 + LIPSCHITZ * losses.mean(axis=0)
         law = np.cumsum(np.exp(energy.min() - energy))
         return np.ones(1), lambda t: np.interp(t, axis + 0.001, law / law[-1])
 
@@ -111,7 +112,7 @@ def dial(sampler, certified):
 
 
 def measure(case, sampler, setting, options):
-    """Return (draws, mean queries, mean seconds): as many draws as time allows."""
+    """Return (draws, mean evaluations, mean seconds): as many draws as time allows."""
     watched, batches, seed = Watched(sampler, setting, []), [], 0
     while seed < options.draws:
         if sum(cost[1] for cost in watched.costs) > options.seconds and seed >= FEWEST:
@@ -119,8 +120,8 @@ def measure(case, sampler, setting, options):
         count = 1 if seed == 0 else min(50, options.draws - seed)
         batches.append(case.draws(watched, count, seed))
         seed += count
-    queries, seconds = np.mean(watched.costs, axis=0)
-    return np.concatenate(batches), queries, seconds
+    evaluations, seconds = np.mean(watched.costs, axis=0)
+    return np.concatenate(batches), evaluations, seconds
 
 
 def case_for(sampler, d):
@@ -137,38 +138,38 @@ def case_for(sampler, d):
 
 
 def approach(case, sampler, options):
-    """Yield (setting, draws, queries, seconds, distance) until the noise floor is reached."""
+    """Yield (setting, draws, evaluations, seconds, distance) until the noise floor is reached."""
     direction, law = case.reference()
     for setting in dial(sampler, False):
         try:
-            draws, queries, seconds = measure(case, sampler, setting, options)
+            draws, evaluations, seconds = measure(case, sampler, setting, options)
         except IncompatibleSolverError:
             return
         distance = stats.kstest(draws @ direction, law).statistic
-        yield setting, len(draws), queries, seconds, distance
+        yield setting, len(draws), evaluations, seconds, distance
         if distance < 1.2 / np.sqrt(len(draws)):
             return
 
 
 def proofs(case, sampler, options):
-    """Yield (total variation, queries) of what is proved."""
+    """Yield (total variation, evaluations) of what is proved."""
     if sampler.certifies not in ("tv", "exact"):
         return
     for tv in dial(sampler, True):
         try:
-            _, queries, _ = measure(case, sampler, tv, options)
+            _, evaluations, _ = measure(case, sampler, tv, options)
         except IncompatibleSolverError:
             return
-        yield (tv if sampler.certifies == "tv" else 0.0), queries
+        yield (tv if sampler.certifies == "tv" else 0.0), evaluations
 
 
 def run_all(options):
     """Print the table; return {name: (label, approaches by d, proofs)}."""
-    columns = [f"d = {d}: setting | draws | KS | queries | ms" for d in DIMENSIONS]
-    print(f"| sampler | certificate | {' | '.join(columns)} | queries for TV 0.01 proved |")
+    columns = [f"d = {d}: setting | draws | KS | evaluations | ms" for d in DIMENSIONS]
+    print(f"| sampler | certificate | {' | '.join(columns)} | evaluations for TV 0.01 proved |")
     print("|---" * (3 + 5 * len(DIMENSIONS)) + "|")
     found = {}
-    for name, kind in SAMPLERS.items():
+    for name, kind in (SAMPLERS | REFERENCE_SAMPLERS).items():
         sampler, cells, ways, proved, mark = kind(), [], {}, {}, ""
         for d in DIMENSIONS:
             try:
@@ -190,9 +191,9 @@ def run_all(options):
 def _cheapest(way, mark):
     """Return the cells of the first setting that comes near enough, or of the last."""
     near = [row for row in way if row[-1] <= NEAR]
-    setting, n_draws, queries, seconds, distance = (near or way[-1:])[0]
+    setting, n_draws, evaluations, seconds, distance = (near or way[-1:])[0]
     far = "" if near else " (not near)"
-    cells = f"{setting:g}{mark}", str(n_draws), f"{distance:.3f}{far}", f"{queries:.3g}"
+    cells = f"{setting:g}{mark}", str(n_draws), f"{distance:.3f}{far}", f"{evaluations:.3g}"
     return [*cells, f"{1e3 * seconds:.3g}"]
 
 
@@ -205,17 +206,17 @@ def draw_figure(found, path):
     for i, (label, ways, proved) in enumerate(found.values()):
         style = {"color": colours[i % 20], "label": label, "marker": "osD^v<>PX*hpd"[i % 13]}
         for d, way in ways.items():
-            _, _, queries, _, distances = np.transpose(way)
-            axes[DIMENSIONS.index(d)].plot(queries, distances, **style)
+            _, _, evaluations, _, distances = np.transpose(way)
+            axes[DIMENSIONS.index(d)].plot(evaluations, distances, **style)
         if proved:
-            tv, queries = np.transpose(list(proved.items()))
-            axes[2].plot(queries, np.maximum(tv, 1e-10), **style)
+            tv, evaluations = np.transpose(list(proved.items()))
+            axes[2].plot(evaluations, np.maximum(tv, 1e-10), **style)
     for axis, d in zip(axes, DIMENSIONS, strict=False):
         axis.axhline(NEAR, color="0.5", linewidth=1)
         axis.set(title=f"measured, d = {d}", ylabel="distance of Kolmogorov and Smirnov")
     axes[2].set(title=f"proved, d = {DIMENSIONS[-1]} (exact: TV = 0)", ylabel="total variation")
     for axis in axes:
-        axis.set(xscale="log", yscale="log", xlabel="queries of one draw")
+        axis.set(xscale="log", yscale="log", xlabel="evaluations of one sample")
         axis.grid(alpha=0.3)
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=7)
     figure.tight_layout(rect=(0, 0.12, 1, 1))
@@ -236,7 +237,12 @@ def main():
     parser.add_argument("--draws", type=int, default=600, help="most draws at one setting")
     parser.add_argument("--seconds", type=float, default=0.5, help="about the time for one setting")
     parser.add_argument("--figure", default=None, help="file for the figure")
+    parser.add_argument("--smallest", action="store_true", help="two samples at one setting")
     options = parser.parse_args()
+    if options.smallest:
+        global STEPS, ASKED, PROVED, FEWEST, DIMENSIONS
+        STEPS, ASKED, PROVED, FEWEST, DIMENSIONS = (1,), (0.5,), (0.5,), 2, (1,)
+        options.draws, options.seconds = 2, 0.0
     found = run_all(Options(options.draws, options.seconds))
     if options.figure:
         draw_figure(found, options.figure)

@@ -9,8 +9,10 @@ import numpy as np
 
 __all__ = ["Loss", "MarginLoss", "ResidualLoss"]
 
-_ROUNDING = 1e-14
-_CHORD = 0.2  # margins: half the stretch over which curvature is averaged, so that it sees kinks
+# A difference of two values, each right to a few units of 2⁻⁵³, relative to the larger of them:
+# what varies by no more than this bound may be what a guarantee rests on.
+_OSCILLATION_MARGIN = 1e-14
+_CHORD = 0.2  # half of the stretch of scores over which curvature is averaged; for speed only
 
 
 class Loss(ABC):
@@ -38,60 +40,137 @@ class Loss(ABC):
     @property
     @abstractmethod
     def smoothness(self) -> float:
-        """Upper bound of the Hessian's largest eigenvalue; ``inf`` if the loss has kinks."""
+        """Upper bound of the Hessian's largest eigenvalue; ``inf`` for a non-smooth loss."""
 
     @property
     def curvature_trace(self) -> float:
-        """Upper bound of the Hessian's trace; a nominal value if the loss has kinks."""
+        """Upper bound of the Hessian's trace; a nominal value for a non-smooth loss."""
         return self.nominal_curvature
 
     @property
     def nominal_curvature(self) -> float:
-        """A value of the kind of `smoothness` to choose steps by; smaller where bends are sharp."""
+        """A value of the kind of `smoothness` to choose steps by; finite for every loss."""
         return self.smoothness
 
     @property
     @abstractmethod
     def noise_scale(self) -> float:
-        """Standard deviation of the noise in a score at which more learning stops to pay.
+        """Standard deviation of the noise in a score up to which more steps improve the fit.
 
-        It is of the size of the scores over which the slope bends: with less noise than that the
-        fit is still one straight push; with more, noise alone switches records on and off.
+        It is of the size of the scores over which the derivative changes: with less noise than that
+        all records still pull one way; with more, noise alone switches records on and off.
         """
 
     @abstractmethod
     def value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-        """Return each record's loss, of shape (n,)."""
+        """Return each record's loss.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n,)
+            Labels or numbers.
+        z : ndarray of shape (n,) or (n, K)
+            Scores.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            ℓ(y, z).
+        """
 
     @abstractmethod
     def gradient(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-        """Return each record's (sub)gradient in z, of the shape of z."""
+        """Return each record's (sub)gradient in z.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n,)
+            Labels or numbers.
+        z : ndarray of shape (n,) or (n, K)
+            Scores.
+
+        Returns
+        -------
+        ndarray of the shape of z
+            Gradients, of norm at most `lipschitz`.
+        """
 
     @abstractmethod
     def curvature(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-        """Return one number a record that stands for its Hessian near z, of shape (n,).
+        """Return one number a record that stands for its Hessian near z.
 
-        Samplers precondition with it; nothing about their law depends on it.
+        Samplers precondition with it; what they sample from does not depend on it.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n,)
+            Labels or numbers.
+        z : ndarray of shape (n,) or (n, K)
+            Scores.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            At least 0.
         """
 
     def least_curvature(self, y: np.ndarray, z: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Return a lower bound of ℓ''(y, ·) within `radius` of z, record by record; 0 if unknown.
+        """Return a lower bound of ℓ''(y, ·) around z, record by record; 0 if unknown.
 
-        For losses of one score whose supports are tangents. Single points do not count. What a
-        sampler certifies may rest on it.
+        For losses of one score whose affine minorants are tangents. Single points do not count.
+        What a sampler certifies may rest on it.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n,)
+            Labels or numbers.
+        z : ndarray of shape (n,)
+            Scores.
+        radius : ndarray of shape (n,)
+            How far from z the bound holds.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            At least 0.
         """
         return np.zeros(y.size)
 
     def minorant_gradient(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-        """Return the slope of an affine function below ℓ(y, ·) that nearly touches it at z.
+        """Return the gradient of an affine minorant of ℓ(y, ·) that nearly touches it at z.
 
-        For a smooth loss it is the tangent. A loss with kinks gives slopes that change steadily
-        where its own gradient jumps, at the price of a small `minorant_gap`.
+        For a smooth loss it is the tangent. Of a non-smooth loss these gradients change steadily
+        where its own jumps; `minorant_gap` is what that costs.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n,)
+            Labels or numbers.
+        z : ndarray of shape (n,) or (n, K)
+            Scores.
+
+        Returns
+        -------
+        ndarray of the shape of z
+            Gradients.
         """
         return self.gradient(y, z)
 
     def minorant_value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-        """Return the value at z of the affine function with `minorant_gradient`."""
+        """Return the value at z of the affine minorant with `minorant_gradient`.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n,)
+            Labels or numbers.
+        z : ndarray of shape (n,) or (n, K)
+            Scores.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            At most ℓ(y, z), and at least ℓ(y, z) − `minorant_gap`.
+        """
         return self.value(y, z)
 
     @property
@@ -101,24 +180,60 @@ class Loss(ABC):
 
     @property
     def minorant_gap(self) -> float:
-        """Upper bound of what the loss lies above its support at the point of support."""
+        """Upper bound of what the loss lies above its affine minorant where they nearly touch."""
         return 0.0
 
     def excess(self, y: np.ndarray, z: np.ndarray, origin: np.ndarray) -> np.ndarray:
-        """Return what ℓ(y, z) lies above its support at `origin`, record by record, at least 0.
+        """Return what ℓ(y, z) lies above its affine minorant at `origin`, record by record.
 
         For a smooth loss this is the Bregman divergence.
+
+        Parameters
+        ----------
+        y : ndarray of shape (n,)
+            Labels or numbers.
+        z : ndarray of shape (n,) or (n, K)
+            Scores.
+        origin : ndarray of the shape of z
+            Scores at which the minorants nearly touch.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            At least 0.
         """
         rise = self.minorant_gradient(y, origin) * (z - origin)
-        support = self.minorant_value(y, origin) + (rise if z.ndim == 1 else rise.sum(axis=1))
-        return np.maximum(self.value(y, z) - support, 0.0)
+        minorant = self.minorant_value(y, origin) + (rise if z.ndim == 1 else rise.sum(axis=1))
+        return np.maximum(self.value(y, z) - minorant, 0.0)
 
     def oscillation(self, radius: float) -> float:
-        """Return an upper bound of what ℓ(y, ·) varies over all |z| ≤ `radius`, for every y."""
+        """Return an upper bound of what ℓ(y, ·) varies over all \\|z\\| ≤ `radius`, for every y.
+
+        Parameters
+        ----------
+        radius : float
+            Largest norm of a record's scores.
+
+        Returns
+        -------
+        float
+            The bound, rounding included.
+        """
         return 2.0 * self.lipschitz * radius
 
     def excess_bound(self, radius: float) -> float:
-        """Return an upper bound of `excess` over all y and all |z − origin| ≤ `radius`."""
+        """Return an upper bound of `excess` over all y and all \\|z − origin\\| ≤ `radius`.
+
+        Parameters
+        ----------
+        radius : float
+            Largest distance of a record's scores.
+
+        Returns
+        -------
+        float
+            The bound.
+        """
         if self.minorant_gap or not radius:
             return self.minorant_gap + 2.0 * self.lipschitz * radius
         return radius * min(0.5 * self.smoothness * radius, 2.0 * self.lipschitz)
@@ -130,22 +245,77 @@ class MarginLoss(Loss):
 
     @abstractmethod
     def value_at(self, m: np.ndarray) -> np.ndarray:
-        """Return φ(m)."""
+        """Return φ(m).
+
+        Parameters
+        ----------
+        m : ndarray
+            Margins, of any shape.
+
+        Returns
+        -------
+        ndarray of the shape of m
+            Values.
+        """
 
     @abstractmethod
     def derivative(self, m: np.ndarray) -> np.ndarray:
-        """Return φ'(m) ≤ 0."""
+        """Return φ'(m), or a subgradient where φ is not smooth.
+
+        Parameters
+        ----------
+        m : ndarray
+            Margins, of any shape.
+
+        Returns
+        -------
+        ndarray of the shape of m
+            At most 0.
+        """
 
     def second_derivative(self, m: np.ndarray) -> np.ndarray:
-        """Return φ''(m) if it rises and then falls, so that it is least at an end, else 0."""
+        """Return φ''(m) if φ'' rises and then falls, so that it is least at an end, else 0.
+
+        Parameters
+        ----------
+        m : ndarray
+            Margins, of any shape.
+
+        Returns
+        -------
+        ndarray of the shape of m
+            At least 0.
+        """
         return np.zeros_like(m)
 
     def minorant_derivative(self, m: np.ndarray) -> np.ndarray:
-        """Return the slope of a line below φ that nearly touches it at m."""
+        """Return the derivative of an affine minorant of φ that nearly touches it at m.
+
+        Parameters
+        ----------
+        m : ndarray
+            Margins, of any shape.
+
+        Returns
+        -------
+        ndarray of the shape of m
+            At most 0.
+        """
         return self.derivative(m)
 
     def minorant_value_at(self, m: np.ndarray) -> np.ndarray:
-        """Return the value at m of the line with `minorant_derivative`."""
+        """Return the value at m of the affine minorant with `minorant_derivative`.
+
+        Parameters
+        ----------
+        m : ndarray
+            Margins, of any shape.
+
+        Returns
+        -------
+        ndarray of the shape of m
+            At most φ(m).
+        """
         return self.value_at(m)
 
     def value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
@@ -153,7 +323,7 @@ class MarginLoss(Loss):
 
     def oscillation(self, radius: float) -> float:
         highest, least = self.value_at(np.array([-radius, radius]))
-        fall = float(highest - least + _ROUNDING * abs(highest))
+        fall = float(highest - least + _OSCILLATION_MARGIN * abs(highest))
         return min(fall, super().oscillation(radius))
 
     def minorant_gradient(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
@@ -180,14 +350,47 @@ class ResidualLoss(Loss):
 
     @abstractmethod
     def value_at(self, r: np.ndarray) -> np.ndarray:
-        """Return φ(r)."""
+        """Return φ(r).
+
+        Parameters
+        ----------
+        r : ndarray
+            Residuals, of any shape.
+
+        Returns
+        -------
+        ndarray of the shape of r
+            Values.
+        """
 
     @abstractmethod
     def derivative(self, r: np.ndarray) -> np.ndarray:
-        """Return φ'(r)."""
+        """Return φ'(r), or a subgradient where φ is not smooth.
+
+        Parameters
+        ----------
+        r : ndarray
+            Residuals, of any shape.
+
+        Returns
+        -------
+        ndarray of the shape of r
+            Of size at most `lipschitz`.
+        """
 
     def second_derivative(self, r: np.ndarray) -> np.ndarray:
-        """Return φ''(r) if it rises and then falls, so that it is least at an end, else 0."""
+        """Return φ''(r) if φ'' rises and then falls, so that it is least at an end, else 0.
+
+        Parameters
+        ----------
+        r : ndarray
+            Residuals, of any shape.
+
+        Returns
+        -------
+        ndarray of the shape of r
+            At least 0.
+        """
         return np.zeros_like(r)
 
     def value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:

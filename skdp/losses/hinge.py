@@ -12,19 +12,19 @@ from skdp.losses.base import MarginLoss
 
 __all__ = ["HingeLoss", "SmoothedHingeLoss"]
 
-_SHARPEST = 0.05  # margins: over no shorter stretch do the slopes of support lines change
+_SHARPEST = 0.05  # margins: over no shorter stretch do the minorants' derivatives change
 
 
 @dataclass(frozen=True)
 class SmoothedHingeLoss(MarginLoss):
-    """The hinge with its kink rounded over a stretch of `width` margins.
+    """The hinge with its corner rounded over a stretch of `width` margins.
 
     φ(m) = 0 for m ≥ 1, (1 − m)²/(2·width) on [1 − width, 1] and 1 − m − width/2 below. It lies
     at most width/2 under the hinge and has the same Lipschitz constant. A width above 1 wastes
-    sensitivity: the slope at m = 0 is then less than 1.
+    sensitivity: the derivative at m = 0 is then above −1.
 
-    The steepest line of slope −s below φ is s·(1 − m) − width·s²/2. With s = (1 − m)/width it is
-    the tangent; for widths below h = 0.05 support lines take s = (1 − m)/h, clipped to [0, 1],
+    The highest affine minorant of derivative −s is s·(1 − m) − width·s²/2. With s = (1 − m)/width
+    it is the tangent; for widths below h = 0.05 minorants take s = (1 − m)/h, clipped to [0, 1],
     and lie at most h/4 below φ.
 
     Parameters
@@ -84,9 +84,9 @@ class SmoothedHingeLoss(MarginLoss):
 
 @dataclass(frozen=True)
 class HingeLoss(MarginLoss):
-    """φ(m) = max(0, 1 − m), with slope −1 at its kink.
+    """φ(m) = max(0, 1 − m), with derivative −1 at m = 1, where it is not smooth.
 
-    Support lines are s·(1 − m) for s in [0, 1], chosen as for a sharp `SmoothedHingeLoss`.
+    Affine minorants are s·(1 − m) for s in [0, 1], chosen as for a sharp `SmoothedHingeLoss`.
     """
 
     @property

@@ -16,7 +16,7 @@ _NOISE_SCALE = 0.16  # of targets in [−1, 1]; found on public data
 
 @dataclass(frozen=True)
 class HuberLoss(ResidualLoss):
-    """φ(r) = r²/2 for |r| ≤ h and h·|r| − h²/2 beyond: half a square, its slope clipped to ±h.
+    """φ(r) = r²/2 for |r| ≤ h and h·|r| − h²/2 beyond: half a square, its derivative clipped to ±h.
 
     Parameters
     ----------
@@ -43,8 +43,8 @@ class HuberLoss(ResidualLoss):
         return _NOISE_SCALE
 
     def value_at(self, r: np.ndarray) -> np.ndarray:
-        slope = self.derivative(r)
-        return slope * (r - 0.5 * slope)
+        clipped = self.derivative(r)
+        return clipped * (r - 0.5 * clipped)
 
     def derivative(self, r: np.ndarray) -> np.ndarray:
         return np.clip(r, -self.threshold, self.threshold)
@@ -57,8 +57,8 @@ class HuberLoss(ResidualLoss):
 class SquaredLoss(HuberLoss):
     """Half the square of a residual, of targets that a solver may clip to [−1, 1].
 
-    A square has no Lipschitz constant. Solvers that follow gradients take it with slopes clipped
-    to ±h, which is the Huber loss; solvers that need no more than moments take it as it is.
+    A square has no Lipschitz constant. Solvers that follow gradients take it with derivatives
+    clipped to ±h, which is the Huber loss; solvers that need no more than moments take it as it is.
 
     Parameters
     ----------

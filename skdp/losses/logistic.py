@@ -42,17 +42,17 @@ class LogisticLoss(MarginLoss):
 
 @dataclass(frozen=True)
 class ClippedLogisticLoss(MarginLoss):
-    """The logistic loss with its slope clipped at −`clip`: linear left of the bend.
+    """The logistic loss with its derivative clipped at −`clip`: linear left of a margin b.
 
     φ(m) = log(1 + e^−m) for m ≥ b and φ(b) + clip·(b − m) for m < b, with b = log(1/clip − 1).
-    It is convex and continuously differentiable. With clip ≤ 1/2 the slope at m = 0, where
-    learning starts, is the steepest, which is what a record's sensitivity is paid for; the plain
-    logistic loss pays for slope 1 and starts at 1/2.
+    It is convex and continuously differentiable. With clip ≤ 1/2 the derivative at m = 0,
+    where learning starts, is as large as anywhere, and that is what the noise is chosen by; the
+    plain logistic loss has noise for a derivative of 1 and starts at 1/2.
 
     Parameters
     ----------
     clip : float in (1e-6, 1)
-        *Public.* Largest absolute slope.
+        *Public.* Largest absolute derivative.
     """
 
     clip: float = 0.35

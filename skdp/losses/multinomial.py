@@ -19,6 +19,11 @@ class MultinomialLoss(Loss):
 
     Its gradient is p − e_y, of norm below √2; its Hessian diag(p) − p·pᵀ has eigenvalues at most
     1/2 and trace 1 − |p|² at most 1 − 1/K.
+
+    Parameters
+    ----------
+    n_scores : int
+        *Public.* Number of classes K.
     """
 
     n_scores: int

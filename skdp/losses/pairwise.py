@@ -16,8 +16,8 @@ __all__ = ["PairwiseLoss"]
 class PairwiseLoss(Loss):
     """ℓ(y, z) = (1/K)·Σ_(j≠y) φ(z_y − z_j).
 
-    With slopes s_j = |φ'(z_y − z_j)| ≤ L the gradient has squared norm
-    ((Σ s_j)² + Σ s_j²)/K² ≤ L²(K − 1)/K, attained at z = 0 if the slope there is the steepest.
+    With derivatives s_j = |φ'(z_y − z_j)| ≤ L the gradient has squared norm
+    ((Σ s_j)² + Σ s_j²)/K² ≤ L²(K − 1)/K, attained at z = 0 if φ' is largest there.
     The Hessian is the Laplacian of a star with weights φ''/K ≤ w/K: its largest eigenvalue is at
     most w, its trace at most 2w(K − 1)/K. One joint analysis: no budget is split among classes.
 
@@ -79,8 +79,8 @@ class PairwiseLoss(Loss):
         values[np.arange(y.size), y] = 0.0
         return values.sum(axis=1) / self.n_scores
 
-    def _gradient(self, y: np.ndarray, slopes: np.ndarray) -> np.ndarray:
-        g = slopes / -self.n_scores
+    def _gradient(self, y: np.ndarray, derivatives: np.ndarray) -> np.ndarray:
+        g = derivatives / -self.n_scores
         rows = np.arange(y.size)
         g[rows, y] = 0.0
         g[rows, y] = -g.sum(axis=1)

@@ -18,10 +18,10 @@ _NOISE_SCALE = 0.2  # of targets in [−1, 1]; found on public data
 
 @dataclass(frozen=True)
 class QuantileLoss(Loss):
-    """ℓ(y, z) = Σ_k ψ(r_k) − τ_k·r_k with r_k = z_k + o_k − y; ψ is max(0, r), its kink rounded.
+    """ℓ(y, z) = Σ_k ψ(r_k) − τ_k·r_k with r_k = z_k + o_k − y; ψ is max(0, r), smoothed.
 
     ψ'(r) = u = clip(r/v + 1/2, 0, 1) and ψ(r) = u·r + v·u(1 − u)/2, so that the pinball loss of
-    level τ, which has slope −τ left of 0 and 1 − τ right of it, gets a slope that rises steadily
+    level τ, of derivative −τ left of 0 and 1 − τ right of it, gets a derivative that rises steadily
     over a stretch of width v around 0. It lies at most v/8 above the pinball loss; what it
     minimises is the quantile of y plus uniform noise of that width. The prediction is z_k + o_k:
     learning starts at o_k = τ_k − 1/2, where the quantiles of targets lie that are spread evenly

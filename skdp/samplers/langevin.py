@@ -34,7 +34,7 @@ class LangevinSampler(Sampler):
 
     On a domain, each step ends with the projection onto it.
 
-    Running time depends on public numbers only. The law of the last state is not quite the
+    Running time depends on public numbers only. The distribution of the last state is not quite the
     target's, even in the long run: in a direction of curvature κ its variance is 2/(2 − η·κ) times
     too large.
 
@@ -94,8 +94,8 @@ class LangevinSampler(Sampler):
         int
             T.
         """
-        steepest = 2.0 / setting.C + setting.worst_curvature
-        needed = setting.flow_time * steepest / self.max_curvature * (1.0 + _STEPS_MARGIN)
+        largest = 2.0 / setting.C + setting.worst_curvature
+        needed = setting.flow_time * largest / self.max_curvature * (1.0 + _STEPS_MARGIN)
         return max(self.min_steps, math.ceil(needed))
 
     def plan(self, setting: Setting, tv: float) -> SamplerPlan:

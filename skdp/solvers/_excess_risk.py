@@ -175,7 +175,7 @@ class Schedule:
             excess += self.sampler_plan.tv * balance.loss_of(2.0 * self.domain.radius, C, moment)
         return excess / balance.n_samples * (1.0 + _ROUNDING)
 
-    def expected_queries(self, tv: float) -> float:
+    def expected_evaluations(self, tv: float) -> float:
         """Return how many losses of single records "zeroth_order" evaluates on average, at most.
 
         Parameters
@@ -185,11 +185,11 @@ class Schedule:
         """
         balance = self.balance
         if balance is None or balance.n_samples is None:
-            raise ValueError("expected_queries needs an objective and a row count.")
+            raise ValueError("expected_evaluations needs an objective and a row count.")
         return AlternatingSchedule.within(
             tv,
-            steepness=balance.n_samples * self.temperature * balance.lipschitz,
+            lipschitz=balance.n_samples * self.temperature * balance.lipschitz,
             prior_precision=self.prior_precision,
             dimension=balance.size,
             radius=math.inf if self.domain is None else self.domain.radius,
-        ).expected_queries
+        ).expected_evaluations

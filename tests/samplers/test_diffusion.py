@@ -124,13 +124,13 @@ def test_the_ridge_is_not_smoothed():
 @pytest.mark.parametrize("level", [0.2, 1e-3])
 def test_the_duration_brings_the_exact_diffusion_within_its_share(alpha, level):
     """V linear of slope Γ: the diffusion from 0 and the density are Gaussian."""
-    steepness = 1.7
-    t = DiffusionBounds(alpha=alpha, beta=alpha, steepness=steepness, dimension=1).duration(level)
+    lipschitz = 1.7
+    t = DiffusionBounds(alpha=alpha, beta=alpha, lipschitz=lipschitz, dimension=1).duration(level)
     law = stats.norm(
-        -steepness / alpha * -math.expm1(-alpha * t),
+        -lipschitz / alpha * -math.expm1(-alpha * t),
         0.0 + math.sqrt(-math.expm1(-2 * alpha * t) / alpha),
     )
-    density = stats.norm(-steepness / alpha, math.sqrt(1.0 / alpha))
+    density = stats.norm(-lipschitz / alpha, math.sqrt(1.0 / alpha))
     distance, _ = integrate.quad(
         lambda x: 0.5 * abs(law.pdf(x) - density.pdf(x)), -40, 40, limit=2000, points=[-6, -3, 0, 3]
     )
@@ -151,7 +151,7 @@ def test_the_discretisation_bound_covers_steps_of_a_quadratic(h, t, d):
     q = (1.0 - h) ** n_steps
     means = np.array([slope * (1.0 - q), slope * -math.expm1(-t)])
     variances = np.array([2.0 * h * (1.0 - q**2) / (1.0 - (1.0 - h) ** 2), -math.expm1(-2.0 * t)])
-    bound = DiffusionBounds(alpha=1.0, beta=1.0, steepness=slope, dimension=d).discretisation(h, t)
+    bound = DiffusionBounds(alpha=1.0, beta=1.0, lipschitz=slope, dimension=d).discretisation(h, t)
     cuts = np.linspace(-5.0, 5.0, 401)
     one, other = (
         stats.norm(m, math.sqrt(v)).cdf(cuts) for m, v in zip(means, variances, strict=True)
@@ -178,8 +178,8 @@ def test_the_cost_of_random_points_covers_the_exact_laws(loss, radius, temperatu
     mean = np.mean([slope(target, GRID + move) for move in moves(radius)], axis=0)
     law = np.linalg.matrix_power(kernel(target, h, [mean]), n_steps)[GRID.size // 2]
     distance = tv(law, chain_law(target, h, n_steps, radius))
-    steepness = temperature * np.abs(one_dimension.RECORDS).sum()
-    bound = DiffusionBounds(alpha=0.5, beta=9.9, steepness=steepness, dimension=1).random_points(
+    lipschitz = temperature * np.abs(one_dimension.RECORDS).sum()
+    bound = DiffusionBounds(alpha=0.5, beta=9.9, lipschitz=lipschitz, dimension=1).random_points(
         h, n_steps * h
     )
     assert distance <= bound

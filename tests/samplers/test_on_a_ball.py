@@ -211,11 +211,11 @@ def test_hit_and_run_keeps_to_the_smaller_ball():
 
 
 def test_a_ball_shortens_the_run_of_the_alternating_sampler():
-    facts = {"steepness": 0.5, "prior_precision": 0.01, "dimension": 5}
+    facts = {"lipschitz": 0.5, "prior_precision": 0.01, "dimension": 5}
     free = AlternatingSchedule.within(1e-6, **facts)
     held = AlternatingSchedule.within(1e-6, **facts, radius=0.1)
     assert held.n_steps < free.n_steps
-    assert held.expected_queries == pytest.approx(held.n_steps * 4 * math.e, rel=1e-3)
+    assert held.expected_evaluations == pytest.approx(held.n_steps * 4 * math.e, rel=1e-3)
 
 
 @pytest.mark.parametrize("name", REGISTERED)

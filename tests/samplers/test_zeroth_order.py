@@ -28,7 +28,7 @@ def black_box(alpha=1.0, **changes):
 def with_variance(square):
     """Γ = 1, and η such that σ² = 1/(α + 1/η) is a given number, for α = 1/2."""
     return AlternatingSchedule(
-        steepness=1.0,
+        lipschitz=1.0,
         prior_precision=0.5,
         dimension=1,
         step_size=1.0 / (1.0 / square - 0.5),
@@ -57,7 +57,7 @@ def test_the_number_of_steps_has_the_printed_values(alpha, eta, d, tv, n_steps):
     """From the mode, half of tv left to the start."""
     assert (
         AlternatingSchedule(
-            steepness=0.0, prior_precision=alpha, dimension=d, step_size=eta, tv=tv
+            lipschitz=0.0, prior_precision=alpha, dimension=d, step_size=eta, tv=tv
         ).n_steps
         == n_steps
     )
@@ -66,11 +66,11 @@ def test_the_number_of_steps_has_the_printed_values(alpha, eta, d, tv, n_steps):
 @pytest.mark.parametrize("tv", [1e-2, 1e-6, 1e-12, 1e-100])
 def test_the_schedule_keeps_the_bound_and_is_not_wasteful(tv):
     schedule = AlternatingSchedule.within(
-        tv, steepness=8.0, prior_precision=0.5, dimension=1, radius=math.inf
+        tv, lipschitz=8.0, prior_precision=0.5, dimension=1, radius=math.inf
     )
     assert schedule.n_steps * schedule.inner_tv <= 0.5 * tv
     inner = 0.5 * tv / schedule.n_steps
-    asymptotic = 1.0 / (16.0 * schedule.steepness**2 * math.log(1.0 / inner))
+    asymptotic = 1.0 / (16.0 * schedule.lipschitz**2 * math.log(1.0 / inner))
     assert 0.9 * asymptotic < schedule.step_size < 2.0 * asymptotic
 
 
@@ -78,7 +78,7 @@ def test_one_inner_step_has_its_law_within_the_bound():
     """σ²Γ² = 1/64: bound 3.6e-3, below what 4000 draws can see; false alarms 1e-6."""
     potential, eta, y = black_box(1.0), 0.6**-2 / 64.0, 0.7
     schedule = AlternatingSchedule(
-        steepness=0.6, prior_precision=1.0, dimension=1, step_size=eta, tv=1e-2
+        lipschitz=0.6, prior_precision=1.0, dimension=1, step_size=eta, tv=1e-2
     )
     inner = _Inner(potential, schedule, np.random.default_rng(0))
     sample = np.array([inner.draw(np.array([y]))[0] for _ in range(4000)])
@@ -94,7 +94,7 @@ def test_one_inner_step_has_its_law_within_the_bound():
 def test_the_estimate_is_unbiased():
     """E ρ = exp(Σ f_i(z) − Σ f_i(x)); six standard errors of 40000 estimates."""
     schedule = AlternatingSchedule(
-        steepness=0.6, prior_precision=1.0, dimension=1, step_size=0.1, tv=1e-2
+        lipschitz=0.6, prior_precision=1.0, dimension=1, step_size=0.1, tv=1e-2
     )
     inner = _Inner(black_box(), schedule, np.random.default_rng(1))
     x, z = np.array([-0.6]), np.array([1.1])

@@ -33,7 +33,7 @@ class BlackBox:
     shape : tuple of int
         Shape of θ.
     domain : Ball or None
-        To which the density is restricted; the functions are asked for values there only.
+        To which the density is restricted; the functions are evaluated there only.
     """
 
     values: Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -52,7 +52,18 @@ class BlackBox:
 
     @classmethod
     def of(cls, target: Target) -> BlackBox:
-        """Return a target as what a sampler sees of it that asks for values only."""
+        """Return a target as a sampler sees it that evaluates its terms only.
+
+        Parameters
+        ----------
+        target : Target
+            *Private.*
+
+        Returns
+        -------
+        BlackBox
+            *Private.*
+        """
 
         def values(rows: np.ndarray, theta: np.ndarray) -> np.ndarray:
             scores = target.design.take(rows).matvec(theta)

@@ -29,7 +29,7 @@ class DiffusionBounds:
     ----------
     alpha, beta : float
         Least and largest curvature of the potential.
-    steepness : float
+    lipschitz : float
         Γ.
     dimension : int
         k.
@@ -37,24 +37,24 @@ class DiffusionBounds:
 
     alpha: float
     beta: float
-    steepness: float
+    lipschitz: float
     dimension: int
 
     def duration(self, tv: float) -> float:
         """Return t after which the diffusion is within `tv` of the density."""
         alpha = self.alpha
-        distance = math.sqrt(self.dimension / alpha) + self.steepness / alpha
+        distance = math.sqrt(self.dimension / alpha) + self.lipschitz / alpha
         return 0.5 * math.log1p(alpha * (distance / tv) ** 2 / (2.0 * math.pi)) / alpha
 
     def discretisation(self, h: float, t: float) -> float:
         """Return how far steps of size h ≤ 1/β leave from the diffusion until time t."""
         alpha, beta, k = self.alpha, self.beta, self.dimension
-        drift = self.steepness**2 / alpha + 2.0 * beta * k * t
+        drift = self.lipschitz**2 / alpha + 2.0 * beta * k * t
         return beta * math.sqrt((h**2 / 3.0 * drift + h * k * t) / 8.0)
 
     def random_points(self, h: float, t: float) -> float:
-        """Return the distance between steps along a random slope of V and along its mean."""
-        square = self.steepness**2
+        """Return the distance between steps along a random gradient of V and along its mean."""
+        square = self.lipschitz**2
         return 0.25 * square * math.sqrt(t * h) * math.exp(min(h * square, 700.0))
 
 
@@ -72,23 +72,79 @@ class DiffusionSampler(Sampler):
 
     @abstractmethod
     def bounds(self, setting: Setting, tv: float) -> DiffusionBounds:
-        """Return the constants of the density whose diffusion is followed."""
+        """Return the constants of the density whose diffusion is followed.
+
+        Parameters
+        ----------
+        setting : Setting
+            *Public.*
+        tv : float
+            *Public.* Total variation that is asked for.
+
+        Returns
+        -------
+        DiffusionBounds
+            *Public.*
+        """
 
     @abstractmethod
     def error(self, bounds: DiffusionBounds, h: float, t: float) -> float:
-        """Return the distance that steps of size h leave, on the way to time t."""
+        """Return the distance that steps of size h leave, on the way to time t.
+
+        Parameters
+        ----------
+        bounds : DiffusionBounds
+            *Public.*
+        h : float
+            Step size.
+        t : float
+            Time.
+
+        Returns
+        -------
+        float
+            Bound of the total variation.
+        """
 
     @abstractmethod
     def gradient_estimate(
         self, target: Target, plan: SamplerPlan, rng: np.random.Generator
     ) -> Callable[[np.ndarray], np.ndarray]:
-        """Return g: one query of each record a call."""
+        """Return g, which evaluates each record once a call.
+
+        Parameters
+        ----------
+        target : Target
+            *Private.*
+        plan : SamplerPlan
+            *Public.*
+        rng : numpy Generator
+            *Secret.*
+
+        Returns
+        -------
+        callable
+            Of θ, the gradient of the potential or an unbiased estimate of it.
+        """
 
     share_of_steps: ClassVar[float]
     """How much of the total variation is for `error`; a tenth is for the start."""
 
     def plan(self, setting: Setting, tv: float) -> SamplerPlan:
-        """Return the longest steps that come within `tv`, or refuse if they are too many."""
+        """Return the longest steps that come within `tv`, or refuse if they are too many.
+
+        Parameters
+        ----------
+        setting : Setting
+            *Public.*
+        tv : float
+            *Public.* Total variation that is asked for.
+
+        Returns
+        -------
+        SamplerPlan
+            *Public.*
+        """
         bounds = self.bounds(setting, tv)
         t = bounds.duration(_SHARE_OF_START * tv * (1.0 - _ROUNDING))
         h, limit = 1.0 / bounds.beta, self.share_of_steps * tv * (1.0 - _ROUNDING)
@@ -112,10 +168,10 @@ class DiffusionSampler(Sampler):
     def sample(
         self, target: Target, plan: SamplerPlan, rng: np.random.Generator, progress: Progress
     ) -> Sample:
-        step_size, slope = plan.step / target.temperature, self.gradient_estimate(target, plan, rng)
+        step_size, drift = plan.step / target.temperature, self.gradient_estimate(target, plan, rng)
         theta = np.zeros(target.shape)
         for step in range(1, plan.n_steps + 1):
             noise = math.sqrt(2.0 * step_size) * rng.standard_normal(target.shape)
-            theta = theta - step_size * slope(theta) + noise
+            theta = theta - step_size * drift(theta) + noise
             progress(step, plan.n_steps)
         return Sample(theta, {"n_evaluations": plan.n_steps * target.design.n_samples})

@@ -21,15 +21,15 @@ class MALASampler(Sampler):
     """Propose θ' = θ − h·M⁻¹∇U(θ) + √(2h)·M^(−1/2)·ξ; accept or stay as Metropolis and Hastings do.
 
     M = c·w·AᵀA + α·I is fixed, w a curvature that is typical of the loss, and
-    h = step_scale/k^(1/3) for k coefficients. The density is invariant for any loss, also with
-    kinks. A run starts at 0.
+    h = step_scale/k^(1/3) for k coefficients. The density is invariant for any loss,
+    smooth or not. A run starts at 0.
 
     Parameters
     ----------
     n_steps : int
         Steps of one run.
     step_scale : float
-        Length of a step; around 1 for a loss without kinks.
+        Length of a step; around 1 for a smooth loss.
 
     Notes
     -----
@@ -77,23 +77,23 @@ class _Chain:
         self._factor = linalg.cholesky(density.typical_hessian(), lower=True)
         self.theta = start
         self._h = step_scale / math.cbrt(self.theta.size)
-        self._energy, self._slope = self._look(self.theta)
+        self._energy, self._gradient = self._value_and_scaled_gradient(self.theta)
         self.n_accepted = 0
 
     def move(self) -> None:
         """Propose, and accept or stay; in v = Lᵀθ, M = LLᵀ, proposals have covariance 2h·I."""
         noise = math.sqrt(2.0 * self._h) * self._rng.standard_normal(self.theta.shape)
-        step = noise - self._h * self._slope
+        step = noise - self._h * self._gradient
         theta = self.theta + linalg.solve_triangular(self._factor, step, lower=True, trans="T")
-        energy, slope = self._look(theta)
-        back = step - self._h * slope  # −(noise of the way back)
+        energy, gradient = self._value_and_scaled_gradient(theta)
+        back = step - self._h * gradient  # −(noise of the way back)
         gain = self._energy - energy
         gain += float(np.vdot(noise, noise) - np.vdot(back, back)) / (4.0 * self._h)
         if self._rng.standard_exponential() > -gain:
-            self.theta, self._energy, self._slope = theta, energy, slope
+            self.theta, self._energy, self._gradient = theta, energy, gradient
             self.n_accepted += 1
 
-    def _look(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
+    def _value_and_scaled_gradient(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
         """Return U(θ) and L⁻¹∇U(θ), the gradient in v."""
-        energy, gradient = self._density.look(theta)
+        energy, gradient = self._density.value_and_gradient(theta)
         return energy, linalg.solve_triangular(self._factor, gradient, lower=True)

@@ -30,11 +30,11 @@ class Density:
         ridge = 0.5 * target.prior_precision * float(np.vdot(theta, theta))
         return target.temperature * losses + ridge
 
-    def look(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return U(θ) and a subgradient there: one query of each record."""
+    def value_and_gradient(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return U(θ) and a subgradient there: one evaluation of each record."""
         target, scores = self.target, self.target.design.matvec(theta)
-        slope = target.design.rmatvec(target.loss.gradient(target.y, scores))
-        gradient = target.temperature * slope + target.prior_precision * theta
+        total = target.design.rmatvec(target.loss.gradient(target.y, scores))
+        gradient = target.temperature * total + target.prior_precision * theta
         return self.potential(theta, scores), gradient
 
     def typical_hessian(self) -> np.ndarray:
@@ -55,7 +55,7 @@ class Density:
         """A radius r such that |θ| > r has probability below 2e-14.
 
         |θ| > B + (√k + 8)/√α has no more, for any B ≥ |θ*|, θ* the mode. B² = 2·U(0)/α, as
-        losses are at least 0 and U(θ*) ≤ U(0). One query of each record.
+        losses are at least 0 and U(θ*) ≤ U(0). One evaluation of each record.
         """
         alpha, start = self.target.prior_precision, np.zeros(self.target.shape)
         mode = math.sqrt(2.0 * max(self.potential(start), 0.0) / alpha)

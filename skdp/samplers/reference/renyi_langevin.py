@@ -54,7 +54,7 @@ class RenyiLangevinSampler(DiffusionSampler):
         alpha = setting.prior_precision
         beta = alpha * (1.0 + setting.C * setting.worst_curvature)
         return DiffusionBounds(
-            alpha=alpha, beta=beta, steepness=setting.lipschitz, dimension=setting.dimension
+            alpha=alpha, beta=beta, lipschitz=setting.lipschitz, dimension=setting.dimension
         )
 
     def error(self, bounds: DiffusionBounds, h: float, t: float) -> float:

@@ -1,4 +1,4 @@
-"""Langevin steps for losses with kinks, by slopes at randomly moved points."""
+"""Langevin steps for non-smooth losses, by gradients at randomly moved points."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _SHARE_OF_SMOOTHING = 0.45
 
 @dataclass(frozen=True)
 class SmoothedLangevinSampler(DiffusionSampler):
-    """Repeat θ' = θ − η·(αθ + g) + √(2η)·ξ, g a slope of c·Σ ℓ at θ + r·ζ, ξ and ζ Gaussian.
+    """Repeat θ' = θ − η·(αθ + g) + √(2η)·ξ, g a gradient of c·Σ ℓ at θ + r·ζ, ξ and ζ Gaussian.
 
-    On average g is the gradient of c·Σ ℓ smoothed by a Gaussian of radius r, which has no kinks.
+    On average g is the gradient of c·Σ ℓ smoothed by a Gaussian of radius r, which is smooth.
     Radius, step size and number of steps follow from the distance that is asked for. There are
     about (Γ²/α)²·k²·ln²(1/tv)/tv⁴ steps, so only a large distance can be asked for.
 
@@ -50,10 +50,10 @@ class SmoothedLangevinSampler(DiffusionSampler):
     share_of_steps: ClassVar[float] = 0.45
 
     def bounds(self, setting: Setting, tv: float) -> DiffusionBounds:
-        alpha, steepness, k = setting.prior_precision, setting.lipschitz, setting.dimension
-        smoothed = math.sqrt(2.0 / math.pi) * steepness / _radius(tv, steepness, k)
+        alpha, lipschitz, k = setting.prior_precision, setting.lipschitz, setting.dimension
+        smoothed = math.sqrt(2.0 / math.pi) * lipschitz / _radius(tv, lipschitz, k)
         beta = alpha + min(smoothed, alpha * setting.C * setting.worst_curvature)
-        return DiffusionBounds(alpha=alpha, beta=beta, steepness=steepness, dimension=k)
+        return DiffusionBounds(alpha=alpha, beta=beta, lipschitz=lipschitz, dimension=k)
 
     def error(self, bounds: DiffusionBounds, h: float, t: float) -> float:
         return bounds.discretisation(h, t) + bounds.random_points(h, t)
@@ -61,8 +61,8 @@ class SmoothedLangevinSampler(DiffusionSampler):
     def gradient_estimate(
         self, target: Target, plan: SamplerPlan, rng: np.random.Generator
     ) -> Callable[[np.ndarray], np.ndarray]:
-        steepness = target.temperature * target.design.n_samples * target.loss.lipschitz
-        radius = _radius(plan.tv, steepness * target.row_norm, math.prod(target.shape))
+        lipschitz = target.temperature * target.design.n_samples * target.loss.lipschitz
+        radius = _radius(plan.tv, lipschitz * target.row_norm, math.prod(target.shape))
 
         def at_random(theta: np.ndarray) -> np.ndarray:
             move = radius * rng.standard_normal(theta.shape)
@@ -71,6 +71,6 @@ class SmoothedLangevinSampler(DiffusionSampler):
         return at_random
 
 
-def _radius(tv: float, steepness: float, dimension: int) -> float:
+def _radius(tv: float, lipschitz: float, dimension: int) -> float:
     """Return r whose smoothing costs a fixed share of `tv`."""
-    return 4.0 * _SHARE_OF_SMOOTHING * tv / (steepness * math.sqrt(dimension))
+    return 4.0 * _SHARE_OF_SMOOTHING * tv / (lipschitz * math.sqrt(dimension))

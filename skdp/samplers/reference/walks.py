@@ -92,13 +92,13 @@ def log_ratio_bound(target: Target, spacing: float, half_width: int, n_steps: in
     The grid has 2·`half_width` + 1 points along each axis.
     """
     k, alpha = math.prod(target.shape), target.prior_precision
-    steepness = target.temperature * target.design.n_samples * target.loss.lipschitz
-    steepness *= target.row_norm
+    lipschitz = target.temperature * target.design.n_samples * target.loss.lipschitz
+    lipschitz *= target.row_norm
     reach = spacing * half_width * math.sqrt(k)
     corner = reach + 0.5 * spacing * math.sqrt(k)
-    within_cell = 0.5 * spacing * math.sqrt(k) * (steepness + alpha * corner)
+    within_cell = 0.5 * spacing * math.sqrt(k) * (lipschitz + alpha * corner)
     conductance = spacing * math.exp(-2.0 * within_cell) / (4.0 * k * corner)
-    log_least = -2.0 * steepness * reach - 0.5 * alpha * reach**2
+    log_least = -2.0 * lipschitz * reach - 0.5 * alpha * reach**2
     log_least -= k * math.log(2 * half_width + 1)
     log_error = n_steps * math.log1p(-0.5 * conductance**2) - log_least
     return -math.log1p(-math.exp(log_error)) if log_error < 0.0 else math.inf

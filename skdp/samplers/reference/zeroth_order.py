@@ -36,7 +36,7 @@ class AlternatingSchedule:
 
     Parameters
     ----------
-    steepness : float
+    lipschitz : float
         Γ, Lipschitz constant of every n·f_i.
     prior_precision : float
         α.
@@ -50,7 +50,7 @@ class AlternatingSchedule:
         Of the ball to which the density is restricted.
     """
 
-    steepness: float
+    lipschitz: float
     prior_precision: float
     dimension: int
     step_size: float
@@ -62,16 +62,35 @@ class AlternatingSchedule:
         cls,
         tv: float,
         *,
-        steepness: float,
+        lipschitz: float,
         prior_precision: float,
         dimension: int,
         radius: float = math.inf,
     ) -> AlternatingSchedule:
-        """Return the longest steps, of a fine grid below 1/α, whose run comes within `tv`."""
-        step_size = 1.0 / max(prior_precision, steepness**2)
+        """Return the longest steps, of a fine grid below 1/α, whose run comes within `tv`.
+
+        Parameters
+        ----------
+        tv : float
+            Total variation that is asked for.
+        lipschitz : float
+            Γ, Lipschitz constant of every n·f_i.
+        prior_precision : float
+            α.
+        dimension : int
+            d.
+        radius : float
+            Of the ball to which the density is restricted.
+
+        Returns
+        -------
+        AlternatingSchedule
+            Its numbers.
+        """
+        step_size = 1.0 / max(prior_precision, lipschitz**2)
         while True:
             schedule = cls(
-                steepness=steepness,
+                lipschitz=lipschitz,
                 prior_precision=prior_precision,
                 dimension=dimension,
                 step_size=step_size,
@@ -91,7 +110,7 @@ class AlternatingSchedule:
     def n_steps(self) -> int:
         """T, after which an exact chain from 0 is within tv/2 of the target."""
         alpha, eta = self.prior_precision, self.step_size
-        distance = math.sqrt(self.dimension / alpha) + self.steepness / alpha
+        distance = math.sqrt(self.dimension / alpha) + self.lipschitz / alpha
         distance = min(distance, self.radius)
         logarithm = math.log(distance / math.sqrt(2.0 * math.pi * eta)) - math.log(0.5 * self.tv)
         relaxations = max(logarithm, 0.0) / math.log1p(alpha * eta)
@@ -100,14 +119,14 @@ class AlternatingSchedule:
     @property
     def inner_tv(self) -> float:
         """Bound of the total variation between one step of Algorithm 2 and an exact one."""
-        s2 = 2.0 * self.steepness**2 * self.variance
+        s2 = 2.0 * self.lipschitz**2 * self.variance
         if s2 == 0.0:
             return 0.0
         tail = float(log_ndtr((2.0 * s2 - 1.0) / (2.0 * math.sqrt(s2))))
         return math.exp(0.5 * math.log(8.0 * math.pi * s2) + 0.5 * s2 + tail)
 
     @property
-    def expected_queries(self) -> float:
+    def expected_evaluations(self) -> float:
         """Upper bound of how many values f_i(θ) a run asks for on average.
 
         A try asks for 2e, and is accepted with probability (1 − `inner_tv`)/2 at least.
@@ -203,7 +222,7 @@ class ZerothOrderSampler(Sampler):
         """
         schedule = AlternatingSchedule.within(
             check_real("tv", tv, low=0.0, high=1.0),
-            steepness=potential.n_terms * potential.lipschitz,
+            lipschitz=potential.n_terms * potential.lipschitz,
             prior_precision=potential.prior_precision,
             dimension=potential.dimension,
             radius=math.inf if potential.domain is None else potential.domain.radius,
@@ -228,7 +247,7 @@ def _schedule(setting: Setting) -> AlternatingSchedule:
     c, n = setting.C * setting.prior_precision, setting.n_samples or 0
     return AlternatingSchedule.within(
         _TYPICAL_TV,
-        steepness=n * c * setting.loss.lipschitz * setting.row_norm,
+        lipschitz=n * c * setting.loss.lipschitz * setting.row_norm,
         prior_precision=setting.prior_precision,
         dimension=(setting.n_features or 1) * setting.loss.n_scores,
         radius=math.inf if setting.domain is None else setting.domain.radius,
