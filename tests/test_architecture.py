@@ -10,6 +10,7 @@ import pytest
 import skdp
 
 ROOT = Path(skdp.__file__).parent
+GUIDE = Path(__file__).parents[1] / "CONTRIBUTING.md"
 FLOORS = [
     {"exceptions"},
     {"_validation", "_data_validation", "_search", "_random"},
@@ -126,6 +127,14 @@ def test_no_folder_lists_more_than_twenty_files():
 
 def test_every_folder_has_a_floor():
     assert {room_of(name_of(path)) for path in FILES} <= set(FLOOR_OF)
+
+
+@pytest.mark.skipif(not GUIDE.exists(), reason="needs a checkout")
+def test_contributing_shows_these_floors():
+    lines = [line for line in GUIDE.read_text().splitlines() if line[:1].isdigit()]
+    shown = [set(line.replace(",", "").split()) for line in reversed(lines)]
+    assert all(rooms <= shown[max(floor - 1, 0)] for floor, rooms in enumerate(FLOORS))
+    assert len(shown) == len(FLOORS) - 1
 
 
 def test_only_estimators_and_above_touch_a_budget():
