@@ -4,9 +4,10 @@ A histogram that is private
 
 How much does a histogram change when nobody in it can be recognised?
 
-The bars are 15 released counts, of which one person moves two by one. The lines on them hold the
-true counts, all fifteen at once, with probability 95 %: they follow from the law of the noise and
-cost nothing more. The outline is the truth, which only the owner of the data may draw.
+The bars are 15 released counts, of which one record moves two by one. The lines on them hold the
+true counts, all fifteen at once, with probability 95 %: they follow from the distribution of
+the noise and cost nothing more. The outline is the truth, which only the owner of the data may
+draw.
 """
 
 import matplotlib.pyplot as plt
@@ -21,7 +22,7 @@ edges = np.arange(15, 95, 5)  # public: chosen without looking
 budget = PrivacyBudget(epsilon=1.0, delta=0.0, composition="pure")
 figure, panels = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True, layout="constrained")
 for panel, epsilon in zip(panels, (0.1, 0.5), strict=True):
-    found = statistics.histogram(ages, edges=edges, epsilon=epsilon, budget=budget, random_state=1)
+    found = statistics.histogram(ages, edges=edges, epsilon=epsilon, budget=budget)
     low, high = found.interval(simultaneous=True)
     middle = 0.5 * (edges[:-1] + edges[1:])
     panel.bar(middle, found.value, width=4.4, color="#b9d4ea", label="released")
@@ -29,7 +30,7 @@ for panel, epsilon in zip(panels, (0.1, 0.5), strict=True):
     panel.stairs(np.histogram(ages, edges)[0], edges, color="black", label="truth")
     panel.set(title=f"ε = {epsilon}", xlabel="age")
     panel.spines[["top", "right"]].set_visible(False)
-panels[0].set_ylabel("people")
+panels[0].set_ylabel("records")
 panels[1].legend(frameon=False)
 plt.show()
 

@@ -52,19 +52,20 @@ ESTIMATORS = [
     DPLinearRegression(INF),
     DPQuantileRegressor(quantile=0.9, **NUMBERS),
     DPQuantileRegressor(INF),
-    DPGaussianNB(bounds=(-10.0, 10.0)),
-    DPGaussianNB(neighboring="add_remove_one", delta=0.0),
-    DPGaussianNB(epsilon=float("inf")),
-    DPCategoricalNB(n_categories=5),
-    DPCategoricalNB(epsilon=float("inf")),
-    DPMixedNB(),
-    DPMixedNB(epsilon=float("inf")),
+    DPGaussianNB(bounds=(-10.0, 10.0), **WEIGHTS),
+    DPGaussianNB(bounds=(-1.0, 1.0), neighboring="add_remove_one", delta=0.0, **WEIGHTS),
+    DPGaussianNB(INF),
+    DPCategoricalNB(categories=range(5), **WEIGHTS),
+    DPCategoricalNB(INF, categories=range(5)),
+    DPMixedNB(bounds=(-1.0, 1.0), **WEIGHTS),
+    DPMixedNB(INF),
     BoundsScaler(bounds=(-100.0, 100.0)),
+    BoundsScaler(bounds=(-100.0, 100.0), missing="indicator"),
     RowClipper(),
-    DPStandardScaler(),
-    DPStandardScaler(neighboring="add_remove_one", delta=0.0),
-    DPMinMaxScaler(),
-    DPQuantileClipper(neighboring="add_remove_one"),
+    DPStandardScaler(bounds=(-1.0, 1.0)),
+    DPStandardScaler(bounds=(-1.0, 1.0), neighboring="add_remove_one", delta=0.0),
+    DPMinMaxScaler(bounds=(-1.0, 1.0)),
+    DPQuantileClipper(bounds=(-1.0, 1.0), neighboring="add_remove_one"),
 ]
 
 
@@ -73,11 +74,22 @@ def known_failures(estimator):
     epsilon = getattr(estimator, "epsilon", INF)
     if epsilon < INF and hasattr(estimator, "max_weight"):
         return OF_WEIGHTS
+    if isinstance(estimator, DPStandardScaler | DPMinMaxScaler | DPQuantileClipper):
+        return dict.fromkeys(WITH_WEIGHTS, "private scalers refuse weights")
     if isinstance(estimator, DPSGDClassifier):
         return {"check_class_weight_classifiers": "SGDClassifier needs n_iter_no_change=20 for it"}
     return {}
 
 
+WITH_WEIGHTS = [
+    "check_sample_weights_pandas_series",
+    "check_sample_weights_not_an_array",
+    "check_sample_weights_list",
+    "check_sample_weights_shape",
+    "check_sample_weights_not_overwritten",
+    "check_sample_weight_equivalence_on_dense_data",
+    "check_all_zero_sample_weights_error",
+]
 OF_WEIGHTS = {
     "check_sample_weight_equivalence_on_dense_data": "each fit has noise of its own, and weights "
     "above max_weight are clipped",

@@ -138,4 +138,6 @@ class DPCategoricalNB(PrivateNaiveBayes):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = True  # of numbers that are no codes
+        tags.input_tags.categorical = tags.input_tags.string = True
+        tags.input_tags.allow_nan = True  # which is in no category
         return tags

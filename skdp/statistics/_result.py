@@ -72,6 +72,10 @@ class NoisyNumbers(Statistic):
         *Released.*
     privacy : PrivacyGuarantee
         *Public.* What the release promises; of all numbers together.
+    _plan : QueryPlan
+        *Public.* The noise, of which `interval` is computed.
+    _unit : float or ndarray
+        *Public.* What the noise is multiplied by.
     """
 
     _plan: QueryPlan = field(kw_only=True)

@@ -37,6 +37,8 @@ class Covariance(Statistic):
         *Public.* What the release promises; of all numbers together.
     mean : ndarray of shape (n_columns,)
         *Released*, together with the matrix.
+    _means, _bounds : object
+        *Released* and *public*: what `interval` is computed from.
     """
 
     mean: np.ndarray

@@ -33,6 +33,8 @@ class Marginals:
         categories. Counts may be negative: they are unbiased.
     privacy : PrivacyGuarantee
         *Public.* What the release promises; of all tables together.
+    _plan : QueryPlan
+        *Public.* The noise, of which `interval` is computed.
     """
 
     value: Mapping[Key, np.ndarray]

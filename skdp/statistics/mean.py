@@ -28,6 +28,8 @@ class Mean(Statistic):
         *Released.*
     privacy : PrivacyGuarantee
         *Public.* What the release promises; of all numbers together.
+    _means, _bounds : object
+        *Released* and *public*: what `interval` is computed from.
     """
 
     _means: Means = field(kw_only=True)

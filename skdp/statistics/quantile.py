@@ -34,6 +34,8 @@ class Quantile:
         *Released.* Of shape (n_probabilities, n_columns) without the axes that were not asked for.
     privacy : PrivacyGuarantee
         *Public.* What the release promises; of all quantiles together.
+    _choice : ExponentialMechanism
+        *Public.* Of which `rank_error` is computed.
     """
 
     value: Any

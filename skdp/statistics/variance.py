@@ -36,6 +36,8 @@ class Variance(Statistic):
         *Public.* What the release promises; of all numbers together.
     mean : float or ndarray
         *Released*, together with the variances.
+    _means, _bounds : object
+        *Released* and *public*: what `interval` is computed from.
     """
 
     mean: Any
