@@ -59,8 +59,21 @@ def encoded(X, bounds, categories):
 def each_step(mechanism, parts, seed):
     """Return the percentage of wrong labels if every step has this noise."""
     X, X_test, y, y_test = parts
-    problem = Problem(LogisticLoss(), 1.0, 0.3, len(X), Neighboring.REPLACE_ONE)
-    cycles = Cycles(N_CYCLES, STEP / len(X), 1.0, 0.0, 1e-8 * len(X), 0.0)
+    problem = Problem(
+        loss=LogisticLoss(),
+        data_norm=1.0,
+        intercept_scaling=0.3,
+        n_samples=len(X),
+        neighboring=Neighboring.REPLACE_ONE,
+    )
+    cycles = Cycles(
+        n_cycles=N_CYCLES,
+        step_size=STEP / len(X),
+        noise=1.0,
+        l1=0.0,
+        ridge=1e-8 * len(X),
+        average=0.0,
+    )
     design = ClippedDesign.clip(X, 1.0, 0.3)
     theta = cycles.run(problem, design, 2.0 * y - 1.0, Noise(mechanism, seed), lambda *step: None)
     scores = ClippedDesign.clip(X_test, 1.0, 0.3).matvec(theta)

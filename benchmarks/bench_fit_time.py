@@ -41,7 +41,13 @@ def learners(n, n_classes):
 
 def same_C(n):
     """Return the C of a default private logistic fit of n rows in two classes."""
-    problem = Problem(ClippedLogisticLoss(), 1.0, 0.3, n, Neighboring("replace_one"))
+    problem = Problem(
+        loss=ClippedLogisticLoss(),
+        data_norm=1.0,
+        intercept_scaling=0.3,
+        n_samples=n,
+        neighboring=Neighboring("replace_one"),
+    )
     schedule = RegularizedExponential().schedule(problem, gdp_mu(1.0, 1e-5), n)
     return schedule.temperature / schedule.prior_precision
 

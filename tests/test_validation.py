@@ -20,7 +20,14 @@ from skdp.solvers import CoordinateDescent, Problem
         (LangevinSampler(max_curvature=np.float16(2.0)), "max_curvature", 2.0),
         (CoordinateDescent(l1_ratio=np.float32(0.5)), "l1_ratio", 0.5),
         (
-            Problem(HuberLoss(), 1.0, 0.0, 9, Neighboring.REPLACE_ONE, C=np.float16(300.0)),
+            Problem(
+                loss=HuberLoss(),
+                data_norm=1.0,
+                intercept_scaling=0.0,
+                n_samples=9,
+                neighboring=Neighboring.REPLACE_ONE,
+                C=np.float16(300.0),
+            ),
             "C",
             300.0,
         ),

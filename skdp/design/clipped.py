@@ -154,12 +154,25 @@ class ClippedDesign:
             return X.take(rows, axis=0)
         return X[rows]
 
-    def blocks(self) -> Iterator[tuple[slice, ClippedDesign]]:
-        """Yield consecutive blocks of rows, as (slice, design), that cover the data once."""
-        if sparse.issparse(self.X):
+    def blocks(self, most_rows: int | None = None) -> Iterator[tuple[slice, ClippedDesign]]:
+        """Yield consecutive blocks of rows that cover the data once.
+
+        Parameters
+        ----------
+        most_rows : int or None
+            *Public.* Rows of a block. None: as many as a cache holds, and all where X is sparse.
+
+        Yields
+        ------
+        rows : slice
+            Which rows they are.
+        block : ClippedDesign
+            A view of them, or a copy where X is sparse.
+        """
+        if most_rows is None and sparse.issparse(self.X):
             yield slice(None), self
             return
-        step = max(128, _BLOCK_BYTES // (8 * self.n_features))
+        step = most_rows or max(128, _BLOCK_BYTES // (8 * self.n_features))
         for start in range(0, self.n_samples, step):
             rows = slice(start, start + step)
             yield rows, self.take(rows)

@@ -22,26 +22,30 @@ __all__ = [
     "worst_curvature",
 ]
 
-_LONGEST = 2048.0
-_WEAK_RIDGE = 100.0
+# No guarantee rests on these.
+_MOST_WORK = 2048.0  # flow times in units of 1/(the worst Hessian's trace)
+_WEAK_RIDGE = 100.0  # C over the flow time, where the length of the run regularises
+_LEAST_LENGTH = 1e-300  # instead of 0, to divide by
 
 
 def flow_time(problem: Problem, n: int | None, noise: float) -> float:
-    """Return for how long to flow down Σ ℓ over about `n` rows.
+    """Return the flow time t of a descent on Σ ℓ over about `n` rows.
 
-    The run ends when the noise in a score, R·t·`noise`, is as wide as the loss wants it, or when
+    T steps of size h, without momentum, follow the gradient flow θ' = −∇Σ ℓ for a time t = T·h. The
+    run ends when the noise in a score, R·t·`noise`, is as wide as the loss's `noise_scale`, or when
     the work is at its limit. But for that limit, t does not depend on n.
 
     Parameters
     ----------
     problem : Problem
+        *Public.*
     n : int or None
         *Public or released.* None leaves out the limit.
     noise : float
         Standard deviation of the noise in a coefficient after a unit of time.
     """
     loss, R = problem.loss, problem.row_norm
-    longest = _LONGEST / (n * loss.nominal_curvature * R**2) if n else math.inf
+    longest = _MOST_WORK / (n * loss.nominal_curvature * R**2) if n else math.inf
     return min(loss.noise_scale / (R * noise), longest)
 
 
@@ -74,7 +78,7 @@ def inverse_regularisation(problem: Problem, t: float) -> float:
     return _WEAK_RIDGE * t if isinstance(problem.C, str) else float(problem.C)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Descent:
     """Public numbers of a run of θ ← θ − h·v, v ← β·v + (estimate of ∇F(θ) + noise).
 
@@ -137,4 +141,4 @@ class Descent:
     def _projected(self, theta: np.ndarray) -> np.ndarray:
         if math.isinf(self.radius):
             return theta
-        return theta * min(1.0, self.radius / max(float(np.linalg.norm(theta)), 1e-300))
+        return theta * min(1.0, self.radius / max(float(np.linalg.norm(theta)), _LEAST_LENGTH))

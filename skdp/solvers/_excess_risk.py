@@ -1,4 +1,4 @@
-"""Parameters with which a draw has the optimal excess risk, and what is proved of that risk."""
+"""Parameters with which a sample has the optimal excess risk, and what is proved of it."""
 
 from __future__ import annotations
 
@@ -7,29 +7,29 @@ from dataclasses import dataclass
 
 from skdp.exceptions import IncompatibleSolverError
 from skdp.samplers import AlternatingSchedule, Ball, SamplerPlan
-from skdp.solvers._rounding import grid_width
+from skdp.solvers._rounding import SCALE_MARGIN, grid_width
 from skdp.solvers.base import Problem
 
 __all__ = ["Balance", "Schedule", "reach_of"]
 
-_REACH = 2.5
+# No guarantee of privacy rests on these; the bound of the risk holds for whatever they say.
+_REACH = 2.5  # in units of the loss's noise scale
 _SHARE = 0.01  # of the excess, left to a chain that has not quite arrived
 _FEWEST = 32.0  # steps of the chain
-_ROUNDING = 1e-9
 
 
 def reach_of(problem: Problem) -> float:
-    """Return how long coefficients are by whose scores a loss has bent a few times over."""
+    """Return how long coefficients are whose scores reach a few times the loss's noise scale."""
     return _REACH * problem.loss.noise_scale / problem.row_norm
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Balance:
     """Ridge and temperature that balance the terms of a bound of the excess risk.
 
-    With L = L_ℓ·R the Lipschitz constant of one record's loss, a draw at c and α = c/C exceeds, in
-    Σ ℓ and on average, the best θ with |θ| ≤ B by at most d/c + B²/(2C) + V·C. V = 0 for the rows
-    at hand; V = 2n·L² for n times the population that they come from. A `mu`-Gaussian DP draw
+    With L = L_ℓ·R the Lipschitz constant of one record's loss, a sample at c and α = c/C exceeds,
+    in Σ ℓ and on average, the best θ with |θ| ≤ B by at most d/c + B²/(2C) + V·C. V = 0 for the
+    rows at hand; V = 2n·L² for n times the population that they come from. A μ-Gaussian DP sample
     has c = (mu/G)²/C.
 
     Parameters
@@ -59,20 +59,20 @@ class Balance:
         """Return the balance for a problem; without a domain, B is the reach of the loss."""
         if problem.n_features is None:
             raise IncompatibleSolverError(
-                "A draw from the density itself needs n_features in the problem, or a C, by which "
-                "to regularise."
+                "A sample from the density itself needs n_features in the problem, or a C by "
+                "which to regularise."
             )
         loss, R = problem.loss, problem.row_norm
         reach = reach_of(problem) if domain is None else domain.radius
         directions = loss.n_directions if domain is None else loss.n_scores
         return cls(
-            problem.n_features * directions,
-            problem.n_features * loss.n_scores,
-            reach if isinstance(problem.C, str) else 0.0,
-            loss.lipschitz * R,
-            problem.lipschitz_difference,
-            n,
-            population,
+            dimension=problem.n_features * directions,
+            size=problem.n_features * loss.n_scores,
+            reach=reach if isinstance(problem.C, str) else 0.0,
+            lipschitz=loss.lipschitz * R,
+            lipschitz_difference=problem.lipschitz_difference,
+            n_samples=n,
+            population=population,
         )
 
     @property
@@ -86,14 +86,14 @@ class Balance:
         return self.reach / math.sqrt(2.0 * (private + self.variation))
 
     def excess(self, temperature: float, C: float) -> float:
-        """Return the bound for an exact draw, summed over the rows."""
+        """Return the bound for an exact sample, summed over the rows."""
         excess = self.dimension / temperature + 0.5 * self.reach**2 / C + self.variation * C
         if self.reach:
             return excess
         return excess + 0.5 * (self.size - self.dimension) / temperature  # the ridge's alone
 
     def second_moment(self, C: float, alpha: float, domain: Ball | None) -> float:
-        """Return an upper bound of E|θ|², θ an exact draw."""
+        """Return an upper bound of E|θ|², θ an exact sample."""
         if domain is not None:
             return domain.radius**2
         assert self.n_samples is not None, "it bounds how far away the mode may be"
@@ -101,7 +101,7 @@ class Balance:
         return (math.sqrt(self.size / alpha) + mode) ** 2
 
     def loss_of(self, distance: float, C: float, second_moment: float) -> float:
-        """Return what the sum can gain if a draw is moved by `distance`, in the quadratic mean."""
+        """Return what the sum can gain if a sample moves by `distance`, in the quadratic mean."""
         assert self.n_samples is not None, "each of n losses can gain"
         moved = self.n_samples * self.lipschitz * distance
         if not self.reach:
@@ -119,16 +119,16 @@ class Balance:
         return _FEWEST * math.expm1(needed / _FEWEST)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Schedule:
-    """Public numbers of one draw.
+    """Numbers of one sample from the density; all of them public.
 
-    Attributes
+    Parameters
     ----------
     sampler_plan : SamplerPlan
         What the sampler does.
     temperature, prior_precision : float
-        c and α of the density.
+        c, in units of 1/loss, and α of the density.
     domain : Ball or None
         To which it is restricted.
     balance : Balance or None
@@ -143,7 +143,7 @@ class Schedule:
 
     @property
     def noise(self) -> float:
-        """Standard deviation of the draw in a direction where the data say nothing, roughly."""
+        """Standard deviation of a sample in a direction where the data say nothing, roughly."""
         noise = math.sqrt(self.sampler_plan.spread / self.temperature)
         return noise if self.domain is None else min(noise, self.domain.radius)
 
@@ -153,7 +153,7 @@ class Schedule:
 
         Least over all \\|θ\\| ≤ B, the radius of the domain or else the reach of the loss; on the
         rows at hand for "erm", on the population for "sco". inf without an `objective`, without
-        a row count, and where nothing is proved of how near the draw is to the density.
+        a row count, and where nothing is proved of how near the sample is to the density.
         """
         balance, c, alpha = self.balance, self.temperature, self.prior_precision
         if (
@@ -173,7 +173,7 @@ class Schedule:
         excess = balance.excess(c, C) + balance.loss_of(distance, C, moment)
         if self.domain is not None:
             excess += self.sampler_plan.tv * balance.loss_of(2.0 * self.domain.radius, C, moment)
-        return excess / balance.n_samples * (1.0 + _ROUNDING)
+        return excess / balance.n_samples * (1.0 + SCALE_MARGIN)
 
     def expected_evaluations(self, tv: float) -> float:
         """Return how many losses of single records "zeroth_order" evaluates on average, at most.
@@ -181,7 +181,12 @@ class Schedule:
         Parameters
         ----------
         tv : float
-            Total variation within which its draw is to be.
+            *Public.* Total variation within which its sample is to be of the density.
+
+        Returns
+        -------
+        expected : float
+            An upper bound of the mean over the sampler's randomness, for the worst data.
         """
         balance = self.balance
         if balance is None or balance.n_samples is None:

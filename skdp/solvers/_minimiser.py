@@ -12,10 +12,39 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from skdp.design import ClippedDesign
+from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import Loss
+from skdp.solvers.base import Problem, require_delta
 
-__all__ = ["Minimum", "Objective", "minimise"]
+__all__ = [
+    "Minimum",
+    "Objective",
+    "certified_tolerance",
+    "check_problem",
+    "covered_rows",
+    "longest",
+    "minimise",
+    "require_covered",
+]
 
+UNIT = 2.0**-53
+"""Relative error of one operation."""
+ROWS_SUMMED = 1024
+"""Rows whose gradients are summed at a time where a gradient is certified."""
+
+_ROUNDINGS = ROWS_SUMMED + 64
+"""Units of 2⁻⁵³, relative to n·R·L, that a sum of n gradients of norm R·L is off at most.
+
+A guarantee rests on it. A sum of m terms, in any order, is off by m units of the sum of their
+sizes; the sums of `ROWS_SUMMED` rows are added up with the error of each addition, which costs 2.
+What is left of 64 is for the derivative, 32 units, and products with factors of a row.
+"""
+_STEEPEST = 1e6  # curvature of one record over the ridge: beyond, minima drown in rounding
+_LONGEST_SCORE = 64.0  # in units of the loss's noise scale, 1 at least: see `longest`
+_MOST_UNKNOWN_ROWS = 1 << 24  # covered where nobody knows n
+_MOST_MOVED = 0.25  # of Θ: how far beside the minimum a point may be; see `minimise`
+
+# No guarantee rests on what follows: it is about speed, and every end is certified.
 _SAMPLE = 16_384  # rows from which second derivatives are learnt
 _SAMPLE_VALUES = 1 << 20
 _MOST_COLUMNS = 1024  # beyond, the diagonal of the Hessian has to do
@@ -23,13 +52,95 @@ _GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 _PAIRS = 60
 _PATIENCE = 300  # steps in which the gradient has to halve
 _REFRESH = 0.1  # a step that leaves more of the gradient calls for a new metric
-_FLAT = 0.5  # how much of the slope along a step may be left
+_FLAT = 0.5  # how much of the derivative along a step may be left
 _TRIALS = 20
-_UNIT = 2.0**-53
 _SINGULAR = 1e-12  # of a matrix's trace: smaller eigenvalues cannot be told from 0
 
 Metric = Callable[[np.ndarray], np.ndarray]
 """Applies the inverse of a positive definite matrix."""
+
+
+def check_problem(name: str, problem: Problem, delta: float) -> None:
+    """Raise unless δ > 0, the loss is smooth and the ridge not lost beside it."""
+    require_delta(delta, name)
+    if math.isinf(problem.loss.smoothness):
+        raise IncompatibleSolverError(
+            f"solver={name!r} needs a smooth loss, got {problem.loss!r}: smooth it, with "
+            "smoothing > 0 for a hinge, or use solver='regularized_exponential'."
+        )
+    curvature = problem.loss.smoothness * problem.row_norm**2
+    if not isinstance(problem.C, str) and problem.C * curvature > _STEEPEST:
+        raise IncompatibleSolverError(
+            f"solver={name!r} needs C up to {_STEEPEST / curvature:g} here, got {problem.C!r}: "
+            "beside a weaker ridge 1/C no minimum can be certified in floating point. C='auto' "
+            "chooses a smaller C."
+        )
+
+
+def covered_rows(problem: Problem) -> int:
+    """Return for how many rows a plan holds: the public number, or so many that it is no limit."""
+    n = problem.n_samples or 0
+    return n if problem.neighboring.count_is_public and n else max(_MOST_UNKNOWN_ROWS, 2 * n)
+
+
+def require_covered(problem: Problem, design: ClippedDesign) -> None:
+    """Raise if there are more rows than the plan's tolerance holds for."""
+    if design.n_samples > covered_rows(problem):
+        raise IncompatibleSolverError(
+            f"The tolerance was planned for at most {covered_rows(problem)} rows, because n is not "
+            "public: give a larger n_samples_hint, or take neighboring='replace_one'."
+        )
+
+
+def longest(problem: Problem) -> float:
+    """Return the radius Θ on which minima are projected: scores of 64 noise scales, 64 at least.
+
+    Without a bound of |θ| there is none of how far rounding moves a score.
+    """
+    scores = _LONGEST_SCORE * max(1.0, problem.loss.noise_scale) * math.sqrt(problem.loss.n_scores)
+    return scores / problem.row_norm
+
+
+def certified_tolerance(
+    name: str, problem: Problem, ridge: float, wanted: float, noise: float = 0.0
+) -> float:
+    """Return the length τ of gradient that is certified: as wanted, or as floating point allows.
+
+    At most λΘ/4, on which the proof of `minimise` rests.
+
+    Parameters
+    ----------
+    name : str
+        *Public.* The solver's.
+    problem : Problem
+        *Public.*
+    ridge : float
+        *Public.* λ.
+    wanted : float
+        *Public.* τ without rounding.
+    noise : float
+        *Public.* Standard deviation of each entry of the tilt.
+    """
+    least, most = _least_tolerance(problem, noise), _MOST_MOVED * ridge * longest(problem)
+    if least > most:
+        raise IncompatibleSolverError(
+            f"solver={name!r} cannot certify a minimum for {covered_rows(problem)} rows of "
+            f"{problem.n_features} columns beside a ridge 1/C of {ridge:.3g}: rounding alone "
+            "leaves it open. Take a smaller C or epsilon, or solver='regularized_exponential'."
+        )
+    return max(min(wanted, most), least)
+
+
+def _least_tolerance(problem: Problem, noise: float) -> float:
+    """Return the shortest gradient that can be certified in the ball.
+
+    Twice what rounding amounts to, over the ¾ that count outside, and some for a run to end in.
+    The tilt is longer than noise·(√size + 10) with probability e⁻⁵⁰ only.
+    """
+    loss, R, d = problem.loss, problem.row_norm, problem.n_features or 1
+    of_scores = loss.smoothness * R * (d + 4) * longest(problem)
+    records = covered_rows(problem) * R * (_ROUNDINGS * loss.lipschitz + of_scores)
+    return 3.0 * UNIT * (records + 4.0 * noise * (math.sqrt(d * loss.n_scores) + 10.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +159,10 @@ class Objective:
     tilt : ndarray of the shape of θ
     weight : float
     passes : list of one int
-        Counts the gradients; for diagnostics, **not private**.
+        *Private.* Counts the gradients; for diagnostics.
+    certifies : bool
+        Whether gradients are summed in pieces of `ROWS_SUMMED` rows, so that `rounding` bounds
+        their error; else in pieces that are fast.
     """
 
     design: ClippedDesign
@@ -59,24 +173,29 @@ class Objective:
     tilt: np.ndarray
     weight: float = 1.0
     passes: list[int] = field(default_factory=lambda: [0])
+    certifies: bool = False
 
     def gradient(self, theta: np.ndarray) -> np.ndarray:
         """Return ∇J(θ): one read of the data, block by block."""
         self.passes[0] += 1
-        total = np.zeros_like(theta)
-        for rows, block in self.design.blocks():
-            total += block.rmatvec(self.loss.gradient(self.y[rows], block.matvec(theta)))
-        return self.weight * total + self.ridge * theta + self.tilt
+        total, lost = np.zeros_like(theta), np.zeros_like(theta)
+        for rows, block in self.design.blocks(ROWS_SUMMED if self.certifies else None):
+            part = block.rmatvec(self.loss.gradient(self.y[rows], block.matvec(theta)))
+            if self.certifies:
+                lost += _error_of_sum(total, part)
+            total += part
+        return self.weight * (total + lost) + self.ridge * theta + self.tilt
 
     def rounding(self, theta: np.ndarray) -> float:
-        """Return how short a gradient at θ may be before it is lost in rounding.
+        """Return a bound of how far from the true ∇J(θ) the certified one is.
 
-        Sums over n terms round to √n, scores to |θ|, the ridge and the tilt to their own unit.
+        A score, a sum of d products, is off by d + 4 units of R·|θ|, and moves the derivative by
+        `smoothness` times that.
         """
         n, R, size = self.design.n_samples, self.row_norm, float(np.linalg.norm(theta))
-        slope = math.sqrt(n) * self.loss.lipschitz + self.loss.smoothness * R * size
-        rest = self.ridge * size + float(np.linalg.norm(self.tilt))
-        return _UNIT * (n * self.weight * R * slope + rest)
+        of_scores = self.loss.smoothness * R * (self.design.n_features + 4) * size
+        records = n * self.weight * R * ((_ROUNDINGS - 4) * self.loss.lipschitz + of_scores)
+        return UNIT * (records + 2.0 * (self.ridge * size + float(np.linalg.norm(self.tilt))))
 
     @property
     def is_narrow(self) -> bool:
@@ -138,34 +257,87 @@ class Minimum:
         """The length of the gradient."""
         return float(np.linalg.norm(self.gradient))
 
+    def projected(self, radius: float) -> Minimum:
+        """Return the same, with the point moved along the radius to the ball."""
+        size = float(np.linalg.norm(self.theta))
+        return self if size <= radius else replace(self, theta=self.theta * (radius / size))
+
     def squared(self, metric: Metric) -> float:
         """Return the squared length of the gradient in a metric."""
         return float(np.vdot(self.gradient, metric(self.gradient)))
 
 
-def minimise(objective: Objective, tolerance: float) -> Minimum:
-    """Return a point where the gradient is no longer than `tolerance`.
+def _error_of_sum(total: np.ndarray, part: np.ndarray) -> np.ndarray:
+    """Return what `total` + `part` loses to rounding, exactly; Knuth, TAOCP 2, Theorem 4.2.2B."""
+    rounded = total + part
+    of_part = rounded - total
+    return (total - (rounded - of_part)) + (part - of_part)
+
+
+def minimise(objective: Objective, tolerance: float, radius: float = math.inf) -> Minimum:
+    """Return a point within τ/λ of the minimum, both projected on the ball |θ| ≤ Θ.
 
     A quasi-Newton run does the work. Should it stall, steps of the majoriser M alternate with
     further runs, of which those are kept that help: θ − M⁻¹∇J has the gradient (M − H)M⁻¹∇J with a
-    mean Hessian λI ≤ H ≤ M, shorter in the metric M⁻¹ by a factor below 1. So it ends, but for
-    rounding: a gradient that is not longer than `Objective.rounding` will do.
+    mean Hessian λI ≤ H ≤ M, shorter in the metric M⁻¹ by a factor below 1. So it ends, but
+    for rounding.
+
+    Inside the ball the true gradient is at most τ long, so the point is within e = τ/λ of the
+    minimum. At a distance r > Θ from 0 it is at most ¾·τ·r/Θ long. Projection takes two points
+    outside, x and y, to Θ·|x − y|/√(|x|·|y|) of each other or less, and two others no farther
+    apart than they were. With e ≤ Θ/4 all of this is at most e, for ¾/√(1 − 3/16) and
+    ¾/(1 − 3/16) are below 1.
+
+    Parameters
+    ----------
+    objective : Objective
+        *Private.*
+    tolerance : float
+        *Public.* τ.
+    radius : float
+        *Public.* Θ.
     """
-    found = _descend(objective, _start(objective), tolerance)
-    if _is_done(objective, found, tolerance):
+    target = _Target(objective, tolerance, radius)
+    found = _arrive(target, _start(objective))
+    certified = replace(target, objective=replace(objective, certifies=True))
+    return _arrive(certified, certified.at(found.theta)).projected(radius)
+
+
+@dataclass(frozen=True, eq=False)
+class _Target:
+    """Where a run may end: the gradient, with what rounding adds, is within the tolerance.
+
+    It ends as well where rounding is all that is left: within a `certified_tolerance`, which is
+    more than twice that.
+    """
+
+    objective: Objective
+    tolerance: float
+    radius: float
+
+    def at(self, theta: np.ndarray) -> Minimum:
+        return Minimum(theta, self.objective.gradient(theta))
+
+    def is_reached(self, found: Minimum) -> bool:
+        distance = float(np.linalg.norm(found.theta)) / self.radius
+        allowed = self.tolerance * (1.0 if distance <= 1.0 else (1.0 - _MOST_MOVED) * distance)
+        rounding = self.objective.rounding(found.theta)
+        return found.length <= max(allowed - rounding, rounding)
+
+
+def _arrive(target: _Target, found: Minimum) -> Minimum:
+    """Return where the target is reached, by steps that need not help and by some that do."""
+    found = _descend(target, found)
+    if target.is_reached(found):
         return found
-    majoriser = objective.majoriser()
-    while not _is_done(objective, found, tolerance):
-        theta = found.theta - majoriser(found.gradient)
-        safe = Minimum(theta, objective.gradient(theta))
-        found = _descend(objective, safe, tolerance)
-        if not _is_done(objective, found, tolerance):
-            found = min(safe, found, key=lambda one: one.squared(majoriser))
+    majoriser = target.objective.majoriser()
+    while not target.is_reached(found):
+        safe = target.at(found.theta - majoriser(found.gradient))
+        better = _descend(target, safe)
+        if not target.is_reached(better):
+            better = min(safe, better, key=lambda one: one.squared(majoriser))
+        found = better
     return found
-
-
-def _is_done(objective: Objective, found: Minimum, tolerance: float) -> bool:
-    return found.length <= max(tolerance, objective.rounding(found.theta))
 
 
 def _start(objective: Objective) -> Minimum:
@@ -174,15 +346,17 @@ def _start(objective: Objective) -> Minimum:
     if part is not objective:
         of_one = part.weight * part.loss.lipschitz * part.row_norm
         error = 0.1 * of_one * math.sqrt(part.design.n_samples)
-        theta = _descend(part, Minimum(theta, part.gradient(theta)), error).theta
+        rough = _Target(part, error, math.inf)
+        theta = _descend(rough, rough.at(theta)).theta
     return Minimum(theta, objective.gradient(theta))
 
 
-def _descend(objective: Objective, found: Minimum, tolerance: float) -> Minimum:
-    """Return where a quasi-Newton run reaches `tolerance`, or its best point once it stalls."""
+def _descend(target: _Target, found: Minimum) -> Minimum:
+    """Return where a quasi-Newton run reaches the target, or its best point once it stalls."""
+    objective = target.objective
     pairs: deque[tuple[np.ndarray, np.ndarray]] = deque(maxlen=_PAIRS)
     best, mark, patience, metric = found, found.length, _PATIENCE, None
-    while patience and not _is_done(objective, best, tolerance):
+    while patience and not target.is_reached(best):
         if metric is None:
             metric = objective.metric(found.theta)
         last, found = found, _step(objective, found, _direction(found.gradient, metric, pairs))
@@ -211,25 +385,25 @@ def _direction(
 
 
 def _step(objective: Objective, found: Minimum, direction: np.ndarray) -> Minimum:
-    """Return a point along the direction where the slope has about vanished.
+    """Return a point along the direction where the derivative has about vanished.
 
-    The slope rises along it, since J is convex. Values of J, in which digits cancel, are not used.
+    It rises along the line, since J is convex. Values of J, in which digits cancel, are not used.
     """
     steepest = float(np.vdot(found.gradient, direction))
-    low, slope_low, high, slope_high, t = 0.0, steepest, math.inf, 0.0, 1.0
+    low, at_low, high, at_high, t = 0.0, steepest, math.inf, 0.0, 1.0
     for _ in range(_TRIALS):
         theta = found.theta + t * direction
         trial = Minimum(theta, objective.gradient(theta))
-        slope = float(np.vdot(trial.gradient, direction))
-        if abs(slope) <= _FLAT * abs(steepest):
+        derivative = float(np.vdot(trial.gradient, direction))
+        if abs(derivative) <= _FLAT * abs(steepest):
             break
-        if slope < 0.0:
-            low, slope_low = t, slope
+        if derivative < 0.0:
+            low, at_low = t, derivative
         else:
-            high, slope_high = t, slope
+            high, at_high = t, derivative
         if math.isinf(high):
             t *= 4.0
         else:
-            share = slope_low / (slope_low - slope_high)
+            share = at_low / (at_low - at_high)
             t = low + min(max(share, 0.1), 0.9) * (high - low)
     return trial

@@ -13,24 +13,28 @@ from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import SquaredLoss
 from skdp.privacy import GDPEvent, Neighboring
 from skdp.samplers import Progress
-from skdp.solvers._rounding import rounded
+from skdp.solvers._rounding import SCALE_MARGIN, rounded
 from skdp.solvers.base import Plan, Problem, Solution, Solver, require_delta
 
 __all__ = ["AdaSSP", "AdaSSPPlan", "NoisyMoments"]
 
-_SHARE = 1.0 / 3.0
+_SHARE = 1.0 / 3.0  # of the squared sensitivity, for AᵀA; the guarantee is for this value
 _BLOCK_BYTES = 1 << 24
-_ROUNDING = 1e-12
+_MOST_COLUMNS = (
+    16_384  # a matrix of so many rows and columns takes 2 GiB, and four are alive at once
+)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class AdaSSPPlan(Plan):
-    """A plan with the noise of the moments.
+    """Moments with noise; all of it public.
 
-    Attributes
+    Parameters
     ----------
-    gram_noise, moment_noise : float
-        Standard deviations of the noise on the diagonal of AᵀA (off it, 1/√2 of that) and on Aᵀy.
+    gram_noise : float
+        Standard deviation of the noise on the diagonal of AᵀA; off it, 1/√2 of that.
+    moment_noise : float
+        Standard deviation of the noise on Aᵀy.
     """
 
     gram_noise: float
@@ -39,7 +43,15 @@ class AdaSSPPlan(Plan):
 
 @dataclass(frozen=True, eq=False)
 class NoisyMoments:
-    """What is released: AᵀA and Aᵀy, each with noise and on a public grid."""
+    """What is released: AᵀA and Aᵀy, each with noise and on a public grid.
+
+    Parameters
+    ----------
+    gram : ndarray of shape (d, d)
+        *Released.*
+    moment : ndarray of shape (d,)
+        *Released.*
+    """
 
     gram: np.ndarray
     moment: np.ndarray
@@ -85,14 +97,15 @@ class AdaSSP(Solver):
                 "solver='regularized_exponential'."
             )
         require_delta(delta, "adassp")
+        _require_few_columns(problem)
         mu = gdp_mu(epsilon, delta)
-        noise = _sensitivity(problem.neighboring) / mu * (1.0 + _ROUNDING)
+        noise = _sensitivity(problem.neighboring) / mu * (1.0 + SCALE_MARGIN)
         return AdaSSPPlan(
-            problem,
-            GDPEvent(mu),
-            "Gaussian mechanism on the moments, AdaSSP",
-            noise * problem.row_norm**2 / math.sqrt(_SHARE),
-            noise * problem.row_norm / math.sqrt(1.0 - _SHARE),
+            problem=problem,
+            event=GDPEvent(mu),
+            theorem="Gaussian mechanism on the moments, AdaSSP",
+            gram_noise=noise * problem.row_norm**2 / math.sqrt(_SHARE),
+            moment_noise=noise * problem.row_norm / math.sqrt(1.0 - _SHARE),
         )
 
     def solve(
@@ -112,7 +125,24 @@ class AdaSSP(Solver):
     def release(
         self, plan: AdaSSPPlan, design: ClippedDesign, y: np.ndarray, rng: np.random.Generator
     ) -> NoisyMoments:
-        """Return the moments with noise: all that is ever read of the data."""
+        """Return the moments with noise: all that is ever read of the data.
+
+        Parameters
+        ----------
+        plan : AdaSSPPlan
+            *Public.*
+        design : ClippedDesign
+            *Private.* The rows.
+        y : ndarray of shape (n_samples,)
+            *Private.* Targets, clipped to [−1, 1] here.
+        rng : numpy Generator
+            *Secret.* Source of the noise.
+
+        Returns
+        -------
+        moments : NoisyMoments
+            Released.
+        """
         d = design.n_features
         gram, y = np.zeros((d, d)), np.clip(y, -1.0, 1.0)
         step = max(1, _BLOCK_BYTES // (8 * d))
@@ -125,7 +155,20 @@ class AdaSSP(Solver):
         return NoisyMoments(rounded(gram, plan.gram_noise), rounded(moment, plan.moment_noise))
 
     def solution(self, plan: AdaSSPPlan, moments: NoisyMoments) -> np.ndarray:
-        """Return the coefficients, of shape (d,), from what was released and public numbers."""
+        """Return the coefficients, from what was released and public numbers.
+
+        Parameters
+        ----------
+        plan : AdaSSPPlan
+            *Public.*
+        moments : NoisyMoments
+            *Released.*
+
+        Returns
+        -------
+        theta : ndarray of shape (d,)
+            Released.
+        """
         gram, d, problem = moments.gram.copy(), len(moments.moment), plan.problem
         if problem.neighboring.count_is_public and problem.intercept_scaling > 0.0:
             assert problem.n_samples is not None
@@ -139,3 +182,13 @@ class AdaSSP(Solver):
 def _sensitivity(neighboring: Neighboring) -> float:
     """Return Δ, how far a neighbour moves the weighted moments at most."""
     return math.sqrt(4.0 * (1.0 - _SHARE)) if neighboring.count_is_public else 1.0
+
+
+def _require_few_columns(problem: Problem) -> None:
+    """Raise if AᵀA would not fit into memory, by public numbers."""
+    if (problem.n_features or 0) > _MOST_COLUMNS:
+        raise IncompatibleSolverError(
+            f"solver='adassp' makes a matrix of as many rows as columns, and takes up to "
+            f"{_MOST_COLUMNS} columns, the intercept's included; got {problem.n_features}. "
+            "solver='regularized_exponential' takes any number."
+        )

@@ -1,11 +1,11 @@
-"""The contract between an estimator and a way to learn privately: plan, pay, solve."""
+"""The contract between an estimator and a way to learn privately: plan, spend, solve."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,23 +19,32 @@ from skdp.samplers import Progress
 
 __all__ = ["Plan", "Problem", "RowCount", "Solution", "Solver", "composed", "require_delta"]
 
+_COUNT_SHARE = 0.1  # of μ for an estimate of n, which is 1 % of μ²; no guarantee rests on it
+_FEWEST_ROWS = 10  # that an estimate of n may say; no guarantee rests on it
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, kw_only=True)
 class Problem:
     """Everything about a fit that is public.
 
     Parameters
     ----------
     loss : Loss
-    data_norm, intercept_scaling : float
-        Every row is (x, b₀) with \\|x\\| at most `data_norm` and b₀ = `intercept_scaling`.
+        *Public.* What is fitted.
+    data_norm : float
+        *Public.* Bound on the l2 norm of x, in the units of X.
+    intercept_scaling : float
+        *Public.* b₀: every row is (x, b₀). 0 for no intercept.
     n_samples : int or None
-        A public number of rows, exact or approximate; None where there is none.
+        *Public.* A number of rows, exact under ``replace_one``, a guess otherwise; None where
+        there is none.
     neighboring : Neighboring
+        *Public.* Which data sets are neighbours.
     C : float or "auto"
-        Inverse regularisation strength.
+        *Public.* Inverse regularisation strength.
     n_features : int or None
-        Columns, the intercept's included; needed by samplers that choose C or their cost by it.
+        *Public.* Columns, the intercept's included. None: not known to whoever plans, and what
+        depends on it is not checked.
     """
 
     loss: Loss
@@ -54,20 +63,41 @@ class Problem:
         """R: norm of a row with its intercept."""
         return math.hypot(self.data_norm, self.intercept_scaling)
 
-    def shape(self, n_features: int) -> tuple[int, ...]:
-        """Return the shape of θ for rows of `n_features`, the intercept's column included."""
-        k = self.loss.n_scores
-        return (n_features,) if k == 1 else (n_features, k)
-
     @property
     def lipschitz_difference(self) -> float:
         """G: Lipschitz constant in θ of the change that one record makes to the summed loss."""
         return self.neighboring.n_changed * self.loss.lipschitz * self.row_norm
 
+    def shape(self, n_features: int) -> tuple[int, ...]:
+        """Return the shape of the coefficients.
 
-@dataclass(frozen=True)
+        Parameters
+        ----------
+        n_features : int
+            *Public.* Columns, the intercept's included.
+
+        Returns
+        -------
+        shape : tuple of int
+            (n_features,), or (n_features, K) for a loss of K scores.
+        """
+        k = self.loss.n_scores
+        return (n_features,) if k == 1 else (n_features, k)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Plan(ABC):
-    """What a solver will release, every parameter fixed, and the theorem that prices it."""
+    """What a solver will release, with every parameter fixed. All of it is public.
+
+    Parameters
+    ----------
+    problem : Problem
+        *Public.* What it was planned for.
+    event : Event
+        *Public.* What happens to a record's privacy; a budget spends it.
+    theorem : str
+        *Public.* The statement that proves the event.
+    """
 
     problem: Problem
     event: Event
@@ -78,17 +108,17 @@ class Plan(ABC):
 class Solution:
     """What a solver has released.
 
-    Attributes
+    Parameters
     ----------
     theta : ndarray of shape (n_features,) or (n_features, K)
-        Released coefficients, the intercept column's last.
+        *Released.* Coefficients, the intercept column's last.
     n_iter : int
-        Number of steps: public, or computed from what was released.
+        *Public, or computed from what was released.* Number of steps.
     diagnostics : dict
-        *Not private.*
+        *Private.* What a developer may want to see.
     noise : float or None
         *Public.* Standard deviation of the Gaussian noise in each entry of `theta`, where `theta`
-        is an optimum with such noise added; None where its law is another.
+        is an optimum with such noise added; None where its distribution is another.
     """
 
     theta: np.ndarray
@@ -100,12 +130,31 @@ class Solution:
 class Solver(ABC):
     """A way to learn linear models privately, in two parts.
 
-    `plan` sees public facts only and says what will be released; an estimator buys that, and only
-    then hands the data to `solve`.
+    `plan` sees public facts only and says what will be released; an estimator spends that, and
+    only then hands the data to `solve`.
     """
 
+    takes_start: ClassVar[bool] = False
+    """Whether `solve` goes on from coefficients that are given to it, as `partial_fit` needs."""
+
     def with_sampler(self, sampler: Any) -> Solver:
-        """Return the same solver with another sampler backend, a name or an instance."""
+        """Return the same solver with another sampler backend.
+
+        Parameters
+        ----------
+        sampler : str or Sampler
+            *Public.* A name of `skdp.samplers.SAMPLERS` or an instance.
+
+        Returns
+        -------
+        solver : Solver
+            A copy.
+
+        Raises
+        ------
+        IncompatibleSolverError
+            If the solver draws no sample.
+        """
         raise IncompatibleSolverError(
             f"{type(self).__name__} draws no sample, so sampler={sampler!r} has no meaning for "
             "it; leave sampler='auto'."
@@ -113,7 +162,27 @@ class Solver(ABC):
 
     @abstractmethod
     def plan(self, problem: Problem, epsilon: float, delta: float) -> Plan:
-        """Return a plan that is (`epsilon`, `delta`)-DP."""
+        """Return a plan that is (ε, δ)-DP, from public facts alone.
+
+        Parameters
+        ----------
+        problem : Problem
+            *Public.*
+        epsilon : float
+            *Public.* Privacy loss in nats, positive and finite.
+        delta : float
+            *Public.* Probability in [0, 1) with which the ε bound may fail.
+
+        Returns
+        -------
+        plan : Plan
+            Equal for equal arguments; `plan.event` is within (ε, δ).
+
+        Raises
+        ------
+        IncompatibleSolverError
+            If the solver cannot take the loss, the relation, δ = 0, or so many columns.
+        """
 
     @abstractmethod
     def solve(
@@ -125,7 +194,29 @@ class Solver(ABC):
         progress: Progress,
         start: np.ndarray | None = None,
     ) -> Solution:
-        """Read the data and release the solution that `plan` describes."""
+        """Read the data and release the solution that `plan` describes.
+
+        Parameters
+        ----------
+        plan : Plan
+            *Public.* What `plan` of this solver returned.
+        design : ClippedDesign
+            *Private.* The rows, within the norms of `plan.problem`.
+        y : ndarray of shape (n_samples,)
+            *Private.* Labels or numbers, as the loss wants them.
+        rng : numpy Generator
+            *Secret.* Source of the noise.
+        progress : callable
+            Called with the number of steps done and the number of all steps, both public.
+        start : ndarray of the shape of θ, or None
+            *Public or released.* Coefficients from which to go on; None: 0. A solver whose
+            `takes_start` is False ignores it, and estimators refuse to plan such a fit.
+
+        Returns
+        -------
+        solution : Solution
+            Released, but for its diagnostics.
+        """
 
 
 def composed(events: tuple[Event, ...]) -> Event:
@@ -142,22 +233,18 @@ def require_delta(delta: float, name: str) -> None:
         )
 
 
-_SHARE = 0.1  # of μ, which is 1 % of μ²
-_LEAST = 10
-
-
 @dataclass(frozen=True)
 class RowCount:
-    """The number of rows by which steps are chosen: public, or a release of its own.
+    """The number of rows by which steps are chosen: public, or estimated privately.
 
     A row more or less changes the count by 1, so with N(0, 1/μ²) added it is μ-Gaussian DP.
 
     Parameters
     ----------
     public : int or None
-        The number, where it is public.
+        *Public.* The number, where it is public.
     mu : float
-        Gaussian-DP price of the noisy count; 0 for a public one.
+        *Public.* Gaussian-DP parameter of the estimate; 0 for a public number.
     """
 
     public: int | None
@@ -165,10 +252,10 @@ class RowCount:
 
     @classmethod
     def plan(cls, problem: Problem, epsilon: float, delta: float) -> RowCount:
-        """Return a count that takes a hundredth of μ², if it has to be bought."""
+        """Return a count that is public or estimates n privately, with 1 % of μ²."""
         if problem.n_samples is not None:
             return cls(problem.n_samples, 0.0)
-        return cls(None, _SHARE * gdp_mu(epsilon, delta))
+        return cls(None, _COUNT_SHARE * gdp_mu(epsilon, delta))
 
     @property
     def events(self) -> tuple[GDPEvent, ...]:
@@ -176,10 +263,10 @@ class RowCount:
         return (GDPEvent(self.mu),) if self.mu > 0.0 else ()
 
     def release(self, design: ClippedDesign, rng: np.random.Generator) -> int:
-        """Return the number: public, or released now."""
+        """Return the number: public, or estimated now."""
         if self.public is not None:
             return self.public
-        return max(_LEAST, round(design.n_samples + rng.normal() / self.mu))
+        return max(_FEWEST_ROWS, round(design.n_samples + rng.normal() / self.mu))
 
     def rest(self, mu: float) -> float:
         """Return what is left of `mu`."""

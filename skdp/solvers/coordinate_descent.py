@@ -20,13 +20,21 @@ from skdp.solvers.base import Plan, Problem, RowCount, Solution, Solver, compose
 
 __all__ = ["CoordinateDescent", "CoordinateDescentPlan"]
 
-_FEWEST_CYCLES = 100
+_FEWEST_CYCLES = 100  # no guarantee rests on it
 _THEOREM = "noisy coordinate steps, cycles composed as Gaussian DP"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class CoordinateDescentPlan(Plan):
-    """A run that costs `mu` and, if its row count is bought, what that costs."""
+    """Noisy coordinate steps; all of it public.
+
+    Parameters
+    ----------
+    count : RowCount
+        The number of rows by which step sizes are chosen.
+    mu : float
+        Gaussian-DP parameter of the steps.
+    """
 
     count: RowCount
     mu: float
@@ -47,8 +55,8 @@ class CoordinateDescent(Solver):
     n_cycles : int or None
         *Public.* T; None: 100, or more where longer steps would not be stable.
     step_size : float or None
-        *Public.* h, for the derivative of the *sum* over all rows. None: the run flows until the
-        noise in a score is as wide as the loss wants it.
+        *Public.* h, for the derivative of the *sum* over all rows. None: such that the noise in a
+        score ends as wide as the loss's `noise_scale`.
     average : float in [0, 1]
         *Public.* Share of the cycles, their end, of which the mean is released; 0: the last one.
 
@@ -59,7 +67,8 @@ class CoordinateDescent(Solver):
     ℓ, and \|a_j\| does not depend on what was released. So a cycle with noise N(0, s²) in each
     step is Gaussian DP with μ² = Σ_j (L·\|a_j\| + L·\|a'_j\|)²/s² ≤ G²/s² for two records: as much
     as one gradient of all columns, and T cycles are √T·G/s-Gaussian DP (Dong, Roth and Su 2022,
-    Corollary 2). If each column were paid for on its own a cycle of d would cost √d times as much.
+    Corollary 2). Columns that each had
+    sensitivity L·R of their own would make a cycle of d cost √d times as much.
 
     References
     ----------
@@ -88,7 +97,9 @@ class CoordinateDescent(Solver):
         count = RowCount.plan(problem, epsilon, delta)
         mu = count.rest(gdp_mu(epsilon, delta))
         event = composed((*count.events, GDPEvent(mu)))
-        return CoordinateDescentPlan(problem, event, _THEOREM, count, mu)
+        return CoordinateDescentPlan(
+            problem=problem, event=event, theorem=_THEOREM, count=count, mu=mu
+        )
 
     def solve(
         self,
@@ -104,7 +115,20 @@ class CoordinateDescent(Solver):
         return Solution(theta, cycles.n_cycles)
 
     def cycles(self, plan: CoordinateDescentPlan, n: int) -> Cycles:
-        """Return the numbers of a run over about `n` rows."""
+        """Return the numbers of a run.
+
+        Parameters
+        ----------
+        plan : CoordinateDescentPlan
+            *Public.*
+        n : int
+            *Public or released.* About how many rows there are.
+
+        Returns
+        -------
+        cycles : Cycles
+            Cycles, noise and penalties.
+        """
         problem, G = plan.problem, plan.problem.lipschitz_difference
         t = flow_time(problem, n, G / plan.mu)
         longest = 2.0 / worst_curvature(problem, n)  # the ridge is in the proximal point
@@ -113,11 +137,16 @@ class CoordinateDescent(Solver):
         ridge = 1.0 / inverse_regularisation(problem, h * T)
         noise = G * math.sqrt(T) / plan.mu
         return Cycles(
-            T, h, noise, self.l1_ratio * ridge, (1.0 - self.l1_ratio) * ridge, self.average
+            n_cycles=T,
+            step_size=h,
+            noise=noise,
+            l1=self.l1_ratio * ridge,
+            ridge=(1.0 - self.l1_ratio) * ridge,
+            average=self.average,
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Cycles:
     """Public numbers of a run.
 
@@ -158,8 +187,8 @@ class Cycles:
         for cycle in range(1, self.n_cycles + 1):
             for j in rng.permutation(design.n_features):
                 rows, column = columns[j]
-                slope = column @ problem.loss.gradient(y[rows], scores[rows])
-                new = self._proximal(theta[j], slope, rng)
+                derivative = column @ problem.loss.gradient(y[rows], scores[rows])
+                new = self._proximal(theta[j], derivative, rng)
                 scores[rows] += np.multiply.outer(column, new - theta[j])
                 theta[j] = new
             if cycle > self.n_cycles - n_averaged:
@@ -167,10 +196,10 @@ class Cycles:
             progress(cycle, self.n_cycles)
         return rounded(total / n_averaged, self.step_size * self.noise / math.sqrt(n_averaged))
 
-    def _proximal(self, old: Any, slope: Any, rng: np.random.Generator) -> Any:
+    def _proximal(self, old: Any, derivative: Any, rng: np.random.Generator) -> Any:
         """Return the coefficient, or its row of coefficients, after a step."""
         h = self.step_size
-        point = old - h * (slope + rng.normal(scale=self.noise, size=np.shape(slope)))
+        point = old - h * (derivative + rng.normal(scale=self.noise, size=np.shape(derivative)))
         shrunk = np.sign(point) * np.maximum(np.abs(point) - h * self.l1, 0.0)
         return shrunk / (1.0 + h * self.ridge)
 

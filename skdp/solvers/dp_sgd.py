@@ -27,11 +27,205 @@ from skdp.solvers.base import Plan, Problem, RowCount, Solution, Solver, compose
 
 __all__ = ["DPSGD", "DPSGDPlan", "noise_multiplier", "poisson_sample", "sampled_steps"]
 
+# No guarantee rests on these three.
+_RATE = 0.1  # sampling rate where n is not public
+_BATCH = 1024  # expected rows of a batch where it is
+_PRECISION = 1e-3  # relative, of σ; the accountant is asked about the σ that is returned
+_THEOREM = (
+    "Poisson-sampled Gaussian steps composed numerically; Zhu, Dong and Wang 2022, Theorems 10, 11;"
+    " Lebeda, Regehr, Kamath and Steinke 2024"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DPSGDPlan(Plan):
+    """Steps on Poisson samples with Gaussian noise; all of it public.
+
+    Parameters
+    ----------
+    count : RowCount
+        The number of rows by which step sizes are chosen.
+    sampling_rate : float
+        q.
+    clip_norm : float
+        C, the longest gradient of one record.
+    noise_multiplier : float
+        σ, the standard deviation of the noise in units of C.
+    """
+
+    count: RowCount
+    sampling_rate: float
+    clip_norm: float
+    noise_multiplier: float
+
+
+@dataclass(frozen=True)
+class DPSGD(Solver):
+    r"""Descend along noisy gradients of Poisson samples, which hold each row with probability q.
+
+    Parameters
+    ----------
+    n_steps : int
+        *Public.* T.
+    sampling_rate : float in (0, 1] or None
+        *Public.* q; None: a tenth of the rows, or what makes 1024 of them if n is public. Each row
+        enters the sample of a step independently with probability q (Poisson sampling).
+    clip_norm : float or None
+        *Public.* Longer gradients of single records are scaled down to this l2 norm. None: the
+        largest norm that the loss allows for, so that no gradient is clipped.
+    step_size : float or None
+        *Public.* h, for the gradient of the *sum* over all rows. None: such that the noise in a
+        score ends as wide as the loss's `noise_scale`.
+    momentum : float in [0, 1)
+        *Public.* Heavy-ball momentum β.
+    average : float in [0, 1]
+        *Public.* Share of the run, its end, over which iterates are averaged; 0: the last one.
+    sampling : "poisson"
+        *Public.* Any other way to make batches, such as ``"random_reshuffle"``, is refused.
+
+    Notes
+    -----
+    **Guarantee.** Step: each record's gradient r·a has norm \|r\|·\|a\| at most C = `clip_norm`, so
+    the sum over a sample with N(0, (σC)²·I) added is a Gaussian event of noise multiplier σ on a
+    Poisson sample; the relation decides which pair of distributions dominates it. Run: T such
+    events composed by the numerical accountant, rounded upwards. That covers the release of all
+    iterates, so averaging and momentum cost nothing more. Sums are divided by q and by no count.
+
+    References
+    ----------
+    Zhu, Dong and Wang, "Optimal accounting of differential privacy via characteristic function",
+    AISTATS 2022, Theorems 10 and 11.
+    Lebeda, Regehr, Kamath and Steinke, "Avoiding pitfalls for privacy accounting of subsampled
+    mechanisms under composition", 2024.
+    """
+
+    n_steps: int = 100
+    sampling_rate: float | None = None
+    clip_norm: float | None = None
+    step_size: float | None = None
+    momentum: float = 0.9
+    average: float = 0.0
+    sampling: str = "poisson"
+
+    takes_start = True
+
+    def __post_init__(self) -> None:
+        make_plain(self)
+        check_count("n_steps", self.n_steps)
+        for name in ("sampling_rate", "clip_norm", "step_size"):
+            if getattr(self, name) is not None:
+                check_size(name, getattr(self, name))
+        if self.sampling_rate is not None:
+            check_real("sampling_rate", self.sampling_rate, low=0.0, high=1.0, closed="]")
+        check_real("momentum", self.momentum, low=0.0, high=1.0, closed="[")
+        check_real("average", self.average, low=0.0, high=1.0, closed="[]")
+        if self.sampling != "poisson":
+            raise IncompatibleSolverError(
+                f"sampling must be 'poisson', got {self.sampling!r}: amplification by sampling is "
+                "proved for batches into which each record enters independently. Nothing here "
+                "accounts for shuffled batches."
+            )
+
+    def plan(self, problem: Problem, epsilon: float, delta: float) -> DPSGDPlan:
+        require_delta(delta, "dp_sgd")
+        require_stable(problem, self.step_size, self.momentum)
+        count = RowCount.plan(problem, epsilon, delta)
+        rate = self._rate(problem.n_samples)
+        sigma = noise_multiplier(
+            count.events, rate, self.n_steps, problem.neighboring, epsilon, delta
+        )
+        event = composed((*count.events, sampled_steps(rate, sigma, self.n_steps)))
+        return DPSGDPlan(
+            problem=problem,
+            event=event,
+            theorem=_THEOREM,
+            count=count,
+            sampling_rate=rate,
+            clip_norm=self._norm(problem),
+            noise_multiplier=sigma,
+        )
+
+    def solve(
+        self,
+        plan: DPSGDPlan,
+        design: ClippedDesign,
+        y: np.ndarray,
+        rng: np.random.Generator,
+        progress: Progress,
+        start: np.ndarray | None = None,
+    ) -> Solution:
+        descent = self.descent(plan, plan.count.release(design, rng))
+        loss, rate, clip_norm = plan.problem.loss, plan.sampling_rate, plan.clip_norm
+
+        def gradient(theta: np.ndarray) -> np.ndarray:
+            rows = poisson_sample(design.n_samples, rate, rng) if rate < 1.0 else slice(None)
+            batch = design.take(rows)
+            derivatives = loss.gradient(y[rows], batch.matvec(theta))
+            if self.clip_norm is not None:
+                derivatives = _clipped(derivatives, batch.row_norms(), clip_norm)
+            return batch.rmatvec(derivatives) / rate
+
+        if start is None:
+            start = np.zeros(plan.problem.shape(design.n_features))
+        return Solution(descent.run(start, gradient, rng, progress), self.n_steps)
+
+    def descent(self, plan: DPSGDPlan, n: int) -> Descent:
+        """Return the numbers of a run.
+
+        Parameters
+        ----------
+        plan : DPSGDPlan
+            *Public.*
+        n : int
+            *Public or released.* About how many rows there are.
+
+        Returns
+        -------
+        descent : Descent
+            Steps, noise and ridge.
+        """
+        problem, T = plan.problem, self.n_steps
+        noise = plan.noise_multiplier * plan.clip_norm / plan.sampling_rate
+        h = self.step_size
+        if h is None:
+            t = flow_time(problem, n, noise / math.sqrt(T))
+            h = min(t * (1.0 - self.momentum) / T, longest_step(problem, n))
+        C = inverse_regularisation(problem, h * T / (1.0 - self.momentum))
+        return Descent(
+            n_steps=T,
+            step_size=h,
+            noise=noise,
+            ridge=1.0 / C,
+            momentum=self.momentum,
+            average=self.average,
+        )
+
+    def _rate(self, n_samples: int | None) -> float:
+        if self.sampling_rate is not None:
+            return float(self.sampling_rate)
+        return min(_RATE, _BATCH / n_samples) if n_samples else _RATE
+
+    def _norm(self, problem: Problem) -> float:
+        """Return C, with which the norm of every record's gradient is bounded."""
+        bound = min(problem.loss.lipschitz * problem.row_norm, self.clip_norm or math.inf)
+        if math.isinf(bound):
+            raise IncompatibleSolverError(
+                f"The derivative of {problem.loss!r} is not bounded, so DPSGD needs a clip_norm."
+            )
+        return bound
+
+
+def _clipped(derivatives: np.ndarray, row_norms: np.ndarray, clip_norm: float) -> np.ndarray:
+    """Scale the gradients derivative·row down to `clip_norm`; no gradient is ever formed."""
+    sizes = np.abs(derivatives) if derivatives.ndim == 1 else np.linalg.norm(derivatives, axis=1)
+    factors = clip_norm / np.maximum(sizes * row_norms, clip_norm)
+    return (derivatives.T * factors).T
+
 
 def poisson_sample(n: int, rate: float, rng: np.random.Generator) -> np.ndarray:
-    """Return the sorted numbers of the rows, out of `n`, that won a coin of probability `rate`.
+    """Return the sorted numbers of rows, out of `n`, each with probability `rate`, independently.
 
-    The gaps between winners are geometric, so the cost is that of the winners alone.
+    The gaps between them are geometric, so the cost is that of the sample alone.
     """
     rows = np.empty(0, dtype=np.int64)
     last = -1
@@ -41,9 +235,6 @@ def poisson_sample(n: int, rate: float, rng: np.random.Generator) -> np.ndarray:
         new = last + np.cumsum(np.minimum(gaps, n + 1))
         rows, last = np.concatenate([rows, new]), int(new[-1])
     return rows[: np.searchsorted(rows, n)]
-
-
-_PRECISION = 1e-3  # relative, of σ; on the safe side
 
 
 def sampled_steps(rate: float, sigma: float, n_steps: int) -> Event:
@@ -98,147 +289,3 @@ def _bracket(excess: Callable[[float], float], guess: float) -> tuple[float, flo
         while excess(low := low - step) <= 0.0:
             high, step = low, 2.0 * step
     return low, high
-
-
-_RATE = 0.1
-_BATCH = 1024
-_THEOREM = (
-    "Poisson-sampled Gaussian steps composed numerically; Zhu, Dong and Wang 2022, Theorems 10, 11;"
-    " Lebeda, Regehr, Kamath and Steinke 2024"
-)
-
-
-@dataclass(frozen=True)
-class DPSGDPlan(Plan):
-    """Samples of rate `sampling_rate`, noise in units of `clip_norm`, the longest gradient."""
-
-    count: RowCount
-    sampling_rate: float
-    clip_norm: float
-    noise_multiplier: float
-
-
-@dataclass(frozen=True)
-class DPSGD(Solver):
-    r"""Descend along noisy gradients of random samples that hold each row with probability q.
-
-    Parameters
-    ----------
-    n_steps : int
-        *Public.* T.
-    sampling_rate : float in (0, 1] or None
-        *Public.* q; None: a tenth of the rows, or what makes 1024 of them if n is public. The
-        sample of a step is Poisson: every row enters it or not by its own coin.
-    clip_norm : float or None
-        *Public.* Longer gradients of single records are scaled down to this l2 norm. None: the
-        largest norm that the loss allows for, so that nothing is clipped but the loss's own slope.
-    step_size : float or None
-        *Public.* h, for the gradient of the *sum* over all rows. None: the run flows until the
-        noise in a score is as wide as the loss wants it.
-    momentum : float in [0, 1)
-        *Public.* Heavy-ball momentum β.
-    average : float in [0, 1]
-        *Public.* Share of the run, its end, over which iterates are averaged; 0: the last one.
-    sampling : "poisson"
-        *Public.* Any other way to make batches, such as ``"random_reshuffle"``, is refused.
-
-    Notes
-    -----
-    **Guarantee.** Step: each record's gradient r·a has norm \|r\|·\|a\| at most C = `clip_norm`, so
-    the sum over a sample with N(0, (σC)²·I) added is a Gaussian event of noise multiplier σ on a
-    Poisson sample; the relation decides which pair of laws dominates it. Run: T such events
-    composed by the numerical accountant, rounded upwards. All iterates are paid for, so averaging
-    and momentum are free. Sums are divided by q and by no count.
-    """
-
-    n_steps: int = 100
-    sampling_rate: float | None = None
-    clip_norm: float | None = None
-    step_size: float | None = None
-    momentum: float = 0.9
-    average: float = 0.0
-    sampling: str = "poisson"
-
-    def __post_init__(self) -> None:
-        make_plain(self)
-        check_count("n_steps", self.n_steps)
-        for name in ("sampling_rate", "clip_norm", "step_size"):
-            if getattr(self, name) is not None:
-                check_size(name, getattr(self, name))
-        if self.sampling_rate is not None:
-            check_real("sampling_rate", self.sampling_rate, low=0.0, high=1.0, closed="]")
-        check_real("momentum", self.momentum, low=0.0, high=1.0, closed="[")
-        check_real("average", self.average, low=0.0, high=1.0, closed="[]")
-        if self.sampling != "poisson":
-            raise IncompatibleSolverError(
-                f"sampling must be 'poisson', got {self.sampling!r}: amplification by sampling is "
-                "proved for batches into which each record enters by its own coin. Shuffled "
-                "batches are not amplified so, and nothing here accounts for them."
-            )
-
-    def plan(self, problem: Problem, epsilon: float, delta: float) -> DPSGDPlan:
-        require_delta(delta, "dp_sgd")
-        require_stable(problem, self.step_size, self.momentum)
-        count = RowCount.plan(problem, epsilon, delta)
-        rate = self._rate(problem.n_samples)
-        sigma = noise_multiplier(
-            count.events, rate, self.n_steps, problem.neighboring, epsilon, delta
-        )
-        event = composed((*count.events, sampled_steps(rate, sigma, self.n_steps)))
-        return DPSGDPlan(problem, event, _THEOREM, count, rate, self._norm(problem), sigma)
-
-    def solve(
-        self,
-        plan: DPSGDPlan,
-        design: ClippedDesign,
-        y: np.ndarray,
-        rng: np.random.Generator,
-        progress: Progress,
-        start: np.ndarray | None = None,
-    ) -> Solution:
-        descent = self.descent(plan, plan.count.release(design, rng))
-        loss, rate, clip_norm = plan.problem.loss, plan.sampling_rate, plan.clip_norm
-
-        def gradient(theta: np.ndarray) -> np.ndarray:
-            rows = poisson_sample(design.n_samples, rate, rng) if rate < 1.0 else slice(None)
-            batch = design.take(rows)
-            slopes = loss.gradient(y[rows], batch.matvec(theta))
-            if self.clip_norm is not None:
-                slopes = _clipped(slopes, batch.row_norms(), clip_norm)
-            return batch.rmatvec(slopes) / rate
-
-        if start is None:
-            start = np.zeros(plan.problem.shape(design.n_features))
-        return Solution(descent.run(start, gradient, rng, progress), self.n_steps)
-
-    def descent(self, plan: DPSGDPlan, n: int) -> Descent:
-        """Return the numbers of a run over about `n` rows."""
-        problem, T = plan.problem, self.n_steps
-        noise = plan.noise_multiplier * plan.clip_norm / plan.sampling_rate
-        h = self.step_size
-        if h is None:
-            t = flow_time(problem, n, noise / math.sqrt(T))
-            h = min(t * (1.0 - self.momentum) / T, longest_step(problem, n))
-        C = inverse_regularisation(problem, h * T / (1.0 - self.momentum))
-        return Descent(T, h, noise, 1.0 / C, self.momentum, self.average)
-
-    def _rate(self, n_samples: int | None) -> float:
-        if self.sampling_rate is not None:
-            return float(self.sampling_rate)
-        return min(_RATE, _BATCH / n_samples) if n_samples else _RATE
-
-    def _norm(self, problem: Problem) -> float:
-        """Return C, with which the norm of every record's gradient is bounded."""
-        bound = min(problem.loss.lipschitz * problem.row_norm, self.clip_norm or math.inf)
-        if math.isinf(bound):
-            raise IncompatibleSolverError(
-                f"{problem.loss!r} has no largest slope, so DPSGD needs a clip_norm."
-            )
-        return bound
-
-
-def _clipped(slopes: np.ndarray, row_norms: np.ndarray, clip_norm: float) -> np.ndarray:
-    """Scale the gradients slope·row down to `clip_norm`; no gradient is ever formed."""
-    sizes = np.abs(slopes) if slopes.ndim == 1 else np.linalg.norm(slopes, axis=1)
-    factors = clip_norm / np.maximum(sizes * row_norms, clip_norm)
-    return (slopes.T * factors).T

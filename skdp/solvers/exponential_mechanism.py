@@ -1,4 +1,4 @@
-"""The exponential mechanism on a ball: coefficients drawn from exp(−c·Σ loss), without any δ."""
+"""The exponential mechanism on a ball: a sample from exp(−c·Σ loss), without any δ."""
 
 from __future__ import annotations
 
@@ -13,18 +13,27 @@ from skdp.exceptions import IncompatibleSolverError
 from skdp.privacy import PureDPEvent
 from skdp.samplers import Ball, ExactSampler, Progress, SamplerPlan, Target
 from skdp.solvers._excess_risk import reach_of
-from skdp.solvers._rounding import rounded_inwards
+from skdp.solvers._rounding import SCALE_MARGIN, rounded_inwards
 from skdp.solvers.base import Plan, Problem, Solution, Solver
 
 __all__ = ["ExponentialMechanismPlan", "ExponentialMechanismSolver"]
 
-_ROUNDING = 1e-12
-_SHRINKINGS = np.geomspace(1e-9, 1.0, 400)
+_SHRINKINGS = np.geomspace(1e-9, 1.0, 400)  # a bound holds at each; no guarantee rests on which
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ExponentialMechanismPlan(Plan):
-    """A plan with the ball, the temperature c, the ridge α and the scale of the draw."""
+    """A sample from a density on a ball; all of it public.
+
+    Parameters
+    ----------
+    domain : Ball
+        Where the coefficients lie.
+    temperature, prior_precision : float
+        c, in units of 1/loss, and α of the density.
+    noise : float
+        Scale of the sample, which sets the public grid.
+    """
 
     domain: Ball
     temperature: float
@@ -43,10 +52,10 @@ class ExponentialMechanismSolver(Solver):
     ----------
     domain : Ball or None
         *Public.* Where the coefficients lie. With None the radius is 2.5·`noise_scale`/R, of
-        scores that reach a few times the bend of the loss.
+        scores that reach a few times that scale.
     max_exponent : float
-        *Public.* Settings in which the worst data may need more than e^max_exponent proposals on
-        average are refused.
+        *Public.* Settings whose worst-case expected number of proposals is more than
+        e^max_exponent are refused.
 
     Notes
     -----
@@ -74,32 +83,38 @@ class ExponentialMechanismSolver(Solver):
         if n is None:
             raise IncompatibleSolverError(
                 "solver='exponential_mechanism' needs n_samples_hint, about the number of rows, to "
-                "tell beforehand whether a draw can be had."
+                "bound the expected number of proposals beforehand."
             )
         if not math.isfinite(loss.lipschitz):
             raise IncompatibleSolverError(
-                f"solver='exponential_mechanism' needs a loss with a bounded slope, got {loss!r}."
+                "solver='exponential_mechanism' needs a loss with a bounded derivative, got "
+                f"{loss!r}."
             )
         domain = Ball(reach_of(problem)) if self.domain is None else self.domain
         change = problem.neighboring.n_changed * loss.oscillation(R * domain.radius)
-        c = epsilon / change * (1.0 - _ROUNDING)
+        c = epsilon / change * (1.0 - SCALE_MARGIN)
         alpha = 0.0 if isinstance(problem.C, str) else c / float(problem.C)
         self._check_tries(problem, domain, c, n)
         theorem = "exponential mechanism on a ball, McSherry and Talwar 2007, Theorem 6"
         noise = min(domain.radius, 1.0 / (c * n * loss.lipschitz * R))
         return ExponentialMechanismPlan(
-            problem, PureDPEvent(epsilon), theorem, domain, c, alpha, noise
+            problem=problem,
+            event=PureDPEvent(epsilon),
+            theorem=theorem,
+            domain=domain,
+            temperature=c,
+            prior_precision=alpha,
+            noise=noise,
         )
 
     def _check_tries(self, problem: Problem, domain: Ball, c: float, n: int) -> None:
         exponent = log_of_tries(problem, domain, c, n)
         if exponent > self.max_exponent:
             raise IncompatibleSolverError(
-                f"solver='exponential_mechanism' may need e^{exponent:.3g} proposals on average "
-                f"for the worst {n} rows, of {problem.loss!r}, and "
-                f"max_exponent={self.max_exponent!r} allows e^{self.max_exponent:.3g}: fewer "
-                "features, a lower epsilon or a smaller domain help; with delta > 0 all other "
-                "solvers do."
+                f"solver='exponential_mechanism': the worst-case expected number of proposals is "
+                f"e^{exponent:.3g} for {n} rows of {problem.loss!r}, and "
+                f"max_exponent={self.max_exponent!r} allows e^{self.max_exponent:.3g}: take fewer "
+                "features, a lower epsilon or a smaller domain, or another solver with delta > 0."
             )
 
     def solve(
@@ -127,10 +142,11 @@ class ExponentialMechanismSolver(Solver):
 
 
 def log_of_tries(problem: Problem, domain: Ball, c: float, n: int) -> float:
-    """Return a bound of the logarithm of how many proposals the worst `n` rows need on average.
+    """Return a bound of the logarithm of the worst-case expected number of proposals.
 
-    Proposals lie under supports at the mode p. Points p + b·x with p + x in the ball make up at
-    least b^d of what is proposed, and c·Σ D is at most c·n·`excess_bound`(2·R·r·b) there.
+    Proposals are drawn under affine minorants at the mode p. Points p + b·x with p + x in the ball
+    make up at least b^d of what is proposed, and c·Σ D is at most c·n·`excess_bound`(2·R·r·b)
+    there.
     """
     loss, width = problem.loss, 2.0 * problem.row_norm * domain.radius
     surplus = 0.5  # of the proposal's ridge

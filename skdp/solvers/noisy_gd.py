@@ -24,15 +24,25 @@ from skdp.solvers.base import Plan, Problem, RowCount, Solution, Solver, compose
 
 __all__ = ["NoisyGD", "NoisyGDPlan"]
 
-_FEWEST_STEPS = 100
-_LONGEST_STEP = 2.0  # in units of 1/curvature, by which steps are counted
+_FEWEST_STEPS = 100  # no guarantee rests on it
+_LONGEST_STEP = 2.0  # in units of 1/curvature, by which steps are counted; nor on this
+_SHARE_MARGIN = 1e-14  # a guarantee rests on it: some forty operations, each off by 2⁻⁵³ at most
+_NO_CONTRACTION = 1e-300  # below, what follows would underflow; 1 is always a valid answer
 _THEOREM = "noisy full-batch gradient steps, composed as Gaussian DP"
 _LAST_ITERATE = "last iterate of noisy gradient descent by shifted interpolation"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class NoisyGDPlan(Plan):
-    """A run that costs `mu` and, if its row count is bought, what that costs."""
+    """Noisy gradient steps; all of it public.
+
+    Parameters
+    ----------
+    count : RowCount
+        The number of rows by which step sizes are chosen.
+    mu : float
+        Gaussian-DP parameter of the steps.
+    """
 
     count: RowCount
     mu: float
@@ -47,10 +57,10 @@ class NoisyGD(Solver):
     n_steps : int or None
         *Public.* T; None: 100, or more where longer steps would not be stable.
     step_size : float or None
-        *Public.* h, for the gradient of the *sum* over all rows. None: the run flows until the
-        noise in a score is as wide as the loss wants it.
+        *Public.* h, for the gradient of the *sum* over all rows. None: such that the noise in a
+        score ends as wide as the loss's `noise_scale`.
     momentum : float in [0, 1)
-        *Public.* Heavy-ball momentum β. With 0 the last iterate has a price of its own.
+        *Public.* Heavy-ball momentum β. With 0 the last iterate has a bound of its own.
     average : float in [0, 1]
         *Public.* Share of the run, its end, over which iterates are averaged; 0: the last one.
     domain_radius : float or None
@@ -72,6 +82,8 @@ class NoisyGD(Solver):
     average: float = 0.0
     domain_radius: float | None = None
 
+    takes_start = True
+
     def __post_init__(self) -> None:
         make_plain(self)
         if self.n_steps is not None:
@@ -86,7 +98,7 @@ class NoisyGD(Solver):
     def theorem_2(
         cls, *, n: int, d: int, domain_radius: float, lipschitz: float, epsilon: float, delta: float
     ) -> NoisyGD:
-        """Return the solver of Tian 2024, Theorem 2, with its T and step size.
+        """Return noisy gradient descent with a proved excess risk: Tian 2024, Theorem 2.
 
         Parameters
         ----------
@@ -98,6 +110,11 @@ class NoisyGD(Solver):
             *Public.* L of the theorem: of one record's loss, in the coefficients.
         epsilon, delta : float
             *Public.* As in `fit`, with ε at most 2·log(1/δ).
+
+        Returns
+        -------
+        solver : NoisyGD
+            Without momentum; it releases the average of all iterates.
 
         Notes
         -----
@@ -122,7 +139,7 @@ class NoisyGD(Solver):
         mu = count.rest(gdp_mu(epsilon, delta))
         event = composed((*count.events, GDPEvent(mu)))
         theorem = _LAST_ITERATE if self._is_contractive(problem) else _THEOREM
-        return NoisyGDPlan(problem, event, theorem, count, mu)
+        return NoisyGDPlan(problem=problem, event=event, theorem=theorem, count=count, mu=mu)
 
     def solve(
         self,
@@ -146,7 +163,20 @@ class NoisyGD(Solver):
         return Solution(descent.run(start, gradient, rng, progress), descent.n_steps)
 
     def descent(self, plan: NoisyGDPlan, n: int) -> Descent:
-        """Return the numbers of a run over about `n` rows."""
+        """Return the numbers of a run.
+
+        Parameters
+        ----------
+        plan : NoisyGDPlan
+            *Public.*
+        n : int
+            *Public or released.* About how many rows there are.
+
+        Returns
+        -------
+        descent : Descent
+            Steps, noise and ridge.
+        """
         problem, G = plan.problem, plan.problem.lipschitz_difference
         t = flow_time(problem, n, G / plan.mu)
         T, h = self._steps(problem, n, t * (1.0 - self.momentum))
@@ -155,7 +185,15 @@ class NoisyGD(Solver):
         if self._is_contractive(problem):
             noise *= _last_iterate(h / C, h * n * problem.loss.smoothness * problem.row_norm**2, T)
         radius = math.inf if self.domain_radius is None else self.domain_radius
-        return Descent(T, h, noise, 1.0 / C, self.momentum, self.average, radius)
+        return Descent(
+            n_steps=T,
+            step_size=h,
+            noise=noise,
+            ridge=1.0 / C,
+            momentum=self.momentum,
+            average=self.average,
+            radius=radius,
+        )
 
     def _steps(self, problem: Problem, n: int, length: float) -> tuple[int, float]:
         """Return T and h with T·h = `length`, unless one is given or the ridge wants shorter h."""
@@ -164,17 +202,17 @@ class NoisyGD(Solver):
         return T, self.step_size or min(length / T, longest_step(problem, n))
 
     def _is_contractive(self, problem: Problem) -> bool:
-        """Return whether the last iterate's own price applies: all of it public facts."""
+        """Return whether the last iterate's own bound applies: all of it public facts."""
         last = self.momentum == 0.0 and self.average == 0.0
         public = problem.neighboring.count_is_public and problem.n_samples is not None
         return last and public and math.isfinite(problem.loss.smoothness)
 
 
-def _last_iterate(pull: float, bend: float, n_steps: int) -> float:
+def _last_iterate(pull: float, curvature: float, n_steps: int) -> float:
     """Return by how much the last iterate costs less than all: c from h·m and h·(M − m)."""
-    gap = min(pull, 2.0 - pull - bend)  # 1 − c
-    if gap < 1e-300:  # no contraction, or none to speak of, on which what follows underflows
+    gap = min(pull, 2.0 - pull - curvature)  # 1 − c
+    if gap < _NO_CONTRACTION:
         return 1.0
     log_power = n_steps * math.log1p(-gap) if gap < 1.0 else -math.inf
     share = -math.expm1(log_power) / (1.0 + math.exp(log_power)) * (2.0 - gap) / gap / n_steps
-    return math.sqrt(min(share * (1.0 + 1e-14), 1.0))
+    return math.sqrt(min(share * (1.0 + _SHARE_MARGIN), 1.0))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from scipy.special import ndtri
@@ -14,24 +15,44 @@ from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import Loss
 from skdp.privacy import GDPEvent, ObjectivePerturbationEvent
 from skdp.samplers import Progress
-from skdp.solvers._minimiser import Objective, minimise
-from skdp.solvers._rounding import check_problem, rounded
+from skdp.solvers._minimiser import (
+    Objective,
+    certified_tolerance,
+    check_problem,
+    longest,
+    minimise,
+    require_covered,
+)
+from skdp.solvers._rounding import SCALE_MARGIN, rounded
 from skdp.solvers.base import Plan, Problem, Solution, Solver, composed
 
 __all__ = ["ObjectivePerturbation", "ObjectivePerturbationPlan"]
 
+# No guarantee rests on these: the noise is chosen for whatever they say.
 _SCORE_NOISE = 0.7  # noise in a score over the loss's own scale, by which `C="auto"` is chosen
-_OUTPUT_NOISE = 5e-4  # the same of what hides how exactly the minimum was found; or over b's noise
+_OUTPUT_NOISE = 5e-4  # the same of what covers how exactly the minimum was found; or over b's noise
 _OUTPUT_SHARE = 0.005  # of μ, for that noise
 _OUTPUT_FAILURE = 0.01  # of δ
-_LEAST_TOLERANCE = 3e-7  # of L: sums over a million rows round to less
+_LEAST_TOLERANCE = 3e-7  # of L
 _MOST_NOISE = 1e6
-_ROUNDING = 1e-12
+_PRECISION = 1e-6  # relative, of the noise multiplier; the larger end is taken
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ObjectivePerturbationPlan(Plan):
-    """A plan with the scales of both noises, the ridge λ and the tolerance τ of the gradient."""
+    """A minimum of a tilted loss that is certified and covered by noise; all of it public.
+
+    Parameters
+    ----------
+    noise : float
+        s, the standard deviation of each entry of the tilt b.
+    ridge : float
+        λ = 1/C.
+    tolerance : float
+        τ, the length of the gradient.
+    output_noise : float
+        σ, the standard deviation of the noise in a coefficient.
+    """
 
     noise: float
     ridge: float
@@ -46,9 +67,15 @@ class ObjectivePerturbation(Solver):
     Notes
     -----
     **Guarantee.** `ObjectivePerturbationEvent` for the exact minimiser, after Redberg, Koskela
-    and Wang 2023, for losses of several scores and for both relations. A gradient of length τ
-    puts the point at most C·τ beside it, so that N(0, σ²·I) on top costs a Gaussian μ of
-    2·C·τ/σ, here 1/200 of the μ that is spent.
+    and Wang 2023, for losses of several scores and for both relations. A gradient of length τ,
+    rounding included, puts the point at most C·τ beside it, both projected on a public ball, so
+    that N(0, σ²·I) on top costs a Gaussian μ of 2·C·τ/σ, here 1/200 of the μ that is spent. τ is
+    what floating point can certify for n rows, or for 2²⁴ where n is not public.
+
+    References
+    ----------
+    Redberg, Koskela and Wang, "Improving the privacy and practicality of objective perturbation
+    for differentially private linear learners", NeurIPS 2023.
     """
 
     def plan(self, problem: Problem, epsilon: float, delta: float) -> ObjectivePerturbationPlan:
@@ -58,17 +85,24 @@ class ObjectivePerturbation(Solver):
         # P(loss of the output's noise > spent) is a hundredth of δ; the rest of both is for b.
         spent = 0.5 * output_mu**2 - output_mu * float(ndtri(_OUTPUT_FAILURE * delta))
         rest = epsilon - spent, (1.0 - _OUTPUT_FAILURE) * delta
-        multiplier = _least_multiplier(problem, mu, *rest)
+        shape = replace(problem, n_samples=None, n_features=None)  # the rest changes nothing
+        multiplier = _least_multiplier(shape, mu, *rest)
         noise = multiplier * problem.loss.lipschitz * problem.row_norm
         ridge = _ridge(problem, multiplier)
-        wanted = _OUTPUT_NOISE * min(problem.loss.noise_scale / problem.row_norm, noise / ridge)
-        least = _LEAST_TOLERANCE * noise / multiplier
-        tolerance = max(0.5 * output_mu * wanted * ridge, least)
-        output_noise = 2.0 * tolerance / (output_mu * ridge) * (1.0 + _ROUNDING)
+        covered = _OUTPUT_NOISE * min(problem.loss.noise_scale / problem.row_norm, noise / ridge)
+        wanted = max(0.5 * output_mu * covered * ridge, _LEAST_TOLERANCE * noise / multiplier)
+        tolerance = certified_tolerance("objective_perturbation", problem, ridge, wanted, noise)
+        output_noise = 2.0 * tolerance / (output_mu * ridge) * (1.0 + SCALE_MARGIN)
         event = composed((_event(problem, multiplier), GDPEvent(output_mu)))
         theorem = "objective perturbation, solved to a public tolerance"
         return ObjectivePerturbationPlan(
-            problem, event, theorem, noise, ridge, tolerance, output_noise
+            problem=problem,
+            event=event,
+            theorem=theorem,
+            noise=noise,
+            ridge=ridge,
+            tolerance=tolerance,
+            output_noise=output_noise,
         )
 
     def solve(
@@ -81,13 +115,14 @@ class ObjectivePerturbation(Solver):
         start: np.ndarray | None = None,
     ) -> Solution:
         problem = plan.problem
+        require_covered(problem, design)
         tilt = plan.noise * rng.normal(size=problem.shape(design.n_features))
         objective = Objective(design, y, problem.loss, problem.row_norm, plan.ridge, tilt)
-        found = minimise(objective, plan.tolerance)
-        blurred = found.theta + plan.output_noise * rng.normal(size=tilt.shape)
+        found = minimise(objective, plan.tolerance, longest(problem))
+        noisy = found.theta + plan.output_noise * rng.normal(size=tilt.shape)
         progress(1, 1)
         diagnostics = {"passes": objective.passes[0], "gradient": found.length}
-        return Solution(rounded(blurred, plan.output_noise), 1, diagnostics)
+        return Solution(rounded(noisy, plan.output_noise), 1, diagnostics)
 
 
 def _ridge(problem: Problem, multiplier: float) -> float:
@@ -101,8 +136,10 @@ def _ridge(problem: Problem, multiplier: float) -> float:
 def _event(problem: Problem, multiplier: float) -> ObjectivePerturbationEvent:
     """Return what a minimiser with noise s = `multiplier`·L costs."""
     k = problem.loss.n_directions
-    bend = _trace(problem.loss) * problem.row_norm**2 / _ridge(problem, multiplier)
-    return ObjectivePerturbationEvent(multiplier, k * math.log1p(bend / k) * (1 + _ROUNDING), k)
+    change = _trace(problem.loss) * problem.row_norm**2 / _ridge(problem, multiplier)
+    return ObjectivePerturbationEvent(
+        multiplier, k * math.log1p(change / k) * (1.0 + SCALE_MARGIN), k
+    )
 
 
 def _trace(loss: Loss) -> float:
@@ -111,8 +148,12 @@ def _trace(loss: Loss) -> float:
     return loss.curvature_trace if is_proved else loss.n_directions * loss.smoothness
 
 
+@lru_cache(maxsize=256)
 def _least_multiplier(problem: Problem, mu: float, epsilon: float, delta: float) -> float:
-    """Return a noise multiplier, close to the least, with which b is worth (ε, δ) at most."""
+    """Return a noise multiplier, close to the least, with which b alone is (ε, δ)-DP.
+
+    A function of public numbers, and most of what a fit of few rows would take: so it is kept.
+    """
 
     def is_enough(multiplier: float) -> bool:
         curve = _event(problem, multiplier).curve(problem.neighboring)
@@ -127,7 +168,7 @@ def _least_multiplier(problem: Problem, mu: float, epsilon: float, delta: float)
                 f"solver='objective_perturbation' cannot meet epsilon={epsilon:g} with "
                 f"C={problem.C!r}: the ridge 1/C is too weak for it. C='auto' chooses a smaller C."
             )
-    while high - low > 1e-6 * high:
+    while high - low > _PRECISION * high:
         middle = 0.5 * (low + high)
         low, high = (low, middle) if is_enough(middle) else (middle, high)
     return high

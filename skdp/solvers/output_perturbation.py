@@ -10,20 +10,38 @@ from skdp.accounting import gdp_mu
 from skdp.design import ClippedDesign
 from skdp.privacy import GDPEvent
 from skdp.samplers import Progress
-from skdp.solvers._minimiser import Objective, minimise
-from skdp.solvers._rounding import check_problem, rounded
+from skdp.solvers._minimiser import (
+    Objective,
+    certified_tolerance,
+    check_problem,
+    longest,
+    minimise,
+    require_covered,
+)
+from skdp.solvers._rounding import SCALE_MARGIN, rounded
 from skdp.solvers.base import Plan, Problem, Solution, Solver
 
 __all__ = ["OutputPerturbation", "OutputPerturbationPlan"]
 
-_SCORE_NOISE = 0.3  # noise in a score over the loss's own scale, by which `C="auto"` is chosen
+_SCORE_NOISE = (
+    0.3  # of the loss's own scale, by which `C="auto"` is chosen; no guarantee rests on it
+)
 _TOLERANCE = 1e-3  # of G; it adds twice that to the sensitivity
-_ROUNDING = 1e-12
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class OutputPerturbationPlan(Plan):
-    """A plan with the ridge λ, the tolerance τ of the gradient and the noise's scale σ."""
+    """A minimum that is certified and covered by noise; all of it public.
+
+    Parameters
+    ----------
+    ridge : float
+        λ = 1/C.
+    tolerance : float
+        τ, the length of the gradient.
+    noise : float
+        σ, the standard deviation of the noise in a coefficient.
+    """
 
     ridge: float
     tolerance: float
@@ -37,22 +55,36 @@ class OutputPerturbation(Solver):
     Notes
     -----
     **Guarantee.** One record moves the minimiser by at most C·G (Chaudhuri, Monteleoni and
-    Sarwate 2011, Lemma 7), and a gradient of length τ puts the point at most C·τ beside it. With
-    noise N(0, σ²·I), σ = C·(G + 2τ)/μ, the release is μ-Gaussian DP, under both relations.
+    Sarwate 2011, Lemma 7), and a gradient of length τ puts the point at most C·τ beside it; τ is
+    the true gradient's, rounding included. Both are projected on a public ball, wider than any
+    scores that make sense. With noise N(0, σ²·I), σ = C·(G + 2τ)/μ, the release is μ-Gaussian DP,
+    under both relations.
+
+    References
+    ----------
+    Chaudhuri, Monteleoni and Sarwate, "Differentially private empirical risk minimization",
+    Journal of Machine Learning Research 12, 2011, Lemma 7.
     """
 
     def plan(self, problem: Problem, epsilon: float, delta: float) -> OutputPerturbationPlan:
         check_problem("output_perturbation", problem, delta)
         mu, loss, G = gdp_mu(epsilon, delta), problem.loss, problem.lipschitz_difference
-        tolerance = _TOLERANCE * G
-        moved = (G + 2.0 * tolerance) * (1.0 + _ROUNDING)
         if problem.C == "auto":
+            moved = _moved(G, _TOLERANCE * G)
             ridge = problem.row_norm * moved / (mu * _SCORE_NOISE * loss.noise_scale)
         else:
             ridge = 1.0 / float(problem.C)
+        tolerance = certified_tolerance("output_perturbation", problem, ridge, _TOLERANCE * G)
         theorem = "output perturbation of a certified minimiser"
-        noise = moved / (ridge * mu)
-        return OutputPerturbationPlan(problem, GDPEvent(mu), theorem, ridge, tolerance, noise)
+        noise = _moved(G, tolerance) / (ridge * mu)
+        return OutputPerturbationPlan(
+            problem=problem,
+            event=GDPEvent(mu),
+            theorem=theorem,
+            ridge=ridge,
+            tolerance=tolerance,
+            noise=noise,
+        )
 
     def solve(
         self,
@@ -64,10 +96,16 @@ class OutputPerturbation(Solver):
         start: np.ndarray | None = None,
     ) -> Solution:
         problem = plan.problem
+        require_covered(problem, design)
         tilt = np.zeros(problem.shape(design.n_features))
         objective = Objective(design, y, problem.loss, problem.row_norm, plan.ridge, tilt)
-        found = minimise(objective, plan.tolerance)
+        found = minimise(objective, plan.tolerance, longest(problem))
         theta = rounded(found.theta + plan.noise * rng.normal(size=tilt.shape), plan.noise)
         progress(1, 1)
         seen = {"passes": objective.passes[0], "gradient": found.length}
         return Solution(theta, 1, seen, plan.noise)
+
+
+def _moved(G: float, tolerance: float) -> float:
+    """Return by how much the gradient of a neighbour's objective differs from 0 at most."""
+    return (G + 2.0 * tolerance) * (1.0 + SCALE_MARGIN)

@@ -19,18 +19,35 @@ from skdp.solvers.base import Plan, Problem, RowCount, Solution, Solver, compose
 
 __all__ = ["Phase", "PhasedSGD", "PhasedSGDPlan"]
 
+# No guarantee rests on these.
 _DECAY = 4.0  # from one phase to the next, of step and noise; of rows it is 2
 _MOST_PHASES = 10  # the last one's noise is then 4e-6 of the first's
 _NOISE_SHARE = 0.7  # of what the loss wants: it comes at the end, where no more steps wear it off
-_LONGEST_STEP = 0.5  # of an expected batch, in units of 1/curvature; 2 is where contraction ends
+_LONGEST_STEP = 0.5  # of an expected batch, in units of 1/curvature; w(m) keeps each below 2
 _FEWEST_STEPS = 8
-_ROUNDING = 1e-6  # steps contract up to rounding errors, which late phases' noise has to cover
+_CONTRACTION_MARGIN = 1e-6
+"""Relative margin of each phase's noise for rounding: steps contract up to rounding errors.
+
+A guarantee rests on it. A step on m records rounds its iterate by 2⁻⁵³·(2·|θ| + t·m·w(m)·L·R·m)
+at most, and t·m·w(m) ≤ 2/(smoothness·R²). The last of ten phases has t = 4⁻⁹ of the first's and
+takes some ten steps: 10·2⁻⁵³·20 = 2e-14 for |θ| ≤ 10, beside a margin of 1e-6·4⁻⁹·(t·G of the
+first), 4e-12 of what the loss's noise scale and μ = 1 make of t·G. Earlier phases have more of
+both: up to n/2 steps, whose roundings add up like their square root, and 4^i times the margin.
+"""
 _THEOREM = "contractive gradient steps, one pass in phases; after Feldman, Koren and Talwar 2020"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class PhasedSGDPlan(Plan):
-    """A pass that costs `mu` and, if its row count is bought, what that costs."""
+    """One pass in phases; all of it public.
+
+    Parameters
+    ----------
+    count : RowCount
+        The number of rows by which step sizes are chosen.
+    mu : float
+        Gaussian-DP parameter of the pass.
+    """
 
     count: RowCount
     mu: float
@@ -88,8 +105,8 @@ class PhasedSGD(Solver):
     n_phases : int from 1 to 10, or None
         *Public.* k; None: ⌈log₂ n⌉, at most 10. The last phase reads all rows that are left.
     step_size : float or None
-        *Public.* t, for the gradient of the *sum* over a batch. None: noise in a score is then as
-        wide as the loss wants it.
+        *Public.* t, for the gradient of the *sum* over a batch. None: such that the
+        noise in a score is as wide as the loss's `noise_scale`.
     average : float in [0, 1]
         *Public.* Share of each phase, its end, over which iterates are averaged; 0: the last one.
 
@@ -99,9 +116,9 @@ class PhasedSGD(Solver):
     changed record moves the end of its phase by at most t·G, and nothing before. With noise
     N(0, (t·G/μ)²·I) each phase is μ-Gaussian DP; a record is read in one phase only, decided
     without looking at data, so all phases together are μ-Gaussian DP as well. Under
-    ``replace_one`` the rows are shuffled; under ``add_remove_one`` each row enters a batch by its
-    own coin, and w(m) keeps both the contraction and t·G for every m. Proofs: *Phased stochastic
-    gradient descent* in the documentation.
+    ``replace_one`` the rows are shuffled; under ``add_remove_one`` each row enters a batch
+    independently of all others, and w(m) keeps both the contraction and t·G for every m. Proofs:
+    *Phased stochastic gradient descent* in the documentation.
     """
 
     n_phases: int | None = None
@@ -125,7 +142,7 @@ class PhasedSGD(Solver):
         count = RowCount.plan(problem, epsilon, delta)
         mu = count.rest(gdp_mu(epsilon, delta))
         event = composed((*count.events, GDPEvent(mu)))
-        return PhasedSGDPlan(problem, event, _THEOREM, count, mu)
+        return PhasedSGDPlan(problem=problem, event=event, theorem=_THEOREM, count=count, mu=mu)
 
     def solve(
         self,
@@ -151,16 +168,31 @@ class PhasedSGD(Solver):
         return Solution(rounded(theta, phases[0].noise), n_steps)
 
     def phases(self, problem: Problem, mu: float, n: int) -> tuple[Phase, ...]:
-        """Return the phases of a pass over about `n` rows that is `mu`-Gaussian DP."""
+        """Return the phases of a pass that is `mu`-Gaussian DP.
+
+        Parameters
+        ----------
+        problem : Problem
+            *Public.*
+        mu : float
+            *Public.* Gaussian-DP parameter.
+        n : int
+            *Public or released.* About how many rows there are.
+
+        Returns
+        -------
+        phases : tuple of Phase
+            In the order of the pass.
+        """
         G = problem.lipschitz_difference
         t = self.step_size or flow_time(problem, n, G / mu / _NOISE_SHARE)
         ridge = 1.0 / (n * inverse_regularisation(problem, t))
         k = self.n_phases or max(1, min(_MOST_PHASES, math.ceil(math.log2(n))))
-        bend = problem.loss.smoothness * problem.row_norm**2
+        curvature = problem.loss.smoothness * problem.row_norm**2
         phases = []
         for i in range(1, k + 1):
             share = 2.0 ** -min(i, k - 1)
-            T = max(_FEWEST_STEPS, math.ceil(share * n * min(1.0, t * bend / _LONGEST_STEP)))
+            T = max(_FEWEST_STEPS, math.ceil(share * n * min(1.0, t * curvature / _LONGEST_STEP)))
             phases.append(
                 Phase(
                     share=share,
@@ -168,8 +200,8 @@ class PhasedSGD(Solver):
                     n_averaged=max(1, round(self.average * T)),
                     step_size=t,
                     pull=share * n * t * ridge / T,
-                    noise=t * G / mu * (1.0 + _ROUNDING),
-                    longest=2.0 / (t * bend),
+                    noise=t * G / mu * (1.0 + _CONTRACTION_MARGIN),
+                    longest=2.0 / (t * curvature),
                 )
             )
             t /= _DECAY
@@ -179,11 +211,11 @@ class PhasedSGD(Solver):
 def _dealt(
     phases: tuple[Phase, ...], n: int, count_is_public: bool, rng: np.random.Generator
 ) -> list[np.ndarray]:
-    """Deal rows to the batches of all phases, by one coin a row: its order or its value."""
+    """Deal rows to the batches of all phases, by a uniform number a row: its order or value."""
     shares = np.repeat([p.share / p.n_steps for p in phases], [p.n_steps for p in phases])
-    edges, coins = np.cumsum(shares)[:-1], rng.random(n)
-    order = np.argsort(coins)
-    cuts = np.rint(edges * n).astype(int) if count_is_public else coins[order].searchsorted(edges)
+    edges, uniform = np.cumsum(shares)[:-1], rng.random(n)
+    order = np.argsort(uniform)
+    cuts = np.rint(edges * n).astype(int) if count_is_public else uniform[order].searchsorted(edges)
     return [np.sort(rows) for rows in np.split(order, cuts)]
 
 
@@ -205,7 +237,7 @@ def _step(
 def _require_smooth(problem: Problem) -> None:
     if math.isinf(problem.loss.smoothness):
         raise IncompatibleSolverError(
-            f"solver='phased_sgd' needs a smooth loss: gradient steps on {problem.loss!r} are no "
-            "contraction at its kinks, and the proof rests on that. Take its Moreau envelope; the "
-            "hinge's is SmoothedHingeLoss, DPHingeClassifier(smoothing=...)."
+            "solver='phased_sgd' needs a smooth loss: the proof rests on contraction, and gradient "
+            f"steps on {problem.loss!r} do not contract at its non-smooth points. Take its Moreau "
+            "envelope; the hinge's is SmoothedHingeLoss, DPHingeClassifier(smoothing=...)."
         )

@@ -1,4 +1,4 @@
-"""The regularized exponential mechanism: coefficients drawn from exp(−c·Σ loss − (α/2)·|θ|²)."""
+"""The regularized exponential mechanism: a sample from exp(−c·Σ loss − (α/2)·|θ|²)."""
 
 from __future__ import annotations
 
@@ -28,22 +28,32 @@ from skdp.samplers import (
 from skdp.samplers.registry import refuse_reference
 from skdp.solvers._descent import flow_time, inverse_regularisation, worst_curvature
 from skdp.solvers._excess_risk import Balance, Schedule
-from skdp.solvers._rounding import rounded, rounded_inwards
+from skdp.solvers._rounding import SCALE_MARGIN, rounded, rounded_inwards
 from skdp.solvers.base import Plan, Problem, RowCount, Solution, Solver, composed, require_delta
 
 __all__ = ["RegularizedExponential", "RegularizedExponentialPlan", "Schedule"]
 
-_ROUNDING = 1e-12
-_TV_SHARE = 0.01  # of δ
+_TV_SHARE = 0.01  # of δ; no guarantee rests on its size
 _MOST_STEPS = 50_000
-_EXPONENT = 6.0  # of a step: half its length times the trace of the worst Hessian
+_EXPONENT = 6.0  # of a step: half its length times the trace of the worst Hessian; by it runs end
+_LEAST_TV = 1e-280  # below, products underflow
+_TV_MARGIN = 1e-9  # a guarantee rests on it: (1 + e^ε)·η as others compute it, to 1e-10 at worst
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class RegularizedExponentialPlan(Plan):
-    """A plan whose density costs `density_mu`, but for `tv`; a row count costs if bought.
+    """A sample from a density, or within `tv` of it; all of it public.
 
-    Its `schedule` is None where it depends on a row count that is still to be bought.
+    Parameters
+    ----------
+    density_mu : float
+        Gaussian-DP parameter of an exact sample.
+    tv : float
+        Total variation within which the sample is of the density.
+    count : RowCount or None
+        The number of rows by which the run is chosen; None for a sampler that does not need one.
+    schedule : Schedule or None
+        The run; None where it depends on a number of rows that is still to be estimated.
     """
 
     density_mu: float
@@ -70,20 +80,31 @@ class RegularizedExponential(Solver):
 
     Notes
     -----
-    **Guarantee.** With G the Lipschitz constant of one record's influence on Σ ℓ, an exact draw is
-    c·G/√α-Gaussian DP (Gopi, Lee and Liu 2022, Theorem 4.1), and the last state of a stable
+    **Guarantee.** With G the Lipschitz constant of one record's influence on Σ ℓ, an exact sample
+    is c·G/√α-Gaussian DP (Gopi, Lee and Liu 2022, Theorem 4.1), and the last state of a stable
     sampler is f·c·G/√α-Gaussian DP with f < 1 after any public number of steps (Theorem A').
-    Given C = c/α and f, the target m is met by α = (m/(G·C·f))². A draw within total variation η
-    of the density makes (ε, δ) into (ε, δ + (1 + e^ε)·η): one hundredth of δ pays for it. A sampler
-    that certifies nothing of a finite run is used with a warning, and without a guarantee. All of
-    this holds on a domain as it does on all of space.
+    Given C = c/α and f, the target m is met by α = (m/(G·C·f))². A sample within total variation
+    η of the density makes (ε, δ) into (ε, δ + (1 + e^ε)·η): one hundredth of δ is spent on it. A
+    sampler that certifies nothing of a finite run is used with a warning, and without a guarantee.
+    All of this holds on a domain as it does on all of space.
+
+    References
+    ----------
+    Gopi, Lee and Liu, "Private convex optimization via exponential mechanism", COLT 2022.
 
     Examples
     --------
     >>> from skdp.losses import LogisticLoss
     >>> from skdp.privacy import Neighboring
     >>> from skdp.solvers import Problem
-    >>> facts = Problem(LogisticLoss(), 1.0, 0.0, 10_000, Neighboring.REPLACE_ONE, n_features=10)
+    >>> facts = Problem(
+    ...     loss=LogisticLoss(),
+    ...     data_norm=1.0,
+    ...     intercept_scaling=0.0,
+    ...     n_samples=10_000,
+    ...     neighboring=Neighboring.REPLACE_ONE,
+    ...     n_features=10,
+    ... )
     >>> solver = RegularizedExponential(objective="erm", domain=Ball(5.0))
     >>> round(solver.plan(facts, epsilon=1.0, delta=1e-5).schedule.excess_risk_bound, 4)
     0.0167
@@ -119,18 +140,26 @@ class RegularizedExponential(Solver):
         density_mu = count.rest(mu) if count else mu
         self._check(problem, density_mu)
         event = composed((*(count.events if count else ()), self._event(density_mu, tv)))
-        bought = count is not None and count.public is None
+        unknown = count is not None and count.public is None
         n = problem.n_samples
-        schedule = None if bought else self.schedule(problem, density_mu, n, tv)
+        schedule = None if unknown else self.schedule(problem, density_mu, n, tv)
         theorem = self.sampler.theorem
-        return RegularizedExponentialPlan(problem, event, theorem, density_mu, tv, count, schedule)
+        return RegularizedExponentialPlan(
+            problem=problem,
+            event=event,
+            theorem=theorem,
+            density_mu=density_mu,
+            tv=tv,
+            count=count,
+            schedule=schedule,
+        )
 
     def _check(self, problem: Problem, mu: float) -> None:
         n, sampler = problem.n_samples, self.sampler
         if self.objective == "sco" and n is None and not sampler.counts_rows:
             raise IncompatibleSolverError(
-                "objective='sco' needs a row count: n_samples_hint, or a sampler that buys one, as "
-                "'proximal' does."
+                "objective='sco' needs a row count: n_samples_hint, or a sampler that estimates "
+                "it, as 'proximal' does."
             )
         if self.objective is not None and n is not None:
             C, t = self._regularisation(problem, mu, n)
@@ -143,7 +172,7 @@ class RegularizedExponential(Solver):
         sampler.check(self._setting(problem, mu, n))
 
     def _event(self, mu: float, tv: float) -> Event:
-        """Return what a draw at price `mu` amounts to, sampled as it is."""
+        """Return the event of a sample at `mu`, drawn as the sampler does."""
         if self.sampler.certifies not in list(Certificate):
             raise IncompatibleSolverError(
                 f"{self.sampler!r} certifies {str(self.sampler.certifies)!r}, not one of "
@@ -170,7 +199,7 @@ class RegularizedExponential(Solver):
     ) -> Solution:
         problem, schedule = plan.problem, plan.schedule
         if schedule is None:
-            assert plan.count is not None, "only a count to be bought leaves the schedule open"
+            assert plan.count is not None, "only a count to be estimated leaves the schedule open"
             n = plan.count.release(design, rng)
             schedule = self.schedule(problem, plan.density_mu, n, plan.tv)
         c, alpha = schedule.temperature, schedule.prior_precision
@@ -189,13 +218,36 @@ class RegularizedExponential(Solver):
         return Solution(theta, schedule.sampler_plan.n_steps, draw.diagnostics)
 
     def schedule(self, problem: Problem, mu: float, n: int | None, tv: float = 0.0) -> Schedule:
-        """Return the numbers of a draw that is `mu`-Gaussian DP but for `tv`, of about `n` rows."""
+        """Return the numbers of a sample that is `mu`-Gaussian DP but for `tv`.
+
+        Parameters
+        ----------
+        problem : Problem
+            *Public.*
+        mu : float
+            *Public.* Gaussian-DP parameter.
+        n : int or None
+            *Public or released.* About how many rows there are.
+        tv : float
+            *Public.* Total variation within which the sample is of the density.
+
+        Returns
+        -------
+        schedule : Schedule
+            Density, and the run that samples it.
+        """
         setting = self._setting(problem, mu, n)
         sampler_plan = self.sampler.plan(setting, tv)
         self._check_plan(sampler_plan, tv)
         alpha = setting.prior_precision / sampler_plan.stability**2
         balance = self._balance(problem, n) if self.objective else None
-        return Schedule(sampler_plan, alpha * setting.C, alpha, self.domain, balance)
+        return Schedule(
+            sampler_plan=sampler_plan,
+            temperature=alpha * setting.C,
+            prior_precision=alpha,
+            domain=self.domain,
+            balance=balance,
+        )
 
     def _check_plan(self, sampler_plan: SamplerPlan, tv: float) -> None:
         """Raise if the sampler claims more of a run than it certifies."""
@@ -214,7 +266,7 @@ class RegularizedExponential(Solver):
 
     def _setting(self, problem: Problem, mu: float, n: int | None) -> Setting:
         C, t = self._regularisation(problem, mu, n)
-        alpha = (mu / (problem.lipschitz_difference * C)) ** 2 * (1.0 - _ROUNDING)
+        alpha = (mu / (problem.lipschitz_difference * C)) ** 2 * (1.0 - SCALE_MARGIN)
         shared = problem.neighboring.count_is_public
         d = problem.n_features
         return Setting(
@@ -235,7 +287,7 @@ class RegularizedExponential(Solver):
             balance = self._balance(problem, n)
             C = balance.C(mu) if isinstance(problem.C, str) else float(problem.C)
             t = C * balance.relaxations(mu, C, self.domain)
-            if n is not None and problem.n_samples is None:  # bought: too late to refuse
+            if n is not None and problem.n_samples is None:  # estimated: too late to refuse
                 t = min(t, _longest(problem, n))
             return C, t
         t = flow_time(problem, n, problem.lipschitz_difference / mu)
@@ -251,8 +303,8 @@ def _longest(problem: Problem, n: int) -> float:
 
 def _tv_bound(epsilon: float, delta: float) -> float:
     """Return η with (1 + e^ε)·η at most the share of δ that sampling may take."""
-    tv = _TV_SHARE * delta * float(expit(-epsilon)) * (1.0 - 1e-9)
-    if tv < 1e-280:
+    tv = _TV_SHARE * delta * float(expit(-epsilon)) * (1.0 - _TV_MARGIN)
+    if tv < _LEAST_TV:
         raise IncompatibleSolverError(
             f"epsilon={epsilon!r} is too large for a sampler with a bound in total variation; "
             "sampler='proximal' takes any."

@@ -164,7 +164,17 @@ def test_the_claim_survives_a_long_attack(model, neighboring, hint):
 def test_the_moments_survive_a_long_attack_on_all_that_is_released(neighboring):
     """The most powerful test of AdaSSP's release: along the line between the neighbours' means."""
     solver, rng = AdaSSP(), np.random.default_rng(0)
-    plan = solver.plan(Problem(SquaredLoss(), 1.0, 0.0, 3, neighboring), EPSILON, 1e-5)
+    plan = solver.plan(
+        Problem(
+            loss=SquaredLoss(),
+            data_norm=1.0,
+            intercept_scaling=0.0,
+            n_samples=3,
+            neighboring=neighboring,
+        ),
+        EPSILON,
+        1e-5,
+    )
     with_it, without = neighbours(neighboring)
     if neighboring is Neighboring.REPLACE_ONE:
         without = with_it[0], np.r_[-1, with_it[1][1:]]

@@ -129,7 +129,7 @@ class Constant(Solver):
     """A solver that draws no sample."""
 
     def plan(self, problem, epsilon, delta):
-        return Plan(problem, GDPEvent(0.1), "it reads nothing")
+        return Plan(problem=problem, event=GDPEvent(0.1), theorem="it reads nothing")
 
     def solve(self, plan, design, y, rng, progress, start=None):
         return Solution(np.zeros(design.n_features), 1)

@@ -20,7 +20,14 @@ every_relation = pytest.mark.parametrize("neighboring", list(Neighboring), ids=s
 
 
 def plan(neighboring, epsilon=1.0, n=40, norm=2.0, C="auto", intercept=0.5):
-    problem = Problem(SquaredLoss(), norm, intercept, n, neighboring, C)
+    problem = Problem(
+        loss=SquaredLoss(),
+        data_norm=norm,
+        intercept_scaling=intercept,
+        n_samples=n,
+        neighboring=neighboring,
+        C=C,
+    )
     return SOLVER.plan(problem, epsilon, 1e-5)
 
 

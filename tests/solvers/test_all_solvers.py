@@ -32,7 +32,14 @@ LOSSES = [
 
 
 def problem(loss, neighboring, n_samples=40):
-    return Problem(loss, 1.0, 0.3, n_samples, neighboring, n_features=3)
+    return Problem(
+        loss=loss,
+        data_norm=1.0,
+        intercept_scaling=0.3,
+        n_samples=n_samples,
+        neighboring=neighboring,
+        n_features=3,
+    )
 
 
 def takes(solver, loss):

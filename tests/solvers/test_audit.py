@@ -76,7 +76,18 @@ def proved_by_test(hits, false_hits, risk):
 
 def attack(solver, loss, n, neighboring, runs):
     known = 3 if neighboring == "replace_one" else n
-    plan = solver.plan(Problem(loss, 1.0, 0.0, known, neighboring, n_features=1), EPSILON, DELTA)
+    plan = solver.plan(
+        Problem(
+            loss=loss,
+            data_norm=1.0,
+            intercept_scaling=0.0,
+            n_samples=known,
+            neighboring=neighboring,
+            n_features=1,
+        ),
+        EPSILON,
+        DELTA,
+    )
     rng = np.random.default_rng()
     samples = [pulls(solver, plan, X, y, runs, rng) for X, y in neighbours(neighboring, loss)]
     return proved_epsilon(*samples)
@@ -98,7 +109,17 @@ def test_the_claim_survives_a_long_attack(solver, loss, n, neighboring):
 @pytest.mark.parametrize("solver", [NoisyGD(5), DPSGD(5, sampling_rate=1.0)], ids=repr)
 def test_the_attack_catches_noise_that_is_far_too_small(solver):
     """The run of a plan for ten times the ε does not pass for one of EPSILON."""
-    plan = solver.plan(Problem(HINGE, 1.0, 0.0, 3, Neighboring.REPLACE_ONE), 10 * EPSILON, DELTA)
+    plan = solver.plan(
+        Problem(
+            loss=HINGE,
+            data_norm=1.0,
+            intercept_scaling=0.0,
+            n_samples=3,
+            neighboring=Neighboring.REPLACE_ONE,
+        ),
+        10 * EPSILON,
+        DELTA,
+    )
     rng = np.random.default_rng()
     samples = [
         pulls(solver, plan, X, y, 2000, rng) for X, y in neighbours(Neighboring.REPLACE_ONE, HINGE)

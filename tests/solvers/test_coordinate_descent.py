@@ -16,7 +16,13 @@ LOSS = LogisticLoss()
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(200, 5)) / 3.0
 Y = np.where(X @ [3.0, -2.0, 0.0, 0.0, 0.5] + RNG.normal(size=200) > 0.0, 1.0, -1.0)
-PROBLEM = Problem(LOSS, 1.0, 0.5, 200, Neighboring.REPLACE_ONE)
+PROBLEM = Problem(
+    loss=LOSS,
+    data_norm=1.0,
+    intercept_scaling=0.5,
+    n_samples=200,
+    neighboring=Neighboring.REPLACE_ONE,
+)
 
 
 def run(cycles, problem=PROBLEM, X=X, y=Y):
@@ -28,7 +34,9 @@ def run(cycles, problem=PROBLEM, X=X, y=Y):
 @pytest.mark.parametrize("l1", [0.0, 2.0, 10.0])
 @pytest.mark.parametrize("ridge", [1e-3, 3.0])
 def test_without_noise_it_ends_at_the_minimum(l1, ridge):
-    design, theta = run(Cycles(3000, 0.02, 1e-9, l1, ridge, 0.0))
+    design, theta = run(
+        Cycles(n_cycles=3000, step_size=0.02, noise=1e-9, l1=l1, ridge=ridge, average=0.0)
+    )
     slope = design.rmatvec(LOSS.gradient(Y, design.matvec(theta))) + ridge * theta
     moved = theta != 0.0
     np.testing.assert_allclose(slope[moved], -l1 * np.sign(theta[moved]), atol=1e-5)
@@ -38,15 +46,26 @@ def test_without_noise_it_ends_at_the_minimum(l1, ridge):
 
 def test_several_classes_end_at_the_minimum():
     loss, y = MultinomialLoss(3), (Y > 0.0).astype(int) + (X[:, 2] > 0.0)
-    problem = Problem(loss, 1.0, 0.0, 200, Neighboring.REPLACE_ONE)
-    design, theta = run(Cycles(3000, 0.02, 1e-9, 0.0, 0.5, 0.0), problem, X, y)
+    problem = Problem(
+        loss=loss,
+        data_norm=1.0,
+        intercept_scaling=0.0,
+        n_samples=200,
+        neighboring=Neighboring.REPLACE_ONE,
+    )
+    design, theta = run(
+        Cycles(n_cycles=3000, step_size=0.02, noise=1e-9, l1=0.0, ridge=0.5, average=0.0),
+        problem,
+        X,
+        y,
+    )
     slope = design.rmatvec(loss.gradient(y, design.matvec(theta))) + 0.5 * theta
     np.testing.assert_allclose(slope, 0.0, atol=1e-5)
 
 
 def test_a_sparse_matrix_gives_the_same_coefficients():
     thin = X * (np.abs(X) > 0.2)
-    cycles = Cycles(20, 0.02, 1.0, 0.5, 0.1, 0.5)
+    cycles = Cycles(n_cycles=20, step_size=0.02, noise=1.0, l1=0.5, ridge=0.1, average=0.5)
     for one, other in zip(run(cycles, X=thin), run(cycles, X=sparse.csr_matrix(thin)), strict=True):
         if isinstance(one, np.ndarray):
             np.testing.assert_allclose(one, other, atol=1e-5)  # two points of the public grid
@@ -57,7 +76,9 @@ def test_a_sparse_matrix_gives_the_same_coefficients():
 def test_the_steps_of_a_cycle_change_no_more_than_one_gradient_may(seed, neighboring):
     """Whatever the scores have become when a column's turn comes."""
     rng, loss = np.random.default_rng(seed), ClippedLogisticLoss(0.35)
-    problem = Problem(loss, 1.0, 0.3, None, neighboring)
+    problem = Problem(
+        loss=loss, data_norm=1.0, intercept_scaling=0.3, n_samples=None, neighboring=neighboring
+    )
     rows = ClippedDesign.clip(rng.normal(size=(2, 4)) * rng.choice([0.3, 30.0]), 1.0, 0.3)
     rows = rows.matvec(np.eye(5))
     slopes = loss.gradient(rng.choice([-1.0, 1.0], size=(2, 1)), rng.normal(size=(2, 5)) * 10.0)

@@ -31,7 +31,15 @@ MARGIN_LOSSES = [LogisticLoss(), ClippedLogisticLoss(), HingeLoss(), SmoothedHin
 
 
 def planned(loss, n, neighboring=Neighboring.REPLACE_ONE, d=1, epsilon=2.0, radius=3.0, C="auto"):
-    problem = Problem(loss, 1.0, 0.0, n, neighboring, C, n_features=d)
+    problem = Problem(
+        loss=loss,
+        data_norm=1.0,
+        intercept_scaling=0.0,
+        n_samples=n,
+        neighboring=neighboring,
+        C=C,
+        n_features=d,
+    )
     return ExponentialMechanismSolver(Ball(radius), max_exponent=60.0).plan(problem, epsilon, 0.0)
 
 
@@ -147,7 +155,12 @@ def test_a_fit_without_delta_is_on_the_ledger_as_what_it_is():
 
 def test_hopeless_fits_are_refused_by_public_facts():
     problem = Problem(
-        ClippedLogisticLoss(), 1.0, 0.3, 5_000, Neighboring.REPLACE_ONE, n_features=30
+        loss=ClippedLogisticLoss(),
+        data_norm=1.0,
+        intercept_scaling=0.3,
+        n_samples=5_000,
+        neighboring=Neighboring.REPLACE_ONE,
+        n_features=30,
     )
     with pytest.raises(IncompatibleSolverError, match=r"fewer features"):
         ExponentialMechanismSolver().plan(problem, 1.0, 0.0)

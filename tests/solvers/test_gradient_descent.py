@@ -22,8 +22,20 @@ from skdp.solvers.dp_sgd import noise_multiplier, poisson_sample, sampled_steps
 from skdp.solvers.noisy_gd import _last_iterate
 
 LOSS = ClippedLogisticLoss()
-PUBLIC = Problem(LOSS, 1.0, 0.3, 200, Neighboring.REPLACE_ONE)
-PRIVATE = Problem(LOSS, 1.0, 0.3, None, Neighboring.ADD_REMOVE_ONE)
+PUBLIC = Problem(
+    loss=LOSS,
+    data_norm=1.0,
+    intercept_scaling=0.3,
+    n_samples=200,
+    neighboring=Neighboring.REPLACE_ONE,
+)
+PRIVATE = Problem(
+    loss=LOSS,
+    data_norm=1.0,
+    intercept_scaling=0.3,
+    n_samples=None,
+    neighboring=Neighboring.ADD_REMOVE_ONE,
+)
 
 
 def silent(step, n_steps):
@@ -48,7 +60,9 @@ def test_the_iterate_has_the_variance_of_its_recursion(momentum, average):
     quantiles of total mass 1e-7.
     """
     T, h, s, size = 7, 0.3, 2.0, 10_000
-    descent = Descent(T, h, s, 0.0, momentum, average)
+    descent = Descent(
+        n_steps=T, step_size=h, noise=s, ridge=0.0, momentum=momentum, average=average
+    )
     theta = descent.run(np.zeros(size), np.zeros_like, np.random.default_rng(), silent)
     weights = np.zeros((T, T))  # of noise t in iterate k
     for k in range(T):
@@ -62,7 +76,7 @@ def test_the_iterate_has_the_variance_of_its_recursion(momentum, average):
 
 
 def test_iterates_stay_in_the_ball():
-    descent = Descent(5, 1.0, 100.0, 0.0, radius=0.5)
+    descent = Descent(n_steps=5, step_size=1.0, noise=100.0, ridge=0.0, radius=0.5)
     theta = descent.run(np.zeros((4, 3)), np.zeros_like, np.random.default_rng(), silent)
     assert np.linalg.norm(theta) == pytest.approx(0.5, abs=1e-4)
 
@@ -87,7 +101,14 @@ def test_coefficients_lie_on_the_public_grid():
 def test_with_plenty_of_budget_it_finds_the_minimum():
     """At ε = 10⁸ both solvers come near the minimiser that Newton's method finds."""
     design, y = data()
-    problem = Problem(LogisticLoss(), 1.0, 0.3, 200, Neighboring.REPLACE_ONE, C=1.0)
+    problem = Problem(
+        loss=LogisticLoss(),
+        data_norm=1.0,
+        intercept_scaling=0.3,
+        n_samples=200,
+        neighboring=Neighboring.REPLACE_ONE,
+        C=1.0,
+    )
     A = design.matvec(np.eye(4))
     theta = np.zeros(4)
     for _ in range(30):
@@ -128,7 +149,14 @@ def test_the_last_iterate_of_a_quadratic_costs_what_its_law_says():
 
 def test_a_run_without_momentum_needs_less_noise_where_that_is_proved():
     solver, C = NoisyGD(1000, momentum=0.0), 0.05
-    contractive = Problem(LOSS, 1.0, 0.3, 200, Neighboring.REPLACE_ONE, C)
+    contractive = Problem(
+        loss=LOSS,
+        data_norm=1.0,
+        intercept_scaling=0.3,
+        n_samples=200,
+        neighboring=Neighboring.REPLACE_ONE,
+        C=C,
+    )
     plan = solver.plan(contractive, 1.0, 1e-5)
     G, mu = contractive.lipschitz_difference, gdp_mu(1.0, 1e-5)
     assert solver.descent(plan, 200).noise < 0.9 * G * math.sqrt(1000) / mu
@@ -136,7 +164,14 @@ def test_a_run_without_momentum_needs_less_noise_where_that_is_proved():
     for other in (NoisyGD(1000), NoisyGD(1000, momentum=0.0, average=0.5)):
         noise = other.descent(other.plan(contractive, 1.0, 1e-5), 200).noise
         assert noise == pytest.approx(G * math.sqrt(1000) / mu)
-    hinted = Problem(LOSS, 1.0, 0.3, 200, Neighboring.ADD_REMOVE_ONE, C)
+    hinted = Problem(
+        loss=LOSS,
+        data_norm=1.0,
+        intercept_scaling=0.3,
+        n_samples=200,
+        neighboring=Neighboring.ADD_REMOVE_ONE,
+        C=C,
+    )
     plan = solver.plan(hinted, 1.0, 1e-5)  # the hint is no bound on the curvature
     noise = solver.descent(plan, 200).noise
     assert noise == pytest.approx(hinted.lipschitz_difference * math.sqrt(1000) / mu)
@@ -155,7 +190,14 @@ def test_theorem_2_has_its_printed_constants_and_holds():
     assert solver.n_steps == T
     step = R / L * (2 * T + 32 * d * T**2 * log / (epsilon * n) ** 2) ** -0.5
     assert solver.step_size == pytest.approx(step / n)
-    problem = Problem(LOSS, 1.0, 0.3, n, Neighboring.REPLACE_ONE, C=1e12)
+    problem = Problem(
+        loss=LOSS,
+        data_norm=1.0,
+        intercept_scaling=0.3,
+        n_samples=n,
+        neighboring=Neighboring.REPLACE_ONE,
+        C=1e12,
+    )
     plan = solver.plan(problem, epsilon, delta)
     assert solver.descent(plan, n).noise / n < 4 * L * math.sqrt(T * log) / (epsilon * n)
     design, y = data(n)
@@ -216,7 +258,17 @@ def test_the_relation_decides_the_noise():
 def test_a_bought_count_leaves_less_for_the_steps():
     paid, free = (
         DPSGD(sampling_rate=0.1).plan(PRIVATE, 1.0, 1e-5),
-        DPSGD().plan(Problem(LOSS, 1.0, 0.3, 200, Neighboring.ADD_REMOVE_ONE), 1.0, 1e-5),
+        DPSGD().plan(
+            Problem(
+                loss=LOSS,
+                data_norm=1.0,
+                intercept_scaling=0.3,
+                n_samples=200,
+                neighboring=Neighboring.ADD_REMOVE_ONE,
+            ),
+            1.0,
+            1e-5,
+        ),
     )
     assert paid.noise_multiplier > free.noise_multiplier
     assert PLDAccountant("add_remove_one").delta(paid.event, 1.0) <= 1e-5
@@ -253,7 +305,13 @@ def test_gradients_are_clipped_one_by_one(loss, monkeypatch):
     """The step equals that of an explicit loop over records, whose gradients are formed."""
     design, y = data(50)
     codes = y if loss.n_scores == 1 else np.arange(50) % 3
-    problem = Problem(loss, 1.0, 0.3, 50, Neighboring.REPLACE_ONE)
+    problem = Problem(
+        loss=loss,
+        data_norm=1.0,
+        intercept_scaling=0.3,
+        n_samples=50,
+        neighboring=Neighboring.REPLACE_ONE,
+    )
     solver = DPSGD(1, sampling_rate=1.0, clip_norm=0.07, step_size=1.0)
     seen = []
     monkeypatch.setattr(Descent, "run", lambda self, start, gradient, *_: gradient(start))

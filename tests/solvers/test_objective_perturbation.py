@@ -1,4 +1,4 @@
-"""Objective perturbation: the law of the minimiser against its claim, the plan, what is refused."""
+"""Objective perturbation: the distribution of its minimiser, its plan, and what is refused."""
 
 import math
 from dataclasses import dataclass, replace
@@ -25,7 +25,9 @@ from skdp.solvers.objective_perturbation import _event, _trace
 
 SOLVER = ObjectivePerturbation()
 ADD, REPLACE = Neighboring.ADD_REMOVE_ONE, Neighboring.REPLACE_ONE
-PROBLEM = Problem(ClippedLogisticLoss(), 1.0, 0.3, 455, ADD)
+PROBLEM = Problem(
+    loss=ClippedLogisticLoss(), data_norm=1.0, intercept_scaling=0.3, n_samples=455, neighboring=ADD
+)
 every_relation = pytest.mark.parametrize("relation", list(Neighboring), ids=str)
 EPSILONS = np.linspace(0.0, 6.0, 31)
 
@@ -92,7 +94,14 @@ ON_A_LINE = [  # loss, s, λ, rows and labels of the others, two records that ma
 @pytest.mark.parametrize("case", ON_A_LINE, ids=lambda case: repr(case[0]))
 def test_the_exact_law_of_one_coefficient_is_within_the_claim(case):
     loss, s, ridge, rows, y, (a, label), (b, other) = case
-    problem = Problem(loss, 1.0, 0.0, None, ADD, C=1.0 / ridge)
+    problem = Problem(
+        loss=loss,
+        data_norm=1.0,
+        intercept_scaling=0.0,
+        n_samples=None,
+        neighboring=ADD,
+        C=1.0 / ridge,
+    )
     event = _event(problem, s / loss.lipschitz)
     reach = (12.0 * s + 3.0) / ridge
     theta = np.linspace(-reach, reach, 400_001)
@@ -111,7 +120,17 @@ def test_the_exact_law_of_one_coefficient_is_within_the_claim(case):
 def test_the_claim_is_nearly_attained():
     """A slope that changes its sign at θ = 0, a strong ridge: nothing but e^a is lost."""
     loss, s, ridge = Huber(0.05), 3.0, 2000.0
-    event = _event(Problem(loss, 1.0, 0.0, None, ADD, C=1.0 / ridge), s)
+    event = _event(
+        Problem(
+            loss=loss,
+            data_norm=1.0,
+            intercept_scaling=0.0,
+            n_samples=None,
+            neighboring=ADD,
+            C=1.0 / ridge,
+        ),
+        s,
+    )
     theta = np.linspace(-0.02, 0.02, 1_000_001)
     sharp = Huber(1e-9)  # what the slope would be if it did not bend where the law is
     pair = (law_on_a_line(sharp, r, y, ridge, s, theta) for r, y in (([], []), ([1.0], [0.0])))
@@ -146,7 +165,14 @@ def test_replacing_a_record_by_one_of_another_direction(pair):
         laws.append(law_on_a_plane(force.T.reshape(2, axis.size, axis.size), axis))
     weight = (axis[1] - axis[0]) ** 2
     assert laws[0].sum() * weight == pytest.approx(1.0, abs=1e-3)
-    problem = Problem(loss, 1.0, 0.0, None, REPLACE, C=1.0 / ridge)
+    problem = Problem(
+        loss=loss,
+        data_norm=1.0,
+        intercept_scaling=0.0,
+        n_samples=None,
+        neighboring=REPLACE,
+        C=1.0 / ridge,
+    )
     claim = _event(problem, s).curve(REPLACE).delta(EPSILONS)
     for delta in hockey_sticks(*laws, weight):
         assert np.all(delta <= claim * (1.0 + 1e-3) + 1e-5)
@@ -168,7 +194,14 @@ def test_three_classes_on_the_plane_where_scores_sum_to_zero(loss, label):
         force = gradient(loss, np.reshape(rows, (-1, 1)), y, ridge, theta)[:, 0] / s
         assert np.allclose(force.sum(axis=1), 0.0)
         laws.append(law_on_a_plane((force @ basis.T).T.reshape(2, axis.size, -1), axis))
-    problem = Problem(loss, 1.0, 0.0, None, ADD, C=1.0 / ridge)
+    problem = Problem(
+        loss=loss,
+        data_norm=1.0,
+        intercept_scaling=0.0,
+        n_samples=None,
+        neighboring=ADD,
+        C=1.0 / ridge,
+    )
     claim = _event(problem, s / loss.lipschitz).curve(ADD).delta(EPSILONS)
     for delta in hockey_sticks(*laws, (axis[1] - axis[0]) ** 2):
         assert np.all(delta <= claim * (1.0 + 1e-3) + 1e-5)
@@ -245,14 +278,25 @@ def test_a_ridge_too_weak_for_the_target_is_refused():
 @every_relation
 def test_a_weak_ridge_asks_for_no_gradient_that_is_lost_in_rounding(relation):
     plan = SOLVER.plan(replace(PROBLEM, neighboring=relation, C=1e6), 30.0, 1e-5)
-    slope = PROBLEM.loss.lipschitz * PROBLEM.row_norm
-    million = 2.0**-53 * 1e6**1.5 * slope
+    longest = PROBLEM.loss.lipschitz * PROBLEM.row_norm
+    million = 2.0**-53 * 1e6**1.5 * longest
     assert plan.tolerance > million
     assert plan.event.events[1].mu >= 2.0 * plan.tolerance / (plan.ridge * plan.output_noise)
 
 
-def test_kinks_and_delta_zero_are_refused_with_the_reason():
+def test_non_smooth_losses_and_delta_zero_are_refused_with_the_reason():
     with pytest.raises(IncompatibleSolverError, match=r"smoothing > 0"):
         SOLVER.plan(replace(PROBLEM, loss=HingeLoss()), 1.0, 1e-5)
     with pytest.raises(IncompatibleSolverError, match="delta > 0"):
         SOLVER.plan(PROBLEM, 1.0, 0.0)
+
+
+def test_a_plan_is_not_made_twice_from_the_same_public_numbers(monkeypatch):
+    """Neither n nor the number of columns changes the noise of the tilt, which takes the time."""
+    facts = replace(PROBLEM, C=0.123, neighboring=REPLACE, n_features=3)
+    first = ObjectivePerturbation().plan(facts, 1.0, 1e-5)
+    monkeypatch.setattr(ObjectivePerturbationEvent, "curve", None)
+    again = replace(facts, n_samples=456)
+    assert ObjectivePerturbation().plan(again, 1.0, 1e-5).noise == first.noise
+    with pytest.raises(TypeError):
+        ObjectivePerturbation().plan(replace(facts, C=0.124), 1.0, 1e-5)

@@ -15,7 +15,13 @@ from skdp.solvers import OutputPerturbation, Problem
 from skdp.solvers._minimiser import Objective, minimise
 
 SOLVER = OutputPerturbation()
-PROBLEM = Problem(ClippedLogisticLoss(), 1.0, 0.3, 455, Neighboring.ADD_REMOVE_ONE)
+PROBLEM = Problem(
+    loss=ClippedLogisticLoss(),
+    data_norm=1.0,
+    intercept_scaling=0.3,
+    n_samples=455,
+    neighboring=Neighboring.ADD_REMOVE_ONE,
+)
 every_relation = pytest.mark.parametrize("relation", list(Neighboring), ids=str)
 
 

@@ -45,7 +45,13 @@ def proved(high, low):
 
 def attack(name, loss, C, relation, runs):
     solver, rng = SOLVERS[name](), np.random.default_rng(0)
-    plan = solver.plan(Problem(loss, 1.0, 0.0, 3, relation, C), EPSILON, DELTA)
+    plan = solver.plan(
+        Problem(
+            loss=loss, data_norm=1.0, intercept_scaling=0.0, n_samples=3, neighboring=relation, C=C
+        ),
+        EPSILON,
+        DELTA,
+    )
     X = np.zeros((3, 1))
     X[0] = 1.0
     others = -X if relation == "replace_one" else X[1:]

@@ -74,7 +74,14 @@ def labels(loss, rng, n):
 def moved(loss, neighboring, solver, seed, n=12):
     """|θ − θ'| over what is claimed, for two runs without noise that differ in the last row."""
     rng = np.random.default_rng(seed)
-    problem = Problem(loss, 1.0, rng.choice([0.0, 0.3]), n, neighboring, rng.choice([0.1, 1e3]))
+    problem = Problem(
+        loss=loss,
+        data_norm=1.0,
+        intercept_scaling=rng.choice([0.0, 0.3]),
+        n_samples=n,
+        neighboring=neighboring,
+        C=rng.choice([0.1, 1e3]),
+    )
     X, y = rng.normal(size=(n, 2)) * rng.choice([0.1, 10.0]), labels(loss, rng, n)
     if rng.random() < 0.5:  # rows that all pull one way
         X, y = np.tile(X[:1], (n, 1)), np.full(n, y[0])
@@ -110,7 +117,9 @@ def test_a_crowd_in_one_batch_cannot_make_one_record_loud(neighboring):
     """m records pull one way in a batch, one more the other: of every m, the worst is the claim."""
     loss, M = SmoothedHingeLoss(0.5), 5.3
     solver = PhasedSGD(n_phases=1, step_size=2.0 / M / loss.smoothness)
-    problem = Problem(loss, 1.0, 0.0, 10, neighboring)
+    problem = Problem(
+        loss=loss, data_norm=1.0, intercept_scaling=0.0, n_samples=10, neighboring=neighboring
+    )
     ratios = []
     for m in range(1, 60):
         X, y, coins = np.ones((m + 1, 1)), np.ones(m + 1), np.linspace(0, 0.12, m + 1)
@@ -129,7 +138,13 @@ def test_a_crowd_in_one_batch_cannot_make_one_record_loud(neighboring):
 )
 @settings(max_examples=300)
 def test_weights_contract_and_hide_a_record(m, M):
-    problem = Problem(SmoothedHingeLoss(1.0), 1.0, 0.0, 100, ADD_REMOVE)
+    problem = Problem(
+        loss=SmoothedHingeLoss(1.0),
+        data_norm=1.0,
+        intercept_scaling=0.0,
+        n_samples=100,
+        neighboring=ADD_REMOVE,
+    )
     phase = PhasedSGD(1, step_size=2.0 / M).phases(problem, 1.0, 100)[0]
     for public in (False, True):
         assert 0.0 < phase.weight(m, public) <= 1.0
@@ -141,7 +156,13 @@ def test_weights_contract_and_hide_a_record(m, M):
 
 @every_relation
 def test_every_row_is_read_once(neighboring):
-    problem = Problem(LOSSES[0], 1.0, 0.3, 1000, neighboring)
+    problem = Problem(
+        loss=LOSSES[0],
+        data_norm=1.0,
+        intercept_scaling=0.3,
+        n_samples=1000,
+        neighboring=neighboring,
+    )
     phases = phases_of(PhasedSGD(), problem, 1000)
     assert len(phases) == 10
     public = neighboring.count_is_public
@@ -155,7 +176,9 @@ def test_every_row_is_read_once(neighboring):
 
 
 def test_a_row_more_leaves_the_others_where_they_were():
-    problem = Problem(LOSSES[0], 1.0, 0.3, 50, ADD_REMOVE)
+    problem = Problem(
+        loss=LOSSES[0], data_norm=1.0, intercept_scaling=0.3, n_samples=50, neighboring=ADD_REMOVE
+    )
     phases, coins = phases_of(PhasedSGD(), problem, 50), np.random.default_rng(0).random(50)
     with_it = _dealt(phases, 50, False, Silent(coins))
     without = _dealt(phases, 49, False, Silent(coins))
@@ -167,7 +190,9 @@ def test_a_row_more_leaves_the_others_where_they_were():
 @every_loss
 @pytest.mark.parametrize("n", [1, 2, 455, 10**6])
 def test_noise_covers_what_a_record_moves(neighboring, loss, n):
-    problem = Problem(loss, 1.0, 0.3, n, neighboring)
+    problem = Problem(
+        loss=loss, data_norm=1.0, intercept_scaling=0.3, n_samples=n, neighboring=neighboring
+    )
     mu = gdp_mu(EPSILON, 1e-5)
     phases = phases_of(PhasedSGD(), problem, n)
     assert len(phases) == {1: 1, 2: 1, 455: 9, 10**6: 10}[n]
@@ -181,7 +206,14 @@ def test_noise_covers_what_a_record_moves(neighboring, loss, n):
 
 def test_the_released_noise_is_that_of_all_phases():
     """3000 coordinates of a fit to rows of zeros: chi-square; fails one time in 1e6."""
-    problem = Problem(LOSSES[0], 1.0, 0.0, 64, REPLACE, 1e12)
+    problem = Problem(
+        loss=LOSSES[0],
+        data_norm=1.0,
+        intercept_scaling=0.0,
+        n_samples=64,
+        neighboring=REPLACE,
+        C=1e12,
+    )
     solver = PhasedSGD(n_phases=3)
     theta = run(solver, problem, np.zeros((64, 3000)), np.ones(64), np.random.default_rng())
     variance = sum(phase.noise**2 for phase in phases_of(solver, problem, 64))
@@ -194,21 +226,45 @@ def test_without_noise_a_pass_learns():
     X = rng.normal(size=(4000, 3))
     y = np.where(X[:, 0] + 0.2 * rng.normal(size=4000) > 0.0, 1.0, -1.0)
     for average in (0.0, 1.0):
-        problem = Problem(SmoothedHingeLoss(), 3.0, 0.3, 4000, REPLACE)
+        problem = Problem(
+            loss=SmoothedHingeLoss(),
+            data_norm=3.0,
+            intercept_scaling=0.3,
+            n_samples=4000,
+            neighboring=REPLACE,
+        )
         solver = PhasedSGD(step_size=0.02, average=average)
         theta = run(solver, problem, X, y, Silent(rng.random(4000)))
         assert theta[0] > 5.0 * np.abs(theta[1:]).max()
 
 
 def test_a_kinked_loss_is_refused_with_the_way_out():
-    problem = Problem(HingeLoss(), 1.0, 0.3, 100, REPLACE)
+    problem = Problem(
+        loss=HingeLoss(), data_norm=1.0, intercept_scaling=0.3, n_samples=100, neighboring=REPLACE
+    )
     with pytest.raises(IncompatibleSolverError, match=r"smoothing="):
         PhasedSGD().plan(problem, 1.0, 1e-5)
-    several = Problem(CompetitorLoss(HingeLoss(), 3), 1.0, 0.3, 100, REPLACE)
+    several = Problem(
+        loss=CompetitorLoss(HingeLoss(), 3),
+        data_norm=1.0,
+        intercept_scaling=0.3,
+        n_samples=100,
+        neighboring=REPLACE,
+    )
     with pytest.raises(IncompatibleSolverError, match="smooth loss"):
         PhasedSGD().plan(several, 1.0, 1e-5)
     with pytest.raises(IncompatibleSolverError, match="delta > 0"):
-        PhasedSGD().plan(Problem(LOSSES[0], 1.0, 0.3, 100, REPLACE), 1.0, 0.0)
+        PhasedSGD().plan(
+            Problem(
+                loss=LOSSES[0],
+                data_norm=1.0,
+                intercept_scaling=0.3,
+                n_samples=100,
+                neighboring=REPLACE,
+            ),
+            1.0,
+            0.0,
+        )
 
 
 @pytest.mark.parametrize(
@@ -257,7 +313,13 @@ def attack(neighboring, runs, n=6):
     One phase, of which nothing is hidden by others. Under add/remove that is the worst for the
     weights of batches.
     """
-    problem = Problem(SmoothedHingeLoss(0.5), 1.0, 0.0, n, neighboring)
+    problem = Problem(
+        loss=SmoothedHingeLoss(0.5),
+        data_norm=1.0,
+        intercept_scaling=0.0,
+        n_samples=n,
+        neighboring=neighboring,
+    )
     others = np.zeros((n - 1, 1)) if neighboring is REPLACE else -np.ones((n - 1, 1))
     last = -np.ones((1, 1)) if neighboring is REPLACE else np.empty((0, 1))
     solver, y = PhasedSGD(1, step_size=0.1), np.ones(n)

@@ -17,7 +17,14 @@ from skdp.privacy import Neighboring
 from skdp.samplers import Ball
 from skdp.solvers import Problem, RegularizedExponential
 
-FACTS = Problem(LogisticLoss(), 1.0, 0.0, 10_000, Neighboring.REPLACE_ONE, n_features=10)
+FACTS = Problem(
+    loss=LogisticLoss(),
+    data_norm=1.0,
+    intercept_scaling=0.0,
+    n_samples=10_000,
+    neighboring=Neighboring.REPLACE_ONE,
+    n_features=10,
+)
 EPSILON, DELTA, BALL = 1.0, 1e-5, Ball(5.0)
 
 

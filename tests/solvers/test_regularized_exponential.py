@@ -24,7 +24,13 @@ from skdp.privacy import ApproximatedEvent, GDPEvent, Neighboring, NonPrivateEve
 from skdp.samplers import REFERENCE_SAMPLERS, SAMPLERS, ProximalSampler, Requirement, SamplerPlan
 from skdp.solvers import Problem, RegularizedExponential
 
-PROBLEM = Problem(ClippedLogisticLoss(), 1.0, 0.3, 455, Neighboring.ADD_REMOVE_ONE)
+PROBLEM = Problem(
+    loss=ClippedLogisticLoss(),
+    data_norm=1.0,
+    intercept_scaling=0.3,
+    n_samples=455,
+    neighboring=Neighboring.ADD_REMOVE_ONE,
+)
 SOLVER = RegularizedExponential()
 
 
@@ -52,7 +58,14 @@ def mu_of(problem, schedule):
 )
 @settings(max_examples=200, deadline=None)
 def test_the_run_costs_what_the_plan_says(epsilon, n, loss, neighboring, C, data_norm):
-    problem = Problem(loss, data_norm, 0.3, n, neighboring, C)
+    problem = Problem(
+        loss=loss,
+        data_norm=data_norm,
+        intercept_scaling=0.3,
+        n_samples=n,
+        neighboring=neighboring,
+        C=C,
+    )
     plan = SOLVER.plan(problem, epsilon, 1e-6)
     schedule = SOLVER.schedule(problem, plan.density_mu, n)
     assert plan.event.gdp_mu(problem.neighboring) <= gdp_mu(epsilon, 1e-6)
@@ -235,7 +248,15 @@ def test_the_density_is_not_balanced_without_its_dimension():
 @pytest.mark.parametrize("epsilon", [0.1, 2.0])
 def test_a_plan_by_every_sampler_is_within_its_target_and_draws(name, neighboring, C, epsilon):
     loss = ClippedLogisticLoss()
-    problem = Problem(loss, 1.0, 0.3, 60, neighboring, C, n_features=3)
+    problem = Problem(
+        loss=loss,
+        data_norm=1.0,
+        intercept_scaling=0.3,
+        n_samples=60,
+        neighboring=neighboring,
+        C=C,
+        n_features=3,
+    )
     solver = SOLVER.with_sampler(name)
     needs_n = Requirement.SHARED_ROW_COUNT in solver.sampler.requires
     if needs_n and neighboring == "add_remove_one":
@@ -281,14 +302,27 @@ def test_an_estimator_refuses_a_reference_sampler_unpaid():
 
 
 def test_langevin_steps_need_a_gradient_without_jumps():
-    problem = Problem(HingeLoss(), 1.0, 0.3, 60, Neighboring.REPLACE_ONE)
+    problem = Problem(
+        loss=HingeLoss(),
+        data_norm=1.0,
+        intercept_scaling=0.3,
+        n_samples=60,
+        neighboring=Neighboring.REPLACE_ONE,
+    )
     with pytest.raises(IncompatibleSolverError, match=r"continuous gradient.*HingeLoss"):
         SOLVER.with_sampler("langevin").plan(problem, 1.0, 1e-5)
 
 
 def test_the_printed_calibration_of_a_draw_from_the_density():
     """n = 1e4, G = 2, ε = 1, δ = 1e-5, μ of the ridge 1e-3: C = c/α = 1/(n·μ) = 0.1."""
-    problem = Problem(HingeLoss(), 1.0, 0.0, 10_000, Neighboring.REPLACE_ONE, 0.1)
+    problem = Problem(
+        loss=HingeLoss(),
+        data_norm=1.0,
+        intercept_scaling=0.0,
+        n_samples=10_000,
+        neighboring=Neighboring.REPLACE_ONE,
+        C=0.1,
+    )
     solver = RegularizedExponential(Close())
     plan = solver.plan(problem, 1.0, 1e-5)
     schedule = solver.schedule(problem, plan.density_mu, 10_000, plan.tv)
