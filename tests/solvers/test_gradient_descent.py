@@ -279,7 +279,7 @@ def test_a_bought_count_leaves_less_for_the_steps():
 
 @pytest.mark.parametrize("rate", [1e-3, 0.05, 0.5, 0.97, 1.0])
 def test_samples_are_poisson(rate):
-    """Each row comes with its own coin: sizes, rows, and pairs of rows.
+    """Rows are in the sample independently: sizes, rows, and pairs of rows.
 
     20 000 samples of 60 rows; every count is binomial and within its quantiles of mass 1e-9 each.
     """
@@ -329,7 +329,7 @@ def test_gradients_are_clipped_one_by_one(loss, monkeypatch):
 
 @pytest.mark.parametrize("sampling", ["random_reshuffle", "fixed_size"])
 def test_batches_that_are_not_poisson_are_refused(sampling):
-    with pytest.raises(IncompatibleSolverError, match="own coin"):
+    with pytest.raises(IncompatibleSolverError, match="independently"):
         DPSGD(sampling=sampling)
 
 

@@ -60,7 +60,7 @@ def test_the_release_is_the_minimiser_plus_normal_noise():
     assert stats.kstest(noise.ravel(), "norm").pvalue > 1e-9
 
 
-def test_kinks_and_delta_zero_are_refused_with_the_reason():
+def test_non_smooth_losses_and_delta_zero_are_refused_with_the_reason():
     with pytest.raises(IncompatibleSolverError, match=r"smoothing > 0"):
         SOLVER.plan(replace(PROBLEM, loss=HingeLoss()), 1.0, 1e-5)
     with pytest.raises(IncompatibleSolverError, match="delta > 0"):
