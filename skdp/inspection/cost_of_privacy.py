@@ -213,7 +213,9 @@ class _Minimiser(Solver):
     """
 
     def plan(self, problem: Problem, epsilon: float, delta: float) -> Plan:
-        return Plan(problem, NonPrivateEvent(), "none, minimised without noise")
+        return Plan(
+            problem=problem, event=NonPrivateEvent(), theorem="none, minimised without noise"
+        )
 
     def solve(
         self,
