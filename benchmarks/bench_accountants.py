@@ -101,7 +101,7 @@ def prv_accountant(row: Row) -> Answers:
 
     if row.kind == "laplace":  # its quadrature takes minutes
         return {}
-    law = {
+    distribution = {
         "gaussian": lambda: prv.GaussianMechanism(row.noise),
         "pure": lambda: prv.PureDPMechanism(1.0 / row.noise),
         "sampled": lambda: prv.PoissonSubsampledGaussianMechanism(row.rate, row.noise),
@@ -109,7 +109,7 @@ def prv_accountant(row: Row) -> Answers:
 
     def answer() -> float:
         accountant = prv.PRVAccountant(
-            prvs=[law()],
+            prvs=[distribution()],
             max_self_compositions=[row.count],
             eps_error=0.01,
             delta_error=row.delta / 1e3,
@@ -129,12 +129,12 @@ def autodp(row: Row) -> Answers:
 
     def answer() -> float:
         laplace = row.kind == "laplace"
-        law = LaplaceMechanism(row.noise) if laplace else GaussianMechanism(row.noise)
+        distribution = LaplaceMechanism(row.noise) if laplace else GaussianMechanism(row.noise)
         if row.kind == "sampled":
-            law = AmplificationBySampling(PoissonSampling=True)(
-                law, row.rate, improved_bound_flag=True
+            distribution = AmplificationBySampling(PoissonSampling=True)(
+                distribution, row.rate, improved_bound_flag=True
             )
-        return Composition()([law], [row.count]).get_approxDP(row.delta)
+        return Composition()([distribution], [row.count]).get_approxDP(row.delta)
 
     return {"autodp": answer}
 

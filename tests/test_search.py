@@ -71,7 +71,7 @@ def test_first_to_hold_brackets_the_edge(edge):
 
 def test_first_to_hold_may_be_the_start_or_nothing_and_goes_both_ways():
     assert first_to_hold(lambda x: True, 3.0, lambda x: x + 1.0) == (3.0, 3.0)
-    assert first_to_hold(lambda x: False, 1.0, lambda x: 2.0 * x, last=60.0) == (math.inf, 64.0)
+    assert first_to_hold(lambda x: False, 1.0, lambda x: 2.0 * x, last=60.0) == (math.inf, 32.0)
     assert first_to_hold(lambda x: x < -4.5, 0.0, lambda x: x - 1.0) == (-5.0, -4.0)
 
 

@@ -119,12 +119,12 @@ class Accountant(ABC):
     """A composition theorem: what an event costs whose parameters were fixed beforehand.
 
     An accountant reads the leaves of an event and nothing else, so nesting and order do not
-    matter. What it cannot price it refuses; an answer is never below the truth.
+    matter. What it has no bound for it refuses; an answer is never below the truth.
 
     Parameters
     ----------
     neighboring : {"replace_one", "add_remove_one"}
-        *Public.* Relation under which all leaves are priced.
+        *Public.* Relation under which all leaves are bounded.
     """
 
     neighboring: Neighboring | str = Neighboring.REPLACE_ONE

@@ -27,7 +27,7 @@ class GDPAccountant(Accountant):
     neighboring : {"replace_one", "add_remove_one"}
         *Public.*
     slack : float in [0, 1)
-        *Public.* Part of δ that pays for covering leaves without a μ; 0 refuses them.
+        *Public.* Part of δ for covering leaves without a μ; 0 refuses them.
 
     Notes
     -----

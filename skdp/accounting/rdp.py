@@ -27,7 +27,7 @@ class RDPAccountant(Accountant):
     neighboring : {"replace_one", "add_remove_one"}
         *Public.*
     conversion : {"tight", "classic"}
-        *Public.* ``"classic"`` is ε = r(a) + log(1/δ)/(a − 1), Lemma 7 of the 2024 notes, whose
+        *Public.* ``"classic"`` is ε = r(a) + log(1/δ)/(a − 1), Tian 2024, Lemma 7, whose
         ρ is r(a)/a.
 
     Notes

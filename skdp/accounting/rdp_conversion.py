@@ -1,4 +1,4 @@
-"""From Rényi divergences to (ε, δ), and back to the divergence that an (ε, δ) pays for."""
+"""From Rényi divergences to (ε, δ), and back to the largest divergence that implies an (ε, δ)."""
 
 from __future__ import annotations
 

@@ -110,7 +110,8 @@ class StitchedCurve(SymmetricCurve):
     """δ of `curve` for ε ≥ 0, and its mirror image for ε < 0.
 
     Where only the half ε ≥ 0 is proved, for both orders of the neighbours, this is what may be
-    composed: no single pair of laws need attain both halves (Zhu, Dong and Wang 2022, Prop. 8).
+    composed: no single pair of distributions need attain both halves (Zhu, Dong and Wang 2022,
+    Prop. 8).
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ def test_the_printed_table(black_box, row):
     for form, printed in zip(FORMS, forms, strict=True):
         accountant = AdvancedAccountant(form=form)
         if form == "sqrt6" and (k, size) in IS_FALSE:
-            with pytest.raises(UnpricedEventError, match=r"printed form is false.*Nothing was"):
+            with pytest.raises(UnpricedEventError, match=r"printed form is false"):
                 accountant.epsilon(event, delta)
         else:
             tolerance = 0.5 * 10.0 ** -len(str(printed).split(".")[1]) * 1.02

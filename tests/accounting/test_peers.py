@@ -69,9 +69,9 @@ def test_renyi_is_that_of_dp_accounting_at_its_own_orders(make):
 @pytest.mark.parametrize(("rate", "noise", "count", "delta"), PLANS[:2])
 def test_sampled_gaussians_lie_between_the_bounds_of_prv_accountant(rate, noise, count, delta):
     prv = pytest.importorskip("prv_accountant")
-    law = prv.PoissonSubsampledGaussianMechanism(rate, noise)
+    distribution = prv.PoissonSubsampledGaussianMechanism(rate, noise)
     accountant = prv.PRVAccountant(
-        prvs=[law], max_self_compositions=[count], eps_error=0.01, delta_error=delta * 1e-4
+        prvs=[distribution], max_self_compositions=[count], eps_error=0.01, delta_error=delta * 1e-4
     )
     below, _, above = accountant.compute_epsilon(delta, [count])
     low, high = PLDAccountant(RELATION).bounds(sampled(rate, noise, count), delta)

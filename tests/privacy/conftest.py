@@ -10,7 +10,7 @@ from skdp.privacy import PrivacyCurve
 
 @dataclass(frozen=True)
 class DiscreteCurve(PrivacyCurve):
-    """The curve of two laws on finitely many points: δ(ε) = Σ max(0, p − e^ε·q)."""
+    """The curve of two distributions on finitely many points: δ(ε) = Σ max(0, p − e^ε·q)."""
 
     p: tuple
     q: tuple

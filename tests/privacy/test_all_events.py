@@ -312,21 +312,21 @@ IMPOSSIBLE = [
     (
         DataDependentNoiseEvent,
         (((1.0,), (0.5, 0.5)), (0, 1, 2), 1),
-        "laws must be on the same cells",
+        "distributions must be on the same cells",
     ),
     (PoissonSampledEvent, (0.0, GDPEvent(1.0)), "sampling_rate must be a number"),
     (PoissonSampledEvent, (1.1, GDPEvent(1.0)), "sampling_rate must be a number"),
     (FixedSizeSampledEvent, (math.nan, GDPEvent(1.0)), "sampling_rate must be a number"),
     (ApproximatedEvent, (GDPEvent(1.0), 1.5), "tv must be a number in [0, 1]"),
-    (RepeatAndSelectEvent, (GDPEvent(1.0), "always_3", 0.1), "law must be one of"),
+    (RepeatAndSelectEvent, (GDPEvent(1.0), "always_3", 0.1), "distribution must be one of"),
     (RepeatAndSelectEvent, (GDPEvent(1.0), "geometric", 1.0), "parameter must be a number"),
     (RepeatAndSelectEvent, (GDPEvent(1.0), "geometric", 0.5, 2.0), "takes no shape"),
 ]
 
 
 @pytest.mark.parametrize(("kind", "fields", "message"), IMPOSSIBLE)
-def test_an_impossible_field_is_refused_and_nothing_was_spent(kind, fields, message):
-    with pytest.raises(ValueError, match="Nothing was spent") as refused:
+def test_an_impossible_field_is_refused(kind, fields, message):
+    with pytest.raises(ValueError) as refused:  # noqa: PT011
         kind(*fields)
     assert message in str(refused.value)
 
@@ -373,9 +373,11 @@ def test_repetition_is_priced_by_its_source():
     assert poisson.rdp(5.0, RELATION) == pytest.approx(exact, rel=1e-12)
 
 
-@pytest.mark.parametrize(("law", "shape", "factor"), [("geometric", 1, 3), ("logarithmic", 1, 2)])
-def test_repetition_of_a_pure_release_is_pure(law, shape, factor):
-    event = RepeatAndSelectEvent(PureDPEvent(0.5), law, 0.1, shape)
+@pytest.mark.parametrize(
+    ("distribution", "shape", "factor"), [("geometric", 1, 3), ("logarithmic", 1, 2)]
+)
+def test_repetition_of_a_pure_release_is_pure(distribution, shape, factor):
+    event = RepeatAndSelectEvent(PureDPEvent(0.5), distribution, 0.1, shape)
     assert event.pure_epsilon(RELATION) == factor * 0.5
 
 

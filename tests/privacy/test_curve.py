@@ -1,4 +1,4 @@
-"""What every privacy curve has, on pairs of laws that can be summed by hand."""
+"""What every privacy curve has, on pairs of distributions that can be summed by hand."""
 
 import math
 
@@ -10,17 +10,17 @@ from hypothesis import strategies as st
 from skdp.privacy import GaussianCurve
 
 weights = st.lists(st.floats(0.01, 1.0), min_size=3, max_size=3)
-laws = weights.map(lambda w: tuple(np.array(w) / sum(w)))
+distributions = weights.map(lambda w: tuple(np.array(w) / sum(w)))
 epsilons = st.floats(-4.0, 4.0)
 
 
-@given(p=laws, q=laws, epsilon=epsilons)
+@given(p=distributions, q=distributions, epsilon=epsilons)
 def test_reversed_is_the_curve_of_the_swapped_pair(discrete_curve, p, q, epsilon):
     backwards = discrete_curve(p, q).reversed()
     assert backwards.delta(epsilon) == pytest.approx(discrete_curve(q, p).delta(epsilon), abs=1e-12)
 
 
-@given(p=laws, q=laws)
+@given(p=distributions, q=distributions)
 def test_reversed_twice_is_the_curve_itself(discrete_curve, p, q):
     curve = discrete_curve(p, q)
     assert curve.reversed().reversed() == curve
@@ -41,7 +41,7 @@ def test_delta_is_convex_in_the_odds(mu, one, other):
     assert at_middle <= 0.5 * (at_one + at_other) + 1e-13
 
 
-@given(p=laws, q=laws, delta=st.floats(1e-6, 0.5))
+@given(p=distributions, q=distributions, delta=st.floats(1e-6, 0.5))
 def test_epsilon_is_the_least_that_meets_delta(discrete_curve, p, q, delta):
     curve = discrete_curve(p, q)
     epsilon = curve.epsilon(delta)

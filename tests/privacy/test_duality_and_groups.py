@@ -27,12 +27,12 @@ from skdp.privacy import (
 from skdp.privacy.curve import CurveTradeoff
 
 weights = st.lists(st.floats(0.0, 1.0), min_size=4, max_size=4).filter(lambda w: sum(w) > 0.1)
-laws = weights.map(lambda w: tuple(np.array(w) / sum(w)))
+distributions = weights.map(lambda w: tuple(np.array(w) / sum(w)))
 GRID = np.linspace(-4.0, 4.0, 33)
 ALPHA = np.linspace(0.0, 1.0, 41)
 
 
-@given(p=laws, q=laws)
+@given(p=distributions, q=distributions)
 def test_a_finite_pair_and_its_table_are_dual_both_ways(p, q):
     pair = DiscretePairCurve(p, q)
     table = pair.tradeoff()
@@ -41,7 +41,7 @@ def test_a_finite_pair_and_its_table_are_dual_both_ways(p, q):
     np.testing.assert_allclose(again(ALPHA), table(ALPHA), atol=1e-14)
 
 
-@given(p=laws, q=laws)
+@given(p=distributions, q=distributions)
 @settings(max_examples=25, deadline=None)
 def test_the_table_is_the_conjugate_of_the_curve(discrete_curve, p, q):
     by_lines = discrete_curve(p, q).tradeoff()
@@ -108,21 +108,26 @@ def test_a_function_that_is_no_tradeoff_function_is_refused():
 
 
 @pytest.mark.parametrize(("p", "q"), [((0.5,), (1.0,)), ((1.0,), (0.5, 0.5)), ((), ())])
-def test_masses_that_are_no_law_are_refused(p, q):
+def test_masses_that_are_no_distribution_are_refused(p, q):
     with pytest.raises(ValueError, match=r"sum to 1|same length"):
         DiscretePairCurve(p, q)
 
 
-@given(p=laws, q=laws, merge=st.permutations(range(4)))
+@given(p=distributions, q=distributions, merge=st.permutations(range(4)))
 def test_merging_outcomes_never_raises_the_curve(p, q, merge):
     first, second, *rest = merge
-    merged = [(law[first] + law[second], *(law[i] for i in rest)) for law in (p, q)]
+    merged = [
+        (distribution[first] + distribution[second], *(distribution[i] for i in rest))
+        for distribution in (p, q)
+    ]
     before, after = DiscretePairCurve(p, q), DiscretePairCurve(*merged)
     assert np.all(after.delta(GRID) <= before.delta(GRID) + 1e-15)
     assert np.all(after.tradeoff()(ALPHA) >= before.tradeoff()(ALPHA) - 1e-14)
 
 
-@given(p=laws, q=laws, r=laws, s=laws, weight=st.floats(0.0, 1.0))
+@given(
+    p=distributions, q=distributions, r=distributions, s=distributions, weight=st.floats(0.0, 1.0)
+)
 def test_a_mixture_is_exact_if_its_branch_is_released_and_above_it_else(p, q, r, s, weight):
     curves = DiscretePairCurve(p, q), DiscretePairCurve(r, s)
     mixed = MixtureCurve((weight, 1 - weight), curves)
@@ -144,7 +149,7 @@ def test_weights_that_do_not_mix_are_refused(shares):
         MixtureCurve(shares, (GaussianCurve(1.0), GaussianCurve(2.0)))
 
 
-@given(p=laws, q=laws)
+@given(p=distributions, q=distributions)
 def test_symmetrised_is_the_larger_order_at_every_epsilon(p, q):
     one, other = DiscretePairCurve(p, q), DiscretePairCurve(q, p)
     both = SymmetrizedCurve(one)
@@ -205,7 +210,7 @@ def test_converting_before_the_group_rule_loses():
     assert exact < group_privacy(1.0, 1e-5, 3)[1]
 
 
-@given(p=laws, q=laws, r=laws)
+@given(p=distributions, q=distributions, r=distributions)
 @settings(deadline=None)
 def test_a_group_of_two_covers_every_path_of_two_changes(p, q, r):
     step = MaximumCurve((DiscretePairCurve(p, q), DiscretePairCurve(q, r)))

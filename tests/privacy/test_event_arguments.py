@@ -59,7 +59,7 @@ ARGUMENTS = {
     "ApproximatedEvent": {"event": inner, "tv": numbers(0.0, 1.0)},
     "BetweenNeighborsEvent": {"event": st.builds(LaplaceEvent, size)},
     "DataDependentNoiseEvent": {
-        "laws": st.lists(st.integers(1, 9), min_size=3, max_size=3).map(
+        "distributions": st.lists(st.integers(1, 9), min_size=3, max_size=3).map(
             lambda integers: (tuple(shares(integers)), (0.0, 0.5, 0.5))
         ),
         "partition": st.sampled_from([(0, 1, 2), (-5, 0, 7)]),
@@ -83,7 +83,7 @@ ARGUMENTS = {
     "PureDPEvent": {"epsilon": numbers(0.0, 50.0)},
     "RepeatAndSelectEvent": {
         "event": inner,
-        "law": st.just(np.str_("negative_binomial")),
+        "distribution": st.just(np.str_("negative_binomial")),
         "parameter": numbers(0.01, 0.99),
         "shape": numbers(-0.5, 3.0),
     },
@@ -124,9 +124,9 @@ WRONG = [True, np.True_, None, "x", math.nan, -math.inf, -1, 1j, GDPEvent, np.ze
 RIGHT = {
     "events": (),
     "event": GDPEvent(1.0),
-    "law": "geometric",
+    "distribution": "geometric",
     "probabilities": (1.0,),
-    "laws": ((1.0,),),
+    "distributions": ((1.0,),),
     "partition": (0, 1),
     "count": 1,
     "sensitivity": 1,

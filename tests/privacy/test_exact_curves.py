@@ -1,4 +1,4 @@
-"""Each closed curve against sums, integrals or 60-digit arithmetic of the laws themselves."""
+"""Each closed curve against sums, integrals or 60-digit arithmetic of the distributions."""
 
 import itertools
 import math
@@ -230,7 +230,7 @@ def test_an_approximate_sampler_pays_for_both_neighbours(mu, tv, epsilon):
 @given(shares=st.lists(st.floats(0.0, 1.0), min_size=4, max_size=4), epsilon=st.floats(-2, 4))
 @settings(max_examples=200, deadline=None)
 def test_no_sampler_within_tv_is_worse_than_the_approximated_curve(discrete_curve, shares, epsilon):
-    """Move tv of mass in both laws of randomised response, in any direction."""
+    """Move tv of mass in both distributions of randomised response, in any direction."""
     tv, p, q = 0.05, np.array([0.7, 0.3, 0.0]), np.array([0.3, 0.7, 0.0])
     a, b, c, d = shares
     p = p + tv * a * np.array([1, -1, 0]) + tv * (1 - a) * b * np.array([0, -1, 1])

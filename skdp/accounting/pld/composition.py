@@ -1,7 +1,7 @@
 """Privacy of many steps together, from their privacy loss distributions, between two bounds.
 
-Each step's loss is put on a grid so that the curve of the discrete law lies above (below) the
-true one; the discrete losses are added by FFT, with every truncation and rounding error charged
+Each step's loss is put on a grid so that the curve of the discrete distribution lies above (below)
+the true one; the discrete losses are added by FFT, with every truncation and rounding error charged
 to the safe side; ε is the point at which the bound itself meets δ. Nothing is sampled or
 extrapolated: the two bounds are theorems up to the accuracy claimed for the special functions.
 """
@@ -194,10 +194,10 @@ def _infinite(terms: CountedPairs) -> float:
 
 
 def _composed(terms: CountedPairs, choice: GridChoice, upper: bool) -> ComposedLoss:
-    law = pessimistic if upper else optimistic
+    discretize = pessimistic if upper else optimistic
     choice = choice if upper else replace(choice, step=choice.lower_step)
     parts = [
-        (law(pair, choice.step, *cells), count)
+        (discretize(pair, choice.step, *cells), count)
         for (pair, count), cells in zip(terms, choice.cells, strict=True)
     ]
     return compose_losses(parts, choice)

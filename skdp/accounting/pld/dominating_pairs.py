@@ -1,4 +1,4 @@
-"""Dominating pairs of output laws, each as its privacy curve with a bound on its rounding.
+"""Dominating pairs of output distributions, each as its privacy curve with a bound on its rounding.
 
 (P, Q) dominates a mechanism if H_c(M(D)‖M(D')) ≤ H_c(P‖Q) for all c ≥ 0 and all neighbours
 D, D' in this order, H_c(P‖Q) = sup over S of P(S) − c·Q(S) (Zhu, Dong and Wang 2022, Def. 7).
@@ -45,7 +45,7 @@ class LossPair(ABC):
 
     infinite: float = 0.0  # P(L = inf), or a little less
     lattice: float = 0.0  # most atoms lie at multiples of this; 0: there are none
-    origin: float = 0.0  # a kink that the grid should go through
+    origin: float = 0.0  # a corner that the grid should go through
 
     @property
     def backward(self) -> LossPair:
@@ -88,15 +88,15 @@ class TangentPair(LossPair):
         if high.size:
             left[high], right[high], zero[high] = self._tangents(losses[high], 2.0 * half, 0.0)
         base = -np.expm1(losses[:-1])
-        bends = np.flatnonzero(left < base - 8.0 * UNIT)[-1:]
-        if bends.size and not np.array_equal(bends, high):
+        corners = np.flatnonzero(left < base - 8.0 * UNIT)[-1:]
+        if corners.size and not np.array_equal(corners, high):
             lines = self._tangents(
-                losses[bends], 2.0 * half * _SHARES, 2.0 * half * (1.0 - _SHARES)
+                losses[corners], 2.0 * half * _SHARES, 2.0 * half * (1.0 - _SHARES)
             )
             best = self._gentlest(
-                lines, float(base[bends[0]]), losses[bends[0] + 1 : -1], left[bends[0] + 1 :]
+                lines, float(base[corners[0]]), losses[corners[0] + 1 : -1], left[corners[0] + 1 :]
             )
-            left[bends], right[bends], zero[bends] = (part[best] for part in lines)
+            left[corners], right[corners], zero[corners] = (part[best] for part in lines)
         return left, right, zero
 
     @staticmethod
@@ -115,10 +115,10 @@ class TangentPair(LossPair):
     def _tangents(self, starts: np.ndarray, before: Any, after: Any) -> Lines:
         """Return the lines that touch δ at starts + before, at their two ends and at c = 0."""
         at = starts + before
-        value, slope, error = self.evaluate(at)
-        safe = value - 2.0 * error - 8.0 * UNIT * (1.0 + np.abs(at)) * slope
-        left, right = safe - np.expm1(-before) * slope, safe - np.expm1(after) * slope
-        return left, right, safe + slope
+        value, derivative, error = self.evaluate(at)
+        safe = value - 2.0 * error - 8.0 * UNIT * (1.0 + np.abs(at)) * derivative
+        left, right = safe - np.expm1(-before) * derivative, safe - np.expm1(after) * derivative
+        return left, right, safe + derivative
 
 
 def mirrored(forward: Callable[[np.ndarray], Triple], losses: np.ndarray) -> Triple:
@@ -127,12 +127,12 @@ def mirrored(forward: Callable[[np.ndarray], Triple], losses: np.ndarray) -> Tri
     δ(−ε) = 1 − e^−ε + e^−ε·δ(ε); its derivative follows.
     """
     zero = int(np.searchsorted(losses, 0.0))
-    value, slope, error = _by_reflection(forward, losses, zero)
+    value, derivative, error = _by_reflection(forward, losses, zero)
     c = np.exp(losses[:zero])
-    slope[:zero] = c * (1.0 - value[:zero] - slope[:zero])
+    derivative[:zero] = c * (1.0 - value[:zero] - derivative[:zero])
     value[:zero] = c * value[:zero] - np.expm1(losses[:zero])
     error[:zero] = c * error[:zero] + 8.0 * UNIT
-    return value, slope, error
+    return value, derivative, error
 
 
 def _by_reflection(
@@ -172,9 +172,9 @@ class LaplacePair(TangentPair):
 
     def _forward(self, losses: np.ndarray) -> Triple:
         gap = np.minimum(losses - self.pure_epsilon, 0.0)
-        slope = np.where(gap < 0.0, 0.5 * np.exp(0.5 * gap), 0.0)
+        derivative = np.where(gap < 0.0, 0.5 * np.exp(0.5 * gap), 0.0)
         error = np.where(gap < 0.0, 4.0 * UNIT * (self.pure_epsilon - 2.0 * gap), 0.0)
-        return -np.expm1(0.5 * gap), slope, error
+        return -np.expm1(0.5 * gap), derivative, error
 
 
 @dataclass(frozen=True)
@@ -192,16 +192,16 @@ class ApproximatePair(TangentPair):
         return self.pure_epsilon
 
     def evaluate(self, losses: np.ndarray) -> Triple:
-        value, slope, error = mirrored(self._forward, losses)
+        value, derivative, error = mirrored(self._forward, losses)
         rest = 1.0 - self.infinite
-        return self.infinite + rest * value, rest * slope, error + 2.0 * UNIT * self.infinite
+        return self.infinite + rest * value, rest * derivative, error + 2.0 * UNIT * self.infinite
 
     def _forward(self, losses: np.ndarray) -> Triple:
         gap = np.minimum(losses - self.pure_epsilon, 0.0)
         tail = 1.0 / (1.0 + math.exp(-self.pure_epsilon))
-        slope = np.where(gap < 0.0, tail * np.exp(gap), 0.0)
+        derivative = np.where(gap < 0.0, tail * np.exp(gap), 0.0)
         error = np.where(gap < 0.0, 4.0 * UNIT * (self.pure_epsilon - 2.0 * gap), 0.0)
-        return -tail * np.expm1(gap), slope, error
+        return -tail * np.expm1(gap), derivative, error
 
 
 @dataclass(frozen=True)
@@ -224,7 +224,7 @@ class CurvePair(LossPair):
     lattice : float
         Where most atoms of the loss lie at multiples of one number: that number.
     origin : float
-        A kink that the grid should go through.
+        A corner that the grid should go through.
     """
 
     curve: Callable[[np.ndarray], Any]
@@ -293,7 +293,7 @@ class Pmf:
 
 
 def pessimistic(pair: LossPair, step: float, first: int, last: int) -> Pmf:
-    """Return a law on cells first to last and +inf whose curve lies above the pair's.
+    """Return a distribution on cells first to last and +inf whose curve lies above the pair's.
 
     Connect the dots (Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022): the chords of the
     convex H lie above it; so do the chord from H(0) = 1 to the first dot and the constant after
@@ -308,7 +308,7 @@ def pessimistic(pair: LossPair, step: float, first: int, last: int) -> Pmf:
 
 
 def optimistic(pair: LossPair, step: float, first: int, last: int) -> Pmf:
-    """Return a law on cells first to last whose curve, plus the atom at +inf, is below the pair's.
+    """Return a distribution on cells first to last whose curve, with the atom, is below the pair's.
 
     `pair.below` gives for each cell of the grid the values of a line below H at the two ends.
     K_i, the lesser of the values of the two lines that meet at g_i, makes every chord of K lie
@@ -336,7 +336,7 @@ def survival(values: np.ndarray, widths: np.ndarray | float) -> tuple[np.ndarray
 
 
 def _trimmed(pmf: Pmf) -> Pmf:
-    """Return the law without the empty cells at its ends."""
+    """Return the distribution without the empty cells at its ends."""
     filled = np.flatnonzero(pmf.masses)
     if not filled.size:
         return replace(pmf, masses=pmf.masses[:1])

@@ -1,8 +1,8 @@
 """Sums of independent privacy losses by a tilted FFT, with every error on the safe side.
 
-Let p_j be the laws of the steps on the common grid h·Z, T_j their counts, λ > 0 the tilt,
-M_j = Σ p_j·e^(λ·loss) and x_j = p_j·e^(λ·loss)/M_j, a probability vector. The law of the sum is
-y·w with y the convolution of all the x_j^{*T_j} and w(l) = Π M_j^T_j·e^(−λl), so that
+Let p_j be the distributions of the steps on the common grid h·Z, T_j their counts, λ > 0 the tilt,
+M_j = Σ p_j·e^(λ·loss) and x_j = p_j·e^(λ·loss)/M_j, a probability vector. The distribution of the
+sum is y·w with y the convolution of all the x_j^{*T_j} and w(l) = Π M_j^T_j·e^(−λl), so that
 
     δ(ε) = 1 − Π (1 − infinite_j)^T_j + Σ over l > ε of y(l)·w(l)·(1 − e^(ε−l)).
 
@@ -56,7 +56,7 @@ class ComposedLoss:
     log_scale: float
 
     def upper(self, epsilon: float) -> float:
-        """Return a number not below δ(ε) of the composition of the laws."""
+        """Return a number not below δ(ε) of the composition of the distributions."""
         if epsilon < self._bottom:
             return 1.0
         finite, error = self._sums(epsilon)
@@ -64,7 +64,7 @@ class ComposedLoss:
         return min(1.0, (self.infinite + self.above + finite) * (1.0 + 8.0 * UNIT))
 
     def lower(self, epsilon: float) -> float:
-        """Return a number not above δ(ε) of the composition of the laws."""
+        """Return a number not above δ(ε) of the composition of the distributions."""
         floor = max(0.0, -math.expm1(min(epsilon, 0.0)) * (1.0 - 4.0 * UNIT))
         if epsilon < self._bottom:
             return max(floor, self.infinite)

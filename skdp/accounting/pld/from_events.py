@@ -1,4 +1,4 @@
-"""From what a leaf says about itself to the pair of laws that the numerical accountant composes."""
+"""From the curve of a leaf to the dominating pair that the numerical accountant composes."""
 
 from __future__ import annotations
 

@@ -70,8 +70,8 @@ class PoissonGaussianPair(TangentPair):
     """A Poisson-sampled Gaussian under add/remove, in the order "record removed".
 
     ((1 − q)·N(0, s²) + q·N(1, s²), N(0, s²)) (Zhu, Dong and Wang 2022, Theorem 11). Given the
-    sample S of the other records, of the same law under D and D', and the extra record x, for
-    c ≥ 1 − q and events E
+    sample S of the other records, of the same distribution under D and D', and the extra record x,
+    for c ≥ 1 − q and events E
 
         (1 − q)·M(S)(E) + q·M(S + x)(E) − c·M(S)(E) = q·(M(S + x)(E) − c'·M(S)(E)),
 

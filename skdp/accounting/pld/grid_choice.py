@@ -1,7 +1,8 @@
 """Step, tilt and window of one composition: choices that cost time or tightness, never safety.
 
-Everything here is worked out on a coarse law of each step's loss, a thousand points that lie
-close together where the loss is small. Whatever comes out, `_composition` proves its bounds anew.
+Everything here is worked out on a coarse distribution of each step's loss, a thousand points that
+lie close together where the loss is small. Whatever comes out, `composition` proves its bounds
+anew.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ _DOUBT = 4.0  # how far, in units of 1/λ, ε may lie below its guess
 
 @dataclass(frozen=True, eq=False)
 class Profile:
-    """A coarse law of the loss of one step, and δ at its losses, less the atom at +inf."""
+    """A coarse distribution of the loss of one step, and δ at its losses, less the atom at +inf."""
 
     losses: np.ndarray
     deltas: np.ndarray
@@ -47,9 +48,9 @@ class Profile:
 
 @dataclass(frozen=True, eq=False)
 class _Step:
-    """A coarse law cut off at `top`, how often it is run, and its sum's law tilted by `ORDERS`."""
+    """A coarse distribution cut off at `top`, how often it is run, and the tilted sum's moments."""
 
-    law: Profile
+    profile: Profile
     count: int
     top: float
     masses: np.ndarray
@@ -73,7 +74,7 @@ class GridChoice:
 
 @lru_cache(maxsize=256)
 def profile(pair: LossPair) -> Profile:
-    """Return the coarse law of one step."""
+    """Return the coarse distribution of one step."""
     top = _first(lambda x: pair.above(x) - pair.infinite * (1.0 + 1e-10) <= _TAIL)
     bottom = _first(lambda x: (np.expm1(-x) + pair.above(-x[::-1])[::-1]) <= 1e-14)
     losses = np.concatenate([-_nodes(bottom)[::-1], [0.0], _nodes(top)])
@@ -105,22 +106,22 @@ def _nodes(largest: float) -> np.ndarray:
 
 
 def _cut(pair: LossPair, count: int, log_rest: float) -> _Step:
-    """Return the coarse law up to where `count` times δ of one step is e^log_rest.
+    """Return the coarse distribution up to where `count` times δ of one step is e^log_rest.
 
     There the dots end: δ becomes an atom at +inf. Heavy tails would spoil the log moments.
     """
-    law = profile(pair)
-    small = count * law.deltas <= math.exp(log_rest)
-    end = int(np.argmax(small)) if small.any() else law.losses.size - 1
-    masses = np.zeros(law.losses.size)
-    masses[:end] = law.masses[:end]
-    masses[end] = max(float(law.masses[end:].sum()) - law.deltas[end], 0.0)
-    top = max(float(law.losses[end]), 1e-9)
-    return _Step(law, count, top, masses, count * _cumulants(law.losses, masses))
+    coarse = profile(pair)
+    small = count * coarse.deltas <= math.exp(log_rest)
+    end = int(np.argmax(small)) if small.any() else coarse.losses.size - 1
+    masses = np.zeros(coarse.losses.size)
+    masses[:end] = coarse.masses[:end]
+    masses[end] = max(float(coarse.masses[end:].sum()) - coarse.deltas[end], 0.0)
+    top = max(float(coarse.losses[end]), 1e-9)
+    return _Step(coarse, count, top, masses, count * _cumulants(coarse.losses, masses))
 
 
 def _cumulants(losses: np.ndarray, masses: np.ndarray) -> np.ndarray:
-    """Return log E e^(order·loss) and mean and variance of the tilted law, at `ORDERS`."""
+    """Return log E e^(order·loss) and mean and variance of the tilted distribution, at `ORDERS`."""
     kept = masses > 0.0
     if not kept.any():
         return np.zeros((3, ORDERS.size))
@@ -169,7 +170,7 @@ def choices_for_epsilon(terms: CountedPairs, epsilon: float) -> Iterator[tuple[G
 def _fit(
     terms: CountedPairs, epsilon: float, log_delta: float
 ) -> tuple[list[_Step], int, float, float]:
-    """Return laws fit for δ = e^log_delta, the best tilt and its ε, and a guess at log δ(ε)."""
+    """Return steps fit for δ = e^log_delta, the best tilt and its ε, and a guess at log δ(ε)."""
     steps = [_cut(pair, count, log_delta - _MARGIN) for pair, count in terms]
     epsilons, log_deltas = _saddles(steps)
     best = int(np.argmax(np.append(epsilons, math.inf) >= epsilon))
@@ -213,7 +214,7 @@ def _choice(
         (math.floor((low - pair.origin) / step) - 1, math.ceil((top - pair.origin) / step) + 1)
         for (low, top), (pair, _) in zip(ranges, terms, strict=True)
     )
-    # Tops of the laws on the grid lie up to two cells a release above the true ones.
+    # Tops of the distributions on the grid lie up to two cells a release above the true ones.
     raised = 2 * sum(min(count, _RAISED) for _, count in terms)
     size = int(next_fast_len(max(math.ceil(window / step) + 4 + raised, 64), real=True))
     orders = ORDERS[[tilt, _POSITIVE + int(np.argmin(above)), proof, beyond]].tolist()
@@ -262,7 +263,7 @@ def _low(step: _Step, best: int, excess: float) -> float:
 
     That moves ε, by the change of the log moment at the best order, by little.
     """
-    losses, order = step.law.losses, ORDERS[best]
+    losses, order = step.profile.losses, ORDERS[best]
     growth = np.minimum(order * losses - step.cumulants[0, best] / step.count, 50.0)
     moved = step.count * np.cumsum(step.masses) * np.exp(growth)
     raised = np.flatnonzero(moved <= order * excess / 20.0)
@@ -275,7 +276,7 @@ def _width(
     """Return the width of the grid, for the upper bound and for the lower.
 
     Connecting the dots moves log E e^(λL) by about λ(λ + 1)h²/12 per step, hence ε by
-    T(λ + 1)h²/12, or h²/8 at worst where h is wider than the law of one step.
+    T(λ + 1)h²/12, or h²/8 at worst where h is wider than the distribution of one step.
     """
     single = math.sqrt(min(step.cumulants[2, best] / step.count for step in steps))
     order = float(ORDERS[best])
@@ -288,9 +289,9 @@ def _width(
     lattice = min((pair.lattice for pair, _ in terms if pair.lattice >= least), default=0.0)
     if not lattice:
         return step, step
-    # a hair from a divisor: atoms then lie just before a dot if raised, just beyond if lowered
-    cells, hair = max(math.ceil(lattice / step), 3), min(1e-12, 1e-3 * lattice)
-    return (lattice + hair) / cells, (lattice - hair) / cells
+    # beside a divisor: atoms then lie just before a dot if raised, just beyond if lowered
+    cells, beside = max(math.ceil(lattice / step), 3), min(1e-12, 1e-3 * lattice)
+    return (lattice + beside) / cells, (lattice - beside) / cells
 
 
 def _excess(best: int) -> float:

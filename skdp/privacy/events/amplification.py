@@ -137,7 +137,7 @@ class FixedSizeSampledEvent(SampledEvent):
     Raises
     ------
     ValueError
-        Under ``add_remove_one``, where n and hence the batch's law change.
+        Under ``add_remove_one``, where n and hence the batch's distribution change.
     """
 
     def curve(self, neighboring: Neighboring) -> PrivacyCurve:
@@ -174,7 +174,7 @@ def _replace_one(neighboring: Neighboring) -> Neighboring:
 class ShuffledEvent(Event):
     """One epoch: every record is in exactly one batch, and `event` is released for each batch.
 
-    The price is that of one `event` **without any amplification**: each record is read once, so
+    It costs as much as one `event` **without any amplification**: each record is read once, so
     the batches compose in parallel, whatever the order and also if later batches look at earlier
     outputs. Nothing better is proved for batches: for small noise the true cost lies far above
     the Poisson value (Chua, Ghazi, Kamath, Kumar, Manurangsi, Sinha and Zhang 2024). Batches must

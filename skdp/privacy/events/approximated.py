@@ -21,7 +21,7 @@ _GRID = np.concatenate([-np.geomspace(1e-6, 600.0, 400)[::-1], [0.0], np.geomspa
 
 @dataclass(frozen=True)
 class ApproximatedCurve(PrivacyCurve):
-    """The curve when both laws may be off by `tv` in total variation: δ(ε) + (1 + e^ε)·tv.
+    """The curve when both distributions may be off by `tv` in total variation: δ(ε) + (1 + e^ε)·tv.
 
     The sum holds for every real ε, for both orders, and is convex in e^ε, but it rises once the
     second term takes over. A curve does not rise, so from its least value on it is constant, and
@@ -36,9 +36,9 @@ class ApproximatedCurve(PrivacyCurve):
         if min(least, least_reversed) >= 1.0:
             return np.ones_like(epsilon)
         inside = np.clip(epsilon, low, high)
-        paid = self.curve._delta(inside) + (1.0 + np.exp(inside)) * self.tv
+        total = self.curve._delta(inside) + (1.0 + np.exp(inside)) * self.tv
         tail = 1.0 - np.exp(np.minimum(epsilon, low)) * (1.0 - least_reversed)
-        return np.clip(np.where(epsilon < low, tail, paid), 0.0, 1.0)
+        return np.clip(np.where(epsilon < low, tail, total), 0.0, 1.0)
 
     def _mirrored(self, epsilon: np.ndarray) -> np.ndarray:
         return self.reversed()._delta(epsilon)
@@ -65,11 +65,11 @@ class ApproximatedCurve(PrivacyCurve):
 
 @dataclass(frozen=True)
 class ApproximatedEvent(Event):
-    """`event`, released by a sampler within total variation `tv` of the law it should draw from.
+    """`event`, released by a sampler within total variation `tv` of its target.
 
     Both neighbours are approximated, so (ε, δ) becomes (ε, δ + (1 + e^ε)·tv) (triangle inequality).
     In a composition the tv of all releases add up and the factor
-    is paid once, at the end. No shortcut survives unless `tv` is 0.
+    counts once, at the end. No shortcut survives unless `tv` is 0.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ class Event(ABC):
     A leaf has a privacy curve; the exact shortcuts (`pure_epsilon`, `zcdp_rho`, `gdp_mu`) are
     ``inf`` where the notion does not hold. All of them depend on the neighbouring relation.
 
-    Events survive in ledgers, so a name once given keeps its meaning for ever. `to_dict` and
+    Events survive in ledgers, so a name once given keeps its meaning. `to_dict` and
     `event_from_dict` rebuild an event exactly; `version` counts changes of its fields.
     """
 
@@ -36,7 +36,7 @@ class Event(ABC):
 
     @abstractmethod
     def curve(self, neighboring: Neighboring) -> PrivacyCurve:
-        """Return the curve of an ordered pair of laws that is as bad as any ordered neighbours.
+        """Return the curve of an ordered dominating pair, as bad as any ordered neighbours.
 
         The pair may depend on the order of the neighbours; `curve(...).reversed()` is then the
         curve of the other order, and a guarantee has to hold for both.

@@ -1,4 +1,4 @@
-"""Noise on cells, with another law on each part of the range of the query."""
+"""Noise on cells, with another distribution on each part of the range of the query."""
 
 from __future__ import annotations
 
@@ -21,56 +21,63 @@ __all__ = ["DataDependentNoiseEvent", "reachable_shifts"]
 
 @dataclass(frozen=True)
 class DataDependentNoiseEvent(Event):
-    """One number in part k of a public range, plus noise of mass `laws[k][i]` on cell i.
+    """One number in part k of a public range, plus noise of mass `distributions[k][i]` on cell i.
 
     Parts and cells are counted in the same unit, and the part is not told. Neighbours may be in
-    parts k and m, and then their laws are moved by any difference that two such numbers can have;
-    a fraction of a cell is a mixture of two whole ones. The curve is the envelope over all that.
+    parts k and m, and then their distributions are moved by any difference that two such numbers
+    can have; a fraction of a cell is a mixture of two whole ones. The curve is the envelope over
+    all that.
 
     Parameters
     ----------
-    laws : tuple of tuples of float
-        *Public.* One law for each part, on the same cells; each sums to 1.
+    distributions : tuple of tuples of float
+        *Public.* One distribution for each part, on the same cells; each sums to 1.
     partition : tuple of int
         *Public.* Ends of the parts, increasing, in cells.
     sensitivity : int
         *Public.* Size of one record's contribution, in cells.
     """
 
-    laws: tuple[tuple[float, ...], ...]
+    distributions: tuple[tuple[float, ...], ...]
     partition: tuple[int, ...]
     sensitivity: int
 
     def __post_init__(self) -> None:
-        laws = tuple(
-            _numbers(f"laws[{k}]", law) for k, law in enumerate(_sequence("laws", self.laws))
+        distributions = tuple(
+            _numbers(f"distributions[{k}]", distribution)
+            for k, distribution in enumerate(_sequence("distributions", self.distributions))
         )
         partition = tuple(int(end) for end in _numbers("partition", self.partition))
         self._set(sensitivity=check_count("sensitivity", self.sensitivity))
         increasing = all(a < b for a, b in itertools.pairwise(partition))
-        if partition != tuple(self.partition) or not increasing or len(partition) != len(laws) + 1:
+        if (
+            partition != tuple(self.partition)
+            or not increasing
+            or len(partition) != len(distributions) + 1
+        ):
             raise ValueError(
-                f"partition must be the {len(laws) + 1} whole, increasing ends of {len(laws)} "
-                f"parts, one for each law, got {self.partition!r}."
+                f"partition must be the {len(distributions) + 1} whole, increasing ends of "
+                f"{len(distributions)} parts, one for each distribution, got {self.partition!r}."
             )
-        if len({len(law) for law in laws}) != 1:
+        if len({len(distribution) for distribution in distributions}) != 1:
             raise ValueError(
-                f"laws must be on the same cells, got {[len(law) for law in laws]!r} numbers."
+                "distributions must be on the same cells, got "
+                f"{[len(masses) for masses in distributions]!r} numbers."
             )
-        self._set(laws=laws, partition=partition)
-        for law in laws:
-            DiscretePairCurve(law, law)
+        self._set(distributions=distributions, partition=partition)
+        for distribution in distributions:
+            DiscretePairCurve(distribution, distribution)
 
     def curve(self, neighboring: Neighboring) -> PrivacyCurve:
         farthest = Neighboring(neighboring).n_changed * self.sensitivity
         triples = reachable_shifts(self.partition, farthest)
         one_order = [(k, m, s) for k, m, s in triples if (k, -s) < (m, s)]
-        same = CellNoiseCurve(self.laws[0], self.laws[0])
+        same = CellNoiseCurve(self.distributions[0], self.distributions[0])
         curves = [self._pair(*triple) for triple in one_order] or [same]
         return SymmetrizedCurve(MaximumCurve(tuple(curves)))
 
     def _pair(self, k: int, m: int, s: int) -> CellNoiseCurve:
-        first, second = (np.array(self.laws[one]) for one in (k, m))
+        first, second = (np.array(self.distributions[one]) for one in (k, m))
         gap = np.zeros(abs(s))
         p, q = ([first, gap], [gap, second]) if s > 0 else ([gap, first], [second, gap])
         return CellNoiseCurve(tuple(np.concatenate(p)), tuple(np.concatenate(q)))

@@ -24,7 +24,7 @@ _FIRST = 32  # terms before the first block, and its length
 
 @dataclass(frozen=True)
 class DiscreteGaussianCurve(SymmetricCurve):
-    """The curve of two laws ∝ e^(−x²/2s²) on the integers, `shift` steps apart.
+    """The curve of two distributions ∝ e^(−x²/2s²) on the integers, `shift` steps apart.
 
     δ(ε) = Σ p(x − D)·(1 − e^(ε − ℓ(x))) over the integers x whose loss ℓ(x) = (2xD − D²)/(2s²)
     exceeds ε: Canonne, Kamath and Steinke 2020, Theorem 7, summed without cancellation. Long sums
@@ -101,7 +101,7 @@ class DiscreteGaussianEvent(Event):
     (D²/2s²)-zCDP with D the sensitivity, doubled under replace-one (Canonne, Kamath and Steinke
     2020, Theorem 4). It is **not** (D/s)-Gaussian DP, so `gdp_mu` is ``inf``; an accountant covers
     the curve. The sum of two discrete Gaussians is not one: account for each release. The curve
-    is for one number; smaller shifts are covered because the law is log-concave.
+    is for one number; smaller shifts are covered because the distribution is log-concave.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ __all__ = ["DiscreteLaplaceCurve", "DiscreteLaplaceEvent"]
 
 @dataclass(frozen=True)
 class DiscreteLaplaceCurve(SymmetricCurve):
-    """The curve of two laws ∝ e^(−|x|/t) on the integers, `shift` steps apart.
+    """The curve of two distributions ∝ e^(−|x|/t) on the integers, `shift` steps apart.
 
     With a = e^(−1/t) and k the least integer whose loss (2k − D)/t exceeds ε, the geometric sums
     give δ(ε) = [(1 − e^ε·a^k) + a·(1 − a^(D − k))]/(1 + a), two terms that are never negative.

@@ -21,7 +21,7 @@ _ROUNDING = 1.0 + 1e-12
 
 @dataclass(frozen=True)
 class LaplaceCurve(SymmetricCurve):
-    """The curve of two Laplace laws `shift` scales apart: 1 − e^((ε − shift)/2) inside ±shift."""
+    """The curve of two Laplace distributions, `shift` scales apart: 1 − e^((ε − shift)/2)."""
 
     shift: float
 

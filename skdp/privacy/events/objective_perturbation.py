@@ -24,7 +24,7 @@ _ROUNDING = 1e-9  # added to log δ of a table; its sums are good to 1e-11
 
 @dataclass(frozen=True)
 class ObjectivePerturbationCurve(HullCurve):
-    r"""The curve of a privacy loss that is at most Z = a + m²/2 + m·χ, χ of chi law.
+    r"""The curve of a privacy loss that is at most Z = a + m²/2 + m·χ, χ of chi distribution.
 
     With t = (ε − a − m²/2)/m ≥ 0 and the survival function S of χ, integration by parts gives
 

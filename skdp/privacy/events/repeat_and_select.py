@@ -18,7 +18,7 @@ from skdp.privacy.renyi import randomized_response_divergence
 
 __all__ = ["RepeatAndSelectEvent"]
 
-_LAWS = {"geometric": 1.0, "logarithmic": 0.0, "negative_binomial": None, "poisson": None}
+_DISTRIBUTIONS = {"geometric": 1.0, "logarithmic": 0.0, "negative_binomial": None, "poisson": None}
 _LOG_LESS = np.log(np.geomspace(1e-2, 1e12, 85))  # of the inner order less 1
 
 
@@ -26,17 +26,17 @@ _LOG_LESS = np.log(np.geomspace(1e-2, 1e12, 85))  # of the inner order less 1
 class RepeatAndSelectEvent(Event):
     """`event` (fit and score one random candidate) K times; the best is released, K is random.
 
-    ε-DP becomes (2 + η)·ε-DP for K of truncated negative binomial law with shape η (Papernot and
-    Steinke 2022, Corollary 3; geometric is η = 1, Liu and Talwar 2019). Rényi: the same, Theorem 2,
-    and for Poisson K Theorem 6. There is a curve only in the pure case. K must be drawn without
-    looking at the data or the scores, and neither K nor the other runs are released.
+    ε-DP becomes (2 + η)·ε-DP for K with a truncated negative binomial distribution of shape η
+    (Papernot and Steinke 2022, Corollary 3; geometric is η = 1, Liu and Talwar 2019). Rényi: the
+    same, Theorem 2, and for Poisson K Theorem 6. There is a curve only in the pure case. K must be
+    drawn without looking at the data or the scores, and neither K nor the other runs are released.
 
     Parameters
     ----------
     event : Event
         One run.
-    law : {"geometric", "logarithmic", "negative_binomial", "poisson"}
-        *Public.* The law of K.
+    distribution : {"geometric", "logarithmic", "negative_binomial", "poisson"}
+        *Public.* The distribution of K.
     parameter : float
         *Public.* γ in (0, 1), or the mean for Poisson.
     shape : float
@@ -44,18 +44,23 @@ class RepeatAndSelectEvent(Event):
     """
 
     event: Event
-    law: str
+    distribution: str
     parameter: float
     shape: float = 1.0
 
     def __post_init__(self) -> None:
-        law = str(check_choice("law", self.law, _LAWS))
-        highest = math.inf if law == "poisson" else 1.0
+        distribution = str(check_choice("distribution", self.distribution, _DISTRIBUTIONS))
+        highest = math.inf if distribution == "poisson" else 1.0
         parameter = check_real("parameter", self.parameter, low=0.0, high=highest)
         shape = check_real("shape", self.shape, low=-1.0)
-        self._set(event=check_event("event", self.event), law=law, parameter=parameter, shape=shape)
-        if self.law != "negative_binomial" and self.shape != 1.0:
-            raise ValueError(f"law={self.law!r} takes no shape.")
+        self._set(
+            event=check_event("event", self.event),
+            distribution=distribution,
+            parameter=parameter,
+            shape=shape,
+        )
+        if self.distribution != "negative_binomial" and self.shape != 1.0:
+            raise ValueError(f"distribution={self.distribution!r} takes no shape.")
 
     def curve(self, neighboring: Neighboring) -> PrivacyCurve:
         epsilon = self.pure_epsilon(neighboring)
@@ -64,7 +69,7 @@ class RepeatAndSelectEvent(Event):
         return ApproxDPCurve(epsilon)
 
     def pure_epsilon(self, neighboring: Neighboring) -> float:
-        if self.law == "poisson":
+        if self.distribution == "poisson":
             return 0.0 if self.event.pure_epsilon(neighboring) == 0.0 else math.inf
         return (2.0 + self._eta()) * self.event.pure_epsilon(neighboring)
 
@@ -96,13 +101,13 @@ class RepeatAndSelectEvent(Event):
 
     def _repeated(self, order: float, neighboring: Neighboring) -> float:
         base = self.event.rdp(order, neighboring)
-        if self.law == "poisson":
+        if self.distribution == "poisson":
             return base + self._poisson_cost(order, neighboring)
         cost = base + _truncated_cost(self.event, neighboring, self.parameter, self._eta())
         return cost + math.log(self._mean()) / (order - 1.0)
 
     def _eta(self) -> float:
-        fixed = _LAWS[self.law]
+        fixed = _DISTRIBUTIONS[self.distribution]
         return self.shape if fixed is None else fixed
 
     def _mean(self) -> float:

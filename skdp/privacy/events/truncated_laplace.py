@@ -17,7 +17,7 @@ __all__ = ["TruncatedLaplaceCurve", "TruncatedLaplaceEvent"]
 
 @dataclass(frozen=True)
 class TruncatedLaplaceCurve(SymmetricCurve):
-    """The curve of two laws ∝ e^(−|x|) on [−cut, cut], `shift` apart.
+    """The curve of two distributions ∝ e^(−|x|) on [−cut, cut], `shift` apart.
 
     Beyond the reach of Q lies P-mass δ₀. For ε below `shift` and 2·cut − shift the best test is a
     threshold at (ε + shift)/2, which gives
@@ -50,8 +50,8 @@ class TruncatedLaplaceEvent(Event):
     """One sum of contributions of size at most C, plus Laplace noise cut off at ±`cut`·C.
 
     (ε₀, δ₀)-DP for the cut log(1 + (e^ε₀ − 1)/(2δ₀))/ε₀ in units of the shift (Geng, Ding, Guo and
-    Kumar 2020, Theorem 1). The law is log-concave, so smaller shifts are covered. No shortcut
-    holds: some outcomes give the record away.
+    Kumar 2020, Theorem 1). The distribution is log-concave, so smaller shifts are covered. No
+    shortcut holds: some outcomes give the record away.
 
     Parameters
     ----------
