@@ -153,7 +153,9 @@ def draw_black_box(
     >>> points = np.array([0.0, 0.2, 0.6])
     >>> def values(rows, theta):
     ...     return 0.1 * np.abs(theta[0] - points[rows])
-    >>> potential = BlackBox(values, 3, lipschitz=0.1, prior_precision=1.0, shape=(1,))
+    >>> potential = BlackBox(
+    ...     values, n_terms=3, lipschitz=0.1, prior_precision=1.0, shape=(1,)
+    ... )
     >>> draw_black_box(potential, tv=0.01, n_draws=2, random_state=0).shape
     (2, 1)
     """
