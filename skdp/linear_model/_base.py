@@ -26,6 +26,7 @@ from skdp._validation import (
     check_size,
 )
 from skdp.design import ClippedDesign, clip_factors
+from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import Loss, WeightedLoss, weighted_targets
 from skdp.privacy import Neighboring, PrivacyGuarantee
 from skdp.solvers import SOLVERS, Plan, Problem, Solution, Solver
@@ -112,6 +113,12 @@ class PrivateLinearModel(PrivateFit, BaseEstimator):
         effective_n_jobs(self.n_jobs)  # raises now rather than after the spend
         if not terms.is_private:
             return NonPrivatePlan()
+        if records.start is not None and not solver.takes_start:
+            raise IncompatibleSolverError(
+                f"partial_fit goes on from earlier coefficients, which {type(solver).__name__} "
+                "cannot; take one of "
+                f"{[name for name, kind in SOLVERS.items() if kind.takes_start]}."
+            )
         return solver.plan(self._problem(records), terms.epsilon, terms.delta)
 
     def _read(self, plan: Any, records: LinearRecords, rng: np.random.Generator) -> Any:

@@ -29,7 +29,7 @@ __all__ = [
     "Solver",
 ]
 
-SOLVERS = {
+SOLVERS: dict[str, type[Solver]] = {
     "regularized_exponential": RegularizedExponential,
     "noisy_gd": NoisyGD,
     "dp_sgd": DPSGD,

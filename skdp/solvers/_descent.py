@@ -10,8 +10,7 @@ import numpy as np
 
 from skdp.exceptions import IncompatibleSolverError
 from skdp.samplers import Progress
-from skdp.solvers._rounding import rounded
-from skdp.solvers.base import Problem
+from skdp.solvers.base import Problem, rounded
 
 __all__ = [
     "Descent",

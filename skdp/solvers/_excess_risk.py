@@ -6,11 +6,10 @@ import math
 from dataclasses import dataclass
 
 from skdp.exceptions import IncompatibleSolverError
-from skdp.samplers import AlternatingSchedule, Ball, SamplerPlan
-from skdp.solvers._rounding import SCALE_MARGIN, grid_width
+from skdp.samplers import Ball
 from skdp.solvers.base import Problem
 
-__all__ = ["Balance", "Schedule", "reach_of"]
+__all__ = ["Balance", "reach_of"]
 
 # No guarantee of privacy rests on these; the bound of the risk holds for whatever they say.
 _REACH = 2.5  # in units of the loss's noise scale
@@ -117,84 +116,3 @@ class Balance:
         lost = self.loss_of(math.sqrt(moment), C, moment)
         needed = math.log(max(lost / (_SHARE * self.excess(alpha * C, C)), math.e))
         return _FEWEST * math.expm1(needed / _FEWEST)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Schedule:
-    """Numbers of one sample from the density; all of them public.
-
-    Parameters
-    ----------
-    sampler_plan : SamplerPlan
-        What the sampler does.
-    temperature, prior_precision : float
-        c, in units of 1/loss, and α of the density.
-    domain : Ball or None
-        To which it is restricted.
-    balance : Balance or None
-        The bound by which c and α were chosen, if any.
-    """
-
-    sampler_plan: SamplerPlan
-    temperature: float
-    prior_precision: float
-    domain: Ball | None = None
-    balance: Balance | None = None
-
-    @property
-    def noise(self) -> float:
-        """Standard deviation of a sample in a direction where the data say nothing, roughly."""
-        noise = math.sqrt(self.sampler_plan.spread / self.temperature)
-        return noise if self.domain is None else min(noise, self.domain.radius)
-
-    @property
-    def excess_risk_bound(self) -> float:
-        """Upper bound of the expected excess risk: a record's mean loss less the least there is.
-
-        Least over all \\|θ\\| ≤ B, the radius of the domain or else the reach of the loss; on the
-        rows at hand for "erm", on the population for "sco". inf without an `objective`, without
-        a row count, and where nothing is proved of how near the sample is to the density.
-        """
-        balance, c, alpha = self.balance, self.temperature, self.prior_precision
-        if (
-            balance is None
-            or balance.n_samples is None
-            or math.isinf(self.sampler_plan.contraction)
-        ):
-            return math.inf
-        if self.sampler_plan.tv and self.domain is None:
-            return math.inf  # the little that is missing may lie anywhere
-        C, size = c / alpha, balance.size
-        moment = balance.second_moment(C, alpha, self.domain)
-        distance = self.sampler_plan.contraction * math.sqrt(
-            moment + size * self.sampler_plan.step / c
-        )
-        distance += math.sqrt(size) * grid_width(self.noise)
-        excess = balance.excess(c, C) + balance.loss_of(distance, C, moment)
-        if self.domain is not None:
-            excess += self.sampler_plan.tv * balance.loss_of(2.0 * self.domain.radius, C, moment)
-        return excess / balance.n_samples * (1.0 + SCALE_MARGIN)
-
-    def expected_evaluations(self, tv: float) -> float:
-        """Return how many losses of single records "zeroth_order" evaluates on average, at most.
-
-        Parameters
-        ----------
-        tv : float
-            *Public.* Total variation within which its sample is to be of the density.
-
-        Returns
-        -------
-        expected : float
-            An upper bound of the mean over the sampler's randomness, for the worst data.
-        """
-        balance = self.balance
-        if balance is None or balance.n_samples is None:
-            raise ValueError("expected_evaluations needs an objective and a row count.")
-        return AlternatingSchedule.within(
-            tv,
-            lipschitz=balance.n_samples * self.temperature * balance.lipschitz,
-            prior_precision=self.prior_precision,
-            dimension=balance.size,
-            radius=math.inf if self.domain is None else self.domain.radius,
-        ).expected_evaluations

@@ -13,8 +13,15 @@ from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import SquaredLoss
 from skdp.privacy import GDPEvent, Neighboring
 from skdp.samplers import Progress
-from skdp.solvers._rounding import SCALE_MARGIN, rounded
-from skdp.solvers.base import Plan, Problem, Solution, Solver, require_delta
+from skdp.solvers.base import (
+    SCALE_MARGIN,
+    Plan,
+    Problem,
+    Solution,
+    Solver,
+    require_delta,
+    rounded,
+)
 
 __all__ = ["AdaSSP", "AdaSSPPlan", "NoisyMoments"]
 

@@ -1,4 +1,7 @@
-"""The contract between an estimator and a way to learn privately: plan, spend, solve."""
+"""The contract between an estimator and a way to learn privately, and what all solvers share.
+
+Problem, plan, solution and solver; the row count; the public grid of what is released.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +20,29 @@ from skdp.losses import Loss
 from skdp.privacy import ComposedEvent, Event, GDPEvent, Neighboring
 from skdp.samplers import Progress
 
-__all__ = ["Plan", "Problem", "RowCount", "Solution", "Solver", "composed", "require_delta"]
+__all__ = [
+    "SCALE_MARGIN",
+    "Plan",
+    "Problem",
+    "RowCount",
+    "Solution",
+    "Solver",
+    "composed",
+    "grid_width",
+    "require_delta",
+    "rounded",
+    "rounded_inwards",
+]
 
+SCALE_MARGIN = 1e-12
+"""Relative margin, on the safe side, of a noise scale or a bound that is computed from constants.
+
+A guarantee rests on it. Such a number follows from at most a few hundred operations and calls of
+elementary functions on positive numbers without cancellation, each of which rounds by at most four
+units of 2⁻⁵³: 1000·4·2⁻⁵³ < 5e-13.
+"""
+
+_GRID_BITS = 20  # about 1e-6 of the noise; no guarantee rests on it, rounding is post-processing
 _COUNT_SHARE = 0.1  # of μ for an estimate of n, which is 1 % of μ²; no guarantee rests on it
 _FEWEST_ROWS = 10  # that an estimate of n may say; no guarantee rests on it
 
@@ -271,3 +295,20 @@ class RowCount:
     def rest(self, mu: float) -> float:
         """Return what is left of `mu`."""
         return math.sqrt(mu * mu - self.mu * self.mu)
+
+
+def grid_width(noise: float) -> float:
+    """Return the width of the public grid, a power of two of about 1e-6 of the noise's scale."""
+    return 2.0 ** (math.floor(math.log2(noise)) - _GRID_BITS)
+
+
+def rounded(values: np.ndarray, noise: float) -> np.ndarray:
+    """Return values on the public grid."""
+    grid = grid_width(noise)
+    return np.asarray(np.round(values / grid) * grid)
+
+
+def rounded_inwards(values: np.ndarray, noise: float) -> np.ndarray:
+    """Return values on the public grid, none farther from 0 than before."""
+    grid = grid_width(noise)
+    return np.asarray(np.trunc(values / grid) * grid)

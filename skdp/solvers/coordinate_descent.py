@@ -15,8 +15,16 @@ from skdp.design import ClippedDesign
 from skdp.privacy import GDPEvent
 from skdp.samplers import Progress
 from skdp.solvers._descent import flow_time, inverse_regularisation, worst_curvature
-from skdp.solvers._rounding import rounded
-from skdp.solvers.base import Plan, Problem, RowCount, Solution, Solver, composed, require_delta
+from skdp.solvers.base import (
+    Plan,
+    Problem,
+    RowCount,
+    Solution,
+    Solver,
+    composed,
+    require_delta,
+    rounded,
+)
 
 __all__ = ["CoordinateDescent", "CoordinateDescentPlan"]
 

@@ -13,8 +13,14 @@ from skdp.exceptions import IncompatibleSolverError
 from skdp.privacy import PureDPEvent
 from skdp.samplers import Ball, ExactSampler, Progress, SamplerPlan, Target
 from skdp.solvers._excess_risk import reach_of
-from skdp.solvers._rounding import SCALE_MARGIN, rounded_inwards
-from skdp.solvers.base import Plan, Problem, Solution, Solver
+from skdp.solvers.base import (
+    SCALE_MARGIN,
+    Plan,
+    Problem,
+    Solution,
+    Solver,
+    rounded_inwards,
+)
 
 __all__ = ["ExponentialMechanismPlan", "ExponentialMechanismSolver"]
 

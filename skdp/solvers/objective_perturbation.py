@@ -23,8 +23,15 @@ from skdp.solvers._minimiser import (
     minimise,
     require_covered,
 )
-from skdp.solvers._rounding import SCALE_MARGIN, rounded
-from skdp.solvers.base import Plan, Problem, Solution, Solver, composed
+from skdp.solvers.base import (
+    SCALE_MARGIN,
+    Plan,
+    Problem,
+    Solution,
+    Solver,
+    composed,
+    rounded,
+)
 
 __all__ = ["ObjectivePerturbation", "ObjectivePerturbationPlan"]
 

@@ -18,8 +18,7 @@ from skdp.solvers._minimiser import (
     minimise,
     require_covered,
 )
-from skdp.solvers._rounding import SCALE_MARGIN, rounded
-from skdp.solvers.base import Plan, Problem, Solution, Solver
+from skdp.solvers.base import SCALE_MARGIN, Plan, Problem, Solution, Solver, rounded
 
 __all__ = ["OutputPerturbation", "OutputPerturbationPlan"]
 

@@ -14,8 +14,16 @@ from skdp.exceptions import IncompatibleSolverError
 from skdp.privacy import GDPEvent
 from skdp.samplers import Progress
 from skdp.solvers._descent import flow_time, inverse_regularisation
-from skdp.solvers._rounding import rounded
-from skdp.solvers.base import Plan, Problem, RowCount, Solution, Solver, composed, require_delta
+from skdp.solvers.base import (
+    Plan,
+    Problem,
+    RowCount,
+    Solution,
+    Solver,
+    composed,
+    require_delta,
+    rounded,
+)
 
 __all__ = ["Phase", "PhasedSGD", "PhasedSGDPlan"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -16,6 +17,7 @@ from skdp.exceptions import IncompatibleSolverError, UncertifiedSamplerWarning
 from skdp.privacy import ApproximatedEvent, Event, GDPEvent, NonPrivateEvent
 from skdp.samplers import (
     SAMPLERS,
+    AlternatingSchedule,
     Ball,
     Certificate,
     Progress,
@@ -27,9 +29,20 @@ from skdp.samplers import (
 )
 from skdp.samplers.registry import refuse_reference
 from skdp.solvers._descent import flow_time, inverse_regularisation, worst_curvature
-from skdp.solvers._excess_risk import Balance, Schedule
-from skdp.solvers._rounding import SCALE_MARGIN, rounded, rounded_inwards
-from skdp.solvers.base import Plan, Problem, RowCount, Solution, Solver, composed, require_delta
+from skdp.solvers._excess_risk import Balance
+from skdp.solvers.base import (
+    SCALE_MARGIN,
+    Plan,
+    Problem,
+    RowCount,
+    Solution,
+    Solver,
+    composed,
+    grid_width,
+    require_delta,
+    rounded,
+    rounded_inwards,
+)
 
 __all__ = ["RegularizedExponential", "RegularizedExponentialPlan", "Schedule"]
 
@@ -38,6 +51,87 @@ _MOST_STEPS = 50_000
 _EXPONENT = 6.0  # of a step: half its length times the trace of the worst Hessian; by it runs end
 _LEAST_TV = 1e-280  # below, products underflow
 _TV_MARGIN = 1e-9  # a guarantee rests on it: (1 + e^ε)·η as others compute it, to 1e-10 at worst
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schedule:
+    """Numbers of one sample from the density; all of them public.
+
+    Parameters
+    ----------
+    sampler_plan : SamplerPlan
+        What the sampler does.
+    temperature, prior_precision : float
+        c, in units of 1/loss, and α of the density.
+    domain : Ball or None
+        To which it is restricted.
+    balance : Balance or None
+        The bound by which c and α were chosen, if any.
+    """
+
+    sampler_plan: SamplerPlan
+    temperature: float
+    prior_precision: float
+    domain: Ball | None = None
+    balance: Balance | None = None
+
+    @property
+    def noise(self) -> float:
+        """Standard deviation of a sample in a direction where the data say nothing, roughly."""
+        noise = math.sqrt(self.sampler_plan.spread / self.temperature)
+        return noise if self.domain is None else min(noise, self.domain.radius)
+
+    @property
+    def excess_risk_bound(self) -> float:
+        """Upper bound of the expected excess risk: a record's mean loss less the least there is.
+
+        Least over all \\|θ\\| ≤ B, the radius of the domain or else the reach of the loss; on the
+        rows at hand for "erm", on the population for "sco". inf without an `objective`, without
+        a row count, and where nothing is proved of how near the sample is to the density.
+        """
+        balance, c, alpha = self.balance, self.temperature, self.prior_precision
+        if (
+            balance is None
+            or balance.n_samples is None
+            or math.isinf(self.sampler_plan.contraction)
+        ):
+            return math.inf
+        if self.sampler_plan.tv and self.domain is None:
+            return math.inf  # the little that is missing may lie anywhere
+        C, size = c / alpha, balance.size
+        moment = balance.second_moment(C, alpha, self.domain)
+        distance = self.sampler_plan.contraction * math.sqrt(
+            moment + size * self.sampler_plan.step / c
+        )
+        distance += math.sqrt(size) * grid_width(self.noise)
+        excess = balance.excess(c, C) + balance.loss_of(distance, C, moment)
+        if self.domain is not None:
+            excess += self.sampler_plan.tv * balance.loss_of(2.0 * self.domain.radius, C, moment)
+        return excess / balance.n_samples * (1.0 + SCALE_MARGIN)
+
+    def expected_evaluations(self, tv: float) -> float:
+        """Return how many losses of single records "zeroth_order" evaluates on average, at most.
+
+        Parameters
+        ----------
+        tv : float
+            *Public.* Total variation within which its sample is to be of the density.
+
+        Returns
+        -------
+        expected : float
+            An upper bound of the mean over the sampler's randomness, for the worst data.
+        """
+        balance = self.balance
+        if balance is None or balance.n_samples is None:
+            raise ValueError("expected_evaluations needs an objective and a row count.")
+        return AlternatingSchedule.within(
+            tv,
+            lipschitz=balance.n_samples * self.temperature * balance.lipschitz,
+            prior_precision=self.prior_precision,
+            dimension=balance.size,
+            radius=math.inf if self.domain is None else self.domain.radius,
+        ).expected_evaluations
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,15 +1,19 @@
 """Sensitivities of the moments, what is released, and what is read afterwards."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
+from scipy import sparse, stats
 
 from skdp.accounting import gdp_mu
+from skdp.budget import PrivacyBudget
 from skdp.design import ClippedDesign
+from skdp.exceptions import IncompatibleSolverError
+from skdp.linear_model import DPLinearRegression
 from skdp.losses import SquaredLoss
 from skdp.privacy import Neighboring
 from skdp.solvers import AdaSSP, Problem
@@ -140,3 +144,24 @@ def test_no_coefficient_is_blown_up_by_noise_alone():
     assert np.linalg.eigvalsh(moments.gram).min() < 0.0
     theta = SOLVER.solution(p, moments)
     assert np.linalg.norm(theta) <= np.linalg.norm(moments.moment) / floor * (1.0 + 1e-12)
+
+
+def test_columns_whose_matrix_would_not_fit_into_memory_are_refused_by_their_number():
+    """65 536 columns, and an intercept, want 34 GB for AᵀA alone; nothing is read or spent."""
+    facts = Problem(
+        loss=SquaredLoss(),
+        data_norm=1.0,
+        intercept_scaling=0.3,
+        n_samples=100,
+        neighboring=Neighboring.REPLACE_ONE,
+        n_features=65_537,
+    )
+    with pytest.raises(IncompatibleSolverError, match=r"adassp.*16384 columns.*got 65537"):
+        AdaSSP().plan(facts, 1.0, 1e-5)
+    AdaSSP().plan(replace(facts, n_features=16_384), 1.0, 1e-5)
+    X = sparse.csr_matrix((10, 65_536))
+    budget = PrivacyBudget(2.0, 1e-5)
+    model = DPLinearRegression(solver="adassp", target_bounds=(0.0, 1.0), budget=budget)
+    with pytest.raises(IncompatibleSolverError, match="16384 columns"):
+        model.fit(X, np.zeros(10))
+    assert not budget.history()

@@ -54,11 +54,13 @@ PAIRS = [(kind(), loss) for kind in SOLVERS.values() for loss in LOSSES if takes
 every_pair = pytest.mark.parametrize(("solver", "loss"), PAIRS, ids=repr)
 
 
-def solve(solver, plan, seed):
+def solve(solver, plan, seed, start=None):
     design = ClippedDesign.clip(np.linspace(-1, 1, 80).reshape(40, 2), 1.0, 0.3)
     k = plan.problem.loss.n_scores
     y = np.arange(40) % k if k > 1 else np.where(np.arange(40) % 2, 1.0, -1.0)
-    return solver.solve(plan, design, y, np.random.default_rng(seed), lambda *step: None)
+    if start is not None:
+        start = np.full(plan.problem.shape(3), start)
+    return solver.solve(plan, design, y, np.random.default_rng(seed), lambda *step: None, start)
 
 
 def price(plan, epsilon):
@@ -125,3 +127,10 @@ def test_a_ridge_beside_which_no_minimum_can_be_certified_is_refused(name):
 def test_it_is_a_value(solver):
     assert solver == type(solver)()
     assert hash(solver) == hash(type(solver)())
+
+
+@every_pair
+def test_a_start_changes_what_is_released_only_where_the_solver_says_so(solver, loss):
+    plan = solver.plan(problem(loss, Neighboring.REPLACE_ONE), 8.0, 1e-5)
+    fresh, far = (solve(solver, plan, 1, start=start) for start in (None, 5.0))
+    assert (fresh.theta != far.theta).any() == solver.takes_start

@@ -17,7 +17,7 @@ from skdp.losses import ClippedLogisticLoss, CompetitorLoss, LogisticLoss
 from skdp.privacy import Neighboring
 from skdp.solvers import DPSGD, NoisyGD, Problem
 from skdp.solvers._descent import Descent
-from skdp.solvers._rounding import rounded
+from skdp.solvers.base import rounded
 from skdp.solvers.dp_sgd import noise_multiplier, poisson_sample, sampled_steps
 from skdp.solvers.noisy_gd import _last_iterate
 

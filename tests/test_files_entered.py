@@ -1,0 +1,47 @@
+"""How much of the package a newcomer has to read to follow one call, counted in files."""
+
+import subprocess
+import sys
+
+import pytest
+
+COUNT = """
+import os, sys, warnings
+import numpy as np
+import skdp
+from skdp import budget, linear_model, solvers, statistics
+
+def entered(call):
+    # the files of skdp in which a function runs during a call
+    root, found = os.path.dirname(skdp.__file__), set()
+    def profile(frame, event, argument):
+        name = frame.f_code.co_filename
+        if event == "call" and name.startswith(root) and frame.f_code.co_name != "<module>":
+            found.add(os.path.relpath(name, root))
+    sys.setprofile(profile)
+    try:
+        call()
+    finally:
+        sys.setprofile(None)
+    return sorted(found)
+
+X = np.linspace(-1.0, 1.0, 400).reshape(200, 2)
+y = np.arange(200) % 2
+getattr(linear_model, "DPLogisticRegression"), getattr(statistics, "count")
+warnings.simplefilter("ignore")
+print(*entered(lambda: {call}), sep="\\n")
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "most"),
+    [("linear_model.DPLogisticRegression().fit(X, y)", 25), ("statistics.count(y == 1, 1.0)", 12)],
+    ids=["a default fit", "a count"],
+)
+def test_a_call_enters_few_files(call, most):
+    """In a fresh process, with the imports done before: scikit-learn's own fit enters 25."""
+    code = COUNT.replace("{call}", call)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    files = done.stdout.split()
+    assert len(files) > 5, "the count itself is broken"
+    assert len(files) <= most, "\n".join(files)
