@@ -19,6 +19,7 @@ from skdp.samplers.ball import Ball
 
 __all__ = [
     "Certificate",
+    "Effort",
     "Progress",
     "Requirement",
     "Sample",
@@ -276,6 +277,25 @@ class Target:
             scores[rows] = z = block.matvec(theta)
             total += block.rmatvec(derivative(self.y[rows], z))
         return scores, total
+
+
+@dataclass(frozen=True)
+class Effort:
+    """Numbers of proposals and of per-example evaluations. They depend on the data: *not private*.
+
+    Parameters
+    ----------
+    n_tries : int
+        Proposals.
+    n_evaluations : int
+        Records times points θ at which their loss, its gradient or both were computed.
+    """
+
+    n_tries: int = 0
+    n_evaluations: int = 0
+
+    def __add__(self, other: Effort) -> Effort:
+        return Effort(self.n_tries + other.n_tries, self.n_evaluations + other.n_evaluations)
 
 
 @dataclass(frozen=True, eq=False)

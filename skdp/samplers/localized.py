@@ -10,6 +10,7 @@ import numpy as np
 from skdp._validation import check_real, make_plain
 from skdp.samplers.base import (
     Certificate,
+    Effort,
     Progress,
     Requirement,
     Sample,
@@ -18,7 +19,6 @@ from skdp.samplers.base import (
     Setting,
     Target,
 )
-from skdp.samplers.kernels.effort import Effort
 from skdp.samplers.kernels.local_metric import BallSearch, LocalChain
 from skdp.samplers.kernels.proximal_chain import (
     ChainStart,

@@ -8,9 +8,8 @@ from itertools import count
 
 import numpy as np
 
-from skdp.samplers.base import Target
+from skdp.samplers.base import Effort, Target
 from skdp.samplers.kernels.alternating import AlternatingSampler
-from skdp.samplers.kernels.effort import Effort
 
 __all__ = ["Bundle", "ProximalBundleSampler"]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from skdp.exceptions import IncompatibleSolverError
 from skdp.samplers.base import Sampler
 from skdp.samplers.exact import ExactSampler
 from skdp.samplers.langevin import LangevinSampler
@@ -18,7 +17,7 @@ from skdp.samplers.reference.smoothed_langevin import SmoothedLangevinSampler
 from skdp.samplers.reference.walks import BallWalkSampler, GridWalkSampler
 from skdp.samplers.reference.zeroth_order import ZerothOrderSampler
 
-__all__ = ["REFERENCE_SAMPLERS", "SAMPLERS", "refuse_reference"]
+__all__ = ["REFERENCE_SAMPLERS", "SAMPLERS"]
 
 SAMPLERS: dict[str, type[Sampler]] = {
     "proximal": ProximalSampler,
@@ -46,28 +45,3 @@ REFERENCE_SAMPLERS: dict[str, type[Sampler]] = {
 Those that certify a total variation need too many steps to come within one that a fit could pay
 for; the others certify nothing of a finite run.
 """
-
-
-def refuse_reference(sampler: str | Sampler) -> None:
-    """Raise if a sampler is there for research only.
-
-    Parameters
-    ----------
-    sampler : str or Sampler
-        A name or an instance.
-
-    Raises
-    ------
-    IncompatibleSolverError
-        If it is one of `REFERENCE_SAMPLERS`.
-    """
-    if isinstance(sampler, str):
-        refused = sampler in REFERENCE_SAMPLERS
-    else:
-        refused = isinstance(sampler, tuple(REFERENCE_SAMPLERS.values()))
-    if refused:
-        raise IncompatibleSolverError(
-            f"sampler={sampler!r} is a reference: it is there for `skdp.samplers.draw_samples`, "
-            "which draws without privacy for research and for reproducing papers. An estimator "
-            f"takes one of {list(SAMPLERS)}, each of which certifies a run that ends."
-        )

@@ -16,6 +16,7 @@ from skdp.design import ClippedDesign
 from skdp.exceptions import IncompatibleSolverError, UncertifiedSamplerWarning
 from skdp.privacy import ApproximatedEvent, Event, GDPEvent, NonPrivateEvent
 from skdp.samplers import (
+    REFERENCE_SAMPLERS,
     SAMPLERS,
     AlternatingSchedule,
     Ball,
@@ -27,7 +28,6 @@ from skdp.samplers import (
     Setting,
     Target,
 )
-from skdp.samplers.registry import refuse_reference
 from skdp.solvers._descent import flow_time, inverse_regularisation, worst_curvature
 from skdp.solvers._excess_risk import Balance
 from skdp.solvers.base import (
@@ -210,7 +210,7 @@ class RegularizedExponential(Solver):
 
     def __post_init__(self) -> None:
         make_plain(self)
-        refuse_reference(self.sampler)
+        _refuse_reference(self.sampler)
         if self.objective is not None:
             check_choice("objective", self.objective, ("erm", "sco"))
         if not (self.domain is None or isinstance(self.domain, Ball)):
@@ -218,7 +218,7 @@ class RegularizedExponential(Solver):
 
     def with_sampler(self, sampler: Any) -> RegularizedExponential:
         if isinstance(sampler, str):
-            refuse_reference(sampler)
+            _refuse_reference(sampler)
             sampler = SAMPLERS[check_choice("sampler", sampler, SAMPLERS)]()
         if not isinstance(sampler, Sampler):
             raise IncompatibleSolverError(
@@ -388,6 +388,17 @@ class RegularizedExponential(Solver):
         if self.sampler.certifies == "stable" or not isinstance(problem.C, str):
             return inverse_regularisation(problem, t), t  # regularised by the run's length
         return self._balance(problem, n).C(mu), t
+
+
+def _refuse_reference(sampler: str | Sampler) -> None:
+    """Raise if a sampler, or its name, is one that is there for research only."""
+    named = isinstance(sampler, str) and sampler in REFERENCE_SAMPLERS
+    if named or isinstance(sampler, tuple(REFERENCE_SAMPLERS.values())):
+        raise IncompatibleSolverError(
+            f"sampler={sampler!r} is a reference: it is there for `skdp.samplers.draw_samples`, "
+            "which draws without privacy for research and for reproducing papers. An estimator "
+            f"takes one of {list(SAMPLERS)}, each of which certifies a run that ends."
+        )
 
 
 def _longest(problem: Problem, n: int) -> float:

@@ -10,8 +10,16 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from skdp._validation import check_count, check_real, make_plain
-from skdp.samplers.base import Certificate, Progress, Sample, Sampler, SamplerPlan, Setting, Target
-from skdp.samplers.kernels.effort import Effort
+from skdp.samplers.base import (
+    Certificate,
+    Effort,
+    Progress,
+    Sample,
+    Sampler,
+    SamplerPlan,
+    Setting,
+    Target,
+)
 
 __all__ = ["AlternatingSampler", "InnerStep"]
 

@@ -9,8 +9,7 @@ from functools import cached_property
 import numpy as np
 from scipy import linalg
 
-from skdp.samplers.base import Target
-from skdp.samplers.kernels.effort import Effort
+from skdp.samplers.base import Effort, Target
 from skdp.samplers.kernels.thinning import Acceptance
 
 __all__ = ["BallSearch", "FoundBall", "LocalBall", "LocalChain", "LocalStep", "tail_bound"]

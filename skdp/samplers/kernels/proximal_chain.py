@@ -9,8 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from skdp.exceptions import IncompatibleSolverError
-from skdp.samplers.base import Sample, Setting, Target
-from skdp.samplers.kernels.effort import Effort
+from skdp.samplers.base import Effort, Sample, Setting, Target
 from skdp.samplers.kernels.tangent_rejection import TangentSearch, TangentStep
 
 __all__ = [

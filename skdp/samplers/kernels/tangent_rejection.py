@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp.samplers.base import Target
-from skdp.samplers.kernels.effort import Effort
+from skdp.samplers.base import Effort, Target
 from skdp.samplers.kernels.thinning import Acceptance
 
 __all__ = ["TangentPoint", "TangentSearch", "TangentStep"]
