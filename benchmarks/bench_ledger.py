@@ -1,12 +1,14 @@
 """Spends a second from one process, and from eight together, with full durability on a path.
 
-Run: python benchmarks/bench_ledger.py [folder]. The folder decides which disk is measured.
+Usage: python benchmarks/bench_ledger.py [folder] [--smallest]
+
+The folder decides which disk is measured.
 """
 
+import argparse
 import multiprocessing
 import sqlite3
 import statistics
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -15,7 +17,7 @@ from skdp import PrivacyBudget
 from skdp.privacy import GDPEvent, PrivacyGuarantee, PureDPEvent
 
 
-def prices(composition, n):
+def guarantees_of(composition, n):
     """Return guarantees that all differ, so that nothing can be remembered."""
     kinds = {"gdp": GDPEvent, "zcdp": GDPEvent, "rdp": GDPEvent}
     kind = kinds.get(composition, PureDPEvent)
@@ -24,8 +26,8 @@ def prices(composition, n):
 
 
 def spend(budget, n, known):
-    """Buy n releases and return the seconds."""
-    guarantees = prices(budget.composition, n)
+    """Spend n releases and return the seconds."""
+    guarantees = guarantees_of(budget.composition, n)
     delta = 0.0 if budget.composition == "pure" else 1e-9
     quotes = [
         guarantee.epsilon(delta) * (1.0 + 1e-9) if known else None for guarantee in guarantees
@@ -36,7 +38,7 @@ def spend(budget, n, known):
     return time.perf_counter() - start
 
 
-def alone(folder, composition, known, n=2000):
+def alone(folder, composition, known, n):
     """Return spends a second from one process, and once more with n rows in the ledger."""
     delta = 0.0 if composition == "pure" else 1e-3
     path = Path(folder) / f"{composition}{known}.db"
@@ -44,7 +46,7 @@ def alone(folder, composition, known, n=2000):
     return n / spend(budget, n, known), n / spend(budget, n, known)
 
 
-def bare(folder, n=1000):
+def bare(folder, n):
     """Return the commits a second of SQLite alone, a row of the same size flushed as a ledger's."""
     connection = sqlite3.connect(Path(folder) / "bare.db", isolation_level=None)
     for pragma in ("journal_mode=WAL", "synchronous=FULL", "wal_autocheckpoint=1"):
@@ -70,7 +72,7 @@ def _worker(path, n, start, results):
     results.put((begun, time.time()))
 
 
-def together(folder, n_processes=8, n=250):
+def together(folder, n, n_processes):
     """Return spends a second of several processes at once."""
     path = Path(folder) / "together.db"
     budget = PrivacyBudget(100.0, 1e-3, path=path)
@@ -90,18 +92,24 @@ def together(folder, n_processes=8, n=250):
 
 def main():
     """Print one line a measurement, with the rate of SQLite alone just before it."""
-    with tempfile.TemporaryDirectory(dir=sys.argv[1] if len(sys.argv) > 1 else None) as folder:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("folder", nargs="?", help="on the disk to be measured")
+    parser.add_argument("--smallest", action="store_true", help="twenty spends at a time")
+    options = parser.parse_args()
+    n, n_each, n_processes, n_runs = (10, 5, 2, 1) if options.smallest else (2000, 250, 8, 3)
+    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         for composition in ("gdp", "basic", "zcdp", "rdp", "pure"):
             for known in (True, False):
-                commits = bare(folder)
-                first, later = alone(folder, composition, known)
+                commits = bare(folder, n)
+                first, later = alone(folder, composition, known, n)
                 quote = "epsilon known" if known else "epsilon searched"
                 print(
                     f"one process, {composition:5} {quote:16} {first:7.0f}/s, later {later:7.0f}/s;"
                     f" SQLite alone {commits:.0f}/s, ratio {first / commits:.2f}"
                 )
-        rates = [together(tempfile.mkdtemp(dir=folder)) for _ in range(3)]
-        print(f"eight processes, gdp: median of three {statistics.median(rates):.0f}/s")
+        rates = [together(tempfile.mkdtemp(dir=folder), n_each, n_processes) for _ in range(n_runs)]
+        median = statistics.median(rates)
+        print(f"{n_processes} processes, gdp: median of {n_runs}: {median:.0f}/s")
 
 
 if __name__ == "__main__":

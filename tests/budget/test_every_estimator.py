@@ -1,0 +1,89 @@
+"""Default budgets admit every solver, estimator, scaler and statistic, once and then some more."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification
+
+import skdp
+from skdp import PrivacyBudget, statistics
+from skdp.naive_bayes import DPCategoricalNB, DPGaussianNB, DPMixedNB
+from skdp.preprocessing import DPMinMaxScaler, DPQuantileClipper, DPStandardScaler
+from skdp.solvers import SOLVERS
+
+X, Y = make_classification(
+    n_samples=60, n_features=2, n_informative=2, n_redundant=0, random_state=0
+)
+X = np.clip(X, -3.0, 3.0)
+CODES = (X > 0).astype(int)
+BOX = {"bounds": (-3.0, 3.0)}
+TARGET = {"target_bounds": (0.0, 1.0)}
+ESTIMATORS = {
+    **{
+        name: (skdp.DPLinearRegression(solver=name, **TARGET), X)
+        if name == "adassp"
+        else (skdp.DPLogisticRegression(solver=name, C=1.0, data_norm=1.0), X)
+        for name in SOLVERS
+    },
+    "hinge": (skdp.DPHingeClassifier(), X),
+    "huber": (skdp.DPHuberRegressor(**TARGET), X),
+    "lad": (skdp.DPLADRegressor(**TARGET), X),
+    "quantile": (skdp.DPQuantileRegressor(**TARGET), X),
+    "sgd classifier": (skdp.DPSGDClassifier(), X),
+    "sgd regressor": (skdp.DPSGDRegressor(**TARGET), X),
+    "gaussian nb": (DPGaussianNB(**BOX), X),
+    "categorical nb": (DPCategoricalNB(categories=[0, 1]), CODES),
+    "mixed nb": (
+        DPMixedNB(categories={0: [0, 1]}, bounds={1: (-3.0, 3.0)}),
+        np.c_[CODES[:, 0], X[:, 1]],
+    ),
+    "standard scaler": (DPStandardScaler(**BOX), X),
+    "min max scaler": (DPMinMaxScaler(**BOX), X),
+    "quantile clipper": (DPQuantileClipper(**BOX), X),
+}
+CALLS = {
+    "count": (X[:, 0] > 0, {}),
+    "histogram": (X[:, 0], {"edges": [-3.0, 0.0, 3.0]}),
+    "marginals": (CODES, {"categories": [0, 1]}),
+    "sum": (X, BOX),
+    "mean": (X, BOX),
+    "variance": (X, BOX),
+    "covariance": (X, BOX),
+    "quantile": (X[:, 0], {"q": 0.5, **BOX}),
+}
+
+
+@pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_a_default_budget_admits_every_estimator(name, neighboring):
+    budget = PrivacyBudget(3.0, 1e-5, neighboring=neighboring)
+    model, x = ESTIMATORS[name]
+    model.set_params(budget=budget, neighboring=neighboring, label=f"my {name}")
+    if name == "exponential_mechanism":
+        model.set_params(n_samples_hint=60)
+    model.fit(x, Y)
+    (row,) = budget.history()
+    assert row["label"] == f"my {name}"
+    assert row["epsilon"] == pytest.approx(model.epsilon, rel=0.02)
+    assert 0.0 < budget.spent.epsilon <= 3.0
+    assert budget.remaining.epsilon > 0.0
+
+
+@pytest.mark.parametrize("name", ["dp_sgd", "objective_perturbation", "noisy_gd"])
+def test_a_default_budget_admits_releases_without_a_gaussian_again(name):
+    budget = PrivacyBudget(3.0, 1e-5)
+    model, x = ESTIMATORS[name]
+    model.set_params(budget=budget, neighboring="replace_one", epsilon=0.3, label=None)
+    for _ in range(2):
+        model.fit(x, Y)
+    assert [row["label"] for row in budget.history()] == ["DPLogisticRegression"] * 2
+    assert budget.spent.epsilon < 3.0
+
+
+def test_a_default_budget_admits_every_statistic():
+    assert set(CALLS) <= set(statistics.__all__)
+    for name, (x, more) in CALLS.items():
+        budget = PrivacyBudget(3.0, 1e-5)
+        getattr(statistics, name)(x, 1.0, budget=budget, **more)
+        (row,) = budget.history()
+        assert row["label"] == f"statistics.{name}"
+        assert budget.remaining.epsilon > 0.0
