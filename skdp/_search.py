@@ -13,7 +13,15 @@ from collections.abc import Callable
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-__all__ = ["arithmetic", "bisect", "first_to_hold", "geometric", "minimize_from_grid", "whole"]
+__all__ = [
+    "arithmetic",
+    "bisect",
+    "first_to_hold",
+    "geometric",
+    "halvings",
+    "minimize_from_grid",
+    "whole",
+]
 
 Condition = Callable[[float], bool]
 Middle = Callable[[float, float], float | None]
@@ -21,16 +29,22 @@ Middle = Callable[[float, float], float | None]
 
 
 def first_to_hold(
-    holds: Condition, start: float, after: Callable[[float], float], last: float = math.inf
+    holds: Condition,
+    outside: float,
+    first: float,
+    after: Callable[[float], float],
+    last: float = math.inf,
 ) -> tuple[float, float]:
-    """Return (inside, outside): where `holds` was first found true, and the point tried before.
+    """Return (inside, outside): where `holds` was first found true, and the point before.
 
     Parameters
     ----------
     holds : callable
         The condition.
-    start : float
-        First point tried. If the condition holds there already, both are `start`.
+    outside : float
+        Where it is known not to hold, before the first point; not tried.
+    first : float
+        First point tried.
     after : callable
         From a point to the next one.
     last : float
@@ -41,7 +55,7 @@ def first_to_hold(
     (float, float)
         The first is ``inf`` if the condition was not found to hold up to `last`.
     """
-    outside = inside = start
+    inside = first
     while not holds(inside):
         outside, inside = inside, after(inside)
         if abs(inside) > last:
@@ -59,7 +73,7 @@ def bisect(holds: Condition, inside: float, outside: float, middle: Middle) -> f
     inside, outside : float
         Where it is known to hold, and where it is not; either may be the larger. Neither is tried.
     middle : callable
-        `arithmetic`, `geometric` or `whole`, which say how close is close enough.
+        `arithmetic`, `geometric`, `halvings` or `whole`, which say how close is close enough.
 
     Returns
     -------
@@ -81,6 +95,16 @@ def arithmetic(relative: float = 0.0) -> Middle:
         between = 0.5 * (a + b)
         is_done = abs(a - b) <= relative * max(abs(a), abs(b)) or between in (a, b)
         return None if is_done else between
+
+    return middle
+
+
+def halvings(n: int) -> Middle:
+    """Return the rule that halves `n` times, for one search."""
+    left = iter(range(n))
+
+    def middle(a: float, b: float) -> float | None:
+        return None if next(left, None) is None else 0.5 * (a + b)
 
     return middle
 

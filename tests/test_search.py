@@ -7,7 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skdp._search import arithmetic, bisect, first_to_hold, geometric, minimize_from_grid, whole
+from skdp._search import (
+    arithmetic,
+    bisect,
+    first_to_hold,
+    geometric,
+    halvings,
+    minimize_from_grid,
+    whole,
+)
 
 edges = st.floats(1e-6, 1e6)
 
@@ -52,6 +60,11 @@ def test_bisect_over_whole_numbers_is_exact(edge):
     assert isinstance(found, int)
 
 
+def test_bisect_halves_as_often_as_it_is_told():
+    assert bisect(lambda x: x <= 0.7, 0.0, 1.0, halvings(3)) == 0.625
+    assert bisect(lambda x: x <= 0.7, 0.0, 1.0, halvings(0)) == 0.0
+
+
 def test_bisect_returns_the_inside_where_nothing_between_holds():
     assert bisect(lambda x: False, 1.0, 0.0, arithmetic()) == 1.0
 
@@ -65,14 +78,15 @@ def test_bisect_of_a_condition_with_holes_still_returns_a_point_that_holds(point
 
 @given(edge=st.floats(1.5, 1e5))
 def test_first_to_hold_brackets_the_edge(edge):
-    inside, outside = first_to_hold(lambda x: x >= edge, 1.0, lambda x: 2.0 * x)
+    inside, outside = first_to_hold(lambda x: x >= edge, 0.5, 1.0, lambda x: 2.0 * x)
     assert outside < edge <= inside == 2.0 * outside
 
 
 def test_first_to_hold_may_be_the_start_or_nothing_and_goes_both_ways():
-    assert first_to_hold(lambda x: True, 3.0, lambda x: x + 1.0) == (3.0, 3.0)
-    assert first_to_hold(lambda x: False, 1.0, lambda x: 2.0 * x, last=60.0) == (math.inf, 32.0)
-    assert first_to_hold(lambda x: x < -4.5, 0.0, lambda x: x - 1.0) == (-5.0, -4.0)
+    assert first_to_hold(lambda x: True, 2.0, 3.0, lambda x: x + 1.0) == (3.0, 2.0)
+    nowhere = first_to_hold(lambda x: False, 0.5, 1.0, lambda x: 2.0 * x, last=60.0)
+    assert nowhere == (math.inf, 32.0)
+    assert first_to_hold(lambda x: x < -4.5, 1.0, 0.0, lambda x: x - 1.0) == (-5.0, -4.0)
 
 
 @given(at=st.floats(-3.0, 3.0))

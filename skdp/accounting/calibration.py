@@ -52,8 +52,8 @@ def gdp_mu(epsilon: float, delta: float) -> float:
     def excess(log_mu: float) -> float:
         return float(gaussian_log_delta(epsilon, math.exp(log_mu))) - log_delta
 
-    low, _ = first_to_hold(lambda log_mu: excess(log_mu) <= 0.0, 0.0, lambda x: x - 1.0)
-    high, _ = first_to_hold(lambda log_mu: excess(log_mu) >= 0.0, 0.0, lambda x: x + 1.0)
+    low, _ = first_to_hold(lambda log_mu: excess(log_mu) <= 0.0, 1.0, 0.0, lambda x: x - 1.0)
+    high, _ = first_to_hold(lambda log_mu: excess(log_mu) >= 0.0, -1.0, 0.0, lambda x: x + 1.0)
     return math.exp(brentq(excess, low, high, xtol=1e-15)) * (1.0 - CALIBRATION_MARGIN)
 
 

@@ -72,10 +72,10 @@ def _one_order(curve: PrivacyCurve, slack: float) -> float:
     def covers(mu: float) -> bool:
         return _covers(curve, slack, end, mu)
 
-    inside, outside = first_to_hold(covers, _SMALLEST_MU, lambda mu: 4.0 * mu, _LARGEST_MU)
+    inside, outside = first_to_hold(covers, 0.0, _SMALLEST_MU, lambda mu: 4.0 * mu, _LARGEST_MU)
     if math.isinf(inside):
         return math.inf
-    return bisect(covers, inside, outside if outside < inside else 0.0, arithmetic(_PRECISION))
+    return bisect(covers, inside, outside, arithmetic(_PRECISION))
 
 
 def _covers(curve: PrivacyCurve, slack: float, end: float, mu: float) -> bool:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from numpy.polynomial.legendre import leggauss
 
+from skdp._search import bisect
 from skdp._validation import (
     check_choice,
     check_count,
@@ -347,7 +348,8 @@ def least(
         )
     if meets(event(make(low)), epsilon, delta):
         return make(low)
-    while low * _BISECTION_ENDS < high:
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if meets(event(make(middle)), epsilon, delta) else (middle, high)
-    return make(high)
+
+    def middle(a: float, b: float) -> float | None:
+        return math.sqrt(a * b) if min(a, b) * _BISECTION_ENDS < max(a, b) else None
+
+    return make(bisect(lambda x: meets(event(make(x)), epsilon, delta), high, low, middle))

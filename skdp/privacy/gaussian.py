@@ -100,7 +100,7 @@ class GaussianCurve(PrivacyCurve):
 
         if excess(0.0) <= 0.0:
             return 0.0
-        high, _ = first_to_hold(lambda epsilon: excess(epsilon) <= 0.0, 1.0, lambda x: 2.0 * x)
+        high, _ = first_to_hold(lambda epsilon: excess(epsilon) <= 0.0, 0.0, 1.0, lambda x: 2.0 * x)
         return brentq(excess, 0.0, high, xtol=1e-300, rtol=1e-15) * (1.0 + 1e-14)
 
     def _log_delta(self, epsilon: np.ndarray) -> np.ndarray:

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import erfcx, log_ndtr
 
+from skdp._search import bisect, halvings
 from skdp._validation import check_size, make_plain
 
 __all__ = ["Ball", "RestrictedGaussian", "TruncatedGaussian"]
@@ -202,11 +203,11 @@ class TruncatedGaussian:
 
     def _best_tangency(self, k: int) -> float:
         """Return v₀ = k·s²(v₀), for which fewest proposals of k dimensions are needed."""
-        low, high = 0.0, self._radius**2 if k else 0.0
-        for _ in range(_BISECTIONS):
-            v = 0.5 * (low + high)
-            low, high = (v, high) if v * (1.0 - 2.0 * self._derivative(v)) < k else (low, v)
-        return low
+
+        def is_below(v: float) -> bool:
+            return v * (1.0 - 2.0 * self._derivative(v)) < k
+
+        return bisect(is_below, 0.0, self._radius**2, halvings(_BISECTIONS)) if k else 0.0
 
 
 def _log_tail(x: float) -> float:

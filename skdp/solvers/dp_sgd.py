@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.optimize import brentq
 
+from skdp._search import first_to_hold
 from skdp._validation import check_count, check_real, check_size, make_plain
 from skdp.accounting import PLDAccountant, gdp_mu
 from skdp.design import ClippedDesign
@@ -280,12 +282,13 @@ def _first_guess(
 
 def _bracket(excess: Callable[[float], float], guess: float) -> tuple[float, float]:
     """Return two values of log σ, a step or more around `guess`, between which `excess` is 0."""
-    step = 0.1
-    low = high = guess
+    steps = (0.1 * 2.0**k for k in itertools.count())
     if excess(guess) > 0.0:
-        while excess(high := high + step) > 0.0:
-            low, step = high, 2.0 * step
+        high, low = first_to_hold(
+            lambda x: excess(x) <= 0.0, guess, guess + next(steps), lambda x: x + next(steps)
+        )
     else:
-        while excess(low := low - step) <= 0.0:
-            high, step = low, 2.0 * step
+        low, high = first_to_hold(
+            lambda x: excess(x) > 0.0, guess, guess - next(steps), lambda x: x - next(steps)
+        )
     return low, high

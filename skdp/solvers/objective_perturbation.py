@@ -9,6 +9,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import ndtri
 
+from skdp._search import arithmetic, bisect, first_to_hold
 from skdp.accounting import gdp_mu
 from skdp.design import ClippedDesign
 from skdp.exceptions import IncompatibleSolverError
@@ -167,15 +168,12 @@ def _least_multiplier(problem: Problem, mu: float, epsilon: float, delta: float)
         return float(curve.delta(epsilon)) <= delta
 
     low = problem.neighboring.n_changed / mu  # no less: b on the gradient alone costs as much
-    high = 2.0 * low
-    while not is_enough(high):
-        low, high = high, 2.0 * high
-        if high * mu > _MOST_NOISE:
-            raise IncompatibleSolverError(
-                f"solver='objective_perturbation' cannot meet epsilon={epsilon:g} with "
-                f"C={problem.C!r}: the ridge 1/C is too weak for it. C='auto' chooses a smaller C."
-            )
-    while high - low > _PRECISION * high:
-        middle = 0.5 * (low + high)
-        low, high = (low, middle) if is_enough(middle) else (middle, high)
-    return high
+    inside, outside = first_to_hold(
+        is_enough, low, 2.0 * low, lambda multiplier: 2.0 * multiplier, _MOST_NOISE / mu
+    )
+    if math.isinf(inside):
+        raise IncompatibleSolverError(
+            f"solver='objective_perturbation' cannot meet epsilon={epsilon:g} with "
+            f"C={problem.C!r}: the ridge 1/C is too weak for it. C='auto' chooses a smaller C."
+        )
+    return bisect(is_enough, inside, outside, arithmetic(_PRECISION))

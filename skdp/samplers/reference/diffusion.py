@@ -10,6 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from skdp._search import first_to_hold
 from skdp._validation import check_count, make_plain
 from skdp.exceptions import IncompatibleSolverError
 from skdp.samplers.base import Certificate, Progress, Sample, Sampler, SamplerPlan, Setting, Target
@@ -147,9 +148,10 @@ class DiffusionSampler(Sampler):
         """
         bounds = self.bounds(setting, tv)
         t = bounds.duration(_SHARE_OF_START * tv * (1.0 - _ROUNDING))
-        h, limit = 1.0 / bounds.beta, self.share_of_steps * tv * (1.0 - _ROUNDING)
-        while self.error(bounds, h, t) > limit:
-            h *= _FINER
+        limit, longest = self.share_of_steps * tv * (1.0 - _ROUNDING), 1.0 / bounds.beta
+        h, _ = first_to_hold(
+            lambda h: self.error(bounds, h, t) <= limit, math.inf, longest, lambda h: h * _FINER
+        )
         n_steps = math.ceil(t / h)
         if n_steps > self.max_steps:
             raise IncompatibleSolverError(
