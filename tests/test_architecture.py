@@ -131,10 +131,11 @@ def test_every_folder_has_a_floor():
 
 @pytest.mark.skipif(not GUIDE.exists(), reason="needs a checkout")
 def test_contributing_shows_these_floors():
-    lines = [line for line in GUIDE.read_text().splitlines() if line[:1].isdigit()]
-    shown = [set(line.replace(",", "").split()) for line in reversed(lines)]
-    assert all(rooms <= shown[max(floor - 1, 0)] for floor, rooms in enumerate(FLOORS))
-    assert len(shown) == len(FLOORS) - 1
+    shown = {}
+    for line in GUIDE.read_text().splitlines():
+        if line[:2].strip().isdigit() and line[2:4] == "  ":
+            shown[int(line[:2])] = set(re.split(r" {3,}", line[4:])[0].split())
+    assert shown == dict(enumerate(FLOORS))
 
 
 def test_only_estimators_and_above_touch_a_budget():
