@@ -1,4 +1,4 @@
-"""Tables with numbers and categories, of which bounds and categories are public.
+"""Tables of people with numbers and categories, of which bounds and categories are public.
 
 Bounds are knowledge about the quantity or are stated in the documentation of the table; where
 neither is to be had, a round number that a reader would have named without seeing the data.
@@ -6,6 +6,7 @@ neither is to be had, a round number that a reader would have named without seei
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 ADULT_COLUMNS = [
@@ -102,6 +103,17 @@ def tables(folder):
     bands = pd.read_csv(folder / "cylinder-bands.csv.gz", header=None, dtype=str)
     bands = bands.apply(lambda column: column.str.strip().str.lower())
     yield "bands", *_table(bands, bands[39] == "band", BAND_BOUNDS, BAND_CATEGORIES)
+
+
+def made_up(n=300):
+    """Yield one small table of the same form, made up: names and values of the bank's, no data."""
+    rng = np.random.default_rng(0)
+    bounds = {"age": BANK_BOUNDS["age"], "day": BANK_BOUNDS["day"]}
+    categories = {name: BANK_CATEGORIES[name].split() for name in ("marital", "loan")}
+    numbers = {name: rng.uniform(*pair, size=n) for name, pair in bounds.items()}
+    texts = {name: rng.choice(values, size=n) for name, values in categories.items()}
+    y = (numbers["age"] + 20.0 * rng.normal(size=n) > 55.0).astype(int)
+    yield "made up", pd.DataFrame(numbers | texts), y, bounds, categories
 
 
 def _table(frame, target, bounds, categories):

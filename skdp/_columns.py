@@ -1,7 +1,7 @@
 """Columns of tables: public bounds and categories, by name or number, and what is missing.
 
 A value is missing if it is NaN, ``None`` or ``pandas.NA``. Types are looked at before a release is
-paid, values after; no message quotes a value.
+spent, values after; no message quotes a value.
 """
 
 from __future__ import annotations

@@ -33,6 +33,7 @@ __all__ = [
     "ReleasePlan",
     "ReleaseTerms",
     "guarantee_of",
+    "resolved_delta",
 ]
 
 DEFAULT_DELTA = 1e-5
@@ -110,7 +111,7 @@ class ReleaseTerms:
             )
         return cls(
             epsilon=check_epsilon(epsilon),
-            delta=_resolved_delta(delta, budget),
+            delta=resolved_delta(delta, budget),
             neighboring=Neighboring(check_choice("neighboring", neighboring, Neighboring)),
             budget=budget,
             label=label,
@@ -261,7 +262,7 @@ def _caller_outside() -> int:
     return level
 
 
-def _resolved_delta(delta: Any, budget: BudgetHandle | None) -> float:
+def resolved_delta(delta: Any, budget: BudgetHandle | None) -> float:
     """Return δ: as given, or the budget's, or 1e-5."""
     if delta is not None:
         return check_delta(delta)

@@ -37,6 +37,7 @@ class BudgetHandle(ABC):
 
     epsilon = property(attrgetter("_filter.epsilon"), doc="The ε of the ceiling. Read-only.")
     delta = property(attrgetter("_filter.delta"), doc="The δ of the ceiling. Read-only.")
+    slack = property(attrgetter("_filter.slack"), doc="What of δ is set aside. Read-only.")
     composition = property(attrgetter("_filter.composition"), doc="How it adds up. Read-only.")
     neighboring = property(attrgetter("_neighboring"), doc="The relation of all. Read-only.")
 

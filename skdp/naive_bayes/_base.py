@@ -101,7 +101,7 @@ class PrivateNaiveBayes(PrivateFit, ClassifierMixin, BaseEstimator):
         ValueError
             If a parameter, a shape or a type is wrong.
         BudgetExceededError, BudgetClosedError
-            If the budget cannot pay for the fit; then nothing is learnt.
+            If the budget does not admit the fit; then nothing is learnt.
         """
         return self._fit_privately(X, y, sample_weight=sample_weight)
 

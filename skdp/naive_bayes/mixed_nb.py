@@ -90,10 +90,10 @@ class DPMixedNB(PrivateNaiveBayes):
     --------
     >>> import pandas as pd
     >>> from skdp.naive_bayes import DPMixedNB
-    >>> people = pd.DataFrame({"age": [17, 70, 25, 81] * 250, "smokes": ["no", "yes"] * 500})
+    >>> patients = pd.DataFrame({"age": [17, 70, 25, 81] * 250, "smokes": ["no", "yes"] * 500})
     >>> ill = [0, 1, 0, 1] * 250
     >>> model = DPMixedNB(categories={"smokes": ["no", "yes"]}, bounds={"age": (0, 100)})
-    >>> model.fit(people, ill).score(people, ill)
+    >>> model.fit(patients, ill).score(patients, ill)
     1.0
     """
 
@@ -138,12 +138,12 @@ class DPMixedNB(PrivateNaiveBayes):
         ]
 
     def _publish_features(self, learnt: list[Any]) -> None:
-        numbers = [law for law in learnt if isinstance(law, tuple)]
+        numbers = [part for part in learnt if isinstance(part, tuple)]
         self.theta_, self.var_ = (
-            np.reshape([law[i] for law in numbers], (len(numbers), self.classes_.size)).T
+            np.reshape([part[i] for part in numbers], (len(numbers), self.classes_.size)).T
             for i in range(2)
         )
-        self.feature_log_prob_ = [law for law in learnt if not isinstance(law, tuple)]
+        self.feature_log_prob_ = [part for part in learnt if not isinstance(part, tuple)]
 
     def _learnt(self) -> Sequence[Any]:
         numbers = iter(zip(self.theta_.T, self.var_.T, strict=True))

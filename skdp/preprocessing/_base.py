@@ -53,7 +53,7 @@ class PrivateScaler(PrivateFit, OneToOneFeatureMixin, TransformerMixin, BaseEsti
         ValueError
             If a parameter, a shape or a type is wrong.
         BudgetExceededError, BudgetClosedError
-            If the budget cannot pay for the fit; then nothing is read.
+            If the budget does not admit the fit; then nothing is read.
         """
         return self._fit_privately(X, sample_weight=sample_weight)
 

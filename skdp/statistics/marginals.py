@@ -118,7 +118,7 @@ def marginals(
     ValueError
         If a parameter, a shape or a type is wrong.
     BudgetExceededError, BudgetClosedError
-        If the budget cannot pay for it; then nothing is read.
+        If the budget does not admit the release; then nothing is read.
 
     Notes
     -----
@@ -130,9 +130,9 @@ def marginals(
     --------
     >>> import numpy as np
     >>> from skdp.statistics import marginals
-    >>> people = np.array([["f", "no"], ["m", "yes"], ["f", "yes"], ["m", "no"]] * 250)
+    >>> records = np.array([["f", "no"], ["m", "yes"], ["f", "yes"], ["m", "no"]] * 250)
     >>> asked = {0: ["f", "m"], 1: ["no", "yes"]}
-    >>> tables = marginals(people, epsilon=1.0, categories=asked, n_ways=2, random_state=0)
+    >>> tables = marginals(records, epsilon=1.0, categories=asked, n_ways=2, random_state=0)
     >>> tables[0, 1].shape
     (2, 2)
     """

@@ -116,7 +116,7 @@ def quantile(
     ValueError
         If a parameter, a shape or a type is wrong.
     BudgetExceededError, BudgetClosedError
-        If the budget cannot pay for it; then nothing is read.
+        If the budget does not admit the release; then nothing is read.
 
     Notes
     -----

@@ -317,7 +317,7 @@ def plan_queries(
         others compose better, optimised noise on the reals for δ above 5e-4, and for one count
         noise that needs no δ alone where a δ makes it 0.4 % less at most.
     composition : str or None, default None
-        *Public.* Of the budget that pays. "gdp", "zcdp" and "rdp" count Gaussian noise as what it
+        *Public.* How the budget adds up. "gdp", "zcdp" and "rdp" count Gaussian noise as what it
         costs and other noise as more, so "auto" takes it there.
 
     Returns
