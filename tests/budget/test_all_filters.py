@@ -33,7 +33,7 @@ def release(epsilon, delta=DELTA, label="a fit"):
     return Release.of(PrivacyGuarantee(event, "replace_one", "test"), delta, label)
 
 
-def priced(epsilon, delta=0.0):
+def costing(epsilon, delta=0.0):
     """Return a release that costs exactly (ε, δ) under basic composition."""
     return Release(
         label="a fit",
@@ -45,7 +45,7 @@ def priced(epsilon, delta=0.0):
     )
 
 
-def priced_by(rule, guarantee, delta=DELTA):
+def row_of(rule, guarantee, delta=DELTA):
     """Return what a release writes into a ledger of this rule."""
     facts = rule.facts(guarantee.event, guarantee.neighboring, lambda: 0.0)
     return Release.of(guarantee, delta, "a fit", **facts)
@@ -55,7 +55,7 @@ def some_release(rule, epsilon, delta=None):
     """Return a release at (ε, δ) that the rule takes: pure, or Gaussian."""
     delta = rule.delta / 1000 if delta is None else delta
     event = PureDPEvent(epsilon) if rule.delta == 0.0 else GDPEvent(gdp_mu(epsilon, delta))
-    return priced_by(rule, PrivacyGuarantee(event, "replace_one", "test"), delta)
+    return row_of(rule, PrivacyGuarantee(event, "replace_one", "test"), delta)
 
 
 def admitted(kind, percents):
@@ -121,7 +121,7 @@ def test_an_empty_ledger_has_everything_left(kind):
 @every_rule
 def test_a_release_without_privacy_is_never_admitted(rule):
     guarantee = PrivacyGuarantee(NonPrivateEvent(), "replace_one", "none")
-    assert not type(rule)(1e6, min(0.99, rule.delta * 9e4)).admits([priced_by(rule, guarantee)])
+    assert not type(rule)(1e6, min(0.99, rule.delta * 9e4)).admits([row_of(rule, guarantee)])
 
 
 @every_rule
@@ -202,15 +202,15 @@ def test_a_gaussian_budget_needs_delta():
 
 def test_three_times_a_tenth_is_three_tenths():
     rule = FILTERS["basic"](0.3, 0.0)
-    assert rule.admits([priced(0.1)] * 3)
-    assert rule.spent([priced(0.1)] * 3).epsilon == 0.3
-    assert rule.remaining([priced(0.1)] * 3).epsilon == 0.0
-    assert not rule.admits([priced(0.1)] * 3 + [priced(1e-12)])
+    assert rule.admits([costing(0.1)] * 3)
+    assert rule.spent([costing(0.1)] * 3).epsilon == 0.3
+    assert rule.remaining([costing(0.1)] * 3).epsilon == 0.0
+    assert not rule.admits([costing(0.1)] * 3 + [costing(1e-12)])
 
 
 @given(costs=st.lists(short, max_size=9))
 def test_basic_sums_are_the_sums_of_the_printed_decimals(costs):
-    spent = FILTERS["basic"](10.0, 0.5).spent([priced(cost, cost / 100) for cost in costs])
+    spent = FILTERS["basic"](10.0, 0.5).spent([costing(cost, cost / 100) for cost in costs])
     parts = [Decimal(str(cost)) for cost in costs], [Decimal(str(cost / 100)) for cost in costs]
     for total, part in zip(spent, parts, strict=True):
         assert total == pytest.approx(float(sum(part)), rel=1e-15)
@@ -219,15 +219,15 @@ def test_basic_sums_are_the_sums_of_the_printed_decimals(costs):
 
 @pytest.mark.parametrize("cost", [(0.5, 2e-5), (2.0, 1e-6)])
 def test_basic_composition_minds_both_epsilon_and_delta(cost):
-    assert not FILTERS["basic"](1.0, DELTA).admits([priced(*cost)])
+    assert not FILTERS["basic"](1.0, DELTA).admits([costing(*cost)])
 
 
 @given(cost=st.floats(0.0, 1.0))
 def test_what_basic_composition_has_left_can_be_spent_to_the_last_digit(cost):
     rule = FILTERS["basic"](1.0, 0.0)
-    left = rule.remaining([priced(cost)])
-    assert rule.admits([priced(cost), priced(*left)])
+    left = rule.remaining([costing(cost)])
+    assert rule.admits([costing(cost), costing(*left)])
 
 
 def test_basic_sums_are_exact_however_small_a_part_is():
-    assert not FILTERS["basic"](1.0, DELTA).admits([priced(1.0, DELTA), priced(1e-30, 1e-40)])
+    assert not FILTERS["basic"](1.0, DELTA).admits([costing(1.0, DELTA), costing(1e-30, 1e-40)])

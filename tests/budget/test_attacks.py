@@ -16,13 +16,13 @@ from skdp.budget.ledger.fork_lock import Gate
 from skdp.exceptions import BudgetClosedError, BudgetExceededError
 from skdp.privacy import GDPEvent, PrivacyGuarantee
 
-PRICE = PrivacyGuarantee(GDPEvent(0.001), "replace_one", "test")
+COST = PrivacyGuarantee(GDPEvent(0.001), "replace_one", "test")
 TERMS = {"epsilon": 1.0, "delta": 1e-5}
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 
 
-def buy(budget, label="a fit", price=PRICE, **more):
-    budget.spend(price, delta=0.0, label=label, **more)
+def spend(budget, label="a fit", cost=COST, **more):
+    budget.spend(cost, delta=0.0, label=label, **more)
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def budget(path):
     """Return a budget with three releases and an open connection."""
     budget = PrivacyBudget(**TERMS, path=path)
     for label in "abc":
-        buy(budget, label)
+        spend(budget, label)
     return budget
 
 
@@ -51,7 +51,7 @@ def test_a_log_deleted_under_an_open_handle_is_noticed_and_takes_nothing_with_it
         os.unlink(f"{path}{suffix}")
     for _ in range(2):
         with pytest.raises(BudgetClosedError, match=r"-wal or -shm file was deleted"):
-            buy(budget, "lost")
+            spend(budget, "lost")
         with pytest.raises(BudgetClosedError, match="-wal or -shm file was deleted"):
             budget.history()
     budget._ledger.close()
@@ -66,12 +66,12 @@ def test_a_log_deleted_before_another_process_comes_takes_nothing_with_it(budget
         "from skdp.privacy import GDPEvent, PrivacyGuarantee\n"
         "budget = PrivacyBudget(1.0, 1e-5, path=sys.argv[1])\n"
         "assert [row['label'] for row in budget.history()] == ['a', 'b', 'c']\n"
-        "price = PrivacyGuarantee(GDPEvent(0.001), 'replace_one', '')\n"
-        "for label in 'de': budget.spend(price, delta=0.0, label=label)\n"
+        "cost = PrivacyGuarantee(GDPEvent(0.001), 'replace_one', '')\n"
+        "for label in 'de': budget.spend(cost, delta=0.0, label=label)\n"
     )
     subprocess.run([sys.executable, "-c", code, path], check=True, timeout=100)
     with pytest.raises(BudgetClosedError):
-        buy(budget, "lost")
+        spend(budget, "lost")
     budget._ledger.close()
     assert labels(PrivacyBudget(**TERMS, path=path)) == ["a", "b", "c", "d", "e"]
 
@@ -80,7 +80,7 @@ def test_a_log_deleted_during_a_spend_does_not_let_the_fit_go_on(budget, path):
     check = budget._check
     budget._check = lambda purchase: (os.unlink(f"{path}-wal"), check(purchase))
     with pytest.raises(BudgetClosedError, match="-wal or -shm file was deleted"):
-        buy(budget)
+        spend(budget)
 
 
 def test_what_was_paid_stands_in_the_database_itself(budget, path, tmp_path):
@@ -105,12 +105,12 @@ def test_a_share_is_never_above_what_it_is_a_share_of(budget, ceiling):
 
 
 def test_shares_and_parts_together_never_pass_the_ceiling(budget):
-    dear = PrivacyGuarantee(GDPEvent(gdp_mu(0.5, 1e-5)), "replace_one", "test")
+    large = PrivacyGuarantee(GDPEvent(gdp_mu(0.5, 1e-5)), "replace_one", "test")
     for name in "abcdef":
         share = pickle.loads(pickle.dumps(budget)).share(0.6, name=name).share(0.6, name="inner")
         for part in ("north", "south", None):
             try:
-                buy(share, price=dear, part=part)
+                spend(share, cost=large, part=part)
             except BudgetExceededError:
                 assert share.spent.epsilon <= 0.6
     assert 0.5 < budget.spent.epsilon <= 1.0
@@ -126,7 +126,7 @@ def test_a_price_below_zero_is_no_refund(budget):
 
     for mu in (0.1, float("nan")):
         with pytest.raises(ValueError, match=r"negative|mu"):
-            buy(budget, price=PrivacyGuarantee(Refund(mu), "replace_one", ""))
+            spend(budget, cost=PrivacyGuarantee(Refund(mu), "replace_one", ""))
     assert labels(budget) == ["a", "b", "c"]
 
 
@@ -135,7 +135,7 @@ def test_a_price_below_zero_is_no_refund(budget):
 )
 def test_what_is_no_text_is_refused(budget, bad):
     with pytest.raises(ValueError, match=r"must be texts"):
-        buy(budget, **bad)
+        spend(budget, **bad)
     budget._ledger.close()
     assert labels(PrivacyBudget(**TERMS, path=budget._ledger.path)) == ["a", "b", "c"]
 
@@ -160,21 +160,21 @@ def test_an_interrupt_right_after_a_transaction_begins_leaves_no_lock(budget, pa
         session = budget._ledger._connections._local.session
     session.connection = Interrupting(connection)
     with pytest.raises(KeyboardInterrupt):
-        buy(budget)
+        spend(budget)
     session.connection = connection
     other = sqlite3.connect(path, timeout=0.0)
     other.execute("BEGIN IMMEDIATE")
     other.rollback()
     other.close()
-    buy(budget, "d")
+    spend(budget, "d")
     assert labels(budget) == ["a", "b", "c", "d"]
 
 
 def test_a_spend_inside_of_a_spend_is_refused_and_leaves_no_row(budget):
     check = budget._check
-    budget._check = lambda purchase: buy(budget) if check(purchase) is None else None
+    budget._check = lambda purchase: spend(budget) if check(purchase) is None else None
     with pytest.raises(BudgetClosedError, match="within a transaction"):
-        buy(budget)
+        spend(budget)
     del budget._check
     assert labels(budget) == ["a", "b", "c"]
 
@@ -186,23 +186,23 @@ def test_threads_that_open_ledgers_while_others_fork_never_wait_in_a_ring(tmp_pa
         "import os, sys, threading, time\n"
         "from skdp import PrivacyBudget\n"
         "from skdp.privacy import GDPEvent, PrivacyGuarantee\n"
-        "price = PrivacyGuarantee(GDPEvent(1e-4), 'replace_one', '')\n"
+        "cost = PrivacyGuarantee(GDPEvent(1e-4), 'replace_one', '')\n"
         "budgets = [PrivacyBudget(1.0, 1e-5, path=f'{sys.argv[1]}/{i}.db') for i in range(2)]\n"
-        "stop, bought = threading.Event(), []\n"
-        "def buy(i):\n"
+        "stop, admitted = threading.Event(), []\n"
+        "def spend(i):\n"
         "    while not stop.is_set():\n"
         "        budget = budgets[i % 2]\n"
         "        def check(purchase, check=budget._check):\n"
         "            budget._ledger.totals(); budgets[1 - i % 2].spent; check(purchase)\n"
-        "        release = budget._priced(price, 0.0, 'a fit')\n"
-        "        budget._ledger.append(release, check); bought.append(i % 2)\n"
+        "        release = budget._priced(cost, 0.0, 'a fit')\n"
+        "        budget._ledger.append(release, check); admitted.append(i % 2)\n"
         "        budget._ledger.close(); PrivacyBudget(1.0, 1e-5).spent; time.sleep(0.01)\n"
-        "threads = [threading.Thread(target=buy, args=(i,)) for i in range(2)]\n"
+        "threads = [threading.Thread(target=spend, args=(i,)) for i in range(2)]\n"
         "for thread in threads: thread.start()\n"
         "def fork():\n"
         "    for _ in range(6):\n"
         "        if (child := os.fork()) == 0:\n"
-        "            for budget in budgets: budget.spend(price, delta=0.0, label='child')\n"
+        "            for budget in budgets: budget.spend(cost, delta=0.0, label='child')\n"
         "            os._exit(0)\n"
         "        assert os.waitpid(child, 0)[1] == 0\n"
         "forks = [threading.Thread(target=fork) for _ in range(2)]\n"
@@ -213,7 +213,7 @@ def test_threads_that_open_ledgers_while_others_fork_never_wait_in_a_ring(tmp_pa
         "for i in (0, 1):\n"
         "    found = [row['label'] for row in budgets[i].history()]\n"
         "    assert found.count('child') == 12, found.count('child')\n"
-        "    assert found.count('a fit') == bought.count(i), (found, bought)\n"
+        "    assert found.count('a fit') == admitted.count(i), (found, admitted)\n"
     )
     subprocess.run([sys.executable, "-c", code, tmp_path], check=True, timeout=120)
 

@@ -24,7 +24,7 @@ def tenth(neighboring="replace_one"):
     return PrivacyGuarantee(GDPEvent(gdp_mu(0.1, 1e-5)), neighboring, "test")
 
 
-def buy(budget, label="a fit"):
+def spend(budget, label="a fit"):
     budget.spend(tenth(), delta=1e-5, label=label)
 
 
@@ -84,8 +84,8 @@ def test_history_has_one_row_a_release(budget):
 
 def test_history_as_a_frame(budget):
     pandas = pytest.importorskip("pandas")
-    buy(budget)
-    buy(budget)
+    spend(budget)
+    spend(budget)
     frame = budget.history(as_frame=True)
     assert isinstance(frame, pandas.DataFrame)
     assert frame.to_dict("records") == budget.history()
@@ -93,9 +93,9 @@ def test_history_as_a_frame(budget):
 
 def test_a_refusal_says_what_is_asked_and_what_is_left():
     budget = PrivacyBudget(epsilon=0.15, delta=2e-5, composition="basic")
-    buy(budget)
+    spend(budget)
     with pytest.raises(BudgetExceededError) as refusal:
-        buy(budget, "greedy")
+        spend(budget, "greedy")
     for part in [
         "greedy costs epsilon=0.1 at delta=1e-05",
         "the budget's epsilon=0.15, delta=2e-05",
@@ -108,7 +108,7 @@ def test_a_refusal_says_what_is_asked_and_what_is_left():
 
 def test_a_refusal_speaks_at_the_delta_of_the_budget_and_in_what_it_counts():
     budget = PrivacyBudget(epsilon=0.15, delta=2e-5, tv=1e-7)
-    buy(budget)
+    spend(budget)
     event = ApproximatedEvent(GDPEvent(0.03), 2e-7)
     with pytest.raises(BudgetExceededError) as refusal:
         budget.spend(PrivacyGuarantee(event, "replace_one", ""), delta=1e-6, label="a fit")
@@ -129,7 +129,7 @@ def test_a_refusal_speaks_at_the_delta_of_the_budget_and_in_what_it_counts():
 def test_what_is_left_is_quoted_at_the_delta_of_the_budget():
     budget = PrivacyBudget(epsilon=1.0, delta=1e-5, slack=5e-6)
     assert budget.remaining == (1.0, 1e-5)
-    buy(budget)
+    spend(budget)
     assert budget.remaining.delta == 1e-5
     left = float(budget._filter.limits[0]) - gdp_mu(0.1, 1e-5) ** 2
     exact = GaussianCurve(left**0.5).epsilon(1e-5)
@@ -176,5 +176,5 @@ def test_a_handle_does_not_spend_from_a_ledger_made_for_other_terms(tmp_path):
     path.unlink()
     new = PrivacyBudget(0.01, 1e-4, neighboring="add_remove_one", path=path)
     with pytest.raises((ValueError, BudgetClosedError)):
-        buy(old)
+        spend(old)
     assert new.history() == []

@@ -17,8 +17,8 @@ from skdp.privacy import GDPEvent, PrivacyGuarantee, PureDPEvent
 PURE = PrivacyGuarantee(PureDPEvent(0.01), "replace_one", "test")
 
 
-def buy(budget, label="a fit"):
-    """Buy 0.01 and return the label, or None if there is nothing left."""
+def spend(budget, label="a fit"):
+    """Spend 0.01 and return the label, or None if there is nothing left."""
     try:
         budget.spend(PURE, delta=0.0, label=label, epsilon=0.01)
     except BudgetExceededError:
@@ -26,27 +26,27 @@ def buy(budget, label="a fit"):
     return label
 
 
-def buy_many(path, name, n):
+def spend_many(path, name, n):
     budget = PrivacyBudget(1.0, 0.0, composition="pure", path=path)
-    return [label for i in range(n) if (label := buy(budget, f"{name}-{i}"))]
+    return [label for i in range(n) if (label := spend(budget, f"{name}-{i}"))]
 
 
 def in_budget(path=None):
     return PrivacyBudget(1.0, 0.0, composition="pure", path=path)
 
 
-def assert_full(budget, bought):
+def assert_full(budget, admitted):
     """Exactly the 100 releases that fit were admitted, and each of them is there, once."""
     found = [row["label"] for row in budget.history()]
     assert len(found) == 100
-    assert sorted(found) == sorted(bought)
+    assert sorted(found) == sorted(admitted)
     assert budget.spent.epsilon == 1.0
 
 
 def test_sixteen_threads_never_overspend_and_lose_nothing():
     budget = in_budget()
     with ThreadPoolExecutor(16) as pool:
-        outcomes = pool.map(lambda i: buy(budget, str(i)), range(160))
+        outcomes = pool.map(lambda i: spend(budget, str(i)), range(160))
     assert_full(budget, [label for label in outcomes if label])
 
 
@@ -54,7 +54,7 @@ def test_eight_processes_never_overspend_and_lose_nothing(tmp_path):
     path = tmp_path / "study.db"
     budget = in_budget(path)
     with multiprocessing.get_context("spawn").Pool(8) as pool:
-        outcomes = pool.starmap(buy_many, [(path, i, 20) for i in range(8)])
+        outcomes = pool.starmap(spend_many, [(path, i, 20) for i in range(8)])
     assert_full(budget, [label for labels in outcomes for label in labels])
 
 
@@ -66,12 +66,12 @@ def test_eight_processes_of_two_threads_each(tmp_path):
         "from skdp import PrivacyBudget\n"
         "from skdp.privacy import PrivacyGuarantee, PureDPEvent\n"
         "budget = PrivacyBudget(1.0, 0.0, composition='pure', path=sys.argv[1])\n"
-        "price = PrivacyGuarantee(PureDPEvent(0.01), 'replace_one', '')\n"
-        "def buy(i):\n"
-        "    try: budget.spend(price, delta=0.0, label=f'{sys.argv[2]}-{i}', epsilon=0.01)\n"
+        "cost = PrivacyGuarantee(PureDPEvent(0.01), 'replace_one', '')\n"
+        "def spend(i):\n"
+        "    try: budget.spend(cost, delta=0.0, label=f'{sys.argv[2]}-{i}', epsilon=0.01)\n"
         "    except RuntimeError: return\n"
         "    print(f'{sys.argv[2]}-{i}')\n"
-        "with Pool(2) as pool: list(pool.map(buy, range(20)))\n"
+        "with Pool(2) as pool: list(pool.map(spend, range(20)))\n"
     )
     workers = [
         subprocess.Popen([sys.executable, "-c", code, path, str(i)], stdout=-1, text=True)
@@ -84,7 +84,7 @@ def test_eight_processes_of_two_threads_each(tmp_path):
 def test_joblib_backends_lead_to_one_ledger(backend):
     budget = in_budget()
     budget.history()  # a connection is open when the workers start
-    jobs = (delayed(buy)(budget, str(i)) for i in range(24))
+    jobs = (delayed(spend)(budget, str(i)) for i in range(24))
     outcomes = Parallel(n_jobs=4, backend=backend)(jobs)
     assert sorted(row["label"] for row in budget.history()) == sorted(outcomes)
     assert len(outcomes) == 24
@@ -97,7 +97,7 @@ def test_a_dask_cluster_leads_to_one_ledger(tmp_path):
         distributed.LocalCluster(n_workers=2, threads_per_worker=2, dashboard_address=None) as own,
         distributed.Client(own) as client,
     ):
-        tasks = [client.submit(buy, budget, str(i), pure=False) for i in range(120)]
+        tasks = [client.submit(spend, budget, str(i), pure=False) for i in range(120)]
         outcomes = client.gather(tasks)
     assert_full(budget, [label for label in outcomes if label])
 
@@ -109,16 +109,16 @@ def test_parent_and_children_of_a_fork_share_the_ledger_and_no_connection(tmp_pa
         "import os, sys; from skdp import PrivacyBudget\n"
         "from skdp.privacy import GDPEvent, PrivacyGuarantee\n"
         "budget = PrivacyBudget(1.0, 1e-5, path=sys.argv[1])\n"
-        "price = PrivacyGuarantee(GDPEvent(0.001), 'replace_one', '')\n"
-        "def buy(n):\n"
-        "    for i in range(n): budget.spend(price, delta=0.0, label=str(os.getpid()))\n"
-        "buy(5)\n"
+        "cost = PrivacyGuarantee(GDPEvent(0.001), 'replace_one', '')\n"
+        "def spend(n):\n"
+        "    for i in range(n): budget.spend(cost, delta=0.0, label=str(os.getpid()))\n"
+        "spend(5)\n"
         "children = []\n"
         "for _ in range(4):\n"
         "    child = os.fork()\n"
         "    if child == 0:\n"
-        "        buy(30); os._exit(0)\n"
-        "    children.append(child); buy(2); budget._ledger.close()\n"
+        "        spend(30); os._exit(0)\n"
+        "    children.append(child); spend(2); budget._ledger.close()\n"
         "assert all(os.waitpid(child, 0)[1] == 0 for child in children)\n"
         "assert len(budget.history()) == 5 + 4 * 32, len(budget.history())\n"
     )
@@ -127,10 +127,10 @@ def test_parent_and_children_of_a_fork_share_the_ledger_and_no_connection(tmp_pa
 
 def test_a_connection_that_was_carried_into_another_process_is_refused(monkeypatch):
     budget = in_budget()
-    buy(budget)
+    spend(budget)
     monkeypatch.setattr(os, "getpid", lambda: -1)
     with pytest.raises(BudgetClosedError, match=r"carried open into another process"):
-        buy(budget)
+        spend(budget)
     monkeypatch.undo()
     assert len(budget.history()) == 1
 
@@ -138,17 +138,17 @@ def test_a_connection_that_was_carried_into_another_process_is_refused(monkeypat
 def test_a_handle_opens_one_connection_a_thread_and_none_is_left_behind():
     budget = in_budget()
     for _ in range(3):
-        buy(budget)
+        spend(budget)
     own = budget._ledger._connections._own
     assert len(own) == 1
     with ThreadPoolExecutor(1) as pool:
-        pool.submit(buy, budget).result()
+        pool.submit(spend, budget).result()
         assert len(own) == 2
     assert len(own) == 1
     (session,) = own
     budget._ledger.close()
     assert session.connection is None
-    buy(budget)
+    spend(budget)
     assert len(budget.history()) == 5
 
 
@@ -161,11 +161,11 @@ def test_a_connection_is_never_pickled(tmp_path):
 @pytest.mark.parametrize("n", [1, 60])
 def test_a_spend_reads_no_rows(n, monkeypatch):
     budget = PrivacyBudget(1.0, 1e-5)
-    price = PrivacyGuarantee(GDPEvent(0.001), "replace_one", "test")
+    cost = PrivacyGuarantee(GDPEvent(0.001), "replace_one", "test")
     for _ in range(n):
-        budget.spend(price, delta=0.0, label="a fit")
+        budget.spend(cost, delta=0.0, label="a fit")
     monkeypatch.setattr("skdp.budget.ledger.store.read_releases", None)
-    budget.spend(price, delta=0.0, label="a fit")
+    budget.spend(cost, delta=0.0, label="a fit")
     assert budget.spent.epsilon > 0.0
 
 

@@ -16,20 +16,20 @@ from skdp.exceptions import BudgetClosedError, BudgetExceededError
 from skdp.privacy import GDPEvent, PrivacyGuarantee
 
 TERMS = {"epsilon": 1.0, "delta": 1e-5}
-PRICE = PrivacyGuarantee(GDPEvent(0.001), "replace_one", "test")
+COST = PrivacyGuarantee(GDPEvent(0.001), "replace_one", "test")
 
 
-def buy(budget, label="a fit", price=PRICE):
-    budget.spend(price, delta=0.0, label=label)
+def spend(budget, label="a fit", cost=COST):
+    budget.spend(cost, delta=0.0, label=label)
 
 
 def labels(budget):
     return [row["label"] for row in budget.history()]
 
 
-def buy_without_end(budget):
+def spend_without_end(budget):
     for i in range(100_000):
-        buy(budget, label=f"{i}-" + "x" * 3000)
+        spend(budget, label=f"{i}-" + "x" * 3000)
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def path(tmp_path):
 def budget(path):
     """Return a budget with one release and an open connection."""
     budget = PrivacyBudget(**TERMS, path=path)
-    buy(budget)
+    spend(budget)
     return budget
 
 
@@ -60,13 +60,13 @@ def tiny_disk(tmp_path):
 def test_a_full_disk_refuses_a_spend_whole_and_takes_the_next_when_there_is_room(tiny_disk):
     budget = PrivacyBudget(**TERMS, path=tiny_disk / "study.db")
     with pytest.raises(BudgetClosedError, match=r"cannot be used: .*full"):
-        buy_without_end(budget)
-    bought = len(labels(budget))
-    assert bought > 3
-    assert labels(budget)[-1].startswith(f"{bought - 1}-")
+        spend_without_end(budget)
+    admitted = len(labels(budget))
+    assert admitted > 3
+    assert labels(budget)[-1].startswith(f"{admitted - 1}-")
     subprocess.run(["mount", "-o", "remount,size=2m", str(tiny_disk)], check=True)
-    buy(budget, label="room again")
-    assert labels(PrivacyBudget(**TERMS, path=tiny_disk / "study.db"))[bought:] == ["room again"]
+    spend(budget, label="room again")
+    assert labels(PrivacyBudget(**TERMS, path=tiny_disk / "study.db"))[admitted:] == ["room again"]
     budget._ledger.close()
 
 
@@ -76,19 +76,19 @@ def test_a_database_that_may_not_grow_refuses_a_spend_whole(budget, path):
         pages = connection.execute("PRAGMA page_count").fetchone()[0]
         connection.execute(f"PRAGMA max_page_count={pages}")
     with pytest.raises(BudgetClosedError, match="full"):
-        buy(budget, label="x" * 30_000)
+        spend(budget, label="x" * 30_000)
     with budget._ledger._connections.use() as connection:
         connection.execute("PRAGMA max_page_count=100000")
-    n_bought = len(labels(budget))
-    buy(budget)
-    assert len(labels(PrivacyBudget(**TERMS, path=path))) == n_bought + 1
+    n_admitted = len(labels(budget))
+    spend(budget)
+    assert len(labels(PrivacyBudget(**TERMS, path=path))) == n_admitted + 1
 
 
 def test_a_deleted_ledger_is_noticed_by_an_open_connection(budget, path):
     path.unlink()
     for _ in range(2):
         with pytest.raises(BudgetClosedError, match=r"is gone"):
-            buy(budget)
+            spend(budget)
     assert not path.exists()
 
 
@@ -102,21 +102,21 @@ def test_a_replaced_ledger_is_noticed_by_an_open_connection(budget, path, tmp_pa
             source.backup(target)
         source.close()
         target.close()
-        buy(budget, "after the copy")
+        spend(budget, "after the copy")
     os.replace(other, path)
     for _ in range(2):
         with pytest.raises(BudgetClosedError, match=r"replaced by another one, or by an older"):
-            buy(budget)
+            spend(budget)
 
 
 def test_a_ledger_made_where_an_open_one_was_deleted_is_sound(budget, path):
     path.unlink()
     new = PrivacyBudget(**TERMS, path=path)
-    buy(new, "new")
+    spend(new, "new")
     with pytest.raises(BudgetClosedError):
-        buy(budget, "old")
+        spend(budget, "old")
     del budget
-    buy(new, "newer")
+    spend(new, "newer")
     new._ledger.close()
     assert labels(PrivacyBudget(**TERMS, path=path)) == ["new", "newer"]
 
@@ -126,20 +126,20 @@ def test_a_ledger_replaced_during_a_spend_does_not_let_the_fit_go_on(budget, pat
     check = budget._check
     budget._check = lambda entries: (os.replace(tmp_path / "other.db", path), check(entries))
     with pytest.raises(BudgetClosedError, match=r"was replaced while it was in use"):
-        buy(budget)
+        spend(budget)
 
 
 def test_a_ledger_that_is_cut_short_is_closed(budget, path):
     os.truncate(path, 100)
     with pytest.raises(BudgetClosedError, match="cut short"):
-        buy(budget)
+        spend(budget)
     with pytest.raises(BudgetClosedError):
         budget.history()
 
 
 def test_a_corrupt_page_is_noticed_when_the_ledger_is_opened(budget, path):
     for i in range(200):
-        buy(budget, f"{i}" * 50)
+        spend(budget, f"{i}" * 50)
     budget._ledger.close()
     data = bytearray(path.read_bytes())
     data[4096 * 4 : 4096 * 6] = os.urandom(4096 * 2)
@@ -171,10 +171,10 @@ def test_an_edited_ledger_is_refused_when_it_is_opened(budget, path, edit):
 def test_a_read_only_ledger_can_be_read_by_an_open_handle_and_not_spent(budget, path):
     path.chmod(0o444)
     with pytest.raises(BudgetClosedError, match=r"read-only"):
-        buy(budget)
+        spend(budget)
     assert labels(budget) == ["a fit"]
     path.chmod(0o644)
-    buy(budget, "writable again")
+    spend(budget, "writable again")
     assert labels(budget) == ["a fit", "writable again"]
 
 
@@ -211,7 +211,7 @@ def test_a_clock_that_goes_backwards_changes_no_order_and_no_sum(budget, monkeyp
     before = budget.spent.epsilon
     monkeypatch.setattr("skdp.budget.release.datetime", Backwards)
     for i in range(3):
-        buy(budget, str(i))
+        spend(budget, str(i))
     assert labels(budget) == ["a fit", "0", "1", "2"]
     times = [row["time"] for row in budget.history()][1:]
     assert times == sorted(times, reverse=True)
@@ -235,7 +235,7 @@ def test_a_path_that_cannot_be_looked_at_is_closed(budget, monkeypatch, code):
 def test_a_refusal_leaves_the_ledger_as_it_was(budget, path):
     before = budget.to_json()
     with pytest.raises(BudgetExceededError):
-        buy(budget, price=PrivacyGuarantee(GDPEvent(9.0), "replace_one", ""))
+        spend(budget, cost=PrivacyGuarantee(GDPEvent(9.0), "replace_one", ""))
     assert budget.to_json() == before
     assert PrivacyBudget(**TERMS, path=path).to_json() == before
 

@@ -37,7 +37,7 @@ def row(*renyi):
     )
 
 
-def buy(budget, event, delta=0.0, **more):
+def spend(budget, event, delta=0.0, **more):
     budget.spend(guarantee(event), delta=delta, label="a fit", **more)
 
 
@@ -71,8 +71,8 @@ def test_a_renyi_budget_implies_the_ceiling_and_a_larger_one_does_not(epsilon, d
 
 def test_zcdp_counts_rho_and_not_mu():
     budget = PrivacyBudget(1.0, 1e-5, composition="zcdp")
-    buy(budget, GDPEvent(0.1))
-    buy(budget, PureDPEvent(0.01))
+    spend(budget, GDPEvent(0.1))
+    spend(budget, PureDPEvent(0.01))
     rho = 0.005 + 0.01 * math.tanh(0.005)
     exact = epsilon_from_rdp(lambda order: rho * order, 1e-5, "tight")
     assert budget.spent.epsilon == pytest.approx(exact, rel=1e-9)
@@ -80,14 +80,14 @@ def test_zcdp_counts_rho_and_not_mu():
 
 def test_renyi_composition_takes_what_has_a_renyi_divergence_only():
     budget = PrivacyBudget(2.0, 1e-5, composition="rdp")
-    buy(budget, SelfComposedEvent(GDPEvent(0.05), 4))
+    spend(budget, SelfComposedEvent(GDPEvent(0.05), 4))
     assert budget.spent.epsilon == pytest.approx(
         PrivacyBudget(2.0, 1e-5, composition="rdp")
         ._filter.spent([row(0.005 * budget._filter.orders[0])])
         .epsilon
     )
     with pytest.raises(BudgetExceededError):
-        buy(budget, ApproximatedEvent(GDPEvent(0.01), 1e-9), delta=1e-7)
+        spend(budget, ApproximatedEvent(GDPEvent(0.01), 1e-9), delta=1e-7)
     assert len(budget.history()) == 1
 
 
@@ -107,12 +107,12 @@ def test_every_declared_order_must_have_room():
 def test_a_pure_budget_takes_pure_releases_only_and_fills_exactly():
     budget = PrivacyBudget(0.3, 0.0, composition="pure")
     for _ in range(3):
-        buy(budget, PureDPEvent(0.1))
+        spend(budget, PureDPEvent(0.1))
     assert budget.spent == (0.3, 0.0)
     with pytest.raises(BudgetExceededError):
-        buy(budget, PureDPEvent(1e-12))
+        spend(budget, PureDPEvent(1e-12))
     with pytest.raises(BudgetExceededError):
-        buy(PrivacyBudget(9.0, 0.0, composition="pure"), GDPEvent(0.001), delta=1e-3)
+        spend(PrivacyBudget(9.0, 0.0, composition="pure"), GDPEvent(0.001), delta=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_a_subsampled_release_enters_with_the_least_covering_mu():
     event = PoissonSampledEvent(0.01, GaussianEvent(1.0))
     left = 2.5e-7
     for _ in range(3):
-        buy(budget, event, delta=1e-6)
+        spend(budget, event, delta=1e-6)
         row = budget.history()[-1]
         assert left / 32 <= row["slack"] <= left / 16
         left -= row["slack"]
@@ -169,7 +169,7 @@ def test_slack_lasts_for_a_grid_and_then_is_none():
 
 def test_a_gaussian_release_takes_no_slack():
     budget = PrivacyBudget(1.0, 1e-5, slack=1e-6)
-    buy(budget, GDPEvent(0.1))
+    spend(budget, GDPEvent(0.1))
     assert budget.history()[0]["slack"] == 0.0
     assert budget.remaining.epsilon < 1.0
 
@@ -177,15 +177,15 @@ def test_a_gaussian_release_takes_no_slack():
 def test_total_variations_have_a_limit_of_their_own():
     budget = PrivacyBudget(1.0, 1e-5, tv=2e-7)
     event = ApproximatedEvent(GDPEvent(0.01), 1e-7)
-    buy(budget, event, delta=1e-6)
-    buy(budget, event, delta=1e-6)
+    spend(budget, event, delta=1e-6)
+    spend(budget, event, delta=1e-6)
     assert [row["tv"] for row in budget.history()] == [1e-7, 1e-7]
     with pytest.raises(BudgetExceededError):
-        buy(budget, event, delta=1e-6)
+        spend(budget, event, delta=1e-6)
     budget = PrivacyBudget(1.0, 1e-5)
-    buy(budget, GDPEvent(0.01))
+    spend(budget, GDPEvent(0.01))
     with pytest.raises(BudgetExceededError):
-        buy(budget, event, delta=1e-6)
+        spend(budget, event, delta=1e-6)
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-5), (3.0, 1e-5), (1.0, 0.01)])
@@ -217,9 +217,9 @@ def test_an_epsilon_that_the_caller_claims_is_checked(claim):
     wanted = claim if claim == 0.1 else min(max(claim, 0.1), 5.0)
     if claim > 1.0:
         with pytest.raises(BudgetExceededError):
-            buy(budget, GDPEvent(mu), delta=1e-6, epsilon=claim)
+            spend(budget, GDPEvent(mu), delta=1e-6, epsilon=claim)
     else:
-        buy(budget, GDPEvent(mu), delta=1e-6, epsilon=claim)
+        spend(budget, GDPEvent(mu), delta=1e-6, epsilon=claim)
         assert budget.history()[0]["epsilon"] == pytest.approx(wanted, rel=1e-9)
 
 
@@ -227,7 +227,7 @@ def test_a_known_epsilon_costs_no_search(monkeypatch):
     budget = PrivacyBudget(1.0, 1e-5)
     event = GDPEvent(gdp_mu(0.1, 1e-6))
     monkeypatch.setattr(PrivacyGuarantee, "epsilon", None)
-    buy(budget, event, delta=1e-6, epsilon=0.1)
+    spend(budget, event, delta=1e-6, epsilon=0.1)
     assert budget.history()[0]["epsilon"] == 0.1
 
 
@@ -249,6 +249,6 @@ def test_a_negative_epsilon_is_not_taken_from_the_caller():
 def test_a_gaussian_is_no_pure_release_whatever_epsilon_its_caller_knows():
     budget = PrivacyBudget(10.0, 0.0, composition="basic")
     with pytest.raises(BudgetExceededError):
-        buy(budget, GDPEvent(0.01), epsilon=1.0)
-    buy(budget, PureDPEvent(1.0), epsilon=1.5)
+        spend(budget, GDPEvent(0.01), epsilon=1.0)
+    spend(budget, PureDPEvent(1.0), epsilon=1.5)
     assert budget.spent.epsilon == 1.5

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from skdp import PrivacyBudget
+from skdp.budget.ledger.files import refuse_foreign
 from skdp.exceptions import BudgetClosedError
 from skdp.privacy import GDPEvent, PrivacyGuarantee
 
@@ -78,6 +79,16 @@ def test_an_empty_file_beside_a_log_is_refused_and_the_log_is_left(tmp_path):
     with pytest.raises(BudgetClosedError, match="empty and has a log beside it"):
         PrivacyBudget(**TERMS, path=tmp_path / "study.db")
     assert contents(tmp_path) == before
+
+
+def test_a_ledger_whose_header_is_ahead_of_its_pages_is_still_known_as_one(tmp_path):
+    """So it looks for a moment while another process copies a longer log into it."""
+    path = tmp_path / "study.db"
+    PrivacyBudget(**TERMS, path=path)._ledger.close()
+    os.truncate(path, path.stat().st_size - 4096)
+    refuse_foreign(str(path))
+    with pytest.raises(BudgetClosedError, match="cannot be used"):
+        PrivacyBudget(**TERMS, path=path)
 
 
 def test_an_empty_file_alone_becomes_a_ledger(tmp_path):

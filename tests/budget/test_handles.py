@@ -24,7 +24,7 @@ X, Y = make_classification(n_samples=60, n_features=5, random_state=0)
 RELEASE = PrivacyGuarantee(GDPEvent(0.03), "replace_one", "test")
 
 
-def buy(budget, label="a fit"):
+def spend(budget, label="a fit"):
     budget.spend(RELEASE, delta=1e-5, label=label)
 
 
@@ -51,8 +51,8 @@ WAYS = [copy.copy, copy.deepcopy, through_estimator, through_pickle, through_pic
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
 def test_every_copy_is_the_same_ledger(budget, way):
     other = way(budget)
-    buy(other, "there")
-    buy(budget, "here")
+    spend(other, "there")
+    spend(budget, "here")
     assert [row["label"] for row in budget.history()] == ["there", "here"]
     assert other.history() == budget.history()
     assert other.spent == budget.spent
@@ -74,7 +74,7 @@ def test_a_process_of_its_own_spends_from_the_same_ledger(budget):
     process.start()
     process.join(60)
     assert process.exitcode == 0
-    buy(budget, "parent")  # the child's exit did not remove the ledger
+    spend(budget, "parent")  # the child's exit did not remove the ledger
     child, parent = budget.history()
     assert child["label"] == "child"
     assert child["process"] == process.pid != parent["process"]
@@ -107,7 +107,7 @@ def test_a_temporary_ledger_goes_with_its_creator():
     gc.collect()
     assert not folder.exists()
     with pytest.raises(BudgetClosedError, match=r"is gone"):
-        buy(survivor)
+        spend(survivor)
     with pytest.raises(BudgetClosedError, match="is gone"):
         survivor.history()
     assert repr(survivor).startswith("PrivacyBudget(epsilon=1.0")
@@ -118,7 +118,7 @@ def test_a_copy_that_dies_leaves_the_ledger_alone(budget):
     pickled = through_pickle(budget)
     del pickled
     gc.collect()
-    buy(budget)
+    spend(budget)
     assert len(budget.history()) == 1
 
 
@@ -145,10 +145,10 @@ def test_a_model_predicts_when_its_ledger_is_gone():
 
 def test_a_ledger_with_a_path_outlives_its_handles(tmp_path):
     path = tmp_path / "study.db"
-    buy(PrivacyBudget(1.0, 1e-4, path=path))
+    spend(PrivacyBudget(1.0, 1e-4, path=path))
     gc.collect()
     again = PrivacyBudget(1.0, 1e-4, path=str(path))
-    buy(again)
+    spend(again)
     assert len(again.history()) == 2
 
 

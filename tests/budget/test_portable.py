@@ -12,7 +12,7 @@ from skdp.privacy import GDPEvent, PrivacyGuarantee, PureDPEvent
 EVENT = GDPEvent(0.1)
 
 
-def buy(budget, event=EVENT, **more):
+def spend(budget, event=EVENT, **more):
     budget.spend(PrivacyGuarantee(event, "replace_one", "test"), delta=0.0, label="a fit", **more)
 
 
@@ -26,8 +26,8 @@ def test_a_ledger_goes_out_and_comes_back(tmp_path, composition):
     delta = 0.0 if composition == "pure" else 1e-5
     budget = PrivacyBudget(1.0, delta, composition=composition)
     share = budget.share(epsilon=0.5, name="mine")
-    buy(budget, PureDPEvent(0.05), part="a", tag="é")
-    buy(share, PureDPEvent(0.01))
+    spend(budget, PureDPEvent(0.05), part="a", tag="é")
+    spend(share, PureDPEvent(0.01))
     text = budget.to_json()
     json.loads(text, parse_constant=pytest.fail)  # strict JSON: no Infinity, no NaN
     again = PrivacyBudget.from_json(text, path=tmp_path / "again.db")
@@ -42,7 +42,7 @@ def test_a_ledger_goes_out_and_comes_back(tmp_path, composition):
 
 
 def test_an_import_that_is_interrupted_leaves_nothing(budget, tmp_path, monkeypatch):
-    buy(budget)
+    spend(budget)
     text = budget.to_json()
 
     def interrupt(*args):
@@ -70,7 +70,7 @@ def test_a_broken_export_is_refused(budget, tmp_path, change, message):
 
 
 def test_an_export_that_breaks_its_own_terms_is_refused(budget, tmp_path):
-    buy(budget)
+    spend(budget)
     data = json.loads(budget.to_json())
     data["releases"] *= 100
     with pytest.raises(ValueError, match="more than its own terms admit"):
@@ -106,7 +106,7 @@ _REASONS = (
     ],
 )
 def test_a_release_that_no_ledger_could_hold_is_refused(budget, tmp_path, field, values):
-    buy(budget.share(0.5, name="a"))
+    spend(budget.share(0.5, name="a"))
     data = json.loads(budget.to_json())
     for value in values:
         data["releases"][0] = data["releases"][0] | {field: value}
@@ -142,8 +142,8 @@ def test_a_release_that_no_ledger_could_hold_is_refused(budget, tmp_path, field,
 )
 def test_an_export_that_no_ledger_could_have_written_is_refused(budget, tmp_path, change):
     share = budget.share(0.5, name="a")
-    buy(share)
-    buy(share)
+    spend(share)
+    spend(share)
     data = json.loads(budget.to_json())
     change = change | ({"terms": data["terms"] | change["terms"]} if "terms" in change else {})
     with pytest.raises(ValueError, match=r"\w"):
@@ -158,13 +158,13 @@ def test_what_a_deleted_ledger_left_behind_does_not_come_back_by_an_import(tmp_p
         "import os, sys; from skdp import PrivacyBudget\n"
         "from skdp.privacy import PrivacyGuarantee, PureDPEvent\n"
         "budget = PrivacyBudget(1.0, 0.0, composition='pure', path=sys.argv[1])\n"
-        "price = PrivacyGuarantee(PureDPEvent(0.25), 'replace_one', '')\n"
-        "budget.spend(price, delta=0.0, label='a fit'); os._exit(0)\n"
+        "cost = PrivacyGuarantee(PureDPEvent(0.25), 'replace_one', '')\n"
+        "budget.spend(cost, delta=0.0, label='a fit'); os._exit(0)\n"
     )
     subprocess.run([sys.executable, "-c", code, path], check=True, timeout=60)
     assert path.with_name("study.db-wal").stat().st_size  # nobody closed it
     budget = PrivacyBudget(1.0, 0.0, composition="pure")
-    buy(budget, PureDPEvent(0.75))
+    spend(budget, PureDPEvent(0.75))
     path.unlink()
     again = PrivacyBudget.from_json(budget.to_json(), path=path)
     assert again.spent.epsilon == 0.75

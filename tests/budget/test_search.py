@@ -37,8 +37,8 @@ def test_a_parallel_grid_search_pays_for_every_fit_and_the_refit():
     budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     grid = {"epsilon": [0.1, 0.2, 0.3]}
     search = GridSearchCV(DPLogisticRegression(budget=budget), grid, cv=3, n_jobs=2).fit(X, Y)
-    prices = sorted(round(row["epsilon"], 6) for row in budget.history())
-    assert prices == sorted([0.1, 0.2, 0.3] * 3 + [search.best_params_["epsilon"]])
+    costs = sorted(round(row["epsilon"], 6) for row in budget.history())
+    assert costs == sorted([0.1, 0.2, 0.3] * 3 + [search.best_params_["epsilon"]])
     assert search.best_estimator_.budget is budget
 
 

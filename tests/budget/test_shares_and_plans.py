@@ -14,7 +14,7 @@ from skdp.privacy import GaussianCurve, GDPEvent, PrivacyGuarantee, PureDPEvent
 EVENT = GDPEvent(0.1)
 
 
-def buy(budget, event=EVENT, label="a fit", **more):
+def spend(budget, event=EVENT, label="a fit", **more):
     budget.spend(PrivacyGuarantee(event, "replace_one", "test"), delta=0.0, label=label, **more)
 
 
@@ -25,20 +25,20 @@ def budget(tmp_path):
 
 def test_disjoint_parts_are_paid_once(budget):
     for part in ("north", "south", "south"):
-        buy(budget, part=part)
-    buy(budget)
+        spend(budget, part=part)
+    spend(budget)
     assert budget.spent.epsilon == pytest.approx(GaussianCurve(0.1 * 3**0.5).epsilon(1e-5))
     assert budget.history()[1]["part"] == "south"
 
 
 def test_the_largest_part_decides_and_others_still_have_room(budget):
-    dear = GDPEvent(gdp_mu(0.99, 1e-5))
-    buy(budget, dear, part="north")
-    buy(budget, dear, part="south")
+    large = GDPEvent(gdp_mu(0.99, 1e-5))
+    spend(budget, large, part="north")
+    spend(budget, large, part="south")
     for part in ("north", "south", None):
         with pytest.raises(BudgetExceededError):
-            buy(budget, GDPEvent(0.05), part=part)
-    buy(budget, dear, part="west")
+            spend(budget, GDPEvent(0.05), part=part)
+    spend(budget, large, part="west")
     assert budget.spent.epsilon <= 1.0
 
 
@@ -48,13 +48,13 @@ def test_a_share_has_a_ceiling_of_its_own_and_that_of_the_budget(budget):
         PrivacyGuarantee(GDPEvent(gdp_mu(0.3, 1e-5)), "replace_one", ""), delta=1e-5, label="all"
     )
     with pytest.raises(BudgetExceededError, match=r"the share 'explore'"):
-        buy(share, GDPEvent(0.001))
-    buy(budget, GDPEvent(0.2))
+        spend(share, GDPEvent(0.001))
+    spend(budget, GDPEvent(0.2))
     assert [row["account"] for row in budget.history()] == ["explore", ""]
     assert len(share.history()) == 1
     other = budget.share(epsilon=0.9, name="other")
     with pytest.raises(BudgetExceededError, match=r"the budget's epsilon=1"):
-        buy(other, GDPEvent(gdp_mu(0.89, 1e-5)))
+        spend(other, GDPEvent(gdp_mu(0.89, 1e-5)))
     assert other.remaining == budget.remaining
     assert other.spent.epsilon == 0.0
 
@@ -62,7 +62,7 @@ def test_a_share_has_a_ceiling_of_its_own_and_that_of_the_budget(budget):
 def test_shares_inside_of_shares_and_in_other_processes(budget):
     outer = budget.share(epsilon=0.5, name="outer")
     inner = pickle.loads(pickle.dumps(outer.share(epsilon=0.2, name="inner")))
-    buy(inner, GDPEvent(0.05))
+    spend(inner, GDPEvent(0.05))
     assert budget.spent == outer.spent == inner.spent
     assert budget.history() == inner.history()
     assert budget.share(epsilon=0.5, name="outer").spent == inner.spent
@@ -82,29 +82,29 @@ def test_a_share_pays_for_a_fit_and_keeps_a_temporary_budget_alive():
 
 def test_a_plan_prices_cross_validation_by_the_folds_a_record_is_in(budget):
     fits = [PlannedRelease(EVENT, fold=fold) for fold in range(5) for _ in range(3)]
-    price = budget.plan([*fits, EVENT], n_folds=5)
-    assert price.epsilon == pytest.approx(GaussianCurve(0.1 * 13**0.5).epsilon(1e-5), rel=1e-9)
-    assert price.n_releases == 16
-    assert not price.admitted  # charged fit by fit, it is 16 fits
+    cost = budget.plan([*fits, EVENT], n_folds=5)
+    assert cost.epsilon == pytest.approx(GaussianCurve(0.1 * 13**0.5).epsilon(1e-5), rel=1e-9)
+    assert cost.n_releases == 16
+    assert not cost.admitted  # charged fit by fit, it is 16 fits
     assert budget.history() == []
 
 
 def test_folds_that_nobody_leaves_out_are_not_forgotten(budget):
-    price = budget.plan([PlannedRelease(EVENT, fold=0)] * 4, n_folds=2)
-    assert price.epsilon == budget.plan([EVENT] * 4).epsilon > 0.0
+    cost = budget.plan([PlannedRelease(EVENT, fold=0)] * 4, n_folds=2)
+    assert cost.epsilon == budget.plan([EVENT] * 4).epsilon > 0.0
     with pytest.raises(ValueError, match=r"fold=0 is not one of n_folds=None"):
         budget.plan([PlannedRelease(EVENT, fold=0)])
     with pytest.raises(ValueError, match=r"fold=5 is not one of n_folds=5"):
         budget.plan([PlannedRelease(EVENT, fold=5)], n_folds=5)
 
 
-def test_a_plan_of_disjoint_parts_costs_the_dearest(budget):
+def test_a_plan_of_disjoint_parts_costs_the_largest(budget):
     plan = [PlannedRelease(EVENT, part=part) for part in "aab"] + [EVENT]
     assert budget.plan(plan).epsilon == budget.plan([EVENT] * 3).epsilon
     assert budget.plan(plan).admitted
 
 
-def test_a_plan_of_pure_releases_is_no_dearer_than_their_sum(budget):
+def test_a_plan_of_pure_releases_is_no_costlier_than_their_sum(budget):
     assert budget.plan([PureDPEvent(0.01)] * 3).epsilon <= 0.03 * (1 + 1e-12)
     assert budget.plan([]).epsilon == 0.0
 
@@ -116,20 +116,20 @@ def test_a_plan_under_the_other_relation_is_refused(budget):
 
 def test_the_odometer_is_the_curve_of_what_was_spent(budget):
     assert budget.spent_curve().epsilon(1e-5) == 0.0
-    buy(budget)
-    buy(budget)
+    spend(budget)
+    spend(budget)
     exact = GaussianCurve(0.1 * 2**0.5)
     for epsilon in (-1.0, 0.0, 0.3):
         assert budget.spent_curve().delta(epsilon) == pytest.approx(exact.delta(epsilon), rel=1e-9)
 
 
 def test_a_tag_is_kept(budget):
-    buy(budget, tag="figure 3")
+    spend(budget, tag="figure 3")
     assert budget.history()[0]["tag"] == "figure 3"
 
 
 def test_a_notebook_shows_a_bar_without_script(budget):
-    buy(budget)
+    spend(budget)
     html = budget._repr_html_()
     tags = []
     parser = HTMLParser()

@@ -66,6 +66,7 @@ def refuse_foreign(path: str) -> None:
             _refuse_leftovers(path)
             return
         with closing(_as_it_is(path)) as connection:
+            connection.execute("PRAGMA writable_schema = ON")  # else a file that grows is corrupt
             found = [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in _HEADER]
     if found[0] != APPLICATION:
         raise BudgetClosedError(

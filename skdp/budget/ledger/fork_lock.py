@@ -14,7 +14,8 @@ class Gate:
     """One lock for all ledgers of a process, held for moments only, so that none waits in a ring.
 
     A thread that is inside may come in again; while somebody waits to be alone, no other thread
-    may. Who is alone may be inside: a thread forks in the middle of its own use at its own peril.
+    may. Who is alone may be inside: a thread that forks in the middle of its own use
+    loses its connection.
     """
 
     def __init__(self) -> None:

@@ -57,8 +57,9 @@ _SELECT_TERMS = (
 def mark(connection: sqlite3.Connection) -> None:
     """Write into the header of a new file what it is, before anything else, and switch to a log."""
     if not connection.execute("PRAGMA application_id").fetchone()[0]:
-        connection.execute(f"PRAGMA user_version = {FORMAT}")
-        connection.execute(f"PRAGMA application_id = {APPLICATION}")
+        with transaction(connection):
+            connection.execute(f"PRAGMA user_version = {FORMAT}")
+            connection.execute(f"PRAGMA application_id = {APPLICATION}")
     connection.execute("PRAGMA journal_mode=WAL")
 
 
