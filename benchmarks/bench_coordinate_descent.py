@@ -1,8 +1,10 @@
 """Errors of proximal coordinate descent by kind of noise, and by the number of steps.
 
-Usage: python benchmarks/bench_coordinate_descent.py --data FOLDER [--repeats 3]
+Usage: python benchmarks/bench_coordinate_descent.py [--data FOLDER] [--repeats 3]
+       [--smallest]
 
-FOLDER holds adult.data.csv.gz, bank-full.csv.gz and cylinder-bands.csv.gz. In the first table each
+FOLDER holds adult.data.csv.gz, bank-full.csv.gz and cylinder-bands.csv.gz; without it
+scikit-learn's breast cancer data are used. In the first table each
 step of one coefficient has the guarantee (1, 0.1) for itself, as in Table 3 of Selvi, Liu and
 Wiesemann: that is none for the model, and there to compare kinds of noise. In the second all steps
 together are (ε, δ)-DP, and more of them have more noise each.
@@ -12,6 +14,7 @@ import argparse
 
 import numpy as np
 from bench_naive_bayes import ClassicGaussian
+from data_sets import small_sets
 from people import tables
 from sklearn.compose import make_column_transformer
 from sklearn.model_selection import train_test_split
@@ -26,7 +29,7 @@ from skdp.solvers import CoordinateDescent, Problem
 from skdp.solvers.coordinate_descent import Cycles
 from skdp.workloads import NOISES, Query
 
-N_CYCLES, STEP = 100, 4.0  # for the mean loss, whose derivatives have slope 1/4 at most
+N_CYCLES, STEP = 100, 4.0  # for the mean loss, whose second derivatives are at most 1/4
 
 
 class Noise:
@@ -54,6 +57,16 @@ def encoded(X, bounds, categories):
         ),
     )
     return encode.fit_transform(X)
+
+
+def data_sets(folder, n):
+    """Yield (name, X, y) of at most `n` records."""
+    if folder is None:
+        X, y = small_sets()["breast_cancer"]
+        yield "breast cancer", X[:n], y[:n]
+        return
+    for name, table, y, bounds, categories in tables(folder):
+        yield name, encoded(table, bounds, categories)[:n], y[:n]
 
 
 def each_step(mechanism, parts, seed):
@@ -91,13 +104,15 @@ def together(n_cycles, epsilon, parts, seed):
 def main():
     """Print both tables for every set."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--data", required=True)
+    parser.add_argument("--data", default=None)
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--smallest", action="store_true", help="100 records, one split")
     options = parser.parse_args()
+    if options.smallest:
+        options.data, options.repeats = None, 1
     kinds = [ClassicGaussian(), *(kind for kind in NOISES.values() if kind.needs_delta)]
-    step = Query("step", 2.0)
-    for name, table, y, bounds, categories in tables(options.data):
-        X = encoded(table, bounds, categories)
+    step = Query("step", linf_sensitivity=2.0)
+    for name, X, y in data_sets(options.data, 100 if options.smallest else None):
         splits = [
             train_test_split(X, y, test_size=0.2, random_state=seed, stratify=y)
             for seed in range(options.repeats)

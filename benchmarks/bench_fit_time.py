@@ -1,6 +1,7 @@
-"""Time, passes and memory of a default fit at ε = 1, beside scikit-learn's in the same run.
+"""Time, passes and memory of a default fit at ε = 1, beside scikit-learn's in one run.
 
-Usage: OMP_NUM_THREADS=1 python benchmarks/bench_fit_time.py --data FOLDER [--rounds 9]
+Usage: OMP_NUM_THREADS=1 python benchmarks/bench_fit_time.py [--data FOLDER] [--rounds 9]
+       [--smallest]
 
 Adult (a9a) as CSR and dense, and small sets. Times are medians over interleaved rounds; read the
 ratios, which are medians of paired rounds. "same C" is `LogisticRegression` at the C of the private
@@ -99,17 +100,20 @@ def report(name, X, y, rounds):
 def main():
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", required=True, help="folder with the libsvm files of a9a")
+    parser.add_argument("--data", default=None, help="folder with the libsvm files of a9a")
     parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--smallest", action="store_true", help="wine, once")
     options = parser.parse_args()
-    parts = adult(options.data)
-    if parts is None:
-        parser.error("no a9a.libsvm.gz in that folder")
+    if options.smallest:
+        options.data, options.rounds = None, 1
     warnings.simplefilter("ignore", ConvergenceWarning)  # scikit-learn's, at 100 iterations
-    X, _, y, _ = parts
     print("| input | model | median ms | ratio | steps | passes | tries | peak, n-vectors |")
     print("|---" * 8 + "|")
-    sets = {"a9a, CSR": (X, y), "a9a, dense": (X.toarray(), y)} | small_sets()
+    sets = {"wine": small_sets()["wine"]} if options.smallest else small_sets()
+    parts = adult(options.data)
+    if parts is not None:
+        X, _, y, _ = parts
+        sets = {"a9a, CSR": (X, y), "a9a, dense": (X.toarray(), y)} | sets
     for name, (X, y) in sets.items():
         report(name, X, y, options.rounds)
 

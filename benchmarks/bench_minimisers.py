@@ -1,7 +1,7 @@
 """Time and memory of the solvers that minimise, beside scikit-learn's `LogisticRegression`.
 
 Usage: OMP_NUM_THREADS=1 python benchmarks/bench_minimisers.py [--rows 1000000] [--columns 50]
-       [--rounds 5]
+       [--rounds 5] [--smallest]
 
 Dense standard normal features. Times are medians over interleaved rounds; read the ratios. Memory
 is what a fit allocates beyond its input at its peak, relative to the input.
@@ -56,7 +56,10 @@ def main():
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--columns", type=int, default=50)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--smallest", action="store_true", help="1000 rows of 5 columns, once")
     options = parser.parse_args()
+    if options.smallest:
+        options.rows, options.columns, options.rounds = 1000, 5, 1
     X, y = data(options.rows, options.columns)
     times = {name: [] for name in MODELS}
     for _ in range(options.rounds):

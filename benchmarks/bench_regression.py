@@ -1,6 +1,6 @@
 """R² on held-out rows by defaults alone, beside the figures that were asked for.
 
-Usage: python benchmarks/bench_regression.py [--data FOLDER] [--seeds 60]
+Usage: python benchmarks/bench_regression.py [--data FOLDER] [--seeds 60] [--smallest]
 
 FOLDER holds california-housing.csv.gz and winequality-*.csv.gz; without it only scikit-learn's
 diabetes data are used. Splits (four fifths for training) and noise are seeded by the same number.
@@ -80,7 +80,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", default=None, help="folder with the csv files")
     parser.add_argument("--seeds", type=int, default=60)
+    parser.add_argument("--smallest", action="store_true", help="diabetes, one split")
     options = parser.parse_args()
+    if options.smallest:
+        options.data, options.seeds = None, 1
     print("| data | model | " + " | ".join(f"ε = {e:g}" for e in EPSILONS) + " |")
     print("|---" * (2 + len(EPSILONS)) + "|")
     for name, X, y, bounds in data_sets(options.data):

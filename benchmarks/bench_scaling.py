@@ -1,6 +1,7 @@
 """Time and peak memory of every solver as rows and columns grow, beside scikit-learn's fit.
 
 Usage: OMP_NUM_THREADS=1 python benchmarks/bench_scaling.py [--largest 1000000] [--rounds 3]
+       [--smallest]
 
 Dense synthetic data in the unit ball, ε = 1, add_remove_one with a hint. Times are medians over
 interleaved rounds; ratios are to `LogisticRegression` in the same round. Memory is what a fit
@@ -64,12 +65,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--largest", type=int, default=1_000_000, help="most rows")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--smallest", action="store_true", help="1000 rows, once, no peers")
     options = parser.parse_args()
-    peers, reasons = available()
+    if options.smallest:
+        options.rounds = 1
+    peers, reasons = ({}, []) if options.smallest else available()
     print("\n".join(reasons))
     print("| rows | columns | learner | median ms | ratio to scikit-learn | peak, n-vectors |")
     print("|---" * 6 + "|")
-    for n, d in SHAPES:
+    for n, d in [(1000, 5)] if options.smallest else SHAPES:
         if n > options.largest:
             continue
         X, y = data(n, d)

@@ -1,7 +1,7 @@
 """Test accuracy over ε of every solver, by defaults alone, and of peers, in one run.
 
 Usage: OMP_NUM_THREADS=1 python benchmarks/bench_solvers.py [--data FOLDER] [--seeds 20]
-                                                           [--only NAME]
+                                                           [--only NAME] [--smallest]
 
 FOLDER holds the libsvm files of a9a; without it Adult is left out. Splits and noise are seeded by
 the same number. Each cell has the mean, its standard error and the mean seconds of a fit. Peers
@@ -72,8 +72,11 @@ def main():
     parser.add_argument("--data", default=None, help="folder with the libsvm files of a9a")
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--only", default=None, help="one data set")
+    parser.add_argument("--smallest", action="store_true", help="wine, one split, no peers")
     options = parser.parse_args()
-    peers, reasons = available()
+    if options.smallest:
+        options.data, options.seeds, options.only = None, 1, "wine"
+    peers, reasons = ({}, []) if options.smallest else available()
     print("\n".join(reasons))
     print("| data | relation | learner | " + " | ".join(f"ε = {e:g}" for e in EPSILONS) + " |")
     print("|---" * 7 + "|")

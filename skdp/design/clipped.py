@@ -14,19 +14,38 @@ from sklearn.utils.extmath import row_norms
 
 __all__ = ["ClippedDesign", "clip_factors"]
 
-_ROUNDING = 1e-12
+_LEAST_MARGIN = 1e-12
+_UNIT = 2.0**-53
 _BLOCK_BYTES = 1 << 20  # a dense block that is read twice should still be in the cache
 
 
-def clip_factors(X: Any, norm: float) -> np.ndarray:
-    """Return s of shape (n_samples,) in (0, 1] with s_i·|x_i| ≤ `norm`, rounding included.
+def _norm_margin(n_columns: int) -> float:
+    """Return the relative margin of computed row norms, on which every sensitivity rests.
 
-    Rows that are short enough keep factor 1 (to within 1e-12). X is dense or CSR; one read, no
-    copy.
+    A sum of d squares is off by d + 1 units of 2⁻⁵³ in any order, its root by half of that and a
+    unit, and scaling by two more. Up to 9000 columns this is below 1e-12, which is taken then.
+    """
+    return max(_LEAST_MARGIN, (n_columns + 8) * _UNIT)
+
+
+def clip_factors(X: Any, norm: float) -> np.ndarray:
+    """Return s with s_i·|x_i| ≤ `norm`, rounding included; one read of X, no copy.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix of shape (n_samples, d)
+        *Private.* Rows.
+    norm : float
+        *Public.* Bound of their l2 norms, in the units of X.
+
+    Returns
+    -------
+    factors : ndarray of shape (n_samples,)
+        *Private.* In (0, 1]; 1, to within 1e-12 or so, for rows that are short enough.
     """
     norms = row_norms(_without_duplicates(X))
     np.maximum(norms, norm, out=norms)
-    return np.divide(norm * (1.0 - _ROUNDING), norms, out=norms)
+    return np.divide(norm * (1.0 - _norm_margin(X.shape[1])), norms, out=norms)
 
 
 def _without_duplicates(X: Any) -> Any:
@@ -67,7 +86,22 @@ class ClippedDesign:
 
     @classmethod
     def clip(cls, X: Any, data_norm: float, intercept_scaling: float = 0.0) -> ClippedDesign:
-        """Return the design whose rows are clipped to `data_norm`; then the column is appended."""
+        """Return the design whose rows are clipped to `data_norm`; then the column is appended.
+
+        Parameters
+        ----------
+        X : ndarray or CSR matrix of shape (n_samples, d)
+            *Private.* Finite values.
+        data_norm : float
+            *Public.* Bound of the rows' l2 norms, in the units of X.
+        intercept_scaling : float
+            *Public.* Size b₀ of the intercept column; 0 for no intercept.
+
+        Returns
+        -------
+        design : ClippedDesign
+            A view of X, but where a sparse X stores a cell in parts.
+        """
         X = _without_duplicates(X)
         return cls(X, clip_factors(X, data_norm), intercept_scaling)
 
@@ -82,12 +116,29 @@ class ClippedDesign:
         return self.X.shape[1] + (self.intercept_scaling > 0.0)
 
     def row_norms(self) -> np.ndarray:
-        """Return the norms of the rows of A, of shape (n_samples,), rounded upwards."""
+        """Return the norms of the rows of A, rounded upwards.
+
+        Returns
+        -------
+        norms : ndarray of shape (n_samples,)
+            *Private.*
+        """
         norms = row_norms(self.X) * self.factors
-        return np.hypot(norms, self.intercept_scaling) * (1.0 + _ROUNDING)
+        return np.hypot(norms, self.intercept_scaling) * (1.0 + _norm_margin(self.X.shape[1]))
 
     def matvec(self, theta: np.ndarray) -> np.ndarray:
-        """Return Aθ for θ of shape (n_features,) or (n_features, k): one read of X."""
+        """Return the scores Aθ: one read of X.
+
+        Parameters
+        ----------
+        theta : ndarray of shape (n_features,) or (n_features, k)
+            Coefficients, the intercept's last.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, k)
+            *Private.*
+        """
         z = np.asfortranarray(self.X @ theta[: self.X.shape[1]])  # scores of a class adjoin
         z.T[...] *= self.factors
         if self.intercept_scaling > 0.0:
@@ -95,7 +146,18 @@ class ClippedDesign:
         return z
 
     def rmatvec(self, residual: np.ndarray) -> np.ndarray:
-        """Return Aᵀr for r of shape (n_samples,) or (n_samples, k): one read of X."""
+        """Return Aᵀr, a weighted sum of rows: one read of X.
+
+        Parameters
+        ----------
+        residual : ndarray of shape (n_samples,) or (n_samples, k)
+            *Private.* r.
+
+        Returns
+        -------
+        total : ndarray of shape (n_features,) or (n_features, k)
+            *Private.*
+        """
         total = np.empty((self.n_features, *residual.shape[1:]))
         total[: self.X.shape[1]] = self._transpose @ (residual.T * self.factors).T
         if self.intercept_scaling > 0.0:
@@ -106,6 +168,16 @@ class ClippedDesign:
         """Return a bound of |δᵀa|/|a| over the rows a of A, for δ of the shape of θ.
 
         It is the spectral norm of δ or, if less, that of as many entries of δ as a sparse row has.
+
+        Parameters
+        ----------
+        delta : ndarray of shape (n_features,) or (n_features, k)
+            A change of coefficients.
+
+        Returns
+        -------
+        reach : float
+            *Private* where X is sparse.
         """
         squares = delta * delta if delta.ndim == 1 else (delta * delta).sum(axis=1)
         if self._most_entries < squares.size:
@@ -127,21 +199,54 @@ class ClippedDesign:
         return int(np.diff(self.X.indptr).max()) + (self.intercept_scaling > 0.0)
 
     def gram(self, weights: np.ndarray) -> np.ndarray:
-        """Return Aᵀdiag(w)A of shape (n_features, n_features); copies A, so `take` rows first."""
+        """Return Aᵀdiag(w)A; copies A, so `take` rows first.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n_samples,)
+            *Private.* w.
+
+        Returns
+        -------
+        gram : ndarray of shape (n_features, n_features)
+            *Private.*
+        """
         X = self.X.toarray() if sparse.issparse(self.X) else self.X
         column = np.full((len(X), self.n_features - X.shape[1]), self.intercept_scaling)
         A = np.hstack([X * self.factors[:, None], column])
         return (A.T * weights) @ A
 
     def gram_diagonal(self, weights: np.ndarray) -> np.ndarray:
-        """Return the diagonal of `gram`, of shape (n_features,); for designs of many columns."""
+        """Return the diagonal of `gram`, for designs of many columns.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n_samples,)
+            *Private.* w.
+
+        Returns
+        -------
+        diagonal : ndarray of shape (n_features,)
+            *Private.*
+        """
         X, w = self.X, weights * self.factors**2
         squares = X.multiply(X).T @ w if sparse.issparse(X) else np.einsum("ij,ij,i->j", X, X, w)
         column = np.full(self.n_features - X.shape[1], self.intercept_scaling**2 * weights.sum())
         return np.concatenate([squares, column])
 
     def take(self, rows: Any) -> ClippedDesign:
-        """Return the design of some rows, named by numbers (a copy of them) or a slice (a view)."""
+        """Return the design of some rows.
+
+        Parameters
+        ----------
+        rows : ndarray of int, or slice
+            Numbers of rows, which are copied, or a slice, which is a view where X is dense.
+
+        Returns
+        -------
+        design : ClippedDesign
+            *Private.*
+        """
         return ClippedDesign(self._rows(rows), self.factors[rows], self.intercept_scaling)
 
     def _rows(self, rows: Any) -> Any:
