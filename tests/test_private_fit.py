@@ -17,8 +17,7 @@ y = np.arange(40) % 2
 PUBLIC = {
     "target_bounds": (0.0, 1.0),
     "bounds": (0.0, 2.0),
-    "categories": [[0.0, 1.0, 2.0]] * 2,
-    "n_categories": 3,
+    "categories": [0.0, 1.0, 2.0],
     "classes": (0, 1),
 }
 
@@ -33,7 +32,7 @@ def made(Model, **params):
 
 def spending():
     """Return the public classes that fit with an epsilon."""
-    for room in ("linear_model",):
+    for room in ("linear_model", "naive_bayes", "preprocessing"):
         module = import_module(f"skdp.{room}")
         for Model in (getattr(module, name) for name in module.__all__):
             if isclass(Model) and "epsilon" in signature(Model).parameters:
@@ -70,7 +69,7 @@ def test_a_refit_that_dies_before_spending_leaves_the_old_fit_whole(Model, monke
     before = dict(vars(model))
     monkeypatch.setattr(Model, "_plan", lambda *args: 1 / 0)
     with pytest.raises(ZeroDivisionError, match=r"Nothing was spent\.$"):
-        model.fit(X[:, :1], y)
+        model.fit(np.c_[X, y], y)
     assert len(budget.history()) == 1
     assert vars(model) == before
 
