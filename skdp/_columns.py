@@ -28,6 +28,7 @@ __all__ = [
     "check_numeric",
     "is_frame",
     "refuse_missing",
+    "validated",
     "validated_numbers",
 ]
 
@@ -386,16 +387,31 @@ def _truth(column: Any) -> np.ndarray:
     return np.fromiter((not _is_missing(v) and bool(v) for v in values), bool, values.size)
 
 
+def validated(estimator: Any, *data: Any, **options: Any) -> Any:
+    """Return what scikit-learn's `validate_data` does; its errors about shapes quote no value."""
+    try:
+        return validate_data(estimator, *data, **options)
+    except ValueError as error:
+        if str(error).startswith("Complex data"):
+            raise ValueError("Complex data not supported: X must hold real numbers.") from None
+        if str(error).startswith("Expected 2D array, got"):
+            raise ValueError(
+                f"Expected 2D array, got {np.ndim(data[0])}D array instead: X must have the shape "
+                "(n_samples, n_features). Reshape your data, one row a record."
+            ) from None
+        raise
+
+
 def validated_numbers(estimator: Any, X: Any, *, reset: bool, dtype: Any = np.float64) -> Any:
     """Return X as floats, NaN for missing values, after scikit-learn's checks of its shape."""
     refuse_lazy("X", X)
     if is_frame(X):
-        validate_data(estimator, X, reset=reset, skip_check_array=True)
+        validated(estimator, X, reset=reset, skip_check_array=True)
         columns = Columns.of(X, "X")
         columns.check_numeric()
         floats = np.stack([as_floats(part) for part in columns.parts], axis=1)
         return check_array(floats, ensure_all_finite=False)
-    return validate_data(estimator, _plain(X), dtype=dtype, ensure_all_finite=False, reset=reset)
+    return validated(estimator, _plain(X), dtype=dtype, ensure_all_finite=False, reset=reset)
 
 
 def _plain(X: Any) -> Any:

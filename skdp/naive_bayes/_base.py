@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_consistent_length, column_or_1d
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from skdp._columns import (
     ColumnBounds,
@@ -23,6 +23,7 @@ from skdp._columns import (
     check_numeric,
     is_frame,
     refuse_missing,
+    validated,
 )
 from skdp._data_validation import encode_labels, refuse_lazy
 from skdp._private_fit import NonPrivatePlan, PrivateFit, ReleaseTerms
@@ -162,9 +163,9 @@ class PrivateNaiveBayes(PrivateFit, ClassifierMixin, BaseEstimator):
         """Return the columns of X, and y."""
         refuse_lazy("X", X)
         if not is_frame(X):
-            X, y = validate_data(self, X, y, dtype=None, ensure_all_finite=False)
+            X, y = validated(self, X, y, dtype=None, ensure_all_finite=False)
             return Columns.of(X, "X"), y
-        validate_data(self, X, y, skip_check_array=True)
+        validated(self, X, y, skip_check_array=True)
         y = column_or_1d(y, warn=True)
         check_consistent_length(X, y)
         if not len(y):
@@ -175,9 +176,9 @@ class PrivateNaiveBayes(PrivateFit, ClassifierMixin, BaseEstimator):
         """Return the columns of X for prediction."""
         refuse_lazy("X", X)
         if is_frame(X):
-            validate_data(self, X, skip_check_array=True, reset=False)
+            validated(self, X, skip_check_array=True, reset=False)
         else:
-            X = validate_data(self, X, dtype=None, ensure_all_finite=False, reset=False)
+            X = validated(self, X, dtype=None, ensure_all_finite=False, reset=False)
         return Columns.of(X, "X")
 
     def _check_columns(self, columns: Columns, features: Sequence[Feature]) -> None:
@@ -200,7 +201,10 @@ class PrivateNaiveBayes(PrivateFit, ClassifierMixin, BaseEstimator):
                 "sample_weight needs max_weight, the public number to which weights are clipped: "
                 "a record changes what is released by that much."
             )
-        weights = column_or_1d(weights, dtype=np.float64)
+        try:
+            weights = column_or_1d(weights, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ValueError("sample_weight must be a column of numbers.") from None
         check_consistent_length(codes, weights)
         if not np.isfinite(weights).all():
             raise ValueError("sample_weight must be finite numbers.")

@@ -13,6 +13,7 @@ from sklearn.naive_bayes import CategoricalNB, GaussianNB
 from skdp import PrivacyBudget
 from skdp.exceptions import BudgetExceededError
 from skdp.naive_bayes import DPCategoricalNB, DPGaussianNB, DPMixedNB
+from skdp.preprocessing import BoundsScaler, DPStandardScaler
 
 IRIS, SPECIES = load_iris(return_X_y=True)
 BOUNDS = ([4, 2, 0, 0], [8, 5, 8, 3])
@@ -285,3 +286,15 @@ def test_numbers_of_columns_may_stand_for_their_names():
     all_codes = DPMixedNB(categories=range(9), random_state=0).fit(CODES, SPECIES)
     alone = DPCategoricalNB(categories=range(9), random_state=0).fit(CODES, SPECIES)
     np.testing.assert_array_equal(all_codes.predict_proba(CODES), alone.predict_proba(CODES))
+
+
+@pytest.mark.parametrize("X", [np.full(150, 0.12345), np.full((150, 1), 0.12345 + 1j)], ids=str)
+def test_errors_about_shapes_quote_no_value(X):
+    scaler = DPStandardScaler(bounds=(0, 1))
+    for fit in (DPGaussianNB(bounds=(0, 1)).fit, scaler.fit, BoundsScaler((0, 1)).fit):
+        with pytest.raises(ValueError, match=r"Complex data|Expected 2D") as error:
+            fit(X, SPECIES)
+        assert "12345" not in str(error.value)
+    with pytest.raises(ValueError, match="sample_weight must be a column of numbers") as error:
+        DPGaussianNB(bounds=(0, 8), max_weight=1.0).fit(IRIS, SPECIES, ["a secret"] * 150)
+    assert "secret" not in str(error.value)
