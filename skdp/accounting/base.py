@@ -17,7 +17,10 @@ from skdp.privacy import Event, Neighboring, NoClosedCurveError, NonPrivateEvent
 from skdp.privacy.events.pure import rho_of_pure
 from skdp.privacy.renyi import randomized_response_divergence
 
-__all__ = ["Accountant", "EventCount", "UnpricedEventError"]
+__all__ = ["SUM_MARGIN", "Accountant", "EventCount", "UnpricedEventError"]
+
+SUM_MARGIN = 1.0 + 1e-15
+"""Above the rounding of a sum of costs: 2^−53 each for products, for `math.fsum` and for a root."""
 
 _FAR = 700.0  # e^ε is a double up to here
 _LOG_TINIEST = -700.0

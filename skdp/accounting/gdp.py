@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from skdp._validation import check_delta
-from skdp.accounting.base import Accountant, EventCount
+from skdp.accounting.base import SUM_MARGIN, Accountant, EventCount
 from skdp.accounting.covering import covering_mu
 from skdp.privacy import Event, GaussianCurve
 
@@ -82,7 +82,7 @@ class GDPAccountant(Accountant):
         without = sum(leaf.count for leaf in leaves if math.isinf(self._own(leaf)))
         each = self.slack / without if without else 0.0
         squares = math.fsum(leaf.count * self._mu(leaf, each) ** 2 for leaf in leaves)
-        return math.sqrt(squares) * (1.0 + 1e-15), self.slack if without else 0.0
+        return math.sqrt(squares) * SUM_MARGIN, self.slack if without else 0.0
 
     def _own(self, leaf: EventCount) -> float:
         return leaf.event.gdp_mu(leaf.neighboring)

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from skdp._validation import check_choice
-from skdp.accounting.base import Accountant, EventCount
+from skdp.accounting.base import SUM_MARGIN, Accountant, EventCount
 from skdp.accounting.rdp_conversion import CONVERSIONS, delta_from_rdp, epsilon_from_rdp
 from skdp.privacy import Event
 
@@ -69,11 +69,11 @@ class RDPAccountant(Accountant):
         return self._rdp(self._leaves(event), order)
 
     def _rdp(self, leaves: tuple[EventCount, ...], order: float) -> float:
-        return math.fsum(leaf.count * leaf.rdp(order) for leaf in leaves) * (1.0 + 1e-15)
+        return math.fsum(leaf.count * leaf.rdp(order) for leaf in leaves) * SUM_MARGIN
 
     def _epsilon(self, leaves: tuple[EventCount, ...], delta: float) -> float:
         self._check(leaves)
-        pure = math.fsum(leaf.count * leaf.pure for leaf in leaves) * (1.0 + 1e-15)
+        pure = math.fsum(leaf.count * leaf.pure for leaf in leaves) * SUM_MARGIN
         if pure == 0.0 or delta >= self._total_variation(leaves):
             return 0.0
         converted = epsilon_from_rdp(lambda a: self._rdp(leaves, a), delta, self.conversion)
@@ -81,14 +81,14 @@ class RDPAccountant(Accountant):
 
     def _delta(self, leaves: tuple[EventCount, ...], epsilon: float) -> float:
         self._check(leaves)
-        if math.fsum(leaf.count * leaf.pure for leaf in leaves) * (1.0 + 1e-15) <= epsilon:
+        if math.fsum(leaf.count * leaf.pure for leaf in leaves) * SUM_MARGIN <= epsilon:
             return 0.0
         converted = delta_from_rdp(lambda a: self._rdp(leaves, a), epsilon, self.conversion)
         return min(converted, self._total_variation(leaves))
 
     def _total_variation(self, leaves: tuple[EventCount, ...]) -> float:
         least = self._rdp(leaves, _LEAST_ORDER)
-        return math.sqrt(min(0.5 * least, -math.expm1(-least))) * (1.0 + 1e-15)
+        return math.sqrt(min(0.5 * least, -math.expm1(-least))) * SUM_MARGIN
 
     def _check(self, leaves: tuple[EventCount, ...]) -> None:
         for leaf in leaves:

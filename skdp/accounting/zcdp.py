@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from skdp._validation import check_choice
-from skdp.accounting.base import Accountant, EventCount
+from skdp.accounting.base import SUM_MARGIN, Accountant, EventCount
 from skdp.accounting.rdp_conversion import CONVERSIONS, delta_from_rdp, epsilon_from_rdp
 from skdp.privacy import Event
 
@@ -64,7 +64,7 @@ class ZCDPAccountant(Accountant):
         for leaf in leaves:
             if math.isinf(leaf.rho):
                 raise self._refusal(leaf, "a finite zcdp_rho")
-        return math.fsum(leaf.count * leaf.rho for leaf in leaves) * (1.0 + 1e-15)
+        return math.fsum(leaf.count * leaf.rho for leaf in leaves) * SUM_MARGIN
 
     def _epsilon(self, leaves: tuple[EventCount, ...], delta: float) -> float:
         rho = self._rho(leaves)

@@ -82,10 +82,10 @@ def pair_of(kind, q, s):
 
 
 def bounds_one_way(pair, count, delta):
-    from skdp.accounting import pld
+    from skdp.accounting.pld import composition
 
     terms = ((pair, count),)
-    return pld._epsilon(terms, delta, False), pld._epsilon(terms, delta, True)
+    return composition._epsilon(terms, delta, False), composition._epsilon(terms, delta, True)
 
 
 @pytest.mark.parametrize(("row", "kind", "exact"), CASES)
@@ -376,14 +376,14 @@ def test_edges():
 
 
 def test_a_repeated_query_is_remembered():
-    from skdp.accounting import pld
+    from skdp.accounting.pld import composition
 
     pair = ReplaceOneGaussianPair(1.0, 0.0123)
     first = compose([(pair, 77)]).epsilon(1e-6)
-    hits = pld._epsilon.cache_info().hits
+    hits = composition._epsilon.cache_info().hits
     again = compose([(ReplaceOneGaussianPair(1.0, 0.0123), 77)]).epsilon(1e-6)
     assert again == first
-    assert pld._epsilon.cache_info().hits > hits
+    assert composition._epsilon.cache_info().hits > hits
 
 
 def test_points_of_a_coarse_law_are_further_apart_than_rounding():

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from skdp._validation import check_delta
-from skdp.accounting.base import Accountant, EventCount
+from skdp.accounting.base import SUM_MARGIN, Accountant, EventCount
 from skdp.accounting.pld.composition import Composition, compose
 from skdp.accounting.pld.from_events import COVERED, loss_pair
 from skdp.accounting.rdp_conversion import delta_from_rdp, epsilon_from_rdp
@@ -99,12 +99,12 @@ def _composed(leaves: tuple[EventCount, ...]) -> tuple[float, Composition | None
 def _summed(leaves: tuple[EventCount, ...], kind: type, part: Callable[[Any], float]) -> float:
     """Return Σ count·part over the leaves with a curve of this kind, rounded upwards."""
     parts = (leaf.count * part(leaf.curves[0]) for leaf in leaves if type(leaf.curves[0]) is kind)
-    return math.fsum(parts) * (1.0 + 1e-15)
+    return math.fsum(parts) * SUM_MARGIN
 
 
 def _pure(leaves: tuple[EventCount, ...]) -> float:
-    return math.fsum(leaf.count * leaf.pure for leaf in leaves) * (1.0 + 1e-15)
+    return math.fsum(leaf.count * leaf.pure for leaf in leaves) * SUM_MARGIN
 
 
 def _rdp(leaves: tuple[EventCount, ...], order: float) -> float:
-    return math.fsum(leaf.count * leaf.rdp(order) for leaf in leaves) * (1.0 + 1e-15)
+    return math.fsum(leaf.count * leaf.rdp(order) for leaf in leaves) * SUM_MARGIN

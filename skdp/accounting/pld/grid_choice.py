@@ -57,7 +57,7 @@ class _Step:
     cumulants: np.ndarray  # log E e^(order·sum), and mean and variance of the tilted sum
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class GridChoice:
     """How to compose: the grid, the cells of each step, the tilt, the window and proof orders."""
 
@@ -220,7 +220,17 @@ def _choice(
     orders = ORDERS[[tilt, _POSITIVE + int(np.argmin(above)), proof, beyond]].tolist()
     origin = sum(count * pair.origin for pair, count in terms)
     last = math.ceil((end - origin) / step) + 1 + raised
-    return GridChoice(step, lower, cells, orders[0], size, last, *orders[1:])
+    return GridChoice(
+        step=step,
+        lower_step=lower,
+        cells=cells,
+        order=orders[0],
+        size=size,
+        last=last,
+        order_above=orders[1],
+        order_below=orders[2],
+        order_beyond=orders[3],
+    )
 
 
 def _tilt(
