@@ -95,6 +95,8 @@ def refuse_lazy(name: str, values: Any) -> None:
 def _without_values(error: Exception, X: Any, y: Any) -> Exception:
     """Return an error that says what is wrong with X or y and quotes nothing of them."""
     for name, values in (("X", X), ("y", y)):
+        if values is None:  # not given at all, of which scikit-learn's message speaks
+            continue
         try:
             array = values if sparse.issparse(values) else np.asarray(values)
         except ValueError:  # lists of several lengths
