@@ -106,11 +106,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--data", default=None)
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--smallest", action="store_true", help="100 records, one split")
+    parser.add_argument("--smallest", action="store_true", help="two kinds of noise, once")
     options = parser.parse_args()
     if options.smallest:
         options.data, options.repeats = None, 1
     kinds = [ClassicGaussian(), *(kind for kind in NOISES.values() if kind.needs_delta)]
+    kinds = kinds[: 2 if options.smallest else None]
     step = Query("step", linf_sensitivity=2.0)
     for name, X, y in data_sets(options.data, 100 if options.smallest else None):
         splits = [
