@@ -14,7 +14,7 @@ __all__ = ["PermuteAndFlip"]
 
 @dataclass(frozen=True, kw_only=True)
 class PermuteAndFlip(Selection):
-    """The first candidate in random order whose coin, of probability e^(−ε·gap/2Δ), is true.
+    """The first candidate in random order accepted, with probability e^(−ε·gap/2Δ).
 
     **Guarantee**: pure ε-DP (McKenna and Sheldon 2020), with expected utility at least that of
     `ExponentialMechanism` (the same source). If `monotonic` the probabilities are e^(−ε·gap/Δ).
