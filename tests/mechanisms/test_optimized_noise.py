@@ -209,7 +209,8 @@ NOISES = [
     OptimizedNoise(0.5, 0.1, loss="l2", cells=6, monotone=True),
     OptimizedNoise(1.0, 0.1, loss=steeper_above, cells=6, symmetric=True),
 ]
-every_noise = pytest.mark.parametrize("noise", NOISES, ids=repr)
+NAMES = ["real", "tiny_delta", "atom", "asymmetric", "monotone", "symmetric"]
+every_noise = pytest.mark.parametrize("noise", NOISES, ids=NAMES)
 
 
 @every_noise
