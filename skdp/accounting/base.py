@@ -247,8 +247,8 @@ class Accountant(ABC):
 
     def _refusal(self, leaf: EventCount, needed: str) -> UnpricedEventError:
         return UnpricedEventError(
-            f"{type(self).__name__} cannot account for {leaf.event!r} under {self.neighboring}: it needs "
-            f"{needed}, which this event does not have."
+            f"{type(self).__name__} cannot account for {leaf.event!r} under {self.neighboring}: it "
+            f"needs {needed}, which this event does not have."
         )
 
 
