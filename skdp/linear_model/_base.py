@@ -119,7 +119,10 @@ class PrivateLinearModel(PrivateFit, BaseEstimator):
                 "cannot; take one of "
                 f"{[name for name, kind in SOLVERS.items() if kind.takes_start]}."
             )
-        return solver.plan(self._problem(records), terms.epsilon, terms.delta)
+        problem = self._problem(records)
+        plan = solver.plan(problem, terms.epsilon, terms.delta)
+        _check_rows(records.X.shape[0], solver, problem)
+        return plan
 
     def _read(self, plan: Any, records: LinearRecords, rng: np.random.Generator) -> Any:
         """Return the solver's solution; without privacy, the fitted reference."""
@@ -303,6 +306,16 @@ def _check_magnitude(X: Any) -> None:
     values = X.data if sparse.issparse(X) else X
     if values.size and max(values.max(), -values.min()) > _LARGEST_VALUE:
         raise ValueError(f"X has a value beyond {_LARGEST_VALUE:g}, which counts as infinity.")
+
+
+def _check_rows(n_samples: int, solver: Solver, problem: Problem) -> None:
+    """Raise if the plan does not hold for so many rows; the number itself is not said."""
+    most = solver.most_rows(problem)
+    if n_samples > most:
+        raise ValueError(
+            f"X has more than the {most:.0f} rows for which {type(solver).__name__} can plan where "
+            "their number is private. A larger n_samples_hint raises this limit."
+        )
 
 
 def _checked_weights(sample_weight: Any, n_samples: int) -> np.ndarray | None:

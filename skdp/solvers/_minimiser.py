@@ -24,7 +24,6 @@ __all__ = [
     "covered_rows",
     "longest",
     "minimise",
-    "require_covered",
 ]
 
 UNIT = 2.0**-53
@@ -81,15 +80,6 @@ def covered_rows(problem: Problem) -> int:
     """Return for how many rows a plan holds: the public number, or so many that it is no limit."""
     n = problem.n_samples or 0
     return n if problem.neighboring.count_is_public and n else max(_MOST_UNKNOWN_ROWS, 2 * n)
-
-
-def require_covered(problem: Problem, design: ClippedDesign) -> None:
-    """Raise if there are more rows than the plan's tolerance holds for."""
-    if design.n_samples > covered_rows(problem):
-        raise IncompatibleSolverError(
-            f"The tolerance was planned for at most {covered_rows(problem)} rows, because n is not "
-            "public: give a larger n_samples_hint, or take neighboring='replace_one'."
-        )
 
 
 def longest(problem: Problem) -> float:

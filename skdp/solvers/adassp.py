@@ -10,7 +10,7 @@ import numpy as np
 from skdp.accounting import gdp_mu
 from skdp.design import ClippedDesign
 from skdp.exceptions import IncompatibleSolverError
-from skdp.losses import SquaredLoss
+from skdp.losses import Loss, SquaredLoss, WeightedLoss
 from skdp.privacy import GDPEvent, Neighboring
 from skdp.samplers import Progress
 from skdp.solvers.base import (
@@ -97,12 +97,7 @@ class AdaSSP(Solver):
     """
 
     def plan(self, problem: Problem, epsilon: float, delta: float) -> AdaSSPPlan:
-        if not isinstance(problem.loss, SquaredLoss):
-            raise IncompatibleSolverError(
-                f"solver='adassp' solves least squares from noisy moments, which needs a "
-                f"SquaredLoss; {problem.loss!r} is not one. Use DPLinearRegression, or "
-                "solver='regularized_exponential'."
-            )
+        _require_squared(problem.loss)
         require_delta(delta, "adassp")
         _require_few_columns(problem)
         mu = gdp_mu(epsilon, delta)
@@ -189,6 +184,20 @@ class AdaSSP(Solver):
 def _sensitivity(neighboring: Neighboring) -> float:
     """Return Δ, how far a neighbour moves the weighted moments at most."""
     return math.sqrt(4.0 * (1.0 - _SHARE)) if neighboring.count_is_public else 1.0
+
+
+def _require_squared(loss: Loss) -> None:
+    """Raise unless every record counts alike with its squared error."""
+    if isinstance(loss, WeightedLoss) and isinstance(loss.loss, SquaredLoss):
+        raise IncompatibleSolverError(
+            "solver='adassp' takes no sample_weight: its moments count every record alike. Leave "
+            "the weights out, or use solver='regularized_exponential'."
+        )
+    if not isinstance(loss, SquaredLoss):
+        raise IncompatibleSolverError(
+            "solver='adassp' solves least squares from noisy moments, which needs a SquaredLoss; "
+            f"{loss!r} is not one. Use DPLinearRegression, or solver='regularized_exponential'."
+        )
 
 
 def _require_few_columns(problem: Problem) -> None:

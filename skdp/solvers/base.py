@@ -208,6 +208,23 @@ class Solver(ABC):
             If the solver cannot take the loss, the relation, δ = 0, or so many columns.
         """
 
+    def most_rows(self, problem: Problem) -> float:
+        """Return the most rows for which a plan's guarantee holds.
+
+        Estimators refuse more rows before they spend: a domain check, outside the guarantee.
+
+        Parameters
+        ----------
+        problem : Problem
+            *Public.*
+
+        Returns
+        -------
+        most_rows : float
+            A public number; infinite where any number of rows is covered.
+        """
+        return math.inf
+
     @abstractmethod
     def solve(
         self,
@@ -225,7 +242,7 @@ class Solver(ABC):
         plan : Plan
             *Public.* What `plan` of this solver returned.
         design : ClippedDesign
-            *Private.* The rows, within the norms of `plan.problem`.
+            *Private.* The rows, within the norms of `plan.problem`, at most `most_rows` of them.
         y : ndarray of shape (n_samples,)
             *Private.* Labels or numbers, as the loss wants them.
         rng : numpy Generator

@@ -20,9 +20,9 @@ from skdp.solvers._minimiser import (
     Objective,
     certified_tolerance,
     check_problem,
+    covered_rows,
     longest,
     minimise,
-    require_covered,
 )
 from skdp.solvers.base import (
     SCALE_MARGIN,
@@ -78,7 +78,7 @@ class ObjectivePerturbation(Solver):
     and Wang 2023, for losses of several scores and for both relations. A gradient of length τ,
     rounding included, puts the point at most C·τ beside it, both projected on a public ball, so
     that N(0, σ²·I) on top costs a Gaussian μ of 2·C·τ/σ, here 1/200 of the μ that is spent. τ is
-    what floating point can certify for n rows, or for 2²⁴ where n is not public.
+    what floating point can certify for n rows; where n is not public, for `most_rows`.
 
     References
     ----------
@@ -113,6 +113,9 @@ class ObjectivePerturbation(Solver):
             output_noise=output_noise,
         )
 
+    def most_rows(self, problem: Problem) -> float:
+        return covered_rows(problem)
+
     def solve(
         self,
         plan: ObjectivePerturbationPlan,
@@ -123,7 +126,6 @@ class ObjectivePerturbation(Solver):
         start: np.ndarray | None = None,
     ) -> Solution:
         problem = plan.problem
-        require_covered(problem, design)
         tilt = plan.noise * rng.normal(size=problem.shape(design.n_features))
         objective = Objective(design, y, problem.loss, problem.row_norm, plan.ridge, tilt)
         found = minimise(objective, plan.tolerance, longest(problem))

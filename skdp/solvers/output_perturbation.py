@@ -14,9 +14,9 @@ from skdp.solvers._minimiser import (
     Objective,
     certified_tolerance,
     check_problem,
+    covered_rows,
     longest,
     minimise,
-    require_covered,
 )
 from skdp.solvers.base import SCALE_MARGIN, Plan, Problem, Solution, Solver, rounded
 
@@ -85,6 +85,9 @@ class OutputPerturbation(Solver):
             noise=noise,
         )
 
+    def most_rows(self, problem: Problem) -> float:
+        return covered_rows(problem)
+
     def solve(
         self,
         plan: OutputPerturbationPlan,
@@ -95,7 +98,6 @@ class OutputPerturbation(Solver):
         start: np.ndarray | None = None,
     ) -> Solution:
         problem = plan.problem
-        require_covered(problem, design)
         tilt = np.zeros(problem.shape(design.n_features))
         objective = Objective(design, y, problem.loss, problem.row_norm, plan.ridge, tilt)
         found = minimise(objective, plan.tolerance, longest(problem))

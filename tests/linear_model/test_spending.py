@@ -16,7 +16,7 @@ from skdp.exceptions import (
 )
 from skdp.privacy import GDPEvent
 from skdp.samplers import ProximalSampler
-from skdp.solvers import SOLVERS, Plan, RegularizedExponential, Solution, Solver
+from skdp.solvers import SOLVERS, Plan, RegularizedExponential, Solution, Solver, _minimiser
 
 X = np.linspace(-1, 1, 40).reshape(20, 2)
 y = np.arange(20) % 2
@@ -53,6 +53,21 @@ def test_a_refit_that_dies_after_paying_leaves_no_old_coefficients_behind(Model,
         assert not hasattr(model, name)
     with pytest.raises(NotFittedError):
         model.predict(X)
+
+
+@pytest.mark.parametrize("solver", ["objective_perturbation", "output_perturbation"])
+def test_more_rows_than_a_plan_covers_are_refused_before_the_spend(solver, monkeypatch):
+    """Where n is private it is a matter of the domain, as values are; the message hides n."""
+    monkeypatch.setattr(_minimiser, "_MOST_UNKNOWN_ROWS", 17)
+    budget = PrivacyBudget(3.0, 1e-5)
+    model = DPLogisticRegression(solver=solver, neighboring="add_remove_one", budget=budget)
+    with pytest.raises(ValueError, match=r"17 rows.*n_samples_hint.*Nothing was spent") as no:
+        model.fit(X, y)
+    assert "20" not in str(no.value)
+    assert budget.history() == []
+    model.set_params(budget=None).fit(X[:17], y[:17])
+    model.set_params(n_samples_hint=10).fit(X, y)
+    model.set_params(n_samples_hint=None, neighboring="replace_one").fit(X, y)
 
 
 @every_model

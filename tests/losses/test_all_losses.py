@@ -50,6 +50,7 @@ INSTANCES = [
     ClassWeightedLoss(MultinomialLoss(3), (0.5, 3.0, 1.0)),
     WeightedLoss(ClippedLogisticLoss(), 2.5),
     WeightedLoss(HingeLoss(), 0.5),
+    WeightedLoss(CompetitorLoss(HingeLoss(), 3), 4.0),
     WeightedLoss(CompetitorLoss(SmoothedHingeLoss(), 4), 3.0),
     WeightedLoss(QuantileLoss((0.1, 0.7), 0.4), 2.0),
     HuberLoss(),
@@ -189,6 +190,31 @@ def test_the_support_lies_below_the_loss_and_within_its_bound(loss, seed):
     bound = np.array([loss.excess_bound(r) for r in radius])
     assert (excess <= bound * (1.0 + 1e-9) + 1e-9).all()
     assert loss.excess_bound(0.0) == loss.minorant_gap
+
+
+def every_lead(loss):
+    """Records of the largest weight: each class ahead of the others, or of one, by −3 to 3."""
+    if isinstance(loss, WeightedLoss):
+        y, z = every_lead(loss.loss)
+        return weighted_targets(y, np.full(y.size, loss.max_weight)), z
+    lead, k = np.linspace(-3.0, 3.0, 6001), loss.n_scores
+    if isinstance(loss, QuantileLoss):
+        return lead, np.zeros(lead.size) if k == 1 else np.zeros((lead.size, k))
+    if k == 1:
+        return np.repeat([-1.0, 1.0], lead.size), np.concatenate([-lead, lead])
+    y = np.repeat(np.arange(k), 2 * lead.size)
+    z = np.zeros((y.size, k))
+    z[np.arange(y.size) % (2 * lead.size) >= lead.size] = -50.0  # far behind
+    z[np.arange(y.size), (y + 1) % k] = 0.0
+    z[np.arange(y.size), y] = np.tile(lead, 2 * k)
+    return y, z
+
+
+@every_loss
+def test_where_they_nearly_touch_the_loss_lies_above_its_support_by_the_gap_and_no_more(loss):
+    y, z = every_lead(loss)
+    most = loss.excess(y, z, z).max()
+    assert 0.7 * loss.minorant_gap <= most <= loss.minorant_gap * (1.0 + 1e-12) + 1e-12
 
 
 @every_loss

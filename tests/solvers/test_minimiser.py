@@ -204,18 +204,11 @@ def test_where_rounding_alone_leaves_the_minimum_open_nothing_is_planned():
 
 
 @pytest.mark.parametrize("kind", [ObjectivePerturbation, OutputPerturbation])
-def test_more_rows_than_were_planned_for_are_refused(kind, monkeypatch):
-    monkeypatch.setattr(_minimiser, "_MOST_UNKNOWN_ROWS", 10)
-    problem = facts(None, 2, Neighboring.ADD_REMOVE_ONE)
-    plan, X = kind().plan(problem, 1.0, 1e-6), np.ones((11, 1))
-    rng = np.random.default_rng(0)
-    for n in (10, 11):
-        design = ClippedDesign.clip(X[:n], 1.0, 0.3)
-        if n == 10:
-            kind().solve(plan, design, np.ones(n), rng, lambda *step: None)
-            continue
-        with pytest.raises(IncompatibleSolverError, match="n_samples_hint"):
-            kind().solve(plan, design, np.ones(n), rng, lambda *step: None)
+@pytest.mark.parametrize("hint", [None, 3, 10**8])
+def test_a_plan_says_how_many_rows_it_covers(kind, hint):
+    add_remove = facts(hint, neighboring=Neighboring.ADD_REMOVE_ONE)
+    assert kind().most_rows(add_remove) == max(2**24, 2 * (hint or 0))
+    assert kind().most_rows(facts(hint or 7)) == (hint or 7)
 
 
 def test_a_minimum_far_away_is_projected_and_is_certified_in_proportion():
