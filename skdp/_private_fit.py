@@ -6,7 +6,7 @@ import math
 import sys
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
@@ -38,6 +38,10 @@ __all__ = [
 
 DEFAULT_DELTA = 1e-5
 _LARGE_DELTA = 1e-3
+_REFUSED = "Nothing was spent."
+_IN_DOUBT = (
+    "The ledger may have recorded this release: count it as spent. Any earlier fit is dropped."
+)
 _KEPT = ("n_features_in_", "feature_names_in_")  # set by the checks, from public facts
 
 
@@ -155,13 +159,26 @@ class ReleaseTerms:
             seeded=self.seeded,
         )
 
-    def spend(self, plan: ReleasePlan) -> PrivacyGuarantee:
-        """Record the cost of the release in the budget, if there is one; return its guarantee."""
-        guarantee = self.guarantee(plan)
+    def spend(self, plan: ReleasePlan, before_commit: Callable[[], None]) -> None:
+        """Record the cost of the release in the budget, if there is one."""
         if self.budget is not None:
-            asked = self.epsilon if self.is_private else None
-            self.budget.spend(guarantee, delta=self.delta, label=self.label, epsilon=asked)
-        return guarantee
+            self.budget.spend(
+                self.guarantee(plan),
+                delta=self.delta,
+                label=self.label,
+                epsilon=self.epsilon if self.is_private else None,
+                before_commit=before_commit,
+            )
+
+
+class _Payment:
+    """Whether the ledger may have recorded a release; set before it does, so never too late."""
+
+    may_be_made = False
+
+    def commit(self) -> None:
+        """Note that the entry is about to be made final."""
+        self.may_be_made = True
 
 
 class PrivateFit:
@@ -184,28 +201,34 @@ class PrivateFit:
 
     def _fit_privately(self, *data: Any, **more: Any) -> Any:
         """Check, plan, spend, forget, read, publish; return what `_publish` returns."""
-        with self._whole_if_refused():
+        with self._whole_if_refused() as payment:
             terms = self._check_terms()
             records = self._check_data(terms, *data, **more)
             terms.warn_of_delta(_num_samples(data[0]))
             plan = self._plan(terms, records)
             guarantee = self._promised(terms, plan, records)
-            terms.spend(plan)
+            terms.spend(plan, payment.commit)
         self._forget()
         released = self._read(plan, records, terms.rng)
         return self._publish(plan, records, released, guarantee)
 
     @contextmanager
-    def _whole_if_refused(self) -> Iterator[None]:
-        """Leave everything as it was if an error comes before the spend, and say so."""
-        before = vars(self).copy()
+    def _whole_if_refused(self) -> Iterator[_Payment]:
+        """Leave everything as it was if an error comes before the ledger commits, and say so.
+
+        From then on the release may be in the ledger, whatever the error: the old fit is dropped.
+        """
+        before, payment = vars(self).copy(), _Payment()
         try:
-            yield
+            yield payment
         except BaseException as error:
-            vars(self).clear()
-            vars(self).update(before)
-            if self.budget is not None and error.args and isinstance(error.args[0], str):
-                error.args = (f"{error.args[0]} Nothing was spent.", *error.args[1:])
+            if payment.may_be_made:
+                self._forget()
+            else:
+                vars(self).clear()
+                vars(self).update(before)
+            if self.budget is not None:
+                _say(error, _IN_DOUBT if payment.may_be_made else _REFUSED)
             raise
 
     def _release(self, *data: Any, **parameters: Any) -> Any:
@@ -252,6 +275,14 @@ class PrivateFit:
     @abstractmethod
     def _publish(self, plan: Any, records: Any, released: Any, guarantee: PrivacyGuarantee) -> Any:
         """Set the released attributes from `released` and public facts; return the result."""
+
+
+def _say(error: BaseException, sentence: str) -> None:
+    """Add a sentence to the message of an error, or a note to one that is not a message alone."""
+    if isinstance(error, Exception) and error.args == (str(error),):
+        error.args = (f"{error} {sentence}",)
+    else:
+        error.add_note(sentence)
 
 
 def _caller_outside() -> int:

@@ -1,5 +1,6 @@
 """The transaction of a private fit, for every estimator that spends."""
 
+import os
 import warnings
 from importlib import import_module
 from inspect import Parameter, isclass, signature
@@ -10,6 +11,9 @@ from sklearn.exceptions import NotFittedError
 
 from skdp import DPLogisticRegression, PrivacyBudget
 from skdp._private_fit import PrivateFit
+from skdp.budget import BudgetHandle
+from skdp.budget.ledger.store import Ledger
+from skdp.exceptions import BudgetClosedError, BudgetExceededError
 
 rng = np.random.default_rng(0)
 X = rng.integers(0, 3, size=(40, 2)).astype(float)
@@ -55,8 +59,7 @@ def test_a_refit_that_dies_after_spending_leaves_nothing_of_the_old_fit(Model, m
     with pytest.raises(ZeroDivisionError):
         model.fit(X, y)
     assert len(budget.history()) == 2
-    left = {name for name in vars(model) if name.endswith("_")}
-    assert left <= {"n_features_in_", "feature_names_in_"}
+    assert not released_by(model)
     use = model.predict if hasattr(model, "predict") else model.transform
     with pytest.raises(NotFittedError):
         use(X)
@@ -72,6 +75,130 @@ def test_a_refit_that_dies_before_spending_leaves_the_old_fit_whole(Model, monke
         model.fit(np.c_[X, y], y)
     assert len(budget.history()) == 1
     assert vars(model) == before
+
+
+TERMS = {"epsilon": 50.0, "delta": 1e-3, "composition": "basic"}
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "study.db"
+
+
+def released_by(model):
+    return {name for name in vars(model) if name.endswith("_")} - {
+        "n_features_in_",
+        "feature_names_in_",
+    }
+
+
+def check_in_doubt(error, model):
+    """The release may be in the ledger: the message does not deny it, the old fit is gone."""
+    text = "".join([str(error), *getattr(error, "__notes__", ())])
+    assert "may have recorded this release: count it as spent." in text
+    assert "Nothing was spent" not in text
+    assert not released_by(model)
+
+
+@pytest.mark.parametrize("harm", ["-wal", "-shm", ""])
+def test_files_that_vanish_during_a_spend_are_not_said_to_have_cost_nothing(
+    path, harm, monkeypatch
+):
+    budget = PrivacyBudget(**TERMS, path=path)
+    model = DPLogisticRegression(delta=1e-6, budget=budget).fit(X, y)
+    check = BudgetHandle._check
+
+    def harmful(handle, payment):
+        check(handle, payment)
+        os.rename(f"{path}{harm}", f"{path}.away{harm}")
+
+    monkeypatch.setattr(BudgetHandle, "_check", harmful)
+    with pytest.raises(BudgetClosedError, match=r"deleted|is gone") as error:
+        model.fit(X, y)
+    check_in_doubt(error.value, model)
+    budget._ledger.close()
+    if not harm:
+        os.rename(f"{path}.away", path)
+    assert len(PrivacyBudget(**TERMS, path=path).history()) == 2
+
+
+@every_model
+def test_an_interrupt_right_after_the_commit_leaves_nothing_of_the_old_fit(Model, monkeypatch):
+    budget = PrivacyBudget(**TERMS)
+    model = made(Model, delta=1e-6, budget=budget).fit(X, y)
+    append = Ledger.append
+
+    def interrupted(*args):
+        append(*args)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Ledger, "append", interrupted)
+    with pytest.raises(KeyboardInterrupt) as error:
+        model.fit(X, y)
+    check_in_doubt(error.value, model)
+    assert len(budget.history()) == 2
+
+
+def fill(budget, path):
+    with budget._ledger._connections.use() as connection:
+        pages = connection.execute("PRAGMA page_count").fetchone()[0]
+        connection.execute(f"PRAGMA max_page_count={pages}")
+
+
+BEFORE_THE_COMMIT = {
+    "is gone": lambda budget, path: os.rename(path, f"{path}.away"),
+    "read-only": lambda budget, path: path.chmod(0o444),
+    "cut short": lambda budget, path: os.truncate(path, 100),
+    "-wal or -shm file was deleted": lambda budget, path: os.unlink(f"{path}-wal"),
+    "full": fill,
+}
+
+
+@pytest.mark.parametrize("message", BEFORE_THE_COMMIT)
+def test_a_ledger_that_cannot_be_written_leaves_the_old_fit_whole(path, message):
+    budget = PrivacyBudget(**TERMS, path=path)
+    model = DPLogisticRegression(delta=1e-6, budget=budget).fit(X, y)
+    BEFORE_THE_COMMIT[message](budget, path)
+    before = dict(vars(model))
+    model.label = before["label"] = "x" * 30_000
+    with pytest.raises(BudgetClosedError, match=rf"{message}.*Nothing was spent\.$"):
+        model.fit(np.c_[X, y], y)
+    assert vars(model) == before
+
+
+@every_model
+def test_a_refused_release_leaves_the_old_fit_whole(Model):
+    budget = PrivacyBudget(1.5, 1e-3, composition="basic")
+    model = made(Model, delta=1e-6, budget=budget).fit(X, y)
+    before = dict(vars(model))
+    with pytest.raises(BudgetExceededError, match=r"is left.*Nothing was spent\.$"):
+        model.fit(X, y)
+    assert vars(model) == before
+    assert len(budget.history()) == 1
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid"),
+        KeyError("a column"),
+        SystemExit("over"),
+        KeyboardInterrupt(),
+        OSError(5, "broken"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_an_error_that_is_more_than_its_message_keeps_its_arguments(error, monkeypatch):
+    args = error.args
+
+    def failing(*_):
+        raise error
+
+    monkeypatch.setattr(DPLogisticRegression, "_plan", failing)
+    with pytest.raises(type(error)) as raised:
+        DPLogisticRegression(budget=PrivacyBudget(**TERMS)).fit(X, y)
+    assert raised.value.args == args
+    assert raised.value.__notes__ == ["Nothing was spent."]
 
 
 @every_model

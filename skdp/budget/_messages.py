@@ -8,6 +8,7 @@ from itertools import islice
 
 from skdp.budget._fractions import Amounts, decimal, minus
 from skdp.budget.filters import FILTERS, Amount, Filter
+from skdp.budget.ledger.totals import Totals
 from skdp.budget.release import Release
 from skdp.privacy import Neighboring, NonPrivateEvent, event_from_dict
 
@@ -21,7 +22,7 @@ def shortfall(
     rule: Filter,
     account: str,
     wanted: Release,
-    before: Amounts,
+    before: Totals,
     earlier: Iterable[Release],
 ) -> str:
     """Return what was asked and what is left, and which composition would admit it.
@@ -29,14 +30,26 @@ def shortfall(
     The release is quoted at its own δ and at the budget's; what the budget counts, it names.
     """
     owner = f"the share {account!r}" if account else "the budget"
-    asked, left = _asked(rule, wanted, before), rule.left_at(before)
+    if rule.parts_differ(before, wanted.part):
+        return _parts_differ(rule, owner, wanted)
+    sums = before.worst(rule.nothing, wanted.part)
+    asked, left = _asked(rule, wanted, sums), rule.left_at(before, wanted.part)
     return (
         f"{wanted.label} costs epsilon={wanted.epsilon:.6g} at delta={wanted.delta:g}, counted "
         f"here as epsilon={asked.epsilon:.6g} at delta={asked.delta:.6g}, but of "
         f"{owner}'s epsilon={rule.epsilon:g}, delta={rule.delta:g} only "
         f"epsilon={left.epsilon:.6g} at delta={left.delta:.6g} is left for one more release "
-        f"({_sides(rule, wanted, before)})."
+        f"({_sides(rule, wanted, sums)})."
         f"{_hint(rule, [*islice(earlier, _MOST_ROWS), wanted])}"
+    )
+
+
+def _parts_differ(rule: Filter, owner: str, wanted: Release) -> str:
+    return (
+        f"{wanted.label} reads all parts, and {owner} takes no more such releases: one part began "
+        f"with a release outside of the limits of composition={rule.composition!r}, so its epsilon "
+        "and delta are added up, and those of the other parts are not. A release on a single part "
+        "may still be admitted; composition='basic' adds up in one way."
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import fields
 from operator import attrgetter
 from typing import Any, Self
@@ -71,10 +71,13 @@ class BudgetHandle(ABC):
         epsilon: float | None = None,
         tag: str = "",
         part: str | None = None,
+        before_commit: Callable[[], None] | None = None,
     ) -> None:
         """Write one release into the ledger, before its data are read.
 
-        The check and the entry are one transaction; after any error the ledger is as it was.
+        The check and the entry are one transaction. After an error that comes before the commit
+        the ledger is as it was. After one that comes later (the disk fails, the files are gone
+        when they are looked at again, an interrupt) the release may be recorded: count it as spent.
 
         Parameters
         ----------
@@ -94,20 +97,24 @@ class BudgetHandle(ABC):
             same for all releases, and only parts add up where they overlap with releases on all.
             Which part must not depend on other records, nor, under ``replace_one``, on the
             record's own values: the record that replaces it has to lie in the same part.
+        before_commit : callable or None
+            *Public.* Called without arguments just before the commit; after an error, who was not
+            called knows that nothing was recorded. What it raises refuses the release.
 
         Raises
         ------
         BudgetExceededError
             If the budget does not admit the release; it says what was asked and what is left.
+            Nothing is recorded.
         BudgetClosedError
-            If the ledger is gone, replaced, read-only, full or damaged.
+            If the ledger is gone, replaced, read-only, full or damaged, before or after the commit.
         ValueError
             If the release is private under another neighbouring relation than the budget, or a
-            parameter is out of range.
+            parameter is out of range. Nothing is recorded.
         """
         self._check_relation(guarantee, label)
         release = self._priced(guarantee, delta, label, epsilon=epsilon, tag=tag, part=part)
-        self._ledger.append(release, self._check)
+        self._ledger.append(release, self._check, before_commit)
 
     def plan(
         self,
@@ -168,11 +175,11 @@ class BudgetHandle(ABC):
 
     @property
     def remaining(self) -> Amount:
-        """The largest single release, as (ε, δ), that is still admissible.
+        """The largest single release on all parts, as (ε, δ), that is still admissible.
 
         Under ``composition="gdp"`` it is more than `epsilon` minus the ε spent.
         """
-        return min(handle._filter.left_at(handle._totals()) for handle in self._chain())
+        return min(h._filter.left_at(h._ledger.totals(h._account)) for h in self._chain())
 
     def spent_curve(self) -> PrivacyCurve:
         """Return δ(ε) of everything spent so far, in the budget's composition.
@@ -241,9 +248,8 @@ class BudgetHandle(ABC):
         for handle in self._chain():
             rule, before = handle._filter, payment.before[handle._account]
             if not rule.admits_next(before, wanted):
-                at = before.worst(rule.nothing, wanted.part)
                 earlier = filter(handle._owns, payment.earlier())
-                message = shortfall(rule, handle._account, wanted, at, earlier)
+                message = shortfall(rule, handle._account, wanted, before, earlier)
                 raise BudgetExceededError(message)
 
     def _would_admit(self, planned: Iterable[PlannedRelease], delta: float) -> bool:

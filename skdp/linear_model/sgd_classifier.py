@@ -200,7 +200,9 @@ class DPSGDClassifier(PrivateSGD, PrivateLinearClassifier):
 
         Each call spends (`epsilon`, `delta`) anew, and `privacy_` is the composition of all calls:
         a record may have been in each of them. It holds for calls whose parameters were fixed
-        beforehand; a budget holds for any.
+        beforehand; a budget holds for any. A call that dies after it was paid drops the
+        coefficients: the next one starts anew, `privacy_` counts from there, and what was spent
+        before stands in the ledger of the budget alone.
 
         Parameters
         ----------

@@ -80,6 +80,23 @@ def test_parts_may_add_up_in_different_ways_and_then_none_takes_a_release_on_all
     assert budget.spent.epsilon == pytest.approx(2.0, rel=1e-4)
 
 
+@pytest.mark.parametrize("share", [False, True])
+@pytest.mark.parametrize("composition", ["gdp", "zcdp", "rdp"])
+def test_what_is_left_is_not_more_than_what_is_admitted_after_releases_on_parts(composition, share):
+    budget = PrivacyBudget(3.0, 1e-5, composition=composition)
+    handle = budget.share(3.0) if share else budget
+    spend(handle, PureDPEvent(2.5), 0.0, part="north")
+    assert handle.remaining == budget.remaining == (0.0, 0.0)
+    with pytest.raises(BudgetExceededError, match=r"reads all parts.*single part") as error:
+        spend(handle, PureDPEvent(0.1))
+    assert "()" not in str(error.value)
+    assert f"composition={composition!r}" in str(error.value)
+    with pytest.raises(BudgetExceededError, match=r"only epsilon=0.5 .*\(epsilon: 0.6 asked"):
+        spend(handle, PureDPEvent(0.6), 0.0, part="north")
+    spend(handle, PureDPEvent(0.5), 0.0, part="north")
+    spend(handle, GDPEvent(0.1), part="south")
+
+
 def test_releases_on_all_that_came_first_decide_for_every_part():
     budget = PrivacyBudget(3.0, 1e-5)
     spend(budget, PureDPEvent(1.0))

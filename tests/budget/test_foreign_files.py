@@ -98,6 +98,39 @@ def test_an_empty_file_alone_becomes_a_ledger(tmp_path):
     assert len(PrivacyBudget(**TERMS, path=tmp_path / "study.db").history()) == 1
 
 
+_DIES_WHILE_MAKING = """
+import os, sys
+from skdp.budget.ledger import schema, store
+
+class Dying:
+    def __init__(self, connection):
+        self.connection = connection
+    def __getattr__(self, name):
+        return getattr(self.connection, name)
+    def execute(self, statement):
+        if statement.startswith(sys.argv[2]):
+            os._exit(9)
+        return self.connection.execute(statement)
+
+store.mark = lambda connection: schema.mark(Dying(connection))
+store.Ledger(sys.argv[1], {}).create()
+"""
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["PRAGMA user_version", "PRAGMA application_id =", "COMMIT", "PRAGMA journal_mode=WAL"],
+)
+def test_a_ledger_whose_maker_died_is_made_by_the_next_one(tmp_path, statement):
+    path = tmp_path / "study.db"
+    command = [sys.executable, "-c", _DIES_WHILE_MAKING, str(path), statement]
+    assert subprocess.run(command, timeout=60).returncode == 9
+    assert path.exists()
+    budget = PrivacyBudget(**TERMS, path=path)
+    budget.spend(COST, delta=1e-5, label="a fit")
+    assert len(budget.history()) == 1
+
+
 def test_opening_a_ledger_again_keeps_the_locks_of_the_one_that_is_open(tmp_path):
     """Closing any descriptor of a file drops the POSIX locks of the process on it."""
     budget = PrivacyBudget(**TERMS, path=tmp_path / "study.db")

@@ -182,9 +182,17 @@ class Filter(ABC):
             return self.fits(together)
         if self.fits(together):
             return True
-        if release.part is None and any(sums) and self.fits(before.of_every(self.nothing)):
-            return False  # one part adds up in one way, another one in the other
+        if self.parts_differ(before, release.part):
+            return False
         return together[-2] <= decimal(self.epsilon) and together[-1] <= decimal(self.delta)
+
+    def parts_differ(self, before: Totals, part: str | None = None) -> bool:
+        """Return whether one part adds up in one way and another one in the other.
+
+        No release on all parts is admitted then; one on a single `part` may be.
+        """
+        worst, every = before.worst(self.nothing), before.of_every(self.nothing)
+        return part is None and any(worst) and self.fits(every) and not self.fits(worst)
 
     def spent_at(self, sums: Amounts) -> Amount:
         """Return an (ε, δ) that admitted releases with these sums satisfy together."""
@@ -196,10 +204,13 @@ class Filter(ABC):
         """Return a curve that lies above that of admitted releases with these sums."""
         return self.curve(sums[:-2]) if self.fits(sums) else ApproxDPCurve(*self.spent_at(sums))
 
-    def left_at(self, sums: Amounts) -> Amount:
+    def left_at(self, before: Totals, part: str | None = None) -> Amount:
         """Return the largest single release that is still admissible; all, if it is the first."""
+        sums = before.worst(self.nothing, part)
         if any(sums) and self.fits(sums):
             return self.left(sums[:-2])
+        if self.parts_differ(before, part):
+            return Amount(0.0, 0.0)
         ceiling = decimal(self.epsilon), decimal(self.delta)
         return Amount(*map(down, minus(ceiling, sums[-2:])))
 
@@ -228,5 +239,5 @@ class Filter(ABC):
         return self.spent_at(self.totals(releases))
 
     def remaining(self, releases: Iterable[Release]) -> Amount:
-        """Return the largest single release that would still be admitted."""
-        return self.left_at(self.totals(releases))
+        """Return the largest single release on all parts that would still be admitted."""
+        return self.left_at(self.summed(releases))

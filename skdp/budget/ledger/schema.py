@@ -55,8 +55,12 @@ _SELECT_TERMS = (
 
 
 def mark(connection: sqlite3.Connection) -> None:
-    """Write into the header of a new file what it is, before anything else, and switch to a log."""
+    """Write into the header of a new file what it is, before anything else, and switch to a log.
+
+    It is one page, written once; a journal beside an empty file would stay if this process died.
+    """
     if not connection.execute("PRAGMA application_id").fetchone()[0]:
+        connection.execute("PRAGMA journal_mode=MEMORY")
         with transaction(connection):
             connection.execute(f"PRAGMA user_version = {FORMAT}")
             connection.execute(f"PRAGMA application_id = {APPLICATION}")

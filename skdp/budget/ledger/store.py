@@ -104,10 +104,16 @@ class Ledger:
                 self._fill(connection, list(releases), accounts)
                 self._check_whole(connection)
 
-    def append(self, release: Release, check: Callable[[Payment], None]) -> None:
+    def append(
+        self,
+        release: Release,
+        check: Callable[[Payment], None],
+        before_commit: Callable[[], None] | None = None,
+    ) -> None:
         """Append a release unless `check(payment)` raises.
 
-        The check and the entry are one transaction, made durable before this returns.
+        The check and the entry are one transaction, made durable before this returns. An error
+        after the call of `before_commit` leaves open whether they were.
         """
         with self._connections.use(to_write=True) as connection:
             seen = self._seen
@@ -121,6 +127,8 @@ class Ledger:
                 for account, sums in totals.items():
                     sums.add(release.part, cost)
                     save(connection, account, sums)
+                if before_commit is not None:
+                    before_commit()
             self._seen = max(self._seen, written)
 
     def releases(self) -> list[Release]:
