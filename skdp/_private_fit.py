@@ -250,6 +250,13 @@ class PrivateFit:
             raise ValueError(f"epsilon must be finite for {name}, got {self.epsilon!r}.")
         return terms
 
+    def _is_gaussian(self) -> bool:
+        """Return whether a release at (ε, δ > 0) enters a Gaussian budget as Gaussian noise would.
+
+        From public parameters. It is not said of others that they do not, only that they may not.
+        """
+        return getattr(self, "noise", "auto") in ("auto", "gaussian")
+
     @abstractmethod
     def _check_data(self, terms: ReleaseTerms, *data: Any, **more: Any) -> Any:
         """Return the records after checks of parameters, shapes, types and domains."""

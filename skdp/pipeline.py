@@ -9,10 +9,12 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import get_tags
 
-from skdp._private_fit import resolved_delta
+from skdp._private_fit import PrivateFit, resolved_delta
 from skdp._validation import check_real
 from skdp.accounting import gdp_mu
-from skdp.budget import PrivacyBudget
+from skdp.budget import Amount, BudgetHandle, PrivacyBudget
+from skdp.budget.filters import rule_of
+from skdp.budget.filters.base import largest_gaussian
 from skdp.privacy import GDPEvent, Neighboring
 
 __all__ = ["make_private_pipeline"]
@@ -45,7 +47,8 @@ def make_private_pipeline(
         *Public.* Whether neighbouring data sets differ in the value of one record (then n is
         public) or in its presence (then it is private).
     budget : PrivacyBudget or None, default None
-        *Public.* What every step spends from. ``None`` makes one of just (ε, δ), for one fit.
+        *Public.* What every step spends from. ``None`` makes one of just (ε, δ), for one fit, with
+        composition ``"gdp"`` where all steps are Gaussian DP, else ``"basic"``.
     model_share : float in (0, 1), default 0.9
         *Public.* Part of the squared Gaussian-DP parameter that goes to the last private step, of
         ε and δ where the budget adds those. The others share the rest evenly.
@@ -58,8 +61,8 @@ def make_private_pipeline(
     Raises
     ------
     ValueError
-        If no step is private, a step learns from the data without privacy, or a parameter is
-        wrong.
+        If no step is private, a step learns from the data without privacy, a parameter is wrong,
+        or the budget might admit some of the steps and then refuse another.
 
     Notes
     -----
@@ -90,13 +93,15 @@ def make_private_pipeline(
     for i, step in enumerate(steps):
         if i not in private:
             _check_learns_nothing(step)
+    gaussian = len(private) == 1 or all(_is_gaussian(steps[i]) for i in private)
     if budget is None:
-        composition = "gdp" if delta else "pure"
+        composition = ("gdp" if gaussian else "basic") if delta else "pure"
         budget = PrivacyBudget(epsilon, delta, composition=composition, neighboring=relation)
     made = list(steps)
-    for i, share in zip(private, _shares(len(private), model_share), strict=True):
-        part = _part(epsilon, delta, share, budget)
-        made[i] = clone(steps[i]).set_params(**part, neighboring=relation, budget=budget)
+    parts = _parts(epsilon, delta, _shares(len(private), model_share), budget, gaussian)
+    for i, part in zip(private, parts, strict=True):
+        given = {"epsilon": part.epsilon, "delta": part.delta}
+        made[i] = clone(steps[i]).set_params(**given, neighboring=relation, budget=budget)
     return make_pipeline(*made)
 
 
@@ -119,15 +124,56 @@ def _shares(n: int, model_share: float) -> list[float]:
     return [(1.0 - model_share) / (n - 1)] * (n - 1) + [model_share]
 
 
-def _part(epsilon: float, delta: float, share: float, budget: PrivacyBudget) -> dict[str, float]:
-    """Return the (ε, δ) of a share: of μ² at the same δ, or of ε and δ.
+def _is_gaussian(step: Any) -> bool:
+    return isinstance(step, PrivateFit) and step._is_gaussian()
+
+
+def _parts(
+    epsilon: float, delta: float, shares: list[float], budget: BudgetHandle, gaussian: bool
+) -> list[Amount]:
+    """Return the (ε, δ) of each share: of ε and δ, or of μ² at the same δ.
+
+    The budget admits all of them together, for releases that are as `gaussian` says.
+    """
+    if len(shares) == 1:
+        return [Amount(epsilon * _MARGIN, delta)]
+    if budget.composition in ("basic", "pure"):
+        parts, left = [Amount(*_times(s, epsilon, delta)) for s in shares], budget.remaining
+        admitted = epsilon * _MARGIN <= left.epsilon and delta * _MARGIN <= left.delta
+    else:
+        _check_gaussian(delta, budget, gaussian)
+        mu = _gaussian_of(epsilon, delta, budget) * _MARGIN
+        mus = [mu * math.sqrt(share) for share in shares]
+        parts = [largest_gaussian(one, delta) if one else Amount(0.0, delta) for one in mus]
+        admitted = budget.plan(map(GDPEvent, mus)).admitted
+    if min(part.epsilon for part in parts) == 0.0:
+        raise ValueError(f"epsilon={epsilon:g} is too little to be shared by {len(parts)} steps.")
+    if not admitted:
+        raise ValueError(f"The budget has less left than the steps ask for: {budget.remaining}.")
+    return parts
+
+
+def _times(share: float, epsilon: float, delta: float) -> tuple[float, float]:
+    return share * epsilon * _MARGIN, share * delta * _MARGIN
+
+
+def _check_gaussian(delta: float, budget: BudgetHandle, gaussian: bool) -> None:
+    if delta == 0.0 or not gaussian:
+        raise ValueError(
+            f"composition={budget.composition!r} may count a step at more than it asks for, and so "
+            "refuse the last one after the others were paid. Give a budget with "
+            "composition='basic', or none; or take steps that are Gaussian DP, with delta > 0, "
+            "noise='auto' and a solver such as the default one."
+        )
+
+
+def _gaussian_of(epsilon: float, delta: float, budget: BudgetHandle) -> float:
+    """Return the μ of the Gaussian releases that (ε, δ) admits, counted as the budget counts.
 
     What the budget sets aside of δ for releases that no Gaussian covers is not shared out.
     """
-    if share == 1.0:
-        return {"epsilon": epsilon * _MARGIN, "delta": delta}
-    if delta == 0.0 or budget.composition in ("basic", "pure"):
-        return {"epsilon": share * epsilon * _MARGIN, "delta": share * delta * _MARGIN}
-    shared = delta * (1.0 - budget.slack / budget.delta) * _MARGIN
-    mu = gdp_mu(epsilon, shared) * math.sqrt(share) * _MARGIN
-    return {"epsilon": GDPEvent(mu).curve(Neighboring.REPLACE_ONE).epsilon(delta), "delta": delta}
+    of_delta = delta / budget.delta
+    reserves = {name: of_delta * budget._filter.terms[name] for name in ("slack", "tv")}
+    rule = rule_of(budget.composition, epsilon, delta, **reserves)
+    largest = rule.left(rule.nothing[: len(rule.limits)])
+    return gdp_mu(*largest) if largest.epsilon else 0.0

@@ -180,6 +180,9 @@ class PrivateLinearModel(PrivateFit, BaseEstimator):
                 "classes may go into class_weight."
             )
 
+    def _is_gaussian(self) -> bool:
+        return self._resolve_solver().is_gaussian
+
     def _resolve_solver(self) -> Solver:
         solver = self.solver
         if not isinstance(solver, Solver):

@@ -96,6 +96,8 @@ class AdaSSP(Solver):
     Y.-X. Wang, *Revisiting differentially private linear regression*, UAI 2018, Algorithm 2.
     """
 
+    is_gaussian = True
+
     def plan(self, problem: Problem, epsilon: float, delta: float) -> AdaSSPPlan:
         _require_squared(problem.loss)
         require_delta(delta, "adassp")

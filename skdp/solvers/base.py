@@ -161,6 +161,12 @@ class Solver(ABC):
     takes_start: ClassVar[bool] = False
     """Whether `solve` goes on from coefficients that are given to it, as `partial_fit` needs."""
 
+    is_gaussian: ClassVar[bool] = False
+    """Whether a release at (ε, δ) is Gaussian DP, with the μ of just this (ε, δ) at most.
+
+    A budget then counts several of them without loss; others it may count at more than was asked.
+    """
+
     def with_sampler(self, sampler: Any) -> Solver:
         """Return the same solver with another sampler backend.
 

@@ -91,6 +91,8 @@ class CoordinateDescent(Solver):
     step_size: float | None = None
     average: float = 0.0
 
+    is_gaussian = True
+
     def __post_init__(self) -> None:
         make_plain(self)
         check_real("l1_ratio", self.l1_ratio, low=0.0, high=1.0, closed="[]")

@@ -83,6 +83,7 @@ class NoisyGD(Solver):
     domain_radius: float | None = None
 
     takes_start = True
+    is_gaussian = True
 
     def __post_init__(self) -> None:
         make_plain(self)

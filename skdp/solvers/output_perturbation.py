@@ -65,6 +65,8 @@ class OutputPerturbation(Solver):
     Journal of Machine Learning Research 12, 2011, Lemma 7.
     """
 
+    is_gaussian = True
+
     def plan(self, problem: Problem, epsilon: float, delta: float) -> OutputPerturbationPlan:
         check_problem("output_perturbation", problem, delta)
         mu, loss, G = gdp_mu(epsilon, delta), problem.loss, problem.lipschitz_difference

@@ -133,6 +133,8 @@ class PhasedSGD(Solver):
     step_size: float | None = None
     average: float = 0.0
 
+    is_gaussian = True
+
     def __post_init__(self) -> None:
         make_plain(self)
         if self.n_phases is not None and check_count("n_phases", self.n_phases) > _MOST_PHASES:

@@ -216,6 +216,11 @@ class RegularizedExponential(Solver):
         if not (self.domain is None or isinstance(self.domain, Ball)):
             raise ValueError(f"domain must be a Ball or None, got {self.domain!r}.")
 
+    @property
+    def is_gaussian(self) -> bool:  # type: ignore[override]
+        """Whether a sample has just the μ of the (ε, δ) asked for: whether none is set aside."""
+        return self.sampler.certifies in (Certificate.EXACT, Certificate.STABLE)
+
     def with_sampler(self, sampler: Any) -> RegularizedExponential:
         if isinstance(sampler, str):
             _refuse_reference(sampler)
