@@ -120,6 +120,7 @@ class PrivateLinearModel(PrivateFit, BaseEstimator):
                 f"{[name for name, kind in SOLVERS.items() if kind.takes_start]}."
             )
         problem = self._problem(records)
+        _check_start(records.start, problem)
         plan = solver.plan(problem, terms.epsilon, terms.delta)
         _check_rows(records.X.shape[0], solver, problem)
         return plan
@@ -318,6 +319,16 @@ def _check_rows(n_samples: int, solver: Solver, problem: Problem) -> None:
         raise ValueError(
             f"X has more than the {most:.0f} rows for which {type(solver).__name__} can plan where "
             "their number is private. A larger n_samples_hint raises this limit."
+        )
+
+
+def _check_start(start: np.ndarray | None, problem: Problem) -> None:
+    if start is None or problem.n_features is None:
+        return
+    if start.shape != (wanted := problem.shape(problem.n_features)):
+        raise ValueError(
+            f"the coefficients that were learnt have the shape {start.shape}, and this fit has "
+            f"coefficients of shape {wanted}: partial_fit cannot go on from them."
         )
 
 

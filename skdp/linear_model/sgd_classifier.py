@@ -229,19 +229,20 @@ class DPSGDClassifier(PrivateSGD, PrivateLinearClassifier):
         return self._resume(X, y, sample_weight, self._known_classes(classes))
 
     def _known_classes(self, classes: Any) -> np.ndarray:
-        known = self.classes if self.classes is not None else getattr(self, "classes_", None)
-        if classes is None and known is None:
+        every = (self.classes, classes, getattr(self, "classes_", None))
+        known = [np.unique(labels) for labels in every if labels is not None]
+        if not known:
             raise ValueError(
                 "classes must be given to the first call of partial_fit: all labels that may "
                 "occur, which are public."
             )
-        both = [np.unique(labels) for labels in (known, classes) if labels is not None]
-        if not np.array_equal(both[0], both[-1]):
-            raise ValueError(
-                f"classes={both[-1].tolist()} differs from {both[0].tolist()}, the labels of "
-                "earlier calls."
-            )
-        return both[0]
+        for labels in known:
+            if not np.array_equal(labels, known[-1]):
+                raise ValueError(
+                    f"classes={labels.tolist()} differs from {known[-1].tolist()}, the labels of "
+                    "earlier calls or of the parameter."
+                )
+        return known[-1]
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

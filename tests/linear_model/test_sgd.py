@@ -122,6 +122,28 @@ def test_partial_fit_asks_for_the_public_labels():
     assert len(budget.history()) == 1
 
 
+@pytest.mark.parametrize("changed", [[0, 1, 2], ["a", "b"], [1, 2]])
+def test_labels_that_were_changed_between_two_calls_cost_nothing(changed):
+    budget = PrivacyBudget(5.0, 1e-4, composition="rdp")
+    model = DPSGDClassifier(n_steps=2, budget=budget).partial_fit(X, y, classes=[0, 1])
+    released = model.coef_
+    for classes in (None, changed, [0, 1]):
+        with pytest.raises(ValueError, match=r"differs"):
+            model.set_params(classes=changed).partial_fit(X, y, classes=classes)
+    assert model.coef_ is released
+    assert len(budget.history()) == 1
+
+
+def test_coefficients_of_another_shape_are_refused_before_the_spend():
+    budget = PrivacyBudget(5.0, 1e-4, composition="rdp")
+    model = DPSGDClassifier(n_steps=2, budget=budget).partial_fit(X, y, classes=[0, 1])
+    model.coef_ = np.vstack([model.coef_, model.coef_])
+    model.intercept_ = np.zeros(2)
+    with pytest.raises(ValueError, match=r"cannot go on from them. Nothing was spent"):
+        model.partial_fit(X, y)
+    assert len(budget.history()) == 1
+
+
 def test_a_part_may_lack_a_class():
     model = DPSGDClassifier(**SETTINGS).partial_fit(X[:10], y[:10], classes=[0, 1])
     assert model.classes_.tolist() == [0, 1]
