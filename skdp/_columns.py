@@ -26,6 +26,7 @@ __all__ = [
     "categories_by_column",
     "category_codes",
     "check_numeric",
+    "column_names",
     "is_frame",
     "refuse_missing",
     "validated",
@@ -388,10 +389,15 @@ def _truth(column: Any) -> np.ndarray:
 
 
 def validated(estimator: Any, *data: Any, **options: Any) -> Any:
-    """Return what scikit-learn's `validate_data` does; its errors about shapes quote no value."""
+    """Return what scikit-learn's `validate_data` does; its errors quote no value.
+
+    The estimator remembers the names of columns, for `column_names`.
+    """
     try:
-        return validate_data(estimator, *data, **options)
+        checked = validate_data(estimator, *data, **options)
     except ValueError as error:
+        if str(error).startswith("could not convert"):
+            raise ValueError("X must hold numbers, and it has text.") from None
         if str(error).startswith("Complex data"):
             raise ValueError("Complex data not supported: X must hold real numbers.") from None
         if str(error).startswith("Expected 2D array, got"):
@@ -400,6 +406,21 @@ def validated(estimator: Any, *data: Any, **options: Any) -> Any:
                 "(n_samples, n_features). Reshape your data, one row a record."
             ) from None
         raise
+    if options.get("reset", True):
+        _remember_names(estimator, data[0])
+    return checked
+
+
+def column_names(estimator: Any) -> list[Any]:
+    """Return the names of the columns in `fit`, those that are no strings too; empty for none."""
+    return list(getattr(estimator, "feature_names_in_", getattr(estimator, "_column_names", ())))
+
+
+def _remember_names(estimator: Any, X: Any) -> None:
+    """Keep names that are no strings, of which scikit-learn has no attribute."""
+    vars(estimator).pop("_column_names", None)
+    if is_frame(X) and not hasattr(estimator, "feature_names_in_"):
+        estimator._column_names = list(X.columns)
 
 
 def validated_numbers(estimator: Any, X: Any, *, reset: bool, dtype: Any = np.float64) -> Any:

@@ -21,6 +21,7 @@ from skdp._columns import (
     by_column,
     categories_by_column,
     check_numeric,
+    column_names,
     is_frame,
     refuse_missing,
     validated,
@@ -50,7 +51,8 @@ _SMALLEST = 1e-9  # variance without noise, in units of half the distance of the
 class LabelledColumns:
     """Validated columns, classes of the rows as 0..K−1, and what is public about both.
 
-    `weights` are in units of `unit`, the largest that counts, or None for equal ones.
+    `weights` are in units of `unit`, the largest that counts, and clipped to it where a fit is
+    private; None for equal ones.
     """
 
     columns: Columns
@@ -65,7 +67,7 @@ class LabelledColumns:
         """Return the *private* answers; `exact` sums take weights as multiples of 2^−24."""
         n_classes, weights = self.classes.size, self.weights
         if weights is not None and exact:
-            weights = in_units(np.clip(weights, 0.0, 1.0))
+            weights = in_units(weights)
         found = {"classes": np.bincount(self.codes, weights, n_classes)}
         for j, (feature, x) in enumerate(zip(self.features, self.columns.parts, strict=True)):
             found[_name(j)] = feature.answer(x, self.codes, n_classes, weights)
@@ -192,7 +194,7 @@ class PrivateNaiveBayes(PrivateFit, ClassifierMixin, BaseEstimator):
     def _checked_weights(
         self, weights: Any, codes: np.ndarray, terms: ReleaseTerms
     ) -> tuple[np.ndarray | None, float]:
-        """Return weights in units of the largest that counts, and that."""
+        """Return weights in units of the largest that counts, clipped to it, and that."""
         largest = None if self.max_weight is None else check_size("max_weight", self.max_weight)
         if weights is None:
             return None, 1.0
@@ -209,7 +211,7 @@ class PrivateNaiveBayes(PrivateFit, ClassifierMixin, BaseEstimator):
         if not np.isfinite(weights).all():
             raise ValueError("sample_weight must be finite numbers.")
         if terms.is_private:
-            return weights / largest, float(largest or 1.0)
+            return np.clip(weights, 0.0, largest) / largest, float(largest or 1.0)
         if not weights.any():
             raise ValueError("sample_weight is zero for all records.")
         return weights, 1.0
@@ -255,7 +257,7 @@ class PrivateNaiveBayes(PrivateFit, ClassifierMixin, BaseEstimator):
         return CategoricalFeature(values, check_size("alpha", self.alpha))
 
     def _names(self) -> list[Any]:
-        return list(getattr(self, "feature_names_in_", ()))
+        return column_names(self)
 
     def _is_private(self) -> bool:
         return self.epsilon < math.inf

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from skdp._columns import ColumnBounds, validated_numbers
+from skdp._columns import ColumnBounds, column_names, validated_numbers
 from skdp._private_fit import PrivateFit, ReleasePlan, ReleaseTerms
 from skdp.privacy import PrivacyGuarantee
 
@@ -99,8 +99,7 @@ class PrivateScaler(PrivateFit, OneToOneFeatureMixin, TransformerMixin, BaseEsti
         return self
 
     def _bounds(self) -> ColumnBounds:
-        names = getattr(self, "feature_names_in_", ())
-        return ColumnBounds.of(self.bounds, self.n_features_in_, names)
+        return ColumnBounds.of(self.bounds, self.n_features_in_, column_names(self))
 
     @abstractmethod
     def _statistic(self, bounds: ColumnBounds) -> PrivateFit:

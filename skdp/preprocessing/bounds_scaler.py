@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 
-from skdp._columns import ColumnBounds, refuse_missing, validated_numbers
+from skdp._columns import ColumnBounds, column_names, refuse_missing, validated_numbers
 from skdp._validation import check_choice
 
 __all__ = ["BoundsScaler"]
@@ -136,12 +136,11 @@ class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         check_choice("missing", self.missing, _MISSING)
         X = validated_numbers(self, X, reset=reset, dtype=[np.float64, np.float32])
         if self.missing == "refuse":
-            refuse_missing(X, getattr(self, "feature_names_in_", ()))
+            refuse_missing(X, column_names(self))
         return X
 
     def _bounds(self) -> ColumnBounds:
-        names = getattr(self, "feature_names_in_", ())
-        return ColumnBounds.of(self.bounds, self.n_features_in_, names)
+        return ColumnBounds.of(self.bounds, self.n_features_in_, column_names(self))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import validate_data
 
+from skdp._data_validation import validated_data
 from skdp._validation import check_size
 from skdp.design import clip_factors
 
@@ -56,7 +55,7 @@ class RowClipper(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            *Private.* Only its columns matter, and that values are finite.
+            *Private.* Only its columns matter, and that values are finite numbers.
         y : None
             Ignored.
 
@@ -66,7 +65,7 @@ class RowClipper(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             The clipper.
         """
         check_size("max_norm", self.max_norm)
-        validate_data(self, X, accept_sparse="csr")
+        validated_data(self, X, accept_sparse="csr")
         return self
 
     def transform(self, X: Any) -> Any:
@@ -83,7 +82,7 @@ class RowClipper(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             *Private.* As X is, with rows no longer than `max_norm`.
         """
         first = not hasattr(self, "n_features_in_")
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=first)
+        X = validated_data(self, X, accept_sparse="csr", reset=first)
         factors = clip_factors(X, check_size("max_norm", self.max_norm))
         if sparse.issparse(X):
             return sparse.csr_matrix(sparse.diags(factors) @ X)

@@ -5,9 +5,12 @@ import pandas as pd
 import polars as pl
 import pytest
 from linear_models import CLASSIFIERS, REGRESSORS
+from sklearn.base import clone
 
-from skdp import DPLogisticRegression, PrivacyBudget
+from skdp import DPGaussianNB, DPLogisticRegression, PrivacyBudget
+from skdp.preprocessing import BoundsScaler, DPMinMaxScaler, DPStandardScaler, RowClipper
 
+SCALERS = [kind(bounds=(0, 1)) for kind in (BoundsScaler, DPMinMaxScaler, DPStandardScaler)]
 SECRET = 3.14159
 every_model = pytest.mark.parametrize("Model", CLASSIFIERS + REGRESSORS)
 ROWS = {
@@ -92,6 +95,32 @@ def test_what_is_wrong_with_rows_is_said_without_a_value(bad):
     assert "31415" not in str(refusal.value)
     assert refusal.value.__suppress_context__ or refusal.value.__context__ is None
     assert budget.history() == []
+
+
+@pytest.mark.parametrize("method", ["fit", "transform"])
+@pytest.mark.parametrize("rows", ROWS)
+def test_the_row_clipper_says_it_in_the_same_words(rows, method):
+    with pytest.raises(ValueError, match="missing") as refusal:
+        getattr(RowClipper(), method)(ROWS[rows])
+    assert_it_is_our_own(refusal)
+
+
+@pytest.mark.parametrize("method", ["fit", "transform"])
+@pytest.mark.parametrize("bad", BAD)
+def test_the_row_clipper_quotes_no_value(bad, method):
+    rows, said = BAD[bad]
+    with pytest.raises(ValueError, match=said) as refusal:
+        getattr(RowClipper(), method)(rows)
+    assert "3.14" not in str(refusal.value)
+    assert "31415" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("model", [*SCALERS, DPGaussianNB(bounds=(0, 1))], ids=repr)
+@pytest.mark.parametrize("rows", [["x31415", "y"], "x31415", [["x31415"], ["y"]]])
+def test_nor_do_scalers_and_naive_bayes(model, rows):
+    with pytest.raises((ValueError, TypeError)) as refusal:
+        clone(model).fit(np.array(rows, dtype=object), [0, 1])
+    assert "31415" not in str(refusal.value)
 
 
 @pytest.mark.parametrize("dtype", ["Int64", "Float64", "boolean"])

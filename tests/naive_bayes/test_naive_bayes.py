@@ -1,6 +1,7 @@
 """Naive Bayes: without noise it is scikit-learn's, with noise it pays first and tells no more."""
 
 import math
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -298,3 +299,12 @@ def test_errors_about_shapes_quote_no_value(X):
     with pytest.raises(ValueError, match="sample_weight must be a column of numbers") as error:
         DPGaussianNB(bounds=(0, 8), max_weight=1.0).fit(IRIS, SPECIES, ["a secret"] * 150)
     assert "secret" not in str(error.value)
+
+
+def test_a_huge_weight_is_clipped_without_a_warning():
+    weights = np.full(len(IRIS), 1e-3)
+    weights[0] = 1e308
+    model = DPGaussianNB(bounds=BOUNDS, max_weight=1e-3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert model.fit(IRIS, SPECIES, weights).class_count_.sum() < 1.0

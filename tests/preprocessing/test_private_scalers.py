@@ -1,5 +1,7 @@
 """Scalers that buy their numbers, alone and in a pipeline with one budget."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,6 +14,7 @@ from skdp._columns import Columns
 from skdp.exceptions import BudgetExceededError
 from skdp.pipeline import make_private_pipeline
 from skdp.preprocessing import BoundsScaler, DPMinMaxScaler, DPQuantileClipper, DPStandardScaler
+from skdp.statistics import mean
 
 X, Y = make_classification(4000, 5, random_state=0)
 BOUNDS = (-20, 20)
@@ -136,3 +139,31 @@ def test_the_steps_that_were_given_are_left_alone():
         make_private_pipeline(StandardScaler(), DPLogisticRegression())
     with pytest.raises(ValueError, match="model_share"):
         make_private_pipeline(given, model_share=1.0)
+
+
+@pytest.mark.parametrize("make", [BoundsScaler, partial(DPMinMaxScaler, 1e3)])
+def test_bounds_by_number_are_by_name_where_columns_have_numbers_for_names(make):
+    rows = np.random.default_rng(0).uniform(0, 10, size=(500, 2)) * [1.0, 0.01]
+    frame = pd.DataFrame(rows, columns=[1, 0])
+    scaler = make(bounds={1: (0, 10), 0: (0, 0.1)}).fit(frame)
+    for one in (frame, rows):
+        spread = scaler.transform(one).std(axis=0)
+        assert spread[1] == pytest.approx(spread[0], rel=0.2)
+    swapped = clone(scaler).fit(rows[:, ::-1]).transform(rows[:, ::-1])
+    assert swapped.std(axis=0)[1] == pytest.approx(swapped.std(axis=0)[0], rel=0.2)
+    assert mean(frame, 1e3, bounds=scaler.bounds).value == pytest.approx(rows.mean(axis=0), rel=0.1)
+
+
+def test_naive_bayes_takes_bounds_by_the_same_names():
+    rows = X[:, :2] * [1.0, 0.01]
+    frame = pd.DataFrame(rows, columns=[1, 0])
+    named = DPGaussianNB(1e3, bounds={1: (-9, 9), 0: (-0.09, 0.09)}).fit(frame, Y)
+    placed = DPGaussianNB(1e3, bounds=([-9, -0.09], [9, 0.09])).fit(rows, Y)
+    np.testing.assert_allclose(named.theta_, placed.theta_, rtol=0.05, atol=1e-3)
+    np.testing.assert_allclose(named.var_, placed.var_, rtol=0.05)
+
+
+def test_a_refit_forgets_names_that_are_numbers():
+    frame = pd.DataFrame(X[:, :2], columns=[1, 0])
+    scaler = BoundsScaler({1: (-9, 9), 0: (-1, 1)}).fit(frame).fit(X[:, :2])
+    assert scaler.transform([[1.0, 9.0]]).tolist() == [[1.0, 1.0]]
