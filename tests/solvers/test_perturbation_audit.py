@@ -14,7 +14,7 @@ import pytest
 from scipy import stats
 
 from skdp.design import ClippedDesign
-from skdp.losses import ClippedLogisticLoss, SmoothedHingeLoss
+from skdp.losses import ClippedLogisticLoss, SmoothedHingeLoss, WeightedLoss, weighted_targets
 from skdp.privacy import Neighboring
 from skdp.solvers import SOLVERS, Problem
 
@@ -23,6 +23,7 @@ EPSILON, DELTA = 0.5, 0.5
 CASES = [
     ("objective_perturbation", ClippedLogisticLoss(), 1e-3),
     ("objective_perturbation", SmoothedHingeLoss(0.5), 1e-2),
+    ("objective_perturbation", WeightedLoss(ClippedLogisticLoss(), 2.0), 5e-4),
     ("output_perturbation", ClippedLogisticLoss(), "auto"),
     ("output_perturbation", SmoothedHingeLoss(0.5), 0.1),
 ]
@@ -58,6 +59,8 @@ def attack(name, loss, C, relation, runs):
     samples = []
     for rows in (X, others):
         design, y = ClippedDesign.clip(rows, 1.0), np.ones(len(rows))
+        if isinstance(loss, WeightedLoss):
+            y = weighted_targets(y, np.full(len(rows), loss.max_weight))
         samples.append(
             [solver.solve(plan, design, y, rng, print_nothing).theta[0] for _ in range(runs)]
         )
