@@ -76,9 +76,18 @@ def known_failures(estimator):
         return OF_WEIGHTS
     if isinstance(estimator, DPStandardScaler | DPMinMaxScaler | DPQuantileClipper):
         return dict.fromkeys(WITH_WEIGHTS, "private scalers refuse weights")
+    known = {}
+    if isinstance(estimator, DPHingeClassifier | DPSGDClassifier | DPSGDRegressor):
+        known = dict.fromkeys(EQUIVALENCE, "LinearSVC, SGDClassifier and SGDRegressor fail it")
     if isinstance(estimator, DPSGDClassifier):
-        return {"check_class_weight_classifiers": "SGDClassifier needs n_iter_no_change=20 for it"}
-    return {}
+        known["check_class_weight_classifiers"] = "SGDClassifier needs n_iter_no_change=20 for it"
+    return known
+
+
+EQUIVALENCE = [
+    "check_sample_weight_equivalence_on_dense_data",
+    "check_sample_weight_equivalence_on_sparse_data",
+]
 
 
 WITH_WEIGHTS = [

@@ -34,10 +34,12 @@ def shortfall(
         return _parts_differ(rule, owner, wanted)
     sums = before.worst(rule.nothing, wanted.part)
     asked, left = _asked(rule, wanted, sums), rule.left_at(before, wanted.part)
+    own = f"epsilon={wanted.epsilon:.6g} at delta={wanted.delta:.6g}"
+    counted = f"epsilon={asked.epsilon:.6g} at delta={asked.delta:.6g}"
+    here = "" if counted == own else f" counted here as {counted},"
     return (
-        f"{wanted.label} costs epsilon={wanted.epsilon:.6g} at delta={wanted.delta:g}, counted "
-        f"here as epsilon={asked.epsilon:.6g} at delta={asked.delta:.6g}, but of "
-        f"{owner}'s epsilon={rule.epsilon:g}, delta={rule.delta:g} only "
+        f"{wanted.label} costs {own},{here} but of {owner}'s "
+        f"epsilon={rule.epsilon:g}, delta={rule.delta:g} only "
         f"epsilon={left.epsilon:.6g} at delta={left.delta:.6g} is left for one more release "
         f"({_sides(rule, wanted, sums)})."
         f"{_hint(rule, [*islice(earlier, _MOST_ROWS), wanted])}"

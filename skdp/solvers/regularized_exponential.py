@@ -179,7 +179,8 @@ class RegularizedExponential(Solver):
     sampler is f·c·G/√α-Gaussian DP with f < 1 after any public number of steps (Theorem A').
     Given C = c/α and f, the target m is met by α = (m/(G·C·f))². A sample within total variation
     η of the density makes (ε, δ) into (ε, δ + (1 + e^ε)·η): one hundredth of δ is spent on it. A
-    sampler that certifies nothing of a finite run is used with a warning, and without a guarantee.
+    sampler of your own that certifies nothing of a finite run is used with a warning, and without
+    a guarantee; the papers' reference samplers are refused.
     All of this holds on a domain as it does on all of space.
 
     References

@@ -217,6 +217,6 @@ def test_the_moments_survive_a_long_attack_on_all_that_is_released(neighboring):
 
 def test_the_attack_catches_a_sensitivity_that_is_wrong_by_two(monkeypatch):
     """Under replacement with the noise of add/remove, the same attack refutes the claim."""
-    monkeypatch.setattr(Neighboring, "n_changed", property(lambda self: 1))
+    monkeypatch.setattr(Neighboring.REPLACE_ONE, "n_changed", 1)
     proved, claimed = attack(DPHingeClassifier(classes=(0, 1)), "replace_one", fits=1000)
     assert proved > claimed
