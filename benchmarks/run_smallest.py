@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-TIMEOUT = 120  # seconds for each
+TIMEOUT = 600  # seconds for each
 
 
 def programs():

@@ -128,7 +128,7 @@ def test_a_refusal_names_what_is_missing(sampler):
 
 
 @every_pair
-@pytest.mark.parametrize("n", [1500, pytest.param(100_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n", [600, pytest.param(100_000, marks=pytest.mark.slow)])
 def test_a_draw_has_the_law_that_is_certified(sampler, target, n):
     """Next to tv, the law is the target's; the test alarms falsely 1e-6 of the time."""
     rng, n = np.random.default_rng(0), n // 5 if n < 10_000 and is_slow(sampler) else n
@@ -145,7 +145,7 @@ def test_two_coefficients_have_the_joint_law(sampler, loss):
     target = one_dimension.suited(sampler, target)
     if not takes(sampler, one_dimension.setting(target)):
         pytest.skip(f"{sampler} does not take {loss}")
-    n = 400 if is_slow(sampler) else 2000
+    n = 250 if is_slow(sampler) else 1000
     sample = np.array([draw(sampler, target, rng) for _ in range(n)])
     points, weight = two_dimensions.law(target)
     for direction in ((1.0, 0.0), (0.0, 1.0), (1.0, -1.0)):
