@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import warnings
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -181,7 +181,7 @@ class _Payment:
         self.may_be_made = True
 
 
-class PrivateFit(ABC):
+class PrivateFit:
     """Something that learns from records by one private release, after spending for it.
 
     A subclass has the attributes epsilon, delta, neighboring, budget and random_state, and fills in
