@@ -111,7 +111,11 @@ def test_the_pairwise_loss_of_two_classes_is_the_loss_of_their_margin():
     assert stats.kstest(difference, one_dimension.distribution(law)).pvalue > FALSE_ALARM
 
 
-@pytest.mark.parametrize("loss", [LogisticLoss(), SmoothedHingeLoss(0.2)], ids=repr)
+@pytest.mark.parametrize(
+    "loss",
+    [LogisticLoss(), pytest.param(SmoothedHingeLoss(0.2), marks=pytest.mark.slow)],
+    ids=repr,
+)
 def test_the_loss_of_several_classes_has_the_exact_law(loss):
     """For K = 2 and θ = (−v, v)/√2 the scores are ∓v·a/√2: the law of v by quadrature."""
     loss = CompetitorLoss(loss, 2)

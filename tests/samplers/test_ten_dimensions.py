@@ -76,7 +76,9 @@ def check_agreement(loss, sampler, n_draws, n_steps):
     assert disagreement(1.5 * sample + 1.0, chains) > 7.0
 
 
-@pytest.mark.parametrize("sampler", ["cheapest", "proximal_tv"])
+@pytest.mark.parametrize(
+    "sampler", ["cheapest", pytest.param("proximal_tv", marks=pytest.mark.slow)]
+)
 def test_means_and_variances_agree_with_a_long_chain(sampler):
     check_agreement(LogisticLoss(), sampler, 150, 1500)
 
