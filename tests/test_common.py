@@ -79,6 +79,8 @@ def known_failures(estimator):
     known = {}
     if isinstance(estimator, DPHingeClassifier | DPSGDClassifier | DPSGDRegressor):
         known = dict.fromkeys(EQUIVALENCE, "LinearSVC, SGDClassifier and SGDRegressor fail it")
+    if isinstance(estimator, DPHuberRegressor):
+        known[EQUIVALENCE[1]] = "HuberRegressor of scikit-learn 1.6 misses it by its tolerance"
     if isinstance(estimator, DPSGDClassifier):
         known["check_class_weight_classifiers"] = "SGDClassifier needs n_iter_no_change=20 for it"
     return known
