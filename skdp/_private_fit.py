@@ -170,6 +170,16 @@ class ReleaseTerms:
                 before_commit=before_commit,
             )
 
+    def foresee(self, guarantee: PrivacyGuarantee, before: list[Foreseen]) -> None:
+        """Raise if the budget would refuse this release after those before, and add it to them."""
+        before.append((self.budget, self.label, guarantee))
+        if self.budget is not None:
+            self.budget.check([release for budget, *release in before if budget is self.budget])
+
+
+Foreseen = tuple[BudgetHandle | None, str, PrivacyGuarantee]
+"""A release that a rehearsal has planned: what would pay, the label, what it promises."""
+
 
 class _Payment:
     """Whether the ledger may have recorded a release; set before it does, so never too late."""
@@ -198,15 +208,20 @@ class PrivateFit:
     budget: Any
     random_state: Any
     label: str | None = None
+    _foreseen: list[Foreseen] | None = None
+    """For a copy that rehearses and spends nothing: what would have been spent before."""
 
     def _fit_privately(self, *data: Any, **more: Any) -> Any:
         """Check, plan, spend, forget, read, publish; return what `_publish` returns."""
         with self._whole_if_refused() as payment:
             terms = self._check_terms()
             records = self._check_data(terms, *data, **more)
-            terms.warn_of_delta(_num_samples(data[0]))
             plan = self._plan(terms, records)
             guarantee = self._promised(terms, plan, records)
+            if self._foreseen is not None:
+                terms.foresee(guarantee, self._foreseen)
+                return self._publish_rehearsal(guarantee)
+            terms.warn_of_delta(_num_samples(data[0]))
             terms.spend(plan, payment.commit)
         self._forget()
         released = self._read(plan, records, terms.rng)
@@ -282,6 +297,10 @@ class PrivateFit:
     @abstractmethod
     def _publish(self, plan: Any, records: Any, released: Any, guarantee: PrivacyGuarantee) -> Any:
         """Set the released attributes from `released` and public facts; return the result."""
+
+    def _publish_rehearsal(self, guarantee: PrivacyGuarantee) -> Any:
+        """Set attributes such as might be released, from public facts, for steps behind this."""
+        return self
 
 
 def _say(error: BaseException, sentence: str) -> None:

@@ -8,18 +8,135 @@ from typing import Any
 from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
 
 from skdp._private_fit import PrivateFit, resolved_delta
 from skdp._validation import check_real
-from skdp.accounting import gdp_mu
 from skdp.budget import Amount, BudgetHandle, PrivacyBudget
-from skdp.budget.filters import rule_of
 from skdp.budget.filters.base import largest_gaussian
 from skdp.privacy import GDPEvent, Neighboring
 
-__all__ = ["make_private_pipeline"]
+__all__ = ["PrivatePipeline", "make_private_pipeline"]
 
 _MARGIN = 1.0 - 1e-9  # no guarantee rests on it: the budget checks what is asked for
+
+
+def _ends_with_a_transform(pipeline: Pipeline) -> bool:
+    last = pipeline.steps[-1][1]
+    return last in (None, "passthrough") or hasattr(last, "transform")
+
+
+class PrivatePipeline(Pipeline):
+    """scikit-learn's pipeline, which spends nothing where one of its steps would be refused.
+
+    Before the first step of several that spend is fitted, copies of all steps rehearse the fit: in
+    each the parameters, columns, labels and weights are checked, its release is planned, and the
+    budget is asked whether it would admit it after those before. As what a step releases is not
+    known then, those behind it see rows that are scaled by the public bounds. All other steps are
+    fitted twice. `make_private_pipeline` makes it.
+
+    Parameters
+    ----------
+    steps : list of (name, estimator)
+        *Public.* As in scikit-learn's `Pipeline`, which this is otherwise.
+    transform_input : list of str or None, default None
+        *Public.* As there.
+    memory : str, object or None, default None
+        *Public.* As there. What is cached is as private as its step.
+    verbose : bool, default False
+        *Public.* As there.
+
+    Notes
+    -----
+    **Guarantee.** That of the budget; a rehearsal releases whether the fit is refused, as a fit
+    does. What another process spends from the budget in the meantime is not foreseen.
+
+    Examples
+    --------
+    >>> from skdp import DPLogisticRegression
+    >>> from skdp.pipeline import make_private_pipeline
+    >>> from skdp.preprocessing import DPStandardScaler
+    >>> scaler, model = DPStandardScaler(bounds=(0, 1)), DPLogisticRegression()
+    >>> pipeline = make_private_pipeline(scaler, model, epsilon=1.0)
+    >>> pipeline.fit([[0.2], [0.3]], [0, None])  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    ValueError: y has missing values ... Nothing was spent.
+    >>> pipeline[0].budget.history()
+    []
+    """
+
+    def fit(self, X: Any, y: Any = None, **params: Any) -> PrivatePipeline:
+        """Fit all steps, after a rehearsal that spends nothing.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            *Private.* What the first step takes.
+        y : array-like of shape (n_samples,)
+            *Private.* What the last step takes.
+        **params : dict
+            *Private.* What goes to the steps, such as weights, as in scikit-learn's `Pipeline`.
+
+        Returns
+        -------
+        self : PrivatePipeline
+            With fitted steps.
+
+        Raises
+        ------
+        ValueError
+            If a step would be refused.
+        BudgetExceededError, BudgetClosedError
+            If the budget does not admit all steps.
+        """
+        self._rehearse(X, y, params)
+        return super().fit(X, y, **params)
+
+    @available_if(_ends_with_a_transform)
+    def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Any:
+        """Fit all steps, after a rehearsal that spends nothing, and return what becomes of X.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            *Private.* What the first step takes.
+        y : array-like of shape (n_samples,) or None
+            *Private.* What the steps take.
+        **params : dict
+            *Private.* What goes to the steps, as in scikit-learn's `Pipeline`.
+
+        Returns
+        -------
+        array-like of shape (n_samples, n_outputs)
+            The rows, as private as X.
+        """
+        self._rehearse(X, y, params)
+        return super().fit_transform(X, y, **params)
+
+    def _rehearse(self, X: Any, y: Any, params: dict[str, Any]) -> None:
+        """Fit copies that stop before they spend, up to a spending step of another library."""
+        steps = [step for _, step in self.steps]
+        if sum(isinstance(step, PrivateFit) for step in steps) < 2:
+            return  # one transaction spends nothing where it is refused
+        foreign = [_spends(step) and not isinstance(step, PrivateFit) for step in steps]
+        known = foreign.index(True) if any(foreign) else len(steps)
+        foreseen: list[Any] = []
+        copies = [
+            (name, _rehearsing(step, foreseen) if i < known else "passthrough")
+            for i, (name, step) in enumerate(self.steps)
+        ]
+        Pipeline(copies, transform_input=self.transform_input).fit(X, y, **params)
+
+
+def _rehearsing(step: Any, foreseen: list[Any]) -> Any:
+    """Return a copy, which spends nothing and adds what it would spend to a list."""
+    if not hasattr(step, "get_params"):
+        return step
+    copy = clone(step)
+    if isinstance(copy, PrivateFit):
+        copy._foreseen = foreseen
+    return copy
 
 
 def make_private_pipeline(
@@ -29,7 +146,7 @@ def make_private_pipeline(
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
     model_share: float = 0.9,
-) -> Pipeline:
+) -> PrivatePipeline:
     """Return a pipeline whose private steps together spend (ε, δ), with the split chosen.
 
     Parameters
@@ -55,7 +172,7 @@ def make_private_pipeline(
 
     Returns
     -------
-    sklearn.pipeline.Pipeline
+    PrivatePipeline
         With clones of the private steps; those that were given are left alone.
 
     Raises
@@ -87,7 +204,7 @@ def make_private_pipeline(
     delta = resolved_delta(delta, budget)
     check_real("model_share", model_share, low=0.0, high=1.0)
     relation = str(Neighboring(neighboring))
-    private = [i for i, step in enumerate(steps) if "epsilon" in _parameters(step)]
+    private = [i for i, step in enumerate(steps) if _spends(step)]
     if not private:
         raise ValueError("No step has a parameter epsilon: nothing is private.")
     for i, step in enumerate(steps):
@@ -102,11 +219,11 @@ def make_private_pipeline(
     for i, part in zip(private, parts, strict=True):
         given = {"epsilon": part.epsilon, "delta": part.delta}
         made[i] = clone(steps[i]).set_params(**given, neighboring=relation, budget=budget)
-    return make_pipeline(*made)
+    return PrivatePipeline(make_pipeline(*made).steps)
 
 
-def _parameters(step: Any) -> Any:
-    return step.get_params(deep=False) if hasattr(step, "get_params") else ()
+def _spends(step: Any) -> bool:
+    return hasattr(step, "get_params") and "epsilon" in step.get_params(deep=False)
 
 
 def _check_learns_nothing(step: Any) -> None:
@@ -142,7 +259,7 @@ def _parts(
         admitted = epsilon * _MARGIN <= left.epsilon and delta * _MARGIN <= left.delta
     else:
         _check_gaussian(delta, budget, gaussian)
-        mu = _gaussian_of(epsilon, delta, budget) * _MARGIN
+        mu = budget.gaussian_mu(epsilon, delta) * _MARGIN
         mus = [mu * math.sqrt(share) for share in shares]
         parts = [largest_gaussian(one, delta) if one else Amount(0.0, delta) for one in mus]
         admitted = budget.plan(map(GDPEvent, mus)).admitted
@@ -165,15 +282,3 @@ def _check_gaussian(delta: float, budget: BudgetHandle, gaussian: bool) -> None:
             "composition='basic', or none; or take steps that are Gaussian DP, with delta > 0, "
             "noise='auto' and a solver such as the default one."
         )
-
-
-def _gaussian_of(epsilon: float, delta: float, budget: BudgetHandle) -> float:
-    """Return the μ of the Gaussian releases that (ε, δ) admits, counted as the budget counts.
-
-    What the budget sets aside of δ for releases that no Gaussian covers is not shared out.
-    """
-    of_delta = delta / budget.delta
-    reserves = {name: of_delta * budget._filter.terms[name] for name in ("slack", "tv")}
-    rule = rule_of(budget.composition, epsilon, delta, **reserves)
-    largest = rule.left(rule.nothing[: len(rule.limits)])
-    return gdp_mu(*largest) if largest.epsilon else 0.0

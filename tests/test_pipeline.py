@@ -1,7 +1,15 @@
 """Pipelines of private steps: all of them are paid for, or none is."""
 
+import pickle
+
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn import config_context
+from sklearn.base import BaseEstimator, clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from skdp import (
     DPGaussianNB,
@@ -11,6 +19,7 @@ from skdp import (
     DPSGDRegressor,
     PrivacyBudget,
 )
+from skdp.exceptions import BudgetExceededError
 from skdp.pipeline import make_private_pipeline
 from skdp.preprocessing import DPMinMaxScaler, DPQuantileClipper, DPStandardScaler
 from skdp.solvers import SOLVERS, NoisyGD, PhasedSGD
@@ -98,3 +107,127 @@ def test_a_budget_with_too_little_left_is_refused_before_any_step_is_paid(compos
 def test_an_epsilon_that_leaves_nothing_for_a_step_is_refused(epsilon):
     with pytest.raises(ValueError, match="too little to be shared"):
         make_private_pipeline(SCALERS[0], DPLogisticRegression(), epsilon=epsilon)
+
+
+FRAME = pd.DataFrame(X, columns=["a", "b"])
+NAMED = {"a": BOUNDS, "b": BOUNDS}
+LOGISTIC, LINEAR = DPLogisticRegression, DPLinearRegression
+WRONG = {
+    "loss of another solver": ({}, LOGISTIC(solver="adassp")),
+    "Gaussian noise at delta 0": ({"delta": 0.0}, LINEAR(solver="adassp", target_bounds=(0, 1))),
+    "names behind an array": ({}, DPGaussianNB(bounds=NAMED)),
+    "no target_bounds": ({}, LINEAR()),
+    "no bounds": ({}, DPGaussianNB()),
+    "negative C": ({}, LOGISTIC(C=-1.0)),
+    "wrong priors": ({}, DPGaussianNB(bounds=BOUNDS, priors=[1.0])),
+    "class outside": ({}, LOGISTIC(classes=(5, 6))),
+    "missing label": ({"y": np.where(Y, np.nan, 1.0)}, LOGISTIC()),
+    "missing target": ({"y": np.where(Y, np.nan, 1.0)}, LINEAR(target_bounds=(0, 1))),
+    "rows without labels": ({"y": Y[1:]}, LOGISTIC()),
+    "no max_weight": ({"sample_weight": np.ones(200)}, LOGISTIC()),
+    "missing weight": ({"sample_weight": np.where(Y, np.nan, 1.0)}, LOGISTIC(max_weight=2.0)),
+    "no such argument": ({"wait": 3}, LOGISTIC()),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+@pytest.mark.parametrize("scaler", [*SCALERS[:3], make_pipeline(SCALERS[2], SCALERS[0])], ids=repr)
+def test_nothing_is_spent_where_the_model_is_refused(wrong, scaler):
+    given, model = WRONG[wrong]
+    given = {"y": Y, "delta": 1e-5} | given
+    steps = [step for _, step in getattr(scaler, "steps", [("", scaler)])]
+    pipeline = make_private_pipeline(*steps, model, delta=given.pop("delta"))
+    y, name = given.pop("y"), pipeline.steps[-1][0]
+    with pytest.raises((ValueError, TypeError)) as refusal:
+        pipeline.fit(FRAME, y, **{f"{name}__{key}": value for key, value in given.items()})
+    assert pipeline[0].budget.history() == []
+    assert not hasattr(pipeline[0], "privacy_")
+    said = str(refusal.value) + "".join(getattr(refusal.value, "__notes__", ()))
+    assert wrong == "no such argument" or said.endswith("Nothing was spent.")
+
+
+def test_frames_that_scalers_return_are_known_by_name_in_the_rehearsal():
+    pipeline = make_private_pipeline(DPQuantileClipper(bounds=NAMED), DPGaussianNB(bounds=NAMED))
+    pipeline.set_output(transform="pandas").fit(FRAME, Y)
+    assert len(pipeline[0].budget.history()) == 2
+
+
+def test_rows_between_the_steps_are_such_as_a_scaler_may_release():
+    within = FunctionTransformer(lambda rows: np.log(rows - BOUNDS[0]))
+    clipped = DPQuantileClipper(bounds=(-9, 9))
+    make_private_pipeline(clipped, within, LOGISTIC(data_norm=3.0)).fit(X, Y)
+    inverse = FunctionTransformer(np.arcsin)
+    make_private_pipeline(SCALERS[1], inverse, LOGISTIC()).fit(X, Y)
+
+
+@pytest.mark.parametrize("composition", ["gdp", "zcdp", "rdp", "basic"])
+def test_a_second_fit_is_refused_before_its_first_step_pays(composition):
+    budget = PrivacyBudget(1.2, 1e-5, composition=composition)
+    pipeline = make_private_pipeline(SCALERS[0], LOGISTIC(), epsilon=1.0, delta=5e-6, budget=budget)
+    pipeline.fit(X, Y)
+    with pytest.raises(BudgetExceededError, match=r"DPLogisticRegression costs.*Nothing was spent"):
+        pipeline.fit(X, Y)
+    assert len(budget.history()) == 2
+
+
+def test_steps_of_other_budgets_are_foreseen_each_by_its_own():
+    pipeline = make_private_pipeline(SCALERS[0], LOGISTIC())
+    other = PrivacyBudget(1.0, 1e-5)
+    pipeline.set_params(dplogisticregression__budget=other, dplogisticregression__epsilon=1.0)
+    pipeline.fit(X, Y)
+    assert len(pipeline[0].budget.history()) == len(other.history()) == 1
+
+
+class Foreign(BaseEstimator):
+    """A step of somebody else that spends."""
+
+    def __init__(self, epsilon=1.0, delta=None, neighboring="replace_one", budget=None):
+        self.epsilon, self.delta = epsilon, delta
+        self.neighboring, self.budget = neighboring, budget
+
+    def fit(self, X, y):
+        self.n_fits_ = getattr(self, "n_fits_", 0) + 1
+        return self
+
+
+def test_a_step_of_another_library_is_fitted_once():
+    pipeline = make_private_pipeline(SCALERS[0], SCALERS[2], Foreign()).fit(X, Y)
+    assert pipeline[-1].n_fits_ == 1
+    assert len(pipeline[0].budget.history()) == 2
+
+
+def test_it_is_a_pipeline_of_scikit_learn():
+    budget = PrivacyBudget(50.0, 1e-5)
+    steps = SCALERS[0], LOGISTIC(data_norm=3.0, max_weight=1.0)
+    pipeline = make_private_pipeline(*steps, budget=budget)
+    assert isinstance(pipeline, Pipeline)
+    assert set(clone(pipeline).get_params()) == set(pipeline.get_params())
+    assert pipeline.named_steps["dpstandardscaler"] is pipeline[0]
+    assert pipeline[:1].fit_transform(X).shape == X.shape
+    assert not hasattr(pipeline, "fit_transform")
+    grid = {"dplogisticregression__data_norm": [2.0, 3.0]}
+    search = GridSearchCV(pipeline, grid, cv=2).fit(X, Y)
+    assert type(search.best_estimator_) is type(pipeline)
+    assert search.predict(X).shape == Y.shape
+    assert len(budget.history()) == 1 + 2 * (2 * 2 + 1)
+    fitted = pickle.loads(pickle.dumps(search.best_estimator_))
+    np.testing.assert_array_equal(fitted.predict(X), search.predict(X))
+    grid = {"dpstandardscaler": ["passthrough", SCALERS[0].set_params(budget=budget)]}
+    GridSearchCV(pipeline, grid, cv=2, refit=False).fit(X, Y)
+    assert len(budget.history()) == 11 + 2 * 3
+
+
+@pytest.mark.parametrize("routing", [False, True])
+def test_weights_reach_the_model_and_its_rehearsal(routing):
+    model = LOGISTIC(max_weight=1.0)
+    with config_context(enable_metadata_routing=routing):
+        if routing:
+            model.set_fit_request(sample_weight=True)
+            SCALERS[0].set_fit_request(sample_weight=False)
+        pipeline = make_private_pipeline(SCALERS[0], model)
+        name = "sample_weight" if routing else "dplogisticregression__sample_weight"
+        with pytest.raises(ValueError, match="sample_weight"):
+            pipeline.fit(X, Y, **{name: np.ones(3)})
+        assert pipeline[0].budget.history() == []
+        pipeline.fit(X, Y, **{name: np.ones(200)})
+        assert len(pipeline[0].budget.history()) == 2

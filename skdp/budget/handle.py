@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
 from operator import attrgetter
 from typing import Any, Self
 
 from skdp._validation import check_count, check_delta
+from skdp.accounting import gdp_mu
 from skdp.budget._messages import shortfall
 from skdp.budget._repr import as_html, as_text, show
-from skdp.budget.filters import Amount, Filter
+from skdp.budget.filters import Amount, Filter, rule_of
 from skdp.budget.ledger.json_export import export_json
 from skdp.budget.ledger.store import Ledger, Payment
 from skdp.budget.ledger.totals import Totals
@@ -161,9 +162,57 @@ class BudgetHandle(ABC):
         return PlanCost(
             epsilon=cost_of_plan(planned, self.neighboring, delta, n_folds),
             delta=delta,
-            admitted=self._would_admit(planned, delta),
+            admitted=self._first_refused((release, "plan", delta) for release in planned) is None,
             n_releases=len(planned),
         )
+
+    def check(self, releases: Iterable[Sequence[Any]]) -> None:
+        """Raise unless the ledger would now admit all of these, one after the other.
+
+        Nothing is read and nothing is written or set aside: what is spent in the meantime may
+        still leave too little.
+
+        Parameters
+        ----------
+        releases : iterable of (label, PrivacyGuarantee)
+            *Public.* What would be spent, at the (ε, δ) that each was asked for.
+
+        Raises
+        ------
+        BudgetExceededError
+            As `spend` would for the first that is not admitted.
+        ValueError
+            If one is private under another neighbouring relation than the budget.
+        """
+        pairs = list(releases)
+        for label, guarantee in pairs:
+            self._check_relation(guarantee, label)
+        planned = ((PlannedRelease(guarantee), label, self.delta) for label, guarantee in pairs)
+        if refused := self._first_refused(planned):
+            raise BudgetExceededError(shortfall(*refused))
+
+    def gaussian_mu(self, epsilon: float, delta: float) -> float:
+        """Return the μ of the Gaussian releases that (ε, δ) pays for, counted as here.
+
+        What the budget sets aside of δ for releases that no Gaussian covers is not among it.
+
+        Parameters
+        ----------
+        epsilon : float
+            *Public.* The ε of all of them together.
+        delta : float
+            *Public.* The δ of the same statement.
+
+        Returns
+        -------
+        float
+            The μ of all of them together; 0 where nothing fits.
+        """
+        of_delta = delta / self.delta if self.delta else 0.0
+        reserves = {name: of_delta * self._filter.terms[name] for name in ("slack", "tv")}
+        rule = rule_of(self.composition, epsilon, delta, **reserves)
+        largest = rule.left(rule.nothing[: len(rule.limits)])
+        return gdp_mu(*largest) if largest.epsilon else 0.0
 
     @property
     def spent(self) -> Amount:
@@ -252,25 +301,40 @@ class BudgetHandle(ABC):
                 message = shortfall(rule, handle._account, wanted, before, earlier)
                 raise BudgetExceededError(message)
 
-    def _would_admit(self, planned: Iterable[PlannedRelease], delta: float) -> bool:
-        """Return whether the ledger, release by release, would admit all of it."""
+    def _first_refused(
+        self, planned: Iterable[tuple[PlannedRelease, str, float]]
+    ) -> tuple[Filter, str, Release, Totals, list[Release]] | None:
+        """Return what `shortfall` says of the first that the ledger would not admit, in order.
+
+        With each release comes its label, and a δ to quote it at if it does not know its own.
+        """
         earlier = self._ledger.releases()
         handles = [(h, h._filter.summed(filter(h._owns, earlier))) for h in self._chain()]
-        for release in planned:
-            row = self._as_row(release, delta, handles)
-            if not all(h._filter.admits_next(totals, row) for h, totals in handles):
-                return False
+        for release, label, delta in planned:
+            row = self._as_row(release, label, delta, handles)
+            for handle, totals in handles:
+                if not (rule := handle._filter).admits_next(totals, row):
+                    return rule, handle._account, row, totals, [*filter(handle._owns, earlier)]
             for handle, totals in handles:
                 totals.add(row.part, handle._filter.costs(row))
-        return True
+            earlier = [*earlier, row]
+        return None
 
     def _as_row(
-        self, planned: PlannedRelease, delta: float, handles: list[tuple[BudgetHandle, Totals]]
+        self,
+        planned: PlannedRelease,
+        label: str,
+        delta: float,
+        handles: list[tuple[BudgetHandle, Totals]],
     ) -> Release:
         rules = ((handle._filter, totals) for handle, totals in handles)
         slack = min(rule.slack_left(totals.worst(rule.nothing)) for rule, totals in rules)
         guarantee = PrivacyGuarantee(planned.as_event, self.neighboring, "plan")
-        return self._priced(guarantee, delta, "plan", slack, part=planned.part)
+        epsilon = None
+        if isinstance(planned.event, PrivacyGuarantee):
+            guarantee = planned.event
+            epsilon, delta = guarantee.asked or (None, delta)
+        return self._priced(guarantee, delta, label, slack, epsilon=epsilon, part=planned.part)
 
     def _check_relation(self, guarantee: PrivacyGuarantee, label: str) -> None:
         if not isinstance(guarantee, PrivacyGuarantee):

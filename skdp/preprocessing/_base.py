@@ -98,6 +98,11 @@ class PrivateScaler(PrivateFit, OneToOneFeatureMixin, TransformerMixin, BaseEsti
         self.privacy_ = guarantee
         return self
 
+    def _publish_rehearsal(self, guarantee: PrivacyGuarantee) -> Any:
+        self._keep_bounds(self._bounds())
+        self.privacy_ = guarantee
+        return self
+
     def _bounds(self) -> ColumnBounds:
         return ColumnBounds.of(self.bounds, self.n_features_in_, column_names(self))
 
@@ -108,6 +113,10 @@ class PrivateScaler(PrivateFit, OneToOneFeatureMixin, TransformerMixin, BaseEsti
     @abstractmethod
     def _keep(self, found: Any) -> None:
         """Set the released attributes from the statistic's result."""
+
+    @abstractmethod
+    def _keep_bounds(self, bounds: ColumnBounds) -> None:
+        """Set them to what values that fill the bounds would give."""
 
     @abstractmethod
     def _scaled(self, X: np.ndarray) -> np.ndarray:

@@ -99,6 +99,9 @@ class DPMinMaxScaler(PrivateScaler):
     def _keep(self, found: Quantile) -> None:
         self.data_min_, self.data_max_ = found.value
 
+    def _keep_bounds(self, bounds: ColumnBounds) -> None:
+        self.data_min_, self.data_max_ = bounds.low, bounds.high
+
     def _scaled(self, X: np.ndarray) -> np.ndarray:
         half = 0.5 * (self.data_max_ - self.data_min_)
         X -= self.data_min_ + half

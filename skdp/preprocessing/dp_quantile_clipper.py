@@ -98,5 +98,8 @@ class DPQuantileClipper(PrivateScaler):
     def _keep(self, found: Quantile) -> None:
         self.low_, self.high_ = found.value
 
+    def _keep_bounds(self, bounds: ColumnBounds) -> None:
+        self.low_, self.high_ = bounds.low, bounds.high
+
     def _scaled(self, X: np.ndarray) -> np.ndarray:
         return np.clip(X, self.low_, self.high_, out=X)

@@ -98,6 +98,9 @@ class DPStandardScaler(PrivateScaler):
         self.mean_, self.var_ = found.mean, found.value
         self.scale_ = np.maximum(np.sqrt(found.value), _LEAST * self._bounds().half)
 
+    def _keep_bounds(self, bounds: ColumnBounds) -> None:
+        self.mean_, self.var_, self.scale_ = bounds.middle, bounds.half**2, bounds.half
+
     def _scaled(self, X: np.ndarray) -> np.ndarray:
         X -= self.mean_
         X /= self.scale_

@@ -151,3 +151,33 @@ def test_a_file_that_is_no_ledger_is_closed(tmp_path):
     (tmp_path / "x.db").write_bytes(b"SQLite format 3\x00" + bytes(4096))
     with pytest.raises(BudgetClosedError):
         PrivacyBudget(1.0, 1e-5, path=tmp_path / "x.db")
+
+
+@pytest.mark.parametrize("composition", ["gdp", "basic", "zcdp", "rdp"])
+@pytest.mark.parametrize("share", [None, 0.9])
+def test_check_refuses_just_what_spending_one_after_another_would_refuse(composition, share):
+    budget = PrivacyBudget(1.0, 1e-5, composition=composition)
+    if share is not None:
+        budget = budget.share(share)
+    event = GDPEvent(0.08)
+    asked = GaussianCurve(0.08).epsilon(1e-6), 1e-6
+    one = PrivacyGuarantee(event, "replace_one", "test", asked=asked)
+    n_admitted = 0
+    while n_admitted < 20:
+        with pytest.raises(BudgetExceededError) as foreseen:
+            budget.check([(f"fit {n}", one) for n in range(n_admitted, 20)])
+        assert len(budget.history()) == n_admitted
+        try:
+            budget.spend(one, epsilon=asked[0], delta=1e-6, label=f"fit {n_admitted}")
+        except BudgetExceededError as refusal:
+            assert str(refusal) == str(foreseen.value)
+            break
+        n_admitted += 1
+    assert n_admitted >= 2
+    assert str(foreseen.value).startswith(f"fit {n_admitted} costs")
+
+
+def test_check_of_another_relation_is_refused_as_a_spend_is(budget):
+    other = PrivacyGuarantee(EVENT, "add_remove_one", "test")
+    with pytest.raises(ValueError, match=r"neighboring='replace_one'; that one asks"):
+        budget.check([("that one", other)])
