@@ -169,6 +169,8 @@ class PrivateLinearModel(PrivateFit, BaseEstimator):
             check_size("C", self.C)
         if self.max_weight is not None:
             check_size("max_weight", self.max_weight)
+        if hasattr(self, "tol"):  # of those whose twin in scikit-learn has one
+            check_real("tol", self.tol, low=0.0)
         if self.n_samples_hint is not None:
             hint = check_count("n_samples_hint", self.n_samples_hint)
             check_real("n_samples_hint", hint, low=0.0, high=_MOST_ROWS)

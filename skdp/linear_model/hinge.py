@@ -81,6 +81,10 @@ class DPHingeClassifier(PrivateLinearClassifier):
         *Secret.* ``None`` takes fresh entropy from the operating system for each fit. A seed voids
         the guarantee, for whoever knows it can subtract the noise, and is refused beside a budget:
         for tests only.
+    tol : float, default 1e-4
+        *Public.* Where scikit-learn's minimiser ends with ``epsilon=inf``, as its own `tol`. A
+        private fit does not use it: the number of its steps, or the tolerance on which its
+        guarantee rests, follows from other public numbers.
     n_jobs : int or None
         *Public.* Number of BLAS threads, −1 for all; ``None`` for one, the fastest but on large
         dense data.
@@ -153,6 +157,7 @@ class DPHingeClassifier(PrivateLinearClassifier):
         budget: Any = None,
         label: str | None = None,
         random_state: Any = None,
+        tol: float = 1e-4,
         n_jobs: int | None = None,
         verbose: int = 0,
         diagnostics: bool = False,
@@ -174,6 +179,7 @@ class DPHingeClassifier(PrivateLinearClassifier):
         self.budget = budget
         self.label = label
         self.random_state = random_state
+        self.tol = tol
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.diagnostics = diagnostics
@@ -191,5 +197,6 @@ class DPHingeClassifier(PrivateLinearClassifier):
             intercept_scaling=1.0,
             class_weight=self.class_weight,
             random_state=self._seed_of_reference(),
+            tol=self.tol,
             max_iter=100_000,
         )

@@ -80,6 +80,10 @@ class DPLogisticRegression(PrivateLinearClassifier):
         *Secret.* ``None`` takes fresh entropy from the operating system for each fit. A seed voids
         the guarantee, for whoever knows it can subtract the noise, and is refused beside a budget:
         for tests only.
+    tol : float, default 1e-4
+        *Public.* Where scikit-learn's minimiser ends with ``epsilon=inf``, as its own `tol`. A
+        private fit does not use it: the number of its steps, or the tolerance on which its
+        guarantee rests, follows from other public numbers.
     n_jobs : int or None
         *Public.* Number of BLAS threads, −1 for all; ``None`` for one, the fastest but on large
         dense data.
@@ -152,6 +156,7 @@ class DPLogisticRegression(PrivateLinearClassifier):
         budget: Any = None,
         label: str | None = None,
         random_state: Any = None,
+        tol: float = 1e-4,
         n_jobs: int | None = None,
         verbose: int = 0,
         diagnostics: bool = False,
@@ -173,6 +178,7 @@ class DPLogisticRegression(PrivateLinearClassifier):
         self.budget = budget
         self.label = label
         self.random_state = random_state
+        self.tol = tol
         self.n_jobs = n_jobs
         self.verbose = verbose
         self.diagnostics = diagnostics
@@ -222,5 +228,6 @@ class DPLogisticRegression(PrivateLinearClassifier):
             C=self.C if isinstance(self.C, Real) else 1.0,
             fit_intercept=self.fit_intercept,
             class_weight=self.class_weight,
+            tol=self.tol,
             max_iter=10_000,
         )

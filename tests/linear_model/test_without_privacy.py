@@ -99,6 +99,26 @@ def test_a_ridge_that_the_reference_does_not_know_is_refused(Model):
         Model(epsilon=INF, C=1.0).fit(*NUMBER)
 
 
+@pytest.mark.parametrize(
+    ("model", "reference", "rows"),
+    [
+        (DPLogisticRegression, LogisticRegression(max_iter=10_000), THREE),
+        (DPHingeClassifier, LinearSVC(loss="hinge", max_iter=100_000, random_state=0), TWO),
+        (DPHuberRegressor, HuberRegressor(max_iter=10_000), NUMBER),
+    ],
+)
+def test_tol_is_that_of_scikit_learn_and_of_no_private_fit(model, reference, rows):
+    assert model().tol == reference.tol
+    for tol in (1e-2, 1e-8):
+        ours = model(INF, tol=tol, random_state=0).fit(*rows)
+        np.testing.assert_array_equal(ours.coef_, reference.set_params(tol=tol).fit(*rows).coef_)
+    public = {"target_bounds": (0, 400)} if model is DPHuberRegressor else {}
+    one, other = (model(random_state=0, tol=tol, **public).fit(*rows) for tol in (1e-2, 1e-8))
+    np.testing.assert_array_equal(one.coef_, other.coef_)
+    with pytest.raises(ValueError, match="tol must be a number"):
+        model(tol=0.0, **public).fit(*rows)
+
+
 @pytest.mark.parametrize("Model", MODELS)
 def test_it_says_that_nothing_is_guaranteed(Model):
     guarantee = Model(epsilon=INF, random_state=0).fit(*TWO).privacy_
