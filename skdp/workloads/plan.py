@@ -14,9 +14,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from skdp._validation import check_choice, check_count, check_delta, check_epsilon, check_real
+from skdp._validation import (
+    check_choice,
+    check_count,
+    check_delta,
+    check_epsilon,
+    check_real,
+    set_checked,
+)
 from skdp.accounting import PLDAccountant, calibrate, gdp_mu
-from skdp.exceptions import IncompatibleSolverError, OutOfRangeError, UncertifiedNoiseError
+from skdp.exceptions import OutOfRangeError, UncertifiedNoiseError
 from skdp.mechanisms import (
     AdditiveMechanism,
     Gaussian,
@@ -36,7 +43,7 @@ from skdp.privacy import (
     SelfComposedEvent,
 )
 
-__all__ = ["NOISES", "Noise", "Query", "QueryPlan", "plan_queries"]
+__all__ = ["NOISES", "Noise", "Query", "QueryPlan", "becomes_gaussian", "plan_queries"]
 
 # No guarantee rests on these three: they say which kinds of noise are tried, and how hard.
 _FEW = 5  # numbers that one record may change, beyond which splitting δ loses against composing
@@ -87,15 +94,14 @@ class Query:
     integer: bool = False
 
     def __post_init__(self) -> None:
-        largest = check_real("linf_sensitivity", self.linf_sensitivity, low=0.0)
+        linf = check_real("linf_sensitivity", self.linf_sensitivity, low=0.0)
         size = check_count("size", self.size)
-        touched = min(check_count("l0_sensitivity", self.l0_sensitivity), size)
-        total = check_real("l1_sensitivity", self.l1_sensitivity, low=0.0, closed="]")
-        length = check_real("l2_sensitivity", self.l2_sensitivity, low=0.0, closed="]")
-        total = min(total, largest * touched)
-        length = min(length, math.sqrt(largest * total))
-        for name, value in (("l0", touched), ("l1", total), ("l2", length)):
-            object.__setattr__(self, f"{name}_sensitivity", value)
+        l0 = min(check_count("l0_sensitivity", self.l0_sensitivity), size)
+        l1 = check_real("l1_sensitivity", self.l1_sensitivity, low=0.0, closed="]")
+        l2 = check_real("l2_sensitivity", self.l2_sensitivity, low=0.0, closed="]")
+        l1 = min(l1, linf * l0)
+        l2 = min(l2, math.sqrt(linf * l1))
+        set_checked(self, l0_sensitivity=l0, l1_sensitivity=l1, l2_sensitivity=l2)
 
 
 Queries = tuple[Query, ...]
@@ -124,13 +130,12 @@ class Noise(ABC):
 
         Raises
         ------
-        IncompatibleSolverError
-            If this kind of noise needs δ > 0.
         OutOfRangeError
-            If the noise would be smaller or larger than what can be sampled exactly.
+            If this kind of noise needs δ > 0, or would be smaller or larger than what can be
+            sampled exactly.
         """
         if self.needs_delta and delta == 0.0:
-            raise IncompatibleSolverError(
+            raise OutOfRangeError(
                 f"noise={self.name!r} needs delta > 0; 'laplace' and 'staircase' do not."
             )
         return self._for_all(queries, epsilon, delta)
@@ -172,7 +177,7 @@ class StaircaseNoise(Noise):
     needs_delta = False
 
     def _for_all(self, queries: Queries, epsilon: float, delta: float) -> list[AdditiveMechanism]:
-        each = epsilon / _n_touched(queries) * _MARGIN
+        each = epsilon / _l0_sensitivity(queries) * _MARGIN
         return [
             Staircase(
                 sensitivity=q.linf_sensitivity,
@@ -197,19 +202,25 @@ class TruncatedLaplaceNoise(Noise):
         ]
 
 
-class LeastNoise(Noise):
+class SplitOptimizedNoise(Noise):
     """Optimised noise; ε and δ are split evenly between the numbers that may change."""
 
     name = "optimized"
 
     def _for_all(self, queries: Queries, epsilon: float, delta: float) -> list[AdditiveMechanism]:
-        parts = _n_touched(queries) / _MARGIN
+        parts = _l0_sensitivity(queries) / _MARGIN
         return [_optimized(query, epsilon / parts, delta / parts) for query in queries]
 
 
 NOISES: dict[str, Noise] = {
     kind.name: kind()
-    for kind in (GaussianNoise, LaplaceNoise, StaircaseNoise, TruncatedLaplaceNoise, LeastNoise)
+    for kind in (
+        GaussianNoise,
+        LaplaceNoise,
+        StaircaseNoise,
+        TruncatedLaplaceNoise,
+        SplitOptimizedNoise,
+    )
 }
 """What `noise` may name, besides "auto"."""
 
@@ -329,8 +340,8 @@ def plan_queries(
     ------
     ValueError
         If a parameter is wrong.
-    IncompatibleSolverError
-        If no noise of the kind is known for this target.
+    OutOfRangeError
+        If no noise of the kind is known for this ε and δ.
 
     Examples
     --------
@@ -349,6 +360,11 @@ def plan_queries(
     return _least(queries, epsilon, delta)
 
 
+def becomes_gaussian(noise: str) -> bool:
+    """Return whether `plan_queries` takes Gaussian noise where a budget adds Gaussians up."""
+    return noise in ("auto", "gaussian")
+
+
 def _least(queries: Queries, epsilon: float, delta: float) -> QueryPlan:
     """Return the plan with the least loss among the kinds that are worth a try."""
     names = list(_worth_trying(queries, epsilon, delta))
@@ -356,10 +372,10 @@ def _least(queries: Queries, epsilon: float, delta: float) -> QueryPlan:
         return _within(queries, epsilon, delta, names[0])
     plans = []
     for name in names:
-        with suppress(OutOfRangeError, UncertifiedNoiseError, IncompatibleSolverError):
+        with suppress(OutOfRangeError, UncertifiedNoiseError):
             plans.append(_within(queries, epsilon, delta, name))
     if not plans:
-        raise IncompatibleSolverError(
+        raise OutOfRangeError(
             f"No kind of noise is known for epsilon={epsilon!r} and delta={delta!r} here: the one "
             "asked for would be too small or too large."
         )
@@ -367,13 +383,13 @@ def _least(queries: Queries, epsilon: float, delta: float) -> QueryPlan:
 
 
 def _worth_trying(queries: Queries, epsilon: float, delta: float) -> Iterator[str]:
-    touched, integer = _n_touched(queries), all(query.integer for query in queries)
-    one_count = touched == 1 and integer
+    l0, integer = _l0_sensitivity(queries), all(query.integer for query in queries)
+    one_count = l0 == 1 and integer
     almost_pure = one_count and math.expm1(min(epsilon, 1.0)) >= _ALMOST_PURE * delta
     for name, kind in NOISES.items():
         if kind.needs_delta and (delta == 0.0 or almost_pure):
             continue
-        if name not in ("gaussian", "laplace") and touched > _FEW:
+        if name not in ("gaussian", "laplace") and l0 > _FEW:
             continue
         if name == "staircase" and integer:  # the geometric distribution is never larger
             continue
@@ -389,7 +405,7 @@ def _within(queries: Queries, epsilon: float, delta: float, noise: str) -> Query
         plan = QueryPlan(queries, noise, tuple(mechanisms))
         if _meets(plan.event, epsilon, delta):
             return plan
-    raise IncompatibleSolverError(
+    raise OutOfRangeError(
         f"No {noise!r} noise for {len(queries)} queries was found to be private with "
         f"epsilon={epsilon!r} and delta={delta!r}; noise='auto' finds another."
     )
@@ -419,17 +435,17 @@ def _noisy(
 
 def _gaussian(query: Query, mu: float) -> Gaussian:
     """Return noise that is at most μ-Gaussian DP, the rounding to its grid included."""
-    length = query.l2_sensitivity
-    first = Gaussian(sensitivity=length, scale=length / mu, dimension=query.size)
+    l2 = query.l2_sensitivity
+    first = Gaussian(sensitivity=l2, scale=l2 / mu, dimension=query.size)
     return replace(first, scale=first.scale * max(first.event.mu / mu, 1.0))
 
 
 def _laplace(query: Query, epsilon: float) -> AdditiveMechanism:
-    total, (least, largest) = query.l1_sensitivity, Geometric.scales
-    if query.integer and total / epsilon <= largest:
-        scale = max(total / epsilon, least)
-        return Geometric(sensitivity=int(total), scale=scale, dimension=query.size)
-    return Laplace(sensitivity=total, scale=total / epsilon, dimension=query.size)
+    l1, (least, largest) = query.l1_sensitivity, Geometric.scales
+    if query.integer and l1 / epsilon <= largest:
+        scale = max(l1 / epsilon, least)
+        return Geometric(sensitivity=int(l1), scale=scale, dimension=query.size)
+    return Laplace(sensitivity=l1, scale=l1 / epsilon, dimension=query.size)
 
 
 def _optimized(query: Query, epsilon: float, delta: float) -> OptimizedNoise:
@@ -437,7 +453,8 @@ def _optimized(query: Query, epsilon: float, delta: float) -> OptimizedNoise:
     return OptimizedNoise(epsilon, delta, sensitivity=query.linf_sensitivity, support=support)
 
 
-def _n_touched(queries: Queries) -> int:
+def _l0_sensitivity(queries: Queries) -> int:
+    """Return how many numbers of all the answers may differ between neighbours."""
     return sum(query.l0_sensitivity for query in queries)
 
 
