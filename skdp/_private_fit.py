@@ -6,7 +6,7 @@ import math
 import sys
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
@@ -25,13 +25,14 @@ from skdp.privacy import (
     NonPrivateEvent,
     PrivacyGuarantee,
 )
+from skdp.workloads import Query, QueryPlan, plan_queries
 
 __all__ = [
     "DEFAULT_DELTA",
     "NonPrivatePlan",
     "PrivateFit",
+    "ReleaseParameters",
     "ReleasePlan",
-    "ReleaseTerms",
     "guarantee_of",
     "resolved_delta",
 ]
@@ -43,6 +44,9 @@ _IN_DOUBT = (
     "The ledger may have recorded this release: count it as spent. Any earlier fit is dropped."
 )
 _KEPT = ("n_features_in_", "feature_names_in_")  # set by the checks, from public facts
+
+Foreseen = tuple[BudgetHandle | None, str, PrivacyGuarantee]
+"""A release that a rehearsal has planned: its budget, its label, what it promises."""
 
 
 class ReleasePlan(Protocol):
@@ -66,7 +70,7 @@ class NonPrivatePlan:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ReleaseTerms:
+class ReleaseParameters:
     """The checked public parameters of one release, and the way to spend them.
 
     Parameters
@@ -103,14 +107,14 @@ class ReleaseTerms:
         budget: Any,
         random_state: Any,
         label: str,
-    ) -> ReleaseTerms:
+    ) -> ReleaseParameters:
         """Return the parameters, each checked; raise ValueError for the first that is wrong."""
         if not (budget is None or isinstance(budget, BudgetHandle)):
             raise ValueError(f"budget must be a PrivacyBudget or None, got {budget!r}.")
         if budget is not None and random_state is not None:
             raise ValueError(
-                "random_state must be None where a budget pays: whoever knows the seed can take "
-                "the noise off, and what was paid would protect nobody. Ensembles of "
+                "random_state must be None beside a budget: whoever knows the seed can take the "
+                "noise off, and what was spent would protect nobody. Ensembles of "
                 "scikit-learn set the seeds of their members and publish them."
             )
         return cls(
@@ -132,6 +136,10 @@ class ReleaseTerms:
     def is_private(self) -> bool:
         """Whether `epsilon` is finite."""
         return math.isfinite(self.epsilon)
+
+    def plan_queries(self, queries: Sequence[Query], noise: str) -> QueryPlan:
+        """Return noise with which all answers together cost what the release asks for."""
+        return plan_queries(queries, self.epsilon, self.delta, noise, composition=self.composition)
 
     def warn_of_delta(self, n_samples: int) -> None:
         """Warn of a δ at which whole records may be published; n counts where it is public."""
@@ -177,18 +185,14 @@ class ReleaseTerms:
             self.budget.check([release for budget, *release in before if budget is self.budget])
 
 
-Foreseen = tuple[BudgetHandle | None, str, PrivacyGuarantee]
-"""A release that a rehearsal has planned: what would pay, the label, what it promises."""
-
-
-class _Payment:
+class _LedgerEntry:
     """Whether the ledger may have recorded a release; set before it does, so never too late."""
 
-    may_be_made = False
+    may_be_recorded = False
 
     def commit(self) -> None:
         """Note that the entry is about to be made final."""
-        self.may_be_made = True
+        self.may_be_recorded = True
 
 
 class PrivateFit:
@@ -213,37 +217,37 @@ class PrivateFit:
 
     def _fit_privately(self, *data: Any, **more: Any) -> Any:
         """Check, plan, spend, forget, read, publish; return what `_publish` returns."""
-        with self._whole_if_refused() as payment:
-            terms = self._check_terms()
-            records = self._check_data(terms, *data, **more)
-            plan = self._plan(terms, records)
-            guarantee = self._promised(terms, plan, records)
+        with self._whole_if_refused() as entry:
+            parameters = self._release_parameters()
+            records = self._check_data(parameters, *data, **more)
+            plan = self._plan(parameters, records)
+            guarantee = self._promised(parameters, plan, records)
             if self._foreseen is not None:
-                terms.foresee(guarantee, self._foreseen)
+                parameters.foresee(guarantee, self._foreseen)
                 return self._publish_rehearsal(guarantee)
-            terms.warn_of_delta(_num_samples(data[0]))
-            terms.spend(plan, payment.commit)
+            parameters.warn_of_delta(_num_samples(data[0]))
+            parameters.spend(plan, entry.commit)
         self._forget()
-        released = self._read(plan, records, terms.rng)
+        released = self._read(plan, records, parameters.rng)
         return self._publish(plan, records, released, guarantee)
 
     @contextmanager
-    def _whole_if_refused(self) -> Iterator[_Payment]:
+    def _whole_if_refused(self) -> Iterator[_LedgerEntry]:
         """Leave everything as it was if an error comes before the ledger commits, and say so.
 
         From then on the release may be in the ledger, whatever the error: the old fit is dropped.
         """
-        before, payment = vars(self).copy(), _Payment()
+        before, entry = vars(self).copy(), _LedgerEntry()
         try:
-            yield payment
+            yield entry
         except BaseException as error:
-            if payment.may_be_made:
+            if entry.may_be_recorded:
                 self._forget()
             else:
                 vars(self).clear()
                 vars(self).update(before)
             if self.budget is not None:
-                _say(error, _IN_DOUBT if payment.may_be_made else _REFUSED)
+                _say(error, _IN_DOUBT if entry.may_be_recorded else _REFUSED)
             raise
 
     def _release(self, *data: Any, **parameters: Any) -> Any:
@@ -251,9 +255,9 @@ class PrivateFit:
         vars(self).update(parameters)
         return self._fit_privately(*data)
 
-    def _check_terms(self) -> ReleaseTerms:
+    def _release_parameters(self) -> ReleaseParameters:
         name = type(self).__name__ if self.released_as is None else self.released_as
-        terms = ReleaseTerms.check(
+        parameters = ReleaseParameters.check(
             epsilon=self.epsilon,
             delta=self.delta,
             neighboring=self.neighboring,
@@ -261,28 +265,29 @@ class PrivateFit:
             random_state=self.random_state,
             label=name if self.label is None else self.label,
         )
-        if not (terms.is_private or self.takes_infinite_epsilon):
+        if not (parameters.is_private or self.takes_infinite_epsilon):
             raise ValueError(f"epsilon must be finite for {name}, got {self.epsilon!r}.")
-        return terms
+        return parameters
 
     def _is_gaussian(self) -> bool:
         """Return whether a release at (ε, δ > 0) enters a Gaussian budget as Gaussian noise would.
 
-        From public parameters. It is not said of others that they do not, only that they may not.
+        From public parameters. Others may be counted at more than was asked; unless a class says
+        that it is Gaussian, it is one of them.
         """
-        return getattr(self, "noise", "auto") in ("auto", "gaussian")
+        return False
 
     @abstractmethod
-    def _check_data(self, terms: ReleaseTerms, *data: Any, **more: Any) -> Any:
+    def _check_data(self, parameters: ReleaseParameters, *data: Any, **more: Any) -> Any:
         """Return the records after checks of parameters, shapes, types and domains."""
 
     @abstractmethod
-    def _plan(self, terms: ReleaseTerms, records: Any) -> ReleasePlan:
+    def _plan(self, parameters: ReleaseParameters, records: Any) -> ReleasePlan:
         """Return what will be released, every number fixed, from public facts about `records`."""
 
-    def _promised(self, terms: ReleaseTerms, plan: Any, records: Any) -> PrivacyGuarantee:
+    def _promised(self, parameters: ReleaseParameters, plan: Any, records: Any) -> PrivacyGuarantee:
         """Return what will be published: the guarantee of this release, and of what it adds to."""
-        return terms.guarantee(plan)
+        return parameters.guarantee(plan)
 
     def _forget(self) -> None:
         """Drop what an earlier fit released, so that a fit that dies leaves nothing of it."""

@@ -108,8 +108,8 @@ def test_files_that_vanish_during_a_spend_are_not_said_to_have_cost_nothing(
     model = DPLogisticRegression(delta=1e-6, budget=budget).fit(X, y)
     check = BudgetHandle._check
 
-    def harmful(handle, payment):
-        check(handle, payment)
+    def harmful(handle, request):
+        check(handle, request)
         os.rename(f"{path}{harm}", f"{path}.away{harm}")
 
     monkeypatch.setattr(BudgetHandle, "_check", harmful)

@@ -14,7 +14,7 @@ from skdp.budget._messages import shortfall
 from skdp.budget._repr import as_html, as_text, show
 from skdp.budget.filters import Amount, Filter, rule_of
 from skdp.budget.ledger.json_export import export_json
-from skdp.budget.ledger.store import Ledger, Payment
+from skdp.budget.ledger.store import Ledger, SpendRequest
 from skdp.budget.ledger.totals import Totals
 from skdp.budget.plan import PlanCost, PlannedRelease, cost_of_plan
 from skdp.budget.release import Release
@@ -291,13 +291,13 @@ class BudgetHandle(ABC):
     def _slack_left(self) -> float:
         return min(handle._filter.slack_left(handle._totals()) for handle in self._chain())
 
-    def _check(self, payment: Payment) -> None:
+    def _check(self, request: SpendRequest) -> None:
         """Raise BudgetExceededError unless this handle and all that it is a share of admit it."""
-        wanted = payment.release
+        wanted = request.release
         for handle in self._chain():
-            rule, before = handle._filter, payment.before[handle._account]
+            rule, before = handle._filter, request.before[handle._account]
             if not rule.admits_next(before, wanted):
-                earlier = filter(handle._owns, payment.earlier())
+                earlier = filter(handle._owns, request.earlier())
                 message = shortfall(rule, handle._account, wanted, before, earlier)
                 raise BudgetExceededError(message)
 

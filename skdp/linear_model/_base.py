@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import ThreadpoolController  # scikit-learn depends on it, always installed
 
 from skdp._data_validation import check_no_missing, validated_data
-from skdp._private_fit import NonPrivatePlan, PrivateFit, ReleaseTerms
+from skdp._private_fit import NonPrivatePlan, PrivateFit, ReleaseParameters
 from skdp._validation import (
     check_choice,
     check_count,
@@ -42,13 +42,14 @@ class LinearRecords:
     """Validated rows, targets as the loss wants them, and what is public about them.
 
     `task` is public about the targets. `weights` are None where none were given; in a private fit
-    the targets carry them. `start` are released coefficients from which a solver goes on after
+    the targets carry them. `start` are released coefficients from which `solver` goes on after
     `n_iter` steps, None for none.
     """
 
     X: Any
     y: np.ndarray
     task: Any
+    solver: Solver
     weights: np.ndarray | None = None
     start: np.ndarray | None = None
     n_iter: int = 0
@@ -90,7 +91,7 @@ class PrivateLinearModel(PrivateFit, BaseEstimator):
 
     def _check_data(
         self,
-        terms: ReleaseTerms,
+        parameters: ReleaseParameters,
         X: Any,
         y: Any,
         *,
@@ -99,29 +100,31 @@ class PrivateLinearModel(PrivateFit, BaseEstimator):
         resume: bool = False,
     ) -> LinearRecords:
         self._check_parameters()
-        self._check_max_weight(terms, sample_weight)
+        solver = self._resolve_solver()
+        self._check_max_weight(parameters, sample_weight)
         X, y = validated_data(self, X, y, accept_sparse="csr", reset=not resume)
         _check_magnitude(X)
         task, y = self._encode(y, known_task)
         weights = _checked_weights(sample_weight, X.shape[0])
-        if weights is not None and terms.is_private:
+        if weights is not None and parameters.is_private:
             y = weighted_targets(y, np.clip(weights, 0.0, self.max_weight))
-        return LinearRecords(X, y, task, weights, **self._resumed(task) if resume else {})
+        earlier = self._resumed(task) if resume else {}
+        return LinearRecords(X, y, task, solver, weights, **earlier)
 
-    def _plan(self, terms: ReleaseTerms, records: LinearRecords) -> Plan | NonPrivatePlan:
-        solver = self._resolve_solver()
+    def _plan(self, parameters: ReleaseParameters, records: LinearRecords) -> Plan | NonPrivatePlan:
         effective_n_jobs(self.n_jobs)  # raises now rather than after the spend
-        if not terms.is_private:
+        if not parameters.is_private:
             return NonPrivatePlan()
+        solver = records.solver
         if records.start is not None and not solver.takes_start:
             raise IncompatibleSolverError(
                 f"partial_fit goes on from earlier coefficients, which {type(solver).__name__} "
                 "cannot; take one of "
                 f"{[name for name, kind in SOLVERS.items() if kind.takes_start]}."
             )
-        problem = self._problem(records)
+        problem = self._problem(records, parameters.neighboring)
         _check_start(records.start, problem)
-        plan = solver.plan(problem, terms.epsilon, terms.delta)
+        plan = solver.plan(problem, parameters.epsilon, parameters.delta)
         _check_rows(records.X.shape[0], solver, problem)
         return plan
 
@@ -130,7 +133,7 @@ class PrivateLinearModel(PrivateFit, BaseEstimator):
         if isinstance(plan, NonPrivatePlan):
             given = {} if records.weights is None else {"sample_weight": records.weights}
             return self._reference(records.X.shape[0]).fit(records.X, records.y, **given)
-        problem, solver = plan.problem, self._resolve_solver()
+        problem, solver = plan.problem, records.solver
         threads = effective_n_jobs(self.n_jobs)
         with _thread_pools().limit(limits=threads, user_api="blas"):
             design = ClippedDesign.clip(records.X, problem.data_norm, problem.intercept_scaling)
@@ -175,8 +178,8 @@ class PrivateLinearModel(PrivateFit, BaseEstimator):
             hint = check_count("n_samples_hint", self.n_samples_hint)
             check_real("n_samples_hint", hint, low=0.0, high=_MOST_ROWS)
 
-    def _check_max_weight(self, terms: ReleaseTerms, sample_weight: Any) -> None:
-        if sample_weight is not None and terms.is_private and self.max_weight is None:
+    def _check_max_weight(self, parameters: ReleaseParameters, sample_weight: Any) -> None:
+        if sample_weight is not None and parameters.is_private and self.max_weight is None:
             raise ValueError(
                 "sample_weight needs max_weight, a public bound that weights are clipped to: one "
                 "record of unbounded weight would outweigh all noise. Public weights of whole "
@@ -192,8 +195,7 @@ class PrivateLinearModel(PrivateFit, BaseEstimator):
             solver = SOLVERS[check_choice("solver", solver, SOLVERS)]()
         return solver if is_auto(self.sampler) else solver.with_sampler(self.sampler)
 
-    def _problem(self, records: LinearRecords) -> Problem:
-        neighboring = Neighboring(self.neighboring)
+    def _problem(self, records: LinearRecords, neighboring: Neighboring) -> Problem:
         n_rows, n_columns = records.X.shape
         loss = self._loss_of(records.task)
         return Problem(

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from skdp._private_fit import ReleaseTerms, guarantee_of
+from skdp._private_fit import ReleaseParameters, guarantee_of
 from skdp.linear_model._base import PrivateLinearModel
 from skdp.privacy import ComposedEvent, Event, PrivacyGuarantee, SelfComposedEvent
 from skdp.solvers import DPSGD
@@ -35,8 +35,8 @@ class PrivateSGD(PrivateLinearModel):
         more = {"sample_weight": sample_weight, "known_task": known_task, "resume": resume}
         return self._fit_privately(X, y, **more)
 
-    def _promised(self, terms: ReleaseTerms, plan: Any, records: Any) -> PrivacyGuarantee:
-        now = super()._promised(terms, plan, records)
+    def _promised(self, parameters: ReleaseParameters, plan: Any, records: Any) -> PrivacyGuarantee:
+        now = super()._promised(parameters, plan, records)
         if records.start is None:
             return now
         earlier = self.privacy_

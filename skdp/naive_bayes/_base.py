@@ -27,7 +27,7 @@ from skdp._columns import (
     validated,
 )
 from skdp._data_validation import encode_labels, refuse_lazy
-from skdp._private_fit import NonPrivatePlan, PrivateFit, ReleaseTerms
+from skdp._private_fit import NonPrivatePlan, PrivateFit, ReleaseParameters
 from skdp._validation import check_choice, check_size
 from skdp.naive_bayes.features import (
     CategoricalFeature,
@@ -37,7 +37,7 @@ from skdp.naive_bayes.features import (
     in_units,
 )
 from skdp.privacy import PrivacyGuarantee
-from skdp.workloads import NOISES, Query, QueryPlan, plan_queries
+from skdp.workloads import NOISES, Query, QueryPlan, becomes_gaussian
 
 __all__ = ["PrivateNaiveBayes"]
 
@@ -108,8 +108,11 @@ class PrivateNaiveBayes(PrivateFit, ClassifierMixin, BaseEstimator):
         """
         return self._fit_privately(X, y, sample_weight=sample_weight)
 
+    def _is_gaussian(self) -> bool:
+        return becomes_gaussian(self.noise)
+
     def _check_data(
-        self, terms: ReleaseTerms, X: Any, y: Any, *, sample_weight: Any
+        self, parameters: ReleaseParameters, X: Any, y: Any, *, sample_weight: Any
     ) -> LabelledColumns:
         check_choice("noise", self.noise, ("auto", *NOISES))
         columns, y = self._validated(X, y)
@@ -122,22 +125,22 @@ class PrivateNaiveBayes(PrivateFit, ClassifierMixin, BaseEstimator):
             codes,
             classes,
             features,
-            terms.neighboring.count_is_public,
-            *self._checked_weights(sample_weight, codes, terms),
+            parameters.neighboring.count_is_public,
+            *self._checked_weights(sample_weight, codes, parameters),
         )
 
-    def _plan(self, terms: ReleaseTerms, records: LabelledColumns) -> QueryPlan | NonPrivatePlan:
+    def _plan(
+        self, parameters: ReleaseParameters, records: LabelledColumns
+    ) -> QueryPlan | NonPrivatePlan:
         """Return what is asked, with its noise."""
-        if not terms.is_private:
+        if not parameters.is_private:
             return NonPrivatePlan()
         n_classes, whole = records.classes.size, records.weights is None
-        queries = [class_counts(n_classes, terms.neighboring)]
+        queries = [class_counts(n_classes, parameters.neighboring)]
         for j, feature in enumerate(records.features):
-            queries.append(feature.query(_name(j), n_classes, terms.neighboring))
+            queries.append(feature.query(_name(j), n_classes, parameters.neighboring))
         asked = [_of_weights(query) for query in queries] if not whole else queries
-        return plan_queries(
-            asked, terms.epsilon, terms.delta, self.noise, composition=terms.composition
-        )
+        return parameters.plan_queries(asked, self.noise)
 
     def _read(
         self, plan: QueryPlan | NonPrivatePlan, records: LabelledColumns, rng: np.random.Generator
@@ -192,13 +195,13 @@ class PrivateNaiveBayes(PrivateFit, ClassifierMixin, BaseEstimator):
                     refuse_missing(as_floats(part)[:, None], [columns.name(j)])
 
     def _checked_weights(
-        self, weights: Any, codes: np.ndarray, terms: ReleaseTerms
+        self, weights: Any, codes: np.ndarray, parameters: ReleaseParameters
     ) -> tuple[np.ndarray | None, float]:
         """Return weights in units of the largest that counts, clipped to it, and that."""
         largest = None if self.max_weight is None else check_size("max_weight", self.max_weight)
         if weights is None:
             return None, 1.0
-        if terms.is_private and largest is None:
+        if parameters.is_private and largest is None:
             raise ValueError(
                 "sample_weight needs max_weight, the public number to which weights are clipped: "
                 "a record changes what is released by that much."
@@ -210,7 +213,7 @@ class PrivateNaiveBayes(PrivateFit, ClassifierMixin, BaseEstimator):
         check_consistent_length(codes, weights)
         if not np.isfinite(weights).all():
             raise ValueError("sample_weight must be finite numbers.")
-        if terms.is_private:
+        if parameters.is_private:
             return np.clip(weights, 0.0, largest) / largest, float(largest or 1.0)
         if not weights.any():
             raise ValueError("sample_weight is zero for all records.")

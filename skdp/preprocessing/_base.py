@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from skdp._columns import ColumnBounds, column_names, validated_numbers
-from skdp._private_fit import PrivateFit, ReleasePlan, ReleaseTerms
+from skdp._private_fit import PrivateFit, ReleaseParameters, ReleasePlan
 from skdp.privacy import PrivacyGuarantee
 
 __all__ = ["PrivateScaler"]
@@ -74,7 +74,7 @@ class PrivateScaler(PrivateFit, OneToOneFeatureMixin, TransformerMixin, BaseEsti
         X = validated_numbers(self, X, reset=False)
         return self._scaled(self._bounds().clip(X))
 
-    def _check_data(self, terms: ReleaseTerms, X: Any, sample_weight: Any) -> Measurement:
+    def _check_data(self, parameters: ReleaseParameters, X: Any, sample_weight: Any) -> Measurement:
         if sample_weight is not None:
             raise ValueError(
                 f"sample_weight is refused by {type(self).__name__}: a weight is private, and "
@@ -82,10 +82,10 @@ class PrivateScaler(PrivateFit, OneToOneFeatureMixin, TransformerMixin, BaseEsti
             )
         X = validated_numbers(self, X, reset=True)
         statistic = self._statistic(self._bounds())
-        return Measurement(statistic, statistic._check_data(terms, X))
+        return Measurement(statistic, statistic._check_data(parameters, X))
 
-    def _plan(self, terms: ReleaseTerms, records: Measurement) -> ReleasePlan:
-        plan: ReleasePlan = records.statistic._plan(terms, records.records)
+    def _plan(self, parameters: ReleaseParameters, records: Measurement) -> ReleasePlan:
+        plan: ReleasePlan = records.statistic._plan(parameters, records.records)
         return plan
 
     def _read(self, plan: Any, records: Measurement, rng: np.random.Generator) -> Any:
@@ -103,11 +103,14 @@ class PrivateScaler(PrivateFit, OneToOneFeatureMixin, TransformerMixin, BaseEsti
         self.privacy_ = guarantee
         return self
 
+    def _is_gaussian(self) -> bool:
+        return self._statistic(self.bounds)._is_gaussian()
+
     def _bounds(self) -> ColumnBounds:
         return ColumnBounds.of(self.bounds, self.n_features_in_, column_names(self))
 
     @abstractmethod
-    def _statistic(self, bounds: ColumnBounds) -> PrivateFit:
+    def _statistic(self, bounds: Any) -> PrivateFit:
         """Return the statistic that is measured, with checked public parameters."""
 
     @abstractmethod

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from skdp._columns import ColumnBounds
 from skdp._validation import check_real
+from skdp._columns import ColumnBounds
 from skdp.preprocessing._base import PrivateScaler
 from skdp.statistics.quantile import Quantile, QuantileStatistic
 
@@ -92,7 +92,7 @@ class DPMinMaxScaler(PrivateScaler):
         self.random_state = random_state
         self.label = label
 
-    def _statistic(self, bounds: ColumnBounds) -> QuantileStatistic:
+    def _statistic(self, bounds: Any) -> QuantileStatistic:
         tail = check_real("tail", self.tail, low=0.0, high=0.5)
         return QuantileStatistic(bounds, [tail, 1.0 - tail])
 

@@ -88,7 +88,7 @@ class DPQuantileClipper(PrivateScaler):
         self.random_state = random_state
         self.label = label
 
-    def _statistic(self, bounds: ColumnBounds) -> QuantileStatistic:
+    def _statistic(self, bounds: Any) -> QuantileStatistic:
         if not (np.shape(self.quantiles) == (2,) and self.quantiles[0] < self.quantiles[1]):
             raise ValueError(
                 f"quantiles must be two increasing probabilities, got {self.quantiles!r}."

@@ -91,7 +91,7 @@ class DPStandardScaler(PrivateScaler):
         self.random_state = random_state
         self.label = label
 
-    def _statistic(self, bounds: ColumnBounds) -> VarianceStatistic:
+    def _statistic(self, bounds: Any) -> VarianceStatistic:
         return VarianceStatistic(bounds, self.noise)
 
     def _keep(self, found: Variance) -> None:

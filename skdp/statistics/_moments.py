@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from skdp._columns import ColumnBounds, Columns
-from skdp._private_fit import PrivateFit, ReleaseTerms
+from skdp._private_fit import PrivateFit, ReleaseParameters
 from skdp.statistics._result import half_width
-from skdp.workloads import Query, QueryPlan, plan_queries
+from skdp.workloads import Query, QueryPlan, becomes_gaussian
 
 __all__ = [
     "EXACT",
@@ -72,11 +72,11 @@ class BoundedColumns:
     count_is_public: bool
 
     @classmethod
-    def of(cls, x: Any, bounds: Any, terms: ReleaseTerms) -> BoundedColumns:
+    def of(cls, x: Any, bounds: Any, parameters: ReleaseParameters) -> BoundedColumns:
         """Return columns of numbers; where the number of rows is public there has to be one."""
         columns = Columns.of(x)
         columns.check_numeric()
-        public = terms.neighboring.count_is_public
+        public = parameters.neighboring.count_is_public
         if public and not columns.n_rows:
             raise ValueError("x must have at least one row.")
         return cls(columns, ColumnBounds.of(bounds, columns.n_columns, columns.names), public)
@@ -94,6 +94,9 @@ class MomentsStatistic(PrivateFit):
         self.bounds = bounds
         self.noise = noise
 
+    def _is_gaussian(self) -> bool:
+        return becomes_gaussian(self.noise)
+
     @abstractmethod
     def _parts(self, n_columns: int) -> tuple[Part, ...]:
         """Return what is asked for, from the number of columns."""
@@ -102,17 +105,15 @@ class MomentsStatistic(PrivateFit):
     def _numbers(self, units: np.ndarray) -> dict[str, np.ndarray]:
         """Return the numbers of each part for some rows that were mapped to [−1, 1]."""
 
-    def _check_data(self, terms: ReleaseTerms, x: Any) -> BoundedColumns:
-        return BoundedColumns.of(x, self.bounds, terms)
+    def _check_data(self, parameters: ReleaseParameters, x: Any) -> BoundedColumns:
+        return BoundedColumns.of(x, self.bounds, parameters)
 
-    def _plan(self, terms: ReleaseTerms, records: BoundedColumns) -> QueryPlan:
+    def _plan(self, parameters: ReleaseParameters, records: BoundedColumns) -> QueryPlan:
         parts = self._parts(records.columns.n_columns)
-        queries = [part.query(terms.neighboring.n_changed) for part in parts]
+        queries = [part.query(parameters.neighboring.n_changed) for part in parts]
         if not records.count_is_public:
             queries.append(Query("count", linf_sensitivity=1.0, integer=True))
-        return plan_queries(
-            queries, terms.epsilon, terms.delta, self.noise, composition=terms.composition
-        )
+        return parameters.plan_queries(queries, self.noise)
 
     def _read(
         self, plan: QueryPlan, records: BoundedColumns, rng: np.random.Generator

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from skdp._columns import Columns
-from skdp._private_fit import PrivateFit, ReleaseTerms
+from skdp._private_fit import PrivateFit, ReleaseParameters
 from skdp.budget import PrivacyBudget
 from skdp.privacy import PrivacyGuarantee
 from skdp.statistics._result import NoisyNumbers
-from skdp.workloads import Query, QueryPlan, plan_queries
+from skdp.workloads import Query, QueryPlan
 
 __all__ = ["count"]
 
@@ -99,17 +99,15 @@ class CountStatistic(PrivateFit):
     def __init__(self, noise: str = "auto") -> None:
         self.noise = noise
 
-    def _check_data(self, terms: ReleaseTerms, condition: Any) -> Columns:
+    def _check_data(self, parameters: ReleaseParameters, condition: Any) -> Columns:
         columns = Columns.of(condition, "condition")
         columns.check_boolean("condition")
         return columns
 
-    def _plan(self, terms: ReleaseTerms, columns: Columns) -> QueryPlan:
+    def _plan(self, parameters: ReleaseParameters, columns: Columns) -> QueryPlan:
         n = columns.n_columns
         query = Query("count", size=n, linf_sensitivity=1.0, l0_sensitivity=n, integer=True)
-        return plan_queries(
-            [query], terms.epsilon, terms.delta, self.noise, composition=terms.composition
-        )
+        return parameters.plan_queries([query], self.noise)
 
     def _read(
         self, plan: QueryPlan, columns: Columns, rng: np.random.Generator

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from skdp._columns import Columns
-from skdp._private_fit import PrivateFit, ReleaseTerms
+from skdp._private_fit import PrivateFit, ReleaseParameters
 from skdp.budget import PrivacyBudget
 from skdp.privacy import PrivacyGuarantee
 from skdp.statistics._result import NoisyNumbers
-from skdp.workloads import Query, QueryPlan, plan_queries
+from skdp.workloads import Query, QueryPlan
 
 __all__ = ["histogram"]
 
@@ -138,22 +138,20 @@ class HistogramStatistic(PrivateFit):
         self.edges = edges
         self.noise = noise
 
-    def _check_data(self, terms: ReleaseTerms, x: Any) -> GriddedColumns:
+    def _check_data(self, parameters: ReleaseParameters, x: Any) -> GriddedColumns:
         columns = Columns.of(x)
         columns.check_numeric()
         return GriddedColumns(columns, _checked_edges(self.edges, columns.n_columns))
 
-    def _plan(self, terms: ReleaseTerms, records: GriddedColumns) -> QueryPlan:
+    def _plan(self, parameters: ReleaseParameters, records: GriddedColumns) -> QueryPlan:
         query = Query(
             "cells",
             size=records.n_cells,
             linf_sensitivity=1.0,
-            l0_sensitivity=terms.neighboring.n_changed,
+            l0_sensitivity=parameters.neighboring.n_changed,
             integer=True,
         )
-        return plan_queries(
-            [query], terms.epsilon, terms.delta, self.noise, composition=terms.composition
-        )
+        return parameters.plan_queries([query], self.noise)
 
     def _read(
         self, plan: QueryPlan, records: GriddedColumns, rng: np.random.Generator

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from skdp._columns import Columns, categories_by_column, category_codes
-from skdp._private_fit import PrivateFit, ReleaseTerms
+from skdp._private_fit import PrivateFit, ReleaseParameters
 from skdp._validation import check_count
 from skdp.budget import PrivacyBudget
 from skdp.privacy import PrivacyGuarantee
 from skdp.statistics._result import half_width, risk_of
-from skdp.workloads import Query, QueryPlan, plan_queries
+from skdp.workloads import Query, QueryPlan
 
 __all__ = ["Marginals", "marginals"]
 
@@ -188,7 +188,7 @@ class MarginalsStatistic(PrivateFit):
         self.n_ways = n_ways
         self.noise = noise
 
-    def _check_data(self, terms: ReleaseTerms, x: Any) -> CategoricalColumns:
+    def _check_data(self, parameters: ReleaseParameters, x: Any) -> CategoricalColumns:
         columns = Columns.of(x)
         values = categories_by_column(self.categories, columns.n_columns, columns.names)
         if not values:
@@ -200,20 +200,18 @@ class MarginalsStatistic(PrivateFit):
             )
         return CategoricalColumns(columns, values, list(combinations(values, self.n_ways)))
 
-    def _plan(self, terms: ReleaseTerms, records: CategoricalColumns) -> QueryPlan:
+    def _plan(self, parameters: ReleaseParameters, records: CategoricalColumns) -> QueryPlan:
         queries = [
             Query(
                 str(records.key(table)),
                 size=int(np.prod(records.shape(table))),
                 linf_sensitivity=1.0,
-                l0_sensitivity=terms.neighboring.n_changed,
+                l0_sensitivity=parameters.neighboring.n_changed,
                 integer=True,
             )
             for table in records.tables
         ]
-        return plan_queries(
-            queries, terms.epsilon, terms.delta, self.noise, composition=terms.composition
-        )
+        return parameters.plan_queries(queries, self.noise)
 
     def _read(
         self, plan: QueryPlan, records: CategoricalColumns, rng: np.random.Generator

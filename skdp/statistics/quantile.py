@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from skdp._private_fit import PrivateFit, ReleaseTerms
+from skdp._private_fit import PrivateFit, ReleaseParameters
 from skdp.accounting import calibrate
 from skdp.budget import PrivacyBudget
 from skdp.mechanisms import ExponentialMechanism
@@ -171,17 +171,20 @@ class QuantileStatistic(PrivateFit):
         self.bounds = bounds
         self.q = q
 
-    def _check_data(self, terms: ReleaseTerms, x: Any) -> BoundedColumns:
-        self._probabilities()
-        return BoundedColumns.of(x, self.bounds, terms)
+    def _is_gaussian(self) -> bool:
+        return True  # the ε of each choice is computed as a Gaussian budget counts it
 
-    def _plan(self, terms: ReleaseTerms, records: BoundedColumns) -> QuantilePlan:
+    def _check_data(self, parameters: ReleaseParameters, x: Any) -> BoundedColumns:
+        self._probabilities()
+        return BoundedColumns.of(x, self.bounds, parameters)
+
+    def _plan(self, parameters: ReleaseParameters, records: BoundedColumns) -> QuantilePlan:
         probabilities = self._probabilities()
         farthest, n_choices = 1.0, probabilities.size * records.columns.n_columns
         if not records.count_is_public:
             farthest = float(np.maximum(probabilities, 1.0 - probabilities).max())
         choice = ExponentialMechanism(
-            sensitivity=farthest * _ROUNDING, epsilon=_share(n_choices, terms)
+            sensitivity=farthest * _ROUNDING, epsilon=_share(n_choices, parameters)
         )
         return QuantilePlan(choice, n_choices)
 
@@ -220,12 +223,12 @@ class QuantileStatistic(PrivateFit):
         return probabilities
 
 
-def _share(n: int, terms: ReleaseTerms) -> float:
-    """Return the pure ε of each of n choices that are within the terms together."""
-    if terms.delta == 0.0:
-        return terms.epsilon / n * _SAFE
-    accountant = "gdp" if terms.composition in ("gdp", "zcdp", "rdp") else "pld"
-    return _composed_share(n, terms.epsilon, terms.delta, accountant)
+def _share(n: int, parameters: ReleaseParameters) -> float:
+    """Return the pure ε of each of n choices that cost together what is asked for."""
+    if parameters.delta == 0.0:
+        return parameters.epsilon / n * _SAFE
+    accountant = "gdp" if parameters.composition in ("gdp", "zcdp", "rdp") else "pld"
+    return _composed_share(n, parameters.epsilon, parameters.delta, accountant)
 
 
 @lru_cache(maxsize=128)

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from skdp._private_fit import PrivateFit, ReleaseTerms
+from skdp._private_fit import PrivateFit, ReleaseParameters
 from skdp.budget import PrivacyBudget
 from skdp.privacy import PrivacyGuarantee
 from skdp.statistics._moments import EXACT, BoundedColumns, exact_sums
 from skdp.statistics._result import NoisyNumbers
-from skdp.workloads import Query, QueryPlan, plan_queries
+from skdp.workloads import Query, QueryPlan
 
 __all__ = ["sum"]
 
@@ -107,16 +107,14 @@ class SumStatistic(PrivateFit):
         self.bounds = bounds
         self.noise = noise
 
-    def _check_data(self, terms: ReleaseTerms, x: Any) -> BoundedColumns:
-        return BoundedColumns.of(x, self.bounds, terms)
+    def _check_data(self, parameters: ReleaseParameters, x: Any) -> BoundedColumns:
+        return BoundedColumns.of(x, self.bounds, parameters)
 
-    def _plan(self, terms: ReleaseTerms, records: BoundedColumns) -> QueryPlan:
+    def _plan(self, parameters: ReleaseParameters, records: BoundedColumns) -> QueryPlan:
         n = records.columns.n_columns
-        largest = terms.neighboring.n_changed * EXACT
+        largest = parameters.neighboring.n_changed * EXACT
         query = Query("sum", size=n, linf_sensitivity=largest, l0_sensitivity=n)
-        return plan_queries(
-            [query], terms.epsilon, terms.delta, self.noise, composition=terms.composition
-        )
+        return parameters.plan_queries([query], self.noise)
 
     def _read(
         self, plan: QueryPlan, records: BoundedColumns, rng: np.random.Generator

@@ -78,7 +78,7 @@ def test_a_log_deleted_before_another_process_comes_takes_nothing_with_it(budget
 
 def test_a_log_deleted_during_a_spend_does_not_let_the_fit_go_on(budget, path):
     check = budget._check
-    budget._check = lambda purchase: (os.unlink(f"{path}-wal"), check(purchase))
+    budget._check = lambda request: (os.unlink(f"{path}-wal"), check(request))
     with pytest.raises(BudgetClosedError, match="-wal or -shm file was deleted"):
         spend(budget)
 
@@ -172,7 +172,7 @@ def test_an_interrupt_right_after_a_transaction_begins_leaves_no_lock(budget, pa
 
 def test_a_spend_inside_of_a_spend_is_refused_and_leaves_no_row(budget):
     check = budget._check
-    budget._check = lambda purchase: spend(budget) if check(purchase) is None else None
+    budget._check = lambda request: spend(budget) if check(request) is None else None
     with pytest.raises(BudgetClosedError, match="within a transaction"):
         spend(budget)
     del budget._check
@@ -192,8 +192,8 @@ def test_threads_that_open_ledgers_while_others_fork_never_wait_in_a_ring(tmp_pa
         "def spend(i):\n"
         "    while not stop.is_set():\n"
         "        budget = budgets[i % 2]\n"
-        "        def check(purchase, check=budget._check):\n"
-        "            budget._ledger.totals(); budgets[1 - i % 2].spent; check(purchase)\n"
+        "        def check(request, check=budget._check):\n"
+        "            budget._ledger.totals(); budgets[1 - i % 2].spent; check(request)\n"
         "        release = budget._priced(cost, 0.0, 'a fit')\n"
         "        budget._ledger.append(release, check); admitted.append(i % 2)\n"
         "        budget._ledger.close(); PrivacyBudget(1.0, 1e-5).spent; time.sleep(0.01)\n"

@@ -135,11 +135,11 @@ def test_opening_a_ledger_again_keeps_the_locks_of_the_one_that_is_open(tmp_path
     budget = PrivacyBudget(**TERMS, path=tmp_path / "study.db")
     check = budget._check
 
-    def open_again_and_look_from_outside(payment):
+    def open_again_and_look_from_outside(request):
         with pytest.raises(BudgetClosedError, match="locked"):
             _open_briefly(tmp_path / "study.db")
         assert _is_locked_for_others(tmp_path / "study.db")
-        check(payment)
+        check(request)
 
     budget._check = open_again_and_look_from_outside
     budget.spend(COST, delta=1e-5, label="a fit")

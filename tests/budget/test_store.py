@@ -31,8 +31,8 @@ def ledger(tmp_path):
     return ledger
 
 
-def accept(payment):
-    assert payment.release
+def accept(request):
+    assert request.release
 
 
 def execute(ledger, statement):
@@ -55,7 +55,7 @@ def test_releases_are_kept_in_order(ledger):
 def test_the_check_sees_the_new_release_and_those_before(ledger):
     seen = []
     new = row("new", epsilon=0.2)
-    ledger.append(new, lambda payment: seen.extend([*payment.earlier(), payment.release]))
+    ledger.append(new, lambda request: seen.extend([*request.earlier(), request.release]))
     assert seen == [ENTRY, new]
 
 

@@ -1,1 +1,1 @@
-"""Storage of a budget: one SQLite file, one line a release, one transaction a payment."""
+"""Storage of a budget: one SQLite file, one line a release, one transaction a spend."""

@@ -27,7 +27,7 @@ from skdp.budget.ledger.totals import Totals, accounts_of, all_totals, load, loa
 from skdp.budget.release import Release
 from skdp.exceptions import BudgetClosedError
 
-__all__ = ["Account", "Ledger", "Payment"]
+__all__ = ["Account", "Ledger", "SpendRequest"]
 
 _DEFAULTS = {"slack": 0.0, "tv": 0.0, "orders": "[]"}
 
@@ -36,7 +36,7 @@ Account = tuple[str, float, float]
 
 
 @dataclass(frozen=True)
-class Payment:
+class SpendRequest:
     """What a check sees of a release that wants to be written.
 
     Parameters
@@ -107,10 +107,10 @@ class Ledger:
     def append(
         self,
         release: Release,
-        check: Callable[[Payment], None],
+        check: Callable[[SpendRequest], None],
         before_commit: Callable[[], None] | None = None,
     ) -> None:
-        """Append a release unless `check(payment)` raises.
+        """Append a release unless `check(request)` raises.
 
         The check and the entry are one transaction, made durable before this returns. An error
         after the call of `before_commit` leaves open whether they were.
@@ -121,7 +121,7 @@ class Ledger:
                 self._check_terms(connection, seen)
                 accounts = accounts_of(release.account)
                 totals = {name: load(connection, name, release.part) for name in accounts}
-                check(Payment(release, totals, lambda: read_releases(connection)))
+                check(SpendRequest(release, totals, lambda: read_releases(connection)))
                 written = write_row(connection, release)
                 cost = self.cost(release)
                 for account, sums in totals.items():
