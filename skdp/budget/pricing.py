@@ -32,7 +32,7 @@ __all__ = [
     "gaussian_cost",
     "numerical_curve",
     "quote",
-    "renyi_divergence",
+    "renyi_cost",
 ]
 
 _KNOTS = 41  # of a numerical curve; no guarantee rests on it
@@ -124,7 +124,7 @@ def _covering_one(leaf: Event, neighboring: Neighboring, slack: float) -> float:
     return mu if math.isfinite(mu) else covering_mu(leaf.curve(neighboring), slack)
 
 
-def renyi_divergence(event: Event, neighboring: Neighboring, order: float) -> float:
+def renyi_cost(event: Event, neighboring: Neighboring, order: float) -> float:
     """Return a bound on the Rényi divergence of `order` > 1, in both orders of the neighbours.
 
     Leaves add up (Mironov 2017, Proposition 1); a leaf that is ρ-zCDP has at most ρ·`order` (Bun

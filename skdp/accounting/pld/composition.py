@@ -84,6 +84,8 @@ class Composition:
     def bounds_delta(self, epsilon: float) -> tuple[float, float]:
         """Return numbers between which δ(ε) lies, for any real ε.
 
+        No accountant asks for the lower one: it shows how close `delta` is to the truth.
+
         Parameters
         ----------
         epsilon : float or ndarray

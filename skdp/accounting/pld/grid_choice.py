@@ -19,6 +19,9 @@ from skdp.accounting.pld.dominating_pairs import LossPair, survival
 
 __all__ = ["GridChoice", "choice_for_delta", "choices_for_epsilon", "profile"]
 
+CountedPairs = tuple[tuple[LossPair, int], ...]
+"""The dominating pairs of a composition, each with how often it is composed."""
+
 ORDERS = np.concatenate([[-1.0, 0.0], np.logspace(-4.0, 9.0, 131)])
 _POSITIVE = 2  # where the positive orders begin
 _TILTS = slice(_POSITIVE, int(np.searchsorted(ORDERS, 2e8)))
@@ -135,9 +138,6 @@ def _cumulants(losses: np.ndarray, masses: np.ndarray) -> np.ndarray:
     moments = peaks + np.log(totals)
     moments[:_POSITIVE] = 0.0  # E e^−L ≤ 1 and E 1 ≤ 1
     return np.array([moments, means, np.maximum(variances, 1e-24)])
-
-
-CountedPairs = tuple[tuple[LossPair, int], ...]
 
 
 def choice_for_delta(terms: CountedPairs, delta: float, largest: float = math.inf) -> GridChoice:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from skdp.accounting.rdp_conversion import rdp_budget, rho_budget, tight_epsilon
 from skdp.budget._fractions import Amounts, minus, up
 from skdp.budget.filters.base import Amount, Filter, largest_gaussian
-from skdp.budget.pricing import ConvertedCurve, renyi_divergence
+from skdp.budget.pricing import ConvertedCurve, renyi_cost
 from skdp.budget.release import Release
 from skdp.privacy import Event, Neighboring
 
@@ -73,7 +73,7 @@ class RenyiFilter(Filter):
     def facts(
         self, event: Event, neighboring: Neighboring, slack_left: Callable[[], float]
     ) -> dict[str, Any]:
-        return {"renyi": tuple(renyi_divergence(event, neighboring, a) for a in self.orders)}
+        return {"renyi": tuple(renyi_cost(event, neighboring, a) for a in self.orders)}
 
     def amount(self, totals: Amounts) -> Amount:
         spent = self._epsilon(totals)

@@ -19,6 +19,8 @@ from skdp.exceptions import BudgetClosedError
 
 __all__ = ["TemporaryFolder", "refuse_foreign", "whole_or_absent"]
 
+_HEADER = ("application_id", "user_version")
+
 
 class TemporaryFolder:
     """A folder for a ledger that is removed with this object, by the process that made it."""
@@ -77,9 +79,6 @@ def refuse_foreign(path: str) -> None:
         raise BudgetClosedError(
             f"The ledger {path} has format {found[1]}; this version of skdp reads format {FORMAT}."
         )
-
-
-_HEADER = ("application_id", "user_version")
 
 
 def _as_it_is(path: str) -> sqlite3.Connection:

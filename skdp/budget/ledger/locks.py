@@ -24,6 +24,12 @@ __all__ = ["check_locks", "creating"]
 
 _RESERVED_BYTE = 0x40000001  # the byte by whose lock SQLite writes
 _LOCK_OF_SQLITE = "hhqqi4x"  # struct flock: type, whence, start, length, process
+_CHILD = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], timeout=0, isolation_level=None, uri=True)
+try: connection.execute("BEGIN IMMEDIATE")
+except sqlite3.OperationalError: print("locked")
+"""
 
 
 @contextmanager
@@ -103,14 +109,6 @@ def _is_locked(probe: str) -> bool:
     with open(probe, "rb+") as other:
         found = fcntl.fcntl(other, fcntl.F_OFD_GETLK, wanted)
     return bool(struct.unpack(_LOCK_OF_SQLITE, found)[0] != fcntl.F_UNLCK)
-
-
-_CHILD = """
-import sqlite3, sys
-connection = sqlite3.connect(sys.argv[1], timeout=0, isolation_level=None, uri=True)
-try: connection.execute("BEGIN IMMEDIATE")
-except sqlite3.OperationalError: print("locked")
-"""
 
 
 def _is_locked_for_a_child(probe: str) -> bool:
