@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
-__all__ = ["check_no_missing", "encode_labels", "refuse_lazy", "validated_data"]
+from skdp._columns import (
+    Columns,
+    as_floats,
+    check_numeric,
+    column_name,
+    is_frame,
+    is_missing,
+    refuse_lazy,
+)
+
+__all__ = [
+    "check_no_missing",
+    "column_names",
+    "encode_labels",
+    "refuse_missing",
+    "validated",
+    "validated_numbers",
+]
 
 
 def encode_labels(name: str, y: np.ndarray, known: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -30,20 +49,71 @@ def encode_labels(name: str, y: np.ndarray, known: Any) -> tuple[np.ndarray, np.
     return classes, codes
 
 
-def validated_data(estimator: Any, X: Any, y: Any = "no_validation", **options: Any) -> Any:
-    """Return X as finite floats, and y if it is given, as scikit-learn's `validate_data` does.
+def validated(
+    estimator: Any, X: Any, y: Any = "no_validation", *, finite: bool = True, **options: Any
+) -> Any:
+    """Return X, and y if it is given, as scikit-learn's `validate_data` does.
 
-    Its errors quote values and advise to impute or to drop rows; these do neither.
+    Its errors quote values and advise to impute or to drop rows; these do neither. `finite` asks
+    for finite floats; without it a value may be missing, and `options` say what X becomes. The
+    estimator remembers the names of its columns, for `column_names`.
     """
     refuse_lazy("X", X)
     refuse_lazy("y", y)
-    options = {"dtype": np.float64, "ensure_all_finite": False} | options
+    options = {"ensure_all_finite": False} | ({"dtype": np.float64} if finite else {}) | options
     try:
         checked = validate_data(estimator, X, y, **options)
     except (TypeError, ValueError) as error:
-        raise _without_values(error, X, y) from None
-    _check_finite("X", checked[0] if isinstance(checked, tuple) else checked)
+        raise _without_values(error, X, y, finite) from None
+    if finite:
+        _check_finite("X", checked[0] if isinstance(checked, tuple) else checked)
+    if options.get("reset", True):
+        _remember_names(estimator, X)
     return checked
+
+
+def column_names(estimator: Any) -> list[Any]:
+    """Return the names of the columns in `fit`, those that are no strings too; empty for none."""
+    return list(getattr(estimator, "feature_names_in_", getattr(estimator, "_column_names", ())))
+
+
+def _remember_names(estimator: Any, X: Any) -> None:
+    """Keep names that are no strings, of which scikit-learn has no attribute."""
+    vars(estimator).pop("_column_names", None)
+    if is_frame(X) and not hasattr(estimator, "feature_names_in_"):
+        estimator._column_names = list(X.columns)
+
+
+def validated_numbers(estimator: Any, X: Any, *, reset: bool, dtype: Any = np.float64) -> Any:
+    """Return X as floats, NaN for missing values, after scikit-learn's checks of its shape."""
+    if is_frame(X):
+        validated(estimator, X, finite=False, reset=reset, skip_check_array=True)
+        columns = Columns.of(X, "X")
+        columns.check_numeric()
+        floats = np.stack([as_floats(part) for part in columns.parts], axis=1)
+        return check_array(floats, ensure_all_finite=False)
+    return validated(estimator, _plain(X), finite=False, dtype=dtype, reset=reset)
+
+
+def _plain(X: Any) -> Any:
+    """Return an array or list of objects or texts as floats; leave all else to scikit-learn."""
+    values = np.array(X, dtype=object) if isinstance(X, (list, tuple)) else X
+    if getattr(getattr(values, "dtype", None), "kind", None) not in ("O", "U", "S"):
+        return X
+    if values.ndim != 2 or not values.size:
+        return X
+    for j, column in enumerate(values.T):
+        check_numeric(column, j)
+    return np.stack([as_floats(column) for column in values.T], axis=1)
+
+
+def refuse_missing(X: np.ndarray, names: Sequence[Any] = ()) -> None:
+    """Raise if a column of floats has a missing or infinite value, and name the column only."""
+    bad = np.flatnonzero(~np.isfinite(X).all(axis=0))
+    if bad.size:
+        column = f"column {column_name(names, int(bad[0]))!r}"
+        check_no_missing(column, X[:, bad[0]])
+        raise ValueError(f"{column} must hold finite numbers, and it has an infinity.")
 
 
 def check_no_missing(name: str, values: Any) -> None:
@@ -66,13 +136,7 @@ def _has_missing(array: np.ndarray) -> bool:
         return bool(np.isnan(array).any())
     if array.dtype.kind in "mM":
         return bool(np.isnat(array).any())
-    return array.dtype.kind == "O" and any(_is_missing(value) for value in array.ravel())
-
-
-def _is_missing(value: Any) -> bool:
-    if isinstance(value, (float, np.floating)):
-        return bool(np.isnan(value))
-    return value is None or type(value).__name__ in ("NAType", "NaTType")
+    return array.dtype.kind == "O" and any(is_missing(value) for value in array.ravel())
 
 
 def _check_finite(name: str, X: Any) -> None:
@@ -86,13 +150,7 @@ def _check_finite(name: str, X: Any) -> None:
         raise ValueError(f"{name} must hold finite numbers, and it has an infinity.")
 
 
-def refuse_lazy(name: str, values: Any) -> None:
-    """Raise ValueError for a frame that has not been computed."""
-    if type(values).__name__ == "LazyFrame":
-        raise ValueError(f"{name} is a LazyFrame, which has no values yet: call .collect() first.")
-
-
-def _without_values(error: Exception, X: Any, y: Any) -> Exception:
+def _without_values(error: Exception, X: Any, y: Any, finite: bool) -> Exception:
     """Return an error that says what is wrong with X or y and quotes nothing of them."""
     for name, values in (("X", X), ("y", y)):
         if values is None:  # not given at all, of which scikit-learn's message speaks
@@ -108,7 +166,8 @@ def _without_values(error: Exception, X: Any, y: Any) -> Exception:
                 f"Expected 2D array, got {array.ndim}D array instead: X must have the shape "
                 "(n_samples, n_features). Reshape your data, one row a record."
             )
-        if not sparse.issparse(array) and _has_missing(array):
+        may_be_missing = name == "X" and not finite
+        if not may_be_missing and not sparse.issparse(array) and _has_missing(array):
             return ValueError(_missing(name))
     if isinstance(error, TypeError) or not str(error).startswith("could not convert"):
         return error

@@ -13,8 +13,8 @@ ROOT = Path(skdp.__file__).parent
 GUIDE = Path(__file__).parents[1] / "CONTRIBUTING.md"
 FLOORS = [
     {"exceptions"},
-    {"_validation", "_data_validation", "_search", "_random"},
-    {"_columns"},
+    {"_validation", "_columns", "_search", "_random"},
+    {"_data_validation", "_column_facts"},
     {"privacy", "losses", "design"},
     {"accounting", "mechanisms", "samplers"},
     {"solvers", "budget", "workloads"},

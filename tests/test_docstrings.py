@@ -35,7 +35,7 @@ SHARED = {
     "beside a budget: for tests only.",
 }
 # Parameters of one name that say different things in different classes of a folder, and why.
-DIFFERENT: dict[tuple[str, str], str] = {}
+DIFFERENT = {("statistics", "x"): "marginals takes categories, the others numbers only"}
 
 
 def public_objects(room: str) -> dict[str, object]:

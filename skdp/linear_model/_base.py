@@ -17,7 +17,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import ThreadpoolController  # scikit-learn depends on it, always installed
 
-from skdp._data_validation import check_no_missing, validated_data
+from skdp._data_validation import check_no_missing, validated
 from skdp._private_fit import NonPrivatePlan, PrivateFit, ReleaseParameters
 from skdp._validation import (
     check_choice,
@@ -85,7 +85,7 @@ class PrivateLinearModel(PrivateFit, BaseEstimator):
             If a parameter, a shape or a type is wrong, a value is missing or not finite, or
             weights have no public `max_weight`; nothing is spent.
         BudgetExceededError, BudgetClosedError
-            If the budget cannot pay; nothing is learnt and nothing is spent.
+            If the budget does not admit the fit; then nothing is learnt.
         """
         return self._fit_privately(X, y, sample_weight=sample_weight)
 
@@ -102,7 +102,7 @@ class PrivateLinearModel(PrivateFit, BaseEstimator):
         self._check_parameters()
         solver = self._resolve_solver()
         self._check_max_weight(parameters, sample_weight)
-        X, y = validated_data(self, X, y, accept_sparse="csr", reset=not resume)
+        X, y = validated(self, X, y, accept_sparse="csr", reset=not resume)
         _check_magnitude(X)
         task, y = self._encode(y, known_task)
         weights = _checked_weights(sample_weight, X.shape[0])
@@ -280,7 +280,7 @@ class PrivateLinearModel(PrivateFit, BaseEstimator):
     def _scores(self, X: Any) -> np.ndarray:
         """Return scores of shape (n_samples, n_scores) for rows clipped as in `fit`."""
         check_is_fitted(self, "coef_")
-        X = validated_data(self, X, accept_sparse="csr", reset=False)
+        X = validated(self, X, accept_sparse="csr", reset=False)
         coef = self.coef_ if sparse.issparse(self.coef_) else np.atleast_2d(self.coef_)
         scores = safe_sparse_dot(X, coef.T, dense_output=True)
         if not math.isinf(self.data_norm_):

@@ -14,19 +14,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
-from skdp._columns import (
-    ColumnBounds,
-    Columns,
-    as_floats,
-    by_column,
-    categories_by_column,
-    check_numeric,
-    column_names,
-    is_frame,
-    refuse_missing,
-    validated,
-)
-from skdp._data_validation import encode_labels, refuse_lazy
+from skdp._column_facts import ColumnBounds, by_column, categories_by_column
+from skdp._columns import Columns, as_floats, check_numeric, is_frame
+from skdp._data_validation import column_names, encode_labels, refuse_missing, validated
 from skdp._private_fit import NonPrivatePlan, PrivateFit, ReleaseParameters
 from skdp._validation import check_choice, check_size
 from skdp.naive_bayes.features import (
@@ -166,11 +156,10 @@ class PrivateNaiveBayes(PrivateFit, ClassifierMixin, BaseEstimator):
 
     def _validated(self, X: Any, y: Any) -> tuple[Columns, np.ndarray]:
         """Return the columns of X, and y."""
-        refuse_lazy("X", X)
         if not is_frame(X):
-            X, y = validated(self, X, y, dtype=None, ensure_all_finite=False)
+            X, y = validated(self, X, y, finite=False, dtype=None)
             return Columns.of(X, "X"), y
-        validated(self, X, y, skip_check_array=True)
+        validated(self, X, y, finite=False, skip_check_array=True)
         y = column_or_1d(y, warn=True)
         check_consistent_length(X, y)
         if not len(y):
@@ -179,11 +168,10 @@ class PrivateNaiveBayes(PrivateFit, ClassifierMixin, BaseEstimator):
 
     def _revalidated(self, X: Any) -> Columns:
         """Return the columns of X for prediction."""
-        refuse_lazy("X", X)
         if is_frame(X):
-            validated(self, X, skip_check_array=True, reset=False)
+            validated(self, X, finite=False, skip_check_array=True, reset=False)
         else:
-            X = validated(self, X, dtype=None, ensure_all_finite=False, reset=False)
+            X = validated(self, X, finite=False, dtype=None, reset=False)
         return Columns.of(X, "X")
 
     def _check_columns(self, columns: Columns, features: Sequence[Feature]) -> None:

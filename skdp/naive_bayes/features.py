@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from skdp._columns import as_floats, category_codes
+from skdp._column_facts import category_codes
+from skdp._columns import as_floats
 from skdp.privacy import Neighboring
 from skdp.workloads import Query
 

@@ -10,7 +10,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from skdp._columns import ColumnBounds, column_names, validated_numbers
+from skdp._column_facts import ColumnBounds
+from skdp._data_validation import column_names, validated_numbers
 from skdp._private_fit import PrivateFit, ReleaseParameters, ReleasePlan
 from skdp.privacy import PrivacyGuarantee
 

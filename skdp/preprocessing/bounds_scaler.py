@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 
-from skdp._columns import ColumnBounds, column_names, refuse_missing, validated_numbers
+from skdp._column_facts import ColumnBounds
+from skdp._data_validation import column_names, refuse_missing, validated_numbers
 from skdp._validation import check_choice
 
 __all__ = ["BoundsScaler"]

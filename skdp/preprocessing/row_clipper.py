@@ -7,7 +7,7 @@ from typing import Any
 from scipy import sparse
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 
-from skdp._data_validation import validated_data
+from skdp._data_validation import validated
 from skdp._validation import check_size
 from skdp.design import clip_factors
 
@@ -65,7 +65,7 @@ class RowClipper(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             The clipper.
         """
         check_size("max_norm", self.max_norm)
-        validated_data(self, X, accept_sparse="csr")
+        validated(self, X, accept_sparse="csr")
         return self
 
     def transform(self, X: Any) -> Any:
@@ -82,7 +82,7 @@ class RowClipper(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             *Private.* As X is, with rows no longer than `max_norm`.
         """
         first = not hasattr(self, "n_features_in_")
-        X = validated_data(self, X, accept_sparse="csr", reset=first)
+        X = validated(self, X, accept_sparse="csr", reset=first)
         factors = clip_factors(X, check_size("max_norm", self.max_norm))
         if sparse.issparse(X):
             return sparse.csr_matrix(sparse.diags(factors) @ X)

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from skdp._columns import ColumnBounds, Columns
+from skdp._column_facts import ColumnBounds
+from skdp._columns import Columns
 from skdp._private_fit import PrivateFit, ReleaseParameters
 from skdp.statistics._result import half_width
 from skdp.workloads import Query, QueryPlan, becomes_gaussian

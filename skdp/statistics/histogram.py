@@ -37,7 +37,7 @@ def histogram(
     Parameters
     ----------
     x : array-like of shape (n_rows,) or (n_rows, n_columns)
-        *Private.* An array, a list, or a series or frame, of numbers or categories.
+        *Private.* Numbers: an array, a list, or a series or frame.
     epsilon : float
         *Public.* Privacy loss in nats of all numbers together; finite.
     delta : float or None, default None

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from skdp._columns import Columns, categories_by_column, category_codes
+from skdp._column_facts import categories_by_column, category_codes
+from skdp._columns import Columns
 from skdp._private_fit import PrivateFit, ReleaseParameters
 from skdp._validation import check_count
 from skdp.budget import PrivacyBudget
@@ -83,7 +84,7 @@ def marginals(
     Parameters
     ----------
     x : array-like of shape (n_rows,) or (n_rows, n_columns)
-        *Private.* An array, a list, or a series or frame, of numbers or categories.
+        *Private.* Numbers or categories: an array, a list, or a series or frame.
     epsilon : float
         *Public.* Privacy loss in nats of all numbers together; finite.
     delta : float or None, default None

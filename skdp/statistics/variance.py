@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from skdp._columns import ColumnBounds
+from skdp._column_facts import ColumnBounds
 from skdp.budget import PrivacyBudget
 from skdp.privacy import PrivacyGuarantee
 from skdp.statistics._moments import (
@@ -72,7 +72,7 @@ def variance(
     Parameters
     ----------
     x : array-like of shape (n_rows,) or (n_rows, n_columns)
-        *Private.* An array, a list, or a series or frame, of numbers or categories.
+        *Private.* Numbers: an array, a list, or a series or frame.
     epsilon : float
         *Public.* Privacy loss in nats of all numbers together; finite.
     delta : float or None, default None

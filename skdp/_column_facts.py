@@ -1,0 +1,186 @@
+"""What is public about columns: their bounds and categories, given by name or number."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from skdp._columns import column_name, is_missing
+
+__all__ = ["ColumnBounds", "by_column", "categories_by_column", "category_codes"]
+
+_LARGEST = 1e100
+_NARROWEST = 1e-50
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnBounds:
+    """Public bounds of each column.
+
+    Parameters
+    ----------
+    low, high : ndarray of shape (n_columns,)
+        *Public.* In the units of the columns; apart by 1e-50 at least, and up to 1e100 in size.
+    """
+
+    low: np.ndarray
+    high: np.ndarray
+
+    @classmethod
+    def of(cls, bounds: Any, n_columns: int, names: Sequence[Any] = ()) -> ColumnBounds:
+        """Return the bounds that were given in one of the ways that are allowed, checked."""
+        if isinstance(bounds, ColumnBounds):
+            return bounds
+        if bounds is None:
+            raise ValueError(
+                "bounds must be given: a pair (low, high), a pair for each column, or a dict from "
+                "columns to pairs. They are public, known without a look at the data."
+            )
+        if isinstance(bounds, Mapping):
+            bounds = _pairs(bounds, n_columns, names)
+        low, high = _two_sides(bounds, n_columns)
+        sane = (np.abs(low) <= _LARGEST) & (np.abs(high) <= _LARGEST) & (high - low >= _NARROWEST)
+        if not sane.all():
+            raise ValueError(
+                "each low must be below its high, by at least 1e-50, and both finite, up to "
+                f"1e100; got {bounds!r}."
+            )
+        return cls(low, high)
+
+    @property
+    def middle(self) -> np.ndarray:
+        """The middle of the bounds."""
+        return 0.5 * (self.low + self.high)
+
+    @property
+    def half(self) -> np.ndarray:
+        """Half their distance."""
+        return 0.5 * (self.high - self.low)
+
+    @property
+    def largest(self) -> np.ndarray:
+        """The largest absolute value within."""
+        return np.maximum(np.abs(self.low), np.abs(self.high))
+
+    def clip(self, X: np.ndarray, missing: Any = None) -> np.ndarray:
+        """Return new rows within the bounds; NaN counts as `missing`, the middle by default."""
+        filling = self.middle if missing is None else missing
+        filled = np.where(np.isnan(X), filling, X)
+        return np.clip(filled, self.low, self.high, out=filled)
+
+    def unit(self, X: np.ndarray) -> np.ndarray:
+        """Return clipped rows mapped to [−1, 1]; NaN counts as the middle."""
+        rows = self.clip(X)
+        rows -= self.middle
+        rows /= self.half
+        return np.clip(rows, -1.0, 1.0, out=rows)
+
+
+def _pairs(bounds: Mapping[Any, Any], n_columns: int, names: Sequence[Any]) -> Any:
+    """Return (lows, highs) of a dict that has to name each column."""
+    found = by_column("bounds", bounds, n_columns, names)
+    if left := [column_name(names, j) for j in range(n_columns) if j not in found]:
+        raise ValueError(f"bounds must name each column of numbers; {left} are not among them.")
+    try:
+        pairs = np.array([found[j] for j in range(n_columns)], dtype=float)
+        return pairs.reshape(n_columns, 2).T
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"each of bounds must be a pair (low, high), got {bounds!r}.") from error
+
+
+def _two_sides(bounds: Any, n_columns: int) -> tuple[np.ndarray, np.ndarray]:
+    try:
+        pair = bounds if len(bounds) == 2 else np.asarray(bounds, dtype=float).T
+        low, high = (np.broadcast_to(np.asarray(side, float), (n_columns,)) for side in pair)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"bounds must be a pair (low, high) of numbers or of {n_columns} numbers each, one "
+            f"pair for each of the {n_columns} columns, or a dict by column, got {bounds!r}."
+        ) from error
+    return low, high
+
+
+def by_column(
+    parameter: str, values: Mapping[Any, Any], n_columns: int, names: Sequence[Any]
+) -> dict[int, Any]:
+    """Return what is given by names or numbers of columns, by number."""
+    names = list(names)
+    columns = [names.index(key) if key in names else key for key in values]
+    known = all(_is_number(j) and 0 <= j < n_columns for j in columns)
+    if not known or len({*columns}) < len(columns):
+        raise ValueError(
+            f"{parameter} must be a dict by names or numbers of columns, each once, of which there "
+            f"are {names or n_columns}; got {list(values)}."
+        )
+    return dict(zip(columns, values.values(), strict=True))
+
+
+def categories_by_column(
+    categories: Any, n_columns: int, names: Sequence[Any]
+) -> dict[int, np.ndarray]:
+    """Return the values of each categorical column, by number.
+
+    `categories` is a dict by column, or the list of the values of every column; None for none.
+    """
+    if categories is None:
+        return {}
+    if isinstance(categories, Mapping):
+        given = by_column("categories", categories, n_columns, names)
+        return {j: _checked_categories(column_name(names, j), known) for j, known in given.items()}
+    return dict.fromkeys(range(n_columns), _checked_categories("every", categories))
+
+
+def _checked_categories(column: Any, values: Any) -> np.ndarray:
+    """Return the different values, at least one and none missing, that a column may have."""
+    message = (
+        f"categories must be a list of values, or a dict from columns to such lists; those of "
+        f"column {column!r} must be different values, at least one and none missing, got "
+        f"{values!r}."
+    )
+    if isinstance(values, (str, bytes)) or np.ndim(values) != 1:
+        raise ValueError(message)
+    known = list(values)
+    try:
+        different = len({*known}) == len(known)
+    except TypeError as error:
+        raise ValueError(message) from error
+    if not known or not different or any(map(is_missing, known)):
+        raise ValueError(message)
+    texts = sum(isinstance(value, str) for value in known)
+    mixed = 0 < texts < len(known)  # of which NumPy would make texts
+    return np.array(known, dtype=object) if mixed else np.asarray(known)
+
+
+def category_codes(column: Any, values: np.ndarray) -> np.ndarray:
+    """Return a column as places in `values`, −1 for any other or missing value; none is refused."""
+    column = np.asarray(column)
+    if column.dtype.kind in "biuf" and values.dtype.kind in "biuf":
+        order = np.argsort(values)
+        places = order[np.minimum(np.searchsorted(values[order], column), values.size - 1)]
+        return np.where(values[places] == column, places, -1)
+    if column.dtype.kind in "mM":
+        return _codes_of_times(column, values)
+    known = {value: code for code, value in enumerate(values.tolist())}
+    return np.fromiter((_place(known, value) for value in column.tolist()), np.intp, column.size)
+
+
+def _place(known: Mapping[Any, int], value: Any) -> int:
+    try:
+        return known.get(value, -1)
+    except TypeError:  # not hashable, so none of the values
+        return -1
+
+
+def _codes_of_times(column: np.ndarray, values: np.ndarray) -> np.ndarray:
+    codes = np.full(column.shape, -1)
+    for code, value in enumerate(values):
+        codes[column == value] = code
+    return codes
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)
