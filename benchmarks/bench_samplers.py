@@ -100,8 +100,8 @@ class Case:
         axis = np.linspace(-8.0, 8.0, 8001)
         losses = self.loss.value(self.y[:, None], self.X * axis)
         energy = 0.5 * axis**2 + LIPSCHITZ * losses.mean(axis=0)
-        law = np.cumsum(np.exp(energy.min() - energy))
-        return np.ones(1), lambda t: np.interp(t, axis + 0.001, law / law[-1])
+        cumulative = np.cumsum(np.exp(energy.min() - energy))
+        return np.ones(1), lambda t: np.interp(t, axis + 0.001, cumulative / cumulative[-1])
 
 
 def dial(sampler, certified):
@@ -139,13 +139,13 @@ def case_for(sampler, d):
 
 def approach(case, sampler, options):
     """Yield (setting, draws, evaluations, seconds, distance) until the noise floor is reached."""
-    direction, law = case.reference()
+    direction, exact = case.reference()
     for setting in dial(sampler, False):
         try:
             draws, evaluations, seconds = measure(case, sampler, setting, options)
         except IncompatibleSolverError:
             return
-        distance = stats.kstest(draws @ direction, law).statistic
+        distance = stats.kstest(draws @ direction, exact).statistic
         yield setting, len(draws), evaluations, seconds, distance
         if distance < 1.2 / np.sqrt(len(draws)):
             return

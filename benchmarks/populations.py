@@ -55,7 +55,7 @@ def posterior(data, k, mu, diameter, n_draws, rng):
     """Draw from exp(−k·(F + μ·|θ|²/2)) on the ball |θ| ≤ diameter/2, F the risk on `data`.
 
     What falls outside of the ball is drawn again. The Gibbs sampler of the hinge loss is by far
-    the cheapest here; `bench_samplers.py` compares its law with the exact one.
+    the cheapest here; `bench_samplers.py` compares its distribution with the exact one.
     """
     kept = np.empty((0, data.X.shape[1]))
     while len(kept) < n_draws:

@@ -1,6 +1,6 @@
 """How accurate is each solver at a given ε?
 
-With `--data FOLDER` on Adult: does a person earn more than 50 000 dollars a year? FOLDER holds
+With `--data FOLDER` on Adult: is an income above 50 000 dollars a year? FOLDER holds
 a9a.libsvm.gz and a9a.t.libsvm.gz, its one-hot coding. Without it on scikit-learn's
 digits, as a stand-in: is a digit above 4? Both data sets are public; the scores are exact.
 """
@@ -22,7 +22,7 @@ EPSILONS = (0.03, 0.1, 0.3, 1.0, 3.0)
 
 
 def adult(folder: Path):
-    """Return X, y and the official split into people to learn from and people to predict."""
+    """Return X, y and the official split into records to learn from and records to predict."""
     names = ("a9a.libsvm.gz", "a9a.t.libsvm.gz")
     train, test = (load_svmlight_file(str(folder / name), n_features=123) for name in names)
     n, n_test = len(train[1]), len(test[1])

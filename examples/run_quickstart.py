@@ -1,6 +1,6 @@
 """How accurate is a private classifier, and what does looking for the best one cost?
 
-Breast-cancer biopsies: 569 people, 30 measurements each. Every model learnt from them is paid for
+Breast-cancer biopsies: 569 records, 30 measurements each. Every model learnt from them spends
 from one privacy budget. (The scores by which the search chooses are exact: with data that are not
 public, keep them and the choice to yourself.)
 """
@@ -35,7 +35,7 @@ def main() -> None:
         BoundsScaler(BOUNDS),
         DPLogisticRegression(delta=1e-4, classes=(0, 1), budget=budget),
     )
-    # Folds that do not look at labels: stratified ones would let one label move other people.
+    # Folds that do not look at labels: stratified ones would let one label move other records.
     folds = KFold(5, shuffle=True, random_state=0)
     grid = {"dplogisticregression__epsilon": [0.1, 0.3, 1.0]}
     search = GridSearchCV(private, grid, cv=folds).fit(X_train, y_train)
@@ -49,10 +49,10 @@ def main() -> None:
     print(f"\nThe model kept: {chosen.privacy_}")
     print(f"That is epsilon={chosen.privacy_.epsilon(1e-4):.3g} at delta=1e-4.\n")
 
-    # For comparison only: these two models pay nothing and promise nothing.
+    # For comparison only: these two models spend nothing and promise nothing.
     open_model = make_pipeline(BoundsScaler(BOUNDS), LogisticRegression()).fit(X_train, y_train)
     majority = DummyClassifier().fit(X_train, y_train)
-    print("Accuracy on unseen people")
+    print("Accuracy on unseen records")
     print(f"  private         {search.score(X_test, y_test):.3f}")
     print(f"  not private     {open_model.score(X_test, y_test):.3f}")
     print(f"  majority class  {majority.score(X_test, y_test):.3f}")

@@ -278,7 +278,7 @@ def _check_gaussian(delta: float, budget: BudgetHandle, gaussian: bool) -> None:
     if delta == 0.0 or not gaussian:
         raise ValueError(
             f"composition={budget.composition!r} may count a step at more than it asks for, and so "
-            "refuse the last one after the others were paid. Give a budget with "
+            "refuse the last one after the others were spent. Give a budget with "
             "composition='basic', or none; or take steps that are Gaussian DP, with delta > 0, "
             "noise='auto' and a solver such as the default one."
         )

@@ -1,4 +1,4 @@
-"""Pipelines of private steps: all of them are paid for, or none is."""
+"""Pipelines of private steps: all of them spend, or none does."""
 
 import pickle
 
@@ -44,7 +44,7 @@ GAUSSIAN = {"regularized_exponential", "noisy_gd", "output_perturbation", "adass
 GAUSSIAN |= {"coordinate_descent", "exact", "langevin", "naive Bayes"}
 
 
-def assert_all_is_paid(steps, least=0.99, **more):
+def assert_all_is_spent(steps, least=0.99, **more):
     model = make_private_pipeline(*steps, epsilon=1.0, **more)
     budget = model[-1].budget
     assert not budget.history()
@@ -57,7 +57,7 @@ def assert_all_is_paid(steps, least=0.99, **more):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_made_budget_admits_every_model(name):
-    budget = assert_all_is_paid([SCALERS[0], MODELS[name]])
+    budget = assert_all_is_spent([SCALERS[0], MODELS[name]])
     assert budget.composition == ("gdp" if name in GAUSSIAN else "basic")
 
 
@@ -66,7 +66,7 @@ def test_a_made_budget_admits_every_model(name):
 def test_a_given_budget_admits_all_steps_or_is_refused_before_any(name, composition):
     steps, budget = [SCALERS[0], MODELS[name]], PrivacyBudget(1.0, 1e-5, composition=composition)
     if composition == "basic" or name in GAUSSIAN:
-        assert_all_is_paid(steps, budget=budget)
+        assert_all_is_spent(steps, budget=budget)
         return
     with pytest.raises(ValueError, match="composition='basic'"):
         make_private_pipeline(*steps, budget=budget)
@@ -78,7 +78,7 @@ def test_a_given_budget_admits_all_steps_or_is_refused_before_any(name, composit
 def test_every_scaler_leaves_enough_for_the_model(scaler, composition):
     if composition is None or (composition != "basic" and scaler.get_params().get("noise") is None):
         budget = composition and PrivacyBudget(1.0, 1e-5, composition=composition)
-        assert_all_is_paid([scaler, DPLogisticRegression()], least=0.95, budget=budget)
+        assert_all_is_spent([scaler, DPLogisticRegression()], least=0.95, budget=budget)
 
 
 @pytest.mark.parametrize("epsilon", [0.05, 1.0, 8.0])
@@ -93,7 +93,7 @@ def test_a_part_of_a_larger_budget_costs_that_part(composition, epsilon):
 
 
 @pytest.mark.parametrize("composition", ["gdp", "zcdp", "rdp", "basic"])
-def test_a_budget_with_too_little_left_is_refused_before_any_step_is_paid(composition):
+def test_a_budget_with_too_little_left_is_refused_before_any_step_spends(composition):
     budget = PrivacyBudget(2.0, 1e-5, composition=composition)
     DPLogisticRegression(epsilon=1.5, delta=5e-6, budget=budget).fit(X, Y)
     steps = SCALERS[0], DPLogisticRegression(solver=NoisyGD())

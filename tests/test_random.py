@@ -68,7 +68,7 @@ class TestSeeds:
 
     @pytest.mark.parametrize("Ensemble", [BaggingClassifier, AdaBoostClassifier])
     def test_ensembles_publish_seeds_and_so_cannot_spend(self, Ensemble):
-        """Reading estimators_[i].random_state took the noise off what a budget had paid for."""
+        """Reading estimators_[i].random_state took the noise off what had spent from a budget."""
         budget = PrivacyBudget(50.0, 1e-3, composition="basic")
         model = DPLogisticRegression(delta=1e-6, budget=budget)
         with pytest.raises(ValueError, match="Ensembles of scikit-learn set the seeds"):

@@ -35,7 +35,7 @@ class Release:
     event : dict
         *Public.* What happened; `skdp.privacy.event_from_dict` rebuilds it.
     time : str
-        *Public.* UTC, ISO 8601; for people, never for decisions: clocks go backwards.
+        *Public.* UTC, ISO 8601; for reading, never for decisions: clocks go backwards.
     process : int
         *Public.* The operating system's number of the process that wrote it.
     tag : str

@@ -1,4 +1,4 @@
-"""What a person looks at: displays of what privacy costs, for public or synthetic data.
+"""Displays of what privacy costs, for public or synthetic data.
 
 A display fits models and scores them exactly, which reads the data and spends nothing from a
 budget. **What it shows is not private**: use it on public data, or on synthetic data like yours.

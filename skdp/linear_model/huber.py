@@ -71,8 +71,9 @@ class DPHuberRegressor(PrivateLinearRegressor):
     n_samples_hint : int or None
         *Public.* A public guess of n, such as a study's planned size, for ``add_remove_one``. It
         sets the step size and costs no privacy, however wrong. Rather guess high: if it is a
-        hundred times too low the default sampler may never end. ``None`` estimates n privately,
-        with 1 % of the fit's μ², where the solver needs it. Not used under ``replace_one``.
+        hundred times too low, a solver that draws samples may never end. ``None`` estimates n
+        privately, with 1 % of the fit's μ², where the solver needs it. Not used under
+        ``replace_one``.
     budget : PrivacyBudget or None
         *Public.* What the fit spends from, before it reads the data.
     label : str or None
@@ -103,7 +104,7 @@ class DPHuberRegressor(PrivateLinearRegressor):
         *Public.* Standard deviation of the noise in each coefficient; only where a solver releases
         an optimum plus Gaussian noise, as ``"output_perturbation"`` does. See `coef_interval`.
     privacy_ : PrivacyGuarantee
-        *Public.* What was paid for and what it guarantees.
+        *Public.* What was released and what it guarantees.
     target_bounds_ : (float, float)
         *Public.* The interval to which prediction clips.
     n_iter_ : int

@@ -81,8 +81,9 @@ class DPSGDRegressor(PrivateSGD, PrivateLinearRegressor):
     n_samples_hint : int or None
         *Public.* A public guess of n, such as a study's planned size, for ``add_remove_one``. It
         sets the step size and costs no privacy, however wrong. Rather guess high: if it is a
-        hundred times too low the default sampler may never end. ``None`` estimates n privately,
-        with 1 % of the fit's μ², where the solver needs it. Not used under ``replace_one``.
+        hundred times too low, a solver that draws samples may never end. ``None`` estimates n
+        privately, with 1 % of the fit's μ², where the solver needs it. Not used under
+        ``replace_one``.
     budget : PrivacyBudget or None
         *Public.* What the fit spends from, before it reads the data.
     label : str or None
@@ -106,7 +107,7 @@ class DPSGDRegressor(PrivateSGD, PrivateLinearRegressor):
     intercept_ : float
         *Released* likewise.
     privacy_ : PrivacyGuarantee
-        *Public.* What was paid for and what it guarantees; after `partial_fit` that of all calls.
+        *Public.* What was released and what it guarantees; after `partial_fit` that of all calls.
     target_bounds_ : (float, float)
         *Public.* The interval to which prediction clips.
     n_iter_ : int
@@ -196,7 +197,7 @@ class DPSGDRegressor(PrivateSGD, PrivateLinearRegressor):
 
         Each call spends (`epsilon`, `delta`) anew, and `privacy_` is the composition of all calls:
         a record may have been in each of them. It holds for calls whose parameters were fixed
-        beforehand; a budget holds for any. A call that dies after it was paid drops the
+        beforehand; a budget holds for any. A call that dies after the spend drops the
         coefficients: the next one starts anew, `privacy_` counts from there, and what was spent
         before stands in the ledger of the budget alone.
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from skdp._column_facts import ColumnBounds
 from skdp._validation import check_real
-from skdp._columns import ColumnBounds
 from skdp.preprocessing._base import PrivateScaler
 from skdp.statistics.quantile import Quantile, QuantileStatistic
 

@@ -308,7 +308,7 @@ class Sample:
     Parameters
     ----------
     theta : ndarray of shape (d,) or (d, K)
-        *Private*, until a solver that paid for it releases it.
+        *Private*, until a solver that planned for it releases it.
     diagnostics : dict
         *Not private.*
     """

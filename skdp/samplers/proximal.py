@@ -21,12 +21,13 @@ _WIDEST_GAP = (
 
 @dataclass(frozen=True)
 class ProximalSampler(AlternatingSampler):
-    """Alternate θ' = θ + √η·ξ with an exact draw from exp(−U(θ) − |θ − θ'|²/(2η)).
+    """Alternate θ' = θ + √η·ξ with an exact sample from exp(−U(θ) − |θ − θ'|²/(2η)).
 
-    The draw is by rejection: under the tangent of Σ ℓ at any point p the distribution is Gaussian,
+    It is drawn by rejection: under the tangent of Σ ℓ at any point p the distribution is Gaussian,
     and a proposal is accepted with probability exp(−c·Σ D_i), D_i the Bregman divergences from p.
-    It is repeated until accepted, so that the distribution is exact whatever p and the data are.
-    The first half step, from the public start 0, is left out: it would add noise and no privacy.
+    That is repeated until one is accepted, so that the distribution is exact whatever p and the
+    data are. The first half step, from the public start 0, is left out: it would add noise and no
+    privacy.
 
     Parameters
     ----------
@@ -41,7 +42,7 @@ class ProximalSampler(AlternatingSampler):
     -----
     **Certificate: stable.** After any T ≥ 1 steps of size η, with q = 1/(1 + αη),
     f² = 1 − 2q^T/(1 + q^(T−1)): Theorem A' (*Finitely many steps* in the documentation). f < 1
-    grows with T towards the value 1 of an exact draw from the target.
+    grows with T towards the value 1 of an exact sample of the target.
     """
 
     takes_domain: ClassVar[bool] = True

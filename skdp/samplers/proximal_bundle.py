@@ -92,7 +92,7 @@ def _best_mixture(weights: np.ndarray, lift: np.ndarray, gram: np.ndarray) -> np
 
 @dataclass(frozen=True)
 class ProximalBundleSampler(AlternatingSampler):
-    """Alternate θ' = θ + √η·ξ with an exact draw from exp(−U(θ) − |θ − θ'|²/(2η)), by a bundle.
+    """Alternate θ' = θ + √η·ξ with an exact sample from exp(−U(θ) − |θ − θ'|²/(2η)), by a bundle.
 
     The inner step knows c·Σ ℓ by its values and subgradients only. A proximal bundle method adds
     cutting planes until a mixture A of them, an affine minorant, nearly touches c·Σ ℓ where A and

@@ -32,7 +32,7 @@ __all__ = ["ProximalTVSampler"]
 class ProximalTVSampler(Sampler):
     """Run the proximal sampler from near the mode until it is close to the target.
 
-    It alternates θ' = θ + √η·ξ with an exact draw from exp(−U(θ) − |θ − θ'|²/(2η)). Start, step
+    It alternates θ' = θ + √η·ξ with an exact sample from exp(−U(θ) − |θ − θ'|²/(2η)). Start, step
     size and number of steps fit the data, so none of them is released: what counts is the distance
     between the last state and the target, which is proved for every data set.
 

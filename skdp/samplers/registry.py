@@ -42,6 +42,6 @@ REFERENCE_SAMPLERS: dict[str, type[Sampler]] = {
 }
 """The papers' other samplers, for `draw_samples` and `draw_black_box`.
 
-Those that certify a total variation need too many steps to come within one that a fit could pay
-for; the others certify nothing of a finite run.
+Those that certify a total variation need too many steps to come within one that a fit could set
+aside; the others certify nothing of a finite run.
 """

@@ -361,7 +361,17 @@ def plan_queries(
 
 
 def becomes_gaussian(noise: str) -> bool:
-    """Return whether `plan_queries` takes Gaussian noise where a budget adds Gaussians up."""
+    """Return whether `plan_queries` takes Gaussian noise where a budget adds Gaussians up.
+
+    Parameters
+    ----------
+    noise : str
+        *Public.* One of `NOISES`, or "auto".
+
+    Returns
+    -------
+    bool
+    """
     return noise in ("auto", "gaussian")
 
 

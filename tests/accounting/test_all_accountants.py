@@ -58,7 +58,7 @@ leaves = st.one_of(
 plans = st.lists(st.tuples(leaves, st.integers(1, 12)), min_size=1, max_size=3)
 
 
-def priced(accountant, event, delta):
+def cost_of(accountant, event, delta):
     try:
         return accountant.epsilon(event, delta)
     except UnpricedEventError:
@@ -219,7 +219,7 @@ def test_the_accountants_keep_their_order(relation, plan, delta):
     low, high = PLDAccountant(relation).bounds(event, delta)
     assert 0.0 <= low <= high == PLDAccountant(relation).epsilon(event, delta)
     renyi, zcdp, advanced, basic = (
-        priced(kind(relation), event, delta)
+        cost_of(kind(relation), event, delta)
         for kind in (RDPAccountant, ZCDPAccountant, AdvancedAccountant, BasicAccountant)
     )
     assert high <= min(renyi, zcdp, advanced, basic) * (1.0 + 1e-6) + 1e-9

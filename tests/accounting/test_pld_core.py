@@ -386,7 +386,7 @@ def test_a_repeated_query_is_remembered():
     assert composition._epsilon.cache_info().hits > hits
 
 
-def test_points_of_a_coarse_law_are_further_apart_than_rounding():
+def test_points_of_a_coarse_distribution_are_further_apart_than_rounding():
     """Points an ulp apart, which depend on how NumPy rounds, would carry masses of pure noise."""
     pair = loss_pair(PoissonSampledEvent(0.1, GaussianEvent(4.0)).curve("replace_one"))
     gaps = np.diff(profile(pair).losses)

@@ -1,4 +1,4 @@
-"""Ways to overspend, or to lose what was paid for, that must not work."""
+"""Ways to overspend, or to lose what was spent, that must not work."""
 
 import os
 import pickle

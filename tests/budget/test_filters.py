@@ -133,8 +133,8 @@ def test_reserves_that_leave_nothing_are_refused(reserve):
 
 def test_reserves_and_the_gaussian_part_add_up_to_delta():
     rule = FILTERS["gdp"](1.0, 1e-5, slack=2e-6, tv=1e-6)
-    paid = GaussianCurve(rule.limit).delta(1.0) + 2e-6 + (1.0 + math.e) * 1e-6
-    assert paid == pytest.approx(1e-5, rel=1e-9)
+    spent = GaussianCurve(rule.limit).delta(1.0) + 2e-6 + (1.0 + math.e) * 1e-6
+    assert spent == pytest.approx(1e-5, rel=1e-9)
     assert rule.curve(rule.limits).delta(1.0) == pytest.approx(1e-5, rel=1e-9)
 
 

@@ -1,4 +1,4 @@
-"""scikit-learn's model selection pays for every fit."""
+"""scikit-learn's model selection spends on every fit."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ X, Y = make_classification(n_samples=120, n_features=5, random_state=0)
 
 
 def budget_for(fits):
-    """Return a budget that pays for so many fits at (0.1, 1e-5) and no more."""
+    """Return a budget that admits so many fits at (0.1, 1e-5) and no more."""
     return PrivacyBudget(epsilon=0.1 * fits, delta=1e-3, composition="basic")
 
 

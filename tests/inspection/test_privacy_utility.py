@@ -75,7 +75,7 @@ def test_it_can_be_drawn_again(shown):
 
 
 def test_estimators_with_a_budget_are_refused(budget):
-    models = {"open": DPHingeClassifier(), "paid": DPLogisticRegression(budget=budget)}
+    models = {"open": DPHingeClassifier(), "private": DPLogisticRegression(budget=budget)}
     with pytest.raises(ValueError, match="public=True"):
         PrivacyUtilityDisplay.from_estimators(models, None, None)
 

@@ -163,7 +163,7 @@ def test_a_far_wrong_hint_is_private_and_still_ends(Model):
 
 @every_model
 def test_a_hint_of_more_rows_than_there_can_be_costs_nothing(Model):
-    """Past 1e308 it is no float, which came to light only when the solver had been paid."""
+    """Past 1e308 it is no float, which came to light only after the spend."""
     X, y = data()
     model = Model(neighboring="add_remove_one", n_samples_hint=10**400)
     with pytest.raises(ValueError, match=r"n_samples_hint"):

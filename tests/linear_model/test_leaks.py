@@ -39,7 +39,7 @@ every_relation = pytest.mark.parametrize("neighboring", ["replace_one", "add_rem
 
 @dataclass(frozen=True)
 class ConstantSolver(RegularizedExponential):
-    """Plans and prices like the real solver, but releases a constant."""
+    """Plans and spends like the real solver, but releases a constant."""
 
     def solve(self, plan, design, y, rng, progress, start=None):
         shape = (design.n_features, plan.problem.loss.n_scores)

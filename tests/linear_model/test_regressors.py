@@ -87,7 +87,7 @@ def test_bad_bounds_are_refused_before_anything_is_spent(Model, bounds):
 @every_regressor
 @pytest.mark.parametrize("value", ["nan", "inf", "-1e999"])
 def test_targets_written_as_text_have_to_be_finite_too(Model, value):
-    """scikit-learn does not look into text; a nan among the targets broke the paid fit."""
+    """scikit-learn does not look into text; a nan among targets broke the fit once spent."""
     budget = PrivacyBudget(3.0, 1e-5)
     X, y = data()
     y = y.astype(str).astype(object)

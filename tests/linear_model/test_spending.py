@@ -125,16 +125,16 @@ def test_every_solver_spends_what_was_asked_before_it_reads(
     Model, solver, neighboring, monkeypatch
 ):
     budget = PrivacyBudget(3.0, 1e-4, composition="basic", neighboring=neighboring)
-    clip, paid = ClippedDesign.clip, []
+    clip, spent = ClippedDesign.clip, []
     monkeypatch.setattr(
-        ClippedDesign, "clip", lambda *args: paid.append(len(budget.history())) or clip(*args)
+        ClippedDesign, "clip", lambda *args: spent.append(len(budget.history())) or clip(*args)
     )
     model = Model(epsilon=0.7, delta=1e-6, solver=solver, neighboring=neighboring, budget=budget)
     if solver == "exponential_mechanism":
         model.set_params(n_samples_hint=20)
     model.fit(X, y)
     (row,) = budget.history()
-    assert paid == [1]
+    assert spent == [1]
     assert 0.6 < row["epsilon"] <= 0.7
     assert model.privacy_.delta(0.7) <= 1e-6
 

@@ -129,8 +129,8 @@ def test_the_gradient_moves_within_the_smoothness(loss, seed):
 def test_the_gradient_is_the_derivative(loss, seed):
     y, z, direction = draw(loss, seed)
     direction /= np.sqrt(inner(direction, direction)).max()
-    slope = (loss.value(y, z + 1e-6 * direction) - loss.value(y, z - 1e-6 * direction)) / 2e-6
-    np.testing.assert_allclose(slope, inner(loss.gradient(y, z), direction), atol=3e-6)
+    derivative = (loss.value(y, z + 1e-6 * direction) - loss.value(y, z - 1e-6 * direction)) / 2e-6
+    np.testing.assert_allclose(derivative, inner(loss.gradient(y, z), direction), atol=3e-6)
 
 
 def test_the_smoothness_is_attained_in_the_narrow_bend_of_a_competitor_loss():
@@ -220,7 +220,7 @@ def test_where_they_nearly_touch_the_loss_lies_above_its_support_by_the_gap_and_
 @every_loss
 @given(seed=SEEDS)
 @settings(max_examples=20, deadline=None)
-def test_the_slope_of_the_support_moves_steadily(loss, seed):
+def test_the_derivative_of_the_minorant_moves_steadily(loss, seed):
     y, z, other = draw(loss, seed)
     step = loss.minorant_gradient(y, z) - loss.minorant_gradient(y, other)
     limit = loss.minorant_smoothness * np.sqrt(inner(z - other, z - other))

@@ -22,15 +22,15 @@ def exponential(utilities, rate):
 
 
 def permute_and_flip(utilities, rate):
-    """Over all orders: the first true coin."""
-    coins = np.exp(rate * (np.array(utilities) - max(utilities)))
-    chances = np.zeros(coins.size)
-    for order in itertools.permutations(range(coins.size)):
+    """Over all orders: the first success."""
+    probabilities = np.exp(rate * (np.array(utilities) - max(utilities)))
+    chances = np.zeros(probabilities.size)
+    for order in itertools.permutations(range(probabilities.size)):
         left = 1.0
         for candidate in order:
-            chances[candidate] += left * coins[candidate]
-            left *= 1.0 - coins[candidate]
-    return chances / math.factorial(coins.size)
+            chances[candidate] += left * probabilities[candidate]
+            left *= 1.0 - probabilities[candidate]
+    return chances / math.factorial(probabilities.size)
 
 
 PROBABILITIES = {ExponentialMechanism: exponential, PermuteAndFlip: permute_and_flip}

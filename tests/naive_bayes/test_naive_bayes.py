@@ -1,4 +1,4 @@
-"""Naive Bayes: without noise it is scikit-learn's, with noise it pays first and tells no more."""
+"""Naive Bayes: without noise it is scikit-learn's, with noise it spends first and tells no more."""
 
 import math
 import warnings
@@ -156,7 +156,7 @@ def test_a_frame_of_another_library():
 
 
 def test_class_sizes_are_projected_on_a_public_number_of_rows():
-    """Three classes: the sum is n, and deviations are √(2/3) of the noise that is paid for.
+    """Three classes: the sum is n, and deviations are √(2/3) of the noise that is asked for.
 
     The standard deviation of 600 fits is within 15 % of it but for one run in a million (5 σ).
     """

@@ -1,4 +1,4 @@
-"""Scalers that buy their numbers, alone and in a pipeline with one budget."""
+"""Scalers that spend on their numbers, alone and in a pipeline with one budget."""
 
 from functools import partial
 

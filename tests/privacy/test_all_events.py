@@ -386,7 +386,7 @@ def test_nothing_is_left_of_an_event_that_never_happened():
     assert never.pure_epsilon(RELATION) == never.zcdp_rho(RELATION) == never.gdp_mu(RELATION) == 0
 
 
-def test_the_mean_of_a_truncated_negative_binomial_law():
+def test_the_mean_of_a_truncated_negative_binomial_distribution():
     for gamma, shape in ((0.1, 0.5), (0.3, 2.0), (0.2, -0.5)):
         event = RepeatAndSelectEvent(GDPEvent(1.0), "negative_binomial", gamma, shape)
         k = np.arange(1, 2000)

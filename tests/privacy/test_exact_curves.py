@@ -141,7 +141,7 @@ def real_shift(mass, shift, epsilon):
 
 
 @pytest.mark.parametrize("rate", [1e-5, 0.01, 0.3, 0.9])
-def test_poisson_sampling_mixes_the_two_laws(discrete_curve, rate):
+def test_poisson_sampling_mixes_the_two_distributions(discrete_curve, rate):
     delta, odds = 0.05, 0.95 / (1 + math.e)
     p, q = np.array([delta, odds * math.e, odds, 0]), np.array([0, odds, odds * math.e, delta])
     curve = PoissonSampledEvent(rate, ApproxDPEvent(1.0, delta)).curve("add_remove_one")
@@ -256,7 +256,7 @@ def test_zcdp_is_the_printed_conversion(rho, delta, printed):
 
 @given(log_rho=st.floats(-12.0, 4.0), scaled=st.floats(-6.0, 6.0))
 @settings(max_examples=200, deadline=None)
-def test_zcdp_covers_every_zcdp_law_that_is_known(log_rho, scaled):
+def test_zcdp_covers_every_zcdp_distribution_that_is_known(log_rho, scaled):
     rho = math.exp(log_rho)
     epsilon, curve = scaled * math.sqrt(rho), ZCDPEvent(rho).curve("replace_one")
     pure = math.sqrt(2 * rho)  # ε-DP is ε²/2-zCDP

@@ -1,4 +1,4 @@
-"""Exact laws of the chain for one coefficient, by quadrature on a grid."""
+"""Exact distributions of the chain for one coefficient, by quadrature on a grid."""
 
 from dataclasses import dataclass, replace
 
@@ -18,7 +18,8 @@ STEP = GRID[1] - GRID[0]
 class KinkedLoss(ResidualLoss):
     """max(−below·r, above·r): the absolute loss or a pinball loss, as sharp as they are.
 
-    Its supports are lines through the kink, of slopes that change over 0.1 residuals.
+    Its minorants are lines through the non-smooth point; their derivative changes over 0.1
+    residuals.
     """
 
     below: float
@@ -104,25 +105,25 @@ def normalised(log_density):
     return density / (density.sum() * STEP)
 
 
-def chain_law(target, step_size, n_steps):
+def chain_masses(target, step_size, n_steps):
     """Density of the state after n steps from 0, the first half step left out."""
     energy = potential(target)
-    law = normalised(-energy - GRID**2 / (2.0 * step_size))
+    masses = normalised(-energy - GRID**2 / (2.0 * step_size))
     for _ in range(n_steps - 1):
-        law = one_step(law, energy, step_size)
-    return law
+        masses = one_step(masses, energy, step_size)
+    return masses
 
 
-def one_step(law, energy, step_size):
+def one_step(masses, energy, step_size):
     coarse = slice(None, None, 8)  # the centers y; their integrand is smooth at this spacing
     kernel = np.exp(-((GRID[coarse, None] - GRID[None, :]) ** 2) / (2.0 * step_size))
-    moved = kernel @ law
+    moved = kernel @ masses
     backward = kernel * np.exp(-energy + energy.min())
     backward /= backward.sum(axis=1, keepdims=True) * STEP
     new = (moved / moved.sum()) @ backward
     return new / (new.sum() * STEP)
 
 
-def distribution(law):
-    cumulative = np.cumsum(law) * STEP
+def distribution(masses):
+    cumulative = np.cumsum(masses) * STEP
     return lambda x: np.interp(x, GRID + 0.5 * STEP, cumulative)

@@ -129,17 +129,17 @@ def test_a_refusal_names_what_is_missing(sampler):
 
 @every_pair
 @pytest.mark.parametrize("n", [600, pytest.param(100_000, marks=pytest.mark.slow)])
-def test_a_draw_has_the_law_that_is_certified(sampler, target, n):
-    """Next to tv, the law is the target's; the test alarms falsely 1e-6 of the time."""
+def test_a_draw_has_the_distribution_that_is_certified(sampler, target, n):
+    """Next to tv, the distribution is the target's; the test alarms falsely 1e-6 of the time."""
     rng, n = np.random.default_rng(0), n // 5 if n < 10_000 and is_slow(sampler) else n
     sample = [draw(sampler, target, rng)[0] for _ in range(n)]
-    law = one_dimension.normalised(-one_dimension.potential(target))
-    assert stats.kstest(sample, one_dimension.distribution(law)).pvalue > FALSE_ALARM
+    masses = one_dimension.normalised(-one_dimension.potential(target))
+    assert stats.kstest(sample, one_dimension.distribution(masses)).pvalue > FALSE_ALARM
 
 
 @pytest.mark.parametrize("sampler", NEAR_THE_TARGET, ids=repr)
 @pytest.mark.parametrize("loss", [LogisticLoss(), HingeLoss()], ids=repr)
-def test_two_coefficients_have_the_joint_law(sampler, loss):
+def test_two_coefficients_have_the_joint_distribution(sampler, loss):
     """Three projections; the grid is off by less than 1e-3, the test needs more than 0.06."""
     target, rng = two_dimensions.target(loss), np.random.default_rng(0)
     target = one_dimension.suited(sampler, target)
@@ -147,7 +147,7 @@ def test_two_coefficients_have_the_joint_law(sampler, loss):
         pytest.skip(f"{sampler} does not take {loss}")
     n = 250 if is_slow(sampler) else 1000
     sample = np.array([draw(sampler, target, rng) for _ in range(n)])
-    points, weight = two_dimensions.law(target)
+    points, weight = two_dimensions.masses(target)
     for direction in ((1.0, 0.0), (0.0, 1.0), (1.0, -1.0)):
         image = two_dimensions.distribution(points, weight, np.array(direction))
         assert stats.kstest(sample @ direction, image).pvalue > FALSE_ALARM / 3

@@ -1,4 +1,4 @@
-"""Stable samplers against the exact laws of neighbours, on grids of losses, steps and lengths.
+"""Stable samplers against neighbours' exact distributions, on grids of losses, steps and lengths.
 
 Quadrature, no chance: 1e-5 is left to it.
 """
@@ -10,7 +10,7 @@ import numpy as np
 import one_dimension
 import pytest
 from scipy import stats
-from test_langevin import chain_law as langevin_law
+from test_langevin import chain_masses as langevin_masses
 
 from skdp.losses import (
     ClippedLogisticLoss,
@@ -55,8 +55,8 @@ def name(pair):
     "pair", list(neighbours([*MARGINS, HingeLoss()], [*RESIDUALS, ABSOLUTE, PINBALL])), ids=name
 )
 @pytest.mark.parametrize(("eta", "n_steps"), [(4.0, 1), (1.0, 2), (0.5, 5), (2.0, 12)])
-def test_theorem_a_covers_the_exact_laws_of_neighbours(pair, eta, n_steps):
-    p, q = (one_dimension.chain_law(target, eta, n_steps) for target in pair)
+def test_theorem_a_covers_the_exact_distributions_of_neighbours(pair, eta, n_steps):
+    p, q = (one_dimension.chain_masses(target, eta, n_steps) for target in pair)
     lipschitz = 0.8 * 2.0 * pair[0].loss.lipschitz
     mu = lipschitz / math.sqrt(0.5) * ProximalSampler().stability(0.5 * eta, n_steps)
     assert kept(p, q, mu)
@@ -65,12 +65,12 @@ def test_theorem_a_covers_the_exact_laws_of_neighbours(pair, eta, n_steps):
 
 @pytest.mark.parametrize("pair", list(neighbours(MARGINS, RESIDUALS)), ids=name)
 @pytest.mark.parametrize(("share", "n_steps"), [(1.0, 1), (1.0, 3), (0.5, 8), (0.2, 20)])
-def test_theorem_l_covers_the_exact_laws_of_neighbours(pair, share, n_steps):
+def test_theorem_l_covers_the_exact_distributions_of_neighbours(pair, share, n_steps):
     """Steps are a share of the longest that the theorem allows."""
     loss = pair[0].loss
     steepest = 0.5 + 0.8 * (one_dimension.RECORDS**2).sum() * loss.smoothness
     eta = share * 2.0 / (0.5 + steepest)
-    p, q = (langevin_law(target, eta, n_steps) for target in pair)
+    p, q = (langevin_masses(target, eta, n_steps) for target in pair)
     mu = 0.8 * 2.0 * loss.lipschitz / math.sqrt(0.5)
     mu *= LangevinSampler().stability(0.5 * eta, n_steps)
     assert kept(p, q, mu)

@@ -73,20 +73,20 @@ def test_quadrature_has_the_printed_moments_of_two_dimensions(loss, mean, covari
         prior_precision=0.5,
     )
     axes = _axes(target)
-    law = _probabilities(target, axes)
+    masses = _probabilities(target, axes)
     x, y = np.meshgrid(*axes, indexing="ij")
-    means = (law * x).sum(), (law * y).sum()
+    means = (masses * x).sum(), (masses * y).sum()
     a, b = x - means[0], y - means[1]
-    second = (law * a * a).sum(), (law * a * b).sum(), (law * b * b).sum()
-    tolerance = 1e-6 if loss == LogisticLoss() else 2e-4  # kinks off the grid
+    second = (masses * a * a).sum(), (masses * a * b).sum(), (masses * b * b).sum()
+    tolerance = 1e-6 if loss == LogisticLoss() else 2e-4  # non-smooth points off the grid
     np.testing.assert_allclose(means, mean, atol=tolerance)
     np.testing.assert_allclose(second, covariance, atol=tolerance)
 
 
-def test_draws_of_the_law_pass_and_shifted_or_stretched_ones_do_not():
+def test_draws_of_the_distribution_pass_and_shifted_or_stretched_ones_do_not():
     target = one_dimension.target(LogisticLoss())
-    law = one_dimension.normalised(-one_dimension.potential(target))
-    cumulative = np.cumsum(law) * one_dimension.STEP
+    masses = one_dimension.normalised(-one_dimension.potential(target))
+    cumulative = np.cumsum(masses) * one_dimension.STEP
     uniform = np.random.default_rng(0).random(4000)
     draws = np.interp(uniform, cumulative, one_dimension.GRID + 0.5 * one_dimension.STEP)[:, None]
     right = compare_with_quadrature(draws, target)

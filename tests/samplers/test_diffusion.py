@@ -1,4 +1,4 @@
-"""Langevin steps near a density: bounds against exact laws on grids, and the chains' own laws."""
+"""Langevin steps near a density: bounds against exact distributions on grids, and the chains."""
 
 import math
 from dataclasses import replace
@@ -37,31 +37,31 @@ def weak(loss, temperature=0.02):
 
 
 def moves(radius):
-    """Points and weights of r·ζ: quantiles, for slopes that jump."""
+    """Points and weights of r·ζ: quantiles, for derivatives that jump."""
     return radius * stats.norm.ppf((np.arange(61) + 0.5) / 61) if radius else np.zeros(1)
 
 
-def slope(target, theta):
+def derivative(target, theta):
     """c·Σ z_i·ℓ'(z_i·θ)."""
-    slopes = target.loss.gradient(np.ones((5, 1)), np.outer(one_dimension.RECORDS, theta))
-    return target.temperature * one_dimension.RECORDS @ slopes
+    derivatives = target.loss.gradient(np.ones((5, 1)), np.outer(one_dimension.RECORDS, theta))
+    return target.temperature * one_dimension.RECORDS @ derivatives
 
 
-def kernel(target, eta, slopes):
-    """Transition probabilities between the points, if each slope has the same probability."""
-    means = [GRID - eta * (target.prior_precision * GRID + s) for s in slopes]
+def kernel(target, eta, derivatives):
+    """Transition probabilities between the points, if each derivative has the same probability."""
+    means = [GRID - eta * (target.prior_precision * GRID + s) for s in derivatives]
     matrix = sum(np.exp(-((GRID[None, :] - m[:, None]) ** 2) / (4.0 * eta)) for m in means)
     return matrix / matrix.sum(axis=1, keepdims=True)
 
 
-def chain_law(target, eta, n_steps, radius=0.0):
-    """Probabilities of the points after n steps from 0; slopes are random if there is a radius."""
-    slopes = [slope(target, GRID + move) for move in moves(radius)]
-    return np.linalg.matrix_power(kernel(target, eta, slopes), n_steps)[GRID.size // 2]
+def chain_masses(target, eta, n_steps, radius=0.0):
+    """Probabilities of the points after n steps from 0; random derivatives if there is a radius."""
+    derivatives = [derivative(target, GRID + move) for move in moves(radius)]
+    return np.linalg.matrix_power(kernel(target, eta, derivatives), n_steps)[GRID.size // 2]
 
 
-def distribution(law):
-    return lambda x: np.interp(x, GRID + 0.5 * STEP, np.cumsum(law))
+def distribution(masses):
+    return lambda x: np.interp(x, GRID + 0.5 * STEP, np.cumsum(masses))
 
 
 def tv(p, q):
@@ -74,7 +74,7 @@ def tv(p, q):
     ids=repr,
 )
 @pytest.mark.parametrize("n_steps", [1, 3])
-def test_the_exact_chain_has_its_law(loss, n_steps):
+def test_the_exact_chain_has_its_distribution(loss, n_steps):
     """Kolmogorov and Smirnov's test alarms falsely 1e-6 of the time."""
     target, rng = one_dimension.target(loss), np.random.default_rng(0)
     plan = SamplerPlan(
@@ -83,15 +83,15 @@ def test_the_exact_chain_has_its_law(loss, n_steps):
     sample = [
         RenyiLangevinSampler().sample(target, plan, rng, nothing).theta[0] for _ in range(3000)
     ]
-    law = distribution(chain_law(target, 0.6, n_steps))
-    assert stats.kstest(sample, law).pvalue > FALSE_ALARM
+    exact = distribution(chain_masses(target, 0.6, n_steps))
+    assert stats.kstest(sample, exact).pvalue > FALSE_ALARM
 
 
 @pytest.mark.parametrize(
     "loss", [HingeLoss(), PINBALL, SmoothedHingeLoss(0.5), LogisticLoss()], ids=repr
 )
 @pytest.mark.parametrize("n_steps", [1, 3])
-def test_the_chain_of_random_points_has_its_law(loss, n_steps):
+def test_the_chain_of_random_points_has_its_distribution(loss, n_steps):
     """The radius is the run's. False alarms 1e-6, by Massart's inequality.
 
     The rule of 61 quantiles is off by less than 0.002.
@@ -104,13 +104,13 @@ def test_the_chain_of_random_points_has_its_law(loss, n_steps):
     sample = [
         SmoothedLangevinSampler().sample(target, plan, rng, nothing).theta[0] for _ in range(3000)
     ]
-    law = distribution(chain_law(target, 0.2, n_steps, radius))
+    exact = distribution(chain_masses(target, 0.2, n_steps, radius))
     limit = math.sqrt(math.log(2.0 / FALSE_ALARM) / (2.0 * 3000)) + 0.002
-    assert stats.kstest(sample, law).statistic < limit
+    assert stats.kstest(sample, exact).statistic < limit
 
 
 def test_the_ridge_is_not_smoothed():
-    """With a radius of 162 only the slope of c·Σ ℓ, at most c·Σ |z_i|, depends on the point."""
+    """With a radius of 162 only the gradient of c·Σ ℓ, at most c·Σ |z_i|, depends on the point."""
     target = one_dimension.target(HingeLoss(), temperature=1e-3)
     found = SmoothedLangevinSampler().gradient_estimate(
         target,
@@ -123,16 +123,20 @@ def test_the_ridge_is_not_smoothed():
 @pytest.mark.parametrize("alpha", [0.3, 2.0])
 @pytest.mark.parametrize("level", [0.2, 1e-3])
 def test_the_duration_brings_the_exact_diffusion_within_its_share(alpha, level):
-    """V linear of slope Γ: the diffusion from 0 and the density are Gaussian."""
+    """V linear of derivative Γ: the diffusion from 0 and the density are Gaussian."""
     lipschitz = 1.7
     t = DiffusionBounds(alpha=alpha, beta=alpha, lipschitz=lipschitz, dimension=1).duration(level)
-    law = stats.norm(
+    reached = stats.norm(
         -lipschitz / alpha * -math.expm1(-alpha * t),
         0.0 + math.sqrt(-math.expm1(-2 * alpha * t) / alpha),
     )
     density = stats.norm(-lipschitz / alpha, math.sqrt(1.0 / alpha))
     distance, _ = integrate.quad(
-        lambda x: 0.5 * abs(law.pdf(x) - density.pdf(x)), -40, 40, limit=2000, points=[-6, -3, 0, 3]
+        lambda x: 0.5 * abs(reached.pdf(x) - density.pdf(x)),
+        -40,
+        40,
+        limit=2000,
+        points=[-6, -3, 0, 3],
     )
     assert distance <= level
 
@@ -146,12 +150,14 @@ def test_the_discretisation_bound_covers_steps_of_a_quadratic(h, t, d):
     Their total variation is at least the difference of the probabilities of any event: half spaces
     along a for the mean, balls around the steps' mean for the variance.
     """
-    n_steps, slope = math.ceil(t / h), 1.3
+    n_steps, derivative = math.ceil(t / h), 1.3
     t = n_steps * h
     q = (1.0 - h) ** n_steps
-    means = np.array([slope * (1.0 - q), slope * -math.expm1(-t)])
+    means = np.array([derivative * (1.0 - q), derivative * -math.expm1(-t)])
     variances = np.array([2.0 * h * (1.0 - q**2) / (1.0 - (1.0 - h) ** 2), -math.expm1(-2.0 * t)])
-    bound = DiffusionBounds(alpha=1.0, beta=1.0, lipschitz=slope, dimension=d).discretisation(h, t)
+    bound = DiffusionBounds(alpha=1.0, beta=1.0, lipschitz=derivative, dimension=d).discretisation(
+        h, t
+    )
     cuts = np.linspace(-5.0, 5.0, 401)
     one, other = (
         stats.norm(m, math.sqrt(v)).cdf(cuts) for m, v in zip(means, variances, strict=True)
@@ -169,15 +175,17 @@ def test_the_discretisation_bound_covers_steps_of_a_quadratic(h, t, d):
 @pytest.mark.parametrize(
     ("temperature", "h", "n_steps"), [(0.3, 0.3, 1), (0.3, 0.1, 12), (0.05, 1.0, 5)]
 )
-def test_the_cost_of_random_points_covers_the_exact_laws(loss, radius, temperature, h, n_steps):
-    """The chain along random slopes against the chain along their mean; Γ = c·Σ |z_i|.
+def test_the_cost_of_random_points_covers_the_exact_distributions(
+    loss, radius, temperature, h, n_steps
+):
+    """The chain along random derivatives against the chain along their mean; Γ = c·Σ |z_i|.
 
-    Far away the absolute loss has slopes of size Γ, and the bound is within a factor of 6.
+    Far away the absolute loss has derivatives of size Γ, and the bound is within a factor of 6.
     """
     target = one_dimension.target(loss, temperature=temperature)
-    mean = np.mean([slope(target, GRID + move) for move in moves(radius)], axis=0)
-    law = np.linalg.matrix_power(kernel(target, h, [mean]), n_steps)[GRID.size // 2]
-    distance = tv(law, chain_law(target, h, n_steps, radius))
+    mean = np.mean([derivative(target, GRID + move) for move in moves(radius)], axis=0)
+    masses = np.linalg.matrix_power(kernel(target, h, [mean]), n_steps)[GRID.size // 2]
+    distance = tv(masses, chain_masses(target, h, n_steps, radius))
     lipschitz = temperature * np.abs(one_dimension.RECORDS).sum()
     bound = DiffusionBounds(alpha=0.5, beta=9.9, lipschitz=lipschitz, dimension=1).random_points(
         h, n_steps * h
@@ -189,18 +197,18 @@ def test_the_cost_of_random_points_covers_the_exact_laws(loss, radius, temperatu
 @pytest.mark.parametrize("loss", [LogisticLoss(), HingeLoss()], ids=repr)
 @pytest.mark.parametrize("sampler", SAMPLERS, ids=repr)
 def test_the_run_is_within_what_is_asked_of_the_exact_target(sampler, loss):
-    """Whole runs, by the chain's exact law."""
+    """Whole runs, by the chain's exact distribution."""
     if loss == HingeLoss() and sampler == RenyiLangevinSampler():
         pytest.skip("it needs a gradient")
     target = weak(loss)
-    law = np.exp(-one_dimension.potential(target, GRID))
+    masses = np.exp(-one_dimension.potential(target, GRID))
     for level in (0.5, 0.3, 0.1):
         plan = sampler.plan(one_dimension.setting(target), level)
         smoothed = sampler == SmoothedLangevinSampler()
         radius = _radius(level, 0.02 * 5, 1) if smoothed else 0.0
         eta = plan.step / target.temperature
         assert 2.0 * eta > STEP**2  # the grid is fine enough
-        assert tv(chain_law(target, eta, plan.n_steps, radius), law / law.sum()) <= level
+        assert tv(chain_masses(target, eta, plan.n_steps, radius), masses / masses.sum()) <= level
 
 
 @pytest.mark.parametrize("sampler", SAMPLERS, ids=repr)
@@ -223,7 +231,7 @@ def test_small_distances_are_refused_before_anything_is_spent(sampler):
         type(sampler)(max_steps=0)
 
 
-def test_kinks_need_smoothing():
+def test_non_smooth_losses_need_smoothing():
     setting = one_dimension.setting(weak(HingeLoss()))
     SmoothedLangevinSampler().check(setting)
     with pytest.raises(IncompatibleSolverError, match="continuous gradient"):

@@ -1,4 +1,4 @@
-"""Draws for research: repeatable, independent, of the right law."""
+"""Draws for research: repeatable, independent, of the right distribution."""
 
 import math
 
@@ -21,10 +21,12 @@ def draw(n_draws, loss="logistic", random_state=0, **rest):
     return draw_samples(X, y, loss=loss, n_draws=n_draws, random_state=random_state, **facts)
 
 
-def test_the_draws_have_the_law_of_the_density():
+def test_the_draws_have_the_distribution_of_the_density():
     sample = draw(1000)[:, 0]
-    law = one_dimension.normalised(-one_dimension.potential(one_dimension.target(LogisticLoss())))
-    assert stats.kstest(sample, one_dimension.distribution(law)).pvalue > FALSE_ALARM
+    masses = one_dimension.normalised(
+        -one_dimension.potential(one_dimension.target(LogisticLoss()))
+    )
+    assert stats.kstest(sample, one_dimension.distribution(masses)).pvalue > FALSE_ALARM
 
 
 @pytest.mark.parametrize(
@@ -75,8 +77,8 @@ def test_rows_are_taken_as_they_are():
         prior_precision=0.5,
     )
     sample = draw_samples(X, y, temperature=0.8, prior_precision=0.5, n_draws=200, random_state=0)
-    law = one_dimension.normalised(-one_dimension.potential(target))
-    assert stats.kstest(sample[:, 0], one_dimension.distribution(law)).pvalue > FALSE_ALARM
+    masses = one_dimension.normalised(-one_dimension.potential(target))
+    assert stats.kstest(sample[:, 0], one_dimension.distribution(masses)).pvalue > FALSE_ALARM
 
 
 def test_rows_may_be_sparse():

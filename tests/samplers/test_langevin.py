@@ -1,4 +1,4 @@
-"""Langevin steps: the law of the chain, and what it costs."""
+"""Langevin steps: the distribution of the chain, and what it costs."""
 
 import math
 
@@ -19,18 +19,18 @@ def nothing(step, n_steps):
     pass
 
 
-def chain_law(target, eta, n_steps):
+def chain_masses(target, eta, n_steps):
     """Density of the state after n steps from 0, by quadrature."""
     grid = one_dimension.GRID
     mean = grid - eta * np.gradient(one_dimension.potential(target), grid)
     at_zero = np.interp(0.0, grid, mean)
-    law = one_dimension.normalised(-((grid - at_zero) ** 2) / (4.0 * eta))
+    masses = one_dimension.normalised(-((grid - at_zero) ** 2) / (4.0 * eta))
     coarse = slice(None, None, 8)
     kernel = np.exp(-((grid[None, :] - mean[coarse, None]) ** 2) / (4.0 * eta))
     for _ in range(n_steps - 1):
-        law = law[coarse] @ kernel
-        law /= law.sum() * one_dimension.STEP
-    return law
+        masses = masses[coarse] @ kernel
+        masses /= masses.sum() * one_dimension.STEP
+    return masses
 
 
 @pytest.mark.parametrize("n_steps", [1, 2, 8])
@@ -43,15 +43,15 @@ def chain_law(target, eta, n_steps):
     ],
     ids=lambda target: repr(target.loss),
 )
-def test_the_chain_has_its_exact_law(target, n_steps):
+def test_the_chain_has_its_exact_distribution(target, n_steps):
     """Kolmogorov and Smirnov's test alarms falsely 1e-6 of the time."""
     plan, rng = (
         SamplerPlan(n_steps=n_steps, step=0.6 * target.temperature, stability=1.0, spread=1.0),
         np.random.default_rng(0),
     )
     sample = [LangevinSampler().sample(target, plan, rng, nothing).theta[0] for _ in range(3000)]
-    law = chain_law(target, 0.6, n_steps)
-    assert stats.kstest(sample, one_dimension.distribution(law)).pvalue > FALSE_ALARM
+    masses = chain_masses(target, 0.6, n_steps)
+    assert stats.kstest(sample, one_dimension.distribution(masses)).pvalue > FALSE_ALARM
 
 
 @pytest.mark.parametrize(("n_steps", "mu"), [(100, 0.19794718), (10**6, 0.39949969)])
@@ -72,12 +72,12 @@ def test_stability_is_attained_by_linear_differences_of_quadratics(precision_ste
 
 
 @pytest.mark.parametrize("n_steps", [1, 3, 20])
-def test_the_certificate_covers_the_exact_laws_of_neighbours(n_steps):
-    """One label of five is flipped; the two laws by quadrature, in every event of both orders."""
+def test_the_certificate_covers_the_exact_distributions_of_neighbours(n_steps):
+    """One label of five is flipped; both by quadrature, every event of both orders."""
     one = one_dimension.target(LogisticLoss())
     two = one_dimension.replace(one, y=one.y * [1, 1, 1, 1, -1])
     eta = 2.0 / (2 * 0.5 + 0.8 * (one_dimension.RECORDS**2).sum() * 0.25)
-    p, q = (chain_law(target, eta, n_steps) for target in (one, two))
+    p, q = (chain_masses(target, eta, n_steps) for target in (one, two))
     claimed = LangevinSampler().stability(0.5 * eta, n_steps) * 0.8 / math.sqrt(0.5)
     for c in np.exp(np.linspace(-2.0, 2.0, 41)):
         bound = stats.norm.cdf(claimed / 2 - math.log(c) / claimed)
@@ -104,7 +104,7 @@ def test_steps_longer_than_the_theorem_allows_are_refused():
 
 
 def test_too_many_steps_are_refused_before_anything_is_spent(monkeypatch):
-    """A strong ridge asks for short steps; how many is public, so no fit pays and then runs on."""
+    """A strong ridge asks for short steps; how many is public, so none spends and then runs on."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(50, 2)), np.arange(50) % 2
     budget = PrivacyBudget(3.0, 1e-5)

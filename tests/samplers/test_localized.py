@@ -1,4 +1,4 @@
-"""The ball, the metric in it, and the chain there, against exact laws of one coefficient."""
+"""The ball, its metric, and the chain there, against exact distributions of one coefficient."""
 
 import math
 from dataclasses import replace
@@ -55,13 +55,13 @@ def interval(ball):
 
 @every_target
 @pytest.mark.parametrize("tail", [1e-2, 1e-5, 1e-8])
-def test_no_more_of_the_law_is_outside_of_the_ball_than_is_claimed(target, tail):
+def test_no_more_of_the_distribution_is_outside_of_the_ball_than_is_claimed(target, tail):
     ball = ball_of(target, tail)
     low, high = interval(ball)
     grid = np.linspace(ball.center[0] - 12.0, ball.center[0] + 12.0, 480_001)
     energy = one_dimension.potential(target, grid)
-    law = np.exp(energy.min() - energy)
-    outside = law[(grid < low) | (grid > high)].sum() / law.sum()
+    masses = np.exp(energy.min() - energy)
+    outside = masses[(grid < low) | (grid > high)].sum() / masses.sum()
     assert 0.0 < outside <= ball.tail <= tail
 
 
@@ -69,8 +69,8 @@ def test_no_more_of_the_law_is_outside_of_the_ball_than_is_claimed(target, tail)
 def test_the_metric_lies_below_every_curvature_in_the_ball(target):
     ball = ball_of(target, 1e-5)
     grid = np.linspace(*interval(ball), 2001)
-    bends = np.diff(one_dimension.potential(target, grid), 2) / (grid[1] - grid[0]) ** 2
-    assert bends.min() >= ball.metric[0, 0] ** 2 * (1.0 - 1e-4)
+    curvatures = np.diff(one_dimension.potential(target, grid), 2) / (grid[1] - grid[0]) ** 2
+    assert curvatures.min() >= ball.metric[0, 0] ** 2 * (1.0 - 1e-4)
 
 
 @every_target
@@ -83,16 +83,16 @@ def test_the_distance_lies_below_the_bound_after_every_step(target, precision_st
     whole = one_dimension.potential(target)
     energy = np.where((grid >= low) & (grid <= high), whole, whole.min() + 700.0)
     eta = precision_step / ball.metric[0, 0] ** 2
-    law = one_dimension.normalised(-((grid - ball.center[0]) ** 2) / (2.0 * step**2))
+    masses = one_dimension.normalised(-((grid - ball.center[0]) ** 2) / (2.0 * step**2))
     limit = one_dimension.normalised(-whole)
     start = LocalChain(target, ball, np.random.default_rng(0))
     for n_steps in range(1, 8):
-        law = one_dimension.one_step(law, energy, eta)
+        masses = one_dimension.one_step(masses, energy, eta)
         distance = start.distance / math.sqrt(2.0 * math.pi * precision_step)
         bound = ball.tail + distance / (1.0 + precision_step) ** (n_steps - 1)
         # the ends of the ball lie between points of the grid: their mass is left out of account
         ends = 2.0 * step * max(np.interp([low, high], grid, limit))
-        assert 0.5 * np.abs(law - limit).sum() * step <= bound + ends
+        assert 0.5 * np.abs(masses - limit).sum() * step <= bound + ends
 
 
 @every_target
@@ -109,17 +109,17 @@ def test_the_distance_lies_below_the_bound_after_every_step(target, precision_st
         ),
     ],
 )
-def test_the_chain_in_the_ball_has_the_law_of_the_target(target, length, n):
+def test_the_chain_in_the_ball_has_the_distribution_of_the_target(target, length, n):
     """Within 4e-5; Kolmogorov and Smirnov's test alarms falsely 1e-6 of the time."""
     ball, rng = ball_of(target, 1e-8), np.random.default_rng(0)
     place = LocalChain(target, ball, rng)
     sample = [ball.theta(run_chain(place, length, rng)[0])[0] for _ in range(n)]
-    law = one_dimension.normalised(-one_dimension.potential(target))
-    assert stats.kstest(sample, one_dimension.distribution(law)).pvalue > FALSE_ALARM
+    masses = one_dimension.normalised(-one_dimension.potential(target))
+    assert stats.kstest(sample, one_dimension.distribution(masses)).pvalue > FALSE_ALARM
 
 
-def test_the_tail_of_a_radial_law_is_bounded_closely():
-    """d = 3, slope min(r, 2), beyond 6: 7.0654e-4."""
+def test_the_tail_of_a_radial_distribution_is_bounded_closely():
+    """d = 3, derivative min(r, 2), beyond 6: 7.0654e-4."""
     inner = mpmath.quad(lambda r: r**2 * mpmath.exp(-(r**2) / 2), [0, 2])
     outer = mpmath.quad(lambda r: r**2 * mpmath.exp(-(2 * r - 2)), [2, mpmath.inf])
     beyond = mpmath.quad(lambda r: r**2 * mpmath.exp(-(2 * r - 2)), [6, mpmath.inf])
@@ -129,14 +129,14 @@ def test_the_tail_of_a_radial_law_is_bounded_closely():
 
 
 @pytest.mark.parametrize("d", [1, 2, 20, 100])
-@pytest.mark.parametrize("slope", [0.0, 0.5])
-def test_the_tail_of_a_gaussian_is_bounded_closely(d, slope):
-    """A Gaussian around a point at distance s has a slope of s at the center."""
+@pytest.mark.parametrize("derivative", [0.0, 0.5])
+def test_the_tail_of_a_gaussian_is_bounded_closely(d, derivative):
+    """A Gaussian around a point at distance s has a derivative of s at the center."""
     rho = math.sqrt(d) + 6.0
-    bound = tail_bound(d, rho / 10, [1.0] * 10, slope)
-    if slope == 0.0:
+    bound = tail_bound(d, rho / 10, [1.0] * 10, derivative)
+    if derivative == 0.0:
         assert stats.chi2.sf(rho**2, d) <= bound <= 1.5 * stats.chi2.sf(rho**2, d)
-    assert stats.ncx2.sf(rho**2, d, slope**2 + 1e-300) <= bound
+    assert stats.ncx2.sf(rho**2, d, derivative**2 + 1e-300) <= bound
 
 
 def large_target(loss=None, n=2000):

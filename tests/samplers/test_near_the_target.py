@@ -42,11 +42,11 @@ def test_the_distance_to_the_target_lies_below_the_bound_after_every_step(target
     limit = one_dimension.normalised(-energy)
     mode = grid[energy.argmin()]
     distance = math.sqrt(1.0 / 0.5) + abs(start - mode) + one_dimension.STEP
-    law = one_dimension.normalised(-((grid - start) ** 2) / (2.0 * one_dimension.STEP**2))
+    masses = one_dimension.normalised(-((grid - start) ** 2) / (2.0 * one_dimension.STEP**2))
     for n_steps in range(1, 13):
-        law = one_dimension.one_step(law, energy, eta)
+        masses = one_dimension.one_step(masses, energy, eta)
         bound = distance / math.sqrt(2.0 * math.pi * eta) / (1.0 + 0.5 * eta) ** (n_steps - 1)
-        tv = 0.5 * np.abs(law - limit).sum() * one_dimension.STEP
+        tv = 0.5 * np.abs(masses - limit).sum() * one_dimension.STEP
         assert tv <= bound
         assert n_steps_to(max(tv, 1e-12), 0.5 * eta, distance * math.sqrt(0.5)) >= n_steps
 

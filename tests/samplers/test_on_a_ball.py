@@ -1,4 +1,4 @@
-"""Laws restricted to a ball that cuts through their mass, against quadrature.
+"""Distributions restricted to a ball that cuts through their mass, against quadrature.
 
 Tests of distributions alarm falsely with probability 1e-6 each.
 """
@@ -69,22 +69,22 @@ def draws(sampler, target, n, tv=1e-7):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("loss", [LogisticLoss(), HingeLoss()], ids=repr)
 @pytest.mark.parametrize("radius", [0.4, 1.5])
-def test_one_coefficient_has_the_law_on_the_ball(kind, loss, radius):
+def test_one_coefficient_has_the_distribution_on_the_ball(kind, loss, radius):
     values_only = kind is ZerothOrderSampler
     target = skewed(loss, radius, 0.01 if values_only else 4.0)
     sample = draws(kind(), target, 60 if values_only else 700)
     assert np.abs(sample).max() <= radius
-    law = normalised(cut(one_dimension.potential(target), radius))
-    assert stats.kstest(sample[:, 0], one_dimension.distribution(law)).pvalue > FALSE_ALARM
+    masses = normalised(cut(one_dimension.potential(target), radius))
+    assert stats.kstest(sample[:, 0], one_dimension.distribution(masses)).pvalue > FALSE_ALARM
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind is not ZerothOrderSampler])
-def test_two_coefficients_have_the_joint_law(kind):
+def test_two_coefficients_have_the_joint_distribution(kind):
     """Three projections; the grid is off by less than .02, the test needs .1."""
     base, rng = two_dimensions.target(LogisticLoss()), np.random.default_rng(0)
     base = replace(base, temperature=3.0)
     sample = draws(kind(), replace(base, domain=Ball(1.2)), 700)
-    points, weight = two_dimensions.law(base)
+    points, weight = two_dimensions.masses(base)
     inside = (points**2).sum(axis=1) <= 1.2**2
     points, weight = points[inside], weight[inside] / weight[inside].sum()
     points = points + 0.05 * (rng.random(points.shape) - 0.5)  # no steps of the grid's width
@@ -101,7 +101,7 @@ def massart(n):
 @pytest.mark.parametrize("d", [1, 2, 5, 40])
 @pytest.mark.parametrize("radius", [0.01, 1.0, 7.0])
 @pytest.mark.parametrize("mean", [0.0, 0.9, 1.5, 50.0])
-def test_a_gaussian_on_a_ball_has_its_exact_law(d, radius, mean):
+def test_a_gaussian_on_a_ball_has_its_exact_distribution(d, radius, mean):
     """Along its axis: density ∝ φ(a − m)·P(χ²(d − 1) ≤ ρ² − a²), by quadrature."""
     center, rng = np.zeros(d), np.random.default_rng(0)
     center[-1] = mean * radius
@@ -136,31 +136,35 @@ def test_few_proposals_are_lost_wherever_the_mean_lies(mean, radius, monkeypatch
     assert len(asked) < 20_000
 
 
-def chain_law(target, eta, n_steps):
+def chain_masses(target, eta, n_steps):
     """The proximal chain on the ball from 0, the first half step left out, by quadrature."""
     energy = cut(one_dimension.potential(target), target.domain.radius)
-    law = normalised(energy + GRID**2 / (2.0 * eta))
+    masses = normalised(energy + GRID**2 / (2.0 * eta))
     inside = np.isfinite(energy)
     kernel = np.exp(-((GRID[::4, None] - GRID[None, :]) ** 2) / (2.0 * eta))
     backward = kernel * np.where(inside, np.exp(-np.where(inside, energy, 0.0)), 0.0)
     total = backward.sum(axis=1, keepdims=True)
     backward = np.divide(backward, total * STEP, out=np.zeros_like(backward), where=total > 0.0)
     for _ in range(n_steps - 1):
-        moved = kernel @ law
-        law = (moved / moved.sum()) @ backward
-        law /= law.sum() * STEP
-    return law
+        moved = kernel @ masses
+        masses = (moved / moved.sum()) @ backward
+        masses /= masses.sum() * STEP
+    return masses
 
 
 @pytest.mark.parametrize("radius", [0.3, 1.0, 2.5])
 @pytest.mark.parametrize("eta", [0.3, 2.0])
 @pytest.mark.parametrize("n_steps", [1, 2, 5])
 @pytest.mark.parametrize("loss", [LogisticLoss(), HingeLoss()], ids=repr)
-def test_theorem_a_covers_the_exact_laws_of_neighbours_on_a_ball(loss, radius, eta, n_steps):
-    """One label of five is flipped: every event of both orders; c·G = 0.8·1·2 for kinks, z = 1."""
+def test_theorem_a_covers_the_exact_distributions_of_neighbours_on_a_ball(
+    loss, radius, eta, n_steps
+):
+    """One label of five is flipped: every event of both orders; c·G = 0.8·1·2 where
+    the loss is not smooth, z = 1.
+    """
     one = replace(one_dimension.target(loss), domain=Ball(radius))
     two = replace(one, y=one.y * [-1, 1, 1, 1, 1])
-    p, q = (chain_law(target, eta, n_steps) for target in (one, two))
+    p, q = (chain_masses(target, eta, n_steps) for target in (one, two))
     claimed = ProximalSampler().stability(0.5 * eta, n_steps) * 0.8 * 2.0 / math.sqrt(0.5)
     for c in np.exp(np.linspace(-2.0, 2.0, 41)):
         bound = stats.norm.cdf(claimed / 2 - math.log(c) / claimed)
@@ -171,13 +175,13 @@ def test_theorem_a_covers_the_exact_laws_of_neighbours_on_a_ball(loss, radius, e
 
 @pytest.mark.parametrize("loss", [LogisticLoss(), HingeLoss()], ids=repr)
 @pytest.mark.parametrize("n_steps", [1, 3])
-def test_a_few_steps_on_the_ball_have_the_exact_law(loss, n_steps):
+def test_a_few_steps_on_the_ball_have_the_exact_distribution(loss, n_steps):
     target, rng = skewed(loss, 0.8), np.random.default_rng(0)
     plan = SamplerPlan(n_steps=n_steps, step=1.5 * target.temperature, stability=1.0, spread=1.0)
     sampler = ProximalSampler()
     sample = [sampler.sample(target, plan, rng, nothing).theta[0] for _ in range(800)]
-    law = chain_law(target, 1.5, n_steps)
-    assert stats.kstest(sample, one_dimension.distribution(law)).pvalue > FALSE_ALARM
+    masses = chain_masses(target, 1.5, n_steps)
+    assert stats.kstest(sample, one_dimension.distribution(masses)).pvalue > FALSE_ALARM
 
 
 @pytest.mark.parametrize("loss", [LogisticLoss(), HingeLoss()], ids=repr)

@@ -1,4 +1,4 @@
-"""The proximal sampler draws from the exact law of its chain.
+"""The proximal sampler draws from the exact distribution of its chain.
 
 Distribution tests compare with quadrature by Kolmogorov and Smirnov; each rejects a right sampler
 with probability 1e-6.
@@ -44,11 +44,11 @@ def draws(target, step_size, n_steps, n, seed=0):
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 @pytest.mark.parametrize("n_steps", [1, 3])
 @pytest.mark.parametrize("copies", [1, 60], ids=["summed", "thinned"])
-def test_the_state_after_few_long_steps_has_the_exact_law(loss, n_steps, copies):
+def test_the_state_after_few_long_steps_has_the_exact_distribution(loss, n_steps, copies):
     target = one_dimension.target(loss, copies)
-    law = one_dimension.chain_law(target, 1.5, n_steps)
+    masses = one_dimension.chain_masses(target, 1.5, n_steps)
     sample = draws(target, 1.5, n_steps, 1500)
-    assert stats.kstest(sample, one_dimension.distribution(law)).pvalue > FALSE_ALARM
+    assert stats.kstest(sample, one_dimension.distribution(masses)).pvalue > FALSE_ALARM
 
 
 @pytest.mark.slow
@@ -56,11 +56,11 @@ def test_the_state_after_few_long_steps_has_the_exact_law(loss, n_steps, copies)
 @pytest.mark.parametrize("n_steps", [1, 2, 5, 20])
 @pytest.mark.parametrize("copies", [1, 60], ids=["summed", "thinned"])
 @pytest.mark.parametrize("step_size", [0.1, 1.5, 6.0])
-def test_the_exact_law_at_length(loss, n_steps, copies, step_size):
+def test_the_exact_distribution_at_length(loss, n_steps, copies, step_size):
     target = one_dimension.target(loss, copies)
-    law = one_dimension.chain_law(target, step_size, n_steps)
+    masses = one_dimension.chain_masses(target, step_size, n_steps)
     sample = draws(target, step_size, n_steps, 20_000)
-    assert stats.kstest(sample, one_dimension.distribution(law)).pvalue > FALSE_ALARM
+    assert stats.kstest(sample, one_dimension.distribution(masses)).pvalue > FALSE_ALARM
 
 
 @pytest.mark.parametrize(
@@ -68,11 +68,11 @@ def test_the_exact_law_at_length(loss, n_steps, copies, step_size):
     [(LogisticLoss(), 0.202875, 1.008168), (HingeLoss(), 0.350849, 0.979776)],
     ids=repr,
 )
-def test_the_limit_law_has_the_printed_moments(loss, mean, sd):
-    law = one_dimension.chain_law(one_dimension.target(loss), 2.0, 40)
+def test_the_limit_distribution_has_the_printed_moments(loss, mean, sd):
+    masses = one_dimension.chain_masses(one_dimension.target(loss), 2.0, 40)
     grid, step = one_dimension.GRID, one_dimension.STEP
-    assert (law * grid).sum() * step == pytest.approx(mean, abs=2e-6)
-    assert math.sqrt((law * (grid - mean) ** 2).sum() * step) == pytest.approx(sd, abs=2e-6)
+    assert (masses * grid).sum() * step == pytest.approx(mean, abs=2e-6)
+    assert math.sqrt((masses * (grid - mean) ** 2).sum() * step) == pytest.approx(sd, abs=2e-6)
 
 
 def test_two_dimensions_have_the_printed_moments():
@@ -106,9 +106,9 @@ def test_the_pairwise_loss_of_two_classes_is_the_loss_of_their_margin():
         prior_precision=pair.prior_precision,
     )
     theta = draws(target, 1.5, 2, 1500)
-    law = one_dimension.chain_law(pair, 1.5, 2)
+    masses = one_dimension.chain_masses(pair, 1.5, 2)
     difference = (theta[:, 1] - theta[:, 0]) * math.sqrt(0.5)
-    assert stats.kstest(difference, one_dimension.distribution(law)).pvalue > FALSE_ALARM
+    assert stats.kstest(difference, one_dimension.distribution(masses)).pvalue > FALSE_ALARM
 
 
 @pytest.mark.parametrize(
@@ -116,8 +116,8 @@ def test_the_pairwise_loss_of_two_classes_is_the_loss_of_their_margin():
     [LogisticLoss(), pytest.param(SmoothedHingeLoss(0.2), marks=pytest.mark.slow)],
     ids=repr,
 )
-def test_the_loss_of_several_classes_has_the_exact_law(loss):
-    """For K = 2 and θ = (−v, v)/√2 the scores are ∓v·a/√2: the law of v by quadrature."""
+def test_the_loss_of_several_classes_has_the_exact_distribution(loss):
+    """For K = 2 and θ = (−v, v)/√2 the scores are ∓v·a/√2: the distribution of v by quadrature."""
     loss = CompetitorLoss(loss, 2)
     y, X = np.array([0, 1, 1, 0, 1]), one_dimension.RECORDS[:, None]
     target = Target(
@@ -135,9 +135,9 @@ def test_the_loss_of_several_classes_has_the_exact_law(loss):
         for i in range(5)
     )
     square = one_dimension.GRID**2
-    law = one_dimension.normalised(-energy - 0.25 * square - square / (2.0 * 1.5))
+    masses = one_dimension.normalised(-energy - 0.25 * square - square / (2.0 * 1.5))
     difference = (theta[:, 1] - theta[:, 0]) * math.sqrt(0.5)
-    assert stats.kstest(difference, one_dimension.distribution(law)).pvalue > FALSE_ALARM
+    assert stats.kstest(difference, one_dimension.distribution(masses)).pvalue > FALSE_ALARM
 
 
 @pytest.mark.parametrize(
@@ -167,8 +167,8 @@ def test_stability_grows_with_the_run_and_stays_below_an_exact_draw():
     assert values[-1] <= 1.0
 
 
-def test_the_certificate_covers_the_exact_laws_of_a_worst_pair():
-    """Two targets that differ by one linear record: their laws, by quadrature, stay below f·L/√α.
+def test_the_certificate_covers_the_exact_distributions_of_a_worst_pair():
+    """Two targets that differ by one linear record: by quadrature, they stay below f·L/√α.
 
     The loss of record z is linear for all θ that matter, so the bound is nearly attained.
     """
@@ -182,15 +182,15 @@ def test_the_certificate_covers_the_exact_laws_of_a_worst_pair():
         temperature=0.02,
         prior_precision=0.5,
     )
-    laws = []
+    both_masses = []
     for target in (one, two):
         margins = target.y[:, None] * target.design.matvec(one_dimension.GRID[None, :])
         energy = 0.02 * (1.0 - margins).sum(axis=0) + 0.25 * one_dimension.GRID**2
-        law = one_dimension.normalised(-energy - one_dimension.GRID**2 / 2.0)
+        masses = one_dimension.normalised(-energy - one_dimension.GRID**2 / 2.0)
         for _ in range(4):
-            law = one_dimension.one_step(law, energy, 1.0)
-        laws.append(law)
-    total_variation = 0.5 * np.abs(laws[0] - laws[1]).sum() * one_dimension.STEP
+            masses = one_dimension.one_step(masses, energy, 1.0)
+        both_masses.append(masses)
+    total_variation = 0.5 * np.abs(both_masses[0] - both_masses[1]).sum() * one_dimension.STEP
     exact_mu = 2.0 * stats.norm.ppf(0.5 * (1.0 + total_variation))
     claimed = ProximalSampler().stability(0.5, 5) * 0.02 * 2.0 / math.sqrt(0.5)
     assert 0.9 * claimed < exact_mu <= claimed
@@ -276,10 +276,10 @@ def test_scores_at_the_tangent_point_are_computed_once(n, variance, monkeypatch)
     assert rows["matvec"] == rows["rmatvec"] + rows["excess"] == step.effort.n_evaluations
 
 
-def test_a_poor_tangent_point_costs_tries_but_not_the_law(monkeypatch):
+def test_a_poor_tangent_point_costs_tries_but_not_the_distribution(monkeypatch):
     monkeypatch.setattr(tangent_rejection, "_MOST_STEPS", 2)
     monkeypatch.setattr(TangentSearch, "_moved", lambda self, p, frozen, r, damping: p + 0.3 * r)
     target = one_dimension.target(LogisticLoss())
-    law = one_dimension.chain_law(target, 1.5, 3)
+    masses = one_dimension.chain_masses(target, 1.5, 3)
     sample = draws(target, 1.5, 3, 1500)
-    assert stats.kstest(sample, one_dimension.distribution(law)).pvalue > FALSE_ALARM
+    assert stats.kstest(sample, one_dimension.distribution(masses)).pvalue > FALSE_ALARM

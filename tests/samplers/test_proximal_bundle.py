@@ -21,18 +21,18 @@ TARGETS = [
 every_target = pytest.mark.parametrize("target", TARGETS, ids=lambda t: repr(t.loss))
 
 
-def in_law(sample, law):
-    return stats.kstest(sample, one_dimension.distribution(law)).pvalue > FALSE_ALARM
+def has_distribution(sample, masses):
+    return stats.kstest(sample, one_dimension.distribution(masses)).pvalue > FALSE_ALARM
 
 
 @every_target
 @pytest.mark.parametrize("variance", [0.1, 1.5])
-def test_one_inner_step_has_its_law(target, variance):
+def test_one_inner_step_has_its_distribution(target, variance):
     step = proximal_bundle._BundleStep(target, variance, np.random.default_rng(0))
     sample = [step.draw(np.array([center]))[0] for center in [1.3] * 3000]
     energy = one_dimension.potential(target) - 0.25 * one_dimension.GRID**2
     gaussian = (one_dimension.GRID - 1.3) ** 2 / (2.0 * variance)
-    assert in_law(sample, one_dimension.normalised(-energy - gaussian))
+    assert has_distribution(sample, one_dimension.normalised(-energy - gaussian))
 
 
 @every_target
@@ -44,11 +44,11 @@ def test_a_bundle_that_does_not_touch_changes_nothing_but_the_time(target, monke
     sample = [step.draw(np.array([0.4]))[0] for _ in range(3000)]
     energy = one_dimension.potential(target) - 0.25 * one_dimension.GRID**2
     gaussian = (one_dimension.GRID - 0.4) ** 2 / 1.6
-    assert in_law(sample, one_dimension.normalised(-energy - gaussian))
+    assert has_distribution(sample, one_dimension.normalised(-energy - gaussian))
 
 
 @every_target
-def test_the_chain_has_its_exact_law(target):
+def test_the_chain_has_its_exact_distribution(target):
     target = replace(target, temperature=0.2 * target.temperature)
     plan, rng = (
         SamplerPlan(n_steps=3, step=0.6 * target.temperature, stability=1.0, spread=1.0),
@@ -56,7 +56,7 @@ def test_the_chain_has_its_exact_law(target):
     )
     sampler = ProximalBundleSampler()
     sample = [sampler.sample(target, plan, rng, lambda *t: None).theta[0] for _ in range(2000)]
-    assert in_law(sample, one_dimension.chain_law(target, 0.6, 3))
+    assert has_distribution(sample, one_dimension.chain_masses(target, 0.6, 3))
 
 
 @pytest.mark.parametrize("loss", [LogisticLoss(), HingeLoss()], ids=repr)
@@ -66,8 +66,8 @@ def test_mixtures_of_cutting_planes_stay_below_also_when_old_ones_went(loss):
     bundle = Bundle(target, 0.5)
     for center in rng.normal(scale=3.0, size=(200, 1)):
         bundle.cut(center)
-        level, slope = bundle.minorant(rng.normal(size=1))
-        below = level + slope[0] * one_dimension.GRID
+        level, derivative = bundle.minorant(rng.normal(size=1))
+        below = level + derivative[0] * one_dimension.GRID
         energy = one_dimension.potential(target) - 0.25 * one_dimension.GRID**2
         assert (energy - below).min() > -1e-12
     assert bundle._levels.size <= 52
@@ -79,8 +79,8 @@ def test_the_mixture_is_the_best():
     ticks = np.linspace(0.0, 1.0, 101)
     simplex = np.array([(a, b, 1 - a - b) for a in ticks for b in ticks if a + b <= 1.0 + 1e-12])
     for _ in range(20):
-        slopes, lift = rng.normal(size=(3, 2)), rng.normal(size=3)
-        gram = slopes @ slopes.T
+        derivatives, lift = rng.normal(size=(3, 2)), rng.normal(size=3)
+        gram = derivatives @ derivatives.T
 
         def value(w, lift=lift, gram=gram):
             return w @ lift - 0.5 * ((w @ gram) * w).sum(axis=-1)

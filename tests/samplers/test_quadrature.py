@@ -1,4 +1,4 @@
-"""The laws that samplers are compared with have the printed numbers."""
+"""The distributions that samplers are compared with have the printed numbers."""
 
 import numpy as np
 import one_dimension
@@ -40,10 +40,10 @@ def test_one_coefficient(target, printed):
     grid = np.linspace(-12.0, 12.0, 300_001)
     energy, step = one_dimension.potential(target, grid), grid[1] - grid[0]
     mass = np.exp(-energy).sum() * step
-    law = np.exp(-energy) / mass
-    mean = (law * grid).sum() * step
-    sd = np.sqrt((law * (grid - mean) ** 2).sum() * step)
-    quantiles = grid[np.searchsorted(np.cumsum(law) * step, [0.05, 0.5, 0.95])]
+    masses = np.exp(-energy) / mass
+    mean = (masses * grid).sum() * step
+    sd = np.sqrt((masses * (grid - mean) ** 2).sum() * step)
+    quantiles = grid[np.searchsorted(np.cumsum(masses) * step, [0.05, 0.5, 0.95])]
     np.testing.assert_allclose((mean, sd, np.log(mass)), [*printed[:2], printed[5]], atol=6e-7)
     np.testing.assert_allclose(quantiles, printed[2:5], atol=1e-4)
 
@@ -57,7 +57,7 @@ def test_one_coefficient(target, printed):
     ids=repr,
 )
 def test_two_coefficients(loss, mean, covariance):
-    points, weight = two_dimensions.law(two_dimensions.target(loss))
+    points, weight = two_dimensions.masses(two_dimensions.target(loss))
     centred = points - weight @ points
     second = (centred * weight[:, None]).T @ centred
     np.testing.assert_allclose(weight @ points, mean, atol=2e-5)

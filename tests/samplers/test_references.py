@@ -23,27 +23,27 @@ LOSSES = [LogisticLoss(), HingeLoss(), SmoothedHingeLoss(), HuberLoss(0.5)]
 PLANE = [(1, 0.2), (-0.5, 0.6), (0.3, -0.9), (0.1, 0.7), (-0.8, -0.3), (0.4, 0.4)]
 
 
-def starts(law, n, rng):
+def starts(masses, n, rng):
     """Return draws from the target itself, by its quantiles."""
-    cumulative = np.cumsum(law) * one_dimension.STEP
+    cumulative = np.cumsum(masses) * one_dimension.STEP
     return np.interp(rng.random(n), cumulative, one_dimension.GRID + 0.5 * one_dimension.STEP)
 
 
-def in_law(sample, law):
-    return stats.kstest(sample, one_dimension.distribution(law)).pvalue > FALSE_ALARM
+def has_distribution(sample, masses):
+    return stats.kstest(sample, one_dimension.distribution(masses)).pvalue > FALSE_ALARM
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 @pytest.mark.parametrize("step_scale", [0.3, 3.0])
 def test_mala_leaves_the_target_as_it_is(loss, step_scale):
     target, rng = one_dimension.target(loss), np.random.default_rng(0)
-    law, after = one_dimension.normalised(-one_dimension.potential(target)), []
-    for start in starts(law, 2000, rng):
+    masses, after = one_dimension.normalised(-one_dimension.potential(target)), []
+    for start in starts(masses, 2000, rng):
         chain = _Chain(Density(target), np.array([start]), step_scale, rng)
         for _ in range(3):
             chain.move()
         after.append(chain.theta[0])
-    assert in_law(after, law)
+    assert has_distribution(after, masses)
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
@@ -51,29 +51,32 @@ def test_mala_leaves_the_target_as_it_is(loss, step_scale):
 def test_hit_and_run_leaves_the_target_on_its_ball_as_it_is(loss, radius):
     target, rng = one_dimension.target(loss), np.random.default_rng(0)
     energy = np.where(np.abs(one_dimension.GRID) <= radius, one_dimension.potential(target), np.inf)
-    law, after = one_dimension.normalised(-energy + energy.min()), []
-    for start in np.clip(starts(law, 2000, rng), -radius, radius):
+    masses, after = one_dimension.normalised(-energy + energy.min()), []
+    for start in np.clip(starts(masses, 2000, rng), -radius, radius):
         theta = np.array([start])
         for _ in range(2):
             theta, _ = _along_chord(Density(target), theta, np.array([1.0]), radius, rng)
         after.append(theta[0])
-    assert in_law(after, law)
+    assert has_distribution(after, masses)
     assert np.abs(after).max() <= radius * (1.0 + 1e-12)
 
 
 @pytest.mark.parametrize("temperature", [0.05, 0.8, 20.0])
 def test_the_gibbs_sampler_leaves_the_target_as_it_is(temperature):
     target = one_dimension.target(HingeLoss(), temperature=temperature)
-    law, rng = one_dimension.normalised(-one_dimension.potential(target)), np.random.default_rng(0)
-    after = [_hinge_move(target, np.array([start]), rng)[0] for start in starts(law, 3000, rng)]
-    assert in_law(after, law)
+    masses, rng = (
+        one_dimension.normalised(-one_dimension.potential(target)),
+        np.random.default_rng(0),
+    )
+    after = [_hinge_move(target, np.array([start]), rng)[0] for start in starts(masses, 3000, rng)]
+    assert has_distribution(after, masses)
 
 
 @pytest.mark.parametrize("mean", [1e-3, 0.5, 1e6])
-def test_the_inverse_gaussian_has_its_law(mean):
+def test_the_inverse_gaussian_has_its_distribution(mean):
     sample = _inverse_gaussian(np.full(5000, mean), 0.16, np.random.default_rng(0))
-    law = stats.invgauss(mean / 0.16, scale=0.16)
-    assert stats.kstest(sample, law.cdf).pvalue > FALSE_ALARM
+    exact = stats.invgauss(mean / 0.16, scale=0.16)
+    assert stats.kstest(sample, exact.cdf).pvalue > FALSE_ALARM
 
 
 def test_the_gibbs_sampler_refuses_other_losses():
@@ -112,7 +115,7 @@ def test_hit_and_run_counts_every_value_as_a_query_of_each_record(monkeypatch):
     assert found.diagnostics["n_evaluations"] == sum(looks)
 
 
-def test_the_default_ball_holds_the_law():
+def test_the_default_ball_holds_the_distribution():
     target = one_dimension.target(HingeLoss())
     draw = HitAndRunSampler(n_steps=1).sample(
         target,
@@ -120,9 +123,9 @@ def test_the_default_ball_holds_the_law():
         np.random.default_rng(0),
         lambda *step: None,
     )
-    law = one_dimension.normalised(-one_dimension.potential(target))
+    masses = one_dimension.normalised(-one_dimension.potential(target))
     outside = np.abs(one_dimension.GRID) > draw.diagnostics["radius"]
-    assert law[outside].sum() * one_dimension.STEP < 2e-14
+    assert masses[outside].sum() * one_dimension.STEP < 2e-14
 
 
 @pytest.mark.parametrize("kind", [MALASampler, HitAndRunSampler])

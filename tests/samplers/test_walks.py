@@ -1,4 +1,4 @@
-"""Walks by values leave their law as it is; each distribution test alarms falsely 1e-6 of the time.
+"""Walks by values leave their distribution as it is; tests of it alarm falsely 1e-6 of the time.
 
 Steps start in exact draws.
 """
@@ -32,16 +32,16 @@ def nothing(step, n_steps):
 def test_the_ball_walk_leaves_the_target_on_its_ball_as_it_is(loss, reach, radius):
     target, rng = one_dimension.target(loss, temperature=4.0), np.random.default_rng(0)
     energy = np.where(np.abs(one_dimension.GRID) <= radius, one_dimension.potential(target), np.inf)
-    law, after = one_dimension.normalised(-energy + energy.min()), []
+    masses, after = one_dimension.normalised(-energy + energy.min()), []
     starts = np.interp(
-        rng.random(2000), np.cumsum(law) * one_dimension.STEP, one_dimension.GRID
+        rng.random(2000), np.cumsum(masses) * one_dimension.STEP, one_dimension.GRID
     ).clip(-radius, radius)
     for start in starts:
         walk = _BallWalk(Density(target), np.array([start]), reach, radius, rng)
         for _ in range(6):
             walk.move()
         after.append(walk.theta[0])
-    assert stats.kstest(after, one_dimension.distribution(law)).pvalue > FALSE_ALARM
+    assert stats.kstest(after, one_dimension.distribution(masses)).pvalue > FALSE_ALARM
     assert np.abs(after).max() <= radius
 
 
@@ -57,7 +57,7 @@ def test_proposals_fill_the_ball_evenly():
         assert stats.kstest(column, cdf).pvalue > FALSE_ALARM / 3
 
 
-def grid_law(target, spacing, half_width):
+def grid_masses(target, spacing, half_width):
     points = spacing * np.arange(-half_width, half_width + 1)
     weight = np.exp(-one_dimension.potential(target, points))
     return points, weight / weight.sum()
@@ -65,39 +65,39 @@ def grid_law(target, spacing, half_width):
 
 @every_loss
 @pytest.mark.parametrize(("spacing", "half_width"), [(0.5, 12), (1.5, 2)])
-def test_the_grid_walk_leaves_its_law_as_it_is(loss, spacing, half_width):
+def test_the_grid_walk_leaves_its_distribution_as_it_is(loss, spacing, half_width):
     target, rng = one_dimension.target(loss), np.random.default_rng(0)
-    _, law = grid_law(target, spacing, half_width)
+    _, masses = grid_masses(target, spacing, half_width)
     places = np.arange(-half_width, half_width + 1)
-    counts = np.zeros(law.size)
-    for start in rng.choice(places, size=4000, p=law):
+    counts = np.zeros(masses.size)
+    for start in rng.choice(places, size=4000, p=masses):
         walk = _GridWalk(Density(target), spacing, half_width, rng)
         walk.place[0] = start
         walk._energy = Density(target).potential(walk.theta)
         for _ in range(4):
             walk.move()
         counts[walk.place[0] + half_width] += 1
-    often = 4000 * law > 5.0  # rarer points make one cell
+    often = 4000 * masses > 5.0  # rarer points make one cell
     seen = np.append(counts[often], counts[~often].sum())
-    expected = 4000 * np.append(law[often], law[~often].sum())
+    expected = 4000 * np.append(masses[often], masses[~often].sum())
     kept = expected > 0.0
     assert stats.chisquare(seen[kept], expected[kept]).pvalue > FALSE_ALARM
 
 
-def kernel(law):
+def kernel(masses):
     """The walk's transition matrix in one dimension."""
-    rows = np.arange(law.size - 1)
-    matrix = np.zeros((law.size, law.size))
-    matrix[rows, rows + 1] = 0.25 * np.minimum(law[1:] / law[:-1], 1.0)
-    matrix[rows + 1, rows] = 0.25 * np.minimum(law[:-1] / law[1:], 1.0)
+    rows = np.arange(masses.size - 1)
+    matrix = np.zeros((masses.size, masses.size))
+    matrix[rows, rows + 1] = 0.25 * np.minimum(masses[1:] / masses[:-1], 1.0)
+    matrix[rows + 1, rows] = 0.25 * np.minimum(masses[:-1] / masses[1:], 1.0)
     return matrix + np.diag(1.0 - matrix.sum(axis=1))
 
 
-def test_the_grid_walk_has_its_exact_law_after_a_few_steps():
+def test_the_grid_walk_has_its_exact_distribution_after_a_few_steps():
     """From 0, in four steps: binomial cells, compared by a χ² test."""
     target, rng = one_dimension.target(LogisticLoss()), np.random.default_rng(0)
-    _, law = grid_law(target, 0.7, 6)
-    exact = np.linalg.matrix_power(kernel(law), 4)[6, 2:11]
+    _, masses = grid_masses(target, 0.7, 6)
+    exact = np.linalg.matrix_power(kernel(masses), 4)[6, 2:11]
     counts = np.zeros(13)
     for _ in range(4000):
         walk = _GridWalk(Density(target), 0.7, 6, rng)
@@ -113,14 +113,14 @@ def test_the_grid_walk_has_its_exact_law_after_a_few_steps():
 def test_the_ratio_bound_covers_the_exact_weights(loss, spacing, half_width):
     """The bound, where it is finite, against a power of the transition matrix."""
     target = one_dimension.target(loss, temperature=0.05)
-    _, law = grid_law(target, spacing, half_width)
+    _, masses = grid_masses(target, spacing, half_width)
     finite = 0
     for exponent in range(4, 22):
         bound = log_ratio_bound(target, spacing, half_width, 2**exponent)
-        after = np.linalg.matrix_power(kernel(law), 2**exponent)[half_width]
+        after = np.linalg.matrix_power(kernel(masses), 2**exponent)[half_width]
         if math.isfinite(bound):
             finite += 1
-            assert np.abs(np.log(after / law)).max() <= bound + 1e-9
+            assert np.abs(np.log(after / masses)).max() <= bound + 1e-9
     assert finite >= 3
 
 
@@ -142,7 +142,7 @@ def test_two_coefficients_have_the_right_means(sampler, loss):
     target, rng = two_dimensions.target(loss), np.random.default_rng(0)
     plan = sampler.plan(one_dimension.setting(target), 0.0)
     sample = np.array([sampler.sample(target, plan, rng, nothing).theta for _ in range(150)])
-    points, weight = two_dimensions.law(target)
+    points, weight = two_dimensions.masses(target)
     for j in range(2):
         mean = weight @ points[:, j]
         error = 6.0 * math.sqrt(weight @ (points[:, j] - mean) ** 2 / 150)

@@ -1,4 +1,4 @@
-"""Algorithms 1 and 2 of Gopi, Lee and Liu: their constants, their law, their queries."""
+"""Algorithms 1 and 2 of Gopi, Lee and Liu: their constants, their distribution, their queries."""
 
 import math
 
@@ -74,7 +74,7 @@ def test_the_schedule_keeps_the_bound_and_is_not_wasteful(tv):
     assert 0.9 * asymptotic < schedule.step_size < 2.0 * asymptotic
 
 
-def test_one_inner_step_has_its_law_within_the_bound():
+def test_one_inner_step_has_its_distribution_within_the_bound():
     """σ²Γ² = 1/64: bound 3.6e-3, below what 4000 draws can see; false alarms 1e-6."""
     potential, eta, y = black_box(1.0), 0.6**-2 / 64.0, 0.7
     schedule = AlternatingSchedule(
@@ -84,8 +84,8 @@ def test_one_inner_step_has_its_law_within_the_bound():
     sample = np.array([inner.draw(np.array([y]))[0] for _ in range(4000)])
     grid = np.linspace(-0.5, 1.9, 4001)
     energy = sum(distances(np.array([i]), grid[None]) for i in range(4))
-    law = np.exp(-energy - 0.5 * grid**2 - (grid - y) ** 2 / (2.0 * eta))
-    cumulative = np.cumsum(law) / law.sum()
+    masses = np.exp(-energy - 0.5 * grid**2 - (grid - y) ** 2 / (2.0 * eta))
+    cumulative = np.cumsum(masses) / masses.sum()
     distance = stats.kstest(sample, lambda x: np.interp(x, grid, cumulative)).statistic
     limit = math.sqrt(math.log(2.0 / FALSE_ALARM) / (2.0 * 4000))  # Massart's inequality
     assert distance <= limit + schedule.inner_tv
@@ -108,8 +108,8 @@ def test_a_black_box_is_drawn_from_by_values_only_and_repeatably():
     sample = draw_black_box(black_box(), tv=1e-2, n_draws=60, random_state=0)
     grid = np.linspace(-6.0, 6.0, 6001)
     energy = sum(distances(np.array([i]), grid[None]) for i in range(4))
-    law = np.exp(-energy - 0.5 * grid**2)
-    cumulative = np.cumsum(law) / law.sum()
+    masses = np.exp(-energy - 0.5 * grid**2)
+    cumulative = np.cumsum(masses) / masses.sum()
     test = stats.kstest(sample[:, 0], lambda x: np.interp(x, grid, cumulative))
     assert test.pvalue > FALSE_ALARM
     np.testing.assert_array_equal(
@@ -135,13 +135,13 @@ def test_queries_are_counted():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("loss", [LogisticLoss(), HingeLoss()], ids=repr)
-def test_the_law_at_length(loss):
+def test_the_distribution_at_length(loss):
     sampler = ZerothOrderSampler()
     target = one_dimension.suited(sampler, one_dimension.target(loss))
     plan, rng = sampler.plan(one_dimension.setting(target), 1e-6), np.random.default_rng(0)
     sample = [sampler.sample(target, plan, rng, lambda *t: None).theta[0] for _ in range(1000)]
-    law = one_dimension.normalised(-one_dimension.potential(target))
-    assert stats.kstest(sample, one_dimension.distribution(law)).pvalue > FALSE_ALARM
+    masses = one_dimension.normalised(-one_dimension.potential(target))
+    assert stats.kstest(sample, one_dimension.distribution(masses)).pvalue > FALSE_ALARM
 
 
 def test_many_rows_and_nonsense_are_refused():

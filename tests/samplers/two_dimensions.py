@@ -1,4 +1,4 @@
-"""Exact laws of two coefficients, by quadrature on a grid."""
+"""Exact distributions of two coefficients, by quadrature on a grid."""
 
 import numpy as np
 
@@ -20,7 +20,7 @@ def target(loss):
     )
 
 
-def law(target):
+def masses(target):
     """Points of the grid, of shape (N, 2), and their probabilities."""
     points = np.stack(np.meshgrid(AXIS, AXIS, indexing="ij"), axis=-1).reshape(-1, 2)
     energy = 0.5 * target.prior_precision * (points**2).sum(axis=1)
@@ -31,7 +31,7 @@ def law(target):
 
 
 def distribution(points, weight, direction):
-    """Distribution function of the law's image under one direction, smooth between the points."""
+    """Distribution function along one direction, smooth between the points."""
     projected = points @ direction
     order = np.argsort(projected, kind="stable")
     value, start = np.unique(projected[order].round(9), return_index=True)

@@ -73,7 +73,7 @@ def test_the_worst_neighbours_are_mu_apart(neighboring):
 
 
 @every_relation
-def test_the_release_has_the_law_that_the_plan_says(neighboring):
+def test_the_release_has_the_distribution_that_the_plan_says(neighboring):
     """Kolmogorov and Smirnov's test on each kind of coordinate; false alarms 4e-6."""
     p, rng = plan(neighboring), np.random.default_rng(0)
     design = ClippedDesign.clip(rng.normal(size=(40, 2)), 2.0, 0.5)

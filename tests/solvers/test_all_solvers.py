@@ -63,7 +63,7 @@ def solve(solver, plan, seed, start=None):
     return solver.solve(plan, design, y, np.random.default_rng(seed), lambda *step: None, start)
 
 
-def price(plan, epsilon):
+def cost(plan, epsilon):
     """δ at ε: by the event's own curve, or by the accountant where it has none."""
     try:
         return plan.event.curve(plan.problem.neighboring).delta(epsilon)
@@ -78,7 +78,7 @@ def price(plan, epsilon):
 )
 def test_a_plan_is_within_its_target(solver, neighboring, loss, epsilon, delta):
     plan = solver.plan(problem(loss, neighboring), epsilon, delta)
-    assert price(plan, epsilon) <= delta
+    assert cost(plan, epsilon) <= delta
     assert plan.theorem
     assert plan == solver.plan(problem(loss, neighboring), epsilon, delta)
 
@@ -102,7 +102,7 @@ def test_a_private_count_is_paid_for(solver, loss):
             solver.plan(unknown, 1.0, 1e-5)
         return
     plan = solver.plan(unknown, 1.0, 1e-5)
-    assert price(plan, 1.0) <= 1e-5
+    assert cost(plan, 1.0) <= 1e-5
     assert solve(solver, plan, 0).theta.shape[0] == 3
 
 

@@ -25,7 +25,7 @@ CASES = [
     *((kind(), HINGE, 3) for kind in SOLVERS.values() if kind is not AdaSSP),
     (AdaSSP(), SquaredLoss(), 3),
     (AdaSSP(), SquaredLoss(), None),
-    (NoisyGD(momentum=0.0), HINGE, 3),  # the price of the last iterate
+    (NoisyGD(momentum=0.0), HINGE, 3),  # the cost of the last iterate
     (NoisyGD(5, average=1.0, domain_radius=100.0), HINGE, 3),
     (DPSGD(10, sampling_rate=0.5, clip_norm=0.05, average=0.5), LOGISTIC, 3),
     (DPSGD(3, sampling_rate=1.0), HINGE, None),

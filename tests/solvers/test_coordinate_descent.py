@@ -37,10 +37,10 @@ def test_without_noise_it_ends_at_the_minimum(l1, ridge):
     design, theta = run(
         Cycles(n_cycles=3000, step_size=0.02, noise=1e-9, l1=l1, ridge=ridge, average=0.0)
     )
-    slope = design.rmatvec(LOSS.gradient(Y, design.matvec(theta))) + ridge * theta
+    derivative = design.rmatvec(LOSS.gradient(Y, design.matvec(theta))) + ridge * theta
     moved = theta != 0.0
-    np.testing.assert_allclose(slope[moved], -l1 * np.sign(theta[moved]), atol=1e-5)
-    assert np.all(np.abs(slope[~moved]) <= l1)
+    np.testing.assert_allclose(derivative[moved], -l1 * np.sign(theta[moved]), atol=1e-5)
+    assert np.all(np.abs(derivative[~moved]) <= l1)
     assert (~moved).any() == (l1 > 0.0)
 
 
@@ -59,8 +59,8 @@ def test_several_classes_end_at_the_minimum():
         X,
         y,
     )
-    slope = design.rmatvec(loss.gradient(y, design.matvec(theta))) + 0.5 * theta
-    np.testing.assert_allclose(slope, 0.0, atol=1e-5)
+    derivative = design.rmatvec(loss.gradient(y, design.matvec(theta))) + 0.5 * theta
+    np.testing.assert_allclose(derivative, 0.0, atol=1e-5)
 
 
 def test_a_sparse_matrix_gives_the_same_coefficients():
@@ -81,8 +81,10 @@ def test_the_steps_of_a_cycle_change_no_more_than_one_gradient_may(seed, neighbo
     )
     rows = ClippedDesign.clip(rng.normal(size=(2, 4)) * rng.choice([0.3, 30.0]), 1.0, 0.3)
     rows = rows.matvec(np.eye(5))
-    slopes = loss.gradient(rng.choice([-1.0, 1.0], size=(2, 1)), rng.normal(size=(2, 5)) * 10.0)
-    changes = (slopes * rows)[: neighboring.n_changed].T @ [1.0, -1.0][: neighboring.n_changed]
+    derivatives = loss.gradient(
+        rng.choice([-1.0, 1.0], size=(2, 1)), rng.normal(size=(2, 5)) * 10.0
+    )
+    changes = (derivatives * rows)[: neighboring.n_changed].T @ [1.0, -1.0][: neighboring.n_changed]
     assert np.linalg.norm(changes) <= problem.lipschitz_difference
 
 

@@ -1,4 +1,4 @@
-"""The exponential mechanism on a ball: its exact law, its privacy, and which fits it refuses."""
+"""The exponential mechanism on a ball: its distribution, its privacy, and which fits it refuses."""
 
 import math
 from dataclasses import replace
@@ -43,7 +43,7 @@ def planned(loss, n, neighboring=Neighboring.REPLACE_ONE, d=1, epsilon=2.0, radi
     return ExponentialMechanismSolver(Ball(radius), max_exponent=60.0).plan(problem, epsilon, 0.0)
 
 
-def log_law(plan, X, y, grid):
+def log_masses(plan, X, y, grid):
     """Log density of one coefficient, by quadrature; grid is even."""
     energy = plan.temperature * sum(
         plan.problem.loss.value(np.full(grid.size, label), x * grid)
@@ -67,26 +67,26 @@ def test_no_density_ratio_of_worst_neighbours_exceeds_the_claim(loss, neighborin
     with_record = np.r_[others[0], 1.0], np.ones(n)
     replaced = np.r_[others[0], -1.0], np.ones(n)
     other = replaced if neighboring == "replace_one" else others
-    ratio = log_law(plan, *with_record, grid) - log_law(plan, *other, grid)
+    ratio = log_masses(plan, *with_record, grid) - log_masses(plan, *other, grid)
     assert (0.6 if C == "auto" else 0.4) * epsilon < np.abs(ratio).max() <= epsilon
 
 
 @pytest.mark.parametrize("loss", [LogisticLoss(), SmoothedHingeLoss()], ids=repr)
 @pytest.mark.parametrize("C", ["auto", 0.3])
 @pytest.mark.parametrize("balance", [0.5, 0.9])
-def test_one_coefficient_has_the_exact_law(loss, C, balance):
+def test_one_coefficient_has_the_exact_distribution(loss, C, balance):
     """Kolmogorov and Smirnov's test alarms falsely with probability 1e-6."""
     plan, rng = planned(loss, 40, C=C, epsilon=8.0), np.random.default_rng(0)
     X, y = np.where(np.arange(40) < 40 * balance, 1.0, -1.0)[:, None], np.ones(40)
     design, solver = ClippedDesign.clip(X, 1.0), ExponentialMechanismSolver()
     sample = [solver.solve(plan, design, y, rng, lambda *step: None).theta[0] for _ in range(500)]
     grid = np.linspace(-3.0, 3.0, 6001)
-    cumulative = np.cumsum(np.exp(log_law(plan, X[:, 0], y, grid)))
+    cumulative = np.cumsum(np.exp(log_masses(plan, X[:, 0], y, grid)))
     cumulative /= cumulative[-1]
     assert stats.kstest(sample, lambda x: np.interp(x, grid, cumulative)).pvalue > FALSE_ALARM
 
 
-def test_two_coefficients_have_the_joint_law():
+def test_two_coefficients_have_the_joint_distribution():
     plan, rng = planned(LogisticLoss(), 30, d=2, epsilon=10.0), np.random.default_rng(0)
     X = np.array([(0.6, 0.8), (-0.2, 0.9), (0.9, -0.1)])[np.arange(30) % 3]
     y = np.ones(30)
@@ -97,10 +97,10 @@ def test_two_coefficients_have_the_joint_law():
     axis = np.linspace(-3.0, 3.0, 301)
     points = np.stack(np.meshgrid(axis, axis, indexing="ij"), axis=-1).reshape(-1, 2)
     points = points[(points**2).sum(axis=1) <= 9.0]
-    law = np.exp(-plan.temperature * LogisticLoss().value(1.0, X @ points.T).sum(axis=0))
+    masses = np.exp(-plan.temperature * LogisticLoss().value(1.0, X @ points.T).sum(axis=0))
     for direction in ((1.0, 0.0), (0.0, 1.0), (1.0, 1.0)):
         order = np.argsort(points @ direction, kind="stable")
-        at, cumulative = (points @ direction)[order], np.cumsum(law[order]) / law.sum()
+        at, cumulative = (points @ direction)[order], np.cumsum(masses[order]) / masses.sum()
         test = stats.kstest(sample @ direction, lambda x, a=at, c=cumulative: np.interp(x, a, c))
         assert test.statistic < 0.12  # 1e-6 of the time more than .102, and the grid's .01
 
@@ -187,7 +187,7 @@ def test_no_more_proposals_than_the_bound_says(balance, loss):
 
 
 def test_several_scores_a_record():
-    """Their joint law is not tested here: what is drawn lies in the ball, on the grid."""
+    """Their joint distribution is not tested here: what is drawn lies in the ball, on the grid."""
     for loss in (CompetitorLoss(ClippedLogisticLoss(), 3), QuantileLoss((0.1, 0.9))):
         plan = planned(loss, 10, d=2, epsilon=1.0, radius=0.5)
         y = np.arange(10) % 3 if loss.n_scores == 3 else np.linspace(-1, 1, 10)

@@ -1,4 +1,4 @@
-"""Noisy descent: the law of a run, the price of a run, the samples of a run."""
+"""Noisy descent: the distribution of a run, the cost of a run, the samples of a run."""
 
 import math
 import warnings
@@ -121,7 +121,7 @@ def test_with_plenty_of_budget_it_finds_the_minimum():
         assert np.abs(found - theta).max() < error
 
 
-# -- the price of full-batch steps ---------------------------------------------------------------
+# -- the cost of full-batch steps ---------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("n_steps", "printed"), [(100, 0.19794718), (10**6, 0.39949969)])
@@ -132,14 +132,14 @@ def test_the_last_iterate_costs_the_printed_number(n_steps, printed):
     assert all_steps * share == pytest.approx(printed, rel=1e-7)
 
 
-@given(pull=st.floats(0.0, 2.0), bend=st.floats(0.0, 3.0), n_steps=st.integers(1, 10**5))
-@example(pull=1.0, bend=0.0, n_steps=1)
-@example(pull=5e-324, bend=0.0, n_steps=1)
-def test_the_last_iterate_never_costs_more_than_all(pull, bend, n_steps):
-    assert 0.0 < _last_iterate(pull, bend, n_steps) <= 1.0
+@given(pull=st.floats(0.0, 2.0), curvature=st.floats(0.0, 3.0), n_steps=st.integers(1, 10**5))
+@example(pull=1.0, curvature=0.0, n_steps=1)
+@example(pull=5e-324, curvature=0.0, n_steps=1)
+def test_the_last_iterate_never_costs_more_than_all(pull, curvature, n_steps):
+    assert 0.0 < _last_iterate(pull, curvature, n_steps) <= 1.0
 
 
-def test_the_last_iterate_of_a_quadratic_costs_what_its_law_says():
+def test_the_last_iterate_of_a_quadratic_costs_what_its_distribution_says():
     """For a linear difference and curvature h·m only, two runs are two normals: their distance."""
     h, m, s, G, T = 0.1, 2.0, 3.0, 1.0, 17
     weights = h * (1.0 - h * m) ** np.arange(T)
@@ -226,7 +226,7 @@ def test_beyond_what_theorem_2_says_nothing_is_returned():
             NoisyGD.theorem_2(**{"epsilon": 1.0, **facts, **wrong})
 
 
-# -- the price of sampled steps ------------------------------------------------------------------
+# -- the cost of sampled steps ------------------------------------------------------------------
 
 
 @given(
@@ -256,7 +256,7 @@ def test_the_relation_decides_the_noise():
 
 
 def test_a_bought_count_leaves_less_for_the_steps():
-    paid, free = (
+    estimated, public = (
         DPSGD(sampling_rate=0.1).plan(PRIVATE, 1.0, 1e-5),
         DPSGD().plan(
             Problem(
@@ -270,8 +270,8 @@ def test_a_bought_count_leaves_less_for_the_steps():
             1e-5,
         ),
     )
-    assert paid.noise_multiplier > free.noise_multiplier
-    assert PLDAccountant("add_remove_one").delta(paid.event, 1.0) <= 1e-5
+    assert estimated.noise_multiplier > public.noise_multiplier
+    assert PLDAccountant("add_remove_one").delta(estimated.event, 1.0) <= 1e-5
 
 
 # -- samples and clipping ------------------------------------------------------------------------
@@ -319,9 +319,9 @@ def test_gradients_are_clipped_one_by_one(loss, monkeypatch):
         solver.plan(problem, 1.0, 1e-5), design, codes, np.random.default_rng(0), silent
     ).theta
     A = design.matvec(np.eye(4))
-    slopes = loss.gradient(codes, np.zeros(50 if loss.n_scores == 1 else (50, 3)))
-    for a, slope in zip(A, slopes, strict=True):
-        g = np.outer(a, slope).squeeze()
+    derivatives = loss.gradient(codes, np.zeros(50 if loss.n_scores == 1 else (50, 3)))
+    for a, derivative in zip(A, derivatives, strict=True):
+        g = np.outer(a, derivative).squeeze()
         seen.append(g * min(1.0, 0.07 / np.linalg.norm(g)))
     np.testing.assert_allclose(total, sum(seen), atol=1e-12)
     assert max(map(np.linalg.norm, seen)) == pytest.approx(0.07)

@@ -125,8 +125,8 @@ def test_many_rows_are_read_a_few_times():
 @every_data
 def test_beside_the_weakest_ridge_that_is_allowed_it_ends(loss, name):
     X = DATA[name]
-    bend = loss.smoothness * 1.09
-    J = objective(loss, X, labels(loss, X.shape[0], one_class=True), 1e-6 * bend)
+    curvature = loss.smoothness * 1.09
+    J = objective(loss, X, labels(loss, X.shape[0], one_class=True), 1e-6 * curvature)
     tolerance = 3e-7 * loss.lipschitz
     found = minimise(J, tolerance)
     assert found.length <= max(tolerance, J.rounding(found.theta))

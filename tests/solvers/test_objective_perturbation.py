@@ -34,7 +34,7 @@ EPSILONS = np.linspace(0.0, 6.0, 31)
 
 @dataclass(frozen=True)
 class Huber(Loss):
-    """A regression loss of z − y, with slopes of both signs and a bend that may be sharp."""
+    """A regression loss of z − y, with derivatives of both signs and a large curvature."""
 
     width: float = 0.5
 
@@ -74,11 +74,11 @@ def hockey_sticks(p, q, weight):
     ]
 
 
-def law_on_a_line(loss, rows, y, ridge, s, theta):
+def density_on_a_line(loss, rows, y, ridge, s, theta):
     """Density of the minimiser of one coefficient: φ(F'(θ)/s)·F''(θ)/s."""
     force = gradient(loss, np.reshape(rows, (-1, 1)), y, ridge, theta[:, None])[:, 0]
-    bend = np.gradient(force, theta)
-    return np.exp(-0.5 * (force / s) ** 2) / (s * math.sqrt(2.0 * math.pi)) * bend
+    curvature = np.gradient(force, theta)
+    return np.exp(-0.5 * (force / s) ** 2) / (s * math.sqrt(2.0 * math.pi)) * curvature
 
 
 ON_A_LINE = [  # loss, s, λ, rows and labels of the others, two records that may come
@@ -92,7 +92,7 @@ ON_A_LINE = [  # loss, s, λ, rows and labels of the others, two records that ma
 
 
 @pytest.mark.parametrize("case", ON_A_LINE, ids=lambda case: repr(case[0]))
-def test_the_exact_law_of_one_coefficient_is_within_the_claim(case):
+def test_the_exact_distribution_of_one_coefficient_is_within_the_claim(case):
     loss, s, ridge, rows, y, (a, label), (b, other) = case
     problem = Problem(
         loss=loss,
@@ -106,7 +106,7 @@ def test_the_exact_law_of_one_coefficient_is_within_the_claim(case):
     reach = (12.0 * s + 3.0) / ridge
     theta = np.linspace(-reach, reach, 400_001)
     without, with_a, with_b = (
-        law_on_a_line(loss, rows + more, y + labels, ridge, s, theta)
+        density_on_a_line(loss, rows + more, y + labels, ridge, s, theta)
         for more, labels in (([], []), ([a], [label]), ([b], [other]))
     )
     weight = theta[1] - theta[0]
@@ -118,7 +118,7 @@ def test_the_exact_law_of_one_coefficient_is_within_the_claim(case):
 
 
 def test_the_claim_is_nearly_attained():
-    """A slope that changes its sign at θ = 0, a strong ridge: nothing but e^a is lost."""
+    """A derivative that changes its sign at θ = 0, a strong ridge: nothing but e^a is lost."""
     loss, s, ridge = Huber(0.05), 3.0, 2000.0
     event = _event(
         Problem(
@@ -132,15 +132,15 @@ def test_the_claim_is_nearly_attained():
         s,
     )
     theta = np.linspace(-0.02, 0.02, 1_000_001)
-    sharp = Huber(1e-9)  # what the slope would be if it did not bend where the law is
-    pair = (law_on_a_line(sharp, r, y, ridge, s, theta) for r, y in (([], []), ([1.0], [0.0])))
+    sharp = Huber(1e-9)  # what the derivative would be if it were constant where the mass is
+    pair = (density_on_a_line(sharp, r, y, ridge, s, theta) for r, y in (([], []), ([1.0], [0.0])))
     delta, _ = hockey_sticks(*pair, theta[1] - theta[0])
     claim = event.curve(ADD).delta(EPSILONS)
     far = (EPSILONS > 0.5) & (EPSILONS < 1.5)
     assert np.all(delta[far] > 0.8 * claim[far])
 
 
-def law_on_a_plane(force, axis):
+def density_on_a_plane(force, axis):
     """Density of the minimiser of two coefficients with unit noise, from ∇F on a grid."""
     (xx, xy), (yx, yy) = (np.gradient(part, axis, axis) for part in force)
     return np.exp(-0.5 * (force[0] ** 2 + force[1] ** 2)) / (2 * math.pi) * (xx * yy - xy * yx)
@@ -155,16 +155,16 @@ def law_on_a_plane(force, axis):
     ],
 )
 def test_replacing_a_record_by_one_of_another_direction(pair):
-    """Two directions, each with a slope of either sign: χ of two degrees of freedom."""
+    """Two directions, each with a derivative of either sign: χ of two degrees of freedom."""
     s, ridge, loss = 3.0, 5.0, Huber(0.2)
     axis = np.linspace(-4.5, 4.5, 901)
     theta = np.stack(np.meshgrid(axis, axis, indexing="ij"), axis=-1).reshape(-1, 2)
-    laws = []
+    both_masses = []
     for *a, label in pair:
         force = gradient(loss, np.array([a]), [label], ridge, theta) / s
-        laws.append(law_on_a_plane(force.T.reshape(2, axis.size, axis.size), axis))
+        both_masses.append(density_on_a_plane(force.T.reshape(2, axis.size, axis.size), axis))
     weight = (axis[1] - axis[0]) ** 2
-    assert laws[0].sum() * weight == pytest.approx(1.0, abs=1e-3)
+    assert both_masses[0].sum() * weight == pytest.approx(1.0, abs=1e-3)
     problem = Problem(
         loss=loss,
         data_norm=1.0,
@@ -174,7 +174,7 @@ def test_replacing_a_record_by_one_of_another_direction(pair):
         C=1.0 / ridge,
     )
     claim = _event(problem, s).curve(REPLACE).delta(EPSILONS)
-    for delta in hockey_sticks(*laws, weight):
+    for delta in hockey_sticks(*both_masses, weight):
         assert np.all(delta <= claim * (1.0 + 1e-3) + 1e-5)
 
 
@@ -183,17 +183,17 @@ def test_replacing_a_record_by_one_of_another_direction(pair):
 )
 @pytest.mark.parametrize("label", [2])
 def test_three_classes_on_the_plane_where_scores_sum_to_zero(loss, label):
-    """Orthogonal to the plane nothing depends on the data, so the plane is the whole law."""
+    """Orthogonal to the plane nothing depends on the data, so the plane is all there is."""
     s, ridge, a = 2.0, 1.0, 1.0
     basis = np.array([[1.0, -1.0, 0.0], [1.0, 1.0, -2.0]]) / np.sqrt([[2.0], [6.0]])
     axis = np.linspace(-14.0, 14.0, 701)
     plane = np.stack(np.meshgrid(axis, axis, indexing="ij"), axis=-1).reshape(-1, 2)
     theta = (plane @ basis)[:, None, :]
-    laws = []
+    both_masses = []
     for rows, y in (([], []), ([[a]], [label])):
         force = gradient(loss, np.reshape(rows, (-1, 1)), y, ridge, theta)[:, 0] / s
         assert np.allclose(force.sum(axis=1), 0.0)
-        laws.append(law_on_a_plane((force @ basis.T).T.reshape(2, axis.size, -1), axis))
+        both_masses.append(density_on_a_plane((force @ basis.T).T.reshape(2, axis.size, -1), axis))
     problem = Problem(
         loss=loss,
         data_norm=1.0,
@@ -203,7 +203,7 @@ def test_three_classes_on_the_plane_where_scores_sum_to_zero(loss, label):
         C=1.0 / ridge,
     )
     claim = _event(problem, s / loss.lipschitz).curve(ADD).delta(EPSILONS)
-    for delta in hockey_sticks(*laws, (axis[1] - axis[0]) ** 2):
+    for delta in hockey_sticks(*both_masses, (axis[1] - axis[0]) ** 2):
         assert np.all(delta <= claim * (1.0 + 1e-3) + 1e-5)
 
 
@@ -231,8 +231,8 @@ def test_the_trace_bounds_the_hessian_and_the_directions_the_gradient(loss):
         up, down = (loss.gradient(y, np.squeeze(z + t * step)) for t in (1.0, -1.0))
         trace += np.reshape(up - down, (4000, k))[:, j] / (2.0 * h)
     assert trace.max() <= _trace(loss) * (1.0 + 1e-6)
-    slopes = np.reshape(loss.gradient(y, np.squeeze(z)), (4000, k))
-    assert np.linalg.matrix_rank(slopes, tol=1e-8) == loss.n_directions
+    derivatives = np.reshape(loss.gradient(y, np.squeeze(z)), (4000, k))
+    assert np.linalg.matrix_rank(derivatives, tol=1e-8) == loss.n_directions
 
 
 @every_relation
@@ -241,10 +241,10 @@ def test_the_plan_is_what_the_event_says(relation, C):
     problem = replace(PROBLEM, neighboring=relation, C=C)
     plan = SOLVER.plan(problem, 1.0, 1e-5)
     minimum, output = plan.event.events
-    slope = problem.loss.lipschitz * problem.row_norm
-    assert minimum.noise_multiplier == pytest.approx(plan.noise / slope)
-    bend = problem.loss.smoothness * problem.row_norm**2 / plan.ridge
-    assert minimum.log_determinant == pytest.approx(math.log1p(bend))
+    derivative = problem.loss.lipschitz * problem.row_norm
+    assert minimum.noise_multiplier == pytest.approx(plan.noise / derivative)
+    curvature = problem.loss.smoothness * problem.row_norm**2 / plan.ridge
+    assert minimum.log_determinant == pytest.approx(math.log1p(curvature))
     assert output.mu >= 2.0 * plan.tolerance / (plan.ridge * plan.output_noise)
     assert output.mu == pytest.approx(0.005 * gdp_mu(1.0, 1e-5))
     if C != "auto":

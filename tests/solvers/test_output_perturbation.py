@@ -38,7 +38,7 @@ def test_the_noise_is_sensitivity_over_mu(relation, C):
 
 
 def test_one_record_moves_the_minimiser_by_all_of_the_sensitivity():
-    """A steep smoothed hinge, a ridge so strong that the slope stays at its steepest."""
+    """A steep smoothed hinge, a ridge so strong that the derivative stays at its steepest."""
     problem = replace(PROBLEM, loss=SmoothedHingeLoss(0.1), intercept_scaling=0.0)
     places = []
     for sign in (1.0, -1.0):

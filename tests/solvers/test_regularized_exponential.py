@@ -1,4 +1,4 @@
-"""The plan is public, priced by Theorem A', and exactly what is asked for."""
+"""The plan is public, counted by Theorem A', and exactly what is asked for."""
 
 import math
 from dataclasses import replace
@@ -101,14 +101,14 @@ def test_class_weights_scale_the_sensitivity_by_the_largest():
 
 def test_a_private_count_is_bought_out_of_the_same_budget():
     known = SOLVER.plan(PROBLEM, 1.0, 1e-5)
-    bought = SOLVER.plan(replace(PROBLEM, n_samples=None), 1.0, 1e-5)
+    estimated = SOLVER.plan(replace(PROBLEM, n_samples=None), 1.0, 1e-5)
     assert known.count.mu == 0.0
-    assert bought.count.mu > 0.0
-    assert math.hypot(bought.count.mu, bought.density_mu) == pytest.approx(known.density_mu)
-    assert bought.event.gdp_mu(PROBLEM.neighboring) == pytest.approx(
+    assert estimated.count.mu > 0.0
+    assert math.hypot(estimated.count.mu, estimated.density_mu) == pytest.approx(known.density_mu)
+    assert estimated.event.gdp_mu(PROBLEM.neighboring) == pytest.approx(
         known.event.gdp_mu(PROBLEM.neighboring)
     )
-    assert len(bought.event.events) == 2
+    assert len(estimated.event.events) == 2
 
 
 def test_delta_zero_is_refused_with_the_reason():
@@ -172,8 +172,8 @@ def test_both_neighbours_pay_for_the_distance_to_the_target(epsilon, C):
     """δ of the density and (1 + e^ε) times the distance fit into δ, and next to nothing is left."""
     problem = replace(PROBLEM, C=C, n_features=5)
     plan = RegularizedExponential(Close()).plan(problem, epsilon, 1e-5)
-    paid = gdp_delta(epsilon, plan.density_mu) + (1.0 + mpmath.exp(epsilon)) * plan.tv
-    assert 0.999e-5 < paid <= 1e-5
+    spent = gdp_delta(epsilon, plan.density_mu) + (1.0 + mpmath.exp(epsilon)) * plan.tv
+    assert 0.999e-5 < spent <= 1e-5
     assert plan.tv * (1.0 + mpmath.exp(epsilon)) > 0.99e-7
     assert plan.event == ApproximatedEvent(GDPEvent(plan.density_mu), plan.tv)
     assert plan.event.curve(problem.neighboring).delta(epsilon) <= 1e-5
@@ -212,7 +212,7 @@ class Overdrawn(Close):
 
 
 class Discounted(Exact):
-    """It has the target's law, it says, and wants a stable sampler's price."""
+    """It has the target's distribution, it says, and wants a stable sampler's certificate."""
 
     def plan(self, setting, tv):
         return SamplerPlan(n_steps=1, step=setting.C, stability=0.5, spread=setting.C)

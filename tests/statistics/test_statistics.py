@@ -1,4 +1,4 @@
-"""Every statistic pays first, is near the truth as it says, and shows nothing else."""
+"""Every statistic spends first, is near the truth as it says, and shows nothing else."""
 
 import math
 import sys
@@ -53,7 +53,7 @@ def test_a_release_costs_what_is_asked(name, neighboring, delta, composition):
     slack = {"slack": 0.01 * delta} if composition == "gdp" else {}
     budget = PrivacyBudget(4.0, delta, **terms, **slack)
     found = ASKED[name](epsilon=1.0, delta=delta, neighboring=neighboring, budget=budget)
-    in_gaussians = name == "quantile" and composition in ("gdp", "zcdp")  # priced above its ε
+    in_gaussians = name == "quantile" and composition in ("gdp", "zcdp")  # counted above its ε
     assert (0.4 if in_gaussians else 0.97) < found.privacy.epsilon(delta) <= 1.0
     assert len(budget.history()) == 1
     assert budget.history()[0]["label"] == f"statistics.{name}"
@@ -61,7 +61,7 @@ def test_a_release_costs_what_is_asked(name, neighboring, delta, composition):
 
 
 @every_statistic
-def test_what_cannot_be_paid_is_not_looked_at(name):
+def test_what_is_not_admitted_is_not_looked_at(name):
     budget = PrivacyBudget(0.5, 1e-5)
     with pytest.raises(BudgetExceededError):
         ASKED[name](epsilon=1.0, delta=1e-5, budget=budget)
@@ -217,7 +217,7 @@ def break_reading(monkeypatch, name, error):
 
 @every_statistic
 def test_values_are_read_after_the_budget_has_paid(name, monkeypatch):
-    """A release that dies while it reads stays paid."""
+    """A release that dies while it reads stays spent."""
     budget = PrivacyBudget(3.0, 1e-5, composition="basic")
     break_reading(monkeypatch, name, MemoryError)
     with pytest.raises(MemoryError):

@@ -1,4 +1,4 @@
-"""Several queries, one guarantee: noise is never above the price, and "auto" takes the least."""
+"""Several queries, one guarantee: never above what is asked, and "auto" takes the least noise."""
 
 import numpy as np
 import pytest
@@ -106,7 +106,7 @@ def test_distances_default_to_those_of_the_worst_case():
 
 
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 3.0])
-def test_a_delta_that_would_gain_next_to_nothing_is_not_used_for_one_count(epsilon):
+def test_a_delta_that_would_hardly_gain_is_not_used_for_one_count(epsilon):
     delta = 0.99 * np.expm1(min(epsilon, 1.0)) / 2e4
     pure, best = (plan_queries((COUNT,), epsilon, delta, kind) for kind in ("auto", "optimized"))
     assert pure.noise == "laplace"

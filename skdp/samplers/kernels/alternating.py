@@ -36,10 +36,10 @@ class InnerStep(Protocol):
 
 @dataclass(frozen=True)
 class AlternatingSampler(Sampler):
-    """Alternate θ' = θ + √η·ξ with an exact draw from exp(−U(θ) − |θ − θ'|²/(2η)).
+    """Alternate θ' = θ + √η·ξ with an exact sample from exp(−U(θ) − |θ − θ'|²/(2η)).
 
     The first half step, from the public start 0, is left out: it would add noise and no privacy.
-    Theorem A' is about the exact draws; how they are made does not matter to it.
+    Theorem A' is about exact samples; how they are made does not matter to it.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What chains and draws show of their own quality. Numbers to look at: none proves anything."""
+"""What chains and samples show of their own quality. Numbers to look at: none proves anything."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SHRINKINGS = 40
 
 
 def effective_sample_size(chains: np.ndarray) -> float:
-    """Return how many independent draws tell as much about the mean as these chains do.
+    """Return how many independent samples tell as much about the mean as these chains do.
 
     Autocovariances are averaged over chains, with the variance between their means included, and
     summed in pairs while these are positive and fall (Geyer 1992).
@@ -100,7 +100,7 @@ def _autocovariances(values: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class DistributionCheck:
-    """How independent draws agree with the exact distribution, coefficient by coefficient.
+    """How independent samples agree with the exact distribution, coefficient by coefficient.
 
     Attributes
     ----------
@@ -115,31 +115,31 @@ class DistributionCheck:
     variance_z: tuple[float, ...]
 
     def passes(self, false_alarm: float = 1e-6) -> bool:
-        """Tell whether all marginals pass: right draws fail with probability `false_alarm`."""
+        """Tell whether all marginals pass: right samples fail with probability `false_alarm`."""
         return min(self.ks_pvalues) * len(self.ks_pvalues) > false_alarm
 
 
-def compare_with_quadrature(draws: np.ndarray, target: Target) -> DistributionCheck:
-    """Compare independent draws with the distribution of a target of one or two coefficients.
+def compare_with_quadrature(samples: np.ndarray, target: Target) -> DistributionCheck:
+    """Compare independent samples with the distribution of a target of one or two coefficients.
 
     Parameters
     ----------
-    draws : ndarray of shape (n_draws, d)
+    samples : ndarray of shape (n_samples, d)
         For instance from `draw_samples`; d ≤ 2.
     target : Target
         One score a record. Its density is summed on a grid around the mode, 9/√α wide each way:
         outside of it is less than 1e-12 of the mass.
     """
-    draws = np.asarray(draws, dtype=float)
+    samples = np.asarray(samples, dtype=float)
     d = target.design.n_features
-    if target.shape not in ((1,), (2,)) or draws.ndim != 2 or draws.shape[1] != d:
+    if target.shape not in ((1,), (2,)) or samples.ndim != 2 or samples.shape[1] != d:
         raise ValueError(
-            "quadrature takes targets of one or two coefficients and draws of shape (n_draws, d), "
-            f"got {target.shape} and {draws.shape}."
+            "quadrature takes targets of one or two coefficients and samples of shape "
+            f"(n_samples, d), got {target.shape} and {samples.shape}."
         )
     axes = _axes(target)
     p = _probabilities(target, axes)
-    columns = [_check_marginal(draws[:, j], axes[j], _marginal(p, j)) for j in range(d)]
+    columns = [_check_marginal(samples[:, j], axes[j], _marginal(p, j)) for j in range(d)]
     return DistributionCheck(*(tuple(column) for column in zip(*columns, strict=True)))
 
 
@@ -184,13 +184,13 @@ def _marginal(p: np.ndarray, j: int) -> np.ndarray:
 
 
 def _check_marginal(
-    draws: np.ndarray, axis: np.ndarray, p: np.ndarray
+    samples: np.ndarray, axis: np.ndarray, p: np.ndarray
 ) -> tuple[float, float, float]:
     edges, cumulative = axis + 0.5 * (axis[1] - axis[0]), np.cumsum(p)
-    pvalue = stats.kstest(draws, lambda x: np.interp(x, edges, cumulative)).pvalue
+    pvalue = stats.kstest(samples, lambda x: np.interp(x, edges, cumulative)).pvalue
     mean = float(p @ axis)
     variance, fourth = float(p @ (axis - mean) ** 2), float(p @ (axis - mean) ** 4)
-    root = np.sqrt(draws.size)
-    mean_z = (draws.mean() - mean) / np.sqrt(variance) * root
-    spread_z = (((draws - mean) ** 2).mean() - variance) / np.sqrt(fourth - variance**2) * root
+    root = np.sqrt(samples.size)
+    mean_z = (samples.mean() - mean) / np.sqrt(variance) * root
+    spread_z = (((samples - mean) ** 2).mean() - variance) / np.sqrt(fourth - variance**2) * root
     return float(pvalue), float(mean_z), float(spread_z)

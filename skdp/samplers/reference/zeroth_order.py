@@ -136,9 +136,9 @@ class AlternatingSchedule:
 
 @dataclass(frozen=True)
 class ZerothOrderSampler(Sampler):
-    """Alternate y = θ + √η·ξ with Algorithm 2's draw from exp(−U(θ) − |θ − y|²/(2η)).
+    """Alternate y = θ + √η·ξ with Algorithm 2's sample of exp(−U(θ) − |θ − y|²/(2η)).
 
-    That draw proposes θ, z ~ N(y/(1 + αη), σ²I) and accepts θ if a uniform number is at most ρ/2,
+    Algorithm 2 proposes θ, z ~ N(y/(1 + αη), σ²I) and accepts θ if a uniform number is at most ρ/2,
     ρ an unbiased estimate of a multiple of exp(−Σ f_i(θ)) from a few terms taken at random: 5.4
     records a step, however many there are. Steps must be short, about 1/(16·Γ²·ln(1/δ)) with
     Γ = n·c·R·L, so that there are many: about n² of them. A reference, not a tool for large data.
@@ -266,7 +266,7 @@ class _Inner:
         self.n_evaluations = self.n_tries = 0
 
     def draw(self, y: np.ndarray) -> np.ndarray:
-        """Return one draw for the center y."""
+        """Return one sample for the center y."""
         while True:
             self.n_tries += 1
             x, z = self._pair(self._shrink * y)
@@ -274,7 +274,7 @@ class _Inner:
                 return x
 
     def _pair(self, mean: np.ndarray) -> Any:
-        """Return two draws from N(mean, σ²·I), on the domain if there is one."""
+        """Return two samples from N(mean, σ²·I), on the domain if there is one."""
         domain, sd, rng = self._potential.domain, self._sd, self._rng
         if domain is None:
             return mean + sd * rng.standard_normal((2, *mean.shape))
