@@ -192,7 +192,7 @@ class BudgetHandle(ABC):
             raise BudgetExceededError(shortfall(*refused))
 
     def gaussian_mu(self, epsilon: float, delta: float) -> float:
-        """Return the μ of the Gaussian releases that (ε, δ) pays for, counted as here.
+        """Return the μ of the Gaussian releases that (ε, δ) admits, counted as here.
 
         What the budget sets aside of δ for releases that no Gaussian covers is not among it.
 

@@ -27,7 +27,8 @@ from skdp.naive_bayes.features import (
     in_units,
 )
 from skdp.privacy import PrivacyGuarantee
-from skdp.workloads import NOISES, Query, QueryPlan, becomes_gaussian
+from skdp.workloads import NOISES, Query, QueryPlan
+from skdp.workloads.plan import becomes_gaussian
 
 __all__ = ["PrivateNaiveBayes"]
 

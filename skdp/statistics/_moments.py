@@ -14,7 +14,8 @@ from skdp._column_facts import ColumnBounds
 from skdp._columns import Columns
 from skdp._private_fit import PrivateFit, ReleaseParameters
 from skdp.statistics._result import half_width
-from skdp.workloads import Query, QueryPlan, becomes_gaussian
+from skdp.workloads import Query, QueryPlan
+from skdp.workloads.plan import becomes_gaussian
 
 __all__ = [
     "EXACT",
