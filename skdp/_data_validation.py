@@ -26,6 +26,7 @@ __all__ = [
     "column_names",
     "encode_labels",
     "refuse_missing",
+    "remember_names",
     "validated",
     "validated_numbers",
 ]
@@ -55,8 +56,7 @@ def validated(
     """Return X, and y if it is given, as scikit-learn's `validate_data` does.
 
     Its errors quote values and advise to impute or to drop rows; these do neither. `finite` asks
-    for finite floats; without it a value may be missing, and `options` say what X becomes. The
-    estimator remembers the names of its columns, for `column_names`.
+    for finite floats; without it a value may be missing, and `options` say what X becomes.
     """
     refuse_lazy("X", X)
     refuse_lazy("y", y)
@@ -67,8 +67,6 @@ def validated(
         raise _without_values(error, X, y, finite) from None
     if finite:
         _check_finite("X", checked[0] if isinstance(checked, tuple) else checked)
-    if options.get("reset", True):
-        _remember_names(estimator, X)
     return checked
 
 
@@ -77,8 +75,8 @@ def column_names(estimator: Any) -> list[Any]:
     return list(getattr(estimator, "feature_names_in_", getattr(estimator, "_column_names", ())))
 
 
-def _remember_names(estimator: Any, X: Any) -> None:
-    """Keep names that are no strings, of which scikit-learn has no attribute."""
+def remember_names(estimator: Any, X: Any) -> None:
+    """Keep names that are no strings, of which scikit-learn has no attribute; after its checks."""
     vars(estimator).pop("_column_names", None)
     if is_frame(X) and not hasattr(estimator, "feature_names_in_"):
         estimator._column_names = list(X.columns)
@@ -86,13 +84,17 @@ def _remember_names(estimator: Any, X: Any) -> None:
 
 def validated_numbers(estimator: Any, X: Any, *, reset: bool, dtype: Any = np.float64) -> Any:
     """Return X as floats, NaN for missing values, after scikit-learn's checks of its shape."""
-    if is_frame(X):
+    if not is_frame(X):
+        floats = validated(estimator, _plain(X), finite=False, dtype=dtype, reset=reset)
+    else:
         validated(estimator, X, finite=False, reset=reset, skip_check_array=True)
         columns = Columns.of(X, "X")
         columns.check_numeric()
         floats = np.stack([as_floats(part) for part in columns.parts], axis=1)
-        return check_array(floats, ensure_all_finite=False)
-    return validated(estimator, _plain(X), finite=False, dtype=dtype, reset=reset)
+        floats = check_array(floats, ensure_all_finite=False)
+    if reset:
+        remember_names(estimator, X)
+    return floats
 
 
 def _plain(X: Any) -> Any:

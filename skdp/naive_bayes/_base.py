@@ -16,7 +16,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdp._column_facts import ColumnBounds, by_column, categories_by_column
 from skdp._columns import Columns, as_floats, check_numeric, is_frame
-from skdp._data_validation import column_names, encode_labels, refuse_missing, validated
+from skdp._data_validation import (
+    column_names,
+    encode_labels,
+    refuse_missing,
+    remember_names,
+    validated,
+)
 from skdp._private_fit import NonPrivatePlan, PrivateFit, ReleaseParameters
 from skdp._validation import check_choice, check_size
 from skdp.naive_bayes.features import (
@@ -107,6 +113,7 @@ class PrivateNaiveBayes(PrivateFit, ClassifierMixin, BaseEstimator):
     ) -> LabelledColumns:
         check_choice("noise", self.noise, ("auto", *NOISES))
         columns, y = self._validated(X, y)
+        remember_names(self, X)
         classes, codes = encode_labels(type(self).__name__, y, self.classes)
         self._checked_priors(classes.size)
         features = self._features()
