@@ -12,6 +12,9 @@ from skdp import (
     DPQuantileRegressor,
     DPSGDClassifier,
     DPSGDRegressor,
+    linear_model,
+    naive_bayes,
+    preprocessing,
 )
 from skdp.naive_bayes import DPCategoricalNB, DPGaussianNB, DPMixedNB
 from skdp.preprocessing import (
@@ -67,6 +70,12 @@ ESTIMATORS = [
     DPMinMaxScaler(bounds=(-1.0, 1.0)),
     DPQuantileClipper(bounds=(-1.0, 1.0), neighboring="add_remove_one"),
 ]
+
+
+def test_no_public_estimator_is_missing():
+    rooms = (linear_model, naive_bayes, preprocessing)
+    public = {getattr(room, name) for room in rooms for name in room.__all__}
+    assert {type(estimator) for estimator in ESTIMATORS} == public
 
 
 def known_failures(estimator):

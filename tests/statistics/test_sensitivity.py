@@ -35,6 +35,11 @@ def neighbors(one, other, neighboring):
     return (np.array(table, dtype=float) for table in (first, second))
 
 
+def test_no_statistic_is_missing():
+    """A quantile has no queries, and a test of its own below."""
+    assert {*ASKED, "quantile"} == {name for name in statistics.__all__ if name.islower()}
+
+
 @pytest.mark.parametrize("name", ASKED)
 @given(one=rows, other=rows, neighboring=relations)
 @settings(

@@ -43,6 +43,10 @@ every_statistic = pytest.mark.parametrize("name", ASKED)
 every_relation = pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
 
 
+def test_no_statistic_is_missing():
+    assert set(ASKED) == {name for name in statistics.__all__ if name.islower()}
+
+
 @every_statistic
 @every_relation
 @pytest.mark.parametrize(
@@ -216,7 +220,7 @@ def break_reading(monkeypatch, name, error):
 
 
 @every_statistic
-def test_values_are_read_after_the_budget_has_paid(name, monkeypatch):
+def test_values_are_read_after_the_spend(name, monkeypatch):
     """A release that dies while it reads stays spent."""
     budget = PrivacyBudget(3.0, 1e-5, composition="basic")
     break_reading(monkeypatch, name, MemoryError)
