@@ -161,7 +161,7 @@ def test_rows_between_the_steps_are_such_as_a_scaler_may_release():
 
 
 @pytest.mark.parametrize("composition", ["gdp", "zcdp", "rdp", "basic"])
-def test_a_second_fit_is_refused_before_its_first_step_pays(composition):
+def test_a_second_fit_is_refused_before_its_first_step_spends(composition):
     budget = PrivacyBudget(1.2, 1e-5, composition=composition)
     pipeline = make_private_pipeline(SCALERS[0], LOGISTIC(), epsilon=1.0, delta=5e-6, budget=budget)
     pipeline.fit(X, Y)

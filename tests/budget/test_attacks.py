@@ -83,7 +83,7 @@ def test_a_log_deleted_during_a_spend_does_not_let_the_fit_go_on(budget, path):
         spend(budget)
 
 
-def test_what_was_paid_stands_in_the_database_itself(budget, path, tmp_path):
+def test_what_was_spent_stands_in_the_database_itself(budget, path, tmp_path):
     (tmp_path / "alone.db").write_bytes(path.read_bytes())
     assert labels(PrivacyBudget(**TERMS, path=tmp_path / "alone.db")) == ["a", "b", "c"]
 
@@ -116,7 +116,7 @@ def test_shares_and_parts_together_never_pass_the_ceiling(budget):
     assert 0.5 < budget.spent.epsilon <= 1.0
 
 
-def test_a_price_below_zero_is_no_refund(budget):
+def test_a_cost_below_zero_is_no_refund(budget):
     class Refund(GDPEvent):
         def gdp_mu(self, neighboring):
             return -1.0

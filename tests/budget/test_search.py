@@ -33,7 +33,7 @@ def attempts(monkeypatch):
     return lambda: Counted.attempts
 
 
-def test_a_parallel_grid_search_pays_for_every_fit_and_the_refit():
+def test_a_parallel_grid_search_spends_on_every_fit_and_the_refit():
     budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     grid = {"epsilon": [0.1, 0.2, 0.3]}
     search = GridSearchCV(DPLogisticRegression(budget=budget), grid, cv=3, n_jobs=2).fit(X, Y)
@@ -42,14 +42,14 @@ def test_a_parallel_grid_search_pays_for_every_fit_and_the_refit():
     assert search.best_estimator_.budget is budget
 
 
-def test_cross_validation_pays_for_every_fold():
+def test_cross_validation_spends_on_every_fold():
     budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     scores = cross_val_score(DPLogisticRegression(budget=budget), X, Y, cv=4)
     assert np.all(np.isfinite(scores))
     assert len(budget.history()) == 4
 
 
-def test_a_search_that_cannot_be_paid_stops_at_once(attempts):
+def test_a_search_that_is_not_admitted_stops_at_once(attempts):
     budget = budget_for(3)
     model = Counted(epsilon=0.1, delta=1e-5, budget=budget)
     search = GridSearchCV(model, {"C": ["auto", 1.0]}, cv=5, error_score="raise")
@@ -59,7 +59,7 @@ def test_a_search_that_cannot_be_paid_stops_at_once(attempts):
     assert attempts() == 4
 
 
-def test_a_parallel_search_that_cannot_be_paid_stops_too():
+def test_a_parallel_search_that_is_not_admitted_stops_too():
     budget = budget_for(3)
     model = DPLogisticRegression(epsilon=0.1, delta=1e-5, budget=budget)
     search = GridSearchCV(model, {"C": ["auto", 1.0]}, cv=5, error_score="raise", n_jobs=2)
@@ -82,7 +82,7 @@ def test_refused_fits_score_nan(attempts):
 @pytest.mark.filterwarnings("ignore:One or more of the test scores")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.FitFailedWarning")
 @pytest.mark.parametrize("fits", [2, 3])
-def test_a_refit_that_cannot_be_paid_raises(fits):
+def test_a_refit_that_is_not_admitted_raises(fits):
     budget = budget_for(fits)
     search = GridSearchCV(
         DPLogisticRegression(epsilon=0.1, delta=1e-5, budget=budget), {"C": ["auto"]}, cv=3

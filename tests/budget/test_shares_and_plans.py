@@ -23,7 +23,7 @@ def budget(tmp_path):
     return PrivacyBudget(1.0, 1e-5, path=tmp_path / "study.db")
 
 
-def test_disjoint_parts_are_paid_once(budget):
+def test_disjoint_parts_are_spent_once(budget):
     for part in ("north", "south", "south"):
         spend(budget, part=part)
     spend(budget)
@@ -73,14 +73,14 @@ def test_shares_inside_of_shares_and_in_other_processes(budget):
     assert repr(inner).endswith(".share('outer/inner')")
 
 
-def test_a_share_pays_for_a_fit_and_keeps_a_temporary_budget_alive():
+def test_a_share_admits_a_fit_and_keeps_a_temporary_budget_alive():
     share = PrivacyBudget(1.0, 1e-5).share(epsilon=0.5)
     X, y = [[0.0, 1.0], [1.0, 0.0]] * 10, [0, 1] * 10
     DPLogisticRegression(epsilon=0.5, delta=1e-5, budget=share).fit(X, y)
     assert share.spent.epsilon == pytest.approx(0.5, rel=1e-9)
 
 
-def test_a_plan_prices_cross_validation_by_the_folds_a_record_is_in(budget):
+def test_a_plan_counts_cross_validation_by_the_folds_a_record_is_in(budget):
     fits = [PlannedRelease(EVENT, fold=fold) for fold in range(5) for _ in range(3)]
     cost = budget.plan([*fits, EVENT], n_folds=5)
     assert cost.epsilon == pytest.approx(GaussianCurve(0.1 * 13**0.5).epsilon(1e-5), rel=1e-9)

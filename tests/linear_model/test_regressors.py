@@ -122,7 +122,7 @@ def test_without_an_intercept_it_is_the_middle_of_the_bounds(Model):
     assert model.intercept_ == 1.5
 
 
-def test_several_quantiles_are_one_release_at_their_joint_price():
+def test_several_quantiles_are_one_release_at_their_joint_cost():
     X, y = data(noise=0.2)
     levels = (0.9, 0.1, 0.5)
     model = QUANTILE(quantile=levels, epsilon=20.0, random_state=0).fit(X, y)

@@ -81,7 +81,7 @@ def test_many_partial_fits_are_one_flat_list(relation):
     assert len(repr(model.privacy_)) < 1000
 
 
-def test_a_call_whose_price_cannot_be_told_leaves_the_model_as_it_was(monkeypatch):
+def test_a_call_whose_cost_cannot_be_told_leaves_the_model_as_it_was(monkeypatch):
     model = DPSGDClassifier(**SETTINGS).partial_fit(X, y, classes=[0, 1])
     before = dict(vars(model))
     monkeypatch.setattr(_sgd, "_together", None)
@@ -90,7 +90,7 @@ def test_a_call_whose_price_cannot_be_told_leaves_the_model_as_it_was(monkeypatc
     assert vars(model) == before
 
 
-def test_each_partial_fit_is_paid_for_before_it_reads():
+def test_each_partial_fit_is_spent_before_it_reads():
     budget = PrivacyBudget(3.0, 1e-4, composition="rdp")
     model = DPSGDClassifier(2.0, budget=budget).partial_fit(X, y, classes=[0, 1])
     before = dict(vars(model))

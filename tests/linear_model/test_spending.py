@@ -36,7 +36,7 @@ class Witness(RegularizedExponential):
 
 
 @every_model
-def test_a_fit_that_dies_after_paying_has_paid(Model):
+def test_a_fit_that_dies_after_the_spend_has_spent(Model):
     budget = PrivacyBudget(3.0, 1e-5)
     with pytest.raises(KeyboardInterrupt):
         Model(budget=budget, solver=Witness()).fit(X, y)
@@ -159,7 +159,7 @@ def test_a_sampler_for_a_solver_that_draws_none_is_refused():
     assert len(budget.history()) == 1
 
 
-def test_a_distance_to_the_target_is_paid_from_the_reserve_for_it():
+def test_a_distance_to_the_target_is_spent_from_the_reserve_for_it():
     asked = {"epsilon": 1.0, "delta": 1e-6, "sampler": "proximal_tv"}
     budget = PrivacyBudget(3.0, 1e-5, tv=1e-8)
     model = DPLogisticRegression(**asked, budget=budget).fit(X, y)
@@ -173,7 +173,7 @@ def test_a_distance_to_the_target_is_paid_from_the_reserve_for_it():
 
 
 @pytest.mark.parametrize("refused", [{"sampler": "exact", "C": 1e9}, {"sampler": "langevin"}])
-def test_what_a_sampler_cannot_do_is_refused_before_it_is_paid(refused):
+def test_what_a_sampler_cannot_do_is_refused_before_it_is_spent(refused):
     budget = PrivacyBudget(3.0, 1e-5)
     model = DPLogisticRegression(neighboring="add_remove_one", n_samples_hint=300, budget=budget)
     with pytest.raises(IncompatibleSolverError, match=r"Nothing was spent\.$"):

@@ -128,7 +128,7 @@ def test_it_says_that_nothing_is_guaranteed(Model):
     assert guarantee.tradeoff(0.5) == 0.0
 
 
-def test_no_budget_pays_for_it():
+def test_no_budget_spends_on_it():
     budget = PrivacyBudget(1e6, 0.5)
     with pytest.raises(BudgetExceededError):
         DPLogisticRegression(epsilon=INF, budget=budget).fit(*TWO)

@@ -135,7 +135,7 @@ def test_the_exact_distribution_never_costs_more_than_the_event_says(mechanism, 
     ids=repr,
 )
 @pytest.mark.parametrize("move", [(1.0, 0.0), (0.5, 0.5), (0.99, 0.01), (0.7, -0.7)])
-def test_rounding_a_vector_is_paid_for(mechanism, move, coarse):
+def test_rounding_a_vector_is_spent_for(mechanism, move, coarse):
     """Two numbers that move together, on a grid where each of them gets up to a step of its own."""
     mechanism = dataclasses.replace(mechanism, dimension=2)
     order = int(mechanism.sensitivity_norm[1])

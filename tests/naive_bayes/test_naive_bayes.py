@@ -59,7 +59,7 @@ def test_mixed_columns_are_the_two_kinds_side_by_side():
 @every_kind
 @pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
 @pytest.mark.parametrize("delta", [0.0, 1e-5])
-def test_a_fit_costs_what_is_asked_and_is_paid_once(model, X, neighboring, delta):
+def test_a_fit_costs_what_is_asked_and_is_spent_once(model, X, neighboring, delta):
     composition = "gdp" if delta else "pure"
     budget = PrivacyBudget(2.0, delta, neighboring=neighboring, composition=composition)
     model = clone(model).set_params(delta=delta, neighboring=neighboring, budget=budget)
@@ -70,7 +70,7 @@ def test_a_fit_costs_what_is_asked_and_is_paid_once(model, X, neighboring, delta
 
 
 @every_kind
-def test_a_fit_that_cannot_be_paid_changes_nothing(model, X):
+def test_a_fit_that_is_not_admitted_changes_nothing(model, X):
     budget = PrivacyBudget(0.5, 1e-5)
     model = clone(model).set_params(budget=budget)
     with pytest.raises(BudgetExceededError):
@@ -86,7 +86,7 @@ def test_nothing_but_released_and_public_attributes(model, X):
     assert set(vars(model)) - set(model.get_params()) <= PUBLIC | RELEASED
 
 
-def test_class_sizes_have_the_noise_that_is_paid_for():
+def test_class_sizes_have_the_noise_that_is_asked_for():
     """Kolmogorov and Smirnov's test of 400 fits; a false alarm in a million runs."""
     y = np.repeat([0, 1], 5000)
     X = np.zeros((y.size, 1))
@@ -226,7 +226,7 @@ def test_a_record_of_the_largest_weight_is_told_apart_no_better_than_is_claimed(
 
 
 @every_kind
-def test_a_refit_that_dies_after_it_was_paid_leaves_nothing_old(model, X, monkeypatch):
+def test_a_refit_that_dies_after_the_spend_leaves_nothing_old(model, X, monkeypatch):
     budget = PrivacyBudget(9.0, 1e-5)
     model = clone(model).set_params(budget=budget).fit(X, SPECIES)
     with pytest.raises(ValueError, match="Nothing was spent"):

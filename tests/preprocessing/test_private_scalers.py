@@ -40,7 +40,7 @@ def test_a_fit_costs_what_is_asked_and_shows_nothing_else(scaler, neighboring, d
 
 
 @every_scaler
-def test_a_fit_that_cannot_be_paid_changes_nothing(scaler):
+def test_a_fit_that_is_not_admitted_changes_nothing(scaler):
     scaler = clone(scaler).set_params(budget=PrivacyBudget(0.5, 1e-5))
     with pytest.raises(BudgetExceededError):
         scaler.fit(X)
@@ -48,7 +48,7 @@ def test_a_fit_that_cannot_be_paid_changes_nothing(scaler):
 
 
 @every_scaler
-def test_a_refit_that_dies_after_it_was_paid_leaves_nothing_old(scaler, monkeypatch):
+def test_a_refit_that_dies_after_the_spend_leaves_nothing_old(scaler, monkeypatch):
     budget = PrivacyBudget(9.0, 1e-5)
     scaler = clone(scaler).set_params(budget=budget).fit(X)
     released = RELEASED & set(vars(scaler))

@@ -359,7 +359,7 @@ def test_extremes_give_curves_without_warnings(event, relation):
     assert event.zcdp_rho(relation) > 0.0
 
 
-def test_repetition_is_priced_by_its_source():
+def test_repetition_costs_by_its_source():
     gamma, run = 0.1, GDPEvent(0.3)
     geometric = RepeatAndSelectEvent(run, "geometric", gamma)
     orders = 1.0 + np.geomspace(1e-3, 1e4, 20001)

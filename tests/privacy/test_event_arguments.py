@@ -184,7 +184,7 @@ def test_a_list_of_events_and_a_generator_are_a_tuple():
     assert repr(GDPEvent(-0.0)) == "GDPEvent(mu=0.0)"
 
 
-def test_approximate_samplers_are_taken_out_and_paid_for_together():
+def test_approximate_samplers_are_taken_out_and_counted_together():
     near = ApproximatedEvent(GDPEvent(0.5), 1e-3)
     twice = ApproximatedEvent(SelfComposedEvent(near, 3), 0.02)
     event = ComposedEvent((twice, SelfComposedEvent(ShuffledEvent(near), 5), LaplaceEvent(1.0)))
@@ -203,7 +203,7 @@ def test_an_exact_release_is_its_own_ideal(event):
 
 @given(tvs=st.lists(st.floats(0.0, 0.01), min_size=1, max_size=3), epsilon=st.floats(0.0, 3.0))
 @settings(max_examples=30)
-def test_the_ideal_pays_at_least_what_the_approximate_curve_says(tvs, epsilon):
+def test_the_ideal_costs_at_least_what_the_approximate_curve_says(tvs, epsilon):
     event = GDPEvent(0.7)
     for tv in tvs:
         event = ApproximatedEvent(event, tv)

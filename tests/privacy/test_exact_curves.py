@@ -219,7 +219,7 @@ def test_the_bound_on_sampling_a_black_box_holds_where_other_batches_differ(disc
 
 @given(mu=st.floats(0.05, 4.0), tv=st.floats(1e-8, 0.3), epsilon=st.floats(-3.0, 3.0))
 @settings(max_examples=50, deadline=None)
-def test_an_approximate_sampler_pays_for_both_neighbours(mu, tv, epsilon):
+def test_an_approximate_sampler_costs_for_both_neighbours(mu, tv, epsilon):
     curve = ApproximatedEvent(GDPEvent(mu), tv).curve("replace_one")
     sum_of_both = GaussianCurve(mu).delta(epsilon) + (1 + math.exp(epsilon)) * tv
     assert curve.delta(epsilon) <= sum_of_both * (1 + 1e-12)

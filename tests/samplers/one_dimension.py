@@ -15,7 +15,7 @@ STEP = GRID[1] - GRID[0]
 
 
 @dataclass(frozen=True)
-class KinkedLoss(ResidualLoss):
+class NonSmoothLoss(ResidualLoss):
     """max(−below·r, above·r): the absolute loss or a pinball loss, as sharp as they are.
 
     Its minorants are lines through the non-smooth point; their derivative changes over 0.1

@@ -19,7 +19,7 @@ KINDS = SAMPLERS | REFERENCE_SAMPLERS
 every_sampler = pytest.mark.parametrize("sampler", [kind() for kind in KINDS.values()], ids=repr)
 FALSE_ALARM = 1e-6
 TV, COARSE = 1e-7, 0.3
-ABSOLUTE, PINBALL = one_dimension.KinkedLoss(1.0, 1.0), one_dimension.KinkedLoss(0.3, 0.7)
+ABSOLUTE, PINBALL = one_dimension.NonSmoothLoss(1.0, 1.0), one_dimension.NonSmoothLoss(0.3, 0.7)
 
 
 def nothing(step, n_steps):

@@ -21,7 +21,7 @@ from skdp.losses import (
 )
 from skdp.samplers import LangevinSampler, ProximalSampler
 
-ABSOLUTE, PINBALL = one_dimension.KinkedLoss(1.0, 1.0), one_dimension.KinkedLoss(0.3, 0.7)
+ABSOLUTE, PINBALL = one_dimension.NonSmoothLoss(1.0, 1.0), one_dimension.NonSmoothLoss(0.3, 0.7)
 MARGINS = [LogisticLoss(), ClippedLogisticLoss(), ClippedLogisticLoss(0.8), SmoothedHingeLoss(0.5)]
 RESIDUALS = [HuberLoss(1.0), HuberLoss(0.3)]
 

@@ -22,7 +22,7 @@ from skdp.samplers.reference.smoothed_langevin import _radius
 
 FALSE_ALARM = 1e-6
 SAMPLERS = [RenyiLangevinSampler(), SmoothedLangevinSampler()]
-ABSOLUTE, PINBALL = one_dimension.KinkedLoss(1.0, 1.0), one_dimension.KinkedLoss(0.3, 0.7)
+ABSOLUTE, PINBALL = one_dimension.NonSmoothLoss(1.0, 1.0), one_dimension.NonSmoothLoss(0.3, 0.7)
 STEP = 0.03
 GRID = STEP * np.arange(-300, 301)
 

@@ -17,8 +17,8 @@ TARGETS = [one_dimension.target(loss) for loss in (LogisticLoss(), HingeLoss())]
     one_dimension.regression_target(loss)
     for loss in (
         HuberLoss(1.0),
-        one_dimension.KinkedLoss(1.0, 1.0),
-        one_dimension.KinkedLoss(0.3, 0.7),
+        one_dimension.NonSmoothLoss(1.0, 1.0),
+        one_dimension.NonSmoothLoss(0.3, 0.7),
     )
 ]
 
@@ -119,7 +119,7 @@ def test_the_adaptive_samplers_refuse_what_may_take_for_ever(kind):
 
 
 @pytest.mark.parametrize("sampler", ["proximal_tv", "localized"])
-def test_a_huge_epsilon_is_refused_before_it_is_paid(sampler):
+def test_a_huge_epsilon_is_refused_before_it_is_spent(sampler):
     """The distance asked for is then of the size of e^−600."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(20_000, 40)), np.arange(20_000) % 2

@@ -16,7 +16,9 @@ TARGETS = [
     one_dimension.target(LogisticLoss(), 60, temperature=8.0),
     one_dimension.target(HingeLoss(), temperature=4.0),
     replace(one_dimension.regression_target(HuberLoss(1.0)), temperature=4.0),
-    replace(one_dimension.regression_target(one_dimension.KinkedLoss(0.3, 0.7)), temperature=4.0),
+    replace(
+        one_dimension.regression_target(one_dimension.NonSmoothLoss(0.3, 0.7)), temperature=4.0
+    ),
 ]
 every_target = pytest.mark.parametrize("target", TARGETS, ids=lambda t: repr(t.loss))
 

@@ -7,7 +7,7 @@ import two_dimensions
 
 from skdp.losses import HingeLoss, HuberLoss, LogisticLoss
 
-ABSOLUTE, PINBALL = one_dimension.KinkedLoss(1.0, 1.0), one_dimension.KinkedLoss(0.3, 0.7)
+ABSOLUTE, PINBALL = one_dimension.NonSmoothLoss(1.0, 1.0), one_dimension.NonSmoothLoss(0.3, 0.7)
 
 
 @pytest.mark.parametrize(

@@ -95,7 +95,7 @@ def test_a_solution_has_a_row_a_column_and_a_generator_fixes_it(solver, neighbor
 
 
 @every_pair
-def test_a_private_count_is_paid_for(solver, loss):
+def test_a_private_count_is_spent_for(solver, loss):
     unknown = problem(loss, Neighboring.ADD_REMOVE_ONE, n_samples=None)
     if isinstance(solver, ExponentialMechanismSolver):
         with pytest.raises(IncompatibleSolverError, match="n_samples_hint"):

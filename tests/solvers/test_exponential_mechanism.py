@@ -132,7 +132,7 @@ def test_no_loss_varies_more_than_it_says(name, radius):
         assert np.ptp(values) <= loss.oscillation(radius) + rounding
 
 
-def test_a_steep_loss_pays_for_what_it_can_vary_and_not_for_twice_that():
+def test_a_steep_loss_costs_what_it_can_vary_and_not_for_twice_that():
     """The hinge varies by 1 + ρ over |z| ≤ ρ once ρ ≥ 1, not by 2ρ."""
     assert HingeLoss().oscillation(4.0) == pytest.approx(5.0, rel=1e-12)
     weighted = ClassWeightedLoss(HingeLoss(), (1.0, 2.0))

@@ -207,7 +207,7 @@ def test_nonsense_is_refused():
         RegularizedExponential(domain=Ball(1.0)).with_sampler("localized").plan(FACTS, 1.0, 1e-5)
 
 
-def test_a_run_that_would_not_end_is_refused_before_it_is_paid():
+def test_a_run_that_would_not_end_is_refused_before_it_is_spent():
     solver = RegularizedExponential(objective="erm")
     with pytest.raises(IncompatibleSolverError, match=r"steps, and 50000"):
         solver.plan(replace(FACTS, C=1e4), 1.0, 1e-5)

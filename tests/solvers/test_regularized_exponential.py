@@ -219,7 +219,7 @@ class Discounted(Exact):
 
 
 @pytest.mark.parametrize("sampler", [Overdrawn(), Discounted()], ids=repr)
-def test_a_run_that_claims_more_than_its_certificate_is_refused_unpaid(sampler):
+def test_a_run_that_claims_more_than_its_certificate_is_refused_unspent(sampler):
     problem = replace(PROBLEM, n_features=5)
     with pytest.raises(IncompatibleSolverError, match=f"certifies '{sampler.certifies}'"):
         RegularizedExponential(sampler).plan(problem, 1.0, 1e-5)
@@ -293,7 +293,7 @@ def test_a_reference_sampler_is_refused_with_what_it_is_for_and_what_there_is(na
             ask()
 
 
-def test_an_estimator_refuses_a_reference_sampler_unpaid():
+def test_an_estimator_refuses_a_reference_sampler_unspent():
     budget = PrivacyBudget(1.0, 1e-5)
     model = DPLogisticRegression(epsilon=0.5, sampler="mala", budget=budget)
     with pytest.raises(IncompatibleSolverError, match="'mala' is a reference"):

@@ -66,7 +66,7 @@ def test_gaussian_noise_of_all_queries_leaves_nothing_unused():
 
 
 @pytest.mark.parametrize("composition", ["gdp", "zcdp", "rdp"])
-def test_budgets_that_count_in_gaussians_are_paid_in_gaussians(composition):
+def test_budgets_that_count_in_gaussians_are_spent_in_gaussians(composition):
     plan = plan_queries((COUNT,), 1.0, 1e-5, composition=composition)
     assert plan.noise == "gaussian"
     assert isinstance(plan.event, GDPEvent)
