@@ -6,6 +6,7 @@ release is spent, values after; no message quotes a value.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -17,11 +18,12 @@ import numpy as np
 __all__ = [
     "Columns",
     "as_floats",
+    "check_frame",
     "check_numeric",
     "column_name",
+    "frame_names",
     "is_frame",
     "is_missing",
-    "refuse_lazy",
 ]
 
 _MOST_ROWS = 2**31
@@ -53,8 +55,8 @@ class Columns:
     def of(cls, x: Any, parameter: str = "x") -> Columns:
         """Return the columns of `x`; only shapes decide whether it is refused."""
         if is_frame(x):
-            refuse_lazy(parameter, x)
-            columns = cls(_parts(x), list(x.columns), False)
+            check_frame(parameter, x)
+            columns = cls(_parts(x), frame_names(x), False)
         else:
             columns = cls._of_array(x, parameter)
         if not columns.parts:
@@ -127,10 +129,19 @@ def is_frame(X: Any) -> bool:
     return hasattr(type(X), "columns")
 
 
-def refuse_lazy(name: str, values: Any) -> None:
-    """Raise ValueError for a frame that has not been computed."""
+def frame_names(X: Any) -> list[Any]:
+    """Return the names of the columns of a frame; empty for anything else."""
+    return list(X.columns) if is_frame(X) else []
+
+
+def check_frame(name: str, values: Any) -> None:
+    """Raise ValueError for a frame that has not been computed, or has two columns of one name."""
     if type(values).__name__ == "LazyFrame":
         raise ValueError(f"{name} is a LazyFrame, which has no values yet: call .collect() first.")
+    if twice := [one for one, count in Counter(frame_names(values)).items() if count > 1]:
+        raise ValueError(
+            f"{name} has several columns of one name, {twice}: give each a name of its own."
+        )
 
 
 def _parts(frame: Any) -> list[Any]:
@@ -152,20 +163,18 @@ def is_missing(value: Any) -> bool:
     return isinstance(value, _COMPARABLE) and bool(value != value)
 
 
-def check_numeric(column: Any, name: Any) -> None:
+def check_numeric(column: Any, name: Any, *, advice: str = "") -> None:
     """Raise if a column can be told to hold something else than numbers and missing values.
 
     The type of the column decides; only where it is no type at all are those of values looked at.
+    `advice` says what can be done about text.
     """
     kind = _kind(column)
     if kind in "biuf":
         return
     types = _types(column) if kind == "O" else {str}
     if any(issubclass(one, (str, bytes)) for one in types) and kind not in "cmM":
-        raise ValueError(
-            f"column {name!r} holds text. Where text is allowed, name the values that it can have "
-            f"in categories, as in categories={{{name!r}: [...]}}."
-        )
+        raise ValueError(f"column {name!r} holds text, not numbers.{advice}")
     if kind != "O" or not all(issubclass(one, _NUMBERS) for one in types):
         raise TypeError(
             f"column {name!r} holds something else than numbers: each argument must be neither a "

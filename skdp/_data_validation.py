@@ -14,11 +14,12 @@ from sklearn.utils.validation import validate_data
 from skdp._columns import (
     Columns,
     as_floats,
+    check_frame,
     check_numeric,
     column_name,
+    frame_names,
     is_frame,
     is_missing,
-    refuse_lazy,
 )
 
 __all__ = [
@@ -29,7 +30,19 @@ __all__ = [
     "remember_names",
     "validated",
     "validated_numbers",
+    "validated_weights",
 ]
+
+_RULES = {
+    "y": "the same label or number whatever the data are, such as a class of its own that is in "
+    "the public classes, or the middle of target_bounds",
+    "sample_weight": "the same weight whatever the data are, such as 0, with which a record does "
+    "not count",
+}
+_RULE_OF_COLUMNS = (
+    "the same constant for a column whatever the data are, as BoundsScaler(missing=...) of "
+    "skdp.preprocessing does"
+)
 
 
 def encode_labels(name: str, y: np.ndarray, known: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -58,16 +71,35 @@ def validated(
     Its errors quote values and advise to impute or to drop rows; these do neither. `finite` asks
     for finite floats; without it a value may be missing, and `options` say what X becomes.
     """
-    refuse_lazy("X", X)
-    refuse_lazy("y", y)
+    check_frame("X", X)
+    check_frame("y", y)
     options = {"ensure_all_finite": False} | ({"dtype": np.float64} if finite else {}) | options
     try:
         checked = validate_data(estimator, X, y, **options)
     except (TypeError, ValueError) as error:
         raise _without_values(error, X, y, finite) from None
     if finite:
-        _check_finite("X", checked[0] if isinstance(checked, tuple) else checked)
+        refuse_missing(checked[0] if isinstance(checked, tuple) else checked, frame_names(X))
     return checked
+
+
+def validated_weights(sample_weight: Any, n_samples: int) -> np.ndarray:
+    """Return the weights as finite numbers, one a record."""
+    check_no_missing("sample_weight", sample_weight)
+    try:
+        weights = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError("sample_weight must hold numbers.") from None
+    if weights.ndim == 0:
+        weights = np.full(n_samples, float(weights))
+    if weights.shape != (n_samples,):
+        raise ValueError(
+            f"sample_weight must have shape ({n_samples},), one weight a record, got "
+            f"{weights.shape}."
+        )
+    if not np.isfinite(weights).all():
+        raise ValueError("sample_weight must hold finite numbers.")
+    return weights
 
 
 def column_names(estimator: Any) -> list[Any]:
@@ -79,7 +111,7 @@ def remember_names(estimator: Any, X: Any) -> None:
     """Keep names that are no strings, of which scikit-learn has no attribute; after its checks."""
     vars(estimator).pop("_column_names", None)
     if is_frame(X) and not hasattr(estimator, "feature_names_in_"):
-        estimator._column_names = list(X.columns)
+        estimator._column_names = frame_names(X)
 
 
 def validated_numbers(estimator: Any, X: Any, *, reset: bool, dtype: Any = np.float64) -> Any:
@@ -109,12 +141,18 @@ def _plain(X: Any) -> Any:
     return np.stack([as_floats(column) for column in values.T], axis=1)
 
 
-def refuse_missing(X: np.ndarray, names: Sequence[Any] = ()) -> None:
+def refuse_missing(X: Any, names: Sequence[Any] = ()) -> None:
     """Raise if a column of floats has a missing or infinite value, and name the column only."""
-    bad = np.flatnonzero(~np.isfinite(X).all(axis=0))
-    if bad.size:
-        column = f"column {column_name(names, int(bad[0]))!r}"
-        check_no_missing(column, X[:, bad[0]])
+    values = X.data if sparse.issparse(X) else X
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(values.sum()):
+            return
+    bad = ~np.isfinite(values)
+    if bad.any():
+        columns = X.indices[bad] if sparse.issparse(X) else np.nonzero(bad)[1]
+        j = int(columns.min())
+        column = f"column {column_name(names, j)!r}"
+        check_no_missing(column, values[bad][columns == j])
         raise ValueError(f"{column} must hold finite numbers, and it has an infinity.")
 
 
@@ -126,10 +164,9 @@ def check_no_missing(name: str, values: Any) -> None:
 
 def _missing(name: str) -> str:
     return (
-        f"{name} has missing values (NaN, None or NA). Fill them by a public rule: the same "
-        "constant for a column whatever the data are, as BoundsScaler(missing=...) of "
-        "skdp.preprocessing does. A filling that is learnt from the data, or rows that are left "
-        "out, would reveal something about them."
+        f"{name} has missing values (NaN, None or NA). Fill them by a public rule: "
+        f"{_RULES.get(name, _RULE_OF_COLUMNS)}. A filling that is learnt from the data, or rows "
+        "that are left out, would reveal something about them."
     )
 
 
@@ -139,17 +176,6 @@ def _has_missing(array: np.ndarray) -> bool:
     if array.dtype.kind in "mM":
         return bool(np.isnat(array).any())
     return array.dtype.kind == "O" and any(is_missing(value) for value in array.ravel())
-
-
-def _check_finite(name: str, X: Any) -> None:
-    values = X.data if sparse.issparse(X) else X
-    with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(values.sum()):
-            return
-    if np.isnan(values).any():
-        raise ValueError(_missing(name))
-    if np.isinf(values).any():
-        raise ValueError(f"{name} must hold finite numbers, and it has an infinity.")
 
 
 def _without_values(error: Exception, X: Any, y: Any, finite: bool) -> Exception:
@@ -170,15 +196,22 @@ def _without_values(error: Exception, X: Any, y: Any, finite: bool) -> Exception
             )
         may_be_missing = name == "X" and not finite
         if not may_be_missing and not sparse.issparse(array) and _has_missing(array):
-            return ValueError(_missing(name))
+            return ValueError(_missing(_column_of_missing(array, X) if name == "X" else name))
     if isinstance(error, TypeError) or not str(error).startswith("could not convert"):
         return error
     return ValueError(f"X must hold numbers, and it has text{_columns_of_text(X)}.")
 
 
+def _column_of_missing(array: np.ndarray, X: Any) -> str:
+    if array.ndim != 2:
+        return "X"
+    j = next(j for j, column in enumerate(array.T) if _has_missing(column))
+    return f"column {column_name(frame_names(X), j)!r}"
+
+
 def _columns_of_text(X: Any) -> str:
     """Return where a frame holds text: names of columns are public."""
-    names = [name for name in getattr(X, "columns", ()) if not _is_numeric(X[name])]
+    names = [name for name in frame_names(X) if not _is_numeric(X[name])]
     return f" in the columns {names}" if names else ""
 
 

@@ -38,7 +38,7 @@ def test_star_import_gives_all_that_is_listed():
     names: dict[str, object] = {}
     exec("from skdp import *", names)
     assert set(skdp.__all__) <= set(names)
-    assert set(skdp.__all__) <= set(dir(skdp))
+    assert dir(skdp) == sorted(skdp.__all__)
 
 
 def test_all_lists_every_public_module_and_every_estimator():

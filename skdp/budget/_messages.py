@@ -15,6 +15,7 @@ from skdp.privacy import Neighboring, NonPrivateEvent, event_from_dict
 __all__ = ["shortfall"]
 
 _MOST_ROWS = 5_000  # a longer ledger is not added up again for the sake of a message
+_MUCH_MORE, _MOST_NAMED = 1.25, 3
 _COMPARABLE = ("gdp", "basic", "zcdp")
 
 
@@ -37,13 +38,30 @@ def shortfall(
     own = f"epsilon={wanted.epsilon:.6g} at delta={wanted.delta:.6g}"
     counted = f"epsilon={asked.epsilon:.6g} at delta={asked.delta:.6g}"
     here = "" if counted == own else f" counted here as {counted},"
+    rows = [*islice(earlier, _MOST_ROWS)]
     return (
-        f"{wanted.label} costs {own},{here} but of {owner}'s "
-        f"epsilon={rule.epsilon:g}, delta={rule.delta:g} only "
+        f"{wanted.label} costs {own},{here} but of "
+        f"epsilon={rule.epsilon:g}, delta={rule.delta:g} of {owner} only "
         f"epsilon={left.epsilon:.6g} at delta={left.delta:.6g} is left for one more release "
         f"({_sides(rule, wanted, sums)})."
-        f"{_hint(rule, [*islice(earlier, _MOST_ROWS), wanted])}"
+        f"{_counted_at_more(rule, sums, rows)}{_hint(rule, [*rows, wanted])}"
     )
+
+
+def _counted_at_more(rule: Filter, sums: Amounts, earlier: Iterable[Release]) -> str:
+    """Return which earlier releases take much more of a Gaussian budget than they asked for."""
+    if rule.composition != "gdp" or not rule.fits(sums):
+        return ""
+    asked = {(row.label, row.epsilon): row for row in earlier if row.delta <= rule.delta}
+    counts = {key: rule.amount(rule.cost(row)).epsilon for key, row in asked.items()}
+    more = [
+        f"{label} at epsilon={counted:.3g} for {epsilon:.3g} asked"
+        for (label, epsilon), counted in counts.items()
+        if counted > _MUCH_MORE * epsilon
+    ]
+    if not more:
+        return ""
+    return f" Not Gaussian, and so counted at more: {', '.join(more[:_MOST_NAMED])}."
 
 
 def _parts_differ(rule: Filter, owner: str, wanted: Release) -> str:

@@ -41,7 +41,8 @@ def as_html(name: str, epsilon: float, spent: Amount, left: Amount, n_releases: 
 
 
 def _account(spent: Amount, left: Amount, n_releases: int) -> str:
+    releases = "1 release" if n_releases == 1 else f"{n_releases} releases"
     return (
-        f"spent epsilon={spent.epsilon:.4g} at delta={spent.delta:g} in {n_releases} releases; "
+        f"spent epsilon={spent.epsilon:.4g} at delta={spent.delta:g} in {releases}; "
         f"left for one more release: epsilon={left.epsilon:.4g} at delta={left.delta:.4g}"
     )

@@ -17,7 +17,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import ThreadpoolController  # scikit-learn depends on it, always installed
 
-from skdp._data_validation import check_no_missing, validated
+from skdp._data_validation import validated, validated_weights
 from skdp._private_fit import NonPrivatePlan, PrivateFit, ReleaseParameters
 from skdp._validation import (
     check_choice,
@@ -100,12 +100,13 @@ class PrivateLinearModel(PrivateFit, BaseEstimator):
         resume: bool = False,
     ) -> LinearRecords:
         self._check_parameters()
+        self._check_loss()
         solver = self._resolve_solver()
         self._check_max_weight(parameters, sample_weight)
         X, y = validated(self, X, y, accept_sparse="csr", reset=not resume)
         _check_magnitude(X)
         task, y = self._encode(y, known_task)
-        weights = _checked_weights(sample_weight, X.shape[0])
+        weights = None if sample_weight is None else validated_weights(sample_weight, len(y))
         if weights is not None and parameters.is_private:
             y = weighted_targets(y, np.clip(weights, 0.0, self.max_weight))
         earlier = self._resumed(task) if resume else {}
@@ -217,6 +218,10 @@ class PrivateLinearModel(PrivateFit, BaseEstimator):
     @abstractmethod
     def _encode(self, y: np.ndarray, known: Any) -> tuple[Any, np.ndarray]:
         """Return what is public about the targets, unless `known`, and y as the loss wants it."""
+
+    @abstractmethod
+    def _check_loss(self) -> None:
+        """Check the parameters of the loss, before there are targets."""
 
     @abstractmethod
     def _loss_of(self, task: Any) -> Loss:
@@ -334,27 +339,6 @@ def _check_start(start: np.ndarray | None, problem: Problem) -> None:
             f"the coefficients that were learnt have the shape {start.shape}, and this fit has "
             f"coefficients of shape {wanted}: partial_fit cannot go on from them."
         )
-
-
-def _checked_weights(sample_weight: Any, n_samples: int) -> np.ndarray | None:
-    """Return the weights as finite numbers, one a record."""
-    if sample_weight is None:
-        return None
-    check_no_missing("sample_weight", sample_weight)
-    try:
-        weights = np.asarray(sample_weight, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError("sample_weight must hold numbers.") from None
-    if weights.ndim == 0:
-        weights = np.full(n_samples, float(weights))
-    if weights.shape != (n_samples,):
-        raise ValueError(
-            f"sample_weight must have shape ({n_samples},), one weight a record, got "
-            f"{weights.shape}."
-        )
-    if not np.isfinite(weights).all():
-        raise ValueError("sample_weight must hold finite numbers.")
-    return weights
 
 
 def dense(coef: Any) -> np.ndarray:

@@ -39,6 +39,11 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLinearModel):
             return classes, y
         return classes, (2.0 * codes - 1.0 if classes.size == 2 else codes)
 
+    def _check_loss(self) -> None:
+        self._loss(2)
+        for weight in (self.class_weight or {}).values():
+            check_size("class_weight", weight)
+
     def _loss_of(self, classes: np.ndarray) -> Loss:
         loss = self._loss(classes.size)
         if self.class_weight is None:
@@ -46,8 +51,8 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLinearModel):
         unknown = set(self.class_weight) - set(classes.tolist())
         if unknown:
             raise ValueError(f"class_weight names {unknown}, not among {classes.tolist()}.")
-        weights = (self.class_weight.get(label, 1.0) for label in classes.tolist())
-        return ClassWeightedLoss(loss, tuple(check_size("class_weight", w) for w in weights))
+        weights = (float(self.class_weight.get(label, 1.0)) for label in classes.tolist())
+        return ClassWeightedLoss(loss, tuple(weights))
 
     def _publish_coefficients(
         self, coef: np.ndarray, intercept: np.ndarray, classes: np.ndarray

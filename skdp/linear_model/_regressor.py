@@ -47,6 +47,9 @@ class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel):
         if not math.isinf(self.epsilon):
             self._target_range()
 
+    def _check_loss(self) -> None:
+        self._loss_of(None)
+
     def _target_range(self) -> TargetRange:
         try:
             low, high = (float(side) for side in self.target_bounds)

@@ -15,13 +15,14 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
 from skdp._column_facts import ColumnBounds, by_column, categories_by_column
-from skdp._columns import Columns, as_floats, check_numeric, is_frame
+from skdp._columns import Columns, as_floats, check_numeric, column_name, is_frame
 from skdp._data_validation import (
     column_names,
     encode_labels,
     refuse_missing,
     remember_names,
     validated,
+    validated_weights,
 )
 from skdp._private_fit import NonPrivatePlan, PrivateFit, ReleaseParameters
 from skdp._validation import check_choice, check_size
@@ -114,9 +115,9 @@ class PrivateNaiveBayes(PrivateFit, ClassifierMixin, BaseEstimator):
         check_choice("noise", self.noise, ("auto", *NOISES))
         columns, y = self._validated(X, y)
         remember_names(self, X)
+        features = self._features()
         classes, codes = encode_labels(type(self).__name__, y, self.classes)
         self._checked_priors(classes.size)
-        features = self._features()
         self._check_columns(columns, features)
         return LabelledColumns(
             columns,
@@ -186,9 +187,15 @@ class PrivateNaiveBayes(PrivateFit, ClassifierMixin, BaseEstimator):
         """Raise if a column of numbers holds something else, or a NaN that nothing stands for."""
         for j, (feature, part) in enumerate(zip(features, columns.parts, strict=True)):
             if isinstance(feature, NumericFeature):
-                check_numeric(part, columns.name(j))
+                check_numeric(part, columns.name(j), advice=self._advice(columns.name(j)))
                 if not feature.clipped:
                     refuse_missing(as_floats(part)[:, None], [columns.name(j)])
+
+    def _advice(self, column: Any) -> str:
+        """Return what can be done about a column of text."""
+        if not hasattr(self, "categories"):
+            return ""
+        return f" Name the values that it can have, as in categories={{{column!r}: [...]}}."
 
     def _checked_weights(
         self, weights: Any, codes: np.ndarray, parameters: ReleaseParameters
@@ -202,13 +209,7 @@ class PrivateNaiveBayes(PrivateFit, ClassifierMixin, BaseEstimator):
                 "sample_weight needs max_weight, the public number to which weights are clipped: "
                 "a record changes what is released by that much."
             )
-        try:
-            weights = column_or_1d(weights, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise ValueError("sample_weight must be a column of numbers.") from None
-        check_consistent_length(codes, weights)
-        if not np.isfinite(weights).all():
-            raise ValueError("sample_weight must be finite numbers.")
+        weights = validated_weights(weights, codes.size)
         if parameters.is_private:
             return np.clip(weights, 0.0, largest) / largest, float(largest or 1.0)
         if not weights.any():
@@ -246,9 +247,9 @@ class PrivateNaiveBayes(PrivateFit, ClassifierMixin, BaseEstimator):
             return self.bounds
         found = by_column("bounds", self.bounds, self.n_features_in_, self._names())
         if sorted(found) != columns:
+            wanted, named = ([column_name(self._names(), j) for j in js] for js in (columns, found))
             raise ValueError(
-                f"bounds must name just the columns without categories, numbers {columns}; it "
-                f"names {sorted(found)}."
+                f"bounds must name just the columns without categories, {wanted}; it names {named}."
             )
         return {place: found[j] for place, j in enumerate(columns)}
 

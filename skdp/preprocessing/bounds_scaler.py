@@ -80,7 +80,6 @@ class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             The scaler.
         """
         self._rows(X, reset=True)
-        self._bounds()
         return self
 
     def transform(self, X: Any) -> np.ndarray:
@@ -97,8 +96,7 @@ class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             *Private.* In [−1, 1]; with ``missing="indicator"`` the second half says what is
             missing.
         """
-        X = self._rows(X, reset=not hasattr(self, "n_features_in_"))
-        bounds = self._bounds()
+        X, bounds = self._rows(X, reset=not hasattr(self, "n_features_in_"))
         middle, half = bounds.middle, bounds.half
         scaled = np.clip(X, bounds.low.astype(X.dtype), bounds.high.astype(X.dtype))
         scaled -= middle
@@ -132,16 +130,15 @@ class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             return names
         return np.concatenate([names, [f"missing_{name}" for name in names]]).astype(object)
 
-    def _rows(self, X: Any, *, reset: bool) -> np.ndarray:
-        """Return validated floats, of which none is missing where that is refused."""
+    def _rows(self, X: Any, *, reset: bool) -> tuple[np.ndarray, ColumnBounds]:
+        """Return floats, of which none is missing where that is refused, and checked bounds."""
         check_choice("missing", self.missing, _MISSING)
         X = validated_numbers(self, X, reset=reset, dtype=[np.float64, np.float32])
+        names = column_names(self)
+        bounds = ColumnBounds.of(self.bounds, self.n_features_in_, names)
         if self.missing == "refuse":
-            refuse_missing(X, column_names(self))
-        return X
-
-    def _bounds(self) -> ColumnBounds:
-        return ColumnBounds.of(self.bounds, self.n_features_in_, column_names(self))
+            refuse_missing(X, names)
+        return X, bounds
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

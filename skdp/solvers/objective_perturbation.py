@@ -80,6 +80,11 @@ class ObjectivePerturbation(Solver):
     that N(0, σ²·I) on top costs a Gaussian μ of 2·C·τ/σ, here 1/200 of the μ that is spent. τ is
     what floating point can certify for n rows; where n is not public, for `most_rows`.
 
+    **Cost in a budget.** It is not Gaussian DP. A budget with ``composition="gdp"``, the default,
+    counts it as the least Gaussian that covers it, which is much more than was asked for: a fit at
+    ε = 1 and δ = 1e-5 counts as about ε = 2.4, most of a budget of ε = 3. ``"basic"`` and
+    ``"rdp"`` count it at less; the budget's `plan` says beforehand what is admitted.
+
     References
     ----------
     Redberg, Koskela and Wang, "Improving the privacy and practicality of objective perturbation

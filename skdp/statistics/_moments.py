@@ -77,11 +77,12 @@ class BoundedColumns:
     def of(cls, x: Any, bounds: Any, parameters: ReleaseParameters) -> BoundedColumns:
         """Return columns of numbers; where the number of rows is public there has to be one."""
         columns = Columns.of(x)
+        checked = ColumnBounds.of(bounds, columns.n_columns, columns.names)
         columns.check_numeric()
         public = parameters.neighboring.count_is_public
         if public and not columns.n_rows:
             raise ValueError("x must have at least one row.")
-        return cls(columns, ColumnBounds.of(bounds, columns.n_columns, columns.names), public)
+        return cls(columns, checked, public)
 
 
 class MomentsStatistic(PrivateFit):

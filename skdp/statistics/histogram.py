@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from skdp._columns import Columns
+from skdp._column_facts import by_column
+from skdp._columns import Columns, column_name
 from skdp._private_fit import PrivateFit, ReleaseParameters
 from skdp.budget import PrivacyBudget
 from skdp.privacy import PrivacyGuarantee
@@ -43,8 +45,9 @@ def histogram(
     delta : float or None, default None
         *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
         budget's, or 1e-5 without a budget; 0 asks for pure privacy.
-    edges : array-like, or one for each column
-        *Public.* Increasing ends of the cells; the last cell holds its right end.
+    edges : array-like, one for each column, or dict
+        *Public.* Increasing ends of the cells; the last cell holds its right end. The dict is from
+        names or numbers of columns to such ends.
     noise : str, default "auto"
         *Public.* One of `skdp.workloads.NOISES`, or "auto" for the least.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
@@ -140,8 +143,9 @@ class HistogramStatistic(PrivateFit):
 
     def _check_data(self, parameters: ReleaseParameters, x: Any) -> GriddedColumns:
         columns = Columns.of(x)
+        grid = _checked_edges(self.edges, columns.n_columns, columns.names)
         columns.check_numeric()
-        return GriddedColumns(columns, _checked_edges(self.edges, columns.n_columns))
+        return GriddedColumns(columns, grid)
 
     def _plan(self, parameters: ReleaseParameters, records: GriddedColumns) -> QueryPlan:
         query = Query(
@@ -168,21 +172,35 @@ class HistogramStatistic(PrivateFit):
         return NoisyNumbers(released["cells"].reshape(records.shape), guarantee, _plan=plan)
 
 
-def _checked_edges(edges: Any, n_columns: int) -> list[np.ndarray]:
-    if np.ndim(edges) == 0 and not isinstance(edges, (list, tuple)):
+def _checked_edges(edges: Any, n_columns: int, names: Sequence[Any]) -> list[np.ndarray]:
+    """Return the ends of the cells of each column."""
+    if isinstance(edges, Mapping):
+        given = by_column("edges", edges, n_columns, names)
+        edges = [given.get(j, ()) for j in range(n_columns)]
+    elif not isinstance(edges, (list, tuple)) and np.ndim(edges) == 0:
         raise ValueError(
             f"edges must be the ends of the cells, public numbers, not how many there are; got "
             f"{edges!r}."
         )
-    one = n_columns == 1 and np.ndim(edges[0]) == 0
-    grid = [np.asarray(ends, dtype=float) for ends in ([edges] if one else edges)]
-    increasing = all(
-        ends.ndim == 1 and ends.size > 1 and np.isfinite(ends).all() and (np.diff(ends) > 0.0).all()
-        for ends in grid
-    )
-    if len(grid) != n_columns or not increasing:
+    elif n_columns == 1 and len(edges) and np.ndim(edges[0]) == 0:
+        edges = [edges]
+    grid = [_ends(one) for one in edges]
+    wrong = [j for j in range(n_columns) if j >= len(grid) or not grid[j].size]
+    if wrong:
         raise ValueError(
-            f"edges must be increasing finite numbers, at least two, for each of {n_columns} "
-            f"columns; got {edges!r}."
+            "edges must be increasing finite numbers, at least two, for each column; of "
+            f"{[column_name(names, j) for j in wrong]} they are not."
         )
+    if len(grid) > n_columns:
+        raise ValueError(f"edges are given for {len(grid)} columns, and x has {n_columns}.")
     return grid
+
+
+def _ends(ends: Any) -> np.ndarray:
+    """Return increasing ends of cells, none where they are something else."""
+    try:
+        numbers = np.asarray(ends, dtype=float)
+    except (TypeError, ValueError):
+        return np.empty(0)
+    good = numbers.ndim == 1 and numbers.size > 1 and np.isfinite(numbers).all()
+    return numbers if good and (np.diff(numbers) > 0.0).all() else np.empty(0)

@@ -23,7 +23,7 @@ __all__ = ["Marginals", "marginals"]
 Key = tuple[Any, ...]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Marginals:
     """Released tables of counts, by the columns that they are about.
 
@@ -40,7 +40,14 @@ class Marginals:
 
     value: Mapping[Key, np.ndarray]
     privacy: PrivacyGuarantee
-    _plan: QueryPlan = field(repr=False, kw_only=True)
+    _plan: QueryPlan = field(kw_only=True)
+
+    def __repr__(self) -> str:
+        tables = (
+            f"{', '.join(map(str, key))}: {np.array2string(table, prefix='  ')}"
+            for key, table in self.value.items()
+        )
+        return "\n".join([*tables, str(self.privacy)])
 
     def __getitem__(self, columns: Key) -> np.ndarray:
         return self.value[columns]

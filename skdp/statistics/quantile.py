@@ -24,7 +24,7 @@ _SAFE = 1.0 - 1e-9  # of ε: the search for a share of it stops 1e-11 from the t
 _ROUNDING = 1.0 + 2.0**-19  # of ranks, below 2^31, by two times 2^−22 at most for each data set
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Quantile:
     """Released quantiles.
 
@@ -40,7 +40,11 @@ class Quantile:
 
     value: Any
     privacy: PrivacyGuarantee
-    _choice: ExponentialMechanism = field(repr=False, kw_only=True)
+    _choice: ExponentialMechanism = field(kw_only=True)
+
+    def __repr__(self) -> str:
+        value = np.array2string(np.asarray(self.value), precision=6)
+        return f"{value}, within {self.rank_error():.3g} rows of the rank\n{self.privacy}"
 
     def rank_error(self, level: float = 0.95) -> float:
         """Return by how many rows a released quantile may miss its rank.

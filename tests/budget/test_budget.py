@@ -98,7 +98,7 @@ def test_a_refusal_says_what_is_asked_and_what_is_left():
         spend(budget, "greedy")
     for part in [
         "greedy costs epsilon=0.1 at delta=1e-05",
-        "the budget's epsilon=0.15, delta=2e-05",
+        "epsilon=0.15, delta=2e-05 of the budget",
         "only epsilon=0.05 at delta=1e-05 is left",
         "composition='gdp' would have admitted it",
     ]:
@@ -167,7 +167,7 @@ def test_it_prints_its_terms_and_its_account(budget):
     )
     assert "[....................] spent epsilon=0 " in str(budget)
     DPLogisticRegression(epsilon=1.0, delta=1e-4, budget=budget).fit(X, Y)
-    assert "[####################] spent epsilon=1 at delta=0.0001 in 1 releases" in str(budget)
+    assert "[####################] spent epsilon=1 at delta=0.0001 in 1 release;" in str(budget)
 
 
 def test_a_handle_does_not_spend_from_a_ledger_made_for_other_terms(tmp_path):

@@ -7,6 +7,7 @@ from sklearn.datasets import make_classification
 import skdp
 from skdp import PrivacyBudget, statistics
 from skdp._private_fit import PrivateFit
+from skdp.exceptions import BudgetExceededError
 from skdp.naive_bayes import DPCategoricalNB, DPGaussianNB, DPMixedNB
 from skdp.preprocessing import DPMinMaxScaler, DPQuantileClipper, DPStandardScaler
 from skdp.solvers import SOLVERS
@@ -95,3 +96,22 @@ def test_a_default_budget_admits_every_statistic():
         (row,) = budget.history()
         assert row["label"] == f"statistics.{name}"
         assert budget.remaining.epsilon > 0.0
+
+
+def test_a_refusal_names_what_a_gaussian_budget_counts_at_more():
+    budget = PrivacyBudget(3.0, 1e-5)
+    X, y = make_classification(random_state=0)
+    skdp.DPLogisticRegression(1.0, solver="objective_perturbation", budget=budget).fit(X, y)
+    skdp.DPLogisticRegression(0.1, budget=budget, label="a Gaussian").fit(X, y)
+    with pytest.raises(BudgetExceededError) as refusal:
+        skdp.DPLogisticRegression(2.9, budget=budget).fit(X, y)
+    said = "counted at more: DPLogisticRegression at epsilon=2.36 for 1 asked."
+    assert said in str(refusal.value)
+    assert "a Gaussian" not in str(refusal.value)
+
+
+def test_a_share_is_named_in_plain_words():
+    share = PrivacyBudget(3.0, 1e-5).share(0.5, name="explore")
+    with pytest.raises(BudgetExceededError, match=r"delta=1e-05 of the share 'explore' only"):
+        skdp.DPLogisticRegression(1.0, budget=share).fit(*make_classification(random_state=0))
+    assert "in 0 releases;" in str(share)

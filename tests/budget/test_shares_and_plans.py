@@ -53,7 +53,7 @@ def test_a_share_has_a_ceiling_of_its_own_and_that_of_the_budget(budget):
     assert [row["account"] for row in budget.history()] == ["explore", ""]
     assert len(share.history()) == 1
     other = budget.share(epsilon=0.9, name="other")
-    with pytest.raises(BudgetExceededError, match=r"the budget's epsilon=1"):
+    with pytest.raises(BudgetExceededError, match=r"epsilon=1, delta=1e-05 of the budget only"):
         spend(other, GDPEvent(gdp_mu(0.89, 1e-5)))
     assert other.remaining == budget.remaining
     assert other.spent.epsilon == 0.0
@@ -138,7 +138,7 @@ def test_a_notebook_shows_a_bar_without_script(budget):
     assert "script" not in tags
     assert set(tags) == {"div", "code", "small"}
     assert f"width:{100 * budget.spent.epsilon:.4g}%" in html
-    assert "in 1 releases" in html
+    assert "in 1 release;" in html
     assert len(html) < 1000
 
 

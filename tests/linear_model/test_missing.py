@@ -5,9 +5,18 @@ import pandas as pd
 import polars as pl
 import pytest
 from linear_models import CLASSIFIERS, REGRESSORS
+from scipy import sparse
 from sklearn.base import clone
 
-from skdp import DPGaussianNB, DPLogisticRegression, PrivacyBudget
+from skdp import (
+    DPGaussianNB,
+    DPHuberRegressor,
+    DPLogisticRegression,
+    DPQuantileRegressor,
+    DPSGDClassifier,
+    DPSGDRegressor,
+    PrivacyBudget,
+)
 from skdp.preprocessing import BoundsScaler, DPMinMaxScaler, DPStandardScaler, RowClipper
 
 SCALERS = [kind(bounds=(0, 1)) for kind in (BoundsScaler, DPMinMaxScaler, DPStandardScaler)]
@@ -42,7 +51,11 @@ BAD = {
     "one row": ([SECRET, 1.0], "Reshape your data"),
     "number": (SECRET, "Reshape your data"),
     "complex": (np.array([[SECRET + 1j], [0.0]]), "Complex data not supported"),
-    "infinity": (np.array([[SECRET, 1.0], [np.inf, 1.0]]), "finite numbers"),
+    "infinity": (np.array([[SECRET, 1.0], [np.inf, 1.0]]), "column 0 must hold finite numbers"),
+    "two of one name": (
+        pd.DataFrame([[SECRET, 1.0], [0.0, 1.0]], columns=["a", "a"]),
+        r"X has several columns of one name, \['a'\]",
+    ),
 }
 
 
@@ -61,7 +74,20 @@ def test_missing_values_are_refused_before_the_spend(Model, rows):
     with pytest.raises(ValueError, match=r"Nothing was spent\.$") as refusal:
         Model(budget=budget).fit(ROWS[rows], [0, 1])
     assert_it_is_our_own(refusal)
+    column = "'a'" if hasattr(ROWS[rows], "columns") else "0"
+    assert str(refusal.value).startswith(f"column {column} has missing values")
+    assert "BoundsScaler(missing=...)" in str(refusal.value)
     assert budget.history() == []
+
+
+def test_missing_values_of_a_sparse_matrix_are_said_to_be_in_their_column():
+    rows = sparse.csr_array([[0.0, 0.0, SECRET], [0.0, np.nan, 0.0], [0.0, 0.0, 1.0]])
+    with pytest.raises(ValueError, match="column 1 has missing values"):
+        DPLogisticRegression().fit(rows, [0, 1, 0])
+    rows.data[rows.data == SECRET] = np.inf
+    rows.data[np.isnan(rows.data)] = 0.0
+    with pytest.raises(ValueError, match="column 2 must hold finite numbers"):
+        DPLogisticRegression().fit(rows, [0, 1, 0])
 
 
 @every_model
@@ -71,6 +97,8 @@ def test_missing_targets_are_refused_before_the_spend(Model, targets):
     with pytest.raises(ValueError, match=r"y has missing values") as refusal:
         Model(budget=budget).fit(np.eye(2), TARGETS[targets])
     assert_it_is_our_own(refusal)
+    assert "column" not in str(refusal.value)
+    assert "label or number" in str(refusal.value)
     assert budget.history() == []
 
 
@@ -83,6 +111,49 @@ def test_missing_values_are_refused_in_prediction_as_well(Model, rows):
     with pytest.raises(ValueError, match="missing") as refusal:
         model.predict(ROWS[rows])
     assert_it_is_our_own(refusal)
+
+
+@pytest.mark.parametrize(
+    "model", [DPLogisticRegression(max_weight=1), DPGaussianNB(bounds=(0, 1), max_weight=1)]
+)
+@pytest.mark.parametrize("weights", [[1.0, np.nan], [None, 1.0], pd.array([1, None], "Int64")])
+def test_missing_weights_are_refused_with_a_word_on_weights(model, weights):
+    budget = PrivacyBudget(3.0, 1e-5)
+    with pytest.raises(ValueError, match="sample_weight has missing values") as refusal:
+        clone(model).set_params(budget=budget).fit(np.eye(2), [0, 1], sample_weight=weights)
+    assert_it_is_our_own(refusal)
+    assert "column" not in str(refusal.value)
+    assert "same weight" in str(refusal.value)
+    assert budget.history() == []
+
+
+MISTAKES = {
+    "solver": (DPLogisticRegression(solver="x"), "solver must be one of"),
+    "sampler": (DPLogisticRegression(sampler="x"), "sampler must be one of"),
+    "no sample": (DPLogisticRegression(solver="noisy_gd", sampler="exact"), "draws no sample"),
+    "loss": (DPLogisticRegression(loss_clip=2.0), "clip"),
+    "weights": (DPLogisticRegression(class_weight={0: -1.0}), "class_weight must be"),
+    "threshold": (DPHuberRegressor(threshold=0.0, target_bounds=(0, 1)), "threshold"),
+    "targets": (DPHuberRegressor(target_bounds=(1, 0)), "low < high"),
+    "quantile": (DPQuantileRegressor(quantile=2.0, target_bounds=(0, 1)), "quantile"),
+    "steps": (DPSGDClassifier(n_steps=0), "n_steps"),
+    "loss of SGD": (DPSGDRegressor(loss="x", target_bounds=(0, 1)), "loss must be"),
+    "missing": (BoundsScaler((0, 1), missing="x"), "missing must be"),
+    "reversed": (BoundsScaler((1, 0)), "each low must be below its high"),
+    "one reversed": (BoundsScaler({"a": (0, 1), "b": (1, 0)}), "each low must be below its high"),
+    "no such column": (BoundsScaler({"a": (0, 1), "c": (0, 1)}), r"\['a', 'b'\]; got \['a', 'c'\]"),
+    "no bounds": (BoundsScaler(), "bounds must be given"),
+    "reversed in Bayes": (DPGaussianNB(bounds=(1, 0)), "each low must be below its high"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_public_parameters_are_checked_before_missing_values_are_looked_for(mistake):
+    model, said = MISTAKES[mistake]
+    for X, y in [(ROWS["float frame"], [0, 1]), (np.eye(2), TARGETS["float"])]:
+        X = pd.DataFrame(X, columns=["a", "b"])
+        with pytest.raises(ValueError, match=said):
+            clone(model).fit(X, y)
 
 
 @pytest.mark.parametrize("bad", BAD)

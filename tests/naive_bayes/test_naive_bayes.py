@@ -103,7 +103,7 @@ def test_class_sizes_have_the_noise_that_is_asked_for():
         (DPGaussianNB(bounds=([1, 2, 3, 4], [0, 5, 6, 7])), IRIS, "each low must be below"),
         (DPGaussianNB(bounds=(0, math.inf)), IRIS, "both finite"),
         (DPGaussianNB(bounds=BOUNDS, least_variance=0.0), IRIS, "least_variance must be"),
-        (DPGaussianNB(priors=[0.5, 0.5]), IRIS, "priors must be 3 positive numbers"),
+        (DPGaussianNB(bounds=BOUNDS, priors=[0.5, 0.5]), IRIS, "priors must be 3 positive numbers"),
         (DPGaussianNB(noise="uniform"), IRIS, "noise must be one of"),
         (DPGaussianNB(), IRIS, "bounds must be given"),
         (DPGaussianNB(bounds={0: (0, 8)}), IRIS, "must name just the columns"),
@@ -115,7 +115,7 @@ def test_class_sizes_have_the_noise_that_is_asked_for():
         (
             DPMixedNB(bounds=(0, 8)),
             FRAME,
-            "^column 'wide' holds text. Where text is allowed, name the values",
+            "^column 'wide' holds text, not numbers. Name .* categories={'wide': \\[...\\]}",
         ),
         (DPMixedNB(categories={"width": [0]}, bounds=(0, 8)), FRAME, "names or numbers of columns"),
         (
@@ -123,7 +123,17 @@ def test_class_sizes_have_the_noise_that_is_asked_for():
             FRAME,
             "must be different values, at least one",
         ),
-        (DPMixedNB(categories={"wide": [0]}, bounds={"long": (0, 8)}), FRAME, "must name just"),
+        (DPGaussianNB(bounds=(0, 8)), FRAME, r"^column 'wide' holds text, not numbers\.(?! Name)"),
+        (
+            DPMixedNB(categories={"wide": [0]}, bounds={"long": (0, 8), "wide": (0, 1)}),
+            FRAME,
+            r"categories, \['long', 'sepal'\]; it names \['long', 'wide'\]",
+        ),
+        (
+            DPMixedNB(bounds=(0, 8)),
+            FRAME.set_axis(["one", "one", "two"], axis=1),
+            r"X has several columns of one name, \['one'\]",
+        ),
     ],
 )
 def test_bad_public_input_is_settled_without_the_budget(model, X, message):
@@ -319,7 +329,7 @@ def test_errors_about_shapes_quote_no_value(X):
         with pytest.raises(ValueError, match=r"Complex data|Expected 2D") as error:
             fit(X, SPECIES)
         assert "12345" not in str(error.value)
-    with pytest.raises(ValueError, match="sample_weight must be a column of numbers") as error:
+    with pytest.raises(ValueError, match="sample_weight must hold numbers") as error:
         DPGaussianNB(bounds=(0, 8), max_weight=1.0).fit(IRIS, SPECIES, ["a secret"] * 150)
     assert "secret" not in str(error.value)
 

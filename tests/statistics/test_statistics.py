@@ -287,6 +287,65 @@ def test_text_is_refused_without_a_quotation():
     assert "secret" not in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("ask", "public"),
+    [
+        (statistics.mean, {"bounds": (1, 0)}),
+        (statistics.sum, {"bounds": {"x": (1, 0)}}),
+        (statistics.quantile, {"bounds": {"z": (0, 1)}, "q": 0.5}),
+        (statistics.histogram, {"edges": [1, 0]}),
+    ],
+)
+def test_public_bounds_are_checked_before_the_data(ask, public):
+    frame = pd.DataFrame({"x": [1.0, "a secret"]})
+    with pytest.raises(ValueError, match=r"low must be below|bounds must be a dict|edges must be"):
+        ask(frame, 1.0, **public)
+
+
+def test_edges_may_be_named_by_column_and_differ_in_number():
+    frame = pd.DataFrame({"x": [0.5, 1.5, 2.5, 2.5], "t": [0, 0, 1, 1]})
+    edges = {"t": [-1, 0.5, 2], "x": [0, 1, 2, 3]}
+    terms = {"epsilon": 2000.0, "random_state": 0}
+    found = statistics.histogram(frame, edges=edges, **terms).value
+    np.testing.assert_allclose(found, [[1, 0], [1, 0], [0, 2]], atol=0.1)
+    same = statistics.histogram(frame, edges=[edges["x"], edges["t"]], **terms).value
+    np.testing.assert_array_equal(found, same)
+    for wrong, said in [
+        ({"x": [0, 1]}, r"for each column; of \['t'\] they are not"),
+        (edges | {"x": [1, 0]}, r"of \['x'\] they are not"),
+        (edges | {"y": [0, 1]}, r"there are \['x', 't'\]; got \['t', 'x', 'y'\]"),
+        ([[0, 1]], r"of \['t'\] they are not"),
+        ([[0, 1]] * 3, "given for 3 columns, and x has 2"),
+        (["a", "b"], r"of \['x', 't'\] they are not"),
+        (None, "not how many there are"),
+    ]:
+        with pytest.raises(ValueError, match=said):
+            statistics.histogram(frame, edges=wrong, **terms)
+
+
+def test_columns_of_one_name_are_refused():
+    frame = pd.DataFrame(np.ones((5, 2)), columns=["x", "x"])
+    with pytest.raises(ValueError, match=r"x has several columns of one name, \['x'\]"):
+        statistics.mean(frame, 1.0, bounds=(0, 2))
+    with pytest.raises(ValueError, match=r"x has several columns of one name, \['x'\]"):
+        statistics.marginals(frame, 1.0, categories=[0, 1])
+
+
+def test_quantiles_and_tables_are_shown_as_numbers_and_what_they_cost():
+    x = np.linspace(0.0, 1.0, 101)
+    found = statistics.quantile(x, 1.0, q=0.5, bounds=(0, 1), random_state=0)
+    first, second = str(found).split("\n")
+    assert first == f"{found.value:.6f}, within {found.rank_error():.3g} rows of the rank"
+    assert second == str(found.privacy)
+    frame = pd.DataFrame({"x": [0, 1, 1], "t": ["a", "b", "b"]})
+    values = {"x": [0, 1], "t": ["a", "b"]}
+    terms = {"epsilon": 2000.0, "random_state": 0}
+    one = statistics.marginals(frame, categories=values, **terms)
+    assert str(one).split("\n") == ["x: [1. 2.]", "t: [1. 2.]", str(one.privacy)]
+    two = statistics.marginals(frame, categories=values, n_ways=2, **terms)
+    assert str(two).startswith("x, t: [[1. 0.]\n")
+
+
 def test_a_mean_of_many_rows_takes_little_memory():
     """Not even one copy of the table, where three were made before."""
     table = np.ones((500_000, 4))
