@@ -42,7 +42,7 @@ def test_the_polya_gamma_distribution_has_its_laplace_transform(shape, tilt):
 
 def test_other_losses_are_refused():
     setting = one_dimension.setting(one_dimension.target(HingeLoss()))
-    with pytest.raises(IncompatibleSolverError, match="needs the logistic loss"):
+    with pytest.raises(IncompatibleSolverError, match="needs LogisticLoss"):
         LogisticGibbsSampler().check(setting)
     with pytest.raises(ValueError, match="n_steps"):
         LogisticGibbsSampler(n_steps=0)

@@ -81,7 +81,7 @@ def test_the_inverse_gaussian_has_its_distribution(mean):
 
 def test_the_gibbs_sampler_refuses_other_losses():
     setting = one_dimension.setting(one_dimension.target(LogisticLoss()))
-    with pytest.raises(IncompatibleSolverError, match="needs the hinge loss"):
+    with pytest.raises(IncompatibleSolverError, match="needs HingeLoss"):
         HingeGibbsSampler().check(setting)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -11,7 +12,7 @@ from scipy import linalg
 
 from skdp._validation import check_count, make_plain
 from skdp.exceptions import IncompatibleSolverError
-from skdp.losses import HingeLoss, LogisticLoss
+from skdp.losses import HingeLoss, LogisticLoss, Loss
 from skdp.samplers.base import Certificate, Progress, Sample, Sampler, SamplerPlan, Setting, Target
 
 __all__ = ["HingeGibbsSampler", "LogisticGibbsSampler"]
@@ -19,6 +20,52 @@ __all__ = ["HingeGibbsSampler", "LogisticGibbsSampler"]
 _TERMS = 200  # of the series of a Pólya-Gamma number
 _CHUNK = 1 << 20  # gamma numbers at a time
 _LEAST_GAP = 1e-12  # of a margin from 1, which it meets with probability 0
+
+
+@dataclass(frozen=True)
+class GibbsSampler(Sampler):
+    """A chain from 0 that is made for one loss; a subclass gives the loss and a step.
+
+    Parameters
+    ----------
+    n_steps : int
+        Steps of one run.
+    """
+
+    certifies: ClassVar[Certificate] = Certificate.ASYMPTOTIC
+    theorem: ClassVar[str] = "Gibbs sampler: right in the limit only"
+    counts_rows: ClassVar[bool] = False
+    loss: ClassVar[Loss]
+
+    n_steps: int = 200
+
+    def __post_init__(self) -> None:
+        make_plain(self)
+        check_count("n_steps", self.n_steps)
+
+    def check(self, setting: Setting) -> None:
+        super().check(setting)
+        if setting.loss != self.loss:
+            raise IncompatibleSolverError(
+                f"{type(self).__name__} needs {self.loss!r}, got {setting.loss!r}. "
+                "sampler='proximal' takes any."
+            )
+
+    def plan(self, setting: Setting, tv: float) -> SamplerPlan:
+        return SamplerPlan(n_steps=self.n_steps, step=setting.C, stability=1.0, spread=setting.C)
+
+    def sample(
+        self, target: Target, plan: SamplerPlan, rng: np.random.Generator, progress: Progress
+    ) -> Sample:
+        theta = np.zeros(target.shape)
+        for step in range(1, plan.n_steps + 1):
+            theta = self._move(target, theta, rng)
+            progress(step, plan.n_steps)
+        return Sample(theta, {"n_evaluations": plan.n_steps * target.design.n_samples})
+
+    @abstractmethod
+    def _move(self, target: Target, theta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Return the coefficients after a step."""
 
 
 def _gaussian_given(
@@ -34,7 +81,7 @@ def _gaussian_given(
 
 
 @dataclass(frozen=True)
-class LogisticGibbsSampler(Sampler):
+class LogisticGibbsSampler(GibbsSampler):
     """Alternate a Pólya-Gamma number for each record with coefficients from a Gaussian.
 
     With z_i = y_i·a_i and m = z_i·θ, (1 + e^(−m))^(−c) is the integral over ω of
@@ -58,35 +105,11 @@ class LogisticGibbsSampler(Sampler):
     variables", Journal of the American Statistical Association 108, 2013.
     """
 
-    certifies: ClassVar[Certificate] = Certificate.ASYMPTOTIC
     theorem: ClassVar[str] = "Gibbs sampler of the logistic loss: right in the limit only"
-    counts_rows: ClassVar[bool] = False
+    loss: ClassVar[Loss] = LogisticLoss()
 
-    n_steps: int = 200
-
-    def __post_init__(self) -> None:
-        make_plain(self)
-        check_count("n_steps", self.n_steps)
-
-    def check(self, setting: Setting) -> None:
-        super().check(setting)
-        if setting.loss != LogisticLoss():
-            raise IncompatibleSolverError(
-                f"LogisticGibbsSampler needs the logistic loss, got {setting.loss!r}. "
-                "sampler='proximal' takes any."
-            )
-
-    def plan(self, setting: Setting, tv: float) -> SamplerPlan:
-        return SamplerPlan(n_steps=self.n_steps, step=setting.C, stability=1.0, spread=setting.C)
-
-    def sample(
-        self, target: Target, plan: SamplerPlan, rng: np.random.Generator, progress: Progress
-    ) -> Sample:
-        theta = np.zeros(target.shape)
-        for step in range(1, plan.n_steps + 1):
-            theta = _logistic_move(target, theta, rng)
-            progress(step, plan.n_steps)
-        return Sample(theta, {"n_evaluations": plan.n_steps * target.design.n_samples})
+    def _move(self, target: Target, theta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        return _logistic_move(target, theta, rng)
 
 
 def _logistic_move(target: Target, theta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -113,7 +136,7 @@ def _polya_gamma(shape: float, tilt: np.ndarray, rng: np.random.Generator) -> np
 
 
 @dataclass(frozen=True)
-class HingeGibbsSampler(Sampler):
+class HingeGibbsSampler(GibbsSampler):
     """Alternate a scale for each record with coefficients from a Gaussian.
 
     With z_i = y_i·a_i and b = c/2, exp(−c·max(0, u)) is the integral over λ > 0 of a multiple of
@@ -134,35 +157,11 @@ class HingeGibbsSampler(Sampler):
     Polson and Scott, "Data augmentation for support vector machines", Bayesian Analysis 6, 2011.
     """
 
-    certifies: ClassVar[Certificate] = Certificate.ASYMPTOTIC
     theorem: ClassVar[str] = "Gibbs sampler of the hinge loss: right in the limit only"
-    counts_rows: ClassVar[bool] = False
+    loss: ClassVar[Loss] = HingeLoss()
 
-    n_steps: int = 200
-
-    def __post_init__(self) -> None:
-        make_plain(self)
-        check_count("n_steps", self.n_steps)
-
-    def check(self, setting: Setting) -> None:
-        super().check(setting)
-        if setting.loss != HingeLoss():
-            raise IncompatibleSolverError(
-                f"HingeGibbsSampler needs the hinge loss, got {setting.loss!r}. "
-                "sampler='proximal' takes any."
-            )
-
-    def plan(self, setting: Setting, tv: float) -> SamplerPlan:
-        return SamplerPlan(n_steps=self.n_steps, step=setting.C, stability=1.0, spread=setting.C)
-
-    def sample(
-        self, target: Target, plan: SamplerPlan, rng: np.random.Generator, progress: Progress
-    ) -> Sample:
-        theta = np.zeros(target.shape)
-        for step in range(1, plan.n_steps + 1):
-            theta = _hinge_move(target, theta, rng)
-            progress(step, plan.n_steps)
-        return Sample(theta, {"n_evaluations": plan.n_steps * target.design.n_samples})
+    def _move(self, target: Target, theta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        return _hinge_move(target, theta, rng)
 
 
 def _hinge_move(target: Target, theta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
