@@ -148,7 +148,7 @@ class TruncatedGaussian:
 
     With x = a·u + w, w at a right angle to u and v = |w|², a is in [−b, b], b = √(ρ² − v), and v
     has a density ∝ v^((d−3)/2)·exp(−v/2)·g(v), g(v) the probability that N(m, 1) is in [−b, b].
-    log g is concave, so it lies below its tangent at any v₀, of slope −κ: w is proposed from
+    log g is concave, so it lies below its tangent at any v₀, of derivative −κ: w is proposed from
     N(0, s²·I), 1/s² = 1 + 2κ, and accepted with probability g(v)/g(v₀)·exp(κ·(v − v₀)). Then a is
     drawn.
 
@@ -169,13 +169,13 @@ class TruncatedGaussian:
 
     def draw(self, rng: np.random.Generator) -> np.ndarray:
         """Draw one point, of shape (d,)."""
-        b0, slope = self._half_chord(self._v0), self._derivative(self._v0)
-        sd = 1.0 / math.sqrt(1.0 - 2.0 * slope)
+        b0, derivative = self._half_chord(self._v0), self._derivative(self._v0)
+        sd = 1.0 / math.sqrt(1.0 - 2.0 * derivative)
         while True:
             w = sd * rng.standard_normal(self._axis.shape)
             w -= self._axis * (self._axis @ w)
             v = float(w @ w)
-            gap = slope * (v - self._v0)
+            gap = derivative * (v - self._v0)
             if v >= self._radius**2 or rng.standard_exponential() < gap - self._gain(v, b0):
                 continue
             b = self._half_chord(v)

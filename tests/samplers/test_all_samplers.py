@@ -129,7 +129,7 @@ def test_a_refusal_names_what_is_missing(sampler):
 
 @every_pair
 @pytest.mark.parametrize("n", [600, pytest.param(100_000, marks=pytest.mark.slow)])
-def test_a_draw_has_the_distribution_that_is_certified(sampler, target, n):
+def test_a_sample_has_the_distribution_that_is_certified(sampler, target, n):
     """Next to tv, the distribution is the target's; the test alarms falsely 1e-6 of the time."""
     rng, n = np.random.default_rng(0), n // 5 if n < 10_000 and is_slow(sampler) else n
     sample = [draw(sampler, target, rng)[0] for _ in range(n)]
@@ -154,7 +154,7 @@ def test_two_coefficients_have_the_joint_distribution(sampler, loss):
 
 
 @every_sampler
-def test_a_generator_fixes_the_draw_and_different_ones_differ(sampler):
+def test_a_generator_fixes_the_sample_and_different_ones_differ(sampler):
     target = one_dimension.suited(sampler, one_dimension.target(a_loss(sampler)))
     one, same, other = (draw(sampler, target, np.random.default_rng(seed)) for seed in (7, 7, 8))
     np.testing.assert_array_equal(one, same)

@@ -1,4 +1,4 @@
-"""Diagnostics on chains and draws whose quality is known."""
+"""Diagnostics on chains and samples whose quality is known."""
 
 import numpy as np
 import one_dimension
@@ -83,7 +83,7 @@ def test_quadrature_has_the_printed_moments_of_two_dimensions(loss, mean, covari
     np.testing.assert_allclose(second, covariance, atol=tolerance)
 
 
-def test_draws_of_the_distribution_pass_and_shifted_or_stretched_ones_do_not():
+def test_samples_of_the_distribution_pass_and_shifted_or_stretched_ones_do_not():
     target = one_dimension.target(LogisticLoss())
     masses = one_dimension.normalised(-one_dimension.potential(target))
     cumulative = np.cumsum(masses) * one_dimension.STEP

@@ -238,7 +238,7 @@ def test_non_smooth_losses_need_smoothing():
         RenyiLangevinSampler().check(setting)
 
 
-def test_draws_for_research_take_the_distance():
+def test_samples_for_research_take_the_distance():
     facts = {"temperature": 0.02, "loss": "hinge", "sampler": "smoothed_langevin"}
     X, y = one_dimension.RECORDS[:, None], np.ones(5)
     assert draw_samples(X, y, tv=0.3, n_draws=2, random_state=0, **facts).shape == (2, 1)

@@ -1,4 +1,4 @@
-"""Draws for research: repeatable, independent, of the right distribution."""
+"""Samples for research: repeatable, independent, of the right distribution."""
 
 import math
 
@@ -21,7 +21,7 @@ def draw(n_draws, loss="logistic", random_state=0, **rest):
     return draw_samples(X, y, loss=loss, n_draws=n_draws, random_state=random_state, **facts)
 
 
-def test_the_draws_have_the_distribution_of_the_density():
+def test_the_samples_have_the_distribution_of_the_density():
     sample = draw(1000)[:, 0]
     masses = one_dimension.normalised(
         -one_dimension.potential(one_dimension.target(LogisticLoss()))
@@ -52,7 +52,7 @@ def test_two_dimensions_have_the_printed_means(loss, mean, variances):
         assert sample[:, j].mean() == pytest.approx(mean[j], abs=error)
 
 
-def test_an_integer_repeats_the_draws_whatever_the_number_of_jobs():
+def test_an_integer_repeats_the_samples_whatever_the_number_of_jobs():
     once, again = draw(4, n_jobs=1), draw(4, n_jobs=2)
     np.testing.assert_array_equal(once, again)
     np.testing.assert_array_equal(once[:2], draw(2))

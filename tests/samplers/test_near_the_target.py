@@ -77,7 +77,7 @@ def test_step_and_length_fit_the_data_and_reach_what_is_asked_for(tv):
 
 @pytest.mark.parametrize("loss", [LogisticLoss(), HingeLoss()], ids=repr)
 def test_the_exact_sampler_needs_no_more_proposals_than_it_says(loss):
-    """Sixty equal records of the largest norm: 400 draws' mean lies 5 standard errors below."""
+    """Sixty equal records of the largest norm: 400 samples' mean lies 5 standard errors below."""
     X = np.full((60, 1), 2.0)
     target = Target(
         design=ClippedDesign.clip(X, 2.0),

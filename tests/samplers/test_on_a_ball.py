@@ -125,7 +125,7 @@ def test_a_gaussian_on_a_ball_has_its_exact_distribution(d, radius, mean):
 @pytest.mark.parametrize("mean", [0.0, 0.5, 1.0, 1.2, 2.0, 10.0, 1e4, 1e8])
 @pytest.mark.parametrize("radius", [1e-6, 0.1, 5.0, 1e3, 1e6])
 def test_few_proposals_are_lost_wherever_the_mean_lies(mean, radius, monkeypatch):
-    """For 30 coefficients one in 5 at worst; 200 draws with 20000 proposals fail never."""
+    """For 30 coefficients one in 5 at worst; 200 samples with 20000 proposals fail never."""
     center, rng = np.zeros(30), np.random.default_rng(0)
     center[0] = mean * radius
     gaussian, asked = TruncatedGaussian(radius, center), []
@@ -244,7 +244,7 @@ def test_several_scores_a_record_stay_in_the_ball(kind):
 
 
 def test_the_point_of_tangency_is_found_on_a_far_surface():
-    """A mode a thousand balls away costs no more than a few tries a draw."""
+    """A mode a thousand balls away costs no more than a few tries a sample."""
     rng = np.random.default_rng(0)
     X = np.abs(rng.standard_normal((3000, 12)))
     X /= np.linalg.norm(X, axis=1, keepdims=True)
@@ -259,7 +259,7 @@ def test_the_point_of_tangency_is_found_on_a_far_surface():
     assert np.linalg.norm(draw.theta) > 0.04
 
 
-def test_research_draws_take_a_ball_and_quadrature_knows_it():
+def test_research_samples_take_a_ball_and_quadrature_knows_it():
     X, y = np.abs(two_dimensions.RECORDS), np.ones(6)
     facts = {"temperature": 4.0, "domain": Ball(0.9)}
     sample = draw_samples(X, y, **facts, sampler="exact", n_draws=700, random_state=0)

@@ -161,7 +161,7 @@ def test_stability_keeps_its_digits_when_the_ridge_vanishes():
     assert f**2 == pytest.approx(0.5 * 33 * 1e-13, rel=1e-10)
 
 
-def test_stability_grows_with_the_run_and_stays_below_an_exact_draw():
+def test_stability_grows_with_the_run_and_stays_below_an_exact_sample():
     values = [ProximalSampler().stability(0.05, n) for n in (1, 2, 5, 20, 100, 1000)]
     assert values == sorted(values)
     assert values[-1] <= 1.0
@@ -202,7 +202,7 @@ def test_more_steps_for_longer_runs_and_never_too_few():
     assert [sampler.n_steps(x, 3) for x in (0.0, 64.0, 768.0)] == [32, 32, 384]
 
 
-def test_a_seed_fixes_the_draw_and_progress_is_public():
+def test_a_seed_fixes_the_sample_and_progress_is_public():
     seen = []
     target = one_dimension.target(LogisticLoss(), 60)
     runs = [

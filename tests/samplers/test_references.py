@@ -24,7 +24,7 @@ PLANE = [(1, 0.2), (-0.5, 0.6), (0.3, -0.9), (0.1, 0.7), (-0.8, -0.3), (0.4, 0.4
 
 
 def starts(masses, n, rng):
-    """Return draws from the target itself, by its quantiles."""
+    """Return samples of the target itself, by its quantiles."""
     cumulative = np.cumsum(masses) * one_dimension.STEP
     return np.interp(rng.random(n), cumulative, one_dimension.GRID + 0.5 * one_dimension.STEP)
 

@@ -1,4 +1,4 @@
-"""Ten coefficients: independent draws of certified samplers against a long reference chain."""
+"""Ten coefficients: independent samples of certified samplers against a long reference chain."""
 
 import math
 from functools import cache
@@ -91,7 +91,7 @@ def test_they_agree_at_length(loss, sampler):
 
 
 def test_streams_are_independent():
-    """Successive draws of one call, and draws of two seeds, are uncorrelated: |r|·√n below 5.5."""
+    """Successive samples of one call, and of two seeds, are uncorrelated: |r|·√n below 5.5."""
     X, y = data()
     facts = {"prior_precision": 2.0, "n_draws": 400}
     one, two = (draw_samples(X[:20], y[:20], random_state=seed, **facts) for seed in (1, 2))

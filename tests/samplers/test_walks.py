@@ -1,6 +1,6 @@
 """Walks by values leave their distribution as it is; tests of it alarm falsely 1e-6 of the time.
 
-Steps start in exact draws.
+Steps start in exact samples.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""Algorithms 1 and 2 of Gopi, Lee and Liu: their constants, their distribution, their queries."""
+"""Algorithms 1 and 2 of Gopi, Lee and Liu: constants, distribution, evaluations."""
 
 import math
 
@@ -75,7 +75,7 @@ def test_the_schedule_keeps_the_bound_and_is_not_wasteful(tv):
 
 
 def test_one_inner_step_has_its_distribution_within_the_bound():
-    """σ²Γ² = 1/64: bound 3.6e-3, below what 4000 draws can see; false alarms 1e-6."""
+    """σ²Γ² = 1/64: bound 3.6e-3, below what 4000 samples can see; false alarms 1e-6."""
     potential, eta, y = black_box(1.0), 0.6**-2 / 64.0, 0.7
     schedule = AlternatingSchedule(
         lipschitz=0.6, prior_precision=1.0, dimension=1, step_size=eta, tv=1e-2

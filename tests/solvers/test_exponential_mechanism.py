@@ -172,7 +172,7 @@ def test_hopeless_fits_are_refused_by_public_facts():
 @pytest.mark.parametrize("balance", [0.5, 0.8, 1.0])
 @pytest.mark.parametrize("loss", [ClippedLogisticLoss(), HingeLoss()], ids=repr)
 def test_no_more_proposals_than_the_bound_says(balance, loss):
-    """Equal records of the largest norm; 50 draws' mean less 5 standard errors is below it."""
+    """Equal records of the largest norm; 50 samples' mean less 5 standard errors is below it."""
     n, d = 200, 2
     plan, rng = planned(loss, n, d=d, epsilon=3.0), np.random.default_rng(0)
     X = np.zeros((n, d))

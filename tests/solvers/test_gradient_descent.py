@@ -289,14 +289,14 @@ def test_samples_are_poisson(rate):
         rows = poisson_sample(n, rate, rng)
         assert (np.diff(rows) > 0).all()
         sample[rows] = True
-    for seen, coins, p in (
+    for seen, count, p in (
         (drawn.sum(), trials * n, rate),
         (drawn[:, 0].sum(), trials, rate),
         (drawn[:, -1].sum(), trials, rate),
         ((drawn[:, 3] & drawn[:, 4]).sum(), trials, rate**2),
         ((drawn[:, 10] & drawn[:, 50]).sum(), trials, rate**2),
     ):
-        low, high = stats.binom.ppf([5e-10, 1 - 5e-10], coins, p)
+        low, high = stats.binom.ppf([5e-10, 1 - 5e-10], count, p)
         assert low <= seen <= high
 
 

@@ -39,12 +39,12 @@ EPSILON = 4.0
 
 @dataclass
 class Silent:
-    """A generator of given coins, one a row, and no noise."""
+    """A generator of given uniform numbers, one a row, and no noise."""
 
-    coins: np.ndarray
+    uniforms: np.ndarray
 
     def random(self, n):
-        return self.coins[:n]
+        return self.uniforms[:n]
 
     def normal(self, loc=0.0, scale=1.0, size=None):
         return np.zeros(size)
@@ -60,11 +60,13 @@ def phases_of(solver, problem, n):
     return solver.phases(problem, solver.plan(problem, EPSILON, 1e-5).mu, n)
 
 
-def phase_of_last(phases, coins, neighboring):
+def phase_of_last(phases, uniforms, neighboring):
     """The phase that reads the last row."""
-    batches = _dealt(phases, coins.size, neighboring.count_is_public, Silent(coins))
+    batches = _dealt(phases, uniforms.size, neighboring.count_is_public, Silent(uniforms))
     owner = np.repeat(np.arange(len(phases)), [p.n_steps for p in phases])
-    return phases[next(i for i, rows in zip(owner, batches, strict=True) if coins.size - 1 in rows)]
+    return phases[
+        next(i for i, rows in zip(owner, batches, strict=True) if uniforms.size - 1 in rows)
+    ]
 
 
 def labels(loss, rng, n):
@@ -85,15 +87,15 @@ def moved(loss, neighboring, solver, seed, n=12):
     X, y = rng.normal(size=(n, 2)) * rng.choice([0.1, 10.0]), labels(loss, rng, n)
     if rng.random() < 0.5:  # rows that all pull one way
         X, y = np.tile(X[:1], (n, 1)), np.full(n, y[0])
-    coins = rng.random(n) * rng.choice([0.02, 1.0])  # many in one batch, or spread
+    uniforms = rng.random(n) * rng.choice([0.02, 1.0])  # many in one batch, or spread
     other, flip = X.copy(), y.copy()
     other[-1], flip[-1] = -X[0], y[0]
-    high = run(solver, problem, other, flip, Silent(coins))
+    high = run(solver, problem, other, flip, Silent(uniforms))
     if neighboring is ADD_REMOVE:
-        low = run(solver, problem, other[:-1], flip[:-1], Silent(coins))
+        low = run(solver, problem, other[:-1], flip[:-1], Silent(uniforms))
     else:
-        low = run(solver, problem, X, y, Silent(coins))
-    phase = phase_of_last(phases_of(solver, problem, n), coins, neighboring)
+        low = run(solver, problem, X, y, Silent(uniforms))
+    phase = phase_of_last(phases_of(solver, problem, n), uniforms, neighboring)
     return np.linalg.norm(high - low) / (phase.step_size * problem.lipschitz_difference)
 
 
@@ -122,12 +124,12 @@ def test_a_crowd_in_one_batch_cannot_make_one_record_loud(neighboring):
     )
     ratios = []
     for m in range(1, 60):
-        X, y, coins = np.ones((m + 1, 1)), np.ones(m + 1), np.linspace(0, 0.12, m + 1)
+        X, y, uniforms = np.ones((m + 1, 1)), np.ones(m + 1), np.linspace(0, 0.12, m + 1)
         X[-1] = -1.0
-        high = run(solver, problem, X, y, Silent(coins))
-        low = run(solver, problem, np.ones((m, 1)), y[:m], Silent(coins))
+        high = run(solver, problem, X, y, Silent(uniforms))
+        low = run(solver, problem, np.ones((m, 1)), y[:m], Silent(uniforms))
         if neighboring is REPLACE:
-            low = run(solver, problem, np.ones((m + 1, 1)), y, Silent(coins))
+            low = run(solver, problem, np.ones((m + 1, 1)), y, Silent(uniforms))
         ratios.append(abs(high - low).item() / solver.step_size / problem.lipschitz_difference)
     assert 0.9 < max(ratios) <= 1.0 + 1e-5
 
@@ -179,9 +181,9 @@ def test_a_row_more_leaves_the_others_where_they_were():
     problem = Problem(
         loss=LOSSES[0], data_norm=1.0, intercept_scaling=0.3, n_samples=50, neighboring=ADD_REMOVE
     )
-    phases, coins = phases_of(PhasedSGD(), problem, 50), np.random.default_rng(0).random(50)
-    with_it = _dealt(phases, 50, False, Silent(coins))
-    without = _dealt(phases, 49, False, Silent(coins))
+    phases, uniforms = phases_of(PhasedSGD(), problem, 50), np.random.default_rng(0).random(50)
+    with_it = _dealt(phases, 50, False, Silent(uniforms))
+    without = _dealt(phases, 49, False, Silent(uniforms))
     for more, fewer in zip(with_it, without, strict=True):
         np.testing.assert_array_equal(more[more != 49], fewer)
 

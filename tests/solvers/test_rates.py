@@ -34,7 +34,7 @@ def planned(objective, sampler="proximal_tv", problem=FACTS, domain=BALL, **chan
 
 
 def theorem(objective, c, alpha, n=10_000, d=10, B=5.0, L=1.0):
-    """The bound for an exact draw in the notation of the paper: k = n·c and μ = α/k."""
+    """The bound for an exact sample in the notation of the paper: k = n·c and μ = α/k."""
     k, mu = n * c, alpha / (n * c)
     bound = d / k + mu * B**2 / 2
     return bound + (2 * L**2 / (mu * n) if objective == "sco" else 0)
@@ -214,7 +214,7 @@ def test_a_run_that_would_not_end_is_refused_before_it_is_spent():
 
 
 def test_directions_that_only_the_ridge_knows_count_half():
-    """In each of them the draw is N(0, C/c), with mean energy 1/(2c) above the least."""
+    """In each of them the sample is N(0, C/c), with mean energy 1/(2c) above the least."""
     several = replace(FACTS, loss=MultinomialLoss(3), C=0.1)
     schedule = RegularizedExponential(objective="erm").plan(several, 1.0, 1e-5).schedule
     balance, c = schedule.balance, schedule.temperature

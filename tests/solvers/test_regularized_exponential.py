@@ -186,7 +186,7 @@ def gdp_delta(epsilon, mu):
 
 
 @pytest.mark.parametrize("sampler", [Exact(), Close()], ids=repr)
-def test_draws_from_the_density_cost_what_an_ideal_draw_costs(sampler):
+def test_samples_of_the_density_cost_what_an_ideal_sample_costs(sampler):
     problem = replace(PROBLEM, n_features=5)
     solver = RegularizedExponential(sampler)
     plan = solver.plan(problem, 1.0, 1e-5)
@@ -313,7 +313,7 @@ def test_langevin_steps_need_a_gradient_without_jumps():
         SOLVER.with_sampler("langevin").plan(problem, 1.0, 1e-5)
 
 
-def test_the_printed_calibration_of_a_draw_from_the_density():
+def test_the_printed_calibration_of_a_sample_from_the_density():
     """n = 1e4, G = 2, ε = 1, δ = 1e-5, μ of the ridge 1e-3: C = c/α = 1/(n·μ) = 0.1."""
     problem = Problem(
         loss=HingeLoss(),
