@@ -40,7 +40,7 @@ class GridWalkSampler(Sampler):
     **Certificate: asymptotic.** The weights of the last state's distribution are between e^(−b) and
     e^b times those of the grid's, b the diagnostic ``log_ratio_bound``: a multiplicative bound, as
     pure differential privacy needs it, with explicit constants. With one coefficient and five
-    records it is infinite for less than 10⁹ steps, and it is not of a kind that the mechanism can
+    records it is infinite for less than 10⁹ steps, and it is not of a kind that a solver can
     count.
 
     References
