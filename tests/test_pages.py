@@ -3,6 +3,7 @@
 import inspect
 import pkgutil
 import re
+import tomllib
 from importlib import import_module
 from pathlib import Path
 
@@ -52,6 +53,13 @@ def test_readme_example_runs(capsys):
     said = capsys.readouterr().out
     assert said.startswith("(1, 1e-05)-DP: 0.268051-Gaussian DP")
     assert "spent epsilon=1 " in said
+
+
+def test_readme_says_what_brings_pandas_before_it_is_imported():
+    readme = (ROOT / "README.md").read_text()
+    extra = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert any("pandas" in wanted for wanted in extra["optional-dependencies"]["plot"])
+    assert 0 < readme.index('".[plot]"') < readme.index("import pandas")
 
 
 def test_first_sentences_say_what_this_is():

@@ -80,6 +80,11 @@ class TestSeeds:
         ensemble = Ensemble(DPLogisticRegression(max_weight=3.0), n_estimators=2).fit(X, y)
         assert all(member.privacy_.seeded for member in ensemble.estimators_)
 
+    @pytest.mark.parametrize("more", [{}, {"bootstrap": False}])
+    def test_members_without_max_weight_refuse_the_weights_of_bagging(self, more):
+        with pytest.raises(ValueError, match="sample_weight needs max_weight"):
+            BaggingClassifier(DPLogisticRegression(), n_estimators=2, **more).fit(X, y)
+
     def test_an_ensemble_that_sets_no_seeds_spends_for_each_member(self):
         budget = PrivacyBudget(50.0, 1e-3, composition="basic")
         model = DPLogisticRegression(delta=1e-6, budget=budget)
