@@ -15,7 +15,7 @@ import argparse
 import numpy as np
 from bench_naive_bayes import ClassicGaussian
 from data_sets import small_sets
-from people import tables
+from mixed_tables import tables
 from sklearn.compose import make_column_transformer
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import OneHotEncoder

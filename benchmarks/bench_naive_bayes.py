@@ -13,7 +13,7 @@ together are (ε, δ)-DP.
 import argparse
 
 import numpy as np
-from people import made_up, tables
+from mixed_tables import made_up, tables
 from sklearn.model_selection import train_test_split
 
 from skdp import DPMixedNB

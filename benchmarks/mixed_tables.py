@@ -1,4 +1,4 @@
-"""Tables of people with numbers and categories, of which bounds and categories are public.
+"""Tables of records with numbers and categories, of which bounds and categories are public.
 
 Bounds are knowledge about the quantity or are stated in the documentation of the table; where
 neither is to be had, a round number that a reader would have named without seeing the data.
