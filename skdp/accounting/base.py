@@ -10,8 +10,9 @@ from functools import cached_property, lru_cache, reduce
 from typing import Any
 
 import numpy as np
+from scipy.optimize import brentq
 
-from skdp._search import arithmetic, bisect
+from skdp._search import first_to_hold
 from skdp._validation import check_delta
 from skdp.privacy import Event, Neighboring, NoClosedCurveError, NonPrivateEvent, PrivacyCurve
 from skdp.privacy.events.pure import rho_of_pure
@@ -23,7 +24,7 @@ SUM_MARGIN = 1.0 + 1e-15
 """Above the rounding of a sum of costs: 2^−53 each for products, for `math.fsum` and for a root."""
 
 _FAR = 700.0  # e^ε is a double up to here
-_LOG_TINIEST = -700.0
+_LOG_TINIEST, _LOG_PRECISION = -700.0, 1e-12
 
 
 class UnpricedEventError(ValueError):
@@ -210,14 +211,22 @@ class Accountant(ABC):
         """Return ε for at least one leaf, all of them private."""
 
     def _delta(self, leaves: tuple[EventCount, ...], epsilon: float) -> float:
-        """Return the least δ found with ε(δ) ≤ `epsilon`, by bisection of log δ."""
+        """Return the least δ found with ε(δ) ≤ `epsilon`: Brent's search of log δ, then seen."""
         if self._epsilon(leaves, 0.0) <= epsilon:
             return 0.0
 
-        def is_enough(log_delta: float) -> bool:
-            return self._epsilon(leaves, math.exp(log_delta)) <= epsilon
+        def excess(log_delta: float) -> float:
+            """Above 0 if δ is too small; between −1 and 1, whatever ε is."""
+            found = self._epsilon(leaves, math.exp(log_delta)) if log_delta else 0.0
+            if found == epsilon or math.isinf(found):
+                return -1.0 if found == epsilon else 1.0
+            return (found - epsilon) / (found + epsilon)
 
-        return math.exp(bisect(is_enough, 0.0, _LOG_TINIEST, arithmetic(1e-12)))
+        if excess(_LOG_TINIEST) <= 0.0:
+            return math.exp(_LOG_TINIEST)
+        near = brentq(excess, _LOG_TINIEST, 0.0, xtol=_LOG_PRECISION)
+        farther = lambda x: min(2.0 * x - near + _LOG_PRECISION, 0.0)  # noqa: E731
+        return math.exp(first_to_hold(lambda x: excess(x) <= 0.0, near, near, farther)[0])
 
     def _one_delta(self, leaves: tuple[EventCount, ...], epsilon: float) -> float:
         if not epsilon >= 0.0:
