@@ -137,8 +137,10 @@ class SubstitutedGaussianCurve(SymmetricCurve):
         # Far above the start the integrand falls by e^(−z) with z = (x − start)·(start − 1)/s².
         pace = self.scale / np.maximum(1.0, (start - 1.0) / self.scale / 2.0)
         x = start[:, None] + pace[:, None] * steps
-        above = np.maximum(self._loss(x) - epsilon[:, None], 1e-300)
-        terms = self._log_density(x) + np.log(-np.expm1(-above)) + weights
+        first, second = (log_mixture(self.rate, (s * x - 0.5) / self.scale**2) for s in (1, -1))
+        above = np.maximum(first - second - epsilon[:, None], 1e-300)
+        centred = -0.5 * (x / self.scale) ** 2 - 0.5 * np.log(2.0 * np.pi) - np.log(self.scale)
+        terms = centred + first + np.log(-np.expm1(-above)) + weights
         return np.minimum(logsumexp(terms, axis=1) + np.log(pace / self.scale), 0.0)
 
     def renyi(self, order: float) -> float:
@@ -165,15 +167,6 @@ class SubstitutedGaussianCurve(SymmetricCurve):
         with np.errstate(divide="ignore"):
             log_z = log_a + half + np.log(-np.expm1(-epsilon)) - np.log(2.0)
         return self.scale**2 * (_arcsinh_exp(log_z) + half)
-
-    def _loss(self, x: np.ndarray) -> np.ndarray:
-        variance = self.scale**2
-        above, below = (x - 0.5) / variance, (-x - 0.5) / variance
-        return log_mixture(self.rate, above) - log_mixture(self.rate, below)
-
-    def _log_density(self, x: np.ndarray) -> np.ndarray:
-        centred = -0.5 * (x / self.scale) ** 2 - 0.5 * np.log(2.0 * np.pi) - np.log(self.scale)
-        return centred + log_mixture(self.rate, (x - 0.5) / self.scale**2)
 
 
 def _arcsinh_exp(log_z: np.ndarray) -> np.ndarray:
