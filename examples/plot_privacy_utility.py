@@ -52,7 +52,7 @@ def main() -> None:
         y,
         epsilons=EPSILONS,
         cv=cv,
-        n_repeats=10 if folder else 3,
+        n_repeats=10 if folder else 1,
         scoring="accuracy",
         random_state=0,
     )

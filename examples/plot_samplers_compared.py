@@ -17,7 +17,7 @@ from skdp.losses import HingeLoss, LogisticLoss, SmoothedHingeLoss
 from skdp.samplers import REFERENCE_SAMPLERS, SAMPLERS, Sampler, draw_samples
 
 LOSSES = {"": HingeLoss(), "†": SmoothedHingeLoss(0.5), "‡": LogisticLoss()}
-X, Y, C = np.ones((20, 1)), np.ones(20), 0.08
+X, Y, C = np.ones((20, 1)), np.ones(20), 0.06
 STEPS = {"stable": 20, "asymptotic": 50}
 COLOURS = {"exact": "tab:green", "tv": "tab:purple", "stable": "tab:blue", "asymptotic": "0.6"}
 AXIS = np.linspace(-2.5, 3.7, 500)
@@ -49,7 +49,7 @@ class Watched(Sampler):
 def show(axis, name, sampler, loss, mark):
     """Compare samples with the density."""
     watched = Watched(sampler)
-    options = {"loss": loss, "temperature": C, "tv": 0.6, "n_draws": 300, "random_state": 0}
+    options = {"loss": loss, "temperature": C, "tv": 0.6, "n_draws": 200, "random_state": 0}
     draws = draw_samples(X, Y, sampler=watched, **options)[:, 0]
     density = np.exp(-C * loss.value(Y[:, None], X * AXIS).sum(axis=0) - 0.5 * AXIS**2)
     axis.hist(draws, AXIS[::21], density=True, color=COLOURS[sampler.certifies], alpha=0.5)
