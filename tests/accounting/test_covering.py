@@ -74,7 +74,7 @@ def test_an_approximate_black_box_at_its_own_slack(black_box, size, failure, pri
     assert covering_mu(curve, 0.9 * failure) == math.inf
 
 
-@settings(max_examples=15)
+@settings(max_examples=6)
 @given(mu=st.floats(0.05, 5.0), slack=st.floats(-9.0, -3.0).map(lambda x: 10.0**x))
 def test_a_gaussian_needs_at_most_itself(mu, slack):
     assert covering_mu(GaussianCurve(mu), 0.0) == mu
@@ -95,7 +95,7 @@ def test_one_order_at_every_real_epsilon_does_not_cover_the_other():
     """The quieter order alone, with slack, covers the louder one only up to e^ε·slack."""
     slack, grid = 0.02, np.linspace(-12.0, 12.0, 4001)
     quiet = OneSided().reversed()
-    for mu in np.linspace(0.01, 3.0, 600):
+    for mu in np.linspace(0.02, 3.0, 150):
         if np.all(quiet.delta(grid) <= GaussianCurve(mu).delta(grid) + slack):
             break
     assert np.any(OneSided().delta(grid) > GaussianCurve(mu).delta(grid) + slack + 1e-4)

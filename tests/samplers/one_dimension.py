@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pytest
 
 from skdp.design import ClippedDesign
 from skdp.losses.base import ResidualLoss
@@ -48,6 +49,14 @@ class NonSmoothLoss(ResidualLoss):
 
     def minorant_value(self, y, z):
         return self.minorant_gradient(y, z) * (z - y)
+
+
+def short_and_long(n):
+    """Mark a test of n samples, and a slow one of 20·n.
+
+    At a false-alarm rate of 1e-6, Kolmogorov and Smirnov's test needs a distance of 2.7/√n.
+    """
+    return pytest.mark.parametrize("n", [n, pytest.param(20 * n, marks=pytest.mark.slow)])
 
 
 def target(loss, copies=1, temperature=0.8, prior_precision=0.5):
@@ -109,19 +118,25 @@ def chain_masses(target, step_size, n_steps):
     """Density of the state after n steps from 0, the first half step left out."""
     energy = potential(target)
     masses = normalised(-energy - GRID**2 / (2.0 * step_size))
+    step = transition(energy, step_size) if n_steps > 1 else None
     for _ in range(n_steps - 1):
-        masses = one_step(masses, energy, step_size)
+        masses = step(masses)
     return masses
 
 
-def one_step(masses, energy, step_size):
+def transition(energy, step_size):
+    """A step of the chain: from the density of a state to that of the next one."""
     coarse = slice(None, None, 8)  # the centers y; their integrand is smooth at this spacing
     kernel = np.exp(-((GRID[coarse, None] - GRID[None, :]) ** 2) / (2.0 * step_size))
-    moved = kernel @ masses
     backward = kernel * np.exp(-energy + energy.min())
     backward /= backward.sum(axis=1, keepdims=True) * STEP
-    new = (moved / moved.sum()) @ backward
-    return new / (new.sum() * STEP)
+
+    def step(masses):
+        moved = kernel @ masses
+        new = (moved / moved.sum()) @ backward
+        return new / (new.sum() * STEP)
+
+    return step
 
 
 def distribution(masses):

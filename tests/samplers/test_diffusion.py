@@ -74,15 +74,14 @@ def tv(p, q):
     ids=repr,
 )
 @pytest.mark.parametrize("n_steps", [1, 3])
-def test_the_exact_chain_has_its_distribution(loss, n_steps):
+@one_dimension.short_and_long(1500)
+def test_the_exact_chain_has_its_distribution(loss, n_steps, n):
     """Kolmogorov and Smirnov's test alarms falsely 1e-6 of the time."""
     target, rng = one_dimension.target(loss), np.random.default_rng(0)
     plan = SamplerPlan(
         n_steps=n_steps, step=0.6 * target.temperature, stability=1.0, spread=1.0, tv=0.3
     )
-    sample = [
-        RenyiLangevinSampler().sample(target, plan, rng, nothing).theta[0] for _ in range(3000)
-    ]
+    sample = [RenyiLangevinSampler().sample(target, plan, rng, nothing).theta[0] for _ in range(n)]
     exact = distribution(chain_masses(target, 0.6, n_steps))
     assert stats.kstest(sample, exact).pvalue > FALSE_ALARM
 
@@ -91,7 +90,8 @@ def test_the_exact_chain_has_its_distribution(loss, n_steps):
     "loss", [HingeLoss(), PINBALL, SmoothedHingeLoss(0.5), LogisticLoss()], ids=repr
 )
 @pytest.mark.parametrize("n_steps", [1, 3])
-def test_the_chain_of_random_points_has_its_distribution(loss, n_steps):
+@one_dimension.short_and_long(1500)
+def test_the_chain_of_random_points_has_its_distribution(loss, n_steps, n):
     """The radius is the run's. False alarms 1e-6, by Massart's inequality.
 
     The rule of 61 quantiles is off by less than 0.002.
@@ -102,10 +102,10 @@ def test_the_chain_of_random_points_has_its_distribution(loss, n_steps):
     )
     radius = _radius(0.9, 0.8 * 5 * 2.0 * loss.lipschitz, 1)
     sample = [
-        SmoothedLangevinSampler().sample(target, plan, rng, nothing).theta[0] for _ in range(3000)
+        SmoothedLangevinSampler().sample(target, plan, rng, nothing).theta[0] for _ in range(n)
     ]
     exact = distribution(chain_masses(target, 0.2, n_steps, radius))
-    limit = math.sqrt(math.log(2.0 / FALSE_ALARM) / (2.0 * 3000)) + 0.002
+    limit = math.sqrt(math.log(2.0 / FALSE_ALARM) / (2.0 * n)) + 0.002
     assert stats.kstest(sample, exact).statistic < limit
 
 

@@ -33,6 +33,7 @@ def chain_masses(target, eta, n_steps):
     return masses
 
 
+@one_dimension.short_and_long(1000)
 @pytest.mark.parametrize("n_steps", [1, 2, 8])
 @pytest.mark.parametrize(
     "target",
@@ -43,13 +44,13 @@ def chain_masses(target, eta, n_steps):
     ],
     ids=lambda target: repr(target.loss),
 )
-def test_the_chain_has_its_exact_distribution(target, n_steps):
+def test_the_chain_has_its_exact_distribution(target, n_steps, n):
     """Kolmogorov and Smirnov's test alarms falsely 1e-6 of the time."""
     plan, rng = (
         SamplerPlan(n_steps=n_steps, step=0.6 * target.temperature, stability=1.0, spread=1.0),
         np.random.default_rng(0),
     )
-    sample = [LangevinSampler().sample(target, plan, rng, nothing).theta[0] for _ in range(3000)]
+    sample = [LangevinSampler().sample(target, plan, rng, nothing).theta[0] for _ in range(n)]
     masses = chain_masses(target, 0.6, n_steps)
     assert stats.kstest(sample, one_dimension.distribution(masses)).pvalue > FALSE_ALARM
 

@@ -70,9 +70,11 @@ def draws(sampler, target, n, tv=1e-7):
 @pytest.mark.parametrize("loss", [LogisticLoss(), HingeLoss()], ids=repr)
 @pytest.mark.parametrize("radius", [0.4, 1.5])
 def test_one_coefficient_has_the_distribution_on_the_ball(kind, loss, radius):
+    """The test needs 0.1 of an exact sampler, 0.16 of others, 0.35 of one that reads values."""
     values_only = kind is ZerothOrderSampler
+    n = 700 if kind.certifies == "exact" else 60 if values_only else 300
     target = skewed(loss, radius, 0.01 if values_only else 4.0)
-    sample = draws(kind(), target, 60 if values_only else 700)
+    sample = draws(kind(), target, n)
     assert np.abs(sample).max() <= radius
     masses = normalised(cut(one_dimension.potential(target), radius))
     assert stats.kstest(sample[:, 0], one_dimension.distribution(masses)).pvalue > FALSE_ALARM
@@ -80,17 +82,18 @@ def test_one_coefficient_has_the_distribution_on_the_ball(kind, loss, radius):
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind is not ZerothOrderSampler])
 def test_two_coefficients_have_the_joint_distribution(kind):
-    """Three projections; the grid is off by less than .02, the test needs .1."""
+    """Three projections; the grid is off by less than .02, the test needs .16 at most."""
     base, rng = two_dimensions.target(LogisticLoss()), np.random.default_rng(0)
     base = replace(base, temperature=3.0)
-    sample = draws(kind(), replace(base, domain=Ball(1.2)), 700)
+    n = 700 if kind.certifies == "exact" else 350
+    sample = draws(kind(), replace(base, domain=Ball(1.2)), n)
     points, weight = two_dimensions.masses(base)
     inside = (points**2).sum(axis=1) <= 1.2**2
     points, weight = points[inside], weight[inside] / weight[inside].sum()
     points = points + 0.05 * (rng.random(points.shape) - 0.5)  # no steps of the grid's width
     for direction in ((1.0, 0.0), (0.0, 1.0), (1.0, -1.0)):
         image = two_dimensions.distribution(points, weight, np.array(direction))
-        assert stats.kstest(sample @ direction, image).statistic < 0.02 + massart(700)
+        assert stats.kstest(sample @ direction, image).statistic < 0.02 + massart(n)
 
 
 def massart(n):
@@ -141,13 +144,12 @@ def chain_masses(target, eta, n_steps):
     energy = cut(one_dimension.potential(target), target.domain.radius)
     masses = normalised(energy + GRID**2 / (2.0 * eta))
     inside = np.isfinite(energy)
-    kernel = np.exp(-((GRID[::4, None] - GRID[None, :]) ** 2) / (2.0 * eta))
-    backward = kernel * np.where(inside, np.exp(-np.where(inside, energy, 0.0)), 0.0)
-    total = backward.sum(axis=1, keepdims=True)
-    backward = np.divide(backward, total * STEP, out=np.zeros_like(backward), where=total > 0.0)
+    kernel = np.exp(-((GRID[::4, None] - GRID[inside]) ** 2) / (2.0 * eta))
+    backward = kernel * np.exp(-energy[inside])
+    backward /= backward.sum(axis=1, keepdims=True) * STEP
     for _ in range(n_steps - 1):
-        moved = kernel @ masses
-        masses = (moved / moved.sum()) @ backward
+        moved = kernel @ masses[inside]
+        masses[inside] = (moved / moved.sum()) @ backward
         masses /= masses.sum() * STEP
     return masses
 

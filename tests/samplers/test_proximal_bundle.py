@@ -29,35 +29,38 @@ def has_distribution(sample, masses):
 
 @every_target
 @pytest.mark.parametrize("variance", [0.1, 1.5])
-def test_one_inner_step_has_its_distribution(target, variance):
+@one_dimension.short_and_long(1000)
+def test_one_inner_step_has_its_distribution(target, variance, n):
     step = proximal_bundle._BundleStep(target, variance, np.random.default_rng(0))
-    sample = [step.draw(np.array([center]))[0] for center in [1.3] * 3000]
+    sample = [step.draw(np.array([center]))[0] for center in [1.3] * n]
     energy = one_dimension.potential(target) - 0.25 * one_dimension.GRID**2
     gaussian = (one_dimension.GRID - 1.3) ** 2 / (2.0 * variance)
     assert has_distribution(sample, one_dimension.normalised(-energy - gaussian))
 
 
 @every_target
-def test_a_bundle_that_does_not_touch_changes_nothing_but_the_time(target, monkeypatch):
+@one_dimension.short_and_long(1000)
+def test_a_bundle_that_does_not_touch_changes_nothing_but_the_time(target, n, monkeypatch):
     """Weights stay on the first plane, in 0."""
     target = replace(target, temperature=0.2 * target.temperature)
     monkeypatch.setattr("skdp.samplers.proximal_bundle._EXCHANGES", 0)
     step = proximal_bundle._BundleStep(target, 0.8, np.random.default_rng(0))
-    sample = [step.draw(np.array([0.4]))[0] for _ in range(3000)]
+    sample = [step.draw(np.array([0.4]))[0] for _ in range(n)]
     energy = one_dimension.potential(target) - 0.25 * one_dimension.GRID**2
     gaussian = (one_dimension.GRID - 0.4) ** 2 / 1.6
     assert has_distribution(sample, one_dimension.normalised(-energy - gaussian))
 
 
 @every_target
-def test_the_chain_has_its_exact_distribution(target):
+@one_dimension.short_and_long(800)
+def test_the_chain_has_its_exact_distribution(target, n):
     target = replace(target, temperature=0.2 * target.temperature)
     plan, rng = (
         SamplerPlan(n_steps=3, step=0.6 * target.temperature, stability=1.0, spread=1.0),
         np.random.default_rng(0),
     )
     sampler = ProximalBundleSampler()
-    sample = [sampler.sample(target, plan, rng, lambda *t: None).theta[0] for _ in range(2000)]
+    sample = [sampler.sample(target, plan, rng, lambda *t: None).theta[0] for _ in range(n)]
     assert has_distribution(sample, one_dimension.chain_masses(target, 0.6, 3))
 
 

@@ -29,12 +29,13 @@ def nothing(step, n_steps):
 
 @every_loss
 @pytest.mark.parametrize(("reach", "radius"), [(0.5, 12.0), (3.0, 12.0), (1.0, 0.7)])
-def test_the_ball_walk_leaves_the_target_on_its_ball_as_it_is(loss, reach, radius):
+@one_dimension.short_and_long(800)
+def test_the_ball_walk_leaves_the_target_on_its_ball_as_it_is(loss, reach, radius, n):
     target, rng = one_dimension.target(loss, temperature=4.0), np.random.default_rng(0)
     energy = np.where(np.abs(one_dimension.GRID) <= radius, one_dimension.potential(target), np.inf)
     masses, after = one_dimension.normalised(-energy + energy.min()), []
     starts = np.interp(
-        rng.random(2000), np.cumsum(masses) * one_dimension.STEP, one_dimension.GRID
+        rng.random(n), np.cumsum(masses) * one_dimension.STEP, one_dimension.GRID
     ).clip(-radius, radius)
     for start in starts:
         walk = _BallWalk(Density(target), np.array([start]), reach, radius, rng)
@@ -65,21 +66,22 @@ def grid_masses(target, spacing, half_width):
 
 @every_loss
 @pytest.mark.parametrize(("spacing", "half_width"), [(0.5, 12), (1.5, 2)])
-def test_the_grid_walk_leaves_its_distribution_as_it_is(loss, spacing, half_width):
+@one_dimension.short_and_long(2000)
+def test_the_grid_walk_leaves_its_distribution_as_it_is(loss, spacing, half_width, n):
     target, rng = one_dimension.target(loss), np.random.default_rng(0)
     _, masses = grid_masses(target, spacing, half_width)
     places = np.arange(-half_width, half_width + 1)
     counts = np.zeros(masses.size)
-    for start in rng.choice(places, size=4000, p=masses):
+    for start in rng.choice(places, size=n, p=masses):
         walk = _GridWalk(Density(target), spacing, half_width, rng)
         walk.place[0] = start
         walk._energy = Density(target).potential(walk.theta)
         for _ in range(4):
             walk.move()
         counts[walk.place[0] + half_width] += 1
-    often = 4000 * masses > 5.0  # rarer points make one cell
+    often = n * masses > 5.0  # rarer points make one cell
     seen = np.append(counts[often], counts[~often].sum())
-    expected = 4000 * np.append(masses[often], masses[~often].sum())
+    expected = n * np.append(masses[often], masses[~often].sum())
     kept = expected > 0.0
     assert stats.chisquare(seen[kept], expected[kept]).pvalue > FALSE_ALARM
 
