@@ -74,7 +74,7 @@ def proved_by_test(hits, false_hits, risk):
     return math.log((power - DELTA) / level) if power > DELTA else -math.inf
 
 
-def attack(solver, loss, n, neighboring, runs):
+def attack(solver, loss, n, neighboring, runs, epsilon=EPSILON):
     known = 3 if neighboring == "replace_one" else n
     plan = solver.plan(
         Problem(
@@ -85,7 +85,7 @@ def attack(solver, loss, n, neighboring, runs):
             neighboring=neighboring,
             n_features=1,
         ),
-        EPSILON,
+        epsilon,
         DELTA,
     )
     rng = np.random.default_rng()
@@ -96,7 +96,8 @@ def attack(solver, loss, n, neighboring, runs):
 @every_case
 @every_relation
 def test_the_claim_survives_a_short_attack(solver, loss, n, neighboring):
-    assert attack(solver, loss, n, neighboring, runs=400) <= EPSILON
+    """At ε = 1, since 200 runs prove 2.2 at most; noise a sixth as large fails nine times in ten."""
+    assert attack(solver, loss, n, neighboring, runs=200, epsilon=1.0) <= 1.0
 
 
 @pytest.mark.slow
