@@ -96,7 +96,7 @@ def attack(solver, loss, n, neighboring, runs, epsilon=EPSILON):
 @every_case
 @every_relation
 def test_the_claim_survives_a_short_attack(solver, loss, n, neighboring):
-    """At ε = 1, since 200 runs prove 2.2 at most; noise a sixth as large fails nine times in ten."""
+    """At ε = 1, as 200 runs prove 2.2 at most; a sixth of the noise fails nine times in ten."""
     assert attack(solver, loss, n, neighboring, runs=200, epsilon=1.0) <= 1.0
 
 
