@@ -1,5 +1,7 @@
 """The data, seen by a solver: a linear operator whose rows are bounded by a public norm."""
 
+from skdp.design.base import Design
 from skdp.design.clipped import ClippedDesign, clip_factors
+from skdp.design.transformed import TransformedDesign
 
-__all__ = ["ClippedDesign", "clip_factors"]
+__all__ = ["ClippedDesign", "Design", "TransformedDesign", "clip_factors"]

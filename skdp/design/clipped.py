@@ -12,10 +12,13 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.extmath import row_norms
 
+from skdp.design.base import Design
+
 __all__ = ["ClippedDesign", "clip_factors"]
 
 _LEAST_MARGIN = 1e-12
 _UNIT = 2.0**-53
+_COPY_BYTES = 1 << 24  # of rows that are copied at a time
 _BLOCK_BYTES = 1 << 20  # a dense block that is read twice should still be in the cache
 
 
@@ -60,7 +63,7 @@ def _without_duplicates(X: Any) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class ClippedDesign:
+class ClippedDesign(Design):
     """The linear operator θ ↦ Aθ, where row i of A is (s_i·x_i, b₀).
 
     X itself is never copied nor written: clipping is one factor a row, and the intercept column is
@@ -107,12 +110,10 @@ class ClippedDesign:
 
     @property
     def n_samples(self) -> int:
-        """Number of rows; public under ``replace_one`` only."""
         return self.X.shape[0]
 
     @property
     def n_features(self) -> int:
-        """Number of columns of A, the intercept's included."""
         return self.X.shape[1] + (self.intercept_scaling > 0.0)
 
     def row_norms(self) -> np.ndarray:
@@ -127,18 +128,6 @@ class ClippedDesign:
         return np.hypot(norms, self.intercept_scaling) * (1.0 + _norm_margin(self.X.shape[1]))
 
     def matvec(self, theta: np.ndarray) -> np.ndarray:
-        """Return the scores Aθ: one read of X.
-
-        Parameters
-        ----------
-        theta : ndarray of shape (n_features,) or (n_features, k)
-            Coefficients, the intercept's last.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,) or (n_samples, k)
-            *Private.*
-        """
         z = np.asfortranarray(self.X @ theta[: self.X.shape[1]])  # scores of a class adjoin
         z.T[...] *= self.factors
         if self.intercept_scaling > 0.0:
@@ -146,18 +135,6 @@ class ClippedDesign:
         return z
 
     def rmatvec(self, residual: np.ndarray) -> np.ndarray:
-        """Return Aᵀr, a weighted sum of rows: one read of X.
-
-        Parameters
-        ----------
-        residual : ndarray of shape (n_samples,) or (n_samples, k)
-            *Private.* r.
-
-        Returns
-        -------
-        total : ndarray of shape (n_features,) or (n_features, k)
-            *Private.*
-        """
         total = np.empty((self.n_features, *residual.shape[1:]))
         total[: self.X.shape[1]] = self._transpose @ (residual.T * self.factors).T
         if self.intercept_scaling > 0.0:
@@ -165,20 +142,6 @@ class ClippedDesign:
         return total
 
     def reach(self, delta: np.ndarray) -> float:
-        """Return a bound of |δᵀa|/|a| over the rows a of A, for δ of the shape of θ.
-
-        It is the spectral norm of δ or, if less, that of as many entries of δ as a sparse row has.
-
-        Parameters
-        ----------
-        delta : ndarray of shape (n_features,) or (n_features, k)
-            A change of coefficients.
-
-        Returns
-        -------
-        reach : float
-            *Private* where X is sparse.
-        """
         squares = delta * delta if delta.ndim == 1 else (delta * delta).sum(axis=1)
         if self._most_entries < squares.size:
             squares = np.partition(squares, -self._most_entries)[-self._most_entries :]
@@ -199,54 +162,43 @@ class ClippedDesign:
         return int(np.diff(self.X.indptr).max()) + (self.intercept_scaling > 0.0)
 
     def gram(self, weights: np.ndarray) -> np.ndarray:
-        """Return Aᵀdiag(w)A; copies A, so `take` rows first.
-
-        Parameters
-        ----------
-        weights : ndarray of shape (n_samples,)
-            *Private.* w.
-
-        Returns
-        -------
-        gram : ndarray of shape (n_features, n_features)
-            *Private.*
-        """
         X = self.X.toarray() if sparse.issparse(self.X) else self.X
         column = np.full((len(X), self.n_features - X.shape[1]), self.intercept_scaling)
         A = np.hstack([X * self.factors[:, None], column])
         return (A.T * weights) @ A
 
-    def gram_diagonal(self, weights: np.ndarray) -> np.ndarray:
-        """Return the diagonal of `gram`, for designs of many columns.
-
-        Parameters
-        ----------
-        weights : ndarray of shape (n_samples,)
-            *Private.* w.
+    def cross_product(self) -> np.ndarray:
+        """Return AᵀA: one read of X, of which a few megabytes at a time are copied.
 
         Returns
         -------
-        diagonal : ndarray of shape (n_features,)
+        product : ndarray of shape (n_features, n_features)
             *Private.*
         """
+        d, most = self.n_features, max(1, self._most_entries)
+        total = np.zeros((d, d))
+        for _, block in self.blocks(max(d, _COPY_BYTES // (8 * most))):
+            sparse_X = sparse.issparse(block.X)
+            total += block._sparse_gram() if sparse_X else block.gram(np.ones(block.n_samples))
+        return total
+
+    def _sparse_gram(self) -> np.ndarray:
+        """Return AᵀA without ever storing the zeros of X."""
+        A = sparse.diags_array(self.factors).tocsr() @ self.X
+        total = np.empty((self.n_features, self.n_features))
+        total[: A.shape[1], : A.shape[1]] = (A.T @ A).toarray()
+        if self.intercept_scaling > 0.0:
+            total[-1] = self.intercept_scaling * self.rmatvec(np.ones(self.n_samples))
+            total[:-1, -1] = total[-1, :-1]
+        return total
+
+    def gram_diagonal(self, weights: np.ndarray) -> np.ndarray:
         X, w = self.X, weights * self.factors**2
         squares = X.multiply(X).T @ w if sparse.issparse(X) else np.einsum("ij,ij,i->j", X, X, w)
         column = np.full(self.n_features - X.shape[1], self.intercept_scaling**2 * weights.sum())
         return np.concatenate([squares, column])
 
     def take(self, rows: Any) -> ClippedDesign:
-        """Return the design of some rows.
-
-        Parameters
-        ----------
-        rows : ndarray of int, or slice
-            Numbers of rows, which are copied, or a slice, which is a view where X is dense.
-
-        Returns
-        -------
-        design : ClippedDesign
-            *Private.*
-        """
         return ClippedDesign(self._rows(rows), self.factors[rows], self.intercept_scaling)
 
     def _rows(self, rows: Any) -> Any:
@@ -260,20 +212,6 @@ class ClippedDesign:
         return X[rows]
 
     def blocks(self, most_rows: int | None = None) -> Iterator[tuple[slice, ClippedDesign]]:
-        """Yield consecutive blocks of rows that cover the data once.
-
-        Parameters
-        ----------
-        most_rows : int or None
-            *Public.* Rows of a block. None: as many as a cache holds, and all where X is sparse.
-
-        Yields
-        ------
-        rows : slice
-            Which rows they are.
-        block : ClippedDesign
-            A view of them, or a copy where X is sparse.
-        """
         if most_rows is None and sparse.issparse(self.X):
             yield slice(None), self
             return

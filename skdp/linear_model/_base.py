@@ -25,10 +25,11 @@ from skdp._validation import (
     check_real,
     check_size,
 )
+from skdp.accounting import gdp_mu
 from skdp.design import ClippedDesign, clip_factors
 from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import Loss, WeightedLoss, weighted_targets
-from skdp.privacy import Neighboring, PrivacyGuarantee
+from skdp.privacy import PrivacyGuarantee
 from skdp.solvers import SOLVERS, Plan, Problem, Solution, Solver
 
 __all__ = ["PrivateLinearModel", "dense", "is_auto"]
@@ -123,7 +124,7 @@ class PrivateLinearModel(PrivateFit, BaseEstimator):
                 "cannot; take one of "
                 f"{[name for name, kind in SOLVERS.items() if kind.takes_start]}."
             )
-        problem = self._problem(records, parameters.neighboring)
+        problem = self._problem(records, parameters)
         _check_start(records.start, problem)
         plan = solver.plan(problem, parameters.epsilon, parameters.delta)
         _check_rows(records.X.shape[0], solver, problem)
@@ -161,6 +162,8 @@ class PrivateLinearModel(PrivateFit, BaseEstimator):
         self._publish_coefficients(theta[:, :n_features], intercept, task)
         self.n_iter_ = solution.n_iter
         self.data_norm_ = problem.data_norm
+        self.loss_ = problem.loss if solution.loss is None else solution.loss
+        self.solver_ = solution.solver or _name_of(self._resolve_solver())
         if solution.noise is not None:
             self.coef_noise_ = solution.noise * self._unit(task)
         if self.diagnostics:
@@ -196,10 +199,11 @@ class PrivateLinearModel(PrivateFit, BaseEstimator):
             solver = SOLVERS[check_choice("solver", solver, SOLVERS)]()
         return solver if is_auto(self.sampler) else solver.with_sampler(self.sampler)
 
-    def _problem(self, records: LinearRecords, neighboring: Neighboring) -> Problem:
+    def _problem(self, records: LinearRecords, parameters: ReleaseParameters) -> Problem:
+        neighboring = parameters.neighboring
         n_rows, n_columns = records.X.shape
         loss = self._loss_of(records.task)
-        return Problem(
+        problem = Problem(
             loss=loss if records.weights is None else WeightedLoss(loss, float(self.max_weight)),
             data_norm=float(self.data_norm),
             intercept_scaling=float(self.intercept_scaling) if self.fit_intercept else 0.0,
@@ -208,6 +212,9 @@ class PrivateLinearModel(PrivateFit, BaseEstimator):
             C=self.C,
             n_features=n_columns + bool(self.fit_intercept),
         )
+        if problem.n_samples is None or parameters.delta == 0.0:
+            return problem
+        return problem.adapted(problem.n_samples, gdp_mu(parameters.epsilon, parameters.delta))
 
     def _seed_of_reference(self) -> Any:
         """Return the random state in a form that scikit-learn takes."""
@@ -307,6 +314,12 @@ class PrivateLinearModel(PrivateFit, BaseEstimator):
         tags.input_tags.sparse = True
         tags.non_deterministic = self.random_state is None
         return tags
+
+
+def _name_of(solver: Solver) -> str:
+    """Return the name of a solver of the menu, of others their class's."""
+    names = {kind: name for name, kind in SOLVERS.items()}
+    return names.get(type(solver), type(solver).__name__)
 
 
 @cache

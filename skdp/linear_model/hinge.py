@@ -8,8 +8,9 @@ from typing import Any
 from sklearn.svm import LinearSVC
 
 from skdp._validation import check_real
+from skdp.linear_model._base import is_auto
 from skdp.linear_model._classifier import PrivateLinearClassifier
-from skdp.losses import CompetitorLoss, Loss, SmoothedHingeLoss
+from skdp.losses import AdaptiveHingeLoss, CompetitorLoss, Loss, SmoothedHingeLoss
 
 __all__ = ["DPHingeClassifier"]
 
@@ -33,7 +34,7 @@ class DPHingeClassifier(PrivateLinearClassifier):
     delta : float or None
         *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
         budget's, or 1e-5 without a budget.
-    solver : str or Solver, default "regularized_exponential"
+    solver : str or Solver, default "auto"
         *Public.* How the coefficients are learnt: a name of `skdp.solvers.SOLVERS` or an instance.
     sampler : str or Sampler, default "auto"
         *Public.* What draws the sample: a name of `skdp.samplers.SAMPLERS` or an instance.
@@ -44,9 +45,10 @@ class DPHingeClassifier(PrivateLinearClassifier):
         losses, the intercept included; of regressors on scores and targets scaled to [−1, 1].
         ``"auto"`` regularises by the length of the run instead, and so weakly otherwise that C
         hardly matters; scikit-learn's default with ``epsilon=inf``.
-    smoothing : float in [0.05, 1e6), default 2/3
-        *Public.* Width of the stretch over which the loss is rounded near its non-smooth point: in
-        margins, or as a share of half the width of `target_bounds`. Small widths cost run time.
+    smoothing : float in [0.05, 1e6) or "auto"
+        *Public.* Width of the stretch over which the loss is rounded near its non-smooth point, in
+        margins. Small widths cost run time. ``"auto"`` takes 2/3, and 1 where n·μ is above 4000 (n
+        the number of rows, μ the Gaussian-DP parameter; 8000 under ``replace_one``).
     data_norm : float, default 1.0
         *Public.* Rows are scaled down to this l2 norm, in `fit` and in prediction. In the units of
         X: scale by public bounds first, as with `skdp.preprocessing.BoundsScaler`. Unscaled columns
@@ -100,6 +102,10 @@ class DPHingeClassifier(PrivateLinearClassifier):
         *Released*, rounded to a public grid.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         *Released*, rounded likewise.
+    loss_ : Loss
+        *Public, or computed from the noisy count*: what was minimised.
+    solver_ : str
+        *Public, or computed from the noisy count*: name of the solver that was taken.
     coef_noise_ : float
         *Public.* Standard deviation of the noise in each coefficient; only where a solver releases
         an optimum plus Gaussian noise, as ``"output_perturbation"`` does. See `coef_interval`.
@@ -143,10 +149,10 @@ class DPHingeClassifier(PrivateLinearClassifier):
         epsilon: float = 1.0,
         delta: float | None = None,
         *,
-        solver: Any = "regularized_exponential",
+        solver: Any = "auto",
         sampler: Any = "auto",
         C: Any = "auto",
-        smoothing: float = 2 / 3,
+        smoothing: Any = "auto",
         data_norm: float = 1.0,
         fit_intercept: bool = True,
         intercept_scaling: float = 0.3,
@@ -186,8 +192,12 @@ class DPHingeClassifier(PrivateLinearClassifier):
         self.diagnostics = diagnostics
 
     def _loss(self, n_classes: int) -> Loss:
-        check_real("smoothing", self.smoothing, low=_SHARPEST * (1.0 - 1e-9), high=1e6)
-        loss = SmoothedHingeLoss(self.smoothing)
+        loss: SmoothedHingeLoss
+        if is_auto(self.smoothing):
+            loss = AdaptiveHingeLoss()
+        else:
+            check_real("smoothing", self.smoothing, low=_SHARPEST * (1.0 - 1e-9), high=1e6)
+            loss = SmoothedHingeLoss(self.smoothing)
         return loss if n_classes == 2 else CompetitorLoss(loss, n_classes)
 
     def _reference(self, n_samples: int) -> LinearSVC:

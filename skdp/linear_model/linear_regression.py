@@ -41,7 +41,7 @@ class DPLinearRegression(PrivateLinearRegressor):
     target_bounds : (float, float)
         *Public.* Interval of the targets, in their units, from knowledge and never from the data;
         it has no default. Targets outside are clipped, and so are predictions.
-    solver : str or Solver, default "regularized_exponential"
+    solver : str or Solver, default "auto"
         *Public.* How the coefficients are learnt: a name of `skdp.solvers.SOLVERS` or an instance.
     sampler : str or Sampler, default "auto"
         *Public.* What draws the sample: a name of `skdp.samplers.SAMPLERS` or an instance.
@@ -100,6 +100,10 @@ class DPLinearRegression(PrivateLinearRegressor):
         *Released*, computed from what was rounded to a public grid, or rounded itself.
     intercept_ : float
         *Released* likewise.
+    loss_ : Loss
+        *Public, or computed from the noisy count*: what was minimised.
+    solver_ : str
+        *Public, or computed from the noisy count*: name of the solver that was taken.
     coef_noise_ : float
         *Public.* Standard deviation of the noise in each coefficient; only where a solver releases
         an optimum plus Gaussian noise, as ``"output_perturbation"`` does. See `coef_interval`.
@@ -148,7 +152,7 @@ class DPLinearRegression(PrivateLinearRegressor):
         delta: float | None = None,
         *,
         target_bounds: Any = None,
-        solver: Any = "regularized_exponential",
+        solver: Any = "auto",
         sampler: Any = "auto",
         C: Any = "auto",
         slope_bound: float = 0.25,

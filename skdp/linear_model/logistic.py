@@ -6,11 +6,18 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from scipy.special import log_expit, log_softmax
 from sklearn.linear_model import LogisticRegression
 
+from skdp.linear_model._base import is_auto
 from skdp.linear_model._classifier import PrivateLinearClassifier
-from skdp.losses import ClippedLogisticLoss, CompetitorLoss, LogisticLoss, Loss, MultinomialLoss
+from skdp.losses import (
+    AdaptiveLogisticLoss,
+    ClippedLogisticLoss,
+    CompetitorLoss,
+    LogisticLoss,
+    Loss,
+    MultinomialLoss,
+)
 
 __all__ = ["DPLogisticRegression"]
 
@@ -32,7 +39,7 @@ class DPLogisticRegression(PrivateLinearClassifier):
     delta : float or None
         *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
         budget's, or 1e-5 without a budget.
-    solver : str or Solver, default "regularized_exponential"
+    solver : str or Solver, default "auto"
         *Public.* How the coefficients are learnt: a name of `skdp.solvers.SOLVERS` or an instance.
     sampler : str or Sampler, default "auto"
         *Public.* What draws the sample: a name of `skdp.samplers.SAMPLERS` or an instance.
@@ -43,9 +50,13 @@ class DPLogisticRegression(PrivateLinearClassifier):
         losses, the intercept included; of regressors on scores and targets scaled to [−1, 1].
         ``"auto"`` regularises by the length of the run instead, and so weakly otherwise that C
         hardly matters; scikit-learn's default with ``epsilon=inf``.
-    loss_clip : float in (0, 1) or None, default 0.35
-        *Public.* Bound of the loss's derivative. ``None`` takes the plain logistic loss
-        (multinomial for three or more classes), whose first step needs twice the noise.
+    loss_clip : float in (0, 1), "auto" or None
+        *Public.* Bound of the loss's derivative. ``"auto"`` lets it rise with x = n·μ, n the number
+        of rows and μ the Gaussian-DP parameter (half of x under ``replace_one``): 0.35 up to
+        x = 1000, where a low bound wastes less noise, and 1 from 24 000 on, where nothing is
+        clipped and the fit tends to the one without privacy. Where n is private and a solver does
+        not estimate it, 0.35. ``None`` takes the plain logistic loss (multinomial for three or
+        more classes).
     data_norm : float, default 1.0
         *Public.* Rows are scaled down to this l2 norm, in `fit` and in prediction. In the units of
         X: scale by public bounds first, as with `skdp.preprocessing.BoundsScaler`. Unscaled columns
@@ -99,6 +110,10 @@ class DPLogisticRegression(PrivateLinearClassifier):
         *Released*, rounded to a public grid.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         *Released*, rounded likewise.
+    loss_ : Loss
+        *Public, or computed from the noisy count*: what was minimised.
+    solver_ : str
+        *Public, or computed from the noisy count*: name of the solver that was taken.
     coef_noise_ : float
         *Public.* Standard deviation of the noise in each coefficient; only where a solver releases
         an optimum plus Gaussian noise, as ``"output_perturbation"`` does. See `coef_interval`.
@@ -142,10 +157,10 @@ class DPLogisticRegression(PrivateLinearClassifier):
         epsilon: float = 1.0,
         delta: float | None = None,
         *,
-        solver: Any = "regularized_exponential",
+        solver: Any = "auto",
         sampler: Any = "auto",
         C: Any = "auto",
-        loss_clip: float | None = 0.35,
+        loss_clip: Any = "auto",
         data_norm: float = 1.0,
         fit_intercept: bool = True,
         intercept_scaling: float = 0.3,
@@ -195,7 +210,11 @@ class DPLogisticRegression(PrivateLinearClassifier):
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            Probabilities, in the order of `classes_`. They are as private as X.
+            Probabilities, in the order of `classes_`. They are as private as X. For two classes
+            they are a/(a + b) with a = min(σ(z), k) and b = min(σ(−z), k), σ the logistic function
+            and z the score: what the loss, whose derivative is clipped, has for its link, with k
+            the loss's clip but at least 1/2 and, for small data, 1. For more classes they are the
+            softmax of the scores. No calibration data are needed.
         """
         return np.exp(self.predict_log_proba(X))
 
@@ -212,17 +231,22 @@ class DPLogisticRegression(PrivateLinearClassifier):
         ndarray of shape (n_samples, n_classes)
             Natural logarithms of probabilities, in the order of `classes_`.
         """
-        scores = self.decision_function(X)
-        if scores.ndim == 1:
-            return np.column_stack([log_expit(-scores), log_expit(scores)])
-        return log_softmax(scores, axis=1)
+        return np.asarray(
+            self.loss_.log_probabilities(  # type: ignore[attr-defined]
+                self.decision_function(X)
+            )
+        )
 
     def _loss(self, n_classes: int) -> Loss:
-        if n_classes == 2:
-            return LogisticLoss() if self.loss_clip is None else ClippedLogisticLoss(self.loss_clip)
         if self.loss_clip is None:
-            return MultinomialLoss(n_classes)
-        return CompetitorLoss(ClippedLogisticLoss(self.loss_clip), n_classes)
+            return LogisticLoss() if n_classes == 2 else MultinomialLoss(n_classes)
+        adaptive = is_auto(self.loss_clip)
+        loss = AdaptiveLogisticLoss() if adaptive else ClippedLogisticLoss(self.loss_clip)
+        return loss if n_classes == 2 else CompetitorLoss(loss, n_classes)
+
+    def _publish_reference(self, reference: Any, classes: np.ndarray) -> None:
+        super()._publish_reference(reference, classes)
+        self.loss_ = LogisticLoss() if classes.size == 2 else MultinomialLoss(classes.size)
 
     def _reference(self, n_samples: int) -> LogisticRegression:
         return LogisticRegression(

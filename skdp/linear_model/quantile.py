@@ -38,7 +38,7 @@ class DPQuantileRegressor(PrivateQuantileRegressor):
     target_bounds : (float, float)
         *Public.* Interval of the targets, in their units, from knowledge and never from the data;
         it has no default. Targets outside are clipped, and so are predictions.
-    solver : str or Solver, default "regularized_exponential"
+    solver : str or Solver, default "auto"
         *Public.* How the coefficients are learnt: a name of `skdp.solvers.SOLVERS` or an instance.
     sampler : str or Sampler, default "auto"
         *Public.* What draws the sample: a name of `skdp.samplers.SAMPLERS` or an instance.
@@ -96,6 +96,10 @@ class DPQuantileRegressor(PrivateQuantileRegressor):
         *Released*, rounded to a public grid before it is scaled to the units of the targets.
     intercept_ : float or ndarray of shape (n_quantiles,)
         *Released* likewise.
+    loss_ : Loss
+        *Public, or computed from the noisy count*: what was minimised.
+    solver_ : str
+        *Public, or computed from the noisy count*: name of the solver that was taken.
     coef_noise_ : float
         *Public.* Standard deviation of the noise in each coefficient; only where a solver releases
         an optimum plus Gaussian noise, as ``"output_perturbation"`` does. See `coef_interval`.
@@ -144,7 +148,7 @@ class DPQuantileRegressor(PrivateQuantileRegressor):
         *,
         quantile: Any = 0.5,
         target_bounds: Any = None,
-        solver: Any = "regularized_exponential",
+        solver: Any = "auto",
         sampler: Any = "auto",
         C: Any = "auto",
         smoothing: float = 0.3,

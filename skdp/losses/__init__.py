@@ -2,9 +2,9 @@
 
 from skdp.losses.base import Loss, MarginLoss, ResidualLoss
 from skdp.losses.competitor import CompetitorLoss
-from skdp.losses.hinge import HingeLoss, SmoothedHingeLoss
+from skdp.losses.hinge import AdaptiveHingeLoss, HingeLoss, SmoothedHingeLoss
 from skdp.losses.huber import HuberLoss, SquaredLoss
-from skdp.losses.logistic import ClippedLogisticLoss, LogisticLoss
+from skdp.losses.logistic import AdaptiveLogisticLoss, ClippedLogisticLoss, LogisticLoss
 from skdp.losses.multinomial import MultinomialLoss
 from skdp.losses.pairwise import PairwiseLoss
 from skdp.losses.quantile import QuantileLoss
@@ -12,6 +12,8 @@ from skdp.losses.weighted import ClassWeightedLoss, WeightedLoss, weighted_targe
 
 __all__ = [
     "LOSSES",
+    "AdaptiveHingeLoss",
+    "AdaptiveLogisticLoss",
     "ClassWeightedLoss",
     "ClippedLogisticLoss",
     "CompetitorLoss",
@@ -33,8 +35,10 @@ __all__ = [
 LOSSES = {
     "logistic": LogisticLoss,
     "clipped_logistic": ClippedLogisticLoss,
+    "adaptive_logistic": AdaptiveLogisticLoss,
     "hinge": HingeLoss,
     "smoothed_hinge": SmoothedHingeLoss,
+    "adaptive_hinge": AdaptiveHingeLoss,
     "multinomial": MultinomialLoss,
     "pairwise": PairwiseLoss,
     "competitor": CompetitorLoss,

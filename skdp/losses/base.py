@@ -61,6 +61,21 @@ class Loss(ABC):
         all records still pull one way; with more, noise alone switches records on and off.
         """
 
+    def adapted(self, signal: float) -> Loss:
+        """Return the member of a family of losses that suits a signal-to-noise ratio.
+
+        Parameters
+        ----------
+        signal : float
+            *Public or released.* n·μ/k, k the number of records that neighbours differ in.
+
+        Returns
+        -------
+        loss : Loss
+            This loss itself where it is no family.
+        """
+        return self
+
     @abstractmethod
     def value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         """Return each record's loss.

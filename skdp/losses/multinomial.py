@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import logsumexp, softmax
+from scipy.special import log_softmax, logsumexp, softmax
 
 from skdp.losses.base import Loss
 
@@ -55,6 +55,10 @@ class MultinomialLoss(Loss):
         g = softmax(z, axis=1)
         g[np.arange(y.size), y] -= 1.0
         return g
+
+    def log_probabilities(self, z: np.ndarray) -> np.ndarray:
+        """Return the logarithms of the softmax of each row of scores."""
+        return np.asarray(log_softmax(z, axis=1))
 
     def curvature(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         p = softmax(z, axis=1)

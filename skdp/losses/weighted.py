@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -56,6 +56,13 @@ class _Weighted(Loss):
     def n_scores(self) -> int:  # type: ignore[override]
         """Scores per record, as of the loss that is weighted."""
         return self.loss.n_scores
+
+    def adapted(self, signal: float) -> Loss:
+        return replace(self, loss=self.loss.adapted(signal))
+
+    def log_probabilities(self, z: np.ndarray) -> np.ndarray:
+        """Return the logarithms of the probabilities that the loss itself reads from scores."""
+        return np.asarray(self.loss.log_probabilities(z))  # type: ignore[attr-defined]
 
     @property
     def n_directions(self) -> int:

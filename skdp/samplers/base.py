@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from skdp._validation import make_plain
-from skdp.design import ClippedDesign
+from skdp.design import Design
 from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import Loss
 from skdp.samplers.ball import Ball
@@ -87,6 +87,8 @@ class Setting:
         *Public.* α, in 1/coefficient², of a run with `SamplerPlan.stability` 1.
     domain : Ball or None
         *Public.* Where the target lives; None for all of space.
+    row_trace : float or None
+        Trace of Σ a_i·a_iᵀ, about: *public*, *released*, or None for that of the worst rows.
     """
 
     loss: Loss
@@ -98,6 +100,7 @@ class Setting:
     flow_time: float
     prior_precision: float
     domain: Ball | None = None
+    row_trace: float | None = None
 
     def __post_init__(self) -> None:
         make_plain(self)
@@ -133,8 +136,9 @@ class Setting:
 
     @property
     def worst_trace(self) -> float:
-        """Trace that the Hessian of Σ ℓ has for the worst `n_samples` rows."""
-        return self._rows * self.loss.curvature_trace * self.row_norm**2
+        """Trace that the Hessian of Σ ℓ has for the worst `n_samples` rows of that `row_trace`."""
+        trace = self._rows * self.row_norm**2 if self.row_trace is None else self.row_trace
+        return trace * self.loss.curvature_trace
 
     @property
     def worst_rank(self) -> int:
@@ -184,7 +188,7 @@ class Target:
 
     Parameters
     ----------
-    design : ClippedDesign
+    design : Design
         *Private.* Rows a_i.
     y : ndarray of shape (n_samples,)
         *Private.* Labels, coded as the loss wants them.
@@ -200,7 +204,7 @@ class Target:
         *Public.* To which the density is restricted.
     """
 
-    design: ClippedDesign
+    design: Design
     y: np.ndarray
     loss: Loss
     row_norm: float
@@ -343,6 +347,9 @@ class Sampler(ABC):
 
     takes_domain: ClassVar[bool] = False
     """Whether `sample` keeps to `Target.domain`."""
+
+    takes_long_runs: ClassVar[bool] = False
+    """Whether the cost of a run is so steady that it may take thousands of steps."""
 
     def check(self, setting: Setting) -> None:
         """Refuse, by public facts, what `sample` cannot do.

@@ -1,6 +1,7 @@
 """How a model is learnt privately: a plan from public facts, then a solution from the data."""
 
 from skdp.solvers.adassp import AdaSSP
+from skdp.solvers.auto import AutoSolver
 from skdp.solvers.base import Plan, Problem, Solution, Solver
 from skdp.solvers.coordinate_descent import CoordinateDescent
 from skdp.solvers.dp_sgd import DPSGD
@@ -15,6 +16,7 @@ __all__ = [
     "DPSGD",
     "SOLVERS",
     "AdaSSP",
+    "AutoSolver",
     "CoordinateDescent",
     "ExponentialMechanismSolver",
     "NoisyGD",
@@ -30,6 +32,7 @@ __all__ = [
 ]
 
 SOLVERS: dict[str, type[Solver]] = {
+    "auto": AutoSolver,
     "regularized_exponential": RegularizedExponential,
     "noisy_gd": NoisyGD,
     "dp_sgd": DPSGD,

@@ -10,24 +10,28 @@ import numpy as np
 
 from skdp.exceptions import IncompatibleSolverError
 from skdp.samplers import Progress
+from skdp.solvers._metric import Metric
 from skdp.solvers.base import Problem, rounded
 
 __all__ = [
+    "SHORT_RUN",
     "Descent",
     "flow_time",
     "inverse_regularisation",
     "longest_step",
+    "nominal_curvature",
     "require_stable",
+    "ridge",
     "worst_curvature",
 ]
 
 # No guarantee rests on these.
-_MOST_WORK = 2048.0  # flow times in units of 1/(the worst Hessian's trace)
+SHORT_RUN = 2048.0  # flow times in units of 1/curvature, of what is not made for long runs
 _WEAK_RIDGE = 100.0  # C over the flow time, where the length of the run regularises
 _LEAST_LENGTH = 1e-300  # instead of 0, to divide by
 
 
-def flow_time(problem: Problem, n: int | None, noise: float) -> float:
+def flow_time(problem: Problem, n: int | None, noise: float, most_work: float = SHORT_RUN) -> float:
     """Return the flow time t of a descent on Σ ℓ over about `n` rows.
 
     T steps of size h, without momentum, follow the gradient flow θ' = −∇Σ ℓ for a time t = T·h. The
@@ -42,10 +46,17 @@ def flow_time(problem: Problem, n: int | None, noise: float) -> float:
         *Public or released.* None leaves out the limit.
     noise : float
         Standard deviation of the noise in a coefficient after a unit of time.
+    most_work : float
+        The limit: of t times the curvature of Σ ℓ for the worst `n` rows.
     """
     loss, R = problem.loss, problem.row_norm
-    longest = _MOST_WORK / (n * loss.nominal_curvature * R**2) if n else math.inf
+    longest = most_work / nominal_curvature(problem, n) if n else math.inf
     return min(loss.noise_scale / (R * noise), longest)
+
+
+def nominal_curvature(problem: Problem, n: int) -> float:
+    """Return about the largest eigenvalue that the Hessian of Σ ℓ has for the worst `n` rows."""
+    return n * problem.loss.nominal_curvature * problem.row_norm**2
 
 
 def worst_curvature(problem: Problem, n: int) -> float:
@@ -55,19 +66,19 @@ def worst_curvature(problem: Problem, n: int) -> float:
 
 def longest_step(problem: Problem, n: int) -> float:
     """Return a step h with h·M at most 2 and h/C at most 1, M the curvature and the ridge."""
-    return 1.0 / (0.5 * worst_curvature(problem, n) + _ridge(problem))
+    return 1.0 / (0.5 * worst_curvature(problem, n) + ridge(problem))
 
 
 def require_stable(problem: Problem, step_size: float | None, momentum: float) -> None:
     """Raise if steps along the ridge alone diverge: with momentum β from h/C = 2(1 + β) on."""
-    if step_size is not None and step_size * _ridge(problem) >= 2.0 * (1.0 + momentum):
+    if step_size is not None and step_size * ridge(problem) >= 2.0 * (1.0 + momentum):
         raise IncompatibleSolverError(
             f"step_size={step_size!r} diverges with C={problem.C!r}: step_size/C must be below "
             "2·(1 + momentum)."
         )
 
 
-def _ridge(problem: Problem) -> float:
+def ridge(problem: Problem) -> float:
     """Return 1/C, or 0 if the length of the run regularises."""
     return 0.0 if isinstance(problem.C, str) else 1.0 / float(problem.C)
 
@@ -125,12 +136,17 @@ class Descent:
         gradient: Callable[[np.ndarray], np.ndarray],
         rng: np.random.Generator,
         progress: Progress,
+        metric: Metric | None = None,
     ) -> np.ndarray:
-        """Return the released iterate; `gradient` estimates that of Σ ℓ, without noise."""
+        """Return the released iterate; `gradient` estimates that of Σ ℓ, without noise.
+
+        With a metric, forces are multiplied by its matrix P.
+        """
         theta, velocity, total = start.copy(), np.zeros_like(start), np.zeros_like(start)
         for step in range(1, self.n_steps + 1):
             force = gradient(theta) + rng.normal(scale=self.noise, size=theta.shape)
-            velocity = self.momentum * velocity + force + self.ridge * theta
+            force += self.ridge * theta
+            velocity = self.momentum * velocity + (metric.apply(force) if metric else force)
             theta = self._projected(theta - self.step_size * velocity)
             if step > self.n_steps - self.n_averaged:
                 total += theta

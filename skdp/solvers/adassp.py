@@ -26,7 +26,6 @@ from skdp.solvers.base import (
 __all__ = ["AdaSSP", "AdaSSPPlan", "NoisyMoments"]
 
 _SHARE = 1.0 / 3.0  # of the squared sensitivity, for AᵀA; the guarantee is for this value
-_BLOCK_BYTES = 1 << 24
 _MOST_COLUMNS = (
     16_384  # a matrix of so many rows and columns takes 2 GiB, and four are alive at once
 )
@@ -148,11 +147,7 @@ class AdaSSP(Solver):
             Released.
         """
         d = design.n_features
-        gram, y = np.zeros((d, d)), np.clip(y, -1.0, 1.0)
-        step = max(1, _BLOCK_BYTES // (8 * d))
-        for start in range(0, design.n_samples, step):
-            block = design.take(slice(start, start + step))
-            gram += block.gram(np.ones(block.n_samples))
+        gram, y = design.cross_product(), np.clip(y, -1.0, 1.0)
         noise = rng.standard_normal((d, d))  # of which the symmetric half has variances 1 and 1/2
         moment = design.rmatvec(y) + plan.moment_noise * rng.standard_normal(d)
         gram += plan.gram_noise * 0.5 * (noise + noise.T)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -92,6 +92,41 @@ class Problem:
         """G: Lipschitz constant in θ of the change that one record makes to the summed loss."""
         return self.neighboring.n_changed * self.loss.lipschitz * self.row_norm
 
+    def signal(self, n: int, mu: float) -> float:
+        """Return the signal-to-noise ratio n·μ/k, by which losses and solvers are chosen.
+
+        Parameters
+        ----------
+        n : int
+            *Public or released.* About how many rows there are.
+        mu : float
+            *Public.* Gaussian-DP parameter of the release.
+
+        Returns
+        -------
+        signal : float
+            k is the number of records that neighbours differ in.
+        """
+        return n * mu / self.neighboring.n_changed
+
+    def adapted(self, n: int, mu: float) -> Problem:
+        """Return the problem with the loss that suits so many rows and so much noise.
+
+        Parameters
+        ----------
+        n : int
+            *Public or released.* About how many rows there are.
+        mu : float
+            *Public.* Gaussian-DP parameter of the release.
+
+        Returns
+        -------
+        problem : Problem
+            This one itself unless its loss is a family.
+        """
+        loss = self.loss.adapted(self.signal(n, mu))
+        return self if loss is self.loss else replace(self, loss=loss)
+
     def shape(self, n_features: int) -> tuple[int, ...]:
         """Return the shape of the coefficients.
 
@@ -143,12 +178,19 @@ class Solution:
     noise : float or None
         *Public.* Standard deviation of the Gaussian noise in each entry of `theta`, where `theta`
         is an optimum with such noise added; None where its distribution is another.
+    loss : Loss or None
+        *Public, or computed from what was released.* What was fitted, where the plan left it open.
+    solver : str or None
+        *Public, or computed from what was released.* Name of the solver that was taken, where the
+        plan left it open.
     """
 
     theta: np.ndarray
     n_iter: int
     diagnostics: dict[str, Any] = field(default_factory=dict)
     noise: float | None = None
+    loss: Loss | None = None
+    solver: str | None = None
 
 
 class Solver(ABC):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,15 +18,29 @@ from skdp.solvers._descent import (
     flow_time,
     inverse_regularisation,
     longest_step,
+    nominal_curvature,
     require_stable,
+    ridge,
     worst_curvature,
 )
+from skdp.solvers._metric import GramRelease
 from skdp.solvers.base import Plan, Problem, RowCount, Solution, Solver, composed, require_delta
 
 __all__ = ["NoisyGD", "NoisyGDPlan"]
 
-_FEWEST_STEPS = 100  # no guarantee rests on it
-_LONGEST_STEP = 2.0  # in units of 1/curvature, by which steps are counted; nor on this
+# No guarantee rests on these.
+_MOST_WORK = 1e6  # flow times in units of 1/curvature: at most 2237 steps
+_LONGEST_STEP = 2.0  # in units of 1/curvature, by which steps are counted
+_FEWEST_STEPS = 100
+_LEAST_MOMENTUM = 0.9
+_FOLDS = 10.0  # by how many factors e the momentum of the first step is forgotten
+_METRIC_STEPS = 50
+_METRIC_MOMENTUM = 0.8
+_METRIC_LONGEST = 1.5  # in units of 1/curvature
+_METRIC_AVERAGE = 0.3
+_STEADY_SIGNAL = 4000.0
+_FULL_SIGNAL = 24_000.0  # from which on runs are longer than the noise in scores says
+
 _SHARE_MARGIN = 1e-14  # a guarantee rests on it: some forty operations, each off by 2⁻⁵³ at most
 _NO_CONTRACTION = 1e-300  # below, what follows would underflow; 1 is always a valid answer
 _THEOREM = "noisy full-batch gradient steps, composed as Gaussian DP"
@@ -40,12 +55,28 @@ class NoisyGDPlan(Plan):
     ----------
     count : RowCount
         The number of rows by which step sizes are chosen.
+    gram : GramRelease or None
+        The matrix from which a metric is computed.
     mu : float
         Gaussian-DP parameter of the steps.
     """
 
     count: RowCount
+    gram: GramRelease | None
     mu: float
+
+
+class _Run(NamedTuple):
+    """T, h and β."""
+
+    n_steps: int
+    step_size: float
+    momentum: float
+
+    @property
+    def flow_time(self) -> float:
+        """For how long the run flows."""
+        return self.n_steps * self.step_size / (1.0 - self.momentum)
 
 
 @dataclass(frozen=True)
@@ -55,32 +86,42 @@ class NoisyGD(Solver):
     Parameters
     ----------
     n_steps : int or None
-        *Public.* T; None: 100, or more where longer steps would not be stable.
+        *Public.* T; None: 50 with a metric and 100 without, or more where longer steps would not
+        be stable.
     step_size : float or None
         *Public.* h, for the gradient of the *sum* over all rows. None: such that the noise in a
         score ends as wide as the loss's `noise_scale`.
-    momentum : float in [0, 1)
-        *Public.* Heavy-ball momentum β. With 0 the last iterate has a bound of its own.
-    average : float in [0, 1]
+    momentum : float in [0, 1) or None
+        *Public.* Heavy-ball momentum β. With 0 the last iterate has a bound of its own. None: 0.8
+        with a metric, and without it 0.9 or what the length of the run asks for.
+    average : float in [0, 1] or None
         *Public.* Share of the run, its end, over which iterates are averaged; 0: the last one.
+        None: 0.3 with a metric where there are very many rows, else 0.
     domain_radius : float or None
         *Public.* Iterates are projected on the ball of this radius; None: nowhere.
+    precondition : bool
+        *Public.* Whether 1 % of μ² is spent on the matrix AᵀA, from which a metric for the steps is
+        computed, so that they need not be shorter the more rows there are. Only with up to 1024
+        columns, and where neither `step_size` nor ``momentum=0`` is given.
 
     Notes
     -----
     **Guarantee.** G bounds the change of Σ∇ℓ when a record changes. T steps with noise N(0, s²·I)
     in the gradient are √T·G/s-Gaussian DP, all iterates together (Dong, Roth and Su 2022,
-    Corollary 2). With β = 0 and no averaging, for a smooth loss, a ridge m = 1/C and a public row
-    count, the last iterate alone is (G/s)·√((1 − c^T)/(1 + c^T)·(1 + c)/(1 − c))-Gaussian DP with
+    Corollary 2). The metric is computed from a matrix with Gaussian noise, and multiplies what has
+    noise already; matrix and steps compose. With β = 0 and no averaging, for a smooth loss, a ridge
+    m = 1/C and a public row count, the last iterate alone is
+    (G/s)·√((1 − c^T)/(1 + c^T)·(1 + c)/(1 − c))-Gaussian DP with
     c = max(\|1 − h·m\|, \|1 − h·M\|) < 1 and M = m + n·R²·smoothness (Bok, Su and Altschuler 2024),
     and s is chosen by that, the smaller one.
     """
 
     n_steps: int | None = None
     step_size: float | None = None
-    momentum: float = 0.9
-    average: float = 0.0
+    momentum: float | None = None
+    average: float | None = None
     domain_radius: float | None = None
+    precondition: bool = True
 
     takes_start = True
     is_gaussian = True
@@ -92,8 +133,10 @@ class NoisyGD(Solver):
         for name in ("step_size", "domain_radius"):
             if getattr(self, name) is not None:
                 check_size(name, getattr(self, name))
-        check_real("momentum", self.momentum, low=0.0, high=1.0, closed="[")
-        check_real("average", self.average, low=0.0, high=1.0, closed="[]")
+        if self.momentum is not None:
+            check_real("momentum", self.momentum, low=0.0, high=1.0, closed="[")
+        if self.average is not None:
+            check_real("average", self.average, low=0.0, high=1.0, closed="[]")
 
     @classmethod
     def theorem_2(
@@ -135,12 +178,42 @@ class NoisyGD(Solver):
 
     def plan(self, problem: Problem, epsilon: float, delta: float) -> NoisyGDPlan:
         require_delta(delta, "noisy_gd")
-        require_stable(problem, self.step_size, self.momentum)
+        require_stable(problem, self.step_size, _given(self.momentum, _LEAST_MOMENTUM))
         count = RowCount.plan(problem, epsilon, delta)
-        mu = count.rest(gdp_mu(epsilon, delta))
-        event = composed((*count.events, GDPEvent(mu)))
-        theorem = _LAST_ITERATE if self._is_contractive(problem) else _THEOREM
-        return NoisyGDPlan(problem=problem, event=event, theorem=theorem, count=count, mu=mu)
+        return self._planned(problem, count, count.rest(gdp_mu(epsilon, delta)))
+
+    def plan_at(self, problem: Problem, mu: float) -> NoisyGDPlan:
+        """Return the plan of a μ-Gaussian DP release where the number of rows is known.
+
+        Parameters
+        ----------
+        problem : Problem
+            *Public or released.* Its `n_samples` is a number.
+        mu : float
+            *Public.* Gaussian-DP parameter.
+
+        Returns
+        -------
+        plan : NoisyGDPlan
+            As `plan` returns it.
+        """
+        return self._planned(problem, RowCount(problem.n_samples, 0.0), mu)
+
+    def _planned(self, problem: Problem, count: RowCount, mu: float) -> NoisyGDPlan:
+        gram = GramRelease.plan(problem, mu) if self._takes_metric else None
+        steps = mu if gram is None else gram.rest(mu)
+        return NoisyGDPlan(
+            problem=problem,
+            event=composed((*count.events, *(gram.events if gram else ()), GDPEvent(steps))),
+            theorem=_LAST_ITERATE if self._is_contractive(problem) else _THEOREM,
+            count=count,
+            gram=gram,
+            mu=steps,
+        )
+
+    @property
+    def _takes_metric(self) -> bool:
+        return self.precondition and self.step_size is None and self.momentum != 0.0
 
     def solve(
         self,
@@ -151,17 +224,21 @@ class NoisyGD(Solver):
         progress: Progress,
         start: np.ndarray | None = None,
     ) -> Solution:
-        descent = self.descent(plan, plan.count.release(design, rng))
+        n = plan.count.release(design, rng)
+        problem = plan.problem.adapted(n, plan.mu)
+        descent = self.descent(replace(plan, problem=problem), n)
+        metric = plan.gram.release(design, rng) if plan.gram else None
         if start is None:
-            start = np.zeros(plan.problem.shape(design.n_features))
+            start = np.zeros(problem.shape(design.n_features))
 
         def gradient(theta: np.ndarray) -> np.ndarray:
             total = np.zeros_like(theta)
             for rows, block in design.blocks():
-                total += block.rmatvec(plan.problem.loss.gradient(y[rows], block.matvec(theta)))
+                total += block.rmatvec(problem.loss.gradient(y[rows], block.matvec(theta)))
             return total
 
-        return Solution(descent.run(start, gradient, rng, progress), descent.n_steps)
+        theta = descent.run(start, gradient, rng, progress, metric)
+        return Solution(theta, descent.n_steps, loss=problem.loss)
 
     def descent(self, plan: NoisyGDPlan, n: int) -> Descent:
         """Return the numbers of a run.
@@ -178,33 +255,58 @@ class NoisyGD(Solver):
         descent : Descent
             Steps, noise and ridge.
         """
-        problem, G = plan.problem, plan.problem.lipschitz_difference
-        t = flow_time(problem, n, G / plan.mu)
-        T, h = self._steps(problem, n, t * (1.0 - self.momentum))
-        C = inverse_regularisation(problem, h * T / (1.0 - self.momentum))
-        noise = G * math.sqrt(T) / plan.mu
+        problem, run = plan.problem, self._run(plan, n)
+        noise = problem.lipschitz_difference * math.sqrt(run.n_steps) / plan.mu
+        C = inverse_regularisation(problem, run.flow_time)
         if self._is_contractive(problem):
-            noise *= _last_iterate(h / C, h * n * problem.loss.smoothness * problem.row_norm**2, T)
-        radius = math.inf if self.domain_radius is None else self.domain_radius
+            h, M = run.step_size, n * problem.loss.smoothness * problem.row_norm**2
+            noise *= _last_iterate(h / C, h * M, run.n_steps)
         return Descent(
-            n_steps=T,
-            step_size=h,
+            n_steps=run.n_steps,
+            step_size=run.step_size,
             noise=noise,
             ridge=1.0 / C,
-            momentum=self.momentum,
-            average=self.average,
-            radius=radius,
+            momentum=run.momentum,
+            average=_given(self.average, _METRIC_AVERAGE if self._is_steady(plan, n) else 0.0),
+            radius=_given(self.domain_radius, math.inf),
         )
 
-    def _steps(self, problem: Problem, n: int, length: float) -> tuple[int, float]:
-        """Return T and h with T·h = `length`, unless one is given or the ridge wants shorter h."""
+    def _run(self, plan: NoisyGDPlan, n: int) -> _Run:
+        """Return T, h and β for about `n` rows."""
+        problem, noise = plan.problem, plan.problem.lipschitz_difference / plan.mu
+        longer = max(1.0, problem.signal(n, plan.mu) / _FULL_SIGNAL) ** 0.25
+        t = longer * flow_time(problem, n, noise, _MOST_WORK)
+        if plan.gram is not None:
+            return self._metric_run(problem, t, plan.gram)
+        if self.step_size is not None or self.momentum is not None:
+            momentum = _given(self.momentum, _LEAST_MOMENTUM)
+        else:
+            folds = _FOLDS / math.sqrt(0.5 * _FOLDS * t * nominal_curvature(problem, n))
+            momentum = max(_LEAST_MOMENTUM, 1.0 - folds)
+        length = t * (1.0 - momentum)
         least = math.ceil(length * worst_curvature(problem, n) / _LONGEST_STEP)
         T = self.n_steps or max(_FEWEST_STEPS, least)
-        return T, self.step_size or min(length / T, longest_step(problem, n))
+        h = self.step_size or min(length / T, longest_step(problem, n))
+        return _Run(T, h, momentum)
+
+    def _is_steady(self, plan: NoisyGDPlan, n: int) -> bool:
+        """Return whether the end of a run is noise about one point, so that an average helps."""
+        problem = plan.problem
+        steady = problem.signal(n, plan.mu) >= _STEADY_SIGNAL
+        return plan.gram is not None and problem.loss.n_scores == 1 and steady
+
+    def _metric_run(self, problem: Problem, t: float, gram: GramRelease) -> _Run:
+        """Return T, h and β of steps in a metric, where curvature is about its noise at most."""
+        assert problem.n_features is not None, "a matrix is released where columns are counted"
+        momentum = _given(self.momentum, _METRIC_MOMENTUM)
+        steepest = problem.loss.nominal_curvature * gram.spectral_noise(problem.n_features)
+        longest, length = _METRIC_LONGEST / (steepest + ridge(problem)), t * (1.0 - momentum)
+        T = self.n_steps or max(_METRIC_STEPS, math.ceil(length * steepest / _METRIC_LONGEST))
+        return _Run(T, min(length / T, longest), momentum)
 
     def _is_contractive(self, problem: Problem) -> bool:
         """Return whether the last iterate's own bound applies: all of it public facts."""
-        last = self.momentum == 0.0 and self.average == 0.0
+        last = self.momentum == 0.0 and not self.average
         public = problem.neighboring.count_is_public and problem.n_samples is not None
         return last and public and math.isfinite(problem.loss.smoothness)
 
@@ -217,3 +319,7 @@ def _last_iterate(pull: float, curvature: float, n_steps: int) -> float:
     log_power = n_steps * math.log1p(-gap) if gap < 1.0 else -math.inf
     share = -math.expm1(log_power) / (1.0 + math.exp(log_power)) * (2.0 - gap) / gap / n_steps
     return math.sqrt(min(share * (1.0 + _SHARE_MARGIN), 1.0))
+
+
+def _given(value: float | None, otherwise: float) -> float:
+    return otherwise if value is None else value

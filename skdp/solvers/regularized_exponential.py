@@ -12,7 +12,7 @@ from scipy.special import expit
 
 from skdp._validation import check_choice, make_plain
 from skdp.accounting import gdp_mu
-from skdp.design import ClippedDesign
+from skdp.design import ClippedDesign, TransformedDesign
 from skdp.exceptions import IncompatibleSolverError, UncertifiedSamplerWarning
 from skdp.privacy import ApproximatedEvent, Event, GDPEvent, NonPrivateEvent
 from skdp.samplers import (
@@ -28,8 +28,14 @@ from skdp.samplers import (
     Setting,
     Target,
 )
-from skdp.solvers._descent import flow_time, inverse_regularisation, worst_curvature
+from skdp.solvers._descent import (
+    SHORT_RUN,
+    flow_time,
+    inverse_regularisation,
+    worst_curvature,
+)
 from skdp.solvers._excess_risk import Balance
+from skdp.solvers._metric import GramRelease, Metric
 from skdp.solvers.base import (
     SCALE_MARGIN,
     Plan,
@@ -48,6 +54,9 @@ __all__ = ["RegularizedExponential", "RegularizedExponentialPlan", "Schedule"]
 
 _TV_SHARE = 0.01  # of δ; no guarantee rests on its size
 _MOST_STEPS = 50_000
+_METRIC_GAIN = 0.7  # steps in a metric over steps without, above which it is not worth its price
+_MOST_METRIC_COLUMNS = 512  # above, the matrix products of proposals take longer than passes do
+_MOST_WORK = 1e6  # flow times in units of 1/curvature
 _EXPONENT = 6.0  # of a step: half its length times the trace of the worst Hessian; by it runs end
 _LEAST_TV = 1e-280  # below, products underflow
 _TV_MARGIN = 1e-9  # a guarantee rests on it: (1 + e^ε)·η as others compute it, to 1e-10 at worst
@@ -141,13 +150,13 @@ class RegularizedExponentialPlan(Plan):
     Parameters
     ----------
     density_mu : float
-        Gaussian-DP parameter of an exact sample.
+        Gaussian-DP parameter of an exact sample, and of the metric that it may be drawn in.
     tv : float
         Total variation within which the sample is of the density.
     count : RowCount or None
         The number of rows by which the run is chosen; None for a sampler that does not need one.
     schedule : Schedule or None
-        The run; None where it depends on a number of rows that is still to be estimated.
+        The run; None where it depends on what is still to be released: a row count, or a metric.
     """
 
     density_mu: float
@@ -182,6 +191,10 @@ class RegularizedExponential(Solver):
     sampler of your own that certifies nothing of a finite run is used with a warning, and without
     a guarantee; the papers' reference samplers are refused.
     All of this holds on a domain as it does on all of space.
+    Where a long run asks for it, 1 % of μ² is spent on the matrix AᵀA first, and the sample is
+    drawn in coordinates φ with θ = S·φ, S² ≤ 1 computed from that matrix. There the rows are S·a,
+    no longer than a, so that all of the above holds word for word given the matrix, and the two
+    compose (*The frontier* in the documentation).
 
     References
     ----------
@@ -237,21 +250,39 @@ class RegularizedExponential(Solver):
         tv = _tv_bound(epsilon, delta) if self.sampler.certifies == "tv" else 0.0
         mu = gdp_mu(epsilon, (1.0 - _TV_SHARE) * delta if tv else delta)
         count = RowCount.plan(problem, epsilon, delta) if self.sampler.counts_rows else None
-        density_mu = count.rest(mu) if count else mu
-        self._check(problem, density_mu)
-        event = composed((*(count.events if count else ()), self._event(density_mu, tv)))
+        return self._planned(problem, count, count.rest(mu) if count else mu, tv)
+
+    def plan_at(self, problem: Problem, mu: float) -> RegularizedExponentialPlan:
+        """Return the plan of a μ-Gaussian DP release where the number of rows is known.
+
+        Parameters
+        ----------
+        problem : Problem
+            *Public or released.* Its `n_samples` is a number.
+        mu : float
+            *Public.* Gaussian-DP parameter.
+
+        Returns
+        -------
+        plan : RegularizedExponentialPlan
+            As `plan` returns it.
+        """
+        return self._planned(problem, RowCount(problem.n_samples, 0.0), mu, 0.0)
+
+    def _planned(
+        self, problem: Problem, count: RowCount | None, mu: float, tv: float
+    ) -> RegularizedExponentialPlan:
+        self._check(problem, mu)
         unknown = count is not None and count.public is None
-        n = problem.n_samples
-        schedule = None if unknown else self.schedule(problem, density_mu, n, tv)
-        theorem = self.sampler.theorem
+        later = unknown or self._gram(problem, mu) is not None
         return RegularizedExponentialPlan(
             problem=problem,
-            event=event,
-            theorem=theorem,
-            density_mu=density_mu,
+            event=composed((*(count.events if count else ()), self._event(mu, tv))),
+            theorem=self.sampler.theorem,
+            density_mu=mu,
             tv=tv,
             count=count,
-            schedule=schedule,
+            schedule=None if later else self.schedule(problem, mu, problem.n_samples, tv),
         )
 
     def _check(self, problem: Problem, mu: float) -> None:
@@ -297,14 +328,18 @@ class RegularizedExponential(Solver):
         progress: Progress,
         start: np.ndarray | None = None,
     ) -> Solution:
-        problem, schedule = plan.problem, plan.schedule
+        problem, schedule, metric = plan.problem, plan.schedule, None
         if schedule is None:
-            assert plan.count is not None, "only a count to be estimated leaves the schedule open"
+            assert plan.count is not None, "only what needs a count leaves the schedule open"
             n = plan.count.release(design, rng)
-            schedule = self.schedule(problem, plan.density_mu, n, plan.tv)
+            problem, mu = problem.adapted(n, plan.density_mu), plan.density_mu
+            if (gram := self._gram(problem, mu, n)) is not None:
+                metric, mu = gram.release(design, rng), gram.rest(mu)
+            schedule = self.schedule(problem, mu, n, plan.tv, metric)
+        rows = design if metric is None else TransformedDesign.shortening(design, metric.root())
         c, alpha = schedule.temperature, schedule.prior_precision
         target = Target(
-            design=design,
+            design=rows,
             y=y,
             loss=problem.loss,
             row_norm=problem.row_norm,
@@ -315,9 +350,34 @@ class RegularizedExponential(Solver):
         draw = self.sampler.sample(target, schedule.sampler_plan, rng, progress)
         on_grid = rounded if self.domain is None else rounded_inwards
         theta = on_grid(draw.theta, schedule.noise)
-        return Solution(theta, schedule.sampler_plan.n_steps, draw.diagnostics)
+        if isinstance(rows, TransformedDesign):
+            theta = rows.matrix @ theta
+        n_steps = schedule.sampler_plan.n_steps
+        return Solution(theta, n_steps, draw.diagnostics, loss=problem.loss)
 
-    def schedule(self, problem: Problem, mu: float, n: int | None, tv: float = 0.0) -> Schedule:
+    def _gram(self, problem: Problem, mu: float, counted: int | None = None) -> GramRelease | None:
+        """Return the release of AᵀA for a metric in which a run is shorter, if there is one.
+
+        With a C of the user's own, or a domain, other coordinates would change what they mean.
+        """
+        own = self.domain is not None or self.objective is not None or problem.C != "auto"
+        n, d = counted or problem.n_samples, problem.n_features
+        if own or n is None or d is None or d > _MOST_METRIC_COLUMNS:
+            return None
+        gram = GramRelease.plan(problem, mu) if self.sampler.takes_long_runs else None
+        if gram is None:
+            return None
+        plain, noise = n * problem.row_norm**2, gram.spectral_noise(d)
+        return gram if noise * plain / (plain / d + noise) < _METRIC_GAIN * plain else None
+
+    def schedule(
+        self,
+        problem: Problem,
+        mu: float,
+        n: int | None,
+        tv: float = 0.0,
+        metric: Metric | None = None,
+    ) -> Schedule:
         """Return the numbers of a sample that is `mu`-Gaussian DP but for `tv`.
 
         Parameters
@@ -330,13 +390,15 @@ class RegularizedExponential(Solver):
             *Public or released.* About how many rows there are.
         tv : float
             *Public.* Total variation within which the sample is of the density.
+        metric : Metric or None
+            *Released.* In which it is drawn.
 
         Returns
         -------
         schedule : Schedule
             Density, and the run that samples it.
         """
-        setting = self._setting(problem, mu, n)
+        setting = self._setting(problem, mu, n, None if metric is None else metric.trace)
         sampler_plan = self.sampler.plan(setting, tv)
         self._check_plan(sampler_plan, tv)
         alpha = setting.prior_precision / sampler_plan.stability**2
@@ -364,7 +426,9 @@ class RegularizedExponential(Solver):
     def _balance(self, problem: Problem, n: int | None) -> Balance:
         return Balance.of(problem, self.domain, n, self.objective == "sco")
 
-    def _setting(self, problem: Problem, mu: float, n: int | None) -> Setting:
+    def _setting(
+        self, problem: Problem, mu: float, n: int | None, row_trace: float | None = None
+    ) -> Setting:
         C, t = self._regularisation(problem, mu, n)
         alpha = (mu / (problem.lipschitz_difference * C)) ** 2 * (1.0 - SCALE_MARGIN)
         shared = problem.neighboring.count_is_public
@@ -379,6 +443,7 @@ class RegularizedExponential(Solver):
             flow_time=t,
             prior_precision=alpha,
             domain=self.domain,
+            row_trace=row_trace,
         )
 
     def _regularisation(self, problem: Problem, mu: float, n: int | None) -> tuple[float, float]:
@@ -390,7 +455,8 @@ class RegularizedExponential(Solver):
             if n is not None and problem.n_samples is None:  # estimated: too late to refuse
                 t = min(t, _longest(problem, n))
             return C, t
-        t = flow_time(problem, n, problem.lipschitz_difference / mu)
+        most = _MOST_WORK if self.sampler.takes_long_runs else SHORT_RUN
+        t = flow_time(problem, n, problem.lipschitz_difference / mu, most)
         if self.sampler.certifies == "stable" or not isinstance(problem.C, str):
             return inverse_regularisation(problem, t), t  # regularised by the run's length
         return self._balance(problem, n).C(mu), t

@@ -51,6 +51,7 @@ class AlternatingSampler(Sampler):
 
     certifies: ClassVar[Certificate] = Certificate.STABLE
     theorem: ClassVar[str] = "proximal sampler after finitely many steps, Theorem A'"
+    takes_long_runs: ClassVar[bool] = True
 
     max_exponent: float = 6.0
     min_steps: int = 32

@@ -1,0 +1,114 @@
+"""The solver that public facts choose."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from skdp.accounting import gdp_mu
+from skdp.design import ClippedDesign
+from skdp.privacy import GDPEvent
+from skdp.samplers import Progress
+from skdp.solvers._descent import SHORT_RUN, flow_time, nominal_curvature
+from skdp.solvers.base import Plan, Problem, RowCount, Solution, Solver, composed, require_delta
+from skdp.solvers.noisy_gd import NoisyGD
+from skdp.solvers.regularized_exponential import RegularizedExponential
+
+__all__ = ["AutoPlan", "AutoSolver"]
+
+_MOST_COLUMNS = 1024  # above, samples take much longer than steps do; no guarantee rests on it
+
+
+@dataclass(frozen=True, kw_only=True)
+class AutoPlan(Plan):
+    """A plan of the solver that is chosen, or of the choice itself; all of it public.
+
+    Parameters
+    ----------
+    count : RowCount
+        The number of rows by which the solver is chosen.
+    mu : float
+        Gaussian-DP parameter of what the chosen solver releases.
+    """
+
+    count: RowCount
+    mu: float
+
+
+@dataclass(frozen=True)
+class AutoSolver(Solver):
+    """Take the regularized exponential mechanism, or noisy gradient descent for longer runs.
+
+    With x = n·μ/k, n the number of rows and k that in which neighbours differ, a run of the
+    exponential mechanism takes some x/9 steps; up to 171 of them, which for the logistic loss is x
+    up to about 1500, and with up to 1024 columns, it is taken. Elsewhere it is `NoisyGD`, whose
+    number of steps does not grow with x where there is a metric.
+
+    Notes
+    -----
+    **Guarantee.** Either solver's release is μ-Gaussian DP with the same μ, and the choice depends
+    on public facts, and on an estimate of n which 1 % of μ² has paid for; choice and release
+    compose adaptively.
+    """
+
+    is_gaussian = True
+
+    def with_sampler(self, sampler: Any) -> Solver:
+        return RegularizedExponential().with_sampler(sampler)
+
+    def plan(self, problem: Problem, epsilon: float, delta: float) -> AutoPlan:
+        require_delta(delta, "auto")
+        count = RowCount.plan(problem, epsilon, delta)
+        mu = count.rest(gdp_mu(epsilon, delta))
+        if problem.n_samples is None:
+            event = composed((*count.events, GDPEvent(mu)))
+            theorem = "a noisy count, then the solver that it chooses: Theorem A' or noisy steps"
+        else:
+            chosen = self.choice(problem, mu).plan_at(problem, mu)
+            event, theorem = chosen.event, chosen.theorem
+        return AutoPlan(problem=problem, event=event, theorem=theorem, count=count, mu=mu)
+
+    def solve(
+        self,
+        plan: AutoPlan,
+        design: ClippedDesign,
+        y: np.ndarray,
+        rng: np.random.Generator,
+        progress: Progress,
+        start: np.ndarray | None = None,
+    ) -> Solution:
+        n = plan.count.release(design, rng)
+        problem = replace(plan.problem.adapted(n, plan.mu), n_samples=n)
+        solver: Any = self.choice(problem, plan.mu)
+        solution = solver.solve(solver.plan_at(problem, plan.mu), design, y, rng, progress)
+        return replace(solution, loss=problem.loss, solver=_NAMES[type(solver)])
+
+    def choice(self, problem: Problem, mu: float) -> RegularizedExponential | NoisyGD:
+        """Return the solver for a number of rows that is known.
+
+        Parameters
+        ----------
+        problem : Problem
+            *Public or released.* Its `n_samples` is a number.
+        mu : float
+            *Public.* Gaussian-DP parameter of the release.
+
+        Returns
+        -------
+        solver : RegularizedExponential or NoisyGD
+            With its default parameters.
+        """
+        n = problem.n_samples
+        assert n is not None, "a solver is chosen by a number of rows"
+        t = flow_time(problem, None, problem.lipschitz_difference / mu)
+        short = t * nominal_curvature(problem, n) <= SHORT_RUN
+        few = problem.n_features is None or problem.n_features <= _MOST_COLUMNS
+        return RegularizedExponential() if short and few else NoisyGD()
+
+
+_NAMES: dict[type[Solver], str] = {
+    RegularizedExponential: "regularized_exponential",
+    NoisyGD: "noisy_gd",
+}
