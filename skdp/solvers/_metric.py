@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -44,6 +44,10 @@ class Metric:
         """Return the metric of a released matrix with noise of spectral norm about `noise`."""
         values, vectors = np.linalg.eigh(gram)
         return cls(vectors, np.maximum(values, 0.0), noise)
+
+    def steeper(self, factor: float) -> Metric:
+        """Return the metric with `factor` times the ρ."""
+        return replace(self, noise=factor * self.noise)
 
     @property
     def gains(self) -> np.ndarray:
@@ -108,7 +112,7 @@ class GramRelease:
         return self.scale * math.sqrt(2.0 * n_features)
 
     def release(self, design: ClippedDesign, rng: np.random.Generator) -> Metric:
-        """Read the data once and return the metric of the noisy matrix."""
+        """Read the data once and return the metric of the noisy matrix, with ρ = σ·√(2d)."""
         d = design.n_features
         noise = rng.normal(scale=0.5 * self.scale, size=(d, d))
         noisy = rounded(design.cross_product() + noise + noise.T, self.scale)

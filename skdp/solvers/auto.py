@@ -11,14 +11,15 @@ from skdp.accounting import gdp_mu
 from skdp.design import ClippedDesign
 from skdp.privacy import GDPEvent
 from skdp.samplers import Progress
-from skdp.solvers._descent import SHORT_RUN, flow_time, nominal_curvature
 from skdp.solvers.base import Plan, Problem, RowCount, Solution, Solver, composed, require_delta
 from skdp.solvers.noisy_gd import NoisyGD
 from skdp.solvers.regularized_exponential import RegularizedExponential
 
 __all__ = ["AutoPlan", "AutoSolver"]
 
-_MOST_COLUMNS = 1024  # above, samples take much longer than steps do; no guarantee rests on it
+# No guarantee rests on these.
+_MOST_COLUMNS = 1024  # above, samples take much longer than steps do
+_MOST_STEPS = 171  # of the exponential mechanism; a step of noisy descent does more than three
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,9 +43,9 @@ class AutoSolver(Solver):
     """Take the regularized exponential mechanism, or noisy gradient descent for longer runs.
 
     With x = n·μ/k, n the number of rows and k that in which neighbours differ, a run of the
-    exponential mechanism takes some x/9 steps; up to 171 of them, which for the logistic loss is x
-    up to about 1500, and with up to 1024 columns, it is taken. Elsewhere it is `NoisyGD`, whose
-    number of steps does not grow with x where there is a metric.
+    exponential mechanism takes a number of steps in proportion to x: some x/9 for the logistic loss
+    of two classes. Where it is at most 171 and there are at most 1024 columns, that mechanism is
+    taken. Elsewhere it is `NoisyGD`, whose number of steps does not grow with x in its metric.
 
     Notes
     -----
@@ -100,12 +101,12 @@ class AutoSolver(Solver):
         solver : RegularizedExponential or NoisyGD
             With its default parameters.
         """
-        n = problem.n_samples
-        assert n is not None, "a solver is chosen by a number of rows"
-        t = flow_time(problem, None, problem.lipschitz_difference / mu)
-        short = t * nominal_curvature(problem, n) <= SHORT_RUN
-        few = problem.n_features is None or problem.n_features <= _MOST_COLUMNS
-        return RegularizedExponential() if short and few else NoisyGD()
+        if (problem.n_features or 0) > _MOST_COLUMNS:
+            return NoisyGD()
+        sampling = RegularizedExponential()
+        run = sampling.plan_at(problem, mu).schedule
+        short = run is not None and run.sampler_plan.n_steps <= _MOST_STEPS
+        return sampling if short else NoisyGD()
 
 
 _NAMES: dict[type[Solver], str] = {

@@ -36,6 +36,7 @@ _LEAST_MOMENTUM = 0.9
 _FOLDS = 10.0  # by how many factors e the momentum of the first step is forgotten
 _METRIC_STEPS = 50
 _METRIC_MOMENTUM = 0.8
+_STEEPER = 2.0  # ρ of the metric over the spectral norm of its matrix's noise
 _METRIC_LONGEST = 1.5  # in units of 1/curvature
 _METRIC_AVERAGE = 0.3
 _STEADY_SIGNAL = 4000.0
@@ -227,7 +228,7 @@ class NoisyGD(Solver):
         n = plan.count.release(design, rng)
         problem = plan.problem.adapted(n, plan.mu)
         descent = self.descent(replace(plan, problem=problem), n)
-        metric = plan.gram.release(design, rng) if plan.gram else None
+        metric = plan.gram.release(design, rng).steeper(_STEEPER) if plan.gram else None
         if start is None:
             start = np.zeros(problem.shape(design.n_features))
 
@@ -299,7 +300,9 @@ class NoisyGD(Solver):
         """Return T, h and β of steps in a metric, where curvature is about its noise at most."""
         assert problem.n_features is not None, "a matrix is released where columns are counted"
         momentum = _given(self.momentum, _METRIC_MOMENTUM)
-        steepest = problem.loss.nominal_curvature * gram.spectral_noise(problem.n_features)
+        noise = _STEEPER * gram.spectral_noise(problem.n_features)
+        steepest = problem.loss.nominal_curvature * noise
+        t *= problem.loss.n_directions**0.25  # of several leads the worst one counts
         longest, length = _METRIC_LONGEST / (steepest + ridge(problem)), t * (1.0 - momentum)
         T = self.n_steps or max(_METRIC_STEPS, math.ceil(length * steepest / _METRIC_LONGEST))
         return _Run(T, min(length / T, longest), momentum)
