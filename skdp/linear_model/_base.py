@@ -152,6 +152,7 @@ class PrivateLinearModel(PrivateFit, BaseEstimator):
             self.data_norm_ = math.inf
             return self
         self._publish_solution(released, records.task, plan.problem)
+        self.solver_ = released.solver or _name_of(records.solver)
         self.n_iter_ += records.n_iter
         return self
 
@@ -163,7 +164,6 @@ class PrivateLinearModel(PrivateFit, BaseEstimator):
         self.n_iter_ = solution.n_iter
         self.data_norm_ = problem.data_norm
         self.loss_ = problem.loss if solution.loss is None else solution.loss
-        self.solver_ = solution.solver or _name_of(self._resolve_solver())
         if solution.noise is not None:
             self.coef_noise_ = solution.noise * self._unit(task)
         if self.diagnostics:

@@ -17,7 +17,7 @@ __all__ = ["AdaptiveLogisticLoss", "ClippedLogisticLoss", "LogisticLoss"]
 _LEAST_CLIP = 0.35
 _FULL_SIGNAL = 24_000.0  # from which on nothing is clipped
 _LEAST_LINK = 0.5
-_SEPARABLE_SIGNAL = 250.0  # below, scores are so small that the plain link is as good
+_SEPARABLE_SIGNAL = 600.0  # below, scores are so small that the plain link is as good
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,11 @@ from skdp.privacy import GDPEvent
 from skdp.samplers import Progress
 from skdp.solvers.base import Plan, Problem, RowCount, Solution, Solver, composed, require_delta
 from skdp.solvers.noisy_gd import NoisyGD
-from skdp.solvers.regularized_exponential import RegularizedExponential
+from skdp.solvers.regularized_exponential import LONG_RUN, RegularizedExponential
 
 __all__ = ["AutoPlan", "AutoSolver"]
 
-# No guarantee rests on these.
-_MOST_COLUMNS = 1024  # above, samples take much longer than steps do
-_MOST_STEPS = 171  # of the exponential mechanism; a step of noisy descent does more than three
+_MOST_COLUMNS = 1024  # above, samples take much longer than steps do; no guarantee rests on it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,7 +103,7 @@ class AutoSolver(Solver):
             return NoisyGD()
         sampling = RegularizedExponential()
         run = sampling.plan_at(problem, mu).schedule
-        short = run is not None and run.sampler_plan.n_steps <= _MOST_STEPS
+        short = run is not None and run.sampler_plan.n_steps <= LONG_RUN
         return sampling if short else NoisyGD()
 
 

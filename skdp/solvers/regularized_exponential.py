@@ -50,7 +50,10 @@ from skdp.solvers.base import (
     rounded_inwards,
 )
 
-__all__ = ["RegularizedExponential", "RegularizedExponentialPlan", "Schedule"]
+__all__ = ["LONG_RUN", "RegularizedExponential", "RegularizedExponentialPlan", "Schedule"]
+
+LONG_RUN = 171
+"""Steps, more of which are better taken in a metric; no guarantee rests on it."""
 
 _TV_SHARE = 0.01  # of δ; no guarantee rests on its size
 _MOST_STEPS = 50_000
@@ -366,6 +369,8 @@ class RegularizedExponential(Solver):
             return None
         gram = GramRelease.plan(problem, mu) if self.sampler.takes_long_runs else None
         if gram is None:
+            return None
+        if self.schedule(problem, mu, n).sampler_plan.n_steps <= LONG_RUN:
             return None
         plain, noise = n * problem.row_norm**2, gram.spectral_noise(d)
         return gram if noise * plain / (plain / d + noise) < _METRIC_GAIN * plain else None
