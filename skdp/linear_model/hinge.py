@@ -10,7 +10,13 @@ from sklearn.svm import LinearSVC
 from skdp._validation import check_real
 from skdp.linear_model._base import is_auto
 from skdp.linear_model._classifier import PrivateLinearClassifier
-from skdp.losses import AdaptiveHingeLoss, CompetitorLoss, Loss, SmoothedHingeLoss
+from skdp.losses import (
+    AdaptiveCompetitorLoss,
+    AdaptiveHingeLoss,
+    CompetitorLoss,
+    Loss,
+    SmoothedHingeLoss,
+)
 
 __all__ = ["DPHingeClassifier"]
 
@@ -192,13 +198,13 @@ class DPHingeClassifier(PrivateLinearClassifier):
         self.diagnostics = diagnostics
 
     def _loss(self, n_classes: int) -> Loss:
-        loss: SmoothedHingeLoss
-        if is_auto(self.smoothing):
-            loss = AdaptiveHingeLoss()
-        else:
+        adaptive = is_auto(self.smoothing)
+        if not adaptive:
             check_real("smoothing", self.smoothing, low=_SHARPEST * (1.0 - 1e-9), high=1e6)
-            loss = SmoothedHingeLoss(self.smoothing)
-        return loss if n_classes == 2 else CompetitorLoss(loss, n_classes)
+        loss = AdaptiveHingeLoss() if adaptive else SmoothedHingeLoss(self.smoothing)
+        if n_classes == 2:
+            return loss
+        return (AdaptiveCompetitorLoss if adaptive else CompetitorLoss)(loss, n_classes)
 
     def _reference(self, n_samples: int) -> LinearSVC:
         return LinearSVC(

@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from skdp.linear_model._base import is_auto
 from skdp.linear_model._classifier import PrivateLinearClassifier
 from skdp.losses import (
+    AdaptiveCompetitorLoss,
     AdaptiveLogisticLoss,
     ClippedLogisticLoss,
     CompetitorLoss,
@@ -231,18 +232,17 @@ class DPLogisticRegression(PrivateLinearClassifier):
         ndarray of shape (n_samples, n_classes)
             Natural logarithms of probabilities, in the order of `classes_`.
         """
-        return np.asarray(
-            self.loss_.log_probabilities(  # type: ignore[attr-defined]
-                self.decision_function(X)
-            )
-        )
+        scores = self.decision_function(X)
+        return np.asarray(self.loss_.log_probabilities(scores))  # type: ignore[attr-defined]
 
     def _loss(self, n_classes: int) -> Loss:
         if self.loss_clip is None:
             return LogisticLoss() if n_classes == 2 else MultinomialLoss(n_classes)
         adaptive = is_auto(self.loss_clip)
         loss = AdaptiveLogisticLoss() if adaptive else ClippedLogisticLoss(self.loss_clip)
-        return loss if n_classes == 2 else CompetitorLoss(loss, n_classes)
+        if n_classes == 2:
+            return loss
+        return (AdaptiveCompetitorLoss if adaptive else CompetitorLoss)(loss, n_classes)
 
     def _publish_reference(self, reference: Any, classes: np.ndarray) -> None:
         super()._publish_reference(reference, classes)

@@ -1,10 +1,15 @@
 """What is fitted: convex losses with the constants that privacy and run time depend on."""
 
+from skdp.losses.adaptive import (
+    AdaptiveCompetitorLoss,
+    AdaptiveHingeLoss,
+    AdaptiveLogisticLoss,
+)
 from skdp.losses.base import Loss, MarginLoss, ResidualLoss
 from skdp.losses.competitor import CompetitorLoss
-from skdp.losses.hinge import AdaptiveHingeLoss, HingeLoss, SmoothedHingeLoss
+from skdp.losses.hinge import HingeLoss, SmoothedHingeLoss
 from skdp.losses.huber import HuberLoss, SquaredLoss
-from skdp.losses.logistic import AdaptiveLogisticLoss, ClippedLogisticLoss, LogisticLoss
+from skdp.losses.logistic import ClippedLogisticLoss, LogisticLoss
 from skdp.losses.multinomial import MultinomialLoss
 from skdp.losses.pairwise import PairwiseLoss
 from skdp.losses.quantile import QuantileLoss
@@ -12,6 +17,7 @@ from skdp.losses.weighted import ClassWeightedLoss, WeightedLoss, weighted_targe
 
 __all__ = [
     "LOSSES",
+    "AdaptiveCompetitorLoss",
     "AdaptiveHingeLoss",
     "AdaptiveLogisticLoss",
     "ClassWeightedLoss",
@@ -39,6 +45,7 @@ LOSSES = {
     "hinge": HingeLoss,
     "smoothed_hinge": SmoothedHingeLoss,
     "adaptive_hinge": AdaptiveHingeLoss,
+    "adaptive_competitor": AdaptiveCompetitorLoss,
     "multinomial": MultinomialLoss,
     "pairwise": PairwiseLoss,
     "competitor": CompetitorLoss,

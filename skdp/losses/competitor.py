@@ -9,8 +9,6 @@ import numpy as np
 from scipy.special import log_softmax
 
 from skdp.losses.base import Loss, MarginLoss
-from skdp.losses.logistic import LogisticLoss
-from skdp.losses.multinomial import MultinomialLoss
 
 __all__ = ["CompetitorLoss"]
 
@@ -51,13 +49,6 @@ class CompetitorLoss(Loss):
 
     margin_loss: MarginLoss
     n_scores: int
-
-    def adapted(self, signal: float) -> Loss:
-        margin_loss = self.margin_loss.adapted(signal)
-        if isinstance(margin_loss, LogisticLoss):
-            return MultinomialLoss(self.n_scores)
-        assert isinstance(margin_loss, MarginLoss), "a margin loss adapts to another"
-        return CompetitorLoss(margin_loss, self.n_scores)
 
     def log_probabilities(self, z: np.ndarray) -> np.ndarray:
         """Return the logarithms of the softmax of each row of scores."""

@@ -11,11 +11,9 @@ from scipy.special import expit, log_expit
 from skdp._validation import check_real, make_plain
 from skdp.losses.base import Loss, MarginLoss
 
-__all__ = ["AdaptiveLogisticLoss", "ClippedLogisticLoss", "LogisticLoss"]
+__all__ = ["ClippedLogisticLoss", "LogisticLoss"]
 
 # No guarantee rests on these, found by experiment (*The frontier* in the documentation).
-_LEAST_CLIP = 0.35
-_FULL_SIGNAL = 24_000.0  # from which on nothing is clipped
 _LEAST_LINK = 0.5
 _SEPARABLE_SIGNAL = 600.0  # below, scores are so small that the plain link is as good
 
@@ -67,7 +65,7 @@ class ClippedLogisticLoss(MarginLoss):
         *Public.* At what probability the link is clipped; None: at `clip`, but not below 1/2.
     """
 
-    clip: float = _LEAST_CLIP
+    clip: float = 0.35
     link_clip: float | None = None
 
     def __post_init__(self) -> None:
@@ -115,16 +113,3 @@ class ClippedLogisticLoss(MarginLoss):
 
     def second_derivative(self, m: np.ndarray) -> np.ndarray:
         return np.where(m >= self.knee, LogisticLoss().second_derivative(m), 0.0)
-
-
-@dataclass(frozen=True)
-class AdaptiveLogisticLoss(ClippedLogisticLoss):
-    """The clipped logistic loss whose clip rises with the signal: to 1, where nothing is clipped.
-
-    k(x) = (x/24000)^(1/3), between 0.35 and 1, for a signal-to-noise ratio x. A low clip wastes
-    less noise on the first step, a high one leaves the model that is learnt without privacy.
-    """
-
-    def adapted(self, signal: float) -> Loss:
-        clip = max(_LEAST_CLIP, (signal / _FULL_SIGNAL) ** (1.0 / 3.0))
-        return LogisticLoss() if clip >= 1.0 else ClippedLogisticLoss(clip).adapted(signal)

@@ -202,6 +202,8 @@ class Target:
         *Public.* α, in 1/coefficient².
     domain : Ball or None
         *Public.* To which the density is restricted.
+    row_trace : float or None
+        *Released.* About Σ |a_i|²; None: as much as R allows.
     """
 
     design: Design
@@ -211,6 +213,7 @@ class Target:
     temperature: float
     prior_precision: float
     domain: Ball | None = None
+    row_trace: float | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:

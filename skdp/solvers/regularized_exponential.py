@@ -349,6 +349,7 @@ class RegularizedExponential(Solver):
             temperature=c,
             prior_precision=alpha,
             domain=self.domain,
+            row_trace=None if metric is None else metric.trace,
         )
         draw = self.sampler.sample(target, schedule.sampler_plan, rng, progress)
         on_grid = rounded if self.domain is None else rounded_inwards

@@ -14,9 +14,23 @@ import pytest
 from scipy import stats
 
 from skdp.design import ClippedDesign
-from skdp.losses import ClippedLogisticLoss, CompetitorLoss, SmoothedHingeLoss, SquaredLoss
+from skdp.losses import (
+    AdaptiveLogisticLoss,
+    ClippedLogisticLoss,
+    CompetitorLoss,
+    SmoothedHingeLoss,
+    SquaredLoss,
+)
 from skdp.privacy import Neighboring
-from skdp.solvers import DPSGD, SOLVERS, AdaSSP, NoisyGD, Problem
+from skdp.solvers import (
+    DPSGD,
+    SOLVERS,
+    AdaSSP,
+    AutoSolver,
+    NoisyGD,
+    Problem,
+    RegularizedExponential,
+)
 
 FALSE_ALARM = 1e-6
 EPSILON, DELTA = 4.0, 1e-3
@@ -31,13 +45,19 @@ CASES = [
     (DPSGD(3, sampling_rate=1.0), HINGE, None),
     (NoisyGD(3), CompetitorLoss(HINGE, 3), None),
 ]
+METRIC_CASES = [
+    (NoisyGD(), HINGE, None),
+    (AutoSolver(), AdaptiveLogisticLoss(), None),
+    (NoisyGD(), CompetitorLoss(HINGE, 3), None),
+    (RegularizedExponential(), LOGISTIC, 3000),
+]
 every_case = pytest.mark.parametrize(("solver", "loss", "n"), CASES, ids=repr)
 every_relation = pytest.mark.parametrize("neighboring", list(Neighboring), ids=str)
 
 
-def neighbours(neighboring, loss):
-    X = np.zeros((3, 1))
-    X[0] = 1.0
+def neighbours(neighboring, loss, columns=1):
+    X = np.zeros((3, columns))
+    X[0, -1] = 1.0
     y = np.ones(3) if loss.n_scores == 1 else np.ones(3, dtype=int)
     other = (-X, y) if neighboring == "replace_one" else (X[1:], y[1:])
     return (X, y), other
@@ -47,7 +67,7 @@ def pulls(solver, plan, X, y, runs, rng):
     """The coefficient of each run; of several, the one that the record moves most."""
     design = ClippedDesign.clip(X, 1.0)
     thetas = [solver.solve(plan, design, y, rng, lambda *step: None).theta for _ in range(runs)]
-    return np.array([theta.reshape(1, -1)[0, -1 if theta.ndim == 1 else 1] for theta in thetas])
+    return np.array([theta[-1] if theta.ndim == 1 else theta[-1, 1] for theta in thetas])
 
 
 def proved_epsilon(one, other):
@@ -74,8 +94,8 @@ def proved_by_test(hits, false_hits, risk):
     return math.log((power - DELTA) / level) if power > DELTA else -math.inf
 
 
-def attack(solver, loss, n, neighboring, runs, epsilon=EPSILON):
-    known = 3 if neighboring == "replace_one" else n
+def attack(solver, loss, n, neighboring, runs, epsilon=EPSILON, columns=1):
+    known = (n or 3) if neighboring == "replace_one" else n
     plan = solver.plan(
         Problem(
             loss=loss,
@@ -83,14 +103,13 @@ def attack(solver, loss, n, neighboring, runs, epsilon=EPSILON):
             intercept_scaling=0.0,
             n_samples=known,
             neighboring=neighboring,
-            n_features=1,
+            n_features=columns,
         ),
         epsilon,
         DELTA,
     )
-    rng = np.random.default_rng()
-    samples = [pulls(solver, plan, X, y, runs, rng) for X, y in neighbours(neighboring, loss)]
-    return proved_epsilon(*samples)
+    rng, pair = np.random.default_rng(), neighbours(neighboring, loss, columns)
+    return proved_epsilon(*(pulls(solver, plan, X, y, runs, rng) for X, y in pair))
 
 
 @every_case
@@ -105,6 +124,21 @@ def test_the_claim_survives_a_short_attack(solver, loss, n, neighboring):
 @every_relation
 def test_the_claim_survives_a_long_attack(solver, loss, n, neighboring):
     assert 0.5 < attack(solver, loss, n, neighboring, runs=50_000) <= EPSILON
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("solver", "loss", "n"), METRIC_CASES, ids=repr)
+@every_relation
+def test_the_claim_survives_a_long_attack_in_a_metric(solver, loss, n, neighboring):
+    """With two columns, so that there is a metric; a planned n of 3000 makes runs long."""
+    runs = 50_000 if n is None else 6000
+    assert 0.5 < attack(solver, loss, n, neighboring, runs, columns=2) <= EPSILON
+
+
+@pytest.mark.parametrize(("solver", "loss", "n"), METRIC_CASES[:2], ids=repr)
+@every_relation
+def test_the_claim_survives_a_short_attack_in_a_metric(solver, loss, n, neighboring):
+    assert attack(solver, loss, n, neighboring, runs=400, columns=2) <= EPSILON
 
 
 @pytest.mark.parametrize("solver", [NoisyGD(5), DPSGD(5, sampling_rate=1.0)], ids=repr)

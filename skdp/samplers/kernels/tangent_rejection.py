@@ -170,7 +170,8 @@ class TangentSearch:
         gram = sum(self._gram(part, scores, wide) for part in parts)
         values, vectors = (gram, None) if wide else np.linalg.eigh(gram)
         scale = self._variance * target.temperature * n
-        worst = scale * target.loss.minorant_smoothness * target.row_norm**2
+        trace = target.row_norm**2 if target.row_trace is None else target.row_trace / n
+        worst = scale * target.loss.minorant_smoothness * trace
         values = scale / rows.size * np.maximum(values, 0.0)
         return _Preconditioner(values, vectors, worst / _HARDEST_DAMPING)
 

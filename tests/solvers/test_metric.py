@@ -1,0 +1,190 @@
+"""The metric of steps and samples: what its matrix costs, and what it may do to rows."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import sparse, stats
+
+from skdp.design import ClippedDesign, TransformedDesign
+from skdp.losses import ClippedLogisticLoss
+from skdp.privacy import Neighboring
+from skdp.samplers import ProximalSampler, SamplerPlan, Target
+from skdp.solvers import NoisyGD, Problem, RegularizedExponential
+from skdp.solvers._metric import GramRelease, Metric
+
+FALSE_ALARM = 1e-6
+LOSS = ClippedLogisticLoss()
+every_relation = pytest.mark.parametrize("neighboring", list(Neighboring), ids=str)
+
+
+def problem(neighboring=Neighboring.REPLACE_ONE, *, n=None, d=3, **more):
+    return Problem(
+        loss=LOSS,
+        data_norm=1.0,
+        intercept_scaling=0.3,
+        n_samples=n,
+        neighboring=neighboring,
+        n_features=d,
+        **more,
+    )
+
+
+def rows(rng, n, d):
+    X = rng.normal(size=(n, d))
+    return X / np.maximum(1.0, np.linalg.norm(X, axis=1))[:, None]
+
+
+@every_relation
+def test_no_neighbour_moves_the_matrix_farther_than_its_noise_covers(neighboring):
+    """In the norm of the noise: the diagonal counts once, each entry above it √2 times."""
+    mu, facts, rng = 1.0, problem(neighboring), np.random.default_rng()
+    release = GramRelease.plan(facts, mu)
+    allowed = release.mu * release.scale
+    corners = np.vstack([np.eye(2), -np.eye(2), rows(rng, 200, 2)])
+    single = [ClippedDesign.clip(a[None], 1.0, 0.3).cross_product() for a in corners]
+    entries = np.array([np.r_[np.diag(H), math.sqrt(2) * H[[0, 0, 1], [1, 2, 2]]] for H in single])
+    others = entries if neighboring == "replace_one" else np.zeros((1, 6))
+    moved = [np.linalg.norm(entries - other, axis=1).max() for other in others]
+    assert max(moved) <= allowed
+    assert max(moved) > 0.9 * allowed  # a bound that is far off would hide a mistake
+
+
+def test_the_noise_has_the_two_variances_that_the_guarantee_needs(monkeypatch):
+    """Of 4000 matrices of rows of 0; the test of each variance fails with probability 1e-6."""
+    release, seen = GramRelease.plan(problem(), 1.0), []
+    monkeypatch.setattr(Metric, "of", lambda gram, noise: seen.append(gram))
+    rng = np.random.default_rng()
+    design = ClippedDesign.clip(np.zeros((1, 3)), 1.0)
+    for _ in range(4000):
+        release.release(design, rng)
+    noise = np.array(seen) / release.scale
+    assert np.array_equal(noise, noise.transpose(0, 2, 1))
+    for entry, variance in [((0, 0), 1.0), ((2, 2), 1.0), ((0, 1), 0.5), ((1, 2), 0.5)]:
+        square = (noise[(slice(None), *entry)] ** 2).sum() / variance
+        assert stats.chi2(4000).cdf(square) == pytest.approx(0.5, abs=0.5 - FALSE_ALARM / 2)
+    correlation = np.corrcoef(noise[:, 0, 1], noise[:, 1, 2])[0, 1]
+    assert abs(correlation) < stats.norm.isf(FALSE_ALARM / 2) / math.sqrt(4000)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix], ids=["dense", "sparse"])
+def test_a_metric_is_at_most_one_and_bounds_the_matrix_by_its_noise(kind):
+    rng = np.random.default_rng()
+    design = ClippedDesign.clip(kind(rows(rng, 500, 4)), 1.0, 0.3)
+    A = np.column_stack([design.matvec(e) for e in np.eye(5)])
+    assert np.allclose(design.cross_product(), A.T @ A)
+    metric = Metric.of(design.cross_product(), 10.0)
+    P = np.column_stack([metric.apply(e) for e in np.eye(5)])
+    assert np.linalg.eigvalsh(P)[-1] <= 1.0 + 1e-12
+    assert np.allclose(metric.root() @ metric.root(), P)
+    eigenvalues = np.linalg.eigvalsh(metric.root() @ A.T @ A @ metric.root())
+    assert eigenvalues[-1] <= 10.0 + 1e-9
+    assert eigenvalues.sum() == pytest.approx(metric.trace)
+
+
+def test_rows_in_other_coordinates_are_never_longer():
+    """Also where the matrix would lengthen them, and whatever the row is."""
+    rng = np.random.default_rng()
+    S = rng.normal(size=(4, 4))
+    S = 3.0 * (S + S.T)
+    inner = ClippedDesign.clip(rows(rng, 200, 4), 1.0)
+    design = TransformedDesign.shortening(inner, S)
+    lengths = np.linalg.norm(np.column_stack([design.matvec(e) for e in np.eye(4)]), axis=1)
+    assert np.all(lengths <= np.linalg.norm(inner.X, axis=1))
+    assert np.linalg.norm(design.matrix, 2) <= 1.0
+
+
+def test_the_operator_is_that_of_the_multiplied_rows():
+    rng = np.random.default_rng()
+    S = np.diag([1.0, 0.5, 0.1]) + 0.05
+    S /= np.linalg.norm(S, 2)
+    inner = ClippedDesign.clip(rows(rng, 50, 3), 1.0)
+    design, A = TransformedDesign(inner, S), (inner.X * inner.factors[:, None]) @ S
+    theta, residual, weights = rng.normal(size=(3, 2)), rng.normal(size=(50, 2)), rng.random(50)
+    assert np.allclose(design.matvec(theta), A @ theta)
+    assert np.allclose(design.rmatvec(residual), A.T @ residual)
+    assert np.allclose(design.gram(weights), (A.T * weights) @ A)
+    assert np.allclose(design.gram_diagonal(weights), np.diag((A.T * weights) @ A))
+    assert np.allclose(design.take(np.array([4, 7])).matvec(theta), A[[4, 7]] @ theta)
+    change = rng.normal(size=3)
+    assert np.all(np.abs(A @ change) <= design.reach(change) + 1e-12)
+
+
+def test_a_sample_in_other_coordinates_is_a_sample_of_those_rows():
+    """300 samples of each; the test fails with probability 1e-6 and sees shifts of half a width."""
+    rng = np.random.default_rng()
+    S = np.diag([1.0, 0.4])
+    inner = ClippedDesign.clip(rows(rng, 30, 2), 1.0)
+    explicit = ClippedDesign((inner.X * inner.factors[:, None]) @ S, np.ones(30))
+    y = np.where(inner.X[:, 0] > 0.0, 1.0, -1.0)
+    plan = SamplerPlan(n_steps=5, step=0.2, stability=1.0, spread=1.0)
+
+    def samples(design):
+        target = Target(
+            design=design, y=y, loss=LOSS, row_norm=1.0, temperature=1.0, prior_precision=1.0
+        )
+        run = [ProximalSampler().sample(target, plan, rng, lambda *step: None) for _ in range(300)]
+        return np.array([sample.theta for sample in run])
+
+    pair = samples(TransformedDesign(inner, S)), samples(explicit)
+    for direction in np.vstack([np.eye(2), rng.normal(size=(2, 2))]):
+        p_value = stats.ks_2samp(*(sample @ direction for sample in pair)).pvalue
+        assert p_value > FALSE_ALARM / 4
+
+
+@every_relation
+def test_matrix_steps_and_count_add_up_to_what_was_asked_for(neighboring):
+    facts = problem(neighboring, n=None if neighboring == "add_remove_one" else 1000)
+    plan = NoisyGD().plan(facts, 1.0, 1e-5)
+    delta = plan.event.curve(neighboring).delta(1.0)
+    assert delta <= 1e-5
+    assert delta == pytest.approx(1e-5, rel=1e-6)
+    assert plan.gram is not None
+    assert NoisyGD(precondition=False).plan(facts, 1.0, 1e-5).gram is None
+
+
+@pytest.mark.parametrize(
+    ("solver", "facts"),
+    [
+        (NoisyGD(step_size=0.1), problem(n=1000)),
+        (NoisyGD(momentum=0.0), problem(n=1000)),
+        (NoisyGD(), problem(n=1000, d=None)),
+        (NoisyGD(), problem(n=1000, d=1025)),
+        (NoisyGD(), problem(n=1000, d=1)),
+    ],
+    ids=["step", "no momentum", "columns not counted", "too many", "one"],
+)
+def test_without_what_a_metric_needs_nothing_is_spent_on_it(solver, facts):
+    assert solver.plan(facts, 1.0, 1e-5).gram is None
+
+
+@pytest.mark.parametrize("n", [10**4, 10**6, 10**8])
+def test_the_number_of_steps_hardly_grows_with_the_rows(n):
+    solver = NoisyGD()
+    plan = solver.plan(problem(n=n, d=100), 1.0, 1e-5)
+    assert 50 <= solver.descent(plan, n).n_steps <= 50 * max(1.0, (n / 10**5) ** 0.25)
+
+
+def test_a_long_sample_is_drawn_in_a_metric_and_a_short_one_is_not():
+    solver = RegularizedExponential()
+    short = solver.plan(problem(n=5000), 1.0, 1e-5)
+    long = solver.plan(problem(n=10**6), 1.0, 1e-5)
+    assert short.schedule.sampler_plan.n_steps <= 171
+    assert long.schedule is None  # it waits for the matrix
+    given = solver.plan(problem(n=10**6, C=1.0), 1.0, 1e-5)
+    assert given.schedule is not None  # whose ridge is about θ
+
+
+def test_a_long_sample_takes_few_steps_and_finds_the_signal():
+    """Two rows in three of label +1 lie at +e₁, all others at −e₁; and x is large."""
+    n, rng = 40_000, np.random.default_rng()
+    X = np.zeros((n, 2))
+    y = np.where(rng.random(n) < 0.5, 1.0, -1.0)
+    X[:, 0] = np.where(rng.random(n) < 2 / 3, y, -y)
+    facts = problem(n=n)
+    plan = RegularizedExponential().plan(facts, 3.0, 1e-5)
+    design = ClippedDesign.clip(X, 1.0, 0.3)
+    solution = RegularizedExponential().solve(plan, design, y, rng, lambda *step: None)
+    plain = 0.5 * n * facts.signal(1, plan.density_mu)
+    assert solution.n_iter < 171 < plain
+    assert solution.theta[0] == pytest.approx(math.log(2.0), abs=0.15)
