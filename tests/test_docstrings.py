@@ -35,7 +35,10 @@ SHARED = {
     "beside a budget: for tests only.",
 }
 # Parameters of one name that say different things in different classes of a folder, and why.
-DIFFERENT = {("statistics", "x"): "marginals takes categories, the others numbers only"}
+DIFFERENT = {
+    ("statistics", "x"): "marginals takes categories, the others numbers only",
+    ("linear_model", "smoothing"): "margins, or shares of a width; the hinge's may be automatic",
+}
 
 
 def public_objects(room: str) -> dict[str, object]:

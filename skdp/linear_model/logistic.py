@@ -233,7 +233,7 @@ class DPLogisticRegression(PrivateLinearClassifier):
             Natural logarithms of probabilities, in the order of `classes_`.
         """
         scores = self.decision_function(X)
-        return np.asarray(self.loss_.log_probabilities(scores))  # type: ignore[attr-defined]
+        return self.loss_.log_probabilities(scores)
 
     def _loss(self, n_classes: int) -> Loss:
         if self.loss_clip is None:

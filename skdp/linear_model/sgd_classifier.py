@@ -108,6 +108,10 @@ class DPSGDClassifier(PrivateSGD, PrivateLinearClassifier):
         *Released*, rounded to a public grid.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         *Released*, rounded likewise.
+    loss_ : Loss
+        *Public, or computed from the noisy count*: what was minimised.
+    solver_ : str
+        *Public, or computed from the noisy count*: name of the solver that was taken.
     privacy_ : PrivacyGuarantee
         *Public.* What was released and what it guarantees; after `partial_fit` that of all calls.
     classes_ : ndarray of shape (n_classes,)

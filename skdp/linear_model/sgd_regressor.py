@@ -106,6 +106,10 @@ class DPSGDRegressor(PrivateSGD, PrivateLinearRegressor):
         *Released*, rounded to a public grid before it is scaled to the units of the targets.
     intercept_ : float
         *Released* likewise.
+    loss_ : Loss
+        *Public, or computed from the noisy count*: what was minimised.
+    solver_ : str
+        *Public, or computed from the noisy count*: name of the solver that was taken.
     privacy_ : PrivacyGuarantee
         *Public.* What was released and what it guarantees; after `partial_fit` that of all calls.
     target_bounds_ : (float, float)

@@ -1,15 +1,11 @@
 """What is fitted: convex losses with the constants that privacy and run time depend on."""
 
-from skdp.losses.adaptive import (
-    AdaptiveCompetitorLoss,
-    AdaptiveHingeLoss,
-    AdaptiveLogisticLoss,
-)
+from skdp.losses.adaptive_competitor import AdaptiveCompetitorLoss
 from skdp.losses.base import Loss, MarginLoss, ResidualLoss
 from skdp.losses.competitor import CompetitorLoss
-from skdp.losses.hinge import HingeLoss, SmoothedHingeLoss
+from skdp.losses.hinge import AdaptiveHingeLoss, HingeLoss, SmoothedHingeLoss
 from skdp.losses.huber import HuberLoss, SquaredLoss
-from skdp.losses.logistic import ClippedLogisticLoss, LogisticLoss
+from skdp.losses.logistic import AdaptiveLogisticLoss, ClippedLogisticLoss, LogisticLoss
 from skdp.losses.multinomial import MultinomialLoss
 from skdp.losses.pairwise import PairwiseLoss
 from skdp.losses.quantile import QuantileLoss

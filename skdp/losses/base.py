@@ -76,6 +76,26 @@ class Loss(ABC):
         """
         return self
 
+    def log_probabilities(self, z: np.ndarray) -> np.ndarray:
+        """Return the logarithms of the classes' probabilities, by the link that the loss has.
+
+        Parameters
+        ----------
+        z : ndarray of shape (n,) or (n, K)
+            Scores.
+
+        Returns
+        -------
+        ndarray of shape (n, 2) or (n, K)
+            Natural logarithms, each row's probabilities summing to 1.
+
+        Raises
+        ------
+        NotImplementedError
+            If scores of this loss say nothing of probabilities.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no link to probabilities.")
+
     @abstractmethod
     def value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         """Return each record's loss.

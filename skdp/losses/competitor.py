@@ -51,7 +51,6 @@ class CompetitorLoss(Loss):
     n_scores: int
 
     def log_probabilities(self, z: np.ndarray) -> np.ndarray:
-        """Return the logarithms of the softmax of each row of scores."""
         return np.asarray(log_softmax(z, axis=1))
 
     @property

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp._validation import check_real, make_plain
-from skdp.losses.base import MarginLoss
+from skdp.losses.base import Loss, MarginLoss
 
-__all__ = ["HingeLoss", "SmoothedHingeLoss"]
+__all__ = ["AdaptiveHingeLoss", "HingeLoss", "SmoothedHingeLoss"]
 
+_WIDE_SIGNAL = 4000.0  # from which on a width of 1 is better; no guarantee rests on it
 _SHARPEST = 0.05  # margins: over no shorter stretch do the minorants' derivatives change
 
 
@@ -80,6 +81,20 @@ class SmoothedHingeLoss(MarginLoss):
     def minorant_value_at(self, m: np.ndarray) -> np.ndarray:
         s = -self.minorant_derivative(m)
         return s * (1.0 - m) - 0.5 * self.width * s * s
+
+
+@dataclass(frozen=True)
+class AdaptiveHingeLoss(SmoothedHingeLoss):
+    """The smoothed hinge of width 2/3, or of width 1 where the signal-to-noise ratio is high.
+
+    Parameters
+    ----------
+    width : float in (1e-6, 1e6)
+        *Public.* Of the low signal.
+    """
+
+    def adapted(self, signal: float) -> Loss:
+        return SmoothedHingeLoss(1.0 if signal >= _WIDE_SIGNAL else self.width)
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,11 @@ from scipy.special import expit, log_expit
 from skdp._validation import check_real, make_plain
 from skdp.losses.base import Loss, MarginLoss
 
-__all__ = ["ClippedLogisticLoss", "LogisticLoss"]
+__all__ = ["AdaptiveLogisticLoss", "ClippedLogisticLoss", "LogisticLoss"]
 
 # No guarantee rests on these, found by experiment (*The frontier* in the documentation).
+_LEAST_CLIP = 0.35
+_FULL_SIGNAL = 24_000.0  # from which on nothing is clipped
 _LEAST_LINK = 0.5
 _SEPARABLE_SIGNAL = 600.0  # below, scores are so small that the plain link is as good
 
@@ -44,7 +46,6 @@ class LogisticLoss(MarginLoss):
         return expit(m) * expit(-m)
 
     def log_probabilities(self, z: np.ndarray) -> np.ndarray:
-        """Return log σ(−z) and log σ(z)."""
         return np.column_stack([log_expit(-z), log_expit(z)])
 
 
@@ -57,6 +58,9 @@ class ClippedLogisticLoss(MarginLoss):
     where learning starts, is as large as anywhere, and that is what the noise is chosen by; the
     plain logistic loss has noise for a derivative of 1 and starts at 1/2.
 
+    Its link is p = a/(a + b) with a = min(σ(z), k) and b = min(σ(−z), k): at k = `clip`, z is then
+    the minimiser of the mean loss of records of which a share p is +1.
+
     Parameters
     ----------
     clip : float in (1e-6, 1)
@@ -65,7 +69,7 @@ class ClippedLogisticLoss(MarginLoss):
         *Public.* At what probability the link is clipped; None: at `clip`, but not below 1/2.
     """
 
-    clip: float = 0.35
+    clip: float = _LEAST_CLIP
     link_clip: float | None = None
 
     def __post_init__(self) -> None:
@@ -77,10 +81,6 @@ class ClippedLogisticLoss(MarginLoss):
         return replace(self, link_clip=min(1.0, link))
 
     def log_probabilities(self, z: np.ndarray) -> np.ndarray:
-        """Return log p with p = a/(a + b), a = min(σ(z), k) and b = min(σ(−z), k), and of 1 − p.
-
-        With k = `clip` this p makes z the minimiser of the loss's mean for a share p of +1.
-        """
         link = max(_LEAST_LINK, self.clip) if self.link_clip is None else self.link_clip
         both = np.minimum(np.column_stack([log_expit(-z), log_expit(z)]), math.log(link))
         return both - np.logaddexp(both[:, :1], both[:, 1:])
@@ -113,3 +113,23 @@ class ClippedLogisticLoss(MarginLoss):
 
     def second_derivative(self, m: np.ndarray) -> np.ndarray:
         return np.where(m >= self.knee, LogisticLoss().second_derivative(m), 0.0)
+
+
+@dataclass(frozen=True)
+class AdaptiveLogisticLoss(ClippedLogisticLoss):
+    """The clipped logistic loss whose clip rises with the signal: to 1, where nothing is clipped.
+
+    k(x) = (x/24000)^(1/3), between 0.35 and 1, for a signal-to-noise ratio x. A low clip wastes
+    less noise on the first step, a high one leaves the model that is learnt without privacy.
+
+    Parameters
+    ----------
+    clip : float in (1e-6, 1)
+        *Public.* Largest absolute derivative, until it is adapted.
+    link_clip : float in [0.5, 1] or None
+        *Public.* At what probability the link is clipped; None: at `clip`, but not below 1/2.
+    """
+
+    def adapted(self, signal: float) -> Loss:
+        clip = max(_LEAST_CLIP, (signal / _FULL_SIGNAL) ** (1.0 / 3.0))
+        return LogisticLoss() if clip >= 1.0 else ClippedLogisticLoss(clip).adapted(signal)

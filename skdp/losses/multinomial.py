@@ -57,7 +57,6 @@ class MultinomialLoss(Loss):
         return g
 
     def log_probabilities(self, z: np.ndarray) -> np.ndarray:
-        """Return the logarithms of the softmax of each row of scores."""
         return np.asarray(log_softmax(z, axis=1))
 
     def curvature(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:

@@ -61,8 +61,7 @@ class _Weighted(Loss):
         return replace(self, loss=self.loss.adapted(signal))
 
     def log_probabilities(self, z: np.ndarray) -> np.ndarray:
-        """Return the logarithms of the probabilities that the loss itself reads from scores."""
-        return np.asarray(self.loss.log_probabilities(z))  # type: ignore[attr-defined]
+        return self.loss.log_probabilities(z)
 
     @property
     def n_directions(self) -> int:

@@ -94,7 +94,7 @@ class NoisyGD(Solver):
         score ends as wide as the loss's `noise_scale`.
     momentum : float in [0, 1) or None
         *Public.* Heavy-ball momentum β. With 0 the last iterate has a bound of its own. None: 0.8
-        with a metric, and without it 0.9 or what the length of the run asks for.
+        with a metric, and without it 0.9, or where no step is given what the run's length asks for.
     average : float in [0, 1] or None
         *Public.* Share of the run, its end, over which iterates are averaged; 0: the last one.
         None: 0.3 with a metric where there are very many rows, else 0.
@@ -279,7 +279,7 @@ class NoisyGD(Solver):
         t = longer * flow_time(problem, n, noise, _MOST_WORK)
         if plan.gram is not None:
             return self._metric_run(problem, t, plan.gram)
-        if self.step_size is not None or self.momentum is not None:
+        if any(given is not None for given in (self.step_size, self.momentum, self.n_steps)):
             momentum = _given(self.momentum, _LEAST_MOMENTUM)
         else:
             folds = _FOLDS / math.sqrt(0.5 * _FOLDS * t * nominal_curvature(problem, n))

@@ -366,12 +366,13 @@ class RegularizedExponential(Solver):
         """
         own = self.domain is not None or self.objective is not None or problem.C != "auto"
         n, d = counted or problem.n_samples, problem.n_features
+        own |= not self.sampler.takes_long_runs
         if own or n is None or d is None or d > _MOST_METRIC_COLUMNS:
             return None
-        gram = GramRelease.plan(problem, mu) if self.sampler.takes_long_runs else None
-        if gram is None:
-            return None
         if self.schedule(problem, mu, n).sampler_plan.n_steps <= LONG_RUN:
+            return None
+        gram = GramRelease.plan(problem, mu)
+        if gram is None:
             return None
         plain, noise = n * problem.row_norm**2, gram.spectral_noise(d)
         return gram if noise * plain / (plain / d + noise) < _METRIC_GAIN * plain else None

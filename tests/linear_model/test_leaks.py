@@ -22,6 +22,8 @@ PUBLIC = {
     "target_bounds_",
     "n_iter_",
     "data_norm_",
+    "loss_",
+    "solver_",
     "n_features_in_",
     "feature_names_in_",
 }

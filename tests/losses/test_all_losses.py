@@ -9,6 +9,9 @@ from hypothesis import strategies as st
 
 from skdp.losses import (
     LOSSES,
+    AdaptiveCompetitorLoss,
+    AdaptiveHingeLoss,
+    AdaptiveLogisticLoss,
     ClassWeightedLoss,
     ClippedLogisticLoss,
     CompetitorLoss,
@@ -26,6 +29,9 @@ from skdp.losses import (
 )
 
 INSTANCES = [
+    AdaptiveLogisticLoss(),
+    AdaptiveHingeLoss(),
+    AdaptiveCompetitorLoss(AdaptiveLogisticLoss(), 3),
     LogisticLoss(),
     ClippedLogisticLoss(),
     ClippedLogisticLoss(0.2),

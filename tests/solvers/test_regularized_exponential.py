@@ -131,8 +131,8 @@ def test_the_schedule_is_set_by_the_number_that_was_released(monkeypatch):
     monkeypatch.setattr(
         RegularizedExponential,
         "schedule",
-        lambda self, problem, mu, n, tv, real=RegularizedExponential.schedule: (
-            seen.append(n) or real(self, problem, mu, n, tv)
+        lambda self, problem, mu, n, *more, real=RegularizedExponential.schedule: (
+            seen.append(n) or real(self, problem, mu, n, *more)
         ),
     )
     design = ClippedDesign.clip(np.zeros((400, 2)), 1.0, 0.3)

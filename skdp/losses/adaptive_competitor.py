@@ -1,0 +1,32 @@
+"""A family of losses for several classes, of which the signal-to-noise ratio chooses one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from skdp.losses.base import Loss, MarginLoss
+from skdp.losses.competitor import CompetitorLoss
+from skdp.losses.logistic import LogisticLoss
+from skdp.losses.multinomial import MultinomialLoss
+
+__all__ = ["AdaptiveCompetitorLoss"]
+
+
+@dataclass(frozen=True)
+class AdaptiveCompetitorLoss(CompetitorLoss):
+    """The competitor loss of a family of margin losses; multinomial where nothing is clipped.
+
+    Parameters
+    ----------
+    margin_loss : MarginLoss
+        *Public.* The family.
+    n_scores : int
+        *Public.* Number of classes K.
+    """
+
+    def adapted(self, signal: float) -> Loss:
+        margin_loss = self.margin_loss.adapted(signal)
+        if isinstance(margin_loss, LogisticLoss):
+            return MultinomialLoss(self.n_scores)
+        assert isinstance(margin_loss, MarginLoss), "a margin loss adapts to another"
+        return CompetitorLoss(margin_loss, self.n_scores)

@@ -1,0 +1,156 @@
+"""What public facts choose: the loss, the solver, and the probabilities that scores stand for."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.optimize import minimize_scalar
+from scipy.special import expit
+
+from skdp import DPHingeClassifier, DPLogisticRegression
+from skdp.losses import (
+    AdaptiveCompetitorLoss,
+    AdaptiveHingeLoss,
+    AdaptiveLogisticLoss,
+    ClassWeightedLoss,
+    ClippedLogisticLoss,
+    CompetitorLoss,
+    LogisticLoss,
+    MultinomialLoss,
+    SmoothedHingeLoss,
+    WeightedLoss,
+)
+from skdp.privacy import Neighboring
+from skdp.solvers import AutoSolver, NoisyGD, Problem, RegularizedExponential
+
+
+def problem(n, *, loss=None, d=20, neighboring=Neighboring.ADD_REMOVE_ONE):
+    return Problem(
+        loss=loss or AdaptiveLogisticLoss(),
+        data_norm=1.0,
+        intercept_scaling=0.3,
+        n_samples=n,
+        neighboring=neighboring,
+        n_features=d,
+    )
+
+
+def data(n, d=3, classes=2):
+    rng = np.random.default_rng()
+    X = rng.normal(size=(n, d)) / math.sqrt(d)
+    return X, np.argmax(X[:, :classes] + 0.3 * rng.normal(size=(n, classes)), axis=1)
+
+
+@pytest.mark.parametrize(
+    ("signal", "expected"),
+    [
+        (10.0, ClippedLogisticLoss(0.35, link_clip=1.0)),
+        (1000.0, ClippedLogisticLoss(0.35, link_clip=0.6)),
+        (3000.0, ClippedLogisticLoss(0.5, link_clip=0.5)),
+        (24_000.0, LogisticLoss()),
+        (math.inf, LogisticLoss()),
+    ],
+)
+def test_the_clip_rises_to_the_full_loss(signal, expected):
+    assert AdaptiveLogisticLoss().adapted(signal) == expected
+
+
+def test_every_wrapped_loss_adapts_and_others_stay():
+    margin = AdaptiveLogisticLoss()
+    assert AdaptiveCompetitorLoss(margin, 4).adapted(1e6) == MultinomialLoss(4)
+    several = AdaptiveCompetitorLoss(margin, 4).adapted(3000.0)
+    assert several == CompetitorLoss(margin.adapted(3000.0), 4)
+    weighted = ClassWeightedLoss(WeightedLoss(margin, 2.0), (1.0, 3.0)).adapted(1e6)
+    assert weighted == ClassWeightedLoss(WeightedLoss(LogisticLoss(), 2.0), (1.0, 3.0))
+    assert [AdaptiveHingeLoss().adapted(x).width for x in (3999, 4000)] == [2 / 3, 1.0]
+    for loss in (SmoothedHingeLoss(0.4), LogisticLoss(), MultinomialLoss(3)):
+        assert loss.adapted(1e6) is loss
+
+
+@pytest.mark.parametrize("clip", [0.5, 0.7, 0.99])
+@pytest.mark.parametrize("p", [0.1, 0.4, 0.5, 0.8])
+def test_the_link_is_that_of_the_conditional_minimiser(clip, p):
+    """The score of least mean loss of records of which a share p is +1 is read as p."""
+    loss, both = ClippedLogisticLoss(clip), np.array([1.0, -1.0])
+    mean = minimize_scalar(
+        lambda z: [p, 1.0 - p] @ loss.value(both, np.full(2, z)), (-3.0, 3.0), tol=1e-12
+    )
+    read = np.exp(loss.log_probabilities(np.array([mean.x])))
+    assert read[0] == pytest.approx([1.0 - p, p], abs=1e-6)
+
+
+def test_probabilities_sum_to_one_and_follow_the_scores():
+    z = np.linspace(-800.0, 800.0, 401)
+    for clip in (0.2, 0.5, 0.9):
+        p = np.exp(ClippedLogisticLoss(clip).log_probabilities(z))
+        assert np.allclose(p.sum(axis=1), 1.0)
+        assert np.all(np.diff(p[:, 1]) >= 0.0)
+    plain = LogisticLoss().log_probabilities(z[150:250])
+    assert np.allclose(np.exp(plain[:, 1]), expit(z[150:250]))
+
+
+@pytest.mark.parametrize("neighboring", list(Neighboring), ids=str)
+def test_short_runs_are_samples_and_long_ones_are_steps(neighboring):
+    solver, mu = AutoSolver(), 0.27
+    short, long = (problem(n, neighboring=neighboring) for n in (2000, 200_000))
+    assert isinstance(solver.choice(short, mu), RegularizedExponential)
+    assert isinstance(solver.choice(long, mu), NoisyGD)
+    assert isinstance(solver.choice(problem(200, d=1025), mu), NoisyGD)
+
+
+@pytest.mark.parametrize("n", [300, 100_000, None])
+def test_the_plan_is_gaussian_and_spends_what_was_asked_for(n):
+    facts = problem(n)
+    plan = AutoSolver().plan(facts, 1.0, 1e-5)
+    delta = plan.event.curve(facts.neighboring).delta(1.0)
+    assert delta == pytest.approx(1e-5, rel=1e-6)
+    assert delta <= 1e-5
+
+
+@pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_fit_says_what_it_took(neighboring, classes):
+    few, many = data(300, classes=classes), data(60_000, classes=classes)
+    model = DPLogisticRegression(epsilon=8.0, neighboring=neighboring)
+    assert model.fit(*few).solver_ == "regularized_exponential"
+    assert model.fit(*many).solver_ == "noisy_gd"
+    assert model.loss_ == (LogisticLoss() if classes == 2 else MultinomialLoss(3))
+    assert model.n_iter_ < 100
+    assert model.score(*many) > 0.75
+    assert np.allclose(model.predict_proba(many[0][:50]).sum(axis=1), 1.0)
+
+
+def test_a_sampler_of_the_users_own_keeps_the_exponential_mechanism():
+    X, y = data(60_000)
+    model = DPLogisticRegression(epsilon=3.0, sampler="proximal").fit(X, y)
+    assert model.solver_ == "regularized_exponential"
+    assert model.n_iter_ <= 171
+
+
+def test_a_sparse_matrix_gives_the_fit_of_the_dense_one():
+    X, y = data(20_000)
+    fits = [
+        DPLogisticRegression(epsilon=3.0, random_state=0).fit(kind(X), y)
+        for kind in (np.asarray, sparse.csr_matrix)
+    ]
+    assert fits[0].solver_ == "noisy_gd"
+    assert np.allclose(fits[0].coef_, fits[1].coef_, atol=1e-4)
+
+
+def test_a_large_epsilon_gives_the_fit_without_privacy():
+    X, y = data(20_000)
+    X /= np.maximum(1.0, np.linalg.norm(X, axis=1))[:, None]
+    private = DPLogisticRegression(epsilon=300.0).fit(X, y)
+    open_fit = DPLogisticRegression(epsilon=math.inf, C=1e6).fit(X, y)
+    difference = private.predict_proba(X) - open_fit.predict_proba(X)
+    assert np.abs(difference).mean() < 0.02
+
+
+def test_numbers_of_the_users_own_stay():
+    X, y = data(60_000)
+    model = DPLogisticRegression(epsilon=3.0, loss_clip=0.4).fit(X, y)
+    assert model.loss_.clip == 0.4
+    assert DPLogisticRegression(epsilon=3.0, loss_clip=None).fit(X, y).loss_ == LogisticLoss()
+    assert DPHingeClassifier(epsilon=3.0, smoothing=0.5).fit(X, y).loss_ == SmoothedHingeLoss(0.5)
+    assert DPHingeClassifier(epsilon=3.0).fit(X, y).loss_ == SmoothedHingeLoss(1.0)
