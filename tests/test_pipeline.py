@@ -40,8 +40,8 @@ MODELS |= {
     "naive Bayes": DPGaussianNB(bounds=BOUNDS),
     "naive Bayes, Laplace": DPGaussianNB(bounds=BOUNDS, noise="laplace"),
 }
-GAUSSIAN = {"regularized_exponential", "noisy_gd", "output_perturbation", "adassp", "phased_sgd"}
-GAUSSIAN |= {"coordinate_descent", "exact", "langevin", "naive Bayes"}
+GAUSSIAN = {"auto", "regularized_exponential", "noisy_gd", "output_perturbation", "adassp"}
+GAUSSIAN |= {"phased_sgd", "coordinate_descent", "exact", "langevin", "naive Bayes"}
 
 
 def assert_all_is_spent(steps, least=0.99, **more):

@@ -17,11 +17,12 @@ __all__ = ["DPHuberRegressor"]
 class DPHuberRegressor(PrivateLinearRegressor):
     """A robust linear regressor with (ε, δ)-differentially private coefficients.
 
-    The coefficients are one sample from a density proportional to exp(−c·Σ ℓ(y_i, a_i·θ) −
-    (α/2)·|θ|²), where a_i is row i clipped to `data_norm` with a constant column appended, y_i the
-    target scaled from `target_bounds` to [−1, 1], and ℓ is half the square of the residual, its
-    derivative clipped to ±`threshold`. Temperature c, ridge α and the run of the sampler follow
-    from public numbers.
+    By default the coefficients are one sample from a density proportional to exp(−c·Σ ℓ(y_i, a_i·θ)
+    − (α/2)·|θ|²), where a_i is row i clipped to `data_norm` with a constant column appended, y_i
+    the target scaled from `target_bounds` to [−1, 1], and ℓ is half the square of the residual, its
+    derivative clipped to ±`threshold`. Where its run would be long, for many rows or a large ε,
+    they are the end of noisy gradient steps on Σ ℓ instead. All numbers of either follow from
+    public ones: no parameter needs tuning on the data.
 
     With ``epsilon=inf`` it is scikit-learn's `HuberRegressor`, with ``alpha=1/C``, and nothing is
     clipped.
@@ -38,10 +39,12 @@ class DPHuberRegressor(PrivateLinearRegressor):
         it has no default. Targets outside are clipped, and so are predictions.
     solver : str or Solver, default "auto"
         *Public.* How the coefficients are learnt: a name of `skdp.solvers.SOLVERS` or an instance.
+        ``"auto"`` takes ``"regularized_exponential"``, or ``"noisy_gd"`` where that one's run would
+        have more than 171 steps, or for more than 1024 columns; `solver_` says which.
     sampler : str or Sampler, default "auto"
         *Public.* What draws the sample: a name of `skdp.samplers.SAMPLERS` or an instance.
         ``"auto"`` is ``"proximal"``, which takes every loss and both relations. Only for solvers
-        that sample.
+        that sample; with one given, ``solver="auto"`` is ``"regularized_exponential"``.
     C : float or "auto"
         *Public.* Inverse regularisation strength: the ridge is |θ|²/(2C) beside the sum of the
         losses, the intercept included; of regressors on scores and targets scaled to [−1, 1].
@@ -126,7 +129,8 @@ class DPHuberRegressor(PrivateLinearRegressor):
     -----
     **Guarantee.** The released attributes are `privacy_.gdp_mu`-Gaussian DP under `neighboring`,
     and so (`epsilon`, `delta`)-DP. For an exact sample: Gopi, Lee and Liu 2022, Theorem 4.1; for
-    the finite run that is made: Theorem A' (*Finitely many steps* in the documentation).
+    the finite run that is made: Theorem A' (*Finitely many steps* in the documentation). For noisy
+    steps: Dong, Roth and Su 2022, Corollary 2 (*The frontier*).
     **Assumed.** Records are finite vectors with finite targets; all parameters, the columns and,
     under ``replace_one``, n are public; the noise is secret; running time is not observed.
 

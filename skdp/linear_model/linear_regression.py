@@ -17,13 +17,15 @@ __all__ = ["DPLinearRegression"]
 class DPLinearRegression(PrivateLinearRegressor):
     """Linear regression by least squares with (ε, δ)-differentially private coefficients.
 
-    The coefficients are one sample from a density proportional to exp(−c·Σ ℓ(y_i, a_i·θ) −
-    (α/2)·|θ|²), where a_i is row i clipped to `data_norm` with a constant column appended, y_i the
-    target scaled from `target_bounds` to [−1, 1], and ℓ is half the square of the residual, its
-    derivative clipped to ±`slope_bound`. Temperature c, ridge α and the run of the sampler follow
-    from public numbers. With ``solver="adassp"`` the matrix AᵀA and the vector Aᵀy of the same rows
-    and targets are released with Gaussian noise instead, and the normal equations are solved with
-    them. With a number for `C` either is ridge regression; there is no other class for that.
+    By default the coefficients are one sample from a density proportional to exp(−c·Σ ℓ(y_i, a_i·θ)
+    − (α/2)·|θ|²), where a_i is row i clipped to `data_norm` with a constant column appended, y_i
+    the target scaled from `target_bounds` to [−1, 1], and ℓ is half the square of the residual, its
+    derivative clipped to ±`slope_bound`. Where its run would be long, for many rows or a large ε,
+    they are the end of noisy gradient steps on Σ ℓ instead. All numbers of either follow from
+    public ones: no parameter needs tuning on the data. With ``solver="adassp"`` the matrix AᵀA and
+    the vector Aᵀy of the same rows and targets are released with Gaussian noise instead, and the
+    normal equations are solved with them. With a number for `C` either is ridge regression; there
+    is no other class for that.
 
     The default solver follows the gradients of a square whose derivative is clipped.
     ``solver="adassp"`` is exact least squares where n·ε is large, for up to some thousand columns,
@@ -43,10 +45,12 @@ class DPLinearRegression(PrivateLinearRegressor):
         it has no default. Targets outside are clipped, and so are predictions.
     solver : str or Solver, default "auto"
         *Public.* How the coefficients are learnt: a name of `skdp.solvers.SOLVERS` or an instance.
+        ``"auto"`` takes ``"regularized_exponential"``, or ``"noisy_gd"`` where that one's run would
+        have more than 171 steps, or for more than 1024 columns; `solver_` says which.
     sampler : str or Sampler, default "auto"
         *Public.* What draws the sample: a name of `skdp.samplers.SAMPLERS` or an instance.
         ``"auto"`` is ``"proximal"``, which takes every loss and both relations. Only for solvers
-        that sample.
+        that sample; with one given, ``solver="auto"`` is ``"regularized_exponential"``.
     C : float or "auto"
         *Public.* Inverse regularisation strength: the ridge is |θ|²/(2C) beside the sum of the
         losses, the intercept included; of regressors on scores and targets scaled to [−1, 1].
@@ -126,7 +130,8 @@ class DPLinearRegression(PrivateLinearRegressor):
     -----
     **Guarantee.** The released attributes are `privacy_.gdp_mu`-Gaussian DP under `neighboring`,
     and so (`epsilon`, `delta`)-DP: by the Gaussian mechanism for ``"adassp"`` (*Least squares from
-    noisy moments* in the documentation), by Theorem A' for ``"regularized_exponential"``.
+    noisy moments* in the documentation), by Theorem A' for ``"regularized_exponential"``, by the
+    composition of noisy steps for ``"noisy_gd"``.
     **Assumed.** Records are finite vectors with finite targets; all parameters, the columns and,
     under ``replace_one``, n are public; the noise is secret; running time is not observed.
     **Uncertainty.** Standard errors and intervals of the coefficients are not offered: no formula

@@ -26,10 +26,11 @@ __all__ = ["DPLogisticRegression"]
 class DPLogisticRegression(PrivateLinearClassifier):
     """Logistic regression with (ε, δ)-differentially private coefficients.
 
-    The coefficients are one sample from a density proportional to exp(−c·Σ ℓ(y_i, a_i·θ) −
-    (α/2)·|θ|²), where a_i is row i clipped to `data_norm` with a constant column appended, and ℓ is
-    the logistic loss with its derivative clipped at `loss_clip`. Temperature c, ridge α and the run
-    of the sampler follow from public numbers: no parameter needs tuning on the data.
+    By default the coefficients are one sample from a density proportional to exp(−c·Σ ℓ(y_i, a_i·θ)
+    − (α/2)·|θ|²), where a_i is row i clipped to `data_norm` with a constant column appended, and ℓ
+    is the logistic loss with its derivative clipped at `loss_clip`. Where its run would be long,
+    for many rows or a large ε, they are the end of noisy gradient steps on Σ ℓ instead. All numbers
+    of either follow from public ones: no parameter needs tuning on the data.
 
     With ``epsilon=inf`` it is scikit-learn's `LogisticRegression`, and nothing is clipped.
 
@@ -42,10 +43,12 @@ class DPLogisticRegression(PrivateLinearClassifier):
         budget's, or 1e-5 without a budget.
     solver : str or Solver, default "auto"
         *Public.* How the coefficients are learnt: a name of `skdp.solvers.SOLVERS` or an instance.
+        ``"auto"`` takes ``"regularized_exponential"``, or ``"noisy_gd"`` where that one's run would
+        have more than 171 steps, or for more than 1024 columns; `solver_` says which.
     sampler : str or Sampler, default "auto"
         *Public.* What draws the sample: a name of `skdp.samplers.SAMPLERS` or an instance.
         ``"auto"`` is ``"proximal"``, which takes every loss and both relations. Only for solvers
-        that sample.
+        that sample; with one given, ``solver="auto"`` is ``"regularized_exponential"``.
     C : float or "auto"
         *Public.* Inverse regularisation strength: the ridge is |θ|²/(2C) beside the sum of the
         losses, the intercept included; of regressors on scores and targets scaled to [−1, 1].
@@ -137,7 +140,8 @@ class DPLogisticRegression(PrivateLinearClassifier):
     -----
     **Guarantee.** The released attributes are `privacy_.gdp_mu`-Gaussian DP under `neighboring`,
     and so (`epsilon`, `delta`)-DP. For an exact sample: Gopi, Lee and Liu 2022, Theorem 4.1; for
-    the finite run that is made: Theorem A' (*Finitely many steps* in the documentation).
+    the finite run that is made: Theorem A' (*Finitely many steps* in the documentation). For noisy
+    steps: Dong, Roth and Su 2022, Corollary 2 (*The frontier*).
     **Assumed.** Records are finite vectors with labels in `classes`; all parameters, the columns
     and, under ``replace_one``, n are public; the noise is secret; running time is not observed.
 
