@@ -1,4 +1,4 @@
-"""Test accuracy by defaults alone, beside the figures that were asked for.
+"""Test accuracy, log-loss and calibration error by defaults alone, beside asked accuracies.
 
 Usage: python benchmarks/bench_accuracy.py [--data FOLDER] [--seeds 40] [--only NAME]
        [--solver NAME] [--smallest]
@@ -68,7 +68,7 @@ def main():
     )
     parser.add_argument("--seeds", type=int, default=40)
     parser.add_argument("--only", default=None, help="one data set")
-    parser.add_argument("--solver", default="regularized_exponential", choices=SOLVERS)
+    parser.add_argument("--solver", default="auto", choices=SOLVERS)
     parser.add_argument("--smallest", action="store_true", help="wine, one split")
     options = parser.parse_args()
     if options.smallest:

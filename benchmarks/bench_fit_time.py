@@ -6,7 +6,7 @@ Usage: OMP_NUM_THREADS=1 python benchmarks/bench_fit_time.py [--data FOLDER] [--
 Adult (a9a) as CSR and dense, and small sets. Times are medians over interleaved rounds; read the
 ratios, which are medians of paired rounds. "same C" is `LogisticRegression` at the C of the private
 logistic fit, for two classes. Work is given per step: tries, and passes, the records looked at
-over n. A gradient looks at all n, a try at a few hundred, twice. Memory is what a fit allocates
+over n. A gradient looks at all n, a try, of which only a sampler has any, at a few hundred, twice. Memory is what a fit allocates
 beyond its input at its peak, in vectors of length n.
 """
 
@@ -75,7 +75,7 @@ def work(models, n):
     if not hasattr(models[0], "diagnostics_"):
         return f"{steps:.0f} | |"
     counts = ("n_evaluations", "n_tries")
-    queries, tries = (np.mean([model.diagnostics_[c] for model in models]) for c in counts)
+    queries, tries = (np.mean([model.diagnostics_.get(c, 0) for model in models]) for c in counts)
     return f"{steps:.0f} | {queries / (n * steps):.2f} | {tries / steps:.2f}"
 
 

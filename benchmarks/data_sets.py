@@ -8,8 +8,10 @@ which all have norms above 1, are used as they are.
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from sklearn.datasets import load_breast_cancer, load_digits, load_svmlight_file, load_wine
 from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import OneHotEncoder
 
 from skdp.preprocessing import BoundsScaler
 
@@ -26,6 +28,10 @@ WINE_LOW = [11, 0.74, 1.3, 10, 70, 0.98, 0.34, 0.13, 0.41, 1.2, 0.48, 1.2, 270]
 WINE_HIGH = [15, 5.8, 3.3, 30, 170, 3.9, 5.1, 0.66, 3.6, 13, 1.8, 4.0, 1700]
 
 
+ADULT_BOUNDS = {0: (17, 90), 4: (1, 16), 10: (0, 99_999), 11: (0, 4500), 12: (1, 99)}
+MAGIC_BOUNDS = [(0, 250), (0, 100), (1, 5), (0, 1), (0, 1), *3 * [(-200, 200)], (0, 90), (0, 400)]
+
+
 def small_sets():
     """Return {name: (X, y)}, scaled by public bounds."""
     cancer, digits, wine = (
@@ -38,6 +44,33 @@ def small_sets():
         "digits, ten classes": (pixels, digits[1]),
         "wine": (BoundsScaler((WINE_LOW, WINE_HIGH)).fit_transform(wine[0]), wine[1]),
     }
+
+
+def raw_adult(folder):
+    """Return the official split of Adult: numbers by public bounds, one column a category."""
+    train, test = (
+        pd.read_csv(Path(folder) / name, header=None, skipinitialspace=True, na_values="?")
+        for name in ("adult.data.csv.gz", "adult.test.csv.gz")
+    )
+    kinds = [1, 3, 5, 6, 7, 8, 9, 13]
+    coded = OneHotEncoder(sparse_output=False, handle_unknown="ignore")
+    coded.fit(train[kinds].fillna("missing"))
+    scaler = BoundsScaler(tuple(np.transpose(list(ADULT_BOUNDS.values()))))
+
+    def table(frame):
+        numbers = scaler.fit_transform(frame[list(ADULT_BOUNDS)].to_numpy(float))
+        return np.hstack([numbers, coded.transform(frame[kinds].fillna("missing"))])
+
+    labels = [(part[14].str.rstrip(".") == ">50K").astype(int) for part in (train, test)]
+    return table(train), table(test), labels[0].to_numpy(), labels[1].to_numpy()
+
+
+def magic(folder):
+    """Return X and y of the gamma telescope."""
+    table = pd.read_csv(Path(folder) / "magic04.csv.gz", header=None)
+    scaler = BoundsScaler(tuple(np.transpose(MAGIC_BOUNDS)))
+    X = scaler.fit_transform(table.iloc[:, :10].to_numpy(float))
+    return X, (table.iloc[:, 10] == "g").astype(int).to_numpy()
 
 
 def split(X, y, seed):

@@ -239,7 +239,9 @@ class NoisyGD(Solver):
             return total
 
         theta = descent.run(start, gradient, rng, progress, metric)
-        return Solution(theta, descent.n_steps, loss=problem.loss)
+        passes = descent.n_steps + (metric is not None)
+        diagnostics = {"n_evaluations": passes * design.n_samples}
+        return Solution(theta, descent.n_steps, diagnostics, loss=problem.loss)
 
     def descent(self, plan: NoisyGDPlan, n: int) -> Descent:
         """Return the numbers of a run.
