@@ -11,7 +11,8 @@ of rows is private: the default estimates it privately, and nothing is hinted.
 import argparse
 
 import numpy as np
-from data_sets import adult, small_sets, split
+from data_sets import adult, calibration_error, small_sets, split
+from sklearn.metrics import log_loss
 
 from skdp import DPHingeClassifier, DPLogisticRegression
 from skdp.solvers import SOLVERS
@@ -26,36 +27,45 @@ ASKED = {
 }
 
 
-def scores_on_adult(Model, epsilon, parts, seeds, solver):
-    """Return the test accuracies of fits that differ in their noise only."""
+def measured(model, parts):
+    """Return accuracy, log-loss and calibration error; nan for what the model does not have."""
     X, X_test, y, y_test = parts
+    accuracy = model.fit(X, y).score(X_test, y_test)
+    if not hasattr(model, "predict_proba"):
+        return accuracy, np.nan, np.nan
+    p = model.predict_proba(X_test)
+    two, second = p.shape[1] == 2, y_test == model.classes_[1]
+    loss = log_loss(y_test, p, labels=model.classes_)
+    return accuracy, loss, calibration_error(p[:, 1], second) if two else np.nan
+
+
+def on_adult(Model, epsilon, parts, seeds, solver):
+    """Return what is measured of fits that differ in their noise only."""
+    models = (Model(epsilon, solver=solver, random_state=seed) for seed in range(seeds))
+    return [measured(model, parts) for model in models]
+
+
+def on_splits(Model, epsilon, X, y, seeds, solver):
+    """Return what is measured over splits."""
+    given = {"solver": solver, "neighboring": "add_remove_one"}
     return [
-        Model(epsilon=epsilon, solver=solver, random_state=seed).fit(X, y).score(X_test, y_test)
+        measured(Model(epsilon, random_state=seed, **given), split(X, y, seed))
         for seed in range(seeds)
     ]
 
 
-def scores_on_splits(Model, epsilon, X, y, seeds, solver):
-    """Return the test accuracies over splits."""
-    scores = []
-    for seed in range(seeds):
-        X_train, X_test, y_train, y_test = split(X, y, seed)
-        model = Model(
-            epsilon=epsilon, solver=solver, neighboring="add_remove_one", random_state=seed
-        )
-        scores.append(model.fit(X_train, y_train).score(X_test, y_test))
-    return scores
-
-
 def report(name, relation, measure):
-    """Print one line a model: mean, standard error, and the figure asked for."""
+    """Print one line a model: means, the accuracy's standard error and the figure asked for."""
     for Model, slack in ((DPLogisticRegression, 0.0), (DPHingeClassifier, 0.01)):
         cells = []
         for epsilon, figure in zip(EPSILONS, ASKED[name], strict=True):
-            scores, asked = measure(Model, epsilon), figure - slack
-            error = np.std(scores) / np.sqrt(len(scores))
-            mark = "ok" if np.mean(scores) >= asked else "BELOW"
-            cells.append(f"{np.mean(scores):.4f} ({error:.4f}) asked {asked:.3f} {mark}")
+            values, asked = np.array(measure(Model, epsilon)), figure - slack
+            mean, loss, wrong = values.mean(axis=0)
+            error = values[:, 0].std() / np.sqrt(len(values))
+            mark = "ok" if mean >= asked else "BELOW"
+            cell = f"{mean:.4f} ({error:.4f}) asked {asked:.3f} {mark}"
+            cell += "" if np.isnan(loss) else f"; log-loss {loss:.4f}"
+            cells.append(cell + ("" if np.isnan(wrong) else f", calibration {wrong:.3f}"))
         row = " | ".join(cells)
         print(f"| {name} | {relation} | {Model.__name__} | {row} |", flush=True)
 
@@ -82,7 +92,7 @@ def main():
         report(
             "Adult a9a",
             "replace_one",
-            lambda Model, epsilon: scores_on_adult(
+            lambda Model, epsilon: on_adult(
                 Model, epsilon, parts, max(5, options.seeds // 4), options.solver
             ),
         )
@@ -91,7 +101,7 @@ def main():
             report(
                 name,
                 "add_remove_one",
-                lambda Model, epsilon, X=X, y=y: scores_on_splits(
+                lambda Model, epsilon, X=X, y=y: on_splits(
                     Model, epsilon, X, y, options.seeds, options.solver
                 ),
             )

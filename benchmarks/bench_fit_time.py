@@ -6,8 +6,8 @@ Usage: OMP_NUM_THREADS=1 python benchmarks/bench_fit_time.py [--data FOLDER] [--
 Adult (a9a) as CSR and dense, and small sets. Times are medians over interleaved rounds; read the
 ratios, which are medians of paired rounds. "same C" is `LogisticRegression` at the C of the private
 logistic fit, for two classes. Work is given per step: tries, and passes, the records looked at
-over n. A gradient looks at all n, a try, of which only a sampler has any, at a few hundred, twice. Memory is what a fit allocates
-beyond its input at its peak, in vectors of length n.
+over n. A gradient looks at all n; a try, of which only a sampler has any, at a few hundred, twice.
+Memory is what a fit allocates beyond its input at its peak, in vectors of length n.
 """
 
 import argparse

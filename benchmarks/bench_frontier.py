@@ -15,7 +15,7 @@ import math
 import time
 
 import numpy as np
-from data_sets import adult, magic, raw_adult, small_sets, split
+from data_sets import adult, calibration_error, magic, raw_adult, small_sets, split
 from peers import PeerError, available
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
@@ -25,7 +25,6 @@ from skdp.preprocessing import RowClipper
 
 EPSILONS = (0.05, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 MEASURES = ("accuracy", "AUC", "log-loss", "calibration error", "CPU seconds", "passes")
-_BINS = 15
 _LEAST = 1e-15  # a probability, of which a logarithm is taken
 
 
@@ -35,17 +34,10 @@ def sets(folder):
     if folder is not None:
         open_parts = {"Adult a9a": adult(folder), "Adult": raw_adult(folder)}
         found |= {name: lambda seed, p=parts: p for name, parts in open_parts.items()}
-        found["magic04"] = lambda seed, table=magic(folder): split(*table, seed)
-    for name, table in small_sets().items():
+    tables = {} if folder is None else {"magic04": magic(folder)}
+    for name, table in {**tables, **small_sets()}.items():
         found[name] = lambda seed, table=table: split(*table, seed)
     return found
-
-
-def calibration_error(p, y):
-    """Return the mean distance of stated and observed shares of the second class, over bins."""
-    bins = np.minimum((p * _BINS).astype(int), _BINS - 1)
-    inside = [bins == k for k in range(_BINS) if (bins == k).any()]
-    return sum(abs(p[b].mean() - y[b].mean()) * b.mean() for b in inside)
 
 
 def measured(model, X_test, y_test, seconds=math.nan):

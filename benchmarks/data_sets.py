@@ -73,6 +73,13 @@ def magic(folder):
     return X, (table.iloc[:, 10] == "g").astype(int).to_numpy()
 
 
+def calibration_error(p, y, n_bins=15):
+    """Return the mean distance of stated and observed shares of the second class, over bins."""
+    bins = np.minimum((p * n_bins).astype(int), n_bins - 1)
+    inside = [bins == k for k in range(n_bins) if (bins == k).any()]
+    return sum(abs(p[b].mean() - y[b].mean()) * b.mean() for b in inside)
+
+
 def split(X, y, seed):
     """Return a stratified split, four fifths for training."""
     return train_test_split(X, y, test_size=0.2, stratify=y, random_state=seed)
