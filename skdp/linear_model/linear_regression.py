@@ -78,8 +78,8 @@ class DPLinearRegression(PrivateLinearRegressor):
         public) or in its presence (then it is private).
     n_samples_hint : int or None
         *Public.* A public guess of n, such as a study's planned size, for ``add_remove_one``. It
-        sets the step size and costs no privacy, however wrong. Rather guess high: if it is a
-        hundred times too low, a solver that draws samples may never end. ``None`` estimates n
+        sets the step size and costs no privacy, however wrong. Rather guess high: if it is
+        ten times too low, a solver that draws samples may take very long. ``None`` estimates n
         privately, with 1 % of the fit's μ², where the solver needs it. Not used under
         ``replace_one``.
     budget : PrivacyBudget or None

@@ -82,8 +82,8 @@ class DPSGDClassifier(PrivateSGD, PrivateLinearClassifier):
         public) or in its presence (then it is private).
     n_samples_hint : int or None
         *Public.* A public guess of n, such as a study's planned size, for ``add_remove_one``. It
-        sets the step size and costs no privacy, however wrong. Rather guess high: if it is a
-        hundred times too low, a solver that draws samples may never end. ``None`` estimates n
+        sets the step size and costs no privacy, however wrong. Rather guess high: if it is
+        ten times too low, a solver that draws samples may take very long. ``None`` estimates n
         privately, with 1 % of the fit's μ², where the solver needs it. Not used under
         ``replace_one``.
     budget : PrivacyBudget or None
@@ -105,9 +105,9 @@ class DPSGDClassifier(PrivateSGD, PrivateLinearClassifier):
     Attributes
     ----------
     coef_ : ndarray of shape (1, n_features) for two classes, (n_classes, n_features) for more
-        *Released*, rounded to a public grid.
+        *Released*, computed from what was rounded to a public grid, or rounded itself.
     intercept_ : ndarray of shape (1,) or (n_classes,)
-        *Released*, rounded likewise.
+        *Released* likewise.
     loss_ : Loss
         *Public, or computed from the noisy count*: what was minimised.
     solver_ : str

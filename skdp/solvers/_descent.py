@@ -19,7 +19,6 @@ __all__ = [
     "flow_time",
     "inverse_regularisation",
     "longest_step",
-    "nominal_curvature",
     "require_stable",
     "ridge",
     "worst_curvature",
@@ -46,17 +45,10 @@ def flow_time(problem: Problem, n: int | None, noise: float, most_work: float = 
         *Public or released.* None leaves out the limit.
     noise : float
         Standard deviation of the noise in a coefficient after a unit of time.
-    most_work : float
-        The limit: of t times the curvature of Σ ℓ for the worst `n` rows.
     """
     loss, R = problem.loss, problem.row_norm
-    longest = most_work / nominal_curvature(problem, n) if n else math.inf
+    longest = SHORT_RUN / (n * loss.nominal_curvature * R**2) if n else math.inf
     return min(loss.noise_scale / (R * noise), longest)
-
-
-def nominal_curvature(problem: Problem, n: int) -> float:
-    """Return about the largest eigenvalue that the Hessian of Σ ℓ has for the worst `n` rows."""
-    return n * problem.loss.nominal_curvature * problem.row_norm**2
 
 
 def worst_curvature(problem: Problem, n: int) -> float:

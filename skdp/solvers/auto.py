@@ -42,8 +42,9 @@ class AutoSolver(Solver):
 
     With x = n·μ/k, n the number of rows and k that in which neighbours differ, a run of the
     exponential mechanism takes a number of steps in proportion to x: some x/9 for the logistic loss
-    of two classes. Where it is at most 171 and there are at most 1024 columns, that mechanism is
-    taken. Elsewhere it is `NoisyGD`, whose number of steps does not grow with x in its metric.
+    of two classes. Where it is at most 171, there are at most 1024 columns and the loss is smooth
+    or nearly so, that mechanism is taken. Elsewhere it is `NoisyGD`, whose number of steps does
+    not grow with x in its metric.
 
     Notes
     -----
@@ -99,7 +100,7 @@ class AutoSolver(Solver):
         solver : RegularizedExponential or NoisyGD
             With its default parameters.
         """
-        if (problem.n_features or 0) > _MOST_COLUMNS:
+        if (problem.n_features or 0) > _MOST_COLUMNS or problem.loss.minorant_gap:
             return NoisyGD()
         sampling = RegularizedExponential()
         run = sampling.plan_at(problem, mu).schedule

@@ -14,11 +14,11 @@ from skdp.design import ClippedDesign
 from skdp.privacy import GDPEvent
 from skdp.samplers import Progress
 from skdp.solvers._descent import (
+    SHORT_RUN,
     Descent,
     flow_time,
     inverse_regularisation,
     longest_step,
-    nominal_curvature,
     require_stable,
     ridge,
     worst_curvature,
@@ -29,7 +29,7 @@ from skdp.solvers.base import Plan, Problem, RowCount, Solution, Solver, compose
 __all__ = ["NoisyGD", "NoisyGDPlan"]
 
 # No guarantee rests on these.
-_MOST_WORK = 1e6  # flow times in units of 1/curvature: at most 2237 steps
+_MOST_WORK = 1e6  # flow times in units of 1/curvature, without a metric: at most 2237 steps
 _LONGEST_STEP = 2.0  # in units of 1/curvature, by which steps are counted
 _FEWEST_STEPS = 100
 _LEAST_MOMENTUM = 0.9
@@ -278,14 +278,17 @@ class NoisyGD(Solver):
         """Return T, h and β for about `n` rows."""
         problem, noise = plan.problem, plan.problem.lipschitz_difference / plan.mu
         longer = max(1.0, problem.signal(n, plan.mu) / _FULL_SIGNAL) ** 0.25
-        t = longer * flow_time(problem, n, noise, _MOST_WORK)
+        t = longer * flow_time(problem, None, noise)
         if plan.gram is not None:
             return self._metric_run(problem, t, plan.gram)
-        if any(given is not None for given in (self.step_size, self.momentum, self.n_steps)):
-            momentum = _given(self.momentum, _LEAST_MOMENTUM)
-        else:
-            folds = _FOLDS / math.sqrt(0.5 * _FOLDS * t * nominal_curvature(problem, n))
-            momentum = max(_LEAST_MOMENTUM, 1.0 - folds)
+        given = any(value is not None for value in (self.step_size, self.momentum, self.n_steps))
+        t = min(t, (SHORT_RUN if given else _MOST_WORK) / worst_curvature(problem, n))
+        folds = _FOLDS / math.sqrt(0.5 * _FOLDS * t * worst_curvature(problem, n))
+        momentum = _LEAST_MOMENTUM if given else max(_LEAST_MOMENTUM, 1.0 - folds)
+        return self._plain_run(problem, n, t, _given(self.momentum, momentum))
+
+    def _plain_run(self, problem: Problem, n: int, t: float, momentum: float) -> _Run:
+        """Return T, h and β of steps that are stable for the worst `n` rows."""
         length = t * (1.0 - momentum)
         least = math.ceil(length * worst_curvature(problem, n) / _LONGEST_STEP)
         T = self.n_steps or max(_FEWEST_STEPS, least)

@@ -29,7 +29,6 @@ from skdp.samplers import (
     Target,
 )
 from skdp.solvers._descent import (
-    SHORT_RUN,
     flow_time,
     inverse_regularisation,
     worst_curvature,
@@ -59,7 +58,6 @@ _TV_SHARE = 0.01  # of δ; no guarantee rests on its size
 _MOST_STEPS = 50_000
 _METRIC_GAIN = 0.7  # steps in a metric over steps without, above which it is not worth its price
 _MOST_METRIC_COLUMNS = 512  # above, the matrix products of proposals take longer than passes do
-_MOST_WORK = 1e6  # flow times in units of 1/curvature
 _EXPONENT = 6.0  # of a step: half its length times the trace of the worst Hessian; by it runs end
 _LEAST_TV = 1e-280  # below, products underflow
 _TV_MARGIN = 1e-9  # a guarantee rests on it: (1 + e^ε)·η as others compute it, to 1e-10 at worst
@@ -436,7 +434,7 @@ class RegularizedExponential(Solver):
     def _setting(
         self, problem: Problem, mu: float, n: int | None, row_trace: float | None = None
     ) -> Setting:
-        C, t = self._regularisation(problem, mu, n)
+        C, t = self._regularisation(problem, mu, n, row_trace is not None)
         alpha = (mu / (problem.lipschitz_difference * C)) ** 2 * (1.0 - SCALE_MARGIN)
         shared = problem.neighboring.count_is_public
         d = problem.n_features
@@ -453,7 +451,17 @@ class RegularizedExponential(Solver):
             row_trace=row_trace,
         )
 
-    def _regularisation(self, problem: Problem, mu: float, n: int | None) -> tuple[float, float]:
+    def _flow_time(self, problem: Problem, mu: float, n: int | None, is_bounded: bool) -> float:
+        """Return for how long a run flows; in a metric, columns bound how long that takes."""
+        noise = problem.lipschitz_difference / mu
+        if not self.sampler.takes_long_runs:
+            return flow_time(problem, n, noise)
+        t = flow_time(problem, None, noise)
+        return t if n is None or is_bounded else min(t, _longest(problem, n))
+
+    def _regularisation(
+        self, problem: Problem, mu: float, n: int | None, is_bounded: bool = False
+    ) -> tuple[float, float]:
         """Return C = c/α and for how long a run flows."""
         if self.objective is not None:
             balance = self._balance(problem, n)
@@ -462,8 +470,7 @@ class RegularizedExponential(Solver):
             if n is not None and problem.n_samples is None:  # estimated: too late to refuse
                 t = min(t, _longest(problem, n))
             return C, t
-        most = _MOST_WORK if self.sampler.takes_long_runs else SHORT_RUN
-        t = flow_time(problem, n, problem.lipschitz_difference / mu, most)
+        t = self._flow_time(problem, mu, n, is_bounded)
         if self.sampler.certifies == "stable" or not isinstance(problem.C, str):
             return inverse_regularisation(problem, t), t  # regularised by the run's length
         return self._balance(problem, n).C(mu), t
@@ -482,7 +489,8 @@ def _refuse_reference(sampler: str | Sampler) -> None:
 
 def _longest(problem: Problem, n: int) -> float:
     """Return for how long a run with an objective may flow, by the steps that it would take."""
-    return _MOST_STEPS * _EXPONENT / (0.5 * worst_curvature(problem, n))
+    exponent = _EXPONENT if problem.loss.n_scores == 1 else 0.5 * _EXPONENT
+    return _MOST_STEPS * exponent / (0.5 * worst_curvature(problem, n))
 
 
 def _tv_bound(epsilon: float, delta: float) -> float:

@@ -97,6 +97,8 @@ def test_short_runs_are_samples_and_long_ones_are_steps(neighboring):
     assert isinstance(solver.choice(short, mu), RegularizedExponential)
     assert isinstance(solver.choice(long, mu), NoisyGD)
     assert isinstance(solver.choice(problem(200, d=1025), mu), NoisyGD)
+    sharp = SmoothedHingeLoss(0.04)  # whose minorants leave a gap, which samples pay for
+    assert isinstance(solver.choice(problem(200, loss=sharp), mu), NoisyGD)
 
 
 @pytest.mark.parametrize("n", [300, 100_000, None])

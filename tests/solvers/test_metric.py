@@ -1,13 +1,14 @@
 """The metric of steps and samples: what its matrix costs, and what it may do to rows."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy import sparse, stats
 
 from skdp.design import ClippedDesign, TransformedDesign
-from skdp.losses import ClippedLogisticLoss
+from skdp.losses import ClippedLogisticLoss, CompetitorLoss
 from skdp.privacy import Neighboring
 from skdp.samplers import ProximalSampler, SamplerPlan, Target
 from skdp.solvers import NoisyGD, Problem, RegularizedExponential
@@ -158,11 +159,27 @@ def test_without_what_a_metric_needs_nothing_is_spent_on_it(solver, facts):
     assert solver.plan(facts, 1.0, 1e-5).gram is None
 
 
-@pytest.mark.parametrize("n", [10**4, 10**6, 10**8])
-def test_the_number_of_steps_hardly_grows_with_the_rows(n):
-    solver = NoisyGD()
-    plan = solver.plan(problem(n=n, d=100), 1.0, 1e-5)
-    assert 50 <= solver.descent(plan, n).n_steps <= 50 * max(1.0, (n / 10**5) ** 0.25)
+@pytest.mark.parametrize("n", [10**4, 10**6, 10**9])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 100.0])
+def test_the_number_of_steps_hardly_grows_with_the_rows_and_goes_as_far(n, epsilon):
+    """How far is counted in relaxations of a direction that the data say all about."""
+    solver, facts = NoisyGD(), problem(n=n, d=100)
+    plan = solver.plan(facts, epsilon, 1e-5)
+    run = solver.descent(plan, n)
+    assert 50 <= run.n_steps <= 60 * max(1.0, (n * plan.mu / 2 / 24_000) ** 0.25)
+    flow = run.n_steps * run.step_size / (1.0 - run.momentum)
+    assert flow * LOSS.nominal_curvature * plan.gram.spectral_noise(100) > 50.0
+
+
+@pytest.mark.parametrize("n", [10**6, 10**9, 10**15])
+@pytest.mark.parametrize("loss", [LOSS, CompetitorLoss(LOSS, 10)], ids=repr)
+def test_without_a_metric_runs_have_the_bounds_that_are_stated(loss, n):
+    facts = replace(problem(n=n, d=2000), loss=loss)
+    assert NoisyGD().descent(NoisyGD().plan(facts, 10.0, 1e-5), n).n_steps <= 2237
+    for solver in (NoisyGD(momentum=0.5), NoisyGD(momentum=0.0), NoisyGD(step_size=1e-9)):
+        assert solver.descent(solver.plan(facts, 10.0, 1e-5), n).n_steps <= 1025
+    plan = RegularizedExponential().plan(facts, 10.0, 1e-5)
+    assert plan.schedule.sampler_plan.n_steps <= 50_001
 
 
 def test_a_long_sample_is_drawn_in_a_metric_and_a_short_one_is_not():
