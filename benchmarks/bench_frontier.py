@@ -128,6 +128,9 @@ def draw(figures, path):
                 plain = who == "without privacy"
                 style = {"color": "black", "linestyle": ":"} if plain else {"marker": "."}
                 axis.semilogx(list(means), values, label=who, **style)
+            if not axis.lines or np.isnan(axis.lines[0].get_ydata()).all():
+                axis.set_axis_off()  # no area under the curve for several classes
+                continue
             axis.set_title(f"{name}: {MEASURES[k]}", fontsize=9)
             axis.grid(alpha=0.3)
     for axis in axes[-1]:
