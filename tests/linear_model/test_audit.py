@@ -156,6 +156,7 @@ def apart(high, low):
     return (high.mean() - low.mean()) / np.sqrt(0.5 * (high.var() + low.var()))
 
 
+@pytest.mark.slow
 @every_weighted_model
 @every_relation
 def test_the_claim_survives_a_short_attack_with_weights(model, neighboring):

@@ -257,6 +257,7 @@ def test_the_renyi_divergence_of_a_sampled_gaussian_from_its_curve():
     assert event.rdp(2.0, "add_remove_one") >= exact
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rate", "scale", "order"),
     [(0.01, 1.0, 1.1), (0.01, 1.0, 20.0), (0.3, 0.5, 3.0), (0.05, 4.0, 1.1), (0.05, 4.0, 20.0)],

@@ -76,6 +76,7 @@ def check_agreement(loss, sampler, n_draws, n_steps):
     assert disagreement(1.5 * sample + 1.0, chains) > 7.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "sampler", ["cheapest", pytest.param("proximal_tv", marks=pytest.mark.slow)]
 )

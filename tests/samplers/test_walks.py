@@ -135,6 +135,7 @@ def test_the_ratio_bound_is_no_use_for_runs_that_anybody_makes():
     assert log_ratio_bound(target, found["spacing"], found["half_width"], 10**8) == math.inf
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", [LogisticLoss(), HingeLoss()], ids=repr)
 @pytest.mark.parametrize(
     "sampler", [BallWalkSampler(), GridWalkSampler(800, spacing_scale=0.6)], ids=repr

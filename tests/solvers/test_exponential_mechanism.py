@@ -71,6 +71,7 @@ def test_no_density_ratio_of_worst_neighbours_exceeds_the_claim(loss, neighborin
     assert (0.6 if C == "auto" else 0.4) * epsilon < np.abs(ratio).max() <= epsilon
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", [LogisticLoss(), SmoothedHingeLoss()], ids=repr)
 @pytest.mark.parametrize("C", ["auto", 0.3])
 @pytest.mark.parametrize("balance", [0.5, 0.9])

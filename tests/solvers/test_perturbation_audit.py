@@ -71,6 +71,7 @@ def print_nothing(step, n_steps):
     """Show no progress."""
 
 
+@pytest.mark.slow
 @every_case
 @every_relation
 def test_the_claim_survives_a_short_attack(name, loss, C, relation):
