@@ -18,7 +18,7 @@ __all__ = ["ClippedDesign", "clip_factors"]
 
 _LEAST_MARGIN = 1e-12
 _UNIT = 2.0**-53
-_COPY_BYTES = 1 << 24  # of rows that are copied at a time
+_COPY_BYTES = 1 << 21  # of rows that are copied at a time
 _BLOCK_BYTES = 1 << 20  # a dense block that is read twice should still be in the cache
 
 
@@ -162,10 +162,15 @@ class ClippedDesign(Design):
         return int(np.diff(self.X.indptr).max()) + (self.intercept_scaling > 0.0)
 
     def gram(self, weights: np.ndarray) -> np.ndarray:
-        X = self.X.toarray() if sparse.issparse(self.X) else self.X
-        column = np.full((len(X), self.n_features - X.shape[1]), self.intercept_scaling)
-        A = np.hstack([X * self.factors[:, None], column])
+        A = self._dense()
         return (A.T * weights) @ A
+
+    def _dense(self) -> np.ndarray:
+        """Return a copy of A."""
+        A = np.full((self.n_samples, self.n_features), self.intercept_scaling)
+        X = self.X.toarray() if sparse.issparse(self.X) else self.X
+        np.multiply(X, self.factors[:, None], out=A[:, : X.shape[1]])
+        return A
 
     def cross_product(self) -> np.ndarray:
         """Return AᵀA: one read of X, of which a few megabytes at a time are copied.
@@ -178,13 +183,17 @@ class ClippedDesign(Design):
         d, most = self.n_features, max(1, self._most_entries)
         total = np.zeros((d, d))
         for _, block in self.blocks(max(d, _COPY_BYTES // (8 * most))):
-            sparse_X = sparse.issparse(block.X)
-            total += block._sparse_gram() if sparse_X else block.gram(np.ones(block.n_samples))
+            if sparse.issparse(block.X):
+                total += block._sparse_gram()
+            else:
+                A = block._dense()
+                total += A.T @ A  # of one array with itself: half the work of another product
         return total
 
     def _sparse_gram(self) -> np.ndarray:
         """Return AᵀA without ever storing the zeros of X."""
-        A = sparse.diags_array(self.factors).tocsr() @ self.X
+        A = self.X.copy()
+        A.data = A.data * np.repeat(self.factors, np.diff(A.indptr))
         total = np.empty((self.n_features, self.n_features))
         total[: A.shape[1], : A.shape[1]] = (A.T @ A).toarray()
         if self.intercept_scaling > 0.0:
