@@ -69,9 +69,9 @@ def test_eight_processes_of_two_threads_each(tmp_path):
         "cost = PrivacyGuarantee(PureDPEvent(0.01), 'replace_one', '')\n"
         "def spend(i):\n"
         "    try: budget.spend(cost, delta=0.0, label=f'{sys.argv[2]}-{i}', epsilon=0.01)\n"
-        "    except RuntimeError: return\n"
-        "    print(f'{sys.argv[2]}-{i}')\n"
-        "with Pool(2) as pool: list(pool.map(spend, range(20)))\n"
+        "    except RuntimeError: return ''\n"
+        "    return f'{sys.argv[2]}-{i}'\n"
+        "with Pool(2) as pool: print(*pool.map(spend, range(20)))\n"
     )
     workers = [
         subprocess.Popen([sys.executable, "-c", code, path, str(i)], stdout=-1, text=True)
