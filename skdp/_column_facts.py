@@ -11,7 +11,13 @@ import numpy as np
 
 from skdp._columns import column_name, is_missing
 
-__all__ = ["ColumnBounds", "by_column", "categories_by_column", "category_codes"]
+__all__ = [
+    "ColumnBounds",
+    "bounds_of_numbers",
+    "by_column",
+    "categories_by_column",
+    "category_codes",
+]
 
 _LARGEST = 1e100
 _NARROWEST = 1e-50
@@ -117,6 +123,19 @@ def by_column(
             f"are {names or n_columns}; got {list(values)}."
         )
     return dict(zip(columns, values.values(), strict=True))
+
+
+def bounds_of_numbers(bounds: Any, numbers: list[int], n_columns: int, names: Sequence[Any]) -> Any:
+    """Return `bounds`; a dict, which has to name just the columns of `numbers`, by their order."""
+    if not isinstance(bounds, Mapping):
+        return bounds
+    found = by_column("bounds", bounds, n_columns, names)
+    if sorted(found) != numbers:
+        wanted, named = ([column_name(names, j) for j in js] for js in (numbers, found))
+        raise ValueError(
+            f"bounds must name just the columns without categories, {wanted}; it names {named}."
+        )
+    return {place: found[j] for place, j in enumerate(numbers)}
 
 
 def categories_by_column(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import check_array
+from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
@@ -30,6 +30,7 @@ __all__ = [
     "remember_names",
     "validated",
     "validated_numbers",
+    "validated_table",
     "validated_weights",
 ]
 
@@ -81,6 +82,21 @@ def validated(
     if finite:
         refuse_missing(checked[0] if isinstance(checked, tuple) else checked, frame_names(X))
     return checked
+
+
+def validated_table(estimator: Any, X: Any, y: Any = "no_validation", *, reset: bool = True) -> Any:
+    """Return X, a frame as it is or an array of any type, and y if it is given."""
+    checks_y = not isinstance(y, str)
+    if not is_frame(X):
+        return validated(estimator, X, y, finite=False, dtype=None, reset=reset)
+    validated(estimator, X, y, finite=False, skip_check_array=True, reset=reset)
+    if not len(X):
+        raise ValueError("X must have at least one row.")
+    if not checks_y:
+        return X
+    y = column_or_1d(y, warn=True)
+    check_consistent_length(X, y)
+    return X, y
 
 
 def validated_weights(sample_weight: Any, n_samples: int) -> np.ndarray:

@@ -15,6 +15,7 @@ FLOORS = [
     {"exceptions"},
     {"_validation", "_columns", "_search", "_random"},
     {"_data_validation", "_column_facts"},
+    {"_feature_maps"},
     {"privacy", "losses", "design"},
     {"accounting", "mechanisms", "samplers"},
     {"solvers", "budget", "workloads"},

@@ -18,10 +18,13 @@ from skdp import (
 )
 from skdp.naive_bayes import DPCategoricalNB, DPGaussianNB, DPMixedNB
 from skdp.preprocessing import (
+    AdditiveFeatures,
     BoundsScaler,
     DPMinMaxScaler,
     DPQuantileClipper,
     DPStandardScaler,
+    RandomFourierFeatures,
+    RandomTreeFeatures,
     RowClipper,
 )
 from skdp.solvers import SOLVERS
@@ -65,6 +68,10 @@ ESTIMATORS = [
     BoundsScaler(bounds=(-100.0, 100.0)),
     BoundsScaler(bounds=(-100.0, 100.0), missing="indicator"),
     RowClipper(),
+    AdditiveFeatures(bounds=(-100.0, 100.0)),
+    AdditiveFeatures(bounds=(-100.0, 100.0), interactions="pairs", missing="refuse"),
+    RandomFourierFeatures(bounds=(-100.0, 100.0), n_components=20),
+    RandomTreeFeatures(bounds=(-100.0, 100.0), n_trees=5),
     DPStandardScaler(bounds=(-1.0, 1.0)),
     DPStandardScaler(bounds=(-1.0, 1.0), neighboring="add_remove_one", delta=0.0),
     DPMinMaxScaler(bounds=(-1.0, 1.0)),

@@ -90,6 +90,26 @@ class Design(ABC):
         """
 
     @abstractmethod
+    def cross_product(self) -> np.ndarray:
+        """Return AᵀA: one read of X, of which a few megabytes at a time are copied.
+
+        Returns
+        -------
+        product : ndarray of shape (n_features, n_features)
+            *Private.*
+        """
+
+    @abstractmethod
+    def row_norms(self) -> np.ndarray:
+        """Return upper bounds of the norms of the rows of A, rounding included.
+
+        Returns
+        -------
+        norms : ndarray of shape (n_samples,)
+            *Private.*
+        """
+
+    @abstractmethod
     def gram_diagonal(self, weights: np.ndarray) -> np.ndarray:
         """Return the diagonal of `gram`, for designs of many columns.
 
@@ -117,6 +137,16 @@ class Design(ABC):
         -------
         design : Design
             *Private.*
+        """
+
+    @abstractmethod
+    def in_memory(self) -> Any:
+        """Return the same rows as a `ClippedDesign` of a matrix, for what reads its columns.
+
+        Returns
+        -------
+        design : ClippedDesign
+            *Private.* As large as n × d numbers, if X is not the matrix itself.
         """
 
     @abstractmethod

@@ -14,7 +14,7 @@ from sklearn.utils.extmath import row_norms
 
 from skdp.design.base import Design
 
-__all__ = ["ClippedDesign", "clip_factors"]
+__all__ = ["ClippedDesign", "clip_factors", "longest_reach"]
 
 _LEAST_MARGIN = 1e-12
 _UNIT = 2.0**-53
@@ -60,6 +60,30 @@ def _without_duplicates(X: Any) -> Any:
         fresh = fresh.copy()
         fresh.sum_duplicates()
     return fresh
+
+
+def longest_reach(delta: np.ndarray, most_entries: int) -> float:
+    """Return a bound of |δᵀa|/|a| over rows a with at most so many entries.
+
+    Parameters
+    ----------
+    delta : ndarray of shape (n_features,) or (n_features, k)
+        δ.
+    most_entries : int
+        Entries of a row that differ from 0.
+
+    Returns
+    -------
+    reach : float
+        The spectral norm of δ or, if less, that of so many rows of δ.
+    """
+    squares = delta * delta if delta.ndim == 1 else (delta * delta).sum(axis=1)
+    if most_entries < squares.size:
+        squares = np.partition(squares, -most_entries)[-most_entries:]
+    square = float(squares.sum())
+    if delta.ndim == 2:
+        square = min(square, float(np.linalg.eigvalsh(delta.T @ delta)[-1]))
+    return math.sqrt(square)
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,13 +141,6 @@ class ClippedDesign(Design):
         return self.X.shape[1] + (self.intercept_scaling > 0.0)
 
     def row_norms(self) -> np.ndarray:
-        """Return the norms of the rows of A, rounded upwards.
-
-        Returns
-        -------
-        norms : ndarray of shape (n_samples,)
-            *Private.*
-        """
         norms = row_norms(self.X) * self.factors
         return np.hypot(norms, self.intercept_scaling) * (1.0 + _norm_margin(self.X.shape[1]))
 
@@ -142,13 +159,7 @@ class ClippedDesign(Design):
         return total
 
     def reach(self, delta: np.ndarray) -> float:
-        squares = delta * delta if delta.ndim == 1 else (delta * delta).sum(axis=1)
-        if self._most_entries < squares.size:
-            squares = np.partition(squares, -self._most_entries)[-self._most_entries :]
-        square = float(squares.sum())
-        if delta.ndim == 2:
-            square = min(square, float(np.linalg.eigvalsh(delta.T @ delta)[-1]))
-        return math.sqrt(square)
+        return longest_reach(delta, self._most_entries)
 
     @cached_property
     def _transpose(self) -> Any:
@@ -173,13 +184,6 @@ class ClippedDesign(Design):
         return A
 
     def cross_product(self) -> np.ndarray:
-        """Return AᵀA: one read of X, of which a few megabytes at a time are copied.
-
-        Returns
-        -------
-        product : ndarray of shape (n_features, n_features)
-            *Private.*
-        """
         d, most = self.n_features, max(1, self._most_entries)
         total = np.zeros((d, d))
         for _, block in self.blocks(max(d, _COPY_BYTES // (8 * most))):
@@ -209,6 +213,9 @@ class ClippedDesign(Design):
 
     def take(self, rows: Any) -> ClippedDesign:
         return ClippedDesign(self._rows(rows), self.factors[rows], self.intercept_scaling)
+
+    def in_memory(self) -> ClippedDesign:
+        return self
 
     def _rows(self, rows: Any) -> Any:
         """Return rows of X; `ndarray.take` is faster than indexing, but copies all that is not C.

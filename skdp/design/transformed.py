@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from skdp.design.base import Design
+from skdp.design.clipped import ClippedDesign
 
 __all__ = ["TransformedDesign"]
 
@@ -71,8 +72,18 @@ class TransformedDesign(Design):
     def gram(self, weights: np.ndarray) -> np.ndarray:
         return np.asarray(self.matrix @ self.inner.gram(weights) @ self.matrix)
 
+    def cross_product(self) -> np.ndarray:
+        return np.asarray(self.matrix @ self.inner.cross_product() @ self.matrix)
+
+    def row_norms(self) -> np.ndarray:
+        return self.inner.row_norms()  # S lengthens none
+
     def gram_diagonal(self, weights: np.ndarray) -> np.ndarray:
         return np.diagonal(self.gram(weights))
+
+    def in_memory(self) -> ClippedDesign:
+        inner = self.inner.in_memory()
+        return ClippedDesign(inner.matvec(self.matrix), np.ones(self.n_samples))
 
     def take(self, rows: Any) -> TransformedDesign:
         return TransformedDesign(self.inner.take(rows), self.matrix)

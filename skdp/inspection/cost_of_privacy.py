@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import minimize
 from sklearn.utils import check_random_state
 
-from skdp.design import ClippedDesign
+from skdp.design import Design
 from skdp.inspection._scores import (
     last_step,
     mean_and_error,
@@ -220,7 +220,7 @@ class _Minimiser(Solver):
     def solve(
         self,
         plan: Plan,
-        design: ClippedDesign,
+        design: Design,
         y: np.ndarray,
         rng: np.random.Generator,
         progress: Progress,

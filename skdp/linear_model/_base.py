@@ -13,7 +13,6 @@ from joblib import effective_n_jobs
 from scipy import sparse
 from scipy.special import ndtri
 from sklearn.base import BaseEstimator
-from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import ThreadpoolController  # scikit-learn depends on it, always installed
 
@@ -26,8 +25,8 @@ from skdp._validation import (
     check_size,
 )
 from skdp.accounting import gdp_mu
-from skdp.design import ClippedDesign, clip_factors
 from skdp.exceptions import IncompatibleSolverError
+from skdp.linear_model._rows import MatrixRows, Rows
 from skdp.losses import Loss, WeightedLoss, weighted_targets
 from skdp.privacy import PrivacyGuarantee
 from skdp.solvers import SOLVERS, Plan, Problem, Solution, Solver
@@ -47,7 +46,7 @@ class LinearRecords:
     `n_iter` steps, None for none.
     """
 
-    X: Any
+    rows: Rows
     y: np.ndarray
     task: Any
     solver: Solver
@@ -104,14 +103,13 @@ class PrivateLinearModel(PrivateFit, BaseEstimator):
         self._check_loss()
         solver = self._resolve_solver()
         self._check_max_weight(parameters, sample_weight)
-        X, y = validated(self, X, y, accept_sparse="csr", reset=not resume)
-        _check_magnitude(X)
+        rows, y = self._rows(X, y, reset=not resume)
         task, y = self._encode(y, known_task)
         weights = None if sample_weight is None else validated_weights(sample_weight, len(y))
         if weights is not None and parameters.is_private:
             y = weighted_targets(y, np.clip(weights, 0.0, self.max_weight))
         earlier = self._resumed(task) if resume else {}
-        return LinearRecords(X, y, task, solver, weights, **earlier)
+        return LinearRecords(rows, y, task, solver, weights, **earlier)
 
     def _plan(self, parameters: ReleaseParameters, records: LinearRecords) -> Plan | NonPrivatePlan:
         effective_n_jobs(self.n_jobs)  # raises now rather than after the spend
@@ -127,18 +125,19 @@ class PrivateLinearModel(PrivateFit, BaseEstimator):
         problem = self._problem(records, parameters)
         _check_start(records.start, problem)
         plan = solver.plan(problem, parameters.epsilon, parameters.delta)
-        _check_rows(records.X.shape[0], solver, problem)
+        _check_rows(records.rows.n_samples, solver, problem)
         return plan
 
     def _read(self, plan: Any, records: LinearRecords, rng: np.random.Generator) -> Any:
         """Return the solver's solution; without privacy, the fitted reference."""
         if isinstance(plan, NonPrivatePlan):
             given = {} if records.weights is None else {"sample_weight": records.weights}
-            return self._reference(records.X.shape[0]).fit(records.X, records.y, **given)
+            reference = self._reference(records.rows.n_samples)
+            return reference.fit(records.rows.matrix(), records.y, **given)
         problem, solver = plan.problem, records.solver
         threads = effective_n_jobs(self.n_jobs)
         with _thread_pools().limit(limits=threads, user_api="blas"):
-            design = ClippedDesign.clip(records.X, problem.data_norm, problem.intercept_scaling)
+            design = records.rows.design(problem.data_norm, problem.intercept_scaling)
             return solver.solve(plan, design, records.y, rng, self._progress, start=records.start)
 
     def _publish(
@@ -158,7 +157,7 @@ class PrivateLinearModel(PrivateFit, BaseEstimator):
 
     def _publish_solution(self, solution: Solution, task: Any, problem: Problem) -> None:
         theta = np.atleast_2d(solution.theta.T)
-        n_features = self.n_features_in_
+        n_features = theta.shape[1] - (problem.intercept_scaling > 0.0)
         intercept = problem.intercept_scaling * theta[:, n_features:].sum(axis=1)
         self._publish_coefficients(theta[:, :n_features], intercept, task)
         self.n_iter_ = solution.n_iter
@@ -201,8 +200,7 @@ class PrivateLinearModel(PrivateFit, BaseEstimator):
 
     def _problem(self, records: LinearRecords, parameters: ReleaseParameters) -> Problem:
         neighboring = parameters.neighboring
-        n_rows, n_columns = records.X.shape
-        loss = self._loss_of(records.task)
+        n_rows, loss = records.rows.n_samples, self._loss_of(records.task)
         problem = Problem(
             loss=loss if records.weights is None else WeightedLoss(loss, float(self.max_weight)),
             data_norm=float(self.data_norm),
@@ -210,7 +208,7 @@ class PrivateLinearModel(PrivateFit, BaseEstimator):
             n_samples=n_rows if neighboring.count_is_public else self.n_samples_hint,
             neighboring=neighboring,
             C=self.C,
-            n_features=n_columns + bool(self.fit_intercept),
+            n_features=records.rows.n_columns + bool(self.fit_intercept),
         )
         if problem.n_samples is None or parameters.delta == 0.0:
             return problem
@@ -292,12 +290,16 @@ class PrivateLinearModel(PrivateFit, BaseEstimator):
     def _scores(self, X: Any) -> np.ndarray:
         """Return scores of shape (n_samples, n_scores) for rows clipped as in `fit`."""
         check_is_fitted(self, "coef_")
-        X = validated(self, X, accept_sparse="csr", reset=False)
         coef = self.coef_ if sparse.issparse(self.coef_) else np.atleast_2d(self.coef_)
-        scores = safe_sparse_dot(X, coef.T, dense_output=True)
-        if not math.isinf(self.data_norm_):
-            scores *= clip_factors(X, self.data_norm_)[:, None]
-        return scores + self.intercept_
+        return self._rows(X, reset=False).products(coef.T, self.data_norm_) + self.intercept_
+
+    def _rows(self, X: Any, y: Any = None, *, reset: bool) -> Any:
+        """Return checked rows, and y if it is given; no error quotes a value."""
+        if y is None:
+            return MatrixRows(validated(self, X, accept_sparse="csr", reset=reset))
+        X, y = validated(self, X, y, accept_sparse="csr", reset=reset)
+        _check_magnitude(X)
+        return MatrixRows(X), y
 
     def _progress(self, step: int, n_steps: int) -> None:
         """Show progress; steps are public, so the display is too."""

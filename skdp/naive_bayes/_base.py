@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_consistent_length, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
-from skdp._column_facts import ColumnBounds, by_column, categories_by_column
-from skdp._columns import Columns, as_floats, check_numeric, column_name, is_frame
+from skdp._column_facts import ColumnBounds, bounds_of_numbers, categories_by_column
+from skdp._columns import Columns, as_floats, check_numeric
 from skdp._data_validation import (
     column_names,
     encode_labels,
     refuse_missing,
     remember_names,
-    validated,
+    validated_table,
     validated_weights,
 )
 from skdp._private_fit import NonPrivatePlan, PrivateFit, ReleaseParameters
@@ -113,7 +112,8 @@ class PrivateNaiveBayes(PrivateFit, ClassifierMixin, BaseEstimator):
         self, parameters: ReleaseParameters, X: Any, y: Any, *, sample_weight: Any
     ) -> LabelledColumns:
         check_choice("noise", self.noise, ("auto", *NOISES))
-        columns, y = self._validated(X, y)
+        X, y = validated_table(self, X, y)
+        columns = Columns.of(X, "X")
         remember_names(self, X)
         features = self._features()
         classes, codes = encode_labels(type(self).__name__, y, self.classes)
@@ -162,26 +162,6 @@ class PrivateNaiveBayes(PrivateFit, ClassifierMixin, BaseEstimator):
         learnt = [f.learn(released[_name(j)], counts) for j, f in enumerate(records.features)]
         self._publish_features(learnt)
         return self
-
-    def _validated(self, X: Any, y: Any) -> tuple[Columns, np.ndarray]:
-        """Return the columns of X, and y."""
-        if not is_frame(X):
-            X, y = validated(self, X, y, finite=False, dtype=None)
-            return Columns.of(X, "X"), y
-        validated(self, X, y, finite=False, skip_check_array=True)
-        y = column_or_1d(y, warn=True)
-        check_consistent_length(X, y)
-        if not len(y):
-            raise ValueError("X must have at least one row.")
-        return Columns.of(X, "X"), y
-
-    def _revalidated(self, X: Any) -> Columns:
-        """Return the columns of X for prediction."""
-        if is_frame(X):
-            validated(self, X, finite=False, skip_check_array=True, reset=False)
-        else:
-            X = validated(self, X, finite=False, dtype=None, reset=False)
-        return Columns.of(X, "X")
 
     def _check_columns(self, columns: Columns, features: Sequence[Feature]) -> None:
         """Raise if a column of numbers holds something else, or a NaN that nothing stands for."""
@@ -235,23 +215,12 @@ class PrivateNaiveBayes(PrivateFit, ClassifierMixin, BaseEstimator):
         floor, private = check_size("least_variance", self.least_variance), self._is_private()
         if not columns or (self.bounds is None and not private):
             return [NumericFeature(-1.0, 1.0, _SMALLEST, False)] * len(columns)
-        bounds = ColumnBounds.of(self._bounds_of(columns), len(columns))
+        given = bounds_of_numbers(self.bounds, columns, self.n_features_in_, self._names())
+        bounds = ColumnBounds.of(given, len(columns))
         return [
             NumericFeature(float(low), float(high), floor if private else _SMALLEST, private)
             for low, high in zip(bounds.low, bounds.high, strict=True)
         ]
-
-    def _bounds_of(self, columns: list[int]) -> Any:
-        """Return `bounds`; a dict by the places of its columns among these."""
-        if not isinstance(self.bounds, Mapping):
-            return self.bounds
-        found = by_column("bounds", self.bounds, self.n_features_in_, self._names())
-        if sorted(found) != columns:
-            wanted, named = ([column_name(self._names(), j) for j in js] for js in (columns, found))
-            raise ValueError(
-                f"bounds must name just the columns without categories, {wanted}; it names {named}."
-            )
-        return {place: found[j] for place, j in enumerate(columns)}
 
     def _categorical_feature(self, values: np.ndarray) -> CategoricalFeature:
         return CategoricalFeature(values, check_size("alpha", self.alpha))
@@ -288,7 +257,8 @@ class PrivateNaiveBayes(PrivateFit, ClassifierMixin, BaseEstimator):
             In the order of `classes_`.
         """
         check_is_fitted(self, "class_count_")
-        columns, features = self._revalidated(X), self._features()
+        X = validated_table(self, X, reset=False)
+        columns, features = Columns.of(X, "X"), self._features()
         self._check_columns(columns, features)
         joint = np.log(self.class_prior_)
         for feature, x, learnt in zip(features, columns.parts, self._learnt(), strict=True):

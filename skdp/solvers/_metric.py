@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skdp.design import ClippedDesign
+from skdp.design import Design
 from skdp.privacy import GDPEvent
 from skdp.solvers.base import SCALE_MARGIN, Problem, rounded
 
@@ -111,7 +111,7 @@ class GramRelease:
         """Return about the spectral norm of the noise, σ·√(2d)."""
         return self.scale * math.sqrt(2.0 * n_features)
 
-    def release(self, design: ClippedDesign, rng: np.random.Generator) -> Metric:
+    def release(self, design: Design, rng: np.random.Generator) -> Metric:
         """Read the data once and return the metric of the noisy matrix, with ρ = σ·√(2d)."""
         d = design.n_features
         noise = rng.normal(scale=0.5 * self.scale, size=(d, d))

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from skdp.design import ClippedDesign
+from skdp.design import Design
 from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import Loss
 from skdp.solvers.base import Problem, require_delta
@@ -139,7 +139,7 @@ class Objective:
 
     Parameters
     ----------
-    design : ClippedDesign
+    design : Design
     y : ndarray of shape (n_samples,)
     loss : Loss
     row_norm : float
@@ -155,7 +155,7 @@ class Objective:
         their error; else in pieces that are fast.
     """
 
-    design: ClippedDesign
+    design: Design
     y: np.ndarray
     loss: Loss
     row_norm: float

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp.accounting import gdp_mu
-from skdp.design import ClippedDesign
+from skdp.design import Design
 from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import Loss, SquaredLoss, WeightedLoss
 from skdp.privacy import GDPEvent, Neighboring
@@ -114,7 +114,7 @@ class AdaSSP(Solver):
     def solve(
         self,
         plan: AdaSSPPlan,
-        design: ClippedDesign,
+        design: Design,
         y: np.ndarray,
         rng: np.random.Generator,
         progress: Progress,
@@ -126,7 +126,7 @@ class AdaSSP(Solver):
         return Solution(theta, 1)
 
     def release(
-        self, plan: AdaSSPPlan, design: ClippedDesign, y: np.ndarray, rng: np.random.Generator
+        self, plan: AdaSSPPlan, design: Design, y: np.ndarray, rng: np.random.Generator
     ) -> NoisyMoments:
         """Return the moments with noise: all that is ever read of the data.
 
@@ -134,7 +134,7 @@ class AdaSSP(Solver):
         ----------
         plan : AdaSSPPlan
             *Public.*
-        design : ClippedDesign
+        design : Design
             *Private.* The rows.
         y : ndarray of shape (n_samples,)
             *Private.* Targets, clipped to [−1, 1] here.

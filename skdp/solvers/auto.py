@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from skdp.accounting import gdp_mu
-from skdp.design import ClippedDesign
+from skdp.design import Design
 from skdp.privacy import GDPEvent
 from skdp.samplers import Progress
 from skdp.solvers.base import Plan, Problem, RowCount, Solution, Solver, composed, require_delta
@@ -73,7 +73,7 @@ class AutoSolver(Solver):
     def solve(
         self,
         plan: AutoPlan,
-        design: ClippedDesign,
+        design: Design,
         y: np.ndarray,
         rng: np.random.Generator,
         progress: Progress,

@@ -14,7 +14,7 @@ import numpy as np
 
 from skdp._validation import make_plain
 from skdp.accounting import gdp_mu
-from skdp.design import ClippedDesign
+from skdp.design import Design
 from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import Loss
 from skdp.privacy import ComposedEvent, Event, GDPEvent, Neighboring
@@ -277,7 +277,7 @@ class Solver(ABC):
     def solve(
         self,
         plan: Any,
-        design: ClippedDesign,
+        design: Design,
         y: np.ndarray,
         rng: np.random.Generator,
         progress: Progress,
@@ -289,7 +289,7 @@ class Solver(ABC):
         ----------
         plan : Plan
             *Public.* What `plan` of this solver returned.
-        design : ClippedDesign
+        design : Design
             *Private.* The rows, within the norms of `plan.problem`, at most `most_rows` of them.
         y : ndarray of shape (n_samples,)
             *Private.* Labels or numbers, as the loss wants them.
@@ -351,7 +351,7 @@ class RowCount:
         """What is released for it, if anything."""
         return (GDPEvent(self.mu),) if self.mu > 0.0 else ()
 
-    def release(self, design: ClippedDesign, rng: np.random.Generator) -> int:
+    def release(self, design: Design, rng: np.random.Generator) -> int:
         """Return the number: public, or estimated now."""
         if self.public is not None:
             return self.public

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from skdp._validation import check_count, check_real, check_size, make_plain
 from skdp.accounting import gdp_mu
-from skdp.design import ClippedDesign
+from skdp.design import ClippedDesign, Design
 from skdp.privacy import GDPEvent
 from skdp.samplers import Progress
 from skdp.solvers._descent import flow_time, inverse_regularisation, worst_curvature
@@ -114,7 +114,7 @@ class CoordinateDescent(Solver):
     def solve(
         self,
         plan: CoordinateDescentPlan,
-        design: ClippedDesign,
+        design: Design,
         y: np.ndarray,
         rng: np.random.Generator,
         progress: Progress,
@@ -184,13 +184,13 @@ class Cycles:
     def run(
         self,
         problem: Problem,
-        design: ClippedDesign,
+        design: Design,
         y: np.ndarray,
         rng: np.random.Generator,
         progress: Progress,
     ) -> np.ndarray:
         """Return the released coefficients."""
-        columns = _Columns(design)
+        columns = _Columns(design.in_memory())
         theta = np.zeros(problem.shape(design.n_features))
         scores, total = design.matvec(theta), np.zeros_like(theta)
         n_averaged = max(1, round(self.average * self.n_cycles))

@@ -14,7 +14,7 @@ from scipy.optimize import brentq
 from skdp._search import first_to_hold
 from skdp._validation import check_count, check_real, check_size, make_plain
 from skdp.accounting import PLDAccountant, gdp_mu
-from skdp.design import ClippedDesign
+from skdp.design import Design
 from skdp.exceptions import IncompatibleSolverError
 from skdp.privacy import Event, GaussianEvent, Neighboring, PoissonSampledEvent, SelfComposedEvent
 from skdp.samplers import Progress
@@ -150,7 +150,7 @@ class DPSGD(Solver):
     def solve(
         self,
         plan: DPSGDPlan,
-        design: ClippedDesign,
+        design: Design,
         y: np.ndarray,
         rng: np.random.Generator,
         progress: Progress,

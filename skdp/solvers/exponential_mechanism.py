@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp._validation import check_real, make_plain
-from skdp.design import ClippedDesign
+from skdp.design import Design
 from skdp.exceptions import IncompatibleSolverError
 from skdp.privacy import PureDPEvent
 from skdp.samplers import Ball, ExactSampler, Progress, SamplerPlan, Target
@@ -126,7 +126,7 @@ class ExponentialMechanismSolver(Solver):
     def solve(
         self,
         plan: ExponentialMechanismPlan,
-        design: ClippedDesign,
+        design: Design,
         y: np.ndarray,
         rng: np.random.Generator,
         progress: Progress,

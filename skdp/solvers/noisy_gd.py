@@ -10,7 +10,7 @@ import numpy as np
 
 from skdp._validation import check_count, check_real, check_size, make_plain
 from skdp.accounting import gdp_mu
-from skdp.design import ClippedDesign
+from skdp.design import Design
 from skdp.privacy import GDPEvent
 from skdp.samplers import Progress
 from skdp.solvers._descent import (
@@ -219,7 +219,7 @@ class NoisyGD(Solver):
     def solve(
         self,
         plan: NoisyGDPlan,
-        design: ClippedDesign,
+        design: Design,
         y: np.ndarray,
         rng: np.random.Generator,
         progress: Progress,

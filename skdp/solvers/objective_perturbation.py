@@ -11,7 +11,7 @@ from scipy.special import ndtri
 
 from skdp._search import arithmetic, bisect, first_to_hold
 from skdp.accounting import gdp_mu
-from skdp.design import ClippedDesign
+from skdp.design import Design
 from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import Loss
 from skdp.privacy import GDPEvent, ObjectivePerturbationEvent
@@ -124,7 +124,7 @@ class ObjectivePerturbation(Solver):
     def solve(
         self,
         plan: ObjectivePerturbationPlan,
-        design: ClippedDesign,
+        design: Design,
         y: np.ndarray,
         rng: np.random.Generator,
         progress: Progress,

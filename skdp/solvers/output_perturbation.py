@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp.accounting import gdp_mu
-from skdp.design import ClippedDesign
+from skdp.design import Design
 from skdp.privacy import GDPEvent
 from skdp.samplers import Progress
 from skdp.solvers._minimiser import (
@@ -93,7 +93,7 @@ class OutputPerturbation(Solver):
     def solve(
         self,
         plan: OutputPerturbationPlan,
-        design: ClippedDesign,
+        design: Design,
         y: np.ndarray,
         rng: np.random.Generator,
         progress: Progress,

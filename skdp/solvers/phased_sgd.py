@@ -9,7 +9,7 @@ import numpy as np
 
 from skdp._validation import check_count, check_real, check_size, make_plain
 from skdp.accounting import gdp_mu
-from skdp.design import ClippedDesign
+from skdp.design import Design
 from skdp.exceptions import IncompatibleSolverError
 from skdp.privacy import GDPEvent
 from skdp.samplers import Progress
@@ -157,7 +157,7 @@ class PhasedSGD(Solver):
     def solve(
         self,
         plan: PhasedSGDPlan,
-        design: ClippedDesign,
+        design: Design,
         y: np.ndarray,
         rng: np.random.Generator,
         progress: Progress,
@@ -233,7 +233,7 @@ def _step(
     phase: Phase,
     problem: Problem,
     theta: np.ndarray,
-    design: ClippedDesign,
+    design: Design,
     y: np.ndarray,
     rows: np.ndarray,
 ) -> np.ndarray:

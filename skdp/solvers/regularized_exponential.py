@@ -12,7 +12,7 @@ from scipy.special import expit
 
 from skdp._validation import check_choice, make_plain
 from skdp.accounting import gdp_mu
-from skdp.design import ClippedDesign, TransformedDesign
+from skdp.design import Design, TransformedDesign
 from skdp.exceptions import IncompatibleSolverError, UncertifiedSamplerWarning
 from skdp.privacy import ApproximatedEvent, Event, GDPEvent, NonPrivateEvent
 from skdp.samplers import (
@@ -323,7 +323,7 @@ class RegularizedExponential(Solver):
     def solve(
         self,
         plan: RegularizedExponentialPlan,
-        design: ClippedDesign,
+        design: Design,
         y: np.ndarray,
         rng: np.random.Generator,
         progress: Progress,

@@ -1,0 +1,222 @@
+"""What is public about a table's columns, and the table as numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from skdp._column_facts import (
+    ColumnBounds,
+    bounds_of_numbers,
+    by_column,
+    categories_by_column,
+    category_codes,
+)
+from skdp._columns import Columns, as_floats, check_numeric, column_name, is_missing
+from skdp._data_validation import refuse_missing
+from skdp._validation import check_choice, check_size
+
+__all__ = ["TableFacts"]
+
+_MISSING = ("indicator", "refuse")
+
+
+@dataclass(frozen=True, eq=False)
+class TableFacts:
+    """Columns of numbers between public bounds, and columns of public categories.
+
+    Parameters
+    ----------
+    n_columns : int
+        *Public.*
+    numbers : ndarray of int of shape (n_numbers,)
+        *Public.* Which columns are numbers.
+    bounds : ColumnBounds
+        *Public.* Of the columns of numbers.
+    units : ndarray of shape (n_numbers,)
+        *Public.* Unit of a logarithmic scale; inf for a linear one.
+    categories : dict of int to ndarray
+        *Public.* Values of each other column.
+    missing : {"indicator", "refuse"}
+        *Public.* Whether a missing value is a category of its own, for numbers too.
+    """
+
+    n_columns: int
+    numbers: np.ndarray
+    bounds: ColumnBounds
+    units: np.ndarray
+    categories: Mapping[int, np.ndarray]
+    missing: str = "indicator"
+
+    @classmethod
+    def of(
+        cls,
+        n_columns: int,
+        names: Sequence[Any],
+        *,
+        bounds: Any,
+        categories: Any = None,
+        transform: Any = None,
+        missing: str = "indicator",
+    ) -> TableFacts:
+        """Return what the parameters of an estimator say, checked."""
+        known = categories_by_column(categories, n_columns, names)
+        numbers = [j for j in range(n_columns) if j not in known]
+        found = ColumnBounds(np.empty(0), np.empty(0))
+        if numbers or bounds is not None:
+            given = bounds_of_numbers(bounds, numbers, n_columns, names)
+            found = ColumnBounds.of(given, len(numbers))
+        units = _units(transform, numbers, n_columns, names)
+        check_choice("missing", missing, _MISSING)
+        return cls(n_columns, np.array(numbers, dtype=int), found, units, known, missing)
+
+    @property
+    def has_missing(self) -> bool:
+        """Whether a missing value has a column of its own."""
+        return self.missing == "indicator"
+
+    def size(self, j: int) -> int:
+        """Return how many values a column of categories may have, the missing one included."""
+        return self.categories[j].size + self.has_missing
+
+    def coded(self, X: Any, names: Sequence[Any] = ()) -> np.ndarray:
+        """Return a table as floats: numbers with NaN for missing ones, places of categories.
+
+        Parameters
+        ----------
+        X : ndarray or frame of shape (n_samples, n_columns)
+            *Private.*
+        names : sequence
+            *Public.* Names of the columns.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_columns)
+            *Private.* X itself where it is an array of floats and has no categories. A category
+            that is not known is −1, a missing one NaN, or −1 where missing values are refused.
+        """
+        if isinstance(X, np.ndarray) and X.dtype.kind == "f" and not self.categories:
+            coded = X
+        else:
+            coded = self._coded(Columns.of(X, "X"))
+        if not self.has_missing:
+            refuse_missing(coded, names)
+        return coded
+
+    def _coded(self, columns: Columns) -> np.ndarray:
+        for j in self.numbers:
+            check_numeric(columns.parts[j], columns.name(j), advice=_advice(columns.name(j)))
+        single = all(_is_single(columns.parts[j]) for j in self.numbers)
+        coded = np.empty((columns.n_rows, self.n_columns), np.float32 if single else np.float64)
+        for j, part in enumerate(columns.parts):
+            known = self.categories.get(j)
+            coded[:, j] = as_floats(part) if known is None else _codes(part, known)
+        return coded
+
+    def unit_interval(self, rows: np.ndarray) -> np.ndarray:
+        """Return the numbers of coded rows on their scales, mapped to [0, 1]; NaN stays.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n_rows, n_columns)
+            *Private.*
+
+        Returns
+        -------
+        ndarray of shape (n_numbers, n_rows)
+            *Private.* Column by column, a new array.
+        """
+        some = rows if len(self.numbers) == self.n_columns else rows[:, self.numbers]
+        u = np.array(some.T, dtype=np.float64, order="C")
+        np.clip(u, self.bounds.low[:, None], self.bounds.high[:, None], out=u)
+        low, high = (self._scaled(side[:, None]) for side in (self.bounds.low, self.bounds.high))
+        u = self._scaled(u)
+        u -= low
+        u /= high - low
+        return np.clip(u, 0.0, 1.0, out=u)
+
+    def _scaled(self, x: np.ndarray) -> np.ndarray:
+        """Return sign(x)·log(1 + |x|/unit) in the columns that have a unit, of shape (n, …)."""
+        if np.isinf(self.units).all():
+            return x
+        scaled, logarithmic = x.copy(), np.isfinite(self.units)
+        some = x[logarithmic]
+        scaled[logarithmic] = np.copysign(
+            np.log1p(np.abs(some) / self.units[logarithmic, None]), some
+        )
+        return scaled
+
+    def one_hot(self, j: int, codes: np.ndarray, out: np.ndarray) -> None:
+        """Write 1 where a category, or a missing value, is; `out` has a row a category and zeros.
+
+        Parameters
+        ----------
+        j : int
+            Which column.
+        codes : ndarray of shape (n_rows,)
+            *Private.* As in a coded table.
+        out : ndarray of shape (size, n_rows)
+            *Private.*
+        """
+        places = np.where(np.isnan(codes), self.categories[j].size, codes).astype(np.intp)
+        known = np.flatnonzero(places >= 0)
+        out[places[known], known] = 1.0
+
+    def category_names(self, j: int, column: Any) -> list[str]:
+        """Return names of the columns of `one_hot`."""
+        names = [f"{column}_{value}" for value in self.categories[j].tolist()]
+        return [*names, f"missing_{column}"] if self.has_missing else names
+
+
+def _units(
+    transform: Any, numbers: Sequence[int], n_columns: int, names: Sequence[Any]
+) -> np.ndarray:
+    """Return the units of logarithmic scales, inf for linear ones."""
+    if not isinstance(transform, Mapping):
+        return np.full(len(numbers), _unit(transform))
+    given = by_column("transform", transform, n_columns, names)
+    if strangers := [column_name(names, j) for j in given if j not in numbers]:
+        raise ValueError(
+            f"only columns of numbers have a scale to transform, and {strangers} are not."
+        )
+    return np.array([_unit(given.get(j)) for j in numbers], dtype=float)
+
+
+def _unit(kind: Any) -> float:
+    if kind is None:
+        return math.inf
+    if isinstance(kind, str):
+        check_choice("each scale", kind, ("log",))
+        return 1.0
+    return check_size("the unit of a logarithmic scale", kind)
+
+
+def _codes(part: Any, known: np.ndarray) -> np.ndarray:
+    """Return places of categories as floats, −1 for other values and NaN for missing ones."""
+    values = np.asarray(part)
+    codes = category_codes(values, known).astype(np.float64)
+    codes[_missing(values)] = np.nan
+    return codes
+
+
+def _missing(values: np.ndarray) -> np.ndarray:
+    """Return where values are missing."""
+    if values.dtype.kind in "fc":
+        return np.isnan(values)
+    if values.dtype.kind in "mM":
+        return np.isnat(values)
+    if values.dtype.kind != "O":
+        return np.zeros(values.shape, dtype=bool)
+    return np.fromiter((is_missing(value) for value in values), bool, values.size)
+
+
+def _is_single(part: Any) -> bool:
+    return str(getattr(part, "dtype", None)).lower() == "float32"
+
+
+def _advice(column: Any) -> str:
+    return f" Name the values that it can have, as in categories={{{column!r}: [...]}}."

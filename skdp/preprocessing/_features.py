@@ -1,0 +1,95 @@
+"""What transformers by a public map share."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import _check_feature_names_in
+
+from skdp._data_validation import column_names, remember_names, validated_table
+from skdp._feature_maps import FeatureMap
+
+__all__ = ["PublicFeatures"]
+
+
+class PublicFeatures(TransformerMixin, BaseEstimator):
+    """A transformer that learns nothing: each row of its output is a public function of a row."""
+
+    @abstractmethod
+    def _feature_map(self, n_columns: int, names: Sequence[Any]) -> FeatureMap:
+        """Return the map by the parameters, all of them public, for columns of these names."""
+
+    def fit(self, X: Any, y: Any = None) -> Any:
+        """Check the parameters against the columns; nothing is learnt.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_samples, n_features)
+            *Private.* Only its columns matter, and whether values are missing where that is
+            refused.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : object
+            The transformer.
+        """
+        self._mapped(X, reset=True)
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Return the features of the rows.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_samples, n_features)
+            *Private.* Numbers outside of their bounds are clipped; a category that is not known
+            has no column.
+
+        Returns
+        -------
+        ndarray or CSR matrix of shape (n_samples, n_features_out)
+            *Private.* Of single precision where X is an array or frame of such numbers.
+        """
+        found, coded = self._mapped(X, reset=not hasattr(self, "n_features_in_"))
+        dtype = np.float32 if coded.dtype == np.float32 else np.float64
+        return found.whole(found.prepare(coded), dtype)
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Return the names of the columns of the output.
+
+        Parameters
+        ----------
+        input_features : array-like of str or None, default None
+            *Public.* Names of the features. ``None`` takes those of the frame in `fit`, or x0,
+            x1, and so on.
+
+        Returns
+        -------
+        ndarray of str
+            One for each column.
+        """
+        names = _check_feature_names_in(self, input_features)
+        found = self._feature_map(self.n_features_in_, column_names(self))
+        return np.array(found.names(names.tolist()), dtype=object)
+
+    def _mapped(self, X: Any, *, reset: bool) -> tuple[FeatureMap, np.ndarray]:
+        """Return the map and the coded table."""
+        checked = validated_table(self, X, reset=reset)
+        if reset:
+            remember_names(self, X)
+        names = column_names(self)
+        found = self._feature_map(self.n_features_in_, names)
+        return found, found.facts.coded(checked, names)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.requires_fit = False
+        tags.input_tags.allow_nan = self.missing == "indicator"
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

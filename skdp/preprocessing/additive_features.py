@@ -1,0 +1,122 @@
+"""Curves of numbers, indicators of categories, and products of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from skdp._feature_maps import AdditiveMap, TableFacts
+from skdp.preprocessing._features import PublicFeatures
+
+__all__ = ["AdditiveFeatures"]
+
+
+class AdditiveFeatures(PublicFeatures):
+    r"""Expand each column so that a linear model of the features is a sum of curves.
+
+    A number x between its bounds is u = (t(x) − t(low))/(t(high) − t(low)), clipped to [0, 1], with
+    t the identity or x ↦ sign(x)·log(1 + \|x\|/unit). Its features are √g·(2u − 1) and
+    √((1 − g)·w_k)·cos(πku) for k = 1..K, with g = `linear_share`, K = `n_terms` and weights
+    w_k = (1/k)/Σ(1/i): a vector no longer than 1. A category is a 1 in a column of its own. It
+    learns nothing.
+
+    Parameters
+    ----------
+    bounds : pair (low, high), one pair per column, or dict
+        *Public.* The dict is from names or numbers of columns to pairs. Bounds come from knowledge
+        about the columns, never from the data. There is no default that would be right: without
+        bounds `fit` raises.
+    categories : dict, list or None, default None
+        *Public.* The values that columns can have: a dict from names or numbers of columns to
+        lists, or a list that holds for every column. Other columns are numbers, and have `bounds`.
+        A value that is not in the list is none of them.
+    n_terms : int, default 8
+        *Public.* K, waves of a column of numbers.
+    linear_share : float in [0, 1], default 0.5
+        *Public.* g. 1: the straight line alone, as `BoundsScaler` has it; 0: no line beside the
+        waves.
+    transformation : None, "log" or dict, default None
+        *Public.* Scale of the columns of numbers: ``"log"`` for amounts and counts, of which
+        bounds may then be generous. A dict from names or numbers of columns to ``None``, ``"log"``,
+        which has the unit 1, or a number, the unit of a logarithmic scale.
+    reference : None, "low" or list, default None
+        *Public.* Columns of numbers, ``"low"`` for all, of which features are zero at the low
+        bound: for those that are mostly there, such as counts of words. Their features are √g·u
+        and √(2(1 − g))·sin((k − ½)πu)/((k − ½)π).
+    interactions : None, "pairs" or list of pairs, default None
+        *Public.* Pairs of columns by name or number, ``"pairs"`` for all, of which the first three
+        waves, or the categories, are multiplied. Together they have about half of the squared norm
+        of a row.
+    norm : {"rows", "blocks"}, default "rows"
+        *Public.* ``"rows"``: each column has a vector of length up to 1, and a model clips the row.
+        ``"blocks"``: all are divided by one number, so that no row is longer than 1 and none is
+        clipped at that norm: exactly additive, and noisier.
+    missing : {"indicator", "refuse"}, default "indicator"
+        *Public.* What becomes of NaN, ``None`` and ``pandas.NA``: a category of their own, of
+        numbers too, for which each column of X has a place; or they are refused.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        *Public.*
+    feature_names_in_ : ndarray of shape (n_features,)
+        *Public.* Only if X had string column names.
+
+    Notes
+    -----
+    **Guarantee.** A row of the output depends on the same row of the input and on public numbers,
+    so neighbouring inputs give neighbouring outputs; *Feature maps* in the documentation has the
+    proof of the norms.
+
+    Examples
+    --------
+    >>> from skdp.preprocessing import AdditiveFeatures
+    >>> features = AdditiveFeatures(bounds=(0, 100), n_terms=2, missing="refuse")
+    >>> features.fit_transform([[0.0], [50.0]]).round(3)
+    array([[-0.707,  0.577,  0.408],
+           [ 0.   ,  0.   , -0.408]])
+    >>> features.get_feature_names_out().tolist()
+    ['x0', 'x0_wave1', 'x0_wave2']
+    """
+
+    def __init__(
+        self,
+        bounds: Any = None,
+        *,
+        categories: Any = None,
+        n_terms: int = 8,
+        linear_share: float = 0.5,
+        transformation: Any = None,
+        reference: Any = None,
+        interactions: Any = None,
+        norm: str = "rows",
+        missing: str = "indicator",
+    ) -> None:
+        self.bounds = bounds
+        self.categories = categories
+        self.n_terms = n_terms
+        self.linear_share = linear_share
+        self.transformation = transformation
+        self.reference = reference
+        self.interactions = interactions
+        self.norm = norm
+        self.missing = missing
+
+    def _feature_map(self, n_columns: int, names: Sequence[Any]) -> AdditiveMap:
+        facts = TableFacts.of(
+            n_columns,
+            names,
+            bounds=self.bounds,
+            categories=self.categories,
+            transform=self.transformation,
+            missing=self.missing,
+        )
+        return AdditiveMap.of(
+            facts,
+            names,
+            n_terms=self.n_terms,
+            linear_share=self.linear_share,
+            reference=self.reference,
+            interactions=self.interactions,
+            norm=self.norm,
+        )

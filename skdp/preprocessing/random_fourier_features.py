@@ -1,0 +1,108 @@
+"""Random Fourier features of numbers and categories, from public bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from skdp._feature_maps import FourierMap, TableFacts
+from skdp.preprocessing._features import PublicFeatures
+
+__all__ = ["RandomFourierFeatures"]
+
+
+class RandomFourierFeatures(PublicFeatures):
+    """Cosines and sines of random combinations of the columns, rows of norm exactly 1.
+
+    With z made of numbers as 2u − 1, u in [0, 1] the place between the bounds, and of categories as
+    1/√3 in a column of their own, a row is [cos Wz, sin Wz]/√(D/2), where the entries of W are
+    N(0, 3·τ²/p) for p columns. Products of two rows are close to exp(−3·τ²·|z − z'|²/(2p)), so a
+    linear model of the features is close to one of that kernel. It learns nothing, and W does not
+    depend on the data.
+
+    Parameters
+    ----------
+    bounds : pair (low, high), one pair per column, or dict
+        *Public.* The dict is from names or numbers of columns to pairs. Bounds come from knowledge
+        about the columns, never from the data. There is no default that would be right: without
+        bounds `fit` raises.
+    categories : dict, list or None, default None
+        *Public.* The values that columns can have: a dict from names or numbers of columns to
+        lists, or a list that holds for every column. Other columns are numbers, and have `bounds`.
+        A value that is not in the list is none of them.
+    transformation : None, "log" or dict, default None
+        *Public.* Scale of the columns of numbers: ``"log"`` for amounts and counts, of which
+        bounds may then be generous. A dict from names or numbers of columns to ``None``, ``"log"``,
+        which has the unit 1, or a number, the unit of a logarithmic scale.
+    n_components : int, default 500
+        *Public.* D, an even number of features.
+    scale : float, default 2.0
+        *Public.* τ, standard deviation of the angles W·z of a row that is uniform in its bounds:
+        larger for rougher functions.
+    feature_seed : int, default 0
+        *Public.* From which the features follow; it may be published, unlike the `random_state` of
+        an estimator, which makes noise.
+    missing : {"indicator", "refuse"}, default "indicator"
+        *Public.* What becomes of NaN, ``None`` and ``pandas.NA``: a category of their own, of
+        numbers too, for which each column of X has a place; or they are refused.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        *Public.*
+    feature_names_in_ : ndarray of shape (n_features,)
+        *Public.* Only if X had string column names.
+
+    Notes
+    -----
+    **Guarantee.** A row of the output depends on the same row of the input and on public numbers,
+    so neighbouring inputs give neighbouring outputs; *Feature maps* in the documentation has the
+    proof of the norms.
+
+    References
+    ----------
+    Rahimi and Recht 2007, "Random features for large-scale kernel machines".
+
+    Examples
+    --------
+    >>> from skdp.preprocessing import RandomFourierFeatures
+    >>> features = RandomFourierFeatures(bounds=(0, 100), n_components=4)
+    >>> rows = features.fit_transform([[0.0], [50.0]])
+    >>> (rows**2).sum(axis=1).round(12)
+    array([1., 1.])
+    """
+
+    def __init__(
+        self,
+        bounds: Any = None,
+        *,
+        categories: Any = None,
+        transformation: Any = None,
+        n_components: int = 500,
+        scale: float = 2.0,
+        feature_seed: int = 0,
+        missing: str = "indicator",
+    ) -> None:
+        self.bounds = bounds
+        self.categories = categories
+        self.transformation = transformation
+        self.n_components = n_components
+        self.scale = scale
+        self.feature_seed = feature_seed
+        self.missing = missing
+
+    def _feature_map(self, n_columns: int, names: Sequence[Any]) -> FourierMap:
+        facts = TableFacts.of(
+            n_columns,
+            names,
+            bounds=self.bounds,
+            categories=self.categories,
+            transform=self.transformation,
+            missing=self.missing,
+        )
+        return FourierMap.of(
+            facts,
+            n_components=self.n_components,
+            scale=self.scale,
+            feature_seed=self.feature_seed,
+        )

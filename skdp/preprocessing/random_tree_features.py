@@ -1,0 +1,104 @@
+"""Leaves of totally random trees, from public bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from skdp._feature_maps import TableFacts, TreeMap
+from skdp.preprocessing._features import PublicFeatures
+
+__all__ = ["RandomTreeFeatures"]
+
+
+class RandomTreeFeatures(PublicFeatures):
+    """The leaf of each of many random trees that a row falls into; rows of norm exactly 1.
+
+    Each node of a complete tree asks for one column, all equally likely: whether a number lies
+    above a threshold that is uniform in the node's own cell, or whether a category is in a random
+    subset. A row has 1/√T in the column of its leaf in each of T trees, and zeros elsewhere. It
+    learns nothing, and trees do not depend on the data. (`RandomTreesEmbedding` of scikit-learn
+    draws thresholds between the least and the largest value of the data, and keeps them.)
+
+    Parameters
+    ----------
+    bounds : pair (low, high), one pair per column, or dict
+        *Public.* The dict is from names or numbers of columns to pairs. Bounds come from knowledge
+        about the columns, never from the data. There is no default that would be right: without
+        bounds `fit` raises.
+    categories : dict, list or None, default None
+        *Public.* The values that columns can have: a dict from names or numbers of columns to
+        lists, or a list that holds for every column. Other columns are numbers, and have `bounds`.
+        A value that is not in the list is none of them.
+    transformation : None, "log" or dict, default None
+        *Public.* Scale of the columns of numbers: ``"log"`` for amounts and counts, of which
+        bounds may then be generous. A dict from names or numbers of columns to ``None``, ``"log"``,
+        which has the unit 1, or a number, the unit of a logarithmic scale.
+    n_trees : int, default 100
+        *Public.* T.
+    depth : int, default 8
+        *Public.* Questions on the way to a leaf, 16 at most; a tree has 2 to that power leaves.
+    feature_seed : int, default 0
+        *Public.* From which the features follow; it may be published, unlike the `random_state` of
+        an estimator, which makes noise.
+    missing : {"indicator", "refuse"}, default "indicator"
+        *Public.* What becomes of NaN, ``None`` and ``pandas.NA``: a category of their own, of
+        numbers too, for which each column of X has a place; or they are refused.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        *Public.*
+    feature_names_in_ : ndarray of shape (n_features,)
+        *Public.* Only if X had string column names.
+
+    Notes
+    -----
+    **Guarantee.** A row of the output depends on the same row of the input and on public numbers,
+    so neighbouring inputs give neighbouring outputs; *Feature maps* in the documentation has the
+    proof of the norms.
+
+    References
+    ----------
+    Geurts, Ernst and Wehenkel, "Extremely randomized trees", Machine Learning 63, 2006.
+
+    Examples
+    --------
+    >>> from skdp.preprocessing import RandomTreeFeatures
+    >>> features = RandomTreeFeatures(bounds=(0, 100), n_trees=4, depth=2)
+    >>> rows = features.fit_transform([[0.0], [50.0]])
+    >>> rows.shape, rows.nnz, rows.data[0]
+    ((2, 16), 8, 0.5)
+    """
+
+    def __init__(
+        self,
+        bounds: Any = None,
+        *,
+        categories: Any = None,
+        transformation: Any = None,
+        n_trees: int = 100,
+        depth: int = 8,
+        feature_seed: int = 0,
+        missing: str = "indicator",
+    ) -> None:
+        self.bounds = bounds
+        self.categories = categories
+        self.transformation = transformation
+        self.n_trees = n_trees
+        self.depth = depth
+        self.feature_seed = feature_seed
+        self.missing = missing
+
+    def _feature_map(self, n_columns: int, names: Sequence[Any]) -> TreeMap:
+        facts = TableFacts.of(
+            n_columns,
+            names,
+            bounds=self.bounds,
+            categories=self.categories,
+            transform=self.transformation,
+            missing=self.missing,
+        )
+        return TreeMap.of(
+            facts, n_trees=self.n_trees, depth=self.depth, feature_seed=self.feature_seed
+        )

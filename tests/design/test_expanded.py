@@ -1,0 +1,99 @@
+"""The expanded design is the clipped matrix of features, of which only blocks are ever there."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from skdp._feature_maps import AdditiveMap, FourierMap, TableFacts, TreeMap
+from skdp.design import ClippedDesign, ExpandedDesign, expanded, expanded_scores
+
+FACTS = TableFacts.of(4, (), bounds=(-1.0, 1.0), categories={3: [0.0, 1.0, 2.0]})
+MAPS = {
+    "additive": AdditiveMap.of(FACTS, (), interactions="pairs", reference=[1]),
+    "waves": FourierMap.of(FACTS, n_components=20),
+    "trees": TreeMap.of(FACTS, n_trees=7, depth=3),
+}
+every_map = pytest.mark.parametrize("feature_map", MAPS.values(), ids=MAPS)
+
+
+def table(n=700):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.uniform(-1.5, 1.5, size=(n, 3)), rng.integers(-1, 3, size=n)])
+    X[rng.random(X.shape) < 0.1] = np.nan
+    return X
+
+
+def pair(feature_map, monkeypatch, b0=0.3, n=700):
+    """Return an expanded design of several blocks, and the clipped matrix of its features."""
+    features = feature_map.whole(feature_map.prepare(table(n)))
+    monkeypatch.setattr(expanded, "_IN_MEMORY", 8 * 70 * feature_map.n_entries)
+    design = ExpandedDesign.clip(table(n), feature_map, 0.8, b0)
+    assert isinstance(design, ExpandedDesign)
+    return design, ClippedDesign.clip(features, 0.8, b0)
+
+
+@every_map
+@pytest.mark.parametrize("b0", [0.0, 0.3])
+@pytest.mark.parametrize("k", [(), (3,)])
+def test_it_multiplies_like_the_clipped_matrix(feature_map, b0, k, monkeypatch):
+    design, whole = pair(feature_map, monkeypatch, b0)
+    rng = np.random.default_rng(1)
+    theta, residual = rng.normal(size=(whole.n_features, *k)), rng.normal(size=(700, *k))
+    close = {"rtol": 1e-10, "atol": 1e-10}
+    np.testing.assert_allclose(design.matvec(theta), whole.matvec(theta), **close)
+    np.testing.assert_allclose(design.rmatvec(residual), whole.rmatvec(residual), **close)
+    assert design.reach(theta) == pytest.approx(whole.reach(theta))
+    assert (design.n_samples, design.n_features) == (whole.n_samples, whole.n_features)
+
+
+@every_map
+def test_its_products_are_those_of_the_clipped_matrix(feature_map, monkeypatch):
+    design, whole = pair(feature_map, monkeypatch)
+    w = np.random.default_rng(2).random(700)
+    np.testing.assert_allclose(design.gram(w), whole.gram(w), atol=1e-10)
+    np.testing.assert_allclose(design.cross_product(), whole.cross_product(), atol=1e-10)
+    np.testing.assert_allclose(design.gram_diagonal(w), whole.gram_diagonal(w), atol=1e-10)
+    np.testing.assert_allclose(design.row_norms(), whole.row_norms(), rtol=1e-12)
+    assert (design.row_norms() <= np.hypot(0.8, 0.3) * (1.0 + 1e-10)).all()
+
+
+@every_map
+@pytest.mark.parametrize("most_rows", [None, 30, 333])
+def test_blocks_and_rows_taken_are_those_of_the_clipped_matrix(feature_map, most_rows, monkeypatch):
+    design, whole = pair(feature_map, monkeypatch)
+    theta = np.random.default_rng(3).normal(size=whole.n_features)
+    scores = np.concatenate([block.matvec(theta) for _, block in design.blocks(most_rows)])
+    np.testing.assert_allclose(scores, whole.matvec(theta), atol=1e-10)
+    for rows in (np.arange(650, 5, -1), np.array([5, 5, 6]), slice(3, 690), slice(None)):
+        taken = design.take(rows).matvec(theta)
+        np.testing.assert_allclose(taken, whole.take(rows).matvec(theta), atol=1e-10)
+    np.testing.assert_allclose(design.in_memory().matvec(theta), whole.matvec(theta), atol=1e-10)
+
+
+@every_map
+def test_scores_of_new_rows_are_clipped_alike(feature_map, monkeypatch):
+    design, whole = pair(feature_map, monkeypatch, b0=0.0)
+    coef = np.random.default_rng(4).normal(size=(whole.n_features, 2))
+    scores = expanded_scores(table(), feature_map, 0.8, coef)
+    np.testing.assert_allclose(scores, design.matvec(coef), atol=1e-10)
+    free = expanded_scores(table(), feature_map, np.inf, coef)
+    np.testing.assert_allclose(free, whole.X @ coef, atol=1e-10)
+
+
+def test_few_rows_are_expanded_once():
+    design = ExpandedDesign.clip(table(), MAPS["additive"], 1.0)
+    assert isinstance(design, ClippedDesign)
+
+
+def test_little_more_memory_than_the_table_is_needed(monkeypatch):
+    """A pass and a Gram matrix over 20 columns with eight terms stay below half of the table."""
+    feature_map = AdditiveMap.of(TableFacts.of(20, (), bounds=(0.0, 1.0)), ())
+    X = np.random.default_rng(0).random((100_000, 20))
+    tracemalloc.start()
+    design = ExpandedDesign.clip(X, feature_map, 1.0, 0.3)
+    design.rmatvec(design.matvec(np.ones(design.n_features)))
+    design.cross_product()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 0.5 * X.nbytes
