@@ -19,7 +19,7 @@ __all__ = ["ClippedDesign", "clip_factors", "longest_reach"]
 _LEAST_MARGIN = 1e-12
 _UNIT = 2.0**-53
 _COPY_BYTES = 1 << 21  # of rows that are copied at a time
-_BLOCK_BYTES = 1 << 20  # a dense block that is read twice should still be in the cache
+_BLOCK_BYTES = 1 << 21  # a dense block that is read twice should still be in the cache
 
 
 def _norm_margin(n_columns: int) -> float:

@@ -36,6 +36,7 @@ _LEAST_MOMENTUM = 0.9
 _FOLDS = 10.0  # by how many factors e the momentum of the first step is forgotten
 _METRIC_STEPS = 50
 _METRIC_MOMENTUM = 0.8
+_MOST_METRIC_MOMENTUM = 0.85  # where fewer steps would not be stable
 _STEEPER = 2.0  # ρ of the metric over the spectral norm of its matrix's noise
 _METRIC_LONGEST = 1.5  # in units of 1/curvature
 _METRIC_AVERAGE = 0.3
@@ -94,7 +95,8 @@ class NoisyGD(Solver):
         score ends as wide as the loss's `noise_scale`.
     momentum : float in [0, 1) or None
         *Public.* Heavy-ball momentum β. With 0 the last iterate has a bound of its own. None: 0.8
-        with a metric, and without it 0.9, or where no step is given what the run's length asks for.
+        to 0.85 with a metric, the more the longer the run; without it 0.9, or where no step is
+        given what the run's length asks for.
     average : float in [0, 1] or None
         *Public.* Share of the run, its end, over which iterates are averaged; 0: the last one.
         None: 0.3 with a metric where there are very many rows, else 0.
@@ -304,13 +306,15 @@ class NoisyGD(Solver):
     def _metric_run(self, problem: Problem, t: float, gram: GramRelease) -> _Run:
         """Return T, h and β of steps in a metric, where curvature is about its noise at most."""
         assert problem.n_features is not None, "a matrix is released where columns are counted"
-        momentum = _given(self.momentum, _METRIC_MOMENTUM)
         noise = _STEEPER * gram.spectral_noise(problem.n_features)
         steepest = problem.loss.nominal_curvature * noise
         t *= problem.loss.n_directions**0.25  # of several leads the worst one counts
-        longest, length = _METRIC_LONGEST / (steepest + ridge(problem)), t * (1.0 - momentum)
-        T = self.n_steps or max(_METRIC_STEPS, math.ceil(length * steepest / _METRIC_LONGEST))
-        return _Run(T, min(length / T, longest), momentum)
+        shortest = t * steepest / _METRIC_LONGEST  # run of stable steps without momentum
+        wanted = 1.0 - _METRIC_STEPS / shortest
+        momentum = _given(self.momentum, min(max(_METRIC_MOMENTUM, wanted), _MOST_METRIC_MOMENTUM))
+        T = self.n_steps or max(_METRIC_STEPS, math.ceil((1.0 - momentum) * shortest))
+        longest = _METRIC_LONGEST / (steepest + ridge(problem))
+        return _Run(T, min(t * (1.0 - momentum) / T, longest), momentum)
 
     def _is_contractive(self, problem: Problem) -> bool:
         """Return whether the last iterate's own bound applies: all of it public facts."""
