@@ -16,6 +16,8 @@ __all__ = ["GramRelease", "Metric"]
 # No guarantee rests on these.
 _MOST_COLUMNS = 1024  # of a matrix that is released
 _GRAM_SHARE = 0.1  # of μ, which is 1 % of μ²
+_STEEPER = 2.0  # ρ of a metric for steps over the spectral norm of its matrix's noise
+_LONGEST_STEP = 1.5  # in units of 1/curvature
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,10 +46,6 @@ class Metric:
         """Return the metric of a released matrix with noise of spectral norm about `noise`."""
         values, vectors = np.linalg.eigh(gram)
         return cls(vectors, np.maximum(values, 0.0), noise)
-
-    def steeper(self, factor: float) -> Metric:
-        """Return the metric with `factor` times the ρ."""
-        return replace(self, noise=factor * self.noise)
 
     @property
     def gains(self) -> np.ndarray:
@@ -110,6 +108,20 @@ class GramRelease:
     def spectral_noise(self, n_features: int) -> float:
         """Return about the spectral norm of the noise, σ·√(2d)."""
         return self.scale * math.sqrt(2.0 * n_features)
+
+    def longest_step(self, problem: Problem, ridge: float = 0.0) -> float:
+        """Return a step that is stable in the metric for steps: its ρ bounds curvature, or about.
+
+        In that metric AᵀA has eigenvalues of about ρ at most.
+        """
+        assert problem.n_features is not None, "a matrix is released where columns are counted"
+        noise = _STEEPER * self.spectral_noise(problem.n_features)
+        return _LONGEST_STEP / (problem.loss.nominal_curvature * noise + ridge)
+
+    def release_for_steps(self, design: Design, rng: np.random.Generator) -> Metric:
+        """Read the data once and return the metric for steps, with twice the ρ of `release`."""
+        metric = self.release(design, rng)
+        return replace(metric, noise=_STEEPER * metric.noise)
 
     def release(self, design: Design, rng: np.random.Generator) -> Metric:
         """Read the data once and return the metric of the noisy matrix, with ρ = σ·√(2d)."""

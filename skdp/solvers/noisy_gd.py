@@ -37,8 +37,6 @@ _FOLDS = 10.0  # by how many factors e the momentum of the first step is forgott
 _METRIC_STEPS = 50
 _METRIC_MOMENTUM = 0.8
 _MOST_METRIC_MOMENTUM = 0.85  # where fewer steps would not be stable
-_STEEPER = 2.0  # ρ of the metric over the spectral norm of its matrix's noise
-_METRIC_LONGEST = 1.5  # in units of 1/curvature
 _METRIC_AVERAGE = 0.3
 _STEADY_SIGNAL = 4000.0
 _FULL_SIGNAL = 24_000.0  # from which on runs are longer than the noise in scores says
@@ -230,7 +228,7 @@ class NoisyGD(Solver):
         n = plan.count.release(design, rng)
         problem = plan.problem.adapted(n, plan.mu)
         descent = self.descent(replace(plan, problem=problem), n)
-        metric = plan.gram.release(design, rng).steeper(_STEEPER) if plan.gram else None
+        metric = plan.gram.release_for_steps(design, rng) if plan.gram else None
         if start is None:
             start = np.zeros(problem.shape(design.n_features))
 
@@ -305,16 +303,13 @@ class NoisyGD(Solver):
 
     def _metric_run(self, problem: Problem, t: float, gram: GramRelease) -> _Run:
         """Return T, h and β of steps in a metric, where curvature is about its noise at most."""
-        assert problem.n_features is not None, "a matrix is released where columns are counted"
-        noise = _STEEPER * gram.spectral_noise(problem.n_features)
-        steepest = problem.loss.nominal_curvature * noise
         t *= problem.loss.n_directions**0.25  # of several leads the worst one counts
-        shortest = t * steepest / _METRIC_LONGEST  # run of stable steps without momentum
+        shortest = t / gram.longest_step(problem)  # run of stable steps without momentum
         wanted = 1.0 - _METRIC_STEPS / shortest
         momentum = _given(self.momentum, min(max(_METRIC_MOMENTUM, wanted), _MOST_METRIC_MOMENTUM))
         T = self.n_steps or max(_METRIC_STEPS, math.ceil((1.0 - momentum) * shortest))
-        longest = _METRIC_LONGEST / (steepest + ridge(problem))
-        return _Run(T, min(t * (1.0 - momentum) / T, longest), momentum)
+        h = min(t * (1.0 - momentum) / T, gram.longest_step(problem, ridge(problem)))
+        return _Run(T, h, momentum)
 
     def _is_contractive(self, problem: Problem) -> bool:
         """Return whether the last iterate's own bound applies: all of it public facts."""

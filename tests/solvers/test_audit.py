@@ -47,6 +47,7 @@ CASES = [
 ]
 METRIC_CASES = [
     (NoisyGD(), HINGE, None),
+    (DPSGD(10, sampling_rate=0.5, precondition=True), HINGE, None),
     (AutoSolver(), AdaptiveLogisticLoss(), None),
     (NoisyGD(), CompetitorLoss(HINGE, 3), None),
     (RegularizedExponential(), LOGISTIC, 3000),

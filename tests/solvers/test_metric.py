@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 from scipy import sparse, stats
 
+from skdp.accounting import PLDAccountant
 from skdp.design import ClippedDesign, TransformedDesign
 from skdp.losses import ClippedLogisticLoss, CompetitorLoss
 from skdp.privacy import Neighboring
 from skdp.samplers import ProximalSampler, SamplerPlan, Target
-from skdp.solvers import NoisyGD, Problem, RegularizedExponential
+from skdp.solvers import DPSGD, NoisyGD, Problem, RegularizedExponential
 from skdp.solvers._metric import GramRelease, Metric
 
 FALSE_ALARM = 1e-6
@@ -169,6 +170,16 @@ def test_the_number_of_steps_hardly_grows_with_the_rows_and_goes_as_far(n, epsil
     assert 50 <= run.n_steps <= 60 * max(1.0, (n * plan.mu / 2 / 24_000) ** 0.25)
     flow = run.n_steps * run.step_size / (1.0 - run.momentum)
     assert flow * LOSS.nominal_curvature * plan.gram.spectral_noise(100) > 50.0
+
+
+def test_batches_go_farther_in_a_metric_for_no_more_privacy():
+    facts = problem(n=10**6, d=100)
+    plain, metric = DPSGD(), DPSGD(precondition=True)
+    runs = [s.descent(s.plan(facts, 10.0, 1e-5), 10**6) for s in (plain, metric)]
+    assert runs[1].step_size > 10.0 * runs[0].step_size
+    assert runs[1].noise < 1.02 * runs[0].noise  # what 1 % of μ² costs
+    plan = metric.plan(facts, 10.0, 1e-5)
+    assert PLDAccountant(facts.neighboring).epsilon(plan.event, 1e-5) <= 10.0
 
 
 @pytest.mark.parametrize("n", [10**6, 10**9, 10**15])
