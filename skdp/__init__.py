@@ -9,6 +9,7 @@ What a user calls, in scikit-learn's own module names:
 - `skdp.linear_model`: `DPLogisticRegression`, `DPHingeClassifier`, `DPSGDClassifier`;
   `DPLinearRegression`, `DPHuberRegressor`, `DPLADRegressor`, `DPQuantileRegressor`,
   `DPSGDRegressor`.
+- `skdp.additive`: `DPAdditiveClassifier`, `DPAdditiveRegressor`.
 - `skdp.naive_bayes`: `DPGaussianNB`, `DPCategoricalNB`, `DPMixedNB`.
 - `skdp.preprocessing`: scalers and clippers, of public or of privately released numbers.
 - `skdp.statistics`: counts, sums, means, variances, quantiles, histograms, tables.
@@ -38,6 +39,7 @@ __version__ = "0.1.0"
 
 _MODULES = (
     "accounting",
+    "additive",
     "budget",
     "design",
     "exceptions",
@@ -55,6 +57,8 @@ _MODULES = (
     "workloads",
 )
 _HOMES = {
+    "DPAdditiveClassifier": "additive",
+    "DPAdditiveRegressor": "additive",
     "DPCategoricalNB": "naive_bayes",
     "DPGaussianNB": "naive_bayes",
     "DPHingeClassifier": "linear_model",

@@ -2,6 +2,7 @@
 
 from skdp import (
     accounting,
+    additive,
     budget,
     design,
     exceptions,
@@ -18,6 +19,7 @@ from skdp import (
     statistics,
     workloads,
 )
+from skdp.additive import DPAdditiveClassifier, DPAdditiveRegressor
 from skdp.budget import PrivacyBudget
 from skdp.linear_model import (
     DPHingeClassifier,
@@ -32,6 +34,8 @@ from skdp.linear_model import (
 from skdp.naive_bayes import DPCategoricalNB, DPGaussianNB, DPMixedNB
 
 __all__ = [
+    "DPAdditiveClassifier",
+    "DPAdditiveRegressor",
     "DPCategoricalNB",
     "DPGaussianNB",
     "DPHingeClassifier",
@@ -46,6 +50,7 @@ __all__ = [
     "PrivacyBudget",
     "__version__",
     "accounting",
+    "additive",
     "budget",
     "design",
     "exceptions",

@@ -22,6 +22,7 @@ FLOORS = [
     {"_private_fit"},
     {"statistics"},
     {"linear_model", "naive_bayes", "preprocessing"},
+    {"additive"},
     {"pipeline"},
     {"inspection"},
 ]

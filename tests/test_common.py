@@ -1,9 +1,12 @@
 """scikit-learn's own contract, for every public estimator."""
 
 import pytest
+from sklearn.base import BaseEstimator
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skdp import (
+    DPAdditiveClassifier,
+    DPAdditiveRegressor,
     DPHingeClassifier,
     DPHuberRegressor,
     DPLADRegressor,
@@ -12,6 +15,7 @@ from skdp import (
     DPQuantileRegressor,
     DPSGDClassifier,
     DPSGDRegressor,
+    additive,
     linear_model,
     naive_bayes,
     preprocessing,
@@ -58,6 +62,13 @@ ESTIMATORS = [
     DPLinearRegression(INF),
     DPQuantileRegressor(quantile=0.9, **NUMBERS),
     DPQuantileRegressor(INF),
+    DPAdditiveClassifier(bounds=(-10.0, 10.0), **WEIGHTS),
+    DPAdditiveClassifier(
+        bounds=(-10.0, 10.0), interactions="pairs", neighboring="add_remove_one", **WEIGHTS
+    ),
+    DPAdditiveClassifier(INF, bounds=(-10.0, 10.0)),
+    DPAdditiveRegressor(bounds=(-10.0, 10.0), **NUMBERS),
+    DPAdditiveRegressor(INF, bounds=(-10.0, 10.0)),
     DPGaussianNB(bounds=(-10.0, 10.0), **WEIGHTS),
     DPGaussianNB(bounds=(-1.0, 1.0), neighboring="add_remove_one", delta=0.0, **WEIGHTS),
     DPGaussianNB(INF),
@@ -80,8 +91,9 @@ ESTIMATORS = [
 
 
 def test_no_public_estimator_is_missing():
-    rooms = (linear_model, naive_bayes, preprocessing)
-    public = {getattr(room, name) for room in rooms for name in room.__all__}
+    rooms = (additive, linear_model, naive_bayes, preprocessing)
+    named = {getattr(room, name) for room in rooms for name in room.__all__}
+    public = {kind for kind in named if issubclass(kind, BaseEstimator)}
     assert {type(estimator) for estimator in ESTIMATORS} == public
 
 

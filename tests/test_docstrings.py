@@ -19,7 +19,7 @@ ROOMS = [
     *(f"skdp.{m.name}" for m in pkgutil.iter_modules(skdp.__path__) if m.name[0] != "_"),
 ]
 
-ESTIMATORS = ["linear_model", "naive_bayes", "preprocessing"]
+ESTIMATORS = ["additive", "linear_model", "naive_bayes", "preprocessing"]
 # What every estimator and scaler says of the parameters that they share. What is particular, such
 # as the model that ``epsilon=inf`` is, stands above the parameters.
 SHARED = {

@@ -60,7 +60,7 @@ class TableFacts:
         *,
         bounds: Any,
         categories: Any = None,
-        transform: Any = None,
+        transformation: Any = None,
         missing: str = "indicator",
     ) -> TableFacts:
         """Return what the parameters of an estimator say, checked."""
@@ -70,7 +70,7 @@ class TableFacts:
         if numbers or bounds is not None:
             given = bounds_of_numbers(bounds, numbers, n_columns, names)
             found = ColumnBounds.of(given, len(numbers))
-        units = _units(transform, numbers, n_columns, names)
+        units = _units(transformation, numbers, n_columns, names)
         check_choice("missing", missing, _MISSING)
         return cls(n_columns, np.array(numbers, dtype=int), found, units, known, missing)
 
@@ -150,6 +150,29 @@ class TableFacts:
         )
         return scaled
 
+    def values_at(self, j: int, u: np.ndarray) -> np.ndarray:
+        """Return the values of a column of numbers that `unit_interval` maps to u.
+
+        Parameters
+        ----------
+        j : int
+            *Public.* Which column.
+        u : ndarray
+            *Public.* In [0, 1].
+
+        Returns
+        -------
+        ndarray of the same shape
+            *Public.*
+        """
+        k = int(np.flatnonzero(self.numbers == j)[0])
+        ends, unit = np.array([self.bounds.low[k], self.bounds.high[k]]), self.units[k]
+        if math.isinf(unit):
+            return np.asarray(ends[0] + u * (ends[1] - ends[0]))
+        low, high = np.copysign(np.log1p(np.abs(ends) / unit), ends)
+        t = low + u * (high - low)
+        return np.copysign(unit * np.expm1(np.abs(t)), t)
+
     def one_hot(self, j: int, codes: np.ndarray, out: np.ndarray) -> None:
         """Write 1 where a category, or a missing value, is; `out` has a row a category and zeros.
 
@@ -173,12 +196,12 @@ class TableFacts:
 
 
 def _units(
-    transform: Any, numbers: Sequence[int], n_columns: int, names: Sequence[Any]
+    transformation: Any, numbers: Sequence[int], n_columns: int, names: Sequence[Any]
 ) -> np.ndarray:
     """Return the units of logarithmic scales, inf for linear ones."""
-    if not isinstance(transform, Mapping):
-        return np.full(len(numbers), _unit(transform))
-    given = by_column("transform", transform, n_columns, names)
+    if not isinstance(transformation, Mapping):
+        return np.full(len(numbers), _unit(transformation))
+    given = by_column("transformation", transformation, n_columns, names)
     if strangers := [column_name(names, j) for j in given if j not in numbers]:
         raise ValueError(
             f"only columns of numbers have a scale to transform, and {strangers} are not."

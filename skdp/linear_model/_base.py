@@ -6,13 +6,14 @@ import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from joblib import effective_n_jobs
 from scipy import sparse
 from scipy.special import ndtri
 from sklearn.base import BaseEstimator
+from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import ThreadpoolController  # scikit-learn depends on it, always installed
 
@@ -25,16 +26,64 @@ from skdp._validation import (
     check_size,
 )
 from skdp.accounting import gdp_mu
+from skdp.design import ClippedDesign, Design, clip_factors
 from skdp.exceptions import IncompatibleSolverError
-from skdp.linear_model._rows import MatrixRows, Rows
 from skdp.losses import Loss, WeightedLoss, weighted_targets
 from skdp.privacy import PrivacyGuarantee
 from skdp.solvers import SOLVERS, Plan, Problem, Solution, Solver
 
-__all__ = ["PrivateLinearModel", "dense", "is_auto"]
+__all__ = ["MatrixRows", "PrivateLinearModel", "Rows", "dense", "is_auto"]
 
 _LARGEST_VALUE = 1e100
 _MOST_ROWS = 1e15
+
+
+class Rows(Protocol):
+    """Validated rows, as many as there are targets."""
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns, the intercept's aside; public."""
+
+    def design(self, data_norm: float, intercept_scaling: float) -> Design:
+        """Return the clipped rows, as a solver sees them."""
+
+    def matrix(self) -> Any:
+        """Return all rows, not clipped."""
+
+    def products(self, coef: Any, data_norm: float) -> np.ndarray:
+        """Return the products of the clipped rows and coefficients (n_columns, n_scores)."""
+
+
+@dataclass(frozen=True, eq=False)
+class MatrixRows:
+    """The rows of X, an array or CSR matrix."""
+
+    X: Any
+
+    @property
+    def n_samples(self) -> int:
+        return int(self.X.shape[0])
+
+    @property
+    def n_columns(self) -> int:
+        return int(self.X.shape[1])
+
+    def design(self, data_norm: float, intercept_scaling: float) -> Design:
+        return ClippedDesign.clip(self.X, data_norm, intercept_scaling)
+
+    def matrix(self) -> Any:
+        return self.X
+
+    def products(self, coef: Any, data_norm: float) -> np.ndarray:
+        scores = safe_sparse_dot(self.X, coef, dense_output=True)
+        if not math.isinf(data_norm):
+            scores *= clip_factors(self.X, data_norm)[:, None]
+        return np.asarray(scores)
 
 
 @dataclass(frozen=True, eq=False)
@@ -293,13 +342,13 @@ class PrivateLinearModel(PrivateFit, BaseEstimator):
         coef = self.coef_ if sparse.issparse(self.coef_) else np.atleast_2d(self.coef_)
         return self._rows(X, reset=False).products(coef.T, self.data_norm_) + self.intercept_
 
-    def _rows(self, X: Any, y: Any = None, *, reset: bool) -> Any:
+    def _rows(self, X: Any, y: Any = "no_validation", *, reset: bool) -> Any:
         """Return checked rows, and y if it is given; no error quotes a value."""
-        if y is None:
-            return MatrixRows(validated(self, X, accept_sparse="csr", reset=reset))
-        X, y = validated(self, X, y, accept_sparse="csr", reset=reset)
-        _check_magnitude(X)
-        return MatrixRows(X), y
+        checked = validated(self, X, y, accept_sparse="csr", reset=reset)
+        if not isinstance(checked, tuple):
+            return MatrixRows(checked)
+        _check_magnitude(checked[0])
+        return MatrixRows(checked[0]), checked[1]
 
     def _progress(self, step: int, n_steps: int) -> None:
         """Show progress; steps are public, so the display is too."""

@@ -108,7 +108,7 @@ class AdditiveFeatures(PublicFeatures):
             names,
             bounds=self.bounds,
             categories=self.categories,
-            transform=self.transformation,
+            transformation=self.transformation,
             missing=self.missing,
         )
         return AdditiveMap.of(

@@ -97,7 +97,7 @@ class RandomFourierFeatures(PublicFeatures):
             names,
             bounds=self.bounds,
             categories=self.categories,
-            transform=self.transformation,
+            transformation=self.transformation,
             missing=self.missing,
         )
         return FourierMap.of(

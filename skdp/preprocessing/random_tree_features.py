@@ -96,7 +96,7 @@ class RandomTreeFeatures(PublicFeatures):
             names,
             bounds=self.bounds,
             categories=self.categories,
-            transform=self.transformation,
+            transformation=self.transformation,
             missing=self.missing,
         )
         return TreeMap.of(

@@ -118,6 +118,16 @@ class Descent:
         return self.step_size * self.noise / math.sqrt(self.n_averaged)
 
     @property
+    def whole_noise(self) -> float:
+        """Bound of the standard deviation that the noise of all steps leaves in any direction.
+
+        Where curvature is constant and steps are stable, h·λ ≤ 2(1 + β), an impulse is worth at
+        most h/(1 − β) ever after: its response is a Chebyshev polynomial, largest for λ = 0. With a
+        metric P the covariance is at most this number's square times P.
+        """
+        return self.step_size * self.noise * math.sqrt(self.n_steps) / (1.0 - self.momentum)
+
+    @property
     def n_averaged(self) -> int:
         """Number of iterates that are averaged."""
         return max(1, round(self.average * self.n_steps))

@@ -183,6 +183,12 @@ class Solution:
     solver : str or None
         *Public, or computed from what was released.* Name of the solver that was taken, where the
         plan left it open.
+    noise_bound : float or None
+        *Public, or computed from what was released.* σ of a bound of the noise: the covariance of
+        `theta` over the noise is at most σ²·SSᵀ, to first order where steps descend. None where no
+        such number is known.
+    noise_root : ndarray of shape (n_features, n_features) or None
+        *Released.* S; None for the identity.
     """
 
     theta: np.ndarray
@@ -191,6 +197,8 @@ class Solution:
     noise: float | None = None
     loss: Loss | None = None
     solver: str | None = None
+    noise_bound: float | None = None
+    noise_root: np.ndarray | None = None
 
 
 class Solver(ABC):

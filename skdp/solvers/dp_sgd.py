@@ -181,7 +181,13 @@ class DPSGD(Solver):
 
         if start is None:
             start = np.zeros(plan.problem.shape(design.n_features))
-        return Solution(descent.run(start, gradient, rng, progress, metric), self.n_steps)
+        theta = descent.run(start, gradient, rng, progress, metric)
+        return Solution(
+            theta,
+            self.n_steps,
+            noise_bound=descent.whole_noise,
+            noise_root=metric.root() if metric else None,
+        )
 
     def descent(self, plan: DPSGDPlan, n: int) -> Descent:
         """Return the numbers of a run.

@@ -241,7 +241,14 @@ class NoisyGD(Solver):
         theta = descent.run(start, gradient, rng, progress, metric)
         passes = descent.n_steps + (metric is not None)
         diagnostics = {"n_evaluations": passes * design.n_samples}
-        return Solution(theta, descent.n_steps, diagnostics, loss=problem.loss)
+        return Solution(
+            theta,
+            descent.n_steps,
+            diagnostics,
+            loss=problem.loss,
+            noise_bound=descent.whole_noise,
+            noise_root=metric.root() if metric else None,
+        )
 
     def descent(self, plan: NoisyGDPlan, n: int) -> Descent:
         """Return the numbers of a run.

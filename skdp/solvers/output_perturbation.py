@@ -106,7 +106,7 @@ class OutputPerturbation(Solver):
         theta = rounded(found.theta + plan.noise * rng.normal(size=tilt.shape), plan.noise)
         progress(1, 1)
         seen = {"passes": objective.passes[0], "gradient": found.length}
-        return Solution(theta, 1, seen, plan.noise)
+        return Solution(theta, 1, seen, plan.noise, noise_bound=plan.noise)
 
 
 def _moved(G: float, tolerance: float) -> float:

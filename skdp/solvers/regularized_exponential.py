@@ -87,7 +87,11 @@ class Schedule:
 
     @property
     def noise(self) -> float:
-        """Standard deviation of a sample in a direction where the data say nothing, roughly."""
+        """Standard deviation of a sample where the data say nothing, and no less than elsewhere.
+
+        Half steps add η to the Poincaré constant of a chain's state, and a sample of a log-concave
+        density adds η at most to what it leaves of it: T steps make (2T − 1)·η, and 1/α at most.
+        """
         noise = math.sqrt(self.sampler_plan.spread / self.temperature)
         return noise if self.domain is None else min(noise, self.domain.radius)
 
@@ -354,8 +358,14 @@ class RegularizedExponential(Solver):
         theta = on_grid(draw.theta, schedule.noise)
         if isinstance(rows, TransformedDesign):
             theta = rows.matrix @ theta
-        n_steps = schedule.sampler_plan.n_steps
-        return Solution(theta, n_steps, draw.diagnostics, loss=problem.loss)
+        return Solution(
+            theta,
+            schedule.sampler_plan.n_steps,
+            draw.diagnostics,
+            loss=problem.loss,
+            noise_bound=schedule.noise if self.is_gaussian else None,
+            noise_root=rows.matrix if isinstance(rows, TransformedDesign) else None,
+        )
 
     def _gram(self, problem: Problem, mu: float, counted: int | None = None) -> GramRelease | None:
         """Return the release of AᵀA for a metric in which a run is shorter, if there is one.

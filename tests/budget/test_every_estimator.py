@@ -32,6 +32,8 @@ ESTIMATORS = {
     "quantile": (skdp.DPQuantileRegressor(**TARGET), X),
     "sgd classifier": (skdp.DPSGDClassifier(), X),
     "sgd regressor": (skdp.DPSGDRegressor(**TARGET), X),
+    "additive classifier": (skdp.DPAdditiveClassifier(**BOX), X),
+    "additive regressor": (skdp.DPAdditiveRegressor(**BOX, **TARGET), X),
     "gaussian nb": (DPGaussianNB(**BOX), X),
     "categorical nb": (DPCategoricalNB(categories=[0, 1]), CODES),
     "mixed nb": (
@@ -71,7 +73,7 @@ def test_a_default_budget_admits_every_estimator(name, neighboring):
 
 
 def test_no_estimator_that_spends_is_missing():
-    rooms = (skdp.linear_model, skdp.naive_bayes, skdp.preprocessing)
+    rooms = (skdp.additive, skdp.linear_model, skdp.naive_bayes, skdp.preprocessing)
     public = {getattr(room, name) for room in rooms for name in room.__all__}
     spending = {kind for kind in public if issubclass(kind, PrivateFit)}
     assert {type(model) for model, _ in ESTIMATORS.values()} == spending

@@ -1,0 +1,7 @@
+"""Sums of one curve a column, learnt privately, and what they say of themselves."""
+
+from skdp.additive.classifier import DPAdditiveClassifier
+from skdp.additive.effects import AdditiveEffect
+from skdp.additive.regressor import DPAdditiveRegressor
+
+__all__ = ["AdditiveEffect", "DPAdditiveClassifier", "DPAdditiveRegressor"]

@@ -1,0 +1,128 @@
+"""What an additive model says of one of its terms."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from skdp._columns import column_name
+from skdp._feature_maps import AdditiveMap, TableFacts
+
+__all__ = ["AdditiveEffect", "NoiseBound", "effect_of", "typical_factor"]
+
+_POINTS, _PAIR_POINTS = 101, 33
+_MIDPOINTS, _PAIR_MIDPOINTS = 1000, 64  # by which means over uniform u are taken
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AdditiveEffect:
+    """The part of a score that one column, or one pair of columns, makes.
+
+    It is centred: its mean is 0 over the public interval of a number, and over the public values of
+    a category. It holds for a row of typical length, as rows are clipped; see `explain_local` of
+    the model for what a row really gets.
+
+    Parameters
+    ----------
+    columns : tuple
+        *Public.* Names of the columns, or numbers where they have none.
+    categorical : tuple of bool
+        *Public.* Whether each column is one of categories.
+    values : tuple of ndarray
+        *Public.* For each column places between the bounds, in its units, or its categories.
+    effect : ndarray of shape (n_values,) or (n_values, n_others), and (n_scores,) if several
+        *Released.* In the units of the score; for a pair on the grid of the values of both.
+    noise : ndarray of the shape of the values, or None
+        *Public, or computed from what was released.* Bound of the standard deviation that the
+        privacy noise has in each number, 0 without privacy; None where no bound is known.
+    missing_effect : ndarray of shape () or (n_scores,), or None
+        *Released.* Of a missing value; None for a pair, or where none may be missing.
+    importance : float
+        *Released.* Root mean square of the effect over the public values.
+    """
+
+    columns: tuple[object, ...]
+    categorical: tuple[bool, ...]
+    values: tuple[np.ndarray, ...]
+    effect: np.ndarray
+    noise: np.ndarray | None
+    missing_effect: np.ndarray | None
+    importance: float
+
+
+@dataclass(frozen=True, eq=False)
+class NoiseBound:
+    """The covariance of the coefficients is at most σ²·SSᵀ; S is None for the identity."""
+
+    sigma: float
+    root: np.ndarray | None
+
+    def of(self, span: slice, directions: np.ndarray) -> np.ndarray:
+        """Return bounds of the standard deviation of the products with coefficients of a span."""
+        if self.root is not None:
+            directions = directions @ self.root[span]
+        return np.asarray(self.sigma * np.linalg.norm(directions, axis=1))
+
+
+def typical_factor(feature_map: AdditiveMap, data_norm: float) -> float:
+    """Return κ, by which a row of typical length is scaled: of mean squared norm over uniform u."""
+    typical = feature_map.scale**2 * feature_map.typical_square * (1 + bool(feature_map.pairs))
+    return 1.0 if math.isinf(data_norm) else min(1.0, data_norm / math.sqrt(typical))
+
+
+def effect_of(
+    feature_map: AdditiveMap,
+    term: int,
+    coef: np.ndarray,
+    factor: float,
+    noise: NoiseBound | None,
+    names: Sequence[Any],
+) -> AdditiveEffect:
+    """Return a term's effect for coefficients of shape (n_scores, n_features_out) and κ."""
+    (columns, span), known = feature_map.spans[term], feature_map.facts.categories
+    most = _PAIR_POINTS if len(columns) > 1 else _POINTS
+    values = tuple(_places(feature_map.facts, j, np.linspace(0.0, 1.0, most)) for j in columns)
+    many = _features(feature_map, term, _midpoints(feature_map, columns))
+    mean = many.mean(axis=0)
+    there = factor * (_features(feature_map, term, values) - mean)
+    shape = (*map(len, values), *coef.shape[:-1][: len(coef) > 1])
+    missing = None
+    if len(columns) == 1 and feature_map.facts.has_missing:
+        missing = factor * (_features(feature_map, term, (np.array([np.nan]),)) - mean)
+        missing = (missing @ coef[:, span].T).reshape(shape[1:])
+    return AdditiveEffect(
+        columns=tuple(column_name(names, j) for j in columns),
+        categorical=tuple(j in known for j in columns),
+        values=tuple(known.get(j, x) for j, x in zip(columns, values, strict=True)),
+        effect=(there @ coef[:, span].T).reshape(shape),
+        noise=None if noise is None else noise.of(span, there).reshape(shape[: len(values)]),
+        missing_effect=missing,
+        importance=factor * float(np.sqrt((((many - mean) @ coef[:, span].T) ** 2).mean())),
+    )
+
+
+def _midpoints(feature_map: AdditiveMap, columns: tuple[int, ...]) -> tuple[np.ndarray, ...]:
+    """Return coded values over which means are taken."""
+    n = _MIDPOINTS if len(columns) == 1 else _PAIR_MIDPOINTS
+    return tuple(_places(feature_map.facts, j, (np.arange(n) + 0.5) / n) for j in columns)
+
+
+def _places(facts: TableFacts, j: int, u: np.ndarray) -> np.ndarray:
+    """Return coded values of a column: those at u in [0, 1], or all categories."""
+    if j in facts.categories:
+        return np.arange(facts.categories[j].size, dtype=float)
+    return facts.values_at(j, u)
+
+
+def _features(feature_map: AdditiveMap, term: int, values: tuple[np.ndarray, ...]) -> np.ndarray:
+    """Return the features of a term on the grid of values, a row for each point."""
+    columns, span = feature_map.spans[term]
+    grid = np.meshgrid(*values, indexing="ij")
+    rows = np.zeros((grid[0].size, feature_map.facts.n_columns))
+    for j, x in zip(columns, grid, strict=True):
+        rows[:, j] = x.ravel()
+    return np.ascontiguousarray(feature_map.expand(rows)[:, span])

@@ -1,0 +1,164 @@
+"""The curves of an additive model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from skdp.additive import AdditiveEffect
+from skdp.inspection._scores import pyplot
+
+__all__ = ["AdditiveEffectsDisplay"]
+
+_COVERED = 1.96  # standard deviations that 95 % of a normal variable lie within
+_MOST_IN_A_ROW = 4
+
+
+class AdditiveEffectsDisplay:
+    """What each column adds to the score, with a band of the privacy noise.
+
+    **It reads no data**, only what a model has released and public numbers, so that it may be shown
+    wherever the model may. The band is 1.96 times a bound of the standard deviation of the noise
+    that privacy needs: about 95 % of it or more. What would change with other rows is not in it.
+
+    Use `from_estimator` to make one.
+
+    Parameters
+    ----------
+    effects : dict of str to AdditiveEffect
+        As `explain_global` of a model returns them.
+    classes : sequence or None, default None
+        Labels of the scores, where there are several.
+
+    Attributes
+    ----------
+    axes_, figure_
+        What `plot` drew.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp import DPAdditiveClassifier
+    >>> from skdp.inspection import AdditiveEffectsDisplay
+    >>> X = np.random.default_rng(0).random((1000, 2))
+    >>> y = (X[:, 0] > 0.5).astype(int)
+    >>> model = DPAdditiveClassifier(bounds=(0, 1)).fit(X, y)
+    >>> sorted(AdditiveEffectsDisplay.from_estimator(model).effects)
+    ['0', '1']
+    """
+
+    def __init__(
+        self, *, effects: Mapping[str, AdditiveEffect], classes: Sequence[Any] | None = None
+    ) -> None:
+        self.effects = effects
+        self.classes = classes
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, *, terms: Sequence[str] | None = None, ax: Any = None
+    ) -> AdditiveEffectsDisplay:
+        """Take the effects of a fitted model, and plot.
+
+        Parameters
+        ----------
+        estimator : DPAdditiveClassifier or DPAdditiveRegressor
+            Fitted.
+        terms : sequence of str or None, default None
+            Which of its `term_names_`, in this order; ``None`` for all, the most important first.
+        ax : array of matplotlib axes or None, default None
+            One for each term; ``None`` for a new figure.
+
+        Returns
+        -------
+        AdditiveEffectsDisplay
+            The display, drawn.
+
+        Raises
+        ------
+        ValueError
+            If a term is none of the model's.
+        """
+        effects = estimator.explain_global()
+        if terms is None:
+            terms = sorted(effects, key=lambda term: -effects[term].importance)
+        if unknown := [term for term in terms if term not in effects]:
+            raise ValueError(f"terms must be among {list(effects)}, and {unknown} are not.")
+        classes = getattr(estimator, "classes_", ())
+        display = cls(
+            effects={term: effects[term] for term in terms},
+            classes=list(classes) if len(classes) > 2 else None,
+        )
+        return display.plot(ax)
+
+    def plot(self, ax: Any = None) -> AdditiveEffectsDisplay:
+        """Draw curves, bars or a map for each term.
+
+        Parameters
+        ----------
+        ax : array of matplotlib axes or None, default None
+            One for each term; ``None`` for a new figure.
+
+        Returns
+        -------
+        AdditiveEffectsDisplay
+            Itself.
+        """
+        axes = _new_axes(len(self.effects)) if ax is None else np.atleast_1d(ax).ravel()
+        if len(axes) < len(self.effects):
+            raise ValueError(f"ax must have {len(self.effects)} axes, one a term, got {len(axes)}.")
+        for one, (term, effect) in zip(axes, self.effects.items(), strict=False):
+            draw = _draw_map if len(effect.values) > 1 else self._draw_lines
+            draw(one, effect)
+            one.set_title(term, fontsize="medium")
+        self.axes_, self.figure_ = axes[: len(self.effects)], axes[0].figure
+        return self
+
+    def _draw_lines(self, ax: Any, effect: AdditiveEffect) -> None:
+        """Draw a line a score, or points for categories, with their bands."""
+        x, curves = effect.values[0], effect.effect.reshape(len(effect.values[0]), -1)
+        half = None if effect.noise is None else _COVERED * effect.noise
+        for k, curve in enumerate(curves.T):
+            label = None if self.classes is None else str(self.classes[k])
+            if effect.categorical[0]:
+                ax.errorbar(curve, np.arange(len(x)), xerr=half, fmt="o", label=label)
+                continue
+            (line,) = ax.plot(x, curve, label=label)
+            if half is not None:
+                ax.fill_between(x, curve - half, curve + half, alpha=0.25, color=line.get_color())
+        if effect.categorical[0]:
+            ax.set_yticks(np.arange(len(x)), [str(value) for value in x], fontsize="small")
+        if self.classes is not None:
+            ax.legend(fontsize="small")
+        (ax.axvline if effect.categorical[0] else ax.axhline)(0.0, color="grey", linewidth=0.5)
+
+
+def _draw_map(ax: Any, effect: AdditiveEffect) -> None:
+    """Draw the effect of a pair as a map, of several scores the first one's."""
+    sizes = tuple(map(len, effect.values))
+    heights = effect.effect.reshape(*sizes, -1)[:, :, 0]
+    places = [
+        np.arange(size) if categorical else x
+        for size, categorical, x in zip(sizes, effect.categorical, effect.values, strict=True)
+    ]
+    most = float(np.abs(heights).max())
+    drawn = ax.pcolormesh(*places, heights.T, cmap="coolwarm", vmin=-most, vmax=most)
+    for axis, categorical, x in zip(
+        (ax.xaxis, ax.yaxis), effect.categorical, effect.values, strict=True
+    ):
+        if categorical:
+            axis.set_ticks(np.arange(len(x)), [str(value) for value in x])
+    ax.set(xlabel=effect.columns[0], ylabel=effect.columns[1])
+    ax.figure.colorbar(drawn, ax=ax)
+
+
+def _new_axes(n: int) -> np.ndarray:
+    plt = pyplot("AdditiveEffectsDisplay")
+    columns = min(n, _MOST_IN_A_ROW)
+    rows = -(-n // columns)
+    size = (3.2 * columns, 2.8 * rows)
+    _, axes = plt.subplots(rows, columns, figsize=size, squeeze=False, layout="constrained")
+    for unused in axes.ravel()[n:]:
+        unused.set_axis_off()
+    return np.asarray(axes.ravel())

@@ -1,0 +1,79 @@
+"""Linear models of the features of a public map."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from skdp._data_validation import column_names, remember_names, validated_table
+from skdp._feature_maps import FeatureMap
+from skdp.design import Design, ExpandedDesign, expanded_scores
+from skdp.linear_model._base import PrivateLinearModel
+from skdp.privacy import PrivacyGuarantee
+
+__all__ = ["MappedModel", "MappedRows"]
+
+
+@dataclass(frozen=True, eq=False)
+class MappedRows:
+    """The features of a coded table X by a public map."""
+
+    X: np.ndarray
+    feature_map: FeatureMap
+
+    @property
+    def n_samples(self) -> int:
+        return len(self.X)
+
+    @property
+    def n_columns(self) -> int:
+        return self.feature_map.n_features_out
+
+    def design(self, data_norm: float, intercept_scaling: float) -> Design:
+        return ExpandedDesign.clip(self.X, self.feature_map, data_norm, intercept_scaling)
+
+    def matrix(self) -> Any:
+        return self.feature_map.whole(self.feature_map.prepare(self.X))
+
+    def products(self, coef: Any, data_norm: float) -> np.ndarray:
+        return expanded_scores(self.X, self.feature_map, data_norm, coef)
+
+
+class MappedModel(PrivateLinearModel):
+    """A linear model of the features of a public map, for tables of numbers and categories.
+
+    Among the bases of a class it stands before the linear model that it changes.
+    """
+
+    feature_map_: FeatureMap
+
+    @abstractmethod
+    def _feature_map(self, n_columns: int, names: Sequence[Any]) -> FeatureMap:
+        """Return the map by the parameters, all of them public, for columns of these names."""
+
+    def _rows(self, X: Any, y: Any = "no_validation", *, reset: bool) -> Any:
+        """Return the rows of a table, and y if it is given."""
+        checked = validated_table(self, X, y, reset=reset)
+        if reset:
+            remember_names(self, X)
+        found = self._new_map() if reset else self.feature_map_
+        table, *targets = checked if isinstance(checked, tuple) else (checked,)
+        rows = MappedRows(found.facts.coded(table, column_names(self)), found)
+        return (rows, *targets) if targets else rows
+
+    def _new_map(self) -> FeatureMap:
+        return self._feature_map(self.n_features_in_, column_names(self))
+
+    def _publish(self, plan: Any, records: Any, released: Any, guarantee: PrivacyGuarantee) -> Any:
+        self.feature_map_ = records.rows.feature_map
+        return super()._publish(plan, records, released, guarantee)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        tags.input_tags.allow_nan = True
+        return tags
