@@ -33,6 +33,24 @@ class Loss(ABC):
         return self.n_scores
 
     @property
+    def n_pulls(self) -> int:
+        """Number p of vectors no longer than `lipschitz` between which, and 0, gradients lie.
+
+        All gradients of a record with one label lie in the convex hull of 0 and p fixed vectors;
+        0 if no small number is known. A guarantee rests on it.
+        """
+        return 2 if self.n_scores == 1 else 0
+
+    @property
+    def pull_cosine(self) -> float:
+        """A bound c: of the p² pairs of two records' pulls at most p have a cosine above c.
+
+        For any two labels and any x in [−1, 1], p pairs excepted, x times the cosine is at most c.
+        A guarantee rests on it.
+        """
+        return 0.0 if self.n_scores == 1 else 1.0
+
+    @property
     @abstractmethod
     def lipschitz(self) -> float:
         """Least upper bound of the gradient's norm."""
@@ -277,6 +295,10 @@ class Loss(ABC):
 @dataclass(frozen=True)
 class MarginLoss(Loss):
     """A loss φ(m) of the margin m = y·z of two classes; φ is convex and falls."""
+
+    @property
+    def n_pulls(self) -> int:
+        return 1
 
     @abstractmethod
     def value_at(self, m: np.ndarray) -> np.ndarray:

@@ -58,6 +58,16 @@ class CompetitorLoss(Loss):
         return self.n_scores - 1
 
     @property
+    def n_pulls(self) -> int:
+        """The gradients of the K forms, v̄ and a·v_j."""
+        return self.n_scores
+
+    @property
+    def pull_cosine(self) -> float:
+        """That of v̄ and a single v_j, a; single ones are at 1/2, and v̄ of two labels less."""
+        return self._length * math.sqrt(0.5)
+
+    @property
     def lipschitz(self) -> float:
         return self._length * self.margin_loss.lipschitz
 

@@ -33,6 +33,15 @@ class MultinomialLoss(Loss):
         return self.n_scores - 1
 
     @property
+    def n_pulls(self) -> int:
+        """The vectors e_j − e_y, j ≠ y."""
+        return self.n_scores - 1
+
+    @property
+    def pull_cosine(self) -> float:
+        return 0.5
+
+    @property
     def lipschitz(self) -> float:
         return math.sqrt(2.0)
 

@@ -68,6 +68,14 @@ class _Weighted(Loss):
         return self.loss.n_directions
 
     @property
+    def n_pulls(self) -> int:
+        return self.loss.n_pulls
+
+    @property
+    def pull_cosine(self) -> float:
+        return self.loss.pull_cosine
+
+    @property
     def lipschitz(self) -> float:
         return self.largest * self.loss.lipschitz
 

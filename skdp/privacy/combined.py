@@ -145,6 +145,8 @@ class HullCurve(SymmetricCurve):
         """An ε not below the one where the line touches F."""
 
     def _forward(self, epsilon: np.ndarray) -> np.ndarray:
+        if np.all(epsilon >= self._farthest):  # the line takes longer to find than F
+            return np.exp(np.minimum(self._log_bound(epsilon), 0.0))
         start, log_slope = self._line
         return np.where(
             epsilon >= start,

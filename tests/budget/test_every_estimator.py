@@ -103,11 +103,12 @@ def test_a_default_budget_admits_every_statistic():
 def test_a_refusal_names_what_a_gaussian_budget_counts_at_more():
     budget = PrivacyBudget(3.0, 1e-5)
     X, y = make_classification(random_state=0)
-    skdp.DPLogisticRegression(1.0, solver="objective_perturbation", budget=budget).fit(X, y)
+    kinds = {"data_norm": 1.0, "target_bounds": (-1.0, 1.0), "budget": budget}
+    skdp.DPHuberRegressor(1.0, solver="objective_perturbation", **kinds).fit(X, y)
     skdp.DPLogisticRegression(0.1, budget=budget, label="a Gaussian").fit(X, y)
     with pytest.raises(BudgetExceededError) as refusal:
         skdp.DPLogisticRegression(2.9, budget=budget).fit(X, y)
-    said = "counted at more: DPLogisticRegression at epsilon=2.36 for 1 asked."
+    said = "counted at more: DPHuberRegressor at epsilon=2.14 for 1 asked."
     assert said in str(refusal.value)
     assert "a Gaussian" not in str(refusal.value)
 

@@ -75,6 +75,9 @@ EXAMPLES = {
         ObjectivePerturbationEvent(4.0, 0.0253, 1),
         ObjectivePerturbationEvent(0.3, 0.0, 1),
         ObjectivePerturbationEvent(5.0, 0.1, 2),
+        ObjectivePerturbationEvent(4.0, 0.2, 1, pulls=1),
+        ObjectivePerturbationEvent(4.0, 0.2, 1, pulls=2, cosine=0.0),
+        ObjectivePerturbationEvent(5.0, 0.1, 9, pulls=10, cosine=0.75),
         ObjectivePerturbationEvent(0.7, 1.5, 9),
     ],
     "PiecewiseConstantNoiseEvent": [
@@ -311,6 +314,8 @@ IMPOSSIBLE = [
     (ObjectivePerturbationEvent, (0.0, 0.1, 1), "noise_multiplier must be a number"),
     (ObjectivePerturbationEvent, (1.0, -0.1, 1), "log_determinant must be a number"),
     (ObjectivePerturbationEvent, (1.0, 0.1, 1.5), "dimension must be a positive integer"),
+    (ObjectivePerturbationEvent, (1.0, 0.1, 1, -1), "pulls must be an integer of at least 0"),
+    (ObjectivePerturbationEvent, (1.0, 0.1, 1, 1, 1.5), "cosine must be a number"),
     (PiecewiseConstantNoiseEvent, ((0.5, 0.4), 1), "sum to 1"),
     (PiecewiseConstantNoiseEvent, ((1.5, -0.5), 1), "at least 0"),
     (PiecewiseConstantNoiseEvent, ((0.5, 0.4), 1, 0.2), "sum to 1"),

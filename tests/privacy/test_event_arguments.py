@@ -73,6 +73,8 @@ ARGUMENTS = {
         "noise_multiplier": size,
         "log_determinant": numbers(0.0, 50.0),
         "dimension": counts,
+        "pulls": st.integers(0, 9),
+        "cosine": numbers(0.0, 1.0),
     },
     "PiecewiseConstantNoiseEvent": {
         "probabilities": st.lists(st.integers(1, 9), min_size=1, max_size=9).map(shares),
@@ -129,6 +131,8 @@ RIGHT = {
     "distributions": ((1.0,),),
     "partition": (0, 1),
     "count": 1,
+    "dimension": 1,
+    "pulls": 1,
     "sensitivity": 1,
     "sampling_rate": 0.5,
     "parameter": 0.5,

@@ -13,10 +13,12 @@ from skdp.losses import (
     ClippedLogisticLoss,
     CompetitorLoss,
     HingeLoss,
+    HuberLoss,
     LogisticLoss,
     Loss,
     MultinomialLoss,
     PairwiseLoss,
+    QuantileLoss,
     SmoothedHingeLoss,
 )
 from skdp.privacy import Neighboring, ObjectivePerturbationEvent
@@ -235,6 +237,68 @@ def test_the_trace_bounds_the_hessian_and_the_directions_the_gradient(loss):
     assert np.linalg.matrix_rank(derivatives, tol=1e-8) == loss.n_directions
 
 
+def pulls_of(loss, label):
+    """The vectors between which a record's gradients are said to lie, for each label."""
+    if loss.n_scores == 1:
+        return loss.lipschitz * np.array([[-label], [label]])[: loss.n_pulls]
+    others = np.delete(np.eye(loss.n_scores), label, axis=0)
+    if loss.n_pulls == loss.n_scores:
+        others = np.vstack([others, others.mean(axis=0)])
+    pulls = others - np.eye(loss.n_scores)[label]
+    return loss.lipschitz * pulls / np.linalg.norm(pulls, axis=1, keepdims=True)
+
+
+PULLING = [
+    LogisticLoss(),
+    ClippedLogisticLoss(),
+    SmoothedHingeLoss(0.3),
+    ClassWeightedLoss(SmoothedHingeLoss(0.3), (0.5, 2.0)),
+    HuberLoss(0.2),
+    QuantileLoss((0.3,)),
+    MultinomialLoss(2),
+    MultinomialLoss(5),
+    ClassWeightedLoss(MultinomialLoss(3), (0.1, 1.0, 4.0)),
+    CompetitorLoss(ClippedLogisticLoss(), 3),
+    CompetitorLoss(SmoothedHingeLoss(0.01), 6),
+]
+
+
+@pytest.mark.parametrize("loss", PULLING, ids=repr)
+def test_gradients_lie_between_their_pulls(loss):
+    """In no direction does a gradient reach farther than 0 and the pulls."""
+    rng, k = np.random.default_rng(0), loss.n_scores
+    for label in range(k) if k > 1 else (-1.0, 1.0):
+        pulls = pulls_of(loss, label)
+        assert len(pulls) == loss.n_pulls
+        z = rng.normal(size=(3000, k)) * rng.choice([0.01, 0.3, 1.0, 5.0, 50.0], (3000, 1))
+        y = np.full(3000, label, dtype=int if k > 1 else float)
+        g = loss.gradient(y, np.squeeze(z)).reshape(3000, k)
+        for direction in (*rng.normal(size=(300, k)), *-pulls, *pulls):
+            farthest = max(0.0, (pulls @ direction).max())
+            assert (g @ direction).max() <= farthest + 1e-9
+
+
+@pytest.mark.parametrize("loss", PULLING, ids=repr)
+def test_few_pulls_of_two_records_are_as_close_as_they_are_long(loss):
+    labels = range(loss.n_scores) if loss.n_scores > 1 else (-1.0, 1.0)
+    for one in labels:
+        for other in labels:
+            cosines = pulls_of(loss, one) @ pulls_of(loss, other).T / loss.lipschitz**2
+            for x in (-1.0, -0.4, 0.4, 1.0):
+                assert np.sum(x * cosines > loss.pull_cosine + 1e-9) <= loss.n_pulls
+
+
+@pytest.mark.parametrize("loss", [ClippedLogisticLoss(), SmoothedHingeLoss(), LogisticLoss()])
+@every_relation
+def test_a_fit_of_two_classes_is_gaussian_and_near_the_least_noise(loss, relation):
+    problem = replace(PROBLEM, loss=loss, neighboring=relation)
+    for epsilon in (0.1, 1.0, 3.0):
+        plan, mu = SOLVER.plan(problem, epsilon, 1e-5), gdp_mu(epsilon, 1e-5)
+        least = relation.n_changed * problem.loss.lipschitz * problem.row_norm / mu
+        assert least < plan.noise < 1.13 * least
+        assert plan.event.gdp_mu(relation) < 1.08 * mu
+
+
 @every_relation
 @pytest.mark.parametrize("C", ["auto", 0.1])
 def test_the_plan_is_what_the_event_says(relation, C):
@@ -263,9 +327,7 @@ def test_more_privacy_takes_more_noise():
 def test_the_noise_is_the_least_that_will_do(relation):
     problem = replace(PROBLEM, neighboring=relation)
     minimum = SOLVER.plan(problem, 1.0, 1e-5).event.events[0]
-    less = ObjectivePerturbationEvent(
-        0.97 * minimum.noise_multiplier, minimum.log_determinant, minimum.dimension
-    )
+    less = replace(minimum, noise_multiplier=0.97 * minimum.noise_multiplier)
     assert less.curve(relation).delta(1.0) > 1e-5
 
 

@@ -3,8 +3,7 @@
 Each solver runs many times on neighbours whose differing record is the only one that pulls. From
 the shares of coefficients above a threshold follows a lower bound of δ(ε) = sup P(S) − e^ε·Q(S),
 which exceeds the truth with probability 1e-6 (Clopper and Pearson, over all thresholds and both
-orders). It must also reach a good part of the claim. With these losses a record pulls one way, so
-that no attack on objective perturbation reaches more than half of what is claimed.
+orders). It must also reach a good part of the claim.
 """
 
 import math

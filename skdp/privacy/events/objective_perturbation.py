@@ -5,14 +5,17 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import gammaln, log_ndtr
 
 from skdp._validation import check_count, check_real, check_size
 from skdp.privacy.combined import HullCurve
+from skdp.privacy.curve import PrivacyCurve
 from skdp.privacy.events.base import Event
-from skdp.privacy.gaussian import gaussian_log_delta
+from skdp.privacy.events.objective_pulls import PullsCurve, ScorePullsCurve, covering_pull
+from skdp.privacy.gaussian import GaussianCurve, gaussian_log_delta
 from skdp.privacy.neighboring import Neighboring
 
 __all__ = ["ObjectivePerturbationCurve", "ObjectivePerturbationEvent"]
@@ -20,6 +23,7 @@ __all__ = ["ObjectivePerturbationCurve", "ObjectivePerturbationEvent"]
 _CELLS = 8192
 _WIDTH = 40.0  # standard deviations past √k: the tail is below 1e-340 there
 _ROUNDING = 1e-9  # added to log δ of a table; its sums are good to 1e-11
+_LARGEST_COVER = 2.3  # in units of m: beyond, a union bound is taken, which holds as well
 
 
 @dataclass(frozen=True)
@@ -121,8 +125,12 @@ class ObjectivePerturbationEvent(Event):
     L bounds the gradient of one record's loss. Adding or removing a record changes the log
     density of the minimiser by at most a + m²/2 + m·χ_k, m = 1/`noise_multiplier`: a bounds the
     log-determinant, and χ_k is the length of b/s in the k directions that the record can push.
-    Replacing one pushes twice as far in twice as many directions: m and k double. Proof:
-    *Objective perturbation* in the documentation, after Redberg, Koskela and Wang 2023.
+    Replacing one pushes twice as far in twice as many directions: m and k double.
+
+    Where it is known between which `pulls` a record's gradients lie, a normal variable for each
+    takes the place of χ. For one score the determinant is charged only as far as a monotone map
+    can use it, and with one pull the event is Gaussian DP. Proofs: *Objective perturbation* in
+    the documentation, after Redberg, Koskela and Wang 2023.
 
     Parameters
     ----------
@@ -133,17 +141,29 @@ class ObjectivePerturbationEvent(Event):
     dimension : int
         *Public.* k: 1 for a loss of one score; for K scores, the dimension of the space of their
         gradients.
+    pulls : int, default 0
+        *Public.* p, such that all gradients of a record lie in the hull of 0 and p vectors no
+        longer than L: see `skdp.losses.Loss`. 0 if nothing is known.
+    cosine : float in [0, 1], default 1.0
+        *Public.* Of two records' pulls, at most p pairs are at a cosine of larger size.
 
     Examples
     --------
     >>> event = ObjectivePerturbationEvent(4.0, 0.025317808, 1)
     >>> print(f"{event.curve('add_remove_one').delta(1.0):.5e}")
     9.00470e-06
+    >>> event = ObjectivePerturbationEvent(4.0, 0.025317808, 1, pulls=1)
+    >>> print(f"{event.curve('add_remove_one').delta(1.0):.1e}")
+    2.9e-06
     """
+
+    version: ClassVar[int] = 2
 
     noise_multiplier: float
     log_determinant: float
     dimension: int
+    pulls: int = 0
+    cosine: float = 1.0
 
     def __post_init__(self) -> None:
         self._set(
@@ -152,9 +172,32 @@ class ObjectivePerturbationEvent(Event):
                 "log_determinant", self.log_determinant, low=0.0, high=1e9, closed="["
             ),
             dimension=check_count("dimension", self.dimension),
+            pulls=check_count("pulls", self.pulls, low=0),
+            cosine=check_real("cosine", self.cosine, low=0.0, high=1.0, closed="[]"),
         )
 
-    def curve(self, neighboring: Neighboring) -> ObjectivePerturbationCurve:
-        changed = Neighboring(neighboring).n_changed
-        m, k = changed / self.noise_multiplier, changed * self.dimension
-        return ObjectivePerturbationCurve(m, float(self.log_determinant), k)
+    def curve(self, neighboring: Neighboring) -> PrivacyCurve:
+        relation = Neighboring(neighboring)
+        m, a = 1.0 / self.noise_multiplier, float(self.log_determinant)
+        if not self.pulls:
+            changed = relation.n_changed
+            return ObjectivePerturbationCurve(changed * m, a, changed * self.dimension)
+        if relation is Neighboring.ADD_REMOVE_ONE:
+            if self.dimension == 1:
+                return ScorePullsCurve(m, a, self.pulls)
+            return PullsCurve(((self.pulls, m),), a)
+        mu = self.gdp_mu(relation)
+        return GaussianCurve(mu) if mu <= _LARGEST_COVER * m else PullsCurve(self._pairs(m), a)
+
+    def gdp_mu(self, neighboring: Neighboring) -> float:
+        if self.pulls != 1 or self.dimension > 1:
+            return math.inf
+        m = 1.0 / self.noise_multiplier
+        alone = covering_pull(m, float(self.log_determinant))
+        return alone if Neighboring(neighboring) is Neighboring.ADD_REMOVE_ONE else m + alone
+
+    def _pairs(self, m: float) -> tuple[tuple[int, float], ...]:
+        """Return how often two records' pulls differ by how much: each alone, and all pairs."""
+        p, oblique = self.pulls, m * math.sqrt(2.0 + 2.0 * self.cosine)
+        pairs = ((p, 2.0 * m), (p * (p - 1), oblique), (2 * p, m))
+        return tuple((count, size) for count, size in pairs if count)

@@ -1,0 +1,201 @@
+"""What objective perturbation costs where it is known which way a record can pull."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from scipy.special import erfcx, log_ndtr, logsumexp
+
+from skdp._search import arithmetic, bisect, first_to_hold
+from skdp.privacy.combined import HullCurve
+from skdp.privacy.gaussian import gaussian_log_delta
+
+__all__ = ["PullsCurve", "ScorePullsCurve", "covering_pull"]
+
+_LEVELS = np.exp(-4.0 * np.linspace(1.0, 0.0, 80) ** 2)
+"""Of h, in units of the largest: dense where most of the integral is."""
+_CHUNK = 4096
+_NEWTON_STEPS = 3  # from a start below the root; what is left is bounded
+_ROUNDING = 1e-9  # added to log δ; its sums are good to 1e-11,
+_CANCELLATION = 1e-12  # and to this over m, where Mills' ratios cancel
+_UNDERFLOW = 1e-280  # smaller cells have lost digits
+_LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
+_CELLS = 320  # of ε, where a Gaussian is compared with a curve
+_WIDTH = 18.0  # in units of m: δ is about 1e-70 there
+_LARGEST_MU = 60.0
+_PRECISION = 1e-5  # relative, of a covering μ; the larger end is taken
+
+
+@dataclass(frozen=True)
+class PullsCurve(HullCurve):
+    """The curve of a privacy loss of at most a + max Z_i, Z_i ~ N(m_i²/2, m_i²).
+
+    A union bound: δ(ε) ≤ Σ δ_(m_i)(ε − a), with Gaussian curves, for ε ≥ a.
+
+    Parameters
+    ----------
+    parts : tuple of (int, float)
+        How many of the Z_i have which m_i.
+    log_determinant : float
+        a.
+    """
+
+    parts: tuple[tuple[int, float], ...]
+    log_determinant: float
+
+    @property
+    def _farthest(self) -> float:
+        count, largest = sum(n for n, _ in self.parts), max(m for _, m in self.parts)
+        return self.log_determinant + largest * (largest + 2.0 + math.sqrt(2.0 * math.log(count)))
+
+    def _log_bound(self, epsilon: np.ndarray) -> np.ndarray:
+        rest = np.maximum(epsilon - self.log_determinant, 0.0)
+        logs = [math.log(n) + gaussian_log_delta(rest, m) for n, m in self.parts]
+        bound = logsumexp(logs, axis=0) + _ROUNDING
+        return np.where(epsilon >= self.log_determinant, bound, 0.0)
+
+
+@dataclass(frozen=True)
+class ScorePullsCurve(HullCurve):
+    r"""The curve of N(0, 1) against its image under a monotone map, p pulls at most.
+
+    The map is t ↦ t + h(t) with 0 ≤ h' ≤ e^a − 1 =: κ, h between 0 and m for one pull and between
+    −m and m for two. With c = e^ε and τ(h) = −ε/h − h/2, in both orders
+
+    .. math:: δ(ε) \le p·J(ε), \qquad
+        J(ε) = \int_0^m \max_{t ≥ τ(h)} \bigl\{φ(t+h) + (φ(t+h) - c·φ(t))/κ\bigr\}\,dh .
+
+    As long as h² ≤ 2ε the maximum rises with h; it is ρ(h)·φ(τ + h), where ρ ≥ 1 falls and
+    φ(τ + h) is the derivative of the Gaussian δ_h(ε) in h. So a cell counts with the maximum at
+    its right end, or with ρ at its left end, whichever is less. Beyond, the maximum is below φ(0).
+
+    Parameters
+    ----------
+    mu : float
+        m.
+    log_determinant : float
+        a.
+    pulls : int
+        p.
+    """
+
+    mu: float
+    log_determinant: float
+    pulls: int = 1
+
+    @property
+    def _farthest(self) -> float:
+        return self.log_determinant + self.mu * (0.5 * self.mu + 1.0)
+
+    def _log_bound(self, epsilon: np.ndarray) -> np.ndarray:
+        flat = np.ravel(epsilon)
+        chunks = np.array_split(flat, 1 + flat.size // _CHUNK)
+        log_j = np.concatenate([self._log_integral(chunk) for chunk in chunks])
+        margin = _ROUNDING + _CANCELLATION / self.mu
+        return math.log(self.pulls) + margin + log_j.reshape(np.shape(epsilon))
+
+    def _log_integral(self, epsilon: np.ndarray) -> np.ndarray:
+        top = np.minimum(self.mu, np.sqrt(2.0 * np.maximum(epsilon, 1e-300)))
+        h = top[:, None] * _LEVELS
+        u = np.minimum(epsilon[:, None] / h - 0.5 * h, 1e100)
+        far = 0.5 * (u - u[:, -1:]) * (u + u[:, -1:])
+        below = np.exp(-far) * (_mills(u) - _mills(u + h))  # δ_h over φ at the top
+        with np.errstate(divide="ignore"):
+            cells = np.diff(below)
+            log_cells = np.where(cells > _UNDERFLOW, np.log(np.maximum(cells, 0.0)), np.inf)
+            beyond = np.log(self.mu - top) - _LOG_SQRT_2PI
+        log_gain = self._log_gain(epsilon[:, None], h, u)
+        parts = log_gain - far + np.log(np.diff(h, axis=1, prepend=0.0))
+        parts[:, 1:] = np.minimum(parts[:, 1:], log_gain[:, :-1] + log_cells)
+        inside = logsumexp(parts, axis=1) - 0.5 * u[:, -1] ** 2 - _LOG_SQRT_2PI
+        return np.logaddexp(inside, beyond)
+
+    def _log_gain(self, epsilon: np.ndarray, h: np.ndarray, u: np.ndarray) -> np.ndarray:
+        """Return log ρ(h), the maximum over x = t − τ of a function with f'' ≤ −1, from above.
+
+        f(x) = x·(u + h) − x²/2 + log((e^z − 1)/κ), z = a − x·h. With ψ(z) = h·f' Newton's method
+        rises to the root of the concave ψ, and at any x the maximum is at most f + f'²/2.
+        """
+        a = self.log_determinant
+        if a == 0.0:
+            return np.zeros_like(h)
+        b = a - epsilon
+        root = np.sqrt(b * b + 4.0 * h * h)
+        z = np.where(b > 0.0, 0.5 * (b + root), 2.0 * h * h / (root - np.minimum(b, 0.0)))
+        for _ in range(_NEWTON_STEPS):
+            z = np.minimum(z, a)
+            share = -np.expm1(-z)
+            excess = 0.5 * h * h - b + z - h * h / share
+            z = z - excess / (1.0 + h * h * (1.0 - share) / share**2)
+        z = np.minimum(z, a)
+        slope = (0.5 * h * h - b + z + h * h / np.expm1(-z)) / h
+        x = (a - z) / h
+        size = x * (u + h - 0.5 * x) + np.log(np.expm1(z)) - math.log(math.expm1(a))
+        return np.where(z < a, size + 0.5 * slope**2, 0.0)
+
+
+def _mills(u: np.ndarray) -> np.ndarray:
+    return math.sqrt(0.5 * math.pi) * erfcx(u * math.sqrt(0.5))
+
+
+@lru_cache(maxsize=256)
+def covering_pull(m: float, log_determinant: float) -> float:
+    """Return a μ such that a minimiser with one score and one pull is μ-Gaussian DP, rounded up.
+
+    Parameters
+    ----------
+    m : float
+        *Public.* L/s.
+    log_determinant : float
+        *Public.* a.
+
+    Returns
+    -------
+    float
+        A little more than m; ``inf`` if it would exceed 60, or where a is beyond 18·m.
+
+    Notes
+    -----
+    **Guarantee.** Up to E = 18·m chords of the curve in e^ε are compared with tangents of the
+    Gaussian one, as in `skdp.accounting.covering_mu`. Beyond, δ ≤ δ_m(ε − a), which falls faster
+    than δ_μ(ε) wherever ε/μ − μ/2 ≤ (ε − a)/m − m/2: so comparing at E compares everywhere.
+    """
+    grid = np.linspace(0.0, _WIDTH * m, _CELLS + 1)
+    values = _hull(ScorePullsCurve(m, log_determinant), grid)
+
+    def covers(mu: float) -> bool:
+        return _is_steeper(m, log_determinant, mu, grid[-1]) and _below(values, mu, grid)
+
+    inside, outside = first_to_hold(covers, m, 1.25 * m, lambda mu: 1.5 * mu, _LARGEST_MU)
+    return inside if math.isinf(inside) else bisect(covers, inside, outside, arithmetic(_PRECISION))
+
+
+def _hull(curve: ScorePullsCurve, grid: np.ndarray) -> np.ndarray:
+    """Return δ on a grid from 0, below its best chord from ε = 0, where δ is that of N(m, 1)."""
+    values = np.exp(curve._log_bound(grid))
+    values[0] = math.exp(float(gaussian_log_delta(0.0, curve.mu)) + _ROUNDING)
+    odds = np.expm1(np.minimum(grid, 700.0))
+    slopes = (values[1:] - values[0]) / odds[1:]
+    best = int(slopes.argmin())
+    values[1 : best + 1] = values[0] + slopes[best] * odds[1 : best + 1]
+    return values * (1.0 + _ROUNDING)
+
+
+def _is_steeper(m: float, a: float, mu: float, end: float) -> bool:
+    u = (end - a) / m - 0.5 * m
+    if end <= a or end / mu - 0.5 * mu > u:
+        return False
+    return float(gaussian_log_delta(end - a, m)) + _ROUNDING <= float(gaussian_log_delta(end, mu))
+
+
+def _below(values: np.ndarray, mu: float, grid: np.ndarray) -> bool:
+    """Return True only if chords through values at grid points lie below the Gaussian curve."""
+    middle = 0.5 * (grid[1:] + grid[:-1])
+    at_middle = np.exp(gaussian_log_delta(middle, mu) - _ROUNDING)
+    steep = np.exp(middle + log_ndtr(-middle / mu - 0.5 * mu))
+    ends = ((grid[:-1], values[:-1]), (grid[1:], values[1:]))
+    tangents = [(value, at_middle - np.expm1(end - middle) * steep) for end, value in ends]
+    return all(bool(np.all(value <= line)) for value, line in tangents)
