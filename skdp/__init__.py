@@ -11,6 +11,7 @@ What a user calls, in scikit-learn's own module names:
   `DPSGDRegressor`.
 - `skdp.additive`: `DPAdditiveClassifier`, `DPAdditiveRegressor`.
 - `skdp.naive_bayes`: `DPGaussianNB`, `DPCategoricalNB`, `DPMixedNB`.
+- `skdp.decomposition`: `DPPCA`. `skdp.cluster`: `DPKMeans`.
 - `skdp.preprocessing`: scalers and clippers, of public or of privately released numbers.
 - `skdp.statistics`: counts, sums, means, variances, quantiles, histograms, tables.
 - `skdp.pipeline`: pipelines of private steps under one budget.
@@ -41,6 +42,8 @@ _MODULES = (
     "accounting",
     "additive",
     "budget",
+    "cluster",
+    "decomposition",
     "design",
     "exceptions",
     "inspection",
@@ -63,10 +66,12 @@ _HOMES = {
     "DPGaussianNB": "naive_bayes",
     "DPHingeClassifier": "linear_model",
     "DPHuberRegressor": "linear_model",
+    "DPKMeans": "cluster",
     "DPLADRegressor": "linear_model",
     "DPLinearRegression": "linear_model",
     "DPLogisticRegression": "linear_model",
     "DPMixedNB": "naive_bayes",
+    "DPPCA": "decomposition",
     "DPQuantileRegressor": "linear_model",
     "DPSGDClassifier": "linear_model",
     "DPSGDRegressor": "linear_model",

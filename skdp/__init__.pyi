@@ -4,6 +4,8 @@ from skdp import (
     accounting,
     additive,
     budget,
+    cluster,
+    decomposition,
     design,
     exceptions,
     inspection,
@@ -21,6 +23,8 @@ from skdp import (
 )
 from skdp.additive import DPAdditiveClassifier, DPAdditiveRegressor
 from skdp.budget import PrivacyBudget
+from skdp.cluster import DPKMeans
+from skdp.decomposition import DPPCA
 from skdp.linear_model import (
     DPHingeClassifier,
     DPHuberRegressor,
@@ -34,12 +38,14 @@ from skdp.linear_model import (
 from skdp.naive_bayes import DPCategoricalNB, DPGaussianNB, DPMixedNB
 
 __all__ = [
+    "DPPCA",
     "DPAdditiveClassifier",
     "DPAdditiveRegressor",
     "DPCategoricalNB",
     "DPGaussianNB",
     "DPHingeClassifier",
     "DPHuberRegressor",
+    "DPKMeans",
     "DPLADRegressor",
     "DPLinearRegression",
     "DPLogisticRegression",
@@ -52,6 +58,8 @@ __all__ = [
     "accounting",
     "additive",
     "budget",
+    "cluster",
+    "decomposition",
     "design",
     "exceptions",
     "inspection",

@@ -21,7 +21,7 @@ FLOORS = [
     {"solvers", "budget", "workloads"},
     {"_private_fit"},
     {"statistics"},
-    {"linear_model", "naive_bayes", "preprocessing"},
+    {"linear_model", "naive_bayes", "preprocessing", "decomposition", "cluster"},
     {"additive"},
     {"pipeline"},
     {"inspection"},

@@ -19,7 +19,14 @@ ROOMS = [
     *(f"skdp.{m.name}" for m in pkgutil.iter_modules(skdp.__path__) if m.name[0] != "_"),
 ]
 
-ESTIMATORS = ["additive", "linear_model", "naive_bayes", "preprocessing"]
+ESTIMATORS = [
+    "additive",
+    "linear_model",
+    "naive_bayes",
+    "preprocessing",
+    "decomposition",
+    "cluster",
+]
 # What every estimator and scaler says of the parameters that they share. What is particular, such
 # as the model that ``epsilon=inf`` is, stands above the parameters.
 SHARED = {

@@ -42,7 +42,13 @@ def test_star_import_gives_all_that_is_listed():
 
 
 def test_all_lists_every_public_module_and_every_estimator():
-    rooms = [skdp.additive, skdp.linear_model, skdp.naive_bayes]
+    rooms = [
+        skdp.additive,
+        skdp.linear_model,
+        skdp.naive_bayes,
+        skdp.decomposition,
+        skdp.cluster,
+    ]
     estimators = {name for room in rooms for name in room.__all__ if name.startswith("DP")}
     assert set(skdp.__all__) == MODULES | estimators | {"PrivacyBudget", "__version__"}
 

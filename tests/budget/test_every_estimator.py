@@ -43,6 +43,8 @@ ESTIMATORS = {
     "standard scaler": (DPStandardScaler(**BOX), X),
     "min max scaler": (DPMinMaxScaler(**BOX), X),
     "quantile clipper": (DPQuantileClipper(**BOX), X),
+    "pca": (skdp.DPPCA(**BOX), X),
+    "k-means": (skdp.DPKMeans(**BOX), X),
 }
 CALLS = {
     "count": (X[:, 0] > 0, {}),
@@ -73,7 +75,14 @@ def test_a_default_budget_admits_every_estimator(name, neighboring):
 
 
 def test_no_estimator_that_spends_is_missing():
-    rooms = (skdp.additive, skdp.linear_model, skdp.naive_bayes, skdp.preprocessing)
+    rooms = (
+        skdp.additive,
+        skdp.linear_model,
+        skdp.naive_bayes,
+        skdp.preprocessing,
+        skdp.decomposition,
+        skdp.cluster,
+    )
     public = {getattr(room, name) for room in rooms for name in room.__all__}
     spending = {kind for kind in public if issubclass(kind, PrivateFit)}
     assert {type(model) for model, _ in ESTIMATORS.values()} == spending

@@ -1,0 +1,72 @@
+"""
+Principal components that are private
+=====================================
+
+What is left of a picture when the directions that it is drawn with are released under differential
+privacy?
+
+Each row of pictures shows a direction in which handwritten digits vary most, 64 pixels of it: on
+the left as it is, then as it is released at growing ε. Blue and red are only opposite signs. At
+ε = 0.1 there is noise; at ε = 1 the strokes are there. The curve says how much of the variance ten
+such directions capture, of eight fits each.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.datasets import load_digits
+from sklearn.decomposition import PCA
+
+from skdp import DPPCA
+
+digits = load_digits().data
+bounds = (0, 16)  # public: so many shades of grey there are
+exact = PCA(n_components=10).fit(digits)
+rows = digits - digits.mean(axis=0)
+
+
+def captured(pca):
+    """Return the share of the variance along the components."""
+    return ((rows @ pca.components_.T) ** 2).sum() / (rows**2).sum()
+
+
+def drawn(panels, pca):
+    """Draw four components, turned to the side of the exact ones."""
+    for panel, one, other in zip(panels, pca.components_, exact.components_, strict=False):
+        picture = np.sign(one @ other) * one.reshape(8, 8)
+        panel.imshow(picture, cmap="RdBu_r", vmin=-0.35, vmax=0.35)
+        panel.set(xticks=[], yticks=[])
+
+
+shown = (0.1, 0.3, 1.0, 3.0)
+figure = plt.figure(figsize=(10.5, 4.4), layout="constrained")
+left, right = figure.subfigures(1, 2, width_ratios=(1.35, 1.0))
+panels = left.subplots(4, 1 + len(shown))
+drawn(panels[:, 0], exact)
+panels[0, 0].set_title("exact")
+for column, epsilon in zip(panels.T[1:], shown, strict=True):
+    drawn(column, DPPCA(epsilon, n_components=10, bounds=bounds).fit(digits))
+    column[0].set_title(f"ε = {epsilon:g}")
+for place, panel in enumerate(panels[:, 0]):
+    panel.set_ylabel(f"{place + 1}.")
+
+# %%
+# Under ``add_remove_one`` the number of digits is private too, and yet there is less noise: a
+# record can only be there or not, where under ``replace_one`` it can turn into another.
+axes = right.subplots()
+epsilons = np.geomspace(0.05, 10.0, 9)
+for neighboring, color in (("replace_one", "#2b6ca3"), ("add_remove_one", "#c0504d")):
+    model = DPPCA(n_components=10, bounds=bounds, neighboring=neighboring)
+    fits = [
+        [captured(model.set_params(epsilon=epsilon).fit(digits)) for _ in range(8)]
+        for epsilon in epsilons
+    ]
+    axes.plot(epsilons, np.mean(fits, axis=1), "o-", color=color, label=neighboring, markersize=4)
+axes.axhline(captured(exact), color="black", linewidth=1)
+axes.text(0.05, captured(exact) + 0.01, "exact")
+axes.axhline(10 / 64, color="grey", linewidth=1, linestyle=":")
+axes.text(10.0, 10 / 64 - 0.015, "random directions", ha="right", va="top", color="grey")
+axes.set(xscale="log", ylim=(0.08, 0.8), xlabel="ε", ylabel="captured variance, 10 of 64")
+axes.set_xticks([0.1, 1, 10], ["0.1", "1", "10"])
+axes.spines[["top", "right"]].set_visible(False)
+axes.legend(frameon=False, loc="center right")
+plt.show()

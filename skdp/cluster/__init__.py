@@ -1,0 +1,5 @@
+"""Private clusters."""
+
+from skdp.cluster.dp_kmeans import DPKMeans
+
+__all__ = ["DPKMeans"]

@@ -1,0 +1,114 @@
+"""Lloyd's steps from noisy counts and sums."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from skdp.privacy import Neighboring
+from skdp.statistics._bounded_rows import BoundedRows
+from skdp.statistics._moments import EXACT
+from skdp.statistics._spread import Centre, farthest, projected, shortened, whole
+from skdp.workloads.gaussian_steps import GaussianPlan, GaussianStep
+
+__all__ = ["Estimate", "ask_step", "release_step"]
+
+_BITS = 22  # of rows: sums of 2^31 of them stay below 2^53
+_CENTRE_BITS = 16  # of centres, so that all distances are exact as well
+_LEAST_COUNT = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """*Released*: centres in units of the radius, and the variance of each in every coordinate.
+
+    The variances are estimates too; None before anything was measured.
+    """
+
+    centres: np.ndarray
+    variances: np.ndarray | None = None
+
+
+def _count_unit(n_coordinates: int, neighboring: Neighboring) -> float:
+    """Return what a row counts, beside coordinates of length 1 at most.
+
+    Where a row is replaced within its cluster the coordinates move by 2, and nothing else does;
+    counting by 1 moves no more, if the row changes its cluster.
+    """
+    return 1.0 if neighboring.count_is_public else n_coordinates**-0.25
+
+
+def ask_step(
+    name: str, n_clusters: int, n_coordinates: int, neighboring: Neighboring, share: float
+) -> GaussianStep:
+    """Return a step of (b·N, S) for all clusters: counts N, sums S of rows of length 1 at most.
+
+    A row adds (b, y) to one cluster. Two in one cluster differ by 2 at most, in two clusters by
+    √(2·(1 + b²)), which is 2 for b = 1.
+    """
+    b = _count_unit(n_coordinates, neighboring)
+    distance = 2.0 if neighboring.count_is_public else math.hypot(1.0, b)
+    return GaussianStep(name, n_clusters * (n_coordinates + 1), distance * EXACT, share)
+
+
+def release_step(
+    plan: GaussianPlan,
+    name: str,
+    rows: BoundedRows,
+    centre: Centre,
+    vectors: np.ndarray,
+    radius: float,
+    neighboring: Neighboring,
+    before: Estimate,
+    rng: np.random.Generator,
+) -> Estimate:
+    """Return what the estimate becomes by one more noisy step: one pass over the rows."""
+    unit = _count_unit(vectors.shape[1], neighboring)
+    totals = _totals(rows, centre, vectors, radius, before.centres)
+    totals[:, 0] *= unit
+    noisy = plan.release(name, totals, rng)
+    return _improved(before, noisy[:, 0] / unit, noisy[:, 1:], plan.scale(name), unit)
+
+
+def _totals(
+    rows: BoundedRows, centre: Centre, vectors: np.ndarray, radius: float, centres: np.ndarray
+) -> np.ndarray:
+    """Return the number of rows of each cluster, and their sum, clipped to length 1."""
+    reach, k = farthest(rows), len(centres)
+    totals = np.zeros((k, vectors.shape[1] + 1))
+    C = whole(centres.copy(), _CENTRE_BITS)
+    half_squares = (C * C).sum(axis=1) * 2.0 ** (_BITS - _CENTRE_BITS - 1)
+    for along, _ in projected(rows, centre, vectors, reach, max(k, vectors.shape[1])):
+        along *= reach / radius
+        along *= shortened(np.sqrt((along * along).sum(axis=1)), 1.0)[:, None]
+        z = whole(along, _BITS)
+        nearest = (z @ C.T - half_squares).argmax(axis=1)
+        members = (nearest == np.arange(k)[:, None]).astype(float)
+        totals[:, 0] += members.sum(axis=1)
+        totals[:, 1:] += members @ z
+    totals[:, 1:] *= 2.0**-_BITS
+    return totals
+
+
+def _improved(
+    before: Estimate, counts: np.ndarray, sums: np.ndarray, noise: float, unit: float
+) -> Estimate:
+    """Return centres between those before and the noisy means, by the variances of both.
+
+    The means have the variance (noise/N)². How wrong the centres before were is estimated by how
+    far the means are off, for all clusters together: from the squares of the distances their noise
+    is taken off, and what their variance before explains. Clusters whose count is mostly noise
+    stay.
+    """
+    least = max(noise / unit, _LEAST_COUNT)
+    known, counts = counts >= least, np.maximum(counts, least)
+    variances = (noise / counts) ** 2
+    change = sums / counts[:, None] - before.centres
+    prior = np.zeros(len(counts)) if before.variances is None else before.variances
+    excess = (change**2).mean(axis=1) - variances - prior
+    moved = max(float(np.average(excess, weights=1.0 / (variances + prior))), 0.0)
+    prior = prior + moved
+    gain = np.where(known, prior / (prior + variances), 0.0)
+    return Estimate(before.centres + gain[:, None] * change, (1.0 - gain) * prior)

@@ -1,0 +1,96 @@
+"""Where the centres start: clusters of rows that are made up, like a noisy picture of the data."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from sklearn.cluster import KMeans
+
+from skdp.privacy import Neighboring
+from skdp.statistics._bounded_rows import BoundedRows
+from skdp.statistics._spread import Centre, Directions, distance_of, farthest, projected
+from skdp.workloads.gaussian_steps import GaussianPlan, GaussianStep
+
+__all__ = ["MOST_CELLS", "ask_cells", "deviations", "release_start"]
+
+MOST_CELLS = 2**14
+# No guarantee rests on these: what is asked for by them was priced, and the rest is made up.
+_MOST_AXES = 3
+_WIDTH = 2.5  # deviations, on either side
+_ROWS_PER_CELL = 2.0  # in units of the noise
+_CUT = 0.8  # of √(2·log(cells)) times the noise, below which a cell counts as empty
+_TYPICAL = 0.8  # length of a row, in units of the radius that 90 % of them are within
+_MADE_UP = 3000
+_PER_CLUSTER = 50
+_STARTS = 3
+
+
+def ask_cells(neighboring: Neighboring, share: float) -> GaussianStep:
+    """Return the step of a histogram along the first directions: one row is in one cell."""
+    return GaussianStep("cells", MOST_CELLS, distance_of(neighboring), share)
+
+
+def deviations(directions: Directions, radius: float, n_rows: float) -> np.ndarray:
+    """Return about how far rows spread along each direction.
+
+    Noise moves an eigenvalue w to w' = w + e²/4w where w > e/2, e the edge of its own spectrum (as
+    for spiked matrices); below that nothing is known but that w is at most e/2.
+    """
+    weights, edge = directions.weights, directions.edge
+    without = 0.5 * (weights + np.sqrt(np.maximum(weights**2 - edge**2, 0.0)))
+    shares = np.where(weights > edge, without, 0.5 * edge) / n_rows
+    return np.asarray(_TYPICAL * radius * np.sqrt(np.minimum(shares, 1.0)))
+
+
+def release_start(
+    plan: GaussianPlan,
+    rows: BoundedRows,
+    centre: Centre,
+    vectors: np.ndarray,
+    spread: np.ndarray,
+    n_clusters: int,
+    rng: np.random.Generator,
+) -> np.ndarray:
+    """Return centres along `vectors`, about `centre`: one pass over the rows.
+
+    Counts of rows in a grid along the first directions are released. Rows are made up by them,
+    with normal coordinates along the other directions, and clustered as often as one likes.
+    """
+    axes = min(_MOST_AXES, spread.size)
+    box, per_axis = _WIDTH * spread[:axes], _cells_per_axis(plan, centre.n_rows, axes)
+    counts = np.zeros(per_axis**axes)
+    reach = farthest(rows)
+    for along, _ in projected(rows, centre, vectors[:, :axes], reach):
+        cells = np.floor((along * reach / box + 1.0) * (0.5 * per_axis))
+        places = np.clip(cells, 0, per_axis - 1).astype(np.intp)
+        counts += np.bincount(np.ravel_multi_index(places.T, (per_axis,) * axes), None, counts.size)
+    noisy = plan.release("cells", counts, rng)
+    made_up = spread * rng.standard_normal((max(_MADE_UP, _PER_CLUSTER * n_clusters), spread.size))
+    made_up[:, :axes] = _points(_likely(noisy, plan.scale("cells")), box, per_axis, made_up, rng)
+    seed = int(rng.integers(2**32))
+    return np.asarray(
+        KMeans(n_clusters, n_init=_STARTS, random_state=seed).fit(made_up).cluster_centers_
+    )
+
+
+def _cells_per_axis(plan: GaussianPlan, n_rows: float, axes: int) -> int:
+    """Return so many that a cell has some rows to one of noise."""
+    cells = min(n_rows / (_ROWS_PER_CELL * plan.scale("cells")), MOST_CELLS)
+    return max(math.floor(cells ** (1.0 / axes)), 2)
+
+
+def _likely(counts: np.ndarray, scale: float) -> np.ndarray:
+    """Return probabilities of the cells, 0 for those that noise alone might have filled."""
+    least = min(_CUT * scale * math.sqrt(2.0 * math.log(counts.size)), counts.max())
+    kept = np.where(counts >= least, np.maximum(counts, 1.0), 0.0)
+    return np.asarray(kept / kept.sum())
+
+
+def _points(
+    shares: np.ndarray, box: np.ndarray, per_axis: int, like: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
+    """Return points that are uniform in cells which are drawn by their shares."""
+    drawn = rng.choice(shares.size, size=len(like), p=shares)
+    corners = np.stack(np.unravel_index(drawn, (per_axis,) * box.size), axis=1)
+    return np.asarray(((corners + rng.random(corners.shape)) * (2.0 / per_axis) - 1.0) * box)

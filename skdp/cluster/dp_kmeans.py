@@ -1,0 +1,346 @@
+"""k-means of rows within public bounds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    ClusterMixin,
+    TransformerMixin,
+)
+from sklearn.cluster import KMeans
+from sklearn.metrics import pairwise_distances_argmin, pairwise_distances_argmin_min
+from sklearn.metrics.pairwise import euclidean_distances
+from sklearn.utils.validation import check_is_fitted
+
+from skdp._private_fit import NonPrivatePlan, PrivateFit, ReleaseParameters
+from skdp._validation import check_count
+from skdp.cluster._lloyd import Estimate, ask_step, release_step
+from skdp.cluster._start import ask_cells, deviations, release_start
+from skdp.privacy import Neighboring, PrivacyGuarantee
+from skdp.statistics._bounded_rows import BoundedRows, filled_rows, seed_of
+from skdp.statistics._spread import (
+    Directions,
+    ask_centre,
+    ask_directions,
+    ask_radius,
+    release_centre,
+    release_spread,
+)
+from skdp.workloads.gaussian_steps import GaussianPlan, plan_steps
+
+__all__ = ["DPKMeans"]
+
+# Shares of μ²; the guarantee is for these values, the choice is by experiment.
+_CENTRE, _RADIUS, _CELLS = 0.1, 0.05, 0.2
+_DIRECTIONS, _FEW_DIRECTIONS = 0.3, 0.1  # where some are left out, and where all are kept
+_STEPS = 3
+_STEPS_WITHOUT_PRIVACY = 300
+_QUANTILE = 0.9  # of the rows, which count in full
+_FEWEST_DIRECTIONS = 2
+
+
+class DPKMeans(
+    PrivateFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
+):
+    """k-means: centres of clusters from a few noisy steps, behind a private start.
+
+    Released one after another are a mean, a radius that most rows are within, the principal
+    directions, counts in a grid along the first three of them, and then, for each of `max_iter`
+    steps, the number of rows of each cluster and their sum. The start is found in rows that are
+    made up by the counts and the directions, which costs nothing more. ``epsilon=inf`` is
+    scikit-learn's `KMeans`.
+
+    Parameters
+    ----------
+    epsilon : float, default 1.0
+        *Public.* Privacy loss in nats that one fit may spend.
+    delta : float or None, default None
+        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
+        budget's, or 1e-5 without a budget.
+    n_clusters : int, default 8
+        *Public.* How many centres there are.
+    bounds : pair (low, high), one pair per column, or dict
+        *Public.* The dict is from names or numbers of columns to pairs. Bounds come from knowledge
+        about the columns, never from the data. There is no default that would be right: without
+        bounds `fit` raises.
+    max_iter : int or "auto", default "auto"
+        *Public.* How many steps there are, all of which are made. More make each noisier. "auto"
+        takes 3, and without privacy at most 300.
+    neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
+        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
+        public) or in its presence (then it is private).
+    budget : PrivacyBudget or None, default None
+        *Public.* What the fit spends from, before it reads the data.
+    random_state : int, Generator, RandomState or None, default None
+        *Secret.* ``None`` takes fresh entropy from the operating system for each fit. A seed voids
+        the guarantee, for whoever knows it can subtract the noise, and is refused beside a budget:
+        for tests only.
+    label : str or None, default None
+        *Public.* Name of the release in the budget's history. ``None`` takes the class's.
+
+    Attributes
+    ----------
+    cluster_centers_ : ndarray of shape (n_clusters, n_features)
+        *Released.* In the units of X, within `bounds`.
+    n_iter_ : int
+        *Public.* The number of steps; without privacy that of scikit-learn.
+    labels_, inertia_ : ndarray of shape (n_samples,) and float
+        *Private*, so only with ``epsilon=inf``: scikit-learn's. `fit_predict` returns labels
+        without keeping them.
+    privacy_ : PrivacyGuarantee
+        *Public.* What was released and what it guarantees.
+    n_features_in_ : int
+        *Public.*
+    feature_names_in_ : ndarray of shape (n_features,)
+        *Public.* Only if X had string column names.
+
+    Notes
+    -----
+    **Guarantee.** μ-Gaussian DP: each release has Gaussian noise for how far it may move between
+    neighbours, given the earlier ones, and μ² adds up (proofs: `docs/maths/unsupervised.md`). A
+    step's counts and sums of rows in a ball of radius R move by 2R where a record is replaced.
+
+    Values outside of the bounds are clipped in `fit`, and a missing value counts as the middle.
+    Columns with wide bounds rule the distances, as columns with large values do in
+    scikit-learn's: put `BoundsScaler` in front where units differ. Sparse X is refused, as
+    shifting it would fill it.
+
+    References
+    ----------
+    D. Su, J. Cao, N. Li, E. Bertino and H. Jin, *Differentially private k-means clustering*,
+    CODASPY 2016.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.cluster import DPKMeans
+    >>> corners = np.array([[-1.0, -1.0], [-1.0, 1.0], [1.0, 0.0]])
+    >>> X = np.repeat(corners, 1000, axis=0)
+    >>> kmeans = DPKMeans(n_clusters=3, bounds=(-2, 2), random_state=0).fit(X)
+    >>> np.unique(kmeans.predict(corners)).size
+    3
+    """
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float | None = None,
+        *,
+        n_clusters: int = 8,
+        bounds: Any = None,
+        max_iter: int | str = "auto",
+        neighboring: str = "replace_one",
+        budget: Any = None,
+        random_state: Any = None,
+        label: str | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.n_clusters = n_clusters
+        self.bounds = bounds
+        self.max_iter = max_iter
+        self.neighboring = neighboring
+        self.budget = budget
+        self.random_state = random_state
+        self.label = label
+
+    def fit(self, X: Any, y: Any = None) -> DPKMeans:
+        """Learn the centres privately.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            *Private.* Values outside `bounds` are clipped; a missing value counts as the middle of
+            its bounds. Without privacy values are taken as they are, and none may be missing.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If a parameter, a shape or a type is wrong.
+        BudgetExceededError, BudgetClosedError
+            If the budget does not admit the fit; then nothing is read.
+        """
+        fitted: DPKMeans = self._fit_privately(X)
+        return fitted
+
+    def fit_predict(self, X: Any, y: Any = None) -> np.ndarray:
+        """Learn the centres privately, and return the nearest one of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            *Private.*
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            *Private*: each label depends on its row, and the fit does not protect them.
+        """
+        return self.fit(X).predict(X)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the number of the nearest centre of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            A missing value counts as the middle of its bounds; nothing is clipped.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            As private as X: each label depends on one row of X and on what was released.
+        """
+        X = self._checked(X)
+        return np.asarray(pairwise_distances_argmin(X, self._centres(X)), dtype=np.int32)
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Return the distance of each row from each centre.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            A missing value counts as the middle of its bounds; nothing is clipped.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_clusters)
+            As private as X: each row depends on one row of X and on what was released.
+        """
+        X = self._checked(X)
+        return np.asarray(euclidean_distances(X, self._centres(X)))
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return minus the sum of the squared distances from the nearest centres.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            A missing value counts as the middle of its bounds; nothing is clipped.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        float
+            As private as X.
+        """
+        X = self._checked(X)
+        _, distances = pairwise_distances_argmin_min(X, self._centres(X))
+        return -float(np.square(distances, dtype=np.float64).sum())
+
+    def _checked(self, X: Any) -> np.ndarray:
+        check_is_fitted(self, "cluster_centers_")
+        return filled_rows(self, X)
+
+    def _centres(self, X: np.ndarray) -> np.ndarray:
+        """Return the centres in the type of X, which then is not copied into another."""
+        return np.asarray(self.cluster_centers_.astype(X.dtype, copy=False))
+
+    def _is_gaussian(self) -> bool:
+        return True
+
+    def _check_data(self, parameters: ReleaseParameters, X: Any) -> BoundedRows:
+        check_count("n_clusters", self.n_clusters)
+        if self.max_iter != "auto":
+            check_count("max_iter", self.max_iter)
+        return BoundedRows.of(self, X, parameters)
+
+    def _n_steps(self, otherwise: int) -> int:
+        return otherwise if self.max_iter == "auto" else int(self.max_iter)
+
+    def _plan(
+        self, parameters: ReleaseParameters, records: BoundedRows
+    ) -> GaussianPlan | NonPrivatePlan:
+        if not parameters.is_private:
+            return NonPrivatePlan()
+        d, k, relation = self.n_features_in_, int(self.n_clusters), parameters.neighboring
+        n_steps, share = self._n_steps(_STEPS), _DIRECTIONS if d > k else _FEW_DIRECTIONS
+        rest = 1.0 - _CENTRE - _RADIUS - share - _CELLS
+        steps = [
+            ask_centre(d, relation, _CENTRE),
+            ask_radius(relation, _RADIUS),
+            ask_directions(d, relation, share),
+            ask_cells(relation, _CELLS),
+            *(
+                ask_step(_name(t), k, self._most_directions(), relation, rest / n_steps)
+                for t in range(n_steps)
+            ),
+        ]
+        return plan_steps("DPKMeans", steps, parameters.epsilon, parameters.delta)
+
+    def _most_directions(self) -> int:
+        d: int = self.n_features_in_
+        return min(d, max(int(self.n_clusters), _FEWEST_DIRECTIONS))
+
+    def _read(self, plan: Any, records: BoundedRows, rng: np.random.Generator) -> Any:
+        if isinstance(plan, NonPrivatePlan):
+            seed, n_steps = seed_of(self.random_state), self._n_steps(_STEPS_WITHOUT_PRIVACY)
+            return KMeans(self.n_clusters, max_iter=n_steps, random_state=seed).fit(records.source)
+        relation = Neighboring(self.neighboring)
+        centre = release_centre(plan, records, rng)
+        radius, directions = release_spread(plan, records, centre, rng, quantile=_QUANTILE)
+        vectors = directions.vectors[:, : self._n_directions(directions)]
+        spread = deviations(directions, radius, centre.n_rows)[: vectors.shape[1]]
+        k = int(self.n_clusters)
+        start = release_start(plan, records, centre, vectors, spread, k, rng)
+        found = Estimate(start / radius)
+        for t in range(self._n_steps(_STEPS)):
+            found = release_step(
+                plan, _name(t), records, centre, vectors, radius, relation, found, rng
+            )
+        centres = centre.mean + radius * found.centres @ vectors.T
+        return np.clip(centres, records.within.low, records.within.high)
+
+    def _n_directions(self, directions: Directions) -> int:
+        """Return how many are kept: all if there are few, else those that are more than noise."""
+        most = self._most_directions()
+        if most == self.n_features_in_:
+            return most
+        seen = int(np.count_nonzero(directions.weights > directions.edge))
+        return min(max(seen, _FEWEST_DIRECTIONS), most)
+
+    def _publish(
+        self, plan: Any, records: BoundedRows, released: Any, guarantee: PrivacyGuarantee
+    ) -> DPKMeans:
+        self.privacy_ = guarantee
+        if isinstance(released, KMeans):
+            for name in ("cluster_centers_", "labels_", "inertia_", "n_iter_"):
+                setattr(self, name, getattr(released, name))
+            return self
+        self.cluster_centers_, self.n_iter_ = released, self._n_steps(_STEPS)
+        return self
+
+    def _publish_rehearsal(self, guarantee: PrivacyGuarantee) -> DPKMeans:
+        self.privacy_ = guarantee
+        self.cluster_centers_ = np.zeros((int(self.n_clusters), self.n_features_in_))
+        self.n_iter_ = self._n_steps(_STEPS)
+        return self
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.cluster_centers_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = self.random_state is None
+        tags.input_tags.allow_nan = bool(np.isfinite(self.epsilon))
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _name(step: int) -> str:
+    return f"step {step}"

@@ -1,0 +1,5 @@
+"""Private principal components."""
+
+from skdp.decomposition.dp_pca import DPPCA
+
+__all__ = ["DPPCA"]

@@ -1,0 +1,126 @@
+"""Rows of numbers within public bounds, read block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from skdp._column_facts import ColumnBounds
+from skdp._columns import Columns, is_frame
+from skdp._data_validation import (
+    column_names,
+    refuse_missing,
+    remember_names,
+    validated,
+    validated_numbers,
+)
+from skdp._private_fit import ReleaseParameters
+
+__all__ = ["BoundedRows", "filled_rows", "seed_of"]
+
+_AT_ONCE = 2**18  # numbers that are copied at a time; at most 2^18 rows, on which sums rest
+_MOST_COLUMNS = 4096  # of which a matrix with exact noise takes half a minute
+_MOST_ROWS = 2**31
+
+
+@dataclass(frozen=True, eq=False)
+class BoundedRows:
+    """*Private* rows, and what is public about them.
+
+    Parameters
+    ----------
+    source : ndarray of shape (n_rows, n_columns) or Columns
+        *Private.* As they came; nothing is copied but some rows at a time.
+    bounds : ColumnBounds or None
+        *Public.* To which values are clipped; None for rows that are read without privacy.
+    count_is_public : bool
+        *Public.*
+    """
+
+    source: Any
+    bounds: ColumnBounds | None
+    count_is_public: bool
+
+    @classmethod
+    def of(cls, estimator: Any, X: Any, parameters: ReleaseParameters) -> BoundedRows:
+        """Return the rows after checks of shape, types and bounds; without privacy as floats."""
+        public = parameters.neighboring.count_is_public
+        if not parameters.is_private:
+            floats = validated_numbers(estimator, X, reset=True, dtype=[np.float64, np.float32])
+            refuse_missing(floats, column_names(estimator))
+            return cls(floats, None, public)
+        source = _checked(estimator, X)
+        names, n_columns = column_names(estimator), estimator.n_features_in_
+        if n_columns > _MOST_COLUMNS:
+            raise ValueError(
+                f"{type(estimator).__name__} releases a matrix of as many rows as columns, and "
+                f"takes up to {_MOST_COLUMNS} columns, got {n_columns}."
+            )
+        return cls(source, ColumnBounds.of(estimator.bounds, n_columns, names), public)
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows, public where `count_is_public` says so."""
+        return self.source.n_rows if isinstance(self.source, Columns) else len(self.source)
+
+    @property
+    def within(self) -> ColumnBounds:
+        """The bounds of rows that are read with privacy."""
+        assert self.bounds is not None
+        return self.bounds
+
+    def blocks(self, width: int = 1) -> Iterator[np.ndarray]:
+        """Yield clipped rows as floats, NaN as the middle of its bounds, some at a time.
+
+        `width` numbers a row are going to be made of them.
+        """
+        if isinstance(self.source, Columns):
+            yield from map(self.within.clip, self.source.blocks())
+            return
+        step = max(_AT_ONCE // max(width, self.source.shape[1]), 1)
+        for start in range(0, len(self.source), step):
+            yield self.within.clip(np.asarray(self.source[start : start + step], dtype=np.float64))
+
+
+def _checked(estimator: Any, X: Any) -> Any:
+    """Return an array of numbers of any type, or the columns of a frame."""
+    if not is_frame(X):
+        X = validated_numbers(estimator, X, reset=True, dtype="numeric")
+        rows, columns = len(X), X
+    else:
+        validated(estimator, X, finite=False, reset=True, skip_check_array=True)
+        columns = Columns.of(X, "X")
+        columns.check_numeric()
+        remember_names(estimator, X)
+        rows = columns.n_rows
+    if not 0 < rows < _MOST_ROWS:
+        raise ValueError("X must have at least one row, and fewer than 2^31.")
+    return columns
+
+
+def filled_rows(estimator: Any, X: Any) -> np.ndarray:
+    """Return rows to be transformed as finite floats: what is missing as in `fit`.
+
+    They are copied only if something is missing.
+    """
+    X = validated_numbers(estimator, X, reset=False, dtype=[np.float64, np.float32])
+    names = column_names(estimator)
+    if not np.isfinite(estimator.epsilon):
+        refuse_missing(X, names)
+        return X
+    missing = np.isnan(X)
+    if missing.any():
+        bounds = ColumnBounds.of(estimator.bounds, X.shape[1], names)
+        X = np.where(missing, bounds.middle.astype(X.dtype), X)
+    refuse_missing(X, names)
+    return X
+
+
+def seed_of(random_state: Any) -> Any:
+    """Return a seed as scikit-learn takes it."""
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**32))
+    return random_state

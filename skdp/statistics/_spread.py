@@ -1,0 +1,236 @@
+"""Where rows lie, how far from there and in which directions: released one after another.
+
+Each answer is a sum over rows of terms that are whole numbers times a power of two, so that every
+sum is exact in double precision, in any order and in any blocks: no row changes what another adds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from skdp.privacy import Neighboring
+from skdp.statistics._bounded_rows import BoundedRows
+from skdp.statistics._moments import EXACT, exact_sums
+from skdp.workloads.gaussian_steps import GaussianPlan, GaussianStep
+
+__all__ = [
+    "Centre",
+    "Directions",
+    "ask_centre",
+    "ask_directions",
+    "ask_radius",
+    "distance_of",
+    "farthest",
+    "projected",
+    "release_centre",
+    "release_spread",
+    "shortened",
+    "whole",
+]
+
+_BITS = 16  # of a unit vector; products of two, 2^18 of them added up, stay below 2^53
+_FINE_BITS = 24  # of unit vectors of which one product at a time is taken
+_N_RADII = 32
+_RATIO = 2.0**0.25  # of a radius to the next
+_TINY = 1e-140  # a shorter row counts as the centre: the square of its length would lose digits
+_LEAST_COUNT = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Centre:
+    """*Released*: the mean of the rows, within their bounds, and how many they are about.
+
+    `n_rows` is the public number where there is one.
+    """
+
+    mean: np.ndarray
+    n_rows: float
+
+
+@dataclass(frozen=True, eq=False)
+class Directions:
+    """*Released*: orthonormal columns by falling weight, and the size of noise in the weights.
+
+    `weights` are eigenvalues of the sum of yyᵀ over rows y of length 1 at most; `edge` is the
+    largest that noise alone would have, for many columns.
+    """
+
+    vectors: np.ndarray
+    weights: np.ndarray
+    edge: float
+
+
+def distance_of(neighboring: Neighboring) -> float:
+    """Return how far sums are apart of which each row adds non-negative parts of 1.
+
+    One row's part has l2 norm 1 at most; two have a non-negative product: √2.
+    """
+    return math.sqrt(neighboring.n_changed) * EXACT
+
+
+def ask_centre(n_columns: int, neighboring: Neighboring, share: float) -> GaussianStep:
+    """Return the step of `release_centre`: sums, and the number of rows where it is private."""
+    if neighboring.count_is_public:
+        return GaussianStep("centre", n_columns, 2.0 * EXACT, share)
+    distance = math.hypot(1.0, _count_unit(n_columns))
+    return GaussianStep("centre", n_columns + 1, distance * EXACT, share)
+
+
+def ask_radius(neighboring: Neighboring, share: float) -> GaussianStep:
+    """Return the step of how many rows there are in each of some shells around the centre."""
+    return GaussianStep("radius", _N_RADII, distance_of(neighboring), share)
+
+
+def ask_directions(n_columns: int, neighboring: Neighboring, share: float) -> GaussianStep:
+    """Return the step of Σ yyᵀ, rows y of length 1 at most.
+
+    |yyᵀ|_F = |y|², and |yyᵀ − zzᵀ|²_F = |y|⁴ + |z|⁴ − 2(y·z)² ≤ 2.
+    """
+    size = n_columns * (n_columns + 1) // 2
+    return GaussianStep("directions", size, distance_of(neighboring), share)
+
+
+def _count_unit(n_columns: int) -> float:
+    """Return what a row counts, beside numbers of length 1 at most."""
+    return n_columns**-0.25
+
+
+def release_centre(plan: GaussianPlan, rows: BoundedRows, rng: np.random.Generator) -> Centre:
+    """Return the noisy mean.
+
+    A row u in [−1, 1]^d counts as u_j·√(h_j/Σh), h half the widths of the bounds: of all weights
+    these have the least noise in the mean, in units of X.
+    """
+    bounds, n = rows.within, rows.n_rows
+    units = ({"u": _units(block, rows)} for block in rows.blocks())
+    weights = np.sqrt(bounds.half / bounds.half.sum())
+    sums = exact_sums({"u": weights.size}, units)["u"] * weights
+    if rows.count_is_public:
+        count = float(n)
+        released = plan.release("centre", sums, rng)
+    else:
+        unit = _count_unit(weights.size)
+        released = plan.release("centre", np.append(sums, unit * n), rng)
+        count, released = max(released[-1] / unit, _LEAST_COUNT), released[:-1]
+    u = np.clip(released / (count * weights), -1.0, 1.0)
+    return Centre(bounds.middle + bounds.half * u, count)
+
+
+def _units(block: np.ndarray, rows: BoundedRows) -> np.ndarray:
+    block -= rows.within.middle
+    block /= rows.within.half
+    return np.clip(block, -1.0, 1.0, out=block)
+
+
+def release_spread(
+    plan: GaussianPlan,
+    rows: BoundedRows,
+    centre: Centre,
+    rng: np.random.Generator,
+    *,
+    quantile: float | None = None,
+    data_norm: float | None = None,
+) -> tuple[float, Directions]:
+    """Return a radius around the centre, and directions: one pass over the rows.
+
+    The radius is `data_norm`, to which rows are clipped; or one that about a `quantile` of the
+    rows is within, and then rows are scaled to length 1.
+    """
+    d = rows.within.half.size
+    radii, counts, total = _radii(rows), np.zeros(_N_RADII), np.zeros((d, d), dtype=np.int64)
+    for block, lengths in _from_centre(rows, centre):
+        counts += np.bincount(_shells(lengths, radii), minlength=_N_RADII)
+        block *= _factors(lengths, data_norm)[:, None]
+        y = whole(block, _BITS)
+        total += (y.T @ y).astype(np.int64)
+    radius = data_norm
+    if radius is None:
+        assert quantile is not None
+        noisy = plan.release("radius", counts, rng)
+        radius = float(radii[_first_of_many(noisy, (1.0 - quantile) * centre.n_rows)])
+    return radius, _directions(plan, np.ldexp(total.astype(float), -2 * _BITS), rng)
+
+
+def _first_of_many(counts: np.ndarray, most: float) -> int:
+    """Return the outermost shell with more than `most` rows in it and beyond; the last if none is.
+
+    From outside inwards the noise of few shells adds up, and a radius that is too large costs less
+    than one that is too small.
+    """
+    many = np.flatnonzero(np.cumsum(counts[::-1]) > most)
+    return counts.size - 1 - int(many[0]) if many.size else counts.size - 1
+
+
+def _from_centre(
+    rows: BoundedRows, centre: Centre, width: int = 1
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield x − m and its length for some rows at a time."""
+    for block in rows.blocks(width):
+        block -= centre.mean
+        yield block, np.sqrt((block * block).sum(axis=1))
+
+
+def farthest(rows: BoundedRows) -> float:
+    """Return how far apart two rows may be."""
+    return 2.0 * float(np.linalg.norm(rows.within.half))
+
+
+def _radii(rows: BoundedRows) -> np.ndarray:
+    """Return growing public radii, up to the largest deviation that rows may have: |h|."""
+    return 0.5 * farthest(rows) * _RATIO ** np.arange(1.0 - _N_RADII, 1.0)
+
+
+def _shells(lengths: np.ndarray, radii: np.ndarray) -> np.ndarray:
+    return np.minimum(np.searchsorted(radii, lengths), _N_RADII - 1)
+
+
+def _factors(lengths: np.ndarray, data_norm: float | None) -> np.ndarray:
+    """Return what makes rows of length 1, or of `data_norm` at most in units of it."""
+    if data_norm is not None:
+        return shortened(lengths, data_norm) / data_norm
+    return np.where(lengths > _TINY, 1.0 / np.maximum(lengths, _TINY), 0.0)
+
+
+def shortened(lengths: np.ndarray, largest: float) -> np.ndarray:
+    """Return factors with which no row is longer than `largest`."""
+    return largest / np.maximum(lengths, largest)
+
+
+def projected(
+    rows: BoundedRows, centre: Centre, vectors: np.ndarray, largest: float, width: int = 1
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield z·V for some rows at a time, and z: x − m, `largest` long at most, in units of that."""
+    V = whole(vectors.copy(), _FINE_BITS)
+    for block, lengths in _from_centre(rows, centre, width):
+        block *= (shortened(lengths, largest) / largest)[:, None]
+        z = whole(block, _FINE_BITS)
+        along = z @ V
+        along *= 4.0**-_FINE_BITS
+        z *= 2.0**-_FINE_BITS
+        yield along, z
+
+
+def whole(values: np.ndarray, bits: int) -> np.ndarray:
+    """Return values in units of 2^−bits without their fractions: none gets larger."""
+    values *= 2.0**bits
+    return np.trunc(values, out=values)
+
+
+def _directions(plan: GaussianPlan, moments: np.ndarray, rng: np.random.Generator) -> Directions:
+    """Return eigenvectors of the noisy matrix.
+
+    It is released in an orthonormal basis of the symmetric matrices: off the diagonal each number
+    once and times √2.
+    """
+    d = len(moments)
+    upper = np.triu_indices(d)
+    lengths = np.where(upper[0] == upper[1], 1.0, math.sqrt(2.0))
+    noisy = np.zeros((d, d))
+    noisy[upper] = plan.release("directions", moments[upper] * lengths, rng) / lengths
+    values, vectors = np.linalg.eigh(noisy, UPLO="U")
+    edge = plan.scale("directions") * math.sqrt(2.0 * d)
+    return Directions(vectors[:, ::-1], values[::-1], edge)

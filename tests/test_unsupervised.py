@@ -1,0 +1,395 @@
+"""What DPPCA and DPKMeans share: sensitivities, nothing beside what is released, costs, attacks."""
+
+import math
+import pickle
+import tracemalloc
+import zlib
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from scipy import sparse, stats
+from sklearn.base import clone
+
+from skdp import DPPCA, DPKMeans, PrivacyBudget
+from skdp.accounting import gdp_mu
+from skdp.exceptions import BudgetExceededError, OutOfRangeError
+from skdp.privacy import Neighboring
+from skdp.workloads.gaussian_steps import GaussianPlan
+
+FALSE_ALARM = 1e-6
+CLAIMED = gdp_mu(5.0, 1e-5)
+BOUNDS = ([-1.0, 0.0], [3.0, 10.0])
+RNG = np.random.default_rng(0)
+NOISE = np.random.default_rng(1)
+RELEASE = GaussianPlan.release
+X = np.r_[RNG.normal([0.0, 2.0], 0.3, (300, 2)), RNG.normal([2.0, 8.0], 0.3, (300, 2))]
+MODELS = {
+    "pca": DPPCA(n_components=1, bounds=BOUNDS),
+    "all components": DPPCA(bounds=BOUNDS, data_norm=1.0),
+    "k-means": DPKMeans(n_clusters=2, bounds=BOUNDS),
+    "one cluster": DPKMeans(n_clusters=1, bounds=BOUNDS, max_iter=1),
+}
+PUBLIC = {"privacy_", "n_features_in_", "feature_names_in_", "n_components_", "n_iter_"}
+RELEASED = {
+    "components_",
+    "mean_",
+    "explained_variance_",
+    "explained_variance_ratio_",
+    "singular_values_",
+    "noise_variance_",
+    "n_samples_",  # public under replace_one
+    "cluster_centers_",
+}
+every_model = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+every_relation = pytest.mark.parametrize("neighboring", list(Neighboring), ids=str)
+
+
+class Transcript:
+    """Answers in the place of noisy ones: the same for all data, or recorded ones again."""
+
+    def __init__(self, monkeypatch, recorded=None, *, seed=0):
+        self.asked, self.plan, self.recorded, self.seed = {}, None, recorded or {}, seed
+        monkeypatch.setattr(GaussianPlan, "release", lambda *call: self.release(*call))
+
+    def release(self, plan, name, values, rng):
+        self.plan, self.asked[name] = plan, np.array(values, dtype=float)
+        if name in self.recorded:
+            return self.recorded[name]
+        made_up = np.random.default_rng([self.seed, zlib.crc32(name.encode())])
+        return 5.0 * made_up.random(np.shape(values))
+
+
+def distances(one, other):
+    """How far two lists of answers are apart in l2, step by step."""
+    assert one.keys() == other.keys()
+    return {name: float(np.linalg.norm(one[name] - other[name])) for name in one}
+
+
+def answers_of(model, rows, monkeypatch, **how):
+    transcript = Transcript(monkeypatch, **how)
+    seed = 0 if model.random_state is None else model.random_state
+    clone(model).set_params(random_state=seed).fit(rows)
+    return transcript
+
+
+values = st.floats(-20.0, 20.0) | st.sampled_from([-1.0, 0.0, 1.0, 3.0, 10.0, np.nan, np.inf])
+records = st.tuples(values, values)
+relations = st.sampled_from(list(Neighboring))
+
+
+@every_model
+@given(
+    one=records, other=records, neighboring=st.sampled_from(Neighboring), seed=st.integers(0, 99)
+)
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_answers_are_no_farther_apart_than_declared(
+    model, one, other, neighboring, seed, monkeypatch
+):
+    rest = [(0.5, 7.0), (2.0, 1.0)]
+    public = neighboring.count_is_public
+    worlds = [[*rest, one], [*rest, other] if public else rest]
+    model = clone(model).set_params(neighboring=neighboring)
+    first, second = (answers_of(model, rows, monkeypatch, seed=seed) for rows in worlds)
+    assert first.plan == second.plan
+    declared = {step.name: step.l2_sensitivity for step in first.plan.steps}
+    found = distances(first.asked, second.asked)
+    assert found.keys() == declared.keys()
+    assert all(found[name] <= declared[name] for name in found), (found, declared)
+
+
+@every_model
+@every_relation
+def test_some_neighbours_are_as_far_apart_as_declared(model, neighboring, monkeypatch):
+    """Over all pairs of some records, all of them at the radius; else the noise could be less."""
+    places = [(x, y) for x in np.linspace(-1.0, 3.0, 7) for y in np.linspace(0.0, 10.0, 7)]
+    rest, model = [(0.9, 4.9)], clone(model).set_params(neighboring=neighboring)
+    near = {"recorded": {"radius": np.r_[1.0, np.zeros(31)]}, "seed": 3}
+    worlds = [[*rest, one] for one in places]
+    if not neighboring.count_is_public:
+        worlds = [rest, *worlds]
+    asked = [answers_of(model, rows, monkeypatch, **near) for rows in worlds]
+    others = asked if neighboring.count_is_public else asked[:1]
+    pairs = [distances(a.asked, b.asked) for a in asked for b in others]
+    for step in asked[0].plan.steps:
+        largest = max(pair[step.name] for pair in pairs)
+        assert 0.97 * step.l2_sensitivity <= largest <= step.l2_sensitivity, step
+
+
+@every_model
+@every_relation
+def test_sums_are_the_same_in_any_order_and_of_any_other_rows(model, neighboring, monkeypatch):
+    """No row changes what another one adds, not even by rounding."""
+    rows = RNG.uniform(-1.0, 10.0, size=(3000, 2)) * [0.4, 1.0]
+    model = clone(model).set_params(neighboring=neighboring)
+    before = answers_of(model, rows, monkeypatch)
+    shuffled = answers_of(model, RNG.permutation(rows), monkeypatch)
+    assert not any(distances(before.asked, shuffled.asked).values())
+    if not neighboring.count_is_public:
+        parts = [answers_of(model, part, monkeypatch).asked for part in (rows[:7], rows[7:])]
+        for name, whole in before.asked.items():
+            if name in ("radius", "cells", "directions") or name[:4] == "step":
+                found = parts[0][name] + parts[1][name]
+                np.testing.assert_allclose(found, whole, rtol=1e-14, atol=1e-14)
+
+
+def attributes(model):
+    return {name: value for name, value in vars(model).items() if name.endswith("_")}
+
+
+@every_model
+@every_relation
+def test_nothing_is_leaked_beside_the_transcript(model, neighboring, monkeypatch):
+    """The same answers for other rows give the same estimator, to the last bit of its pickle."""
+    model = clone(model).set_params(neighboring=neighboring)
+    n_others = len(X) if neighboring.count_is_public else 17
+    others = RNG.uniform(-5.0, 15.0, (n_others, 2))
+    found = []
+    for rows in (X, others):
+        Transcript(monkeypatch)
+        found.append(clone(model).set_params(random_state=0).fit(rows))
+    assert set(attributes(found[0])) <= PUBLIC | RELEASED
+    assert pickle.dumps(found[0]) == pickle.dumps(found[1])
+
+
+@every_model
+@every_relation
+@pytest.mark.parametrize("composition", ["gdp", "zcdp", "basic"])
+def test_a_fit_costs_what_is_asked_and_is_spent_once(model, neighboring, composition):
+    budget = PrivacyBudget(4.0, 1e-5, neighboring=neighboring, composition=composition)
+    model = clone(model).set_params(neighboring=neighboring, budget=budget).fit(X)
+    assert model.privacy_.epsilon(1e-5) <= 1.0
+    assert model.privacy_.epsilon(1e-5) == pytest.approx(1.0, rel=1e-6)
+    assert model.privacy_.gdp_mu <= gdp_mu(1.0, 1e-5)
+    (row,) = budget.history()
+    assert row["label"] == type(model).__name__
+    assert set(vars(model)) - set(model.get_params()) <= PUBLIC | RELEASED
+
+
+@every_model
+def test_what_is_refused_costs_nothing_and_quotes_nothing(model):
+    budget = PrivacyBudget(9.0, 1e-5)
+    frame = pd.DataFrame({"a": ["a secret", "b"], "b": [1.0, 2.0]})
+    cases = [
+        ({"bounds": None}, X, "bounds must be given"),
+        ({"bounds": (1, -1)}, X, "each low must be below its high"),
+        ({"bounds": {"a": (0, 1)}}, X, "bounds must be a dict by names or numbers"),
+        ({"bounds": {0: (0, 1)}}, X, "bounds must name each column"),
+        ({"epsilon": math.inf}, X, "epsilon"),
+        ({"delta": 0.0}, X, "needs delta > 0"),
+        ({}, frame, "column 'a' holds text"),
+        ({}, X[:0], "0 sample"),
+        ({}, np.zeros((2, 5000)), "takes up to 4096 columns"),
+    ]
+    for parameters, rows, message in cases:
+        wrong = clone(model).set_params(budget=budget, **parameters)
+        with pytest.raises((ValueError, BudgetExceededError), match=message) as error:
+            wrong.fit(rows)
+        assert "Nothing was spent" in str(error.value)
+        assert "secret" not in str(error.value)
+        assert not attributes(wrong)
+    with pytest.raises(TypeError, match=r"Sparse data .*Nothing was spent"):
+        clone(model).set_params(budget=budget).fit(sparse.csr_matrix(X))
+    assert not budget.history()
+
+
+@every_model
+def test_parameters_that_make_no_sense_are_refused(model):
+    name = "n_components" if isinstance(model, DPPCA) else "n_clusters"
+    for value in (0, -1, 2.0, True, "two"):
+        with pytest.raises(ValueError, match=name):
+            clone(model).set_params(**{name: value}).fit(X)
+    with pytest.raises(OutOfRangeError, match="needs delta > 0"):
+        clone(model).set_params(delta=0.0).fit(X)
+
+
+@every_model
+def test_a_refit_that_is_refused_keeps_the_old_and_one_that_dies_leaves_nothing(model, monkeypatch):
+    budget = PrivacyBudget(9.0, 1e-5)
+    model = clone(model).set_params(budget=budget).fit(X)
+    before = attributes(model)
+    with pytest.raises(ValueError, match="Nothing was spent"):
+        model.fit([["text"]])
+    assert attributes(model).keys() == before.keys()
+
+    def die(*_):
+        raise MemoryError
+
+    monkeypatch.setattr(GaussianPlan, "release", die)
+    with pytest.raises(MemoryError):
+        model.fit(X)
+    assert len(budget.history()) == 2
+    assert set(attributes(model)) == {"n_features_in_"}
+
+
+@every_model
+@every_relation
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [[1.0, 5.0]],
+        np.full((50, 2), 2.0),
+        [[np.nan, 5.0], [1.0, np.inf]],
+        np.c_[X[:, 0], np.ones(600)],
+    ],
+    ids=["one row", "one place", "missing and infinite", "a constant column"],
+)
+def test_rows_without_any_spread_give_a_finite_result(model, neighboring, rows):
+    model = clone(model).set_params(neighboring=neighboring, delta=1e-6).fit(rows)
+    for name, value in attributes(model).items():
+        if isinstance(value, np.ndarray | float):
+            assert np.isfinite(value).all(), name
+    assert np.isfinite(model.transform([[1.0, np.nan]])).all()
+
+
+@every_model
+def test_frames_and_arrays_of_every_type_are_read_alike(model):
+    rows = np.floor(X)
+    bounds = {"b": (0, 10), "a": (-1, 3)}
+    model = clone(model).set_params(random_state=0)
+    expected = clone(model).fit(rows).transform(rows)
+    frame = pd.DataFrame(rows, columns=["a", "b"])
+    for one in (frame, frame.astype({"a": "int8"}), frame.astype("Int64")):
+        named = clone(model).set_params(bounds=bounds).fit(one)
+        np.testing.assert_array_equal(named.transform(one), expected)
+    for kind in (np.int8, np.float32, np.float16):
+        found = clone(model).fit(rows.astype(kind)).transform(rows)
+        np.testing.assert_array_equal(found, expected)
+    assert clone(model).fit(rows).transform(rows.astype(np.float32)).dtype == np.float32
+
+
+@every_model
+def test_a_missing_number_is_the_middle_of_its_bounds(model):
+    holes = X.copy()
+    holes[::3, 0] = np.nan
+    filled = np.where(np.isnan(holes), 1.0, holes)
+    model = clone(model).set_params(random_state=0)
+    one, other = (clone(model).fit(rows) for rows in (holes, filled))
+    np.testing.assert_array_equal(one.transform(holes), other.transform(filled))
+    with pytest.raises(ValueError, match="infinity"):
+        one.transform([[np.inf, 0.0]])
+
+
+@every_model
+def test_names_of_what_comes_out(model):
+    prefix = type(model).__name__.lower()
+    fitted = clone(model).fit(X)
+    width = fitted.transform(X).shape[1]
+    assert fitted.get_feature_names_out().tolist() == [f"{prefix}{j}" for j in range(width)]
+
+
+@every_model
+def test_float32_is_not_copied(model):
+    rows = RNG.random((100_000, 2), dtype=np.float32)
+    wide = np.repeat(rows, 10, axis=1)
+    model = clone(model).set_params(bounds=(0, 1), delta=1e-7)
+    model.fit(wide[:10])
+    tracemalloc.start()
+    model.fit(wide)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 16 * 2**20  # eight blocks, whatever the number of rows
+
+
+def worst_case(neighboring):
+    """A record that pulls the most beside rows that do not, and what stands in its place."""
+    rest = [[0.0, 0.0]] * 300
+    if neighboring.count_is_public:
+        return [[1.0, 1.0], *rest], [[1.0, -1.0], *rest]
+    return [[1.0, 1.0], *rest], rest
+
+
+class Recorder:
+    """What is asked, and the noisy answers to it."""
+
+    def __init__(self, monkeypatch):
+        self.asked, self.answers, release = {}, {}, RELEASE
+
+        def record(plan, name, numbers, rng):
+            self.asked[name] = np.array(numbers)
+            self.answers[name] = release(plan, name, numbers, NOISE)
+            return self.answers[name]
+
+        monkeypatch.setattr(GaussianPlan, "release", record)
+
+
+def two_runs(model, worlds, true, monkeypatch):
+    """Return what is asked in both worlds, answer by answer, and the noise.
+
+    A fit to the true one is repeated on the other with the same answers: what is asked then is what
+    would have been asked there, one step after another.
+    """
+    model = clone(model).set_params(random_state=int(RNG.integers(2**32)))
+    real = Recorder(monkeypatch)
+    clone(model).fit(worlds[true])
+    other = answers_of(model, worlds[1 - true], monkeypatch, recorded=real.answers)
+    first, second = (real, other) if true == 0 else (other, real)
+    return [
+        (answer, first.asked[name], second.asked[name], other.plan.scale(name))
+        for name, answer in real.answers.items()
+    ]
+
+
+def attacked(model, neighboring):
+    model = clone(model).set_params(neighboring=neighboring, bounds=(-1, 1), epsilon=5.0)
+    return model, worst_case(neighboring)
+
+
+def effective_mu(model, neighboring, monkeypatch):
+    """How far the two worlds are apart along one run, in units of the noise."""
+    runs = two_runs(*attacked(model, neighboring), 0, monkeypatch)
+    return math.sqrt(sum(((one - other) ** 2).sum() / noise**2 for _, one, other, noise in runs))
+
+
+def log_likelihood_ratios(model, neighboring, fits, monkeypatch):
+    """The best test's statistic for all that is released, with the record and without."""
+    model, worlds = attacked(model, neighboring)
+    found = np.zeros((2, fits))
+    for true, fit in np.ndindex(found.shape):
+        for answer, one, other, noise in two_runs(model, worlds, true, monkeypatch):
+            far = ((answer - other) ** 2).sum() - ((answer - one) ** 2).sum()
+            found[true, fit] += far / (2.0 * noise**2)
+    return found
+
+
+def lower_bound(high, low):
+    """A μ below the true one with probability 1 − FALSE_ALARM, from two samples."""
+    thresholds = np.quantile(np.r_[high, low], np.linspace(0.1, 0.9, 9))
+    risk = FALSE_ALARM / (2 * thresholds.size)
+    return max(
+        stats.norm.ppf(surely_at_least((high > t).sum(), high.size, risk))
+        + stats.norm.ppf(surely_at_least((low <= t).sum(), low.size, risk))
+        for t in thresholds
+    )
+
+
+def surely_at_least(hits, trials, risk):
+    return stats.beta.ppf(risk, hits, trials - hits + 1) if hits else 0.0
+
+
+@every_model
+@every_relation
+def test_neighbours_are_no_farther_apart_than_claimed_along_any_run(
+    model, neighboring, monkeypatch
+):
+    for _ in range(5):
+        assert 0.6 * CLAIMED < effective_mu(model, neighboring, monkeypatch) <= CLAIMED
+
+
+@pytest.mark.slow
+@every_model
+@every_relation
+def test_the_claim_survives_a_long_attack(model, neighboring, monkeypatch):
+    proved = lower_bound(*log_likelihood_ratios(model, neighboring, 2000, monkeypatch))
+    assert 0.4 * CLAIMED < proved <= CLAIMED
+
+
+def test_a_sensitivity_that_is_wrong_is_caught(monkeypatch):
+    """Under replacement with the noise of add/remove."""
+    monkeypatch.setattr(Neighboring.REPLACE_ONE, "n_changed", 1)
+    model = MODELS["pca"]
+    assert effective_mu(model, Neighboring.REPLACE_ONE, monkeypatch) > 1.1 * CLAIMED
