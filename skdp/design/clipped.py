@@ -37,7 +37,7 @@ def clip_factors(X: Any, norm: float) -> np.ndarray:
     Parameters
     ----------
     X : ndarray or CSR matrix of shape (n_samples, d)
-        *Private.* Rows.
+        *Private.* Rows, of any real type.
     norm : float
         *Public.* Bound of their l2 norms, in the units of X.
 
@@ -46,9 +46,29 @@ def clip_factors(X: Any, norm: float) -> np.ndarray:
     factors : ndarray of shape (n_samples,)
         *Private.* In (0, 1]; 1, to within 1e-12 or so, for rows that are short enough.
     """
-    norms = row_norms(_without_duplicates(X))
+    norms = _row_norms(_without_duplicates(X))
     np.maximum(norms, norm, out=norms)
     return np.divide(norm * (1.0 - _norm_margin(X.shape[1])), norms, out=norms)
+
+
+def _row_norms(X: Any) -> np.ndarray:
+    """Return the norms of rows, computed in float64 whatever X is stored as."""
+    if X.dtype == np.float64:
+        return np.asarray(row_norms(X))
+    return np.concatenate([row_norms(part) for _, part in _float_parts(X)])
+
+
+def _float_parts(X: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+    """Yield consecutive rows as float64, which holds every number of a narrower type exactly."""
+    step = _block_rows(X, X.shape[1])
+    for start in range(0, len(X), step):
+        rows = slice(start, start + step)
+        yield rows, X[rows].astype(np.float64)
+
+
+def _block_rows(X: Any, n_features: int) -> int:
+    """Return how many rows a block has; of what becomes float64, both copies want the cache."""
+    return max(128, _BLOCK_BYTES // ((8 if X.dtype == np.float64 else 16) * n_features))
 
 
 def _without_duplicates(X: Any) -> Any:
@@ -91,12 +111,14 @@ class ClippedDesign(Design):
     """The linear operator θ ↦ Aθ, where row i of A is (s_i·x_i, b₀).
 
     X itself is never copied nor written: clipping is one factor a row, and the intercept column is
-    virtual. Everything that reads X reads it through here, row block by row block.
+    virtual. Everything that reads X reads it through here, row block by row block. An array of
+    float32, integers or truth values stays one: of it some rows at a time become float64, in which
+    all is computed, so that a fit is that of the same numbers in float64.
 
     Parameters
     ----------
     X : ndarray or CSR matrix of shape (n_samples, d)
-        *Private.* Finite values.
+        *Private.* Finite values: an array of any real type, or a matrix of float64.
     factors : ndarray of shape (n_samples,)
         *Private.* s, from `clip_factors`.
     intercept_scaling : float
@@ -118,7 +140,7 @@ class ClippedDesign(Design):
         Parameters
         ----------
         X : ndarray or CSR matrix of shape (n_samples, d)
-            *Private.* Finite values.
+            *Private.* Finite values: an array of any real type, or a matrix of float64.
         data_norm : float
             *Public.* Bound of the rows' l2 norms, in the units of X.
         intercept_scaling : float
@@ -141,11 +163,11 @@ class ClippedDesign(Design):
         return self.X.shape[1] + (self.intercept_scaling > 0.0)
 
     def row_norms(self) -> np.ndarray:
-        norms = row_norms(self.X) * self.factors
+        norms = _row_norms(self.X) * self.factors
         return np.hypot(norms, self.intercept_scaling) * (1.0 + _norm_margin(self.X.shape[1]))
 
     def matvec(self, theta: np.ndarray) -> np.ndarray:
-        z = np.asfortranarray(self.X @ theta[: self.X.shape[1]])  # scores of a class adjoin
+        z = np.asfortranarray(self._times(theta[: self.X.shape[1]]))  # scores of a class adjoin
         z.T[...] *= self.factors
         if self.intercept_scaling > 0.0:
             z += self.intercept_scaling * theta[-1]
@@ -153,13 +175,27 @@ class ClippedDesign(Design):
 
     def rmatvec(self, residual: np.ndarray) -> np.ndarray:
         total = np.empty((self.n_features, *residual.shape[1:]))
-        total[: self.X.shape[1]] = self._transpose @ (residual.T * self.factors).T
+        total[: self.X.shape[1]] = self._transposed_times((residual.T * self.factors).T)
         if self.intercept_scaling > 0.0:
             total[-1] = self.intercept_scaling * residual.sum(axis=0)
         return total
 
     def reach(self, delta: np.ndarray) -> float:
         return longest_reach(delta, self._most_entries)
+
+    def _times(self, theta: np.ndarray) -> np.ndarray:
+        if self.X.dtype == np.float64:
+            return np.asarray(self.X @ theta)
+        product = np.empty((self.n_samples, *theta.shape[1:]), order="F")
+        for rows, part in _float_parts(self.X):
+            product[rows] = part @ theta
+        return product
+
+    def _transposed_times(self, residual: np.ndarray) -> np.ndarray:
+        if self.X.dtype == np.float64:
+            return np.asarray(self._transpose @ residual)
+        parts = _float_parts(self.X)
+        return np.sum([part.T @ residual[rows] for rows, part in parts], axis=0)
 
     @cached_property
     def _transpose(self) -> Any:
@@ -185,9 +221,11 @@ class ClippedDesign(Design):
 
     def cross_product(self) -> np.ndarray:
         d, most = self.n_features, max(1, self._most_entries)
-        total = np.zeros((d, d))
-        for _, block in self.blocks(max(d, _COPY_BYTES // (8 * most))):
-            if sparse.issparse(block.X):
+        total, step = np.zeros((d, d)), max(d, _COPY_BYTES // (8 * most))
+        for start in range(0, self.n_samples, step):
+            rows = slice(start, start + step)
+            block = ClippedDesign(self.X[rows], self.factors[rows], self.intercept_scaling)
+            if sparse.issparse(self.X):
                 total += block._sparse_gram()
             else:
                 A = block._dense()
@@ -218,20 +256,21 @@ class ClippedDesign(Design):
         return self
 
     def _rows(self, rows: Any) -> Any:
-        """Return rows of X; `ndarray.take` is faster than indexing, but copies all that is not C.
+        """Return rows of X in float64.
 
-        A pandas frame is stored column by column: each call of `take` would copy the whole of it.
+        `ndarray.take` is faster than indexing, but copies all that is not C: a pandas frame is
+        stored column by column, and each call of `take` would copy the whole of it.
         """
         X = self.X
-        if isinstance(rows, np.ndarray) and isinstance(X, np.ndarray) and X.flags.c_contiguous:
-            return X.take(rows, axis=0)
-        return X[rows]
+        by_number = isinstance(rows, np.ndarray) and isinstance(X, np.ndarray)
+        taken = X.take(rows, axis=0) if by_number and X.flags.c_contiguous else X[rows]
+        return taken.astype(np.float64, copy=False)
 
     def blocks(self, most_rows: int | None = None) -> Iterator[tuple[slice, ClippedDesign]]:
         if most_rows is None and sparse.issparse(self.X):
             yield slice(None), self
             return
-        step = most_rows or max(128, _BLOCK_BYTES // (8 * self.n_features))
+        step = most_rows or _block_rows(self.X, self.n_features)
         for start in range(0, self.n_samples, step):
             rows = slice(start, start + step)
             yield rows, self.take(rows)
