@@ -53,7 +53,8 @@ def encode_labels(name: str, y: np.ndarray, known: Any) -> tuple[np.ndarray, np.
         check_classification_targets(y)
     try:
         classes = np.unique(y if known is None else np.asarray(known))
-        codes = np.minimum(np.searchsorted(classes, y), classes.size - 1)
+        codes = np.searchsorted(classes, y)
+        np.minimum(codes, classes.size - 1, out=codes)
         strangers = np.any(classes[codes] != y)
     except TypeError:
         raise ValueError("y and classes must hold labels of one type that can be sorted.") from None

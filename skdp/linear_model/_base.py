@@ -26,7 +26,7 @@ from skdp._validation import (
     check_size,
 )
 from skdp.accounting import gdp_mu
-from skdp.design import ClippedDesign, Design, clip_factors
+from skdp.design import ClippedDesign, Design
 from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import Loss, WeightedLoss, weighted_targets
 from skdp.privacy import PrivacyGuarantee
@@ -80,10 +80,9 @@ class MatrixRows:
         return self.X
 
     def products(self, coef: Any, data_norm: float) -> np.ndarray:
-        scores = safe_sparse_dot(self.X, coef, dense_output=True)
-        if not math.isinf(data_norm):
-            scores *= clip_factors(self.X, data_norm)[:, None]
-        return np.asarray(scores)
+        if math.isinf(data_norm):
+            return np.asarray(safe_sparse_dot(self.X, coef, dense_output=True))
+        return self.design(data_norm, 0.0).matvec(dense(coef))
 
 
 @dataclass(frozen=True, eq=False)
@@ -344,11 +343,11 @@ class PrivateLinearModel(PrivateFit, BaseEstimator):
 
     def _rows(self, X: Any, y: Any = "no_validation", *, reset: bool) -> Any:
         """Return checked rows, and y if it is given; no error quotes a value."""
-        checked = validated(self, X, y, accept_sparse="csr", reset=reset)
+        checked = validated(self, X, y, accept_sparse="csr", reset=reset, dtype="numeric")
         if not isinstance(checked, tuple):
-            return MatrixRows(checked)
+            return MatrixRows(_as_stored(checked))
         _check_magnitude(checked[0])
-        return MatrixRows(checked[0]), checked[1]
+        return MatrixRows(_as_stored(checked[0])), checked[1]
 
     def _progress(self, step: int, n_steps: int) -> None:
         """Show progress; steps are public, so the display is too."""
@@ -379,9 +378,16 @@ def _thread_pools() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+def _as_stored(X: Any) -> Any:
+    """Return an array of numbers of up to eight bytes as it is, and all else in float64."""
+    if not sparse.issparse(X) and X.dtype.itemsize <= 8:
+        return X
+    return X.astype(np.float64, copy=False)
+
+
 def _check_magnitude(X: Any) -> None:
     values = X.data if sparse.issparse(X) else X
-    if values.size and max(values.max(), -values.min()) > _LARGEST_VALUE:
+    if values.size and max(float(values.max()), -float(values.min())) > _LARGEST_VALUE:
         raise ValueError(f"X has a value beyond {_LARGEST_VALUE:g}, which counts as infinity.")
 
 

@@ -37,7 +37,7 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLinearModel):
         classes, codes = encode_labels(type(self).__name__, y, known)
         if math.isinf(self.epsilon):
             return classes, y
-        return classes, (2.0 * codes - 1.0 if classes.size == 2 else codes)
+        return classes, (np.where(codes > 0, 1.0, -1.0) if classes.size == 2 else codes)
 
     def _check_loss(self) -> None:
         self._loss(2)
