@@ -127,7 +127,11 @@ def attack(model, neighboring, fits):
 @pytest.mark.parametrize(
     ("model", "neighboring", "hint"),
     [(model, *CASES[0]) for model in MODELS]
-    + [(model, *case) for case in CASES[1:] for model in (MODELS[0], MODELS[5], MODELS[7])],
+    + [
+        pytest.param(model, *case, marks=pytest.mark.slow)
+        for case in CASES[1:]
+        for model in (MODELS[0], MODELS[5], MODELS[7])
+    ],
     ids=repr,
 )
 def test_the_claim_survives_a_short_attack(model, neighboring, hint):

@@ -68,7 +68,7 @@ def draws(sampler, target, n, tv=1e-7):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("loss", [LogisticLoss(), HingeLoss()], ids=repr)
-@pytest.mark.parametrize("radius", [0.4, 1.5])
+@pytest.mark.parametrize("radius", [0.4, pytest.param(1.5, marks=pytest.mark.slow)])
 def test_one_coefficient_has_the_distribution_on_the_ball(kind, loss, radius):
     """The test needs 0.1 of an exact sampler, 0.16 of others, 0.35 of one that reads values."""
     values_only = kind is ZerothOrderSampler

@@ -121,7 +121,11 @@ def test_many_rows_are_read_a_few_times():
     assert J.sample.design.n_samples < len(X) / 2
 
 
-@every_loss
+@pytest.mark.parametrize(
+    "loss",
+    [*LOSSES[:3], *(pytest.param(loss, marks=pytest.mark.slow) for loss in LOSSES[3:])],
+    ids=repr,
+)
 @every_data
 def test_beside_the_weakest_ridge_that_is_allowed_it_ends(loss, name):
     X = DATA[name]
