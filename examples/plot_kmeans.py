@@ -31,8 +31,8 @@ ways = {
 }
 
 # %%
-# At ε = 0.1 some centres share a cluster, or serve two. At ε = 1 every cluster has its own, nearly
-# where the records' mean is.
+# At ε = 0.1 some centres share a cluster, or serve two. At ε = 1 nearly every cluster has its own,
+# close to where the records' mean is.
 across, up = np.meshgrid(np.linspace(-12, 12, 300), np.linspace(-10, 10, 250))
 everywhere = np.column_stack([across.ravel(), up.ravel()])
 colors = plt.get_cmap("tab20")(np.arange(20) % 20)[:15]

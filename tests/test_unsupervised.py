@@ -384,8 +384,8 @@ def test_neighbours_are_no_farther_apart_than_claimed_along_any_run(
 @every_model
 @every_relation
 def test_the_claim_survives_a_long_attack(model, neighboring, monkeypatch):
-    proved = lower_bound(*log_likelihood_ratios(model, neighboring, 2000, monkeypatch))
-    assert 0.4 * CLAIMED < proved <= CLAIMED
+    proved = lower_bound(*log_likelihood_ratios(model, neighboring, 600, monkeypatch))
+    assert 0.25 * CLAIMED < proved <= CLAIMED
 
 
 def test_a_sensitivity_that_is_wrong_is_caught(monkeypatch):
