@@ -4,6 +4,7 @@ from skdp._feature_maps.additive import AdditiveMap
 from skdp._feature_maps.base import FeatureMap
 from skdp._feature_maps.fourier import FourierMap
 from skdp._feature_maps.table import TableFacts
+from skdp._feature_maps.tabulated import TabulatedMap
 from skdp._feature_maps.trees import TreeMap
 
-__all__ = ["AdditiveMap", "FeatureMap", "FourierMap", "TableFacts", "TreeMap"]
+__all__ = ["AdditiveMap", "FeatureMap", "FourierMap", "TableFacts", "TabulatedMap", "TreeMap"]

@@ -15,6 +15,7 @@ from skdp._column_facts import by_column
 from skdp._columns import column_name
 from skdp._feature_maps.base import FeatureMap
 from skdp._feature_maps.table import TableFacts
+from skdp._feature_maps.tabulated import TabulatedMap
 from skdp._validation import check_choice, check_count, check_real
 
 __all__ = ["AdditiveMap"]
@@ -186,6 +187,15 @@ class AdditiveMap(FeatureMap):
                     other,
                     out=out[span].reshape(len(one), *other.shape),
                 )
+
+    def for_fits(self) -> FeatureMap:
+        if self.pairs or not self._n_waves:
+            return self
+        low = self.from_low.tolist()
+        alike = [low.index(kind) for kind in low]
+        alike += range(len(low), len(self.spans))
+        spans = [(columns[0], span) for columns, span in self.spans]
+        return TabulatedMap(self.facts, self, spans, alike)
 
     def names(self, columns: Sequence[Any]) -> list[str]:
         single, factors = {}, {}

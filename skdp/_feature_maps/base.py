@@ -84,6 +84,13 @@ class FeatureMap(ABC):
             One for each feature.
         """
 
+    def for_fits(self) -> FeatureMap:
+        """Return the map that a private fit reads: this one, or one near it that is faster.
+
+        Which one depends on public numbers only, not on how many rows there are.
+        """
+        return self
+
     @property
     def rows_at_once(self) -> int:
         """Number of rows whose features a cache holds."""

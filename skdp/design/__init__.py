@@ -3,12 +3,14 @@
 from skdp.design.base import Design
 from skdp.design.clipped import ClippedDesign, clip_factors
 from skdp.design.expanded import ExpandedDesign, expanded_scores
+from skdp.design.tabulated import TabulatedDesign
 from skdp.design.transformed import TransformedDesign
 
 __all__ = [
     "ClippedDesign",
     "Design",
     "ExpandedDesign",
+    "TabulatedDesign",
     "TransformedDesign",
     "clip_factors",
     "expanded_scores",

@@ -80,7 +80,7 @@ class ExpandedDesign(Design):
         return self.feature_map.n_features_out + (self.intercept_scaling > 0.0)
 
     def row_norms(self) -> np.ndarray:
-        return np.concatenate([block.row_norms() for _, block in self.blocks()])
+        return np.concatenate([block.row_norms() for _, block in self._made()])
 
     def matvec(self, theta: np.ndarray) -> np.ndarray:
         scores = np.empty((self.n_samples, *theta.shape[1:]), order="F")
@@ -100,24 +100,24 @@ class ExpandedDesign(Design):
 
     def gram(self, weights: np.ndarray) -> np.ndarray:
         total = np.zeros((self.n_features, self.n_features))
-        for rows, block in self.blocks():
+        for rows, block in self._made():
             total += block.gram(weights[rows])
         return total
 
     def cross_product(self) -> np.ndarray:
         total = np.zeros((self.n_features, self.n_features))
-        for _, block in self.blocks():
+        for _, block in self._made():
             total += block.cross_product()
         return total
 
     def gram_diagonal(self, weights: np.ndarray) -> np.ndarray:
         total = np.zeros(self.n_features)
-        for rows, block in self.blocks():
+        for rows, block in self._made():
             total += block.gram_diagonal(weights[rows])
         return total
 
     def take(self, rows: Any) -> Design:
-        taken = ExpandedDesign(
+        taken = type(self)(
             _rows(self.X, rows), self.feature_map, self.factors[rows], self.intercept_scaling
         )
         return taken.in_memory() if _is_small(self.feature_map, taken.n_samples) else taken
@@ -125,6 +125,10 @@ class ExpandedDesign(Design):
     def in_memory(self) -> ClippedDesign:
         features = self.feature_map.whole(self.X)
         return ClippedDesign(features, self.factors, self.intercept_scaling)
+
+    def _made(self) -> Iterator[tuple[slice, Design]]:
+        """Yield blocks of rows whose features are there."""
+        return self.blocks(self.feature_map.rows_at_once)
 
     def blocks(self, most_rows: int | None = None) -> Iterator[tuple[slice, Design]]:
         step = most_rows or self.feature_map.rows_at_once

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from skdp._data_validation import column_names, remember_names, validated_table
-from skdp._feature_maps import FeatureMap
-from skdp.design import Design, ExpandedDesign, expanded_scores
+from skdp._feature_maps import FeatureMap, TabulatedMap
+from skdp.design import Design, ExpandedDesign, TabulatedDesign, expanded_scores
 from skdp.linear_model._base import PrivateLinearModel
 from skdp.privacy import PrivacyGuarantee
 
@@ -34,7 +34,9 @@ class MappedRows:
         return self.feature_map.n_features_out
 
     def design(self, data_norm: float, intercept_scaling: float) -> Design:
-        return ExpandedDesign.clip(self.X, self.feature_map, data_norm, intercept_scaling)
+        read = self.feature_map.for_fits()
+        kind = TabulatedDesign if isinstance(read, TabulatedMap) else ExpandedDesign
+        return kind.clip(self.X, read, data_norm, intercept_scaling)
 
     def matrix(self) -> Any:
         return self.feature_map.whole(self.feature_map.prepare(self.X))

@@ -40,7 +40,7 @@ RARE = ("adassp", "exponential_mechanism")
 def test_it_is_the_linear_model_behind_the_transformer(
     model, linear, neighboring, epsilon, in_memory, monkeypatch
 ):
-    """With the same noise: a sampler's decisions may differ by rounding, which steps never do."""
+    """With the same noise; a fit rounds numbers to 4096 levels."""
     X, y = people(), labels(people())
     common = {"epsilon": epsilon, "neighboring": neighboring, "random_state": 0}
     model = clone(model).set_params(solver="noisy_gd", **common)
@@ -50,7 +50,7 @@ def test_it_is_the_linear_model_behind_the_transformer(
     if not in_memory:
         monkeypatch.setattr(expanded, "_IN_MEMORY", 0)
     model.fit(X, y)
-    np.testing.assert_allclose(model.coef_, piped[-1].coef_, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(model.coef_, piped[-1].coef_, rtol=1e-2, atol=1e-2)
     np.testing.assert_array_equal(model.predict(X[:50]).shape, (50,))
     assert model.privacy_.gdp_mu == piped[-1].privacy_.gdp_mu
     assert model.coef_.shape[-1] == len(piped[0].get_feature_names_out())

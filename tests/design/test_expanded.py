@@ -6,11 +6,19 @@ import numpy as np
 import pytest
 
 from skdp._feature_maps import AdditiveMap, FourierMap, TableFacts, TreeMap
-from skdp.design import ClippedDesign, ExpandedDesign, expanded, expanded_scores
+from skdp.design import (
+    ClippedDesign,
+    ExpandedDesign,
+    TabulatedDesign,
+    expanded,
+    expanded_scores,
+    tabulated,
+)
 
 FACTS = TableFacts.of(4, (), bounds=(-1.0, 1.0), categories={3: [0.0, 1.0, 2.0]})
 MAPS = {
     "additive": AdditiveMap.of(FACTS, (), interactions="pairs", reference=[1]),
+    "tables": AdditiveMap.of(FACTS, (), reference=[1]).for_fits(),
     "waves": FourierMap.of(FACTS, n_components=20),
     "trees": TreeMap.of(FACTS, n_trees=7, depth=3),
 }
@@ -28,8 +36,11 @@ def pair(feature_map, monkeypatch, b0=0.3, n=700):
     """Return an expanded design of several blocks, and the clipped matrix of its features."""
     features = feature_map.whole(feature_map.prepare(table(n)))
     monkeypatch.setattr(expanded, "_IN_MEMORY", 8 * 70 * feature_map.n_entries)
-    design = ExpandedDesign.clip(table(n), feature_map, 0.8, b0)
-    assert isinstance(design, ExpandedDesign)
+    monkeypatch.setattr(tabulated, "_FEWEST_ROWS", 200)
+    monkeypatch.setattr(tabulated, "_BLOCK_ROWS", 300)
+    kind = TabulatedDesign if feature_map is MAPS["tables"] else ExpandedDesign
+    design = kind.clip(table(n), feature_map, 0.8, b0)
+    assert type(design) is kind
     return design, ClippedDesign.clip(features, 0.8, b0)
 
 
@@ -81,6 +92,20 @@ def test_scores_of_new_rows_are_clipped_alike(feature_map, monkeypatch):
     np.testing.assert_allclose(free, whole.X @ coef, atol=1e-10)
 
 
+@pytest.mark.parametrize("missing", ["indicator", "refuse"])
+def test_tables_hold_the_features_of_rounded_numbers(missing):
+    facts = TableFacts.of(4, (), bounds=(-1.0, 1.0), categories={3: [0, 1, 2]}, missing=missing)
+    exact = AdditiveMap.of(facts, (), reference=[1])
+    X = table()
+    if missing == "refuse":
+        X = X[~np.isnan(X).any(axis=1)]
+    near, there = exact.for_fits(), exact.whole(X)
+    rounded = near.whole(near.prepare(X))
+    assert 0.0 < np.abs(rounded - there).max() < 2e-3
+    np.testing.assert_array_equal(rounded[:, -3:], there[:, -3:])
+    assert np.linalg.norm(rounded, axis=1).max() <= 2.0 + 1e-12
+
+
 def test_few_rows_are_expanded_once():
     design = ExpandedDesign.clip(table(), MAPS["additive"], 1.0)
     assert isinstance(design, ClippedDesign)
@@ -88,11 +113,12 @@ def test_few_rows_are_expanded_once():
 
 def test_little_more_memory_than_the_table_is_needed(monkeypatch):
     """A pass and a Gram matrix over 20 columns with eight terms stay below half of the table."""
-    feature_map = AdditiveMap.of(TableFacts.of(20, (), bounds=(0.0, 1.0)), ())
-    X = np.random.default_rng(0).random((100_000, 20))
+    feature_map = AdditiveMap.of(TableFacts.of(20, (), bounds=(0.0, 1.0)), ()).for_fits()
+    X = np.random.default_rng(0).random((300_000, 20))
     tracemalloc.start()
-    design = ExpandedDesign.clip(X, feature_map, 1.0, 0.3)
-    design.rmatvec(design.matvec(np.ones(design.n_features)))
+    design = TabulatedDesign.clip(X, feature_map, 1.0, 0.3)
+    for _, block in design.blocks():
+        block.rmatvec(block.matvec(np.ones(design.n_features)))
     design.cross_product()
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
