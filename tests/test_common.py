@@ -70,6 +70,7 @@ ESTIMATORS = [
     DPAdditiveClassifier(
         bounds=(-10.0, 10.0), interactions="pairs", neighboring="add_remove_one", **WEIGHTS
     ),
+    DPAdditiveClassifier(bounds="auto", **WEIGHTS),
     DPAdditiveClassifier(INF, bounds=(-10.0, 10.0)),
     DPAdditiveRegressor(bounds=(-10.0, 10.0), **NUMBERS),
     DPAdditiveRegressor(INF, bounds=(-10.0, 10.0)),

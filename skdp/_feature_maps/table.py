@@ -43,6 +43,9 @@ class TableFacts:
         *Public.* Values of each other column.
     missing : {"indicator", "refuse"}
         *Public.* Whether a missing value is a category of its own, for numbers too.
+    ranks : ndarray of shape (n_numbers, n_edges) or None
+        *Released.* For each number, at evenly spaced places of its scale, the u in [0, 1]; None for
+        the places themselves.
     """
 
     n_columns: int
@@ -51,6 +54,7 @@ class TableFacts:
     units: np.ndarray
     categories: Mapping[int, np.ndarray]
     missing: str = "indicator"
+    ranks: np.ndarray | None = None
 
     @classmethod
     def of(
@@ -130,6 +134,25 @@ class TableFacts:
         ndarray of shape (n_numbers, n_rows)
             *Private.* Column by column, a new array.
         """
+        u = self.place(rows)
+        if self.ranks is not None:
+            for column, ranks in zip(u, self.ranks, strict=True):
+                column[:] = np.interp(column, np.linspace(0.0, 1.0, ranks.size), ranks)
+        return u
+
+    def place(self, rows: np.ndarray) -> np.ndarray:
+        """Return the numbers of coded rows on their scales, as places from 0 to 1; NaN stays.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n_rows, n_columns)
+            *Private.*
+
+        Returns
+        -------
+        ndarray of shape (n_numbers, n_rows)
+            *Private.* Column by column, a new array.
+        """
         some = rows if len(self.numbers) == self.n_columns else rows[:, self.numbers]
         u = np.array(some.T, dtype=np.float64, order="C")
         np.clip(u, self.bounds.low[:, None], self.bounds.high[:, None], out=u)
@@ -166,6 +189,8 @@ class TableFacts:
             *Public.*
         """
         k = int(np.flatnonzero(self.numbers == j)[0])
+        if self.ranks is not None:
+            u = np.interp(u, self.ranks[k], np.linspace(0.0, 1.0, self.ranks.shape[1]))
         ends, unit = np.array([self.bounds.low[k], self.bounds.high[k]]), self.units[k]
         if math.isinf(unit):
             return np.asarray(ends[0] + u * (ends[1] - ends[0]))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -12,15 +13,27 @@ from sklearn.utils.validation import check_is_fitted
 from skdp._columns import column_name
 from skdp._data_validation import column_names
 from skdp._feature_maps import AdditiveMap, TableFacts
-from skdp._private_fit import NonPrivatePlan
+from skdp._private_fit import NonPrivatePlan, ReleaseParameters
+from skdp.accounting import gdp_mu
 from skdp.additive.effects import AdditiveEffect, NoiseBound, effect_of, typical_factor
+from skdp.additive.ranks import RankedPlan, RankRelease, counts_of, ranks_of
 from skdp.design import clip_factors
-from skdp.linear_model._base import dense
+from skdp.exceptions import IncompatibleSolverError
+from skdp.linear_model._base import LinearRecords, dense, is_auto
 from skdp.linear_model._mapped import MappedModel
 from skdp.privacy import PrivacyGuarantee
-from skdp.solvers import Problem, Solution
+from skdp.solvers import Plan, Problem, Solution
 
 __all__ = ["AdditiveModel"]
+
+_WIDEST = 1e9  # of numbers without bounds; those beyond count as this
+
+
+class _Ranked(NamedTuple):
+    """Records with the map that was released, and what was learnt with it."""
+
+    records: LinearRecords
+    learnt: Any
 
 
 class AdditiveModel(MappedModel):
@@ -32,7 +45,10 @@ class AdditiveModel(MappedModel):
     _noise_root_: np.ndarray | None
 
     def _feature_map(self, n_columns: int, names: Sequence[Any]) -> AdditiveMap:
-        given = vars(self)
+        given = dict(vars(self))
+        if is_auto(given["bounds"]):
+            given["bounds"] = (-_WIDEST, _WIDEST)
+            given["transformation"] = given["transformation"] or "log"
         facts = ("bounds", "categories", "transformation", "missing")
         features = ("n_terms", "linear_share", "reference", "interactions", "norm")
         return AdditiveMap.of(
@@ -47,7 +63,41 @@ class AdditiveModel(MappedModel):
         self.coef_noise_bound_ = None if sigma is None else sigma * self._unit(task)
         self._noise_root_ = solution.noise_root
 
+    def _plan(self, parameters: ReleaseParameters, records: LinearRecords) -> Any:
+        if not (is_auto(vars(self)["bounds"]) and parameters.is_private):
+            return super()._plan(parameters, records)
+        if not (records.solver.is_gaussian and parameters.delta > 0.0):
+            raise IncompatibleSolverError(
+                "bounds='auto' divides a Gaussian release between histograms and the fit: it needs "
+                "delta > 0 and a solver that makes one, such as 'auto' or 'noisy_gd', not "
+                f"{type(records.solver).__name__}. Or give bounds."
+            )
+        mu, facts = (
+            gdp_mu(parameters.epsilon, parameters.delta),
+            cast(Any, records.rows).feature_map.facts,
+        )
+        ranks = RankRelease.plan(max(1, facts.numbers.size), mu, parameters.neighboring)
+        rest = replace(parameters, epsilon=ranks.rest(mu, parameters.delta))
+        fit = super()._plan(rest, records)
+        assert isinstance(fit, Plan), "it is private"
+        return RankedPlan(ranks, fit)
+
+    def _read(self, plan: Any, records: LinearRecords, rng: np.random.Generator) -> Any:
+        if not is_auto(vars(self)["bounds"]):
+            return super()._read(plan, records, rng)
+        rows: Any = records.rows
+        facts = rows.feature_map.facts
+        if isinstance(plan, RankedPlan):
+            found, plan = plan.ranks.release(facts, rows.X, rng), plan.fit
+        else:
+            found = ranks_of(counts_of(facts, rows.X))
+        ranked = replace(rows.feature_map, facts=replace(facts, ranks=found))
+        records = replace(records, rows=replace(rows, feature_map=ranked))
+        return _Ranked(records, super()._read(plan, records, rng))
+
     def _publish(self, plan: Any, records: Any, released: Any, guarantee: PrivacyGuarantee) -> Any:
+        if isinstance(released, _Ranked):
+            records, released = released
         if isinstance(plan, NonPrivatePlan):
             self.coef_noise_bound_, self._noise_root_ = 0.0, None
         return super()._publish(plan, records, released, guarantee)

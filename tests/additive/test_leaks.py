@@ -20,6 +20,7 @@ TARGET = {"target_bounds": (0.0, 1.0)}
 MODELS = {
     "classes": DPAdditiveClassifier(**FACTS, classes=(0, 1)),
     "pairs": DPAdditiveClassifier(**FACTS, classes=(0, 1), interactions="pairs"),
+    "ranks": DPAdditiveClassifier(**{**FACTS, "bounds": "auto"}, classes=(0, 1)),
     "number": DPAdditiveRegressor(**FACTS, **TARGET),
 }
 every_relation = pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
@@ -66,6 +67,8 @@ def test_two_tables_show_the_same_but_for_the_release(name, neighboring, capsys)
     for key in values:
         np.testing.assert_array_equal(values[key], others[key], err_msg=key)
     for term, effect in effects.items():
+        if name == "ranks" and term == "age":
+            continue  # its values are quantiles that were released
         np.testing.assert_array_equal(effect.effect, other_effects[term].effect)
         np.testing.assert_array_equal(effect.noise, other_effects[term].noise)
     assert texts == other_texts
