@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from skdp._feature_maps.base import FeatureMap
 from skdp._feature_maps.table import TableFacts
@@ -51,20 +52,20 @@ class TabulatedMap(FeatureMap):
         return self.feature_map.names(columns)
 
     @cached_property
-    def tables(self) -> list[np.ndarray]:
-        """For each block the features of every integer, of shape (n_levels, size); public."""
+    def tables(self) -> list[Any]:
+        """For each block the features of every integer, (n_levels, size); CSR for categories."""
         found = {k: self._table(*self.spans[k]) for k in {*self.alike}}
         return [found[k] for k in self.alike]
 
-    def _table(self, j: int, span: slice) -> np.ndarray:
-        known = self.facts.categories.get(j)
-        if known is None:
-            levels = self.facts.values_at(j, np.linspace(0.0, 1.0, _LEVELS))
-        else:
-            levels = np.arange(known.size, dtype=float)
-        last = [np.nan] * self.facts.has_missing + [-1.0] * (known is not None)
-        rows = np.zeros((levels.size + len(last), self.facts.n_columns))
-        rows[:, j] = [*levels, *last]
+    def _table(self, j: int, span: slice) -> Any:
+        rows = np.zeros((1, self.facts.n_columns))
+        if j in self.facts.categories:
+            one = float(self.feature_map.expand(rows)[0, span.start])
+            size = span.stop - span.start
+            return one * sparse.eye_array(size + 1, size, format="csr")  # the last is unknown
+        levels = self.facts.values_at(j, np.linspace(0.0, 1.0, _LEVELS))
+        rows = np.zeros((_LEVELS + self.facts.has_missing, self.facts.n_columns))
+        rows[:, j] = np.append(levels, [np.nan] * self.facts.has_missing)
         return np.ascontiguousarray(self.feature_map.expand(rows)[:, span])
 
     def prepare(self, X: np.ndarray) -> np.ndarray:
@@ -99,7 +100,13 @@ class TabulatedMap(FeatureMap):
         return found
 
     def expand(self, rows: np.ndarray) -> np.ndarray:
-        features = np.empty((len(rows), self.n_features_out))
-        for k, (_, span) in enumerate(self.spans):
-            features[:, span] = self.tables[k].take(rows[:, k], axis=0)
+        features = np.zeros((len(rows), self.n_features_out))
+        for k, (j, span) in enumerate(self.spans):
+            if j in self.facts.categories:
+                known = np.flatnonzero(rows[:, k] < span.stop - span.start)
+                features[known, span.start + rows[known, k].astype(np.intp)] = self.tables[k].data[
+                    0
+                ]
+            else:
+                features[:, span] = self.tables[k].take(rows[:, k], axis=0)
         return features

@@ -56,7 +56,7 @@ class TabulatedDesign(ExpandedDesign):
         weighted = np.atleast_2d(residual.T * self.factors)
         for k, (_, span) in enumerate(self.feature_map.spans):
             table, places = self.feature_map.tables[k], self.X[:, k].astype(np.intp)
-            sums = [np.bincount(places, row, len(table)) for row in weighted]
+            sums = [np.bincount(places, row, table.shape[0]) for row in weighted]
             total[span] = (np.stack(sums) @ table).T.reshape(total[span].shape)
         if self.intercept_scaling > 0.0:
             total[-1] = self.intercept_scaling * residual.sum(axis=0)

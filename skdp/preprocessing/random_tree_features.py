@@ -67,7 +67,7 @@ class RandomTreeFeatures(PublicFeatures):
     >>> from skdp.preprocessing import RandomTreeFeatures
     >>> features = RandomTreeFeatures(bounds=(0, 100), n_trees=4, depth=2)
     >>> rows = features.fit_transform([[0.0], [50.0]])
-    >>> rows.shape, rows.nnz, rows.data[0]
+    >>> rows.shape, rows.nnz, float(rows.max())
     ((2, 16), 8, 0.5)
     """
 
