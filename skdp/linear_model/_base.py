@@ -36,6 +36,9 @@ __all__ = ["MatrixRows", "PrivateLinearModel", "Rows", "dense", "is_auto"]
 
 _LARGEST_VALUE = 1e100
 _MOST_ROWS = 1e15
+_INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+_STORED = [np.dtype(t) for t in ("float64", "float32", "float16", *_INTEGERS, "bool")]
+"""Types that X keeps; the first is what texts, objects, dates and all others become."""
 
 
 class Rows(Protocol):
@@ -343,7 +346,7 @@ class PrivateLinearModel(PrivateFit, BaseEstimator):
 
     def _rows(self, X: Any, y: Any = "no_validation", *, reset: bool) -> Any:
         """Return checked rows, and y if it is given; no error quotes a value."""
-        checked = validated(self, X, y, accept_sparse="csr", reset=reset, dtype="numeric")
+        checked = validated(self, X, y, accept_sparse="csr", reset=reset, dtype=_STORED)
         if not isinstance(checked, tuple):
             return MatrixRows(_as_stored(checked))
         _check_magnitude(checked[0])
@@ -379,10 +382,8 @@ def _thread_pools() -> ThreadpoolController:
 
 
 def _as_stored(X: Any) -> Any:
-    """Return an array of numbers of up to eight bytes as it is, and all else in float64."""
-    if not sparse.issparse(X) and X.dtype.itemsize <= 8:
-        return X
-    return X.astype(np.float64, copy=False)
+    """Return an array as it is, and a matrix in float64."""
+    return X.astype(np.float64, copy=False) if sparse.issparse(X) else X
 
 
 def _check_magnitude(X: Any) -> None:

@@ -1,6 +1,7 @@
 """X of every real type is read as it is stored: same fit as in float64, no whole copy."""
 
 import tracemalloc
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -96,3 +97,40 @@ def test_a_file_in_memory_is_not_copied(tmp_path):
     one = DPLogisticRegression(1.0, 1e-5, random_state=0).fit(rows, y)
     other = DPLogisticRegression(1.0, 1e-5, random_state=0).fit(X.astype(np.float32), y)
     np.testing.assert_array_equal(one.coef_, other.coef_)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [np.uint64, np.longdouble, ">f4", ">f8", object, str, "datetime64[s]", "timedelta64[s]"],
+    ids=str,
+)
+def test_what_is_no_plain_number_becomes_float64(kind):
+    X, y = table()
+    X = np.abs(1e6 * X).astype(np.int64).astype(kind)
+    one, other = (
+        DPLogisticRegression(1.0, 1e-5, random_state=0).fit(rows, y)
+        for rows in (X, X.astype(np.float64))
+    )
+    np.testing.assert_array_equal(one.coef_, other.coef_)
+    np.testing.assert_array_equal(one.predict(X), other.predict(X))
+
+
+@pytest.mark.parametrize("value", [2**70, Decimal("1.5"), "1.5"], ids=repr)
+def test_lists_of_any_numbers_become_float64(value):
+    rows, y = [[value, 1.0]] + 20 * [[0.0, 2.0]], [0, 1, 1] * 7
+    one, other = (
+        DPLogisticRegression(1.0, 1e-5, random_state=0).fit(X, y)
+        for X in (rows, [[float(v) for v in row] for row in rows])
+    )
+    np.testing.assert_array_equal(one.coef_, other.coef_)
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [(None, "column 0 has missing values"), ("Smith", "must hold numbers, and it has text")],
+)
+def test_lists_of_other_things_are_refused_without_a_word_of_them(value, said):
+    rows = [[value, 1]] + 20 * [[0, 2]]
+    with pytest.raises(ValueError, match=said) as refusal:
+        DPLogisticRegression(1.0, 1e-5).fit(rows, [0, 1, 1] * 7)
+    assert "Smith" not in str(refusal.value)
