@@ -150,7 +150,7 @@ class HullCurve(SymmetricCurve):
         start, log_slope = self._line
         return np.where(
             epsilon >= start,
-            np.exp(self._log_bound(np.maximum(epsilon, start))),
+            np.exp(np.minimum(self._log_bound(np.maximum(epsilon, start)), 0.0)),
             -np.expm1(log_slope + np.logaddexp(0.0, np.minimum(epsilon, start))),
         )
 

@@ -158,6 +158,14 @@ def test_known_pulls_cost_less_and_compose(relation, pulls):
     assert one <= PLDAccountant(relation).epsilon(known, 1e-5) <= one + 1e-3
 
 
+@pytest.mark.parametrize("determinant", [710.0, 1e6])
+def test_a_determinant_beyond_floats_is_charged(determinant):
+    curve = ObjectivePerturbationEvent(2.0, determinant, 1, pulls=1).curve(ADD)
+    assert np.all(curve.delta(np.array([1.0, 0.9 * determinant])) > 0.1)
+    assert curve.delta(determinant + 20.0) < 1e-9
+    assert math.isinf(covering_pull(0.5, determinant))
+
+
 def test_events_of_older_ledgers_cost_what_they_cost():
     assert ObjectivePerturbationEvent(4.0, 0.1, 3) == ObjectivePerturbationEvent(
         4.0, 0.1, 3, pulls=0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from scipy.special import erfcx, log_ndtr, logsumexp
@@ -133,8 +134,13 @@ class ScorePullsCurve(HullCurve):
         z = np.minimum(z, a)
         slope = (0.5 * h * h - b + z + h * h / np.expm1(-z)) / h
         x = (a - z) / h
-        size = x * (u + h - 0.5 * x) + np.log(np.expm1(z)) - math.log(math.expm1(a))
+        size = x * (u + h - 0.5 * x) + _log_expm1(z) - _log_expm1(a)
         return np.where(z < a, size + 0.5 * slope**2, 0.0)
+
+
+def _log_expm1(z: Any) -> Any:
+    """Return log(e^z − 1), of a z for which e^z is no float too."""
+    return z + np.log(-np.expm1(-z))
 
 
 def _mills(u: np.ndarray) -> np.ndarray:
