@@ -13,7 +13,7 @@ from skdp.statistics._moments import EXACT
 from skdp.statistics._spread import Centre, farthest, projected, shortened, whole
 from skdp.workloads.gaussian_steps import GaussianPlan, GaussianStep
 
-__all__ = ["Estimate", "ask_step", "release_step"]
+__all__ = ["Estimate", "ask_step", "count_unit", "release_step"]
 
 _BITS = 22  # of rows: sums of 2^31 of them stay below 2^53
 _CENTRE_BITS = 16  # of centres, so that all distances are exact as well
@@ -31,8 +31,8 @@ class Estimate:
     variances: np.ndarray | None = None
 
 
-def _count_unit(n_coordinates: int, neighboring: Neighboring) -> float:
-    """Return what a row counts, beside coordinates of length 1 at most.
+def count_unit(n_coordinates: int, neighboring: Neighboring) -> float:
+    """Return what a row counts, beside up to `n_coordinates` of length 1 at most.
 
     Where a row is replaced within its cluster the coordinates move by 2, and nothing else does;
     counting by 1 moves no more, if the row changes its cluster.
@@ -48,7 +48,7 @@ def ask_step(
     A row adds (b, y) to one cluster. Two in one cluster differ by 2 at most, in two clusters by
     √(2·(1 + b²)), which is 2 for b = 1.
     """
-    b = _count_unit(n_coordinates, neighboring)
+    b = count_unit(n_coordinates, neighboring)
     distance = 2.0 if neighboring.count_is_public else math.hypot(1.0, b)
     return GaussianStep(name, n_clusters * (n_coordinates + 1), distance * EXACT, share)
 
@@ -60,12 +60,15 @@ def release_step(
     centre: Centre,
     vectors: np.ndarray,
     radius: float,
-    neighboring: Neighboring,
+    unit: float,
     before: Estimate,
     rng: np.random.Generator,
 ) -> Estimate:
-    """Return what the estimate becomes by one more noisy step: one pass over the rows."""
-    unit = _count_unit(vectors.shape[1], neighboring)
+    """Return what the estimate becomes by one more noisy step: one pass over the rows.
+
+    A row counts `unit`, that of `ask_step`: the step was priced for it, and not for that of fewer
+    coordinates, which would be larger.
+    """
     totals = _totals(rows, centre, vectors, radius, before.centres)
     totals[:, 0] *= unit
     noisy = plan.release(name, totals, rng)

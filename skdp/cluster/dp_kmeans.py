@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdp._private_fit import NonPrivatePlan, PrivateFit, ReleaseParameters
 from skdp._validation import check_count
-from skdp.cluster._lloyd import Estimate, ask_step, release_step
+from skdp.cluster._lloyd import Estimate, ask_step, count_unit, release_step
 from skdp.cluster._start import ask_cells, deviations, release_start
 from skdp.privacy import Neighboring, PrivacyGuarantee
 from skdp.statistics._bounded_rows import BoundedRows, filled_rows, seed_of
@@ -290,7 +290,7 @@ class DPKMeans(
         if isinstance(plan, NonPrivatePlan):
             seed, n_steps = seed_of(self.random_state), self._n_steps(_STEPS_WITHOUT_PRIVACY)
             return KMeans(self.n_clusters, max_iter=n_steps, random_state=seed).fit(records.source)
-        relation = Neighboring(self.neighboring)
+        unit = count_unit(self._most_directions(), Neighboring(self.neighboring))
         centre = release_centre(plan, records, rng)
         radius, directions = release_spread(plan, records, centre, rng, quantile=_QUANTILE)
         vectors = directions.vectors[:, : self._n_directions(directions)]
@@ -299,9 +299,7 @@ class DPKMeans(
         start = release_start(plan, records, centre, vectors, spread, k, rng)
         found = Estimate(start / radius)
         for t in range(self._n_steps(_STEPS)):
-            found = release_step(
-                plan, _name(t), records, centre, vectors, radius, relation, found, rng
-            )
+            found = release_step(plan, _name(t), records, centre, vectors, radius, unit, found, rng)
         centres = centre.mean + radius * found.centres @ vectors.T
         return np.clip(centres, records.within.low, records.within.high)
 

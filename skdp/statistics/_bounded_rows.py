@@ -75,14 +75,19 @@ class BoundedRows:
     def blocks(self, width: int = 1) -> Iterator[np.ndarray]:
         """Yield clipped rows as floats, NaN as the middle of its bounds, some at a time.
 
-        `width` numbers a row are going to be made of them.
+        `width` numbers a row are going to be made of them. They are stored row by row: in which
+        order a row's numbers are added up must not depend on whether it is alone in its block.
         """
+        for block in self._as_stored(width):
+            yield np.ascontiguousarray(self.within.clip(block))
+
+    def _as_stored(self, width: int) -> Iterator[np.ndarray]:
         if isinstance(self.source, Columns):
-            yield from map(self.within.clip, self.source.blocks())
+            yield from self.source.blocks()
             return
         step = max(_AT_ONCE // max(width, self.source.shape[1]), 1)
         for start in range(0, len(self.source), step):
-            yield self.within.clip(np.asarray(self.source[start : start + step], dtype=np.float64))
+            yield np.asarray(self.source[start : start + step], dtype=np.float64)
 
 
 def _checked(estimator: Any, X: Any) -> Any:
