@@ -10,6 +10,8 @@ What a user calls, in scikit-learn's own module names:
   `DPLinearRegression`, `DPHuberRegressor`, `DPLADRegressor`, `DPQuantileRegressor`,
   `DPSGDRegressor`.
 - `skdp.additive`: `DPAdditiveClassifier`, `DPAdditiveRegressor`.
+- `skdp.kernel_approximation`: `DPKernelClassifier`, `DPKernelRegressor`.
+- `skdp.ensemble`: `DPRandomForestClassifier`, `DPRandomForestRegressor`.
 - `skdp.naive_bayes`: `DPGaussianNB`, `DPCategoricalNB`, `DPMixedNB`.
 - `skdp.decomposition`: `DPPCA`. `skdp.cluster`: `DPKMeans`.
 - `skdp.preprocessing`: scalers and clippers, of public or of privately released numbers.
@@ -45,8 +47,10 @@ _MODULES = (
     "cluster",
     "decomposition",
     "design",
+    "ensemble",
     "exceptions",
     "inspection",
+    "kernel_approximation",
     "linear_model",
     "losses",
     "mechanisms",
@@ -67,12 +71,16 @@ _HOMES = {
     "DPHingeClassifier": "linear_model",
     "DPHuberRegressor": "linear_model",
     "DPKMeans": "cluster",
+    "DPKernelClassifier": "kernel_approximation",
+    "DPKernelRegressor": "kernel_approximation",
     "DPLADRegressor": "linear_model",
     "DPLinearRegression": "linear_model",
     "DPLogisticRegression": "linear_model",
     "DPMixedNB": "naive_bayes",
     "DPPCA": "decomposition",
     "DPQuantileRegressor": "linear_model",
+    "DPRandomForestClassifier": "ensemble",
+    "DPRandomForestRegressor": "ensemble",
     "DPSGDClassifier": "linear_model",
     "DPSGDRegressor": "linear_model",
     "PrivacyBudget": "budget",

@@ -7,8 +7,10 @@ from skdp import (
     cluster,
     decomposition,
     design,
+    ensemble,
     exceptions,
     inspection,
+    kernel_approximation,
     linear_model,
     losses,
     mechanisms,
@@ -25,6 +27,8 @@ from skdp.additive import DPAdditiveClassifier, DPAdditiveRegressor
 from skdp.budget import PrivacyBudget
 from skdp.cluster import DPKMeans
 from skdp.decomposition import DPPCA
+from skdp.ensemble import DPRandomForestClassifier, DPRandomForestRegressor
+from skdp.kernel_approximation import DPKernelClassifier, DPKernelRegressor
 from skdp.linear_model import (
     DPHingeClassifier,
     DPHuberRegressor,
@@ -46,11 +50,15 @@ __all__ = [
     "DPHingeClassifier",
     "DPHuberRegressor",
     "DPKMeans",
+    "DPKernelClassifier",
+    "DPKernelRegressor",
     "DPLADRegressor",
     "DPLinearRegression",
     "DPLogisticRegression",
     "DPMixedNB",
     "DPQuantileRegressor",
+    "DPRandomForestClassifier",
+    "DPRandomForestRegressor",
     "DPSGDClassifier",
     "DPSGDRegressor",
     "PrivacyBudget",
@@ -61,8 +69,10 @@ __all__ = [
     "cluster",
     "decomposition",
     "design",
+    "ensemble",
     "exceptions",
     "inspection",
+    "kernel_approximation",
     "linear_model",
     "losses",
     "mechanisms",

@@ -22,7 +22,7 @@ FLOORS = [
     {"_private_fit"},
     {"statistics"},
     {"linear_model", "naive_bayes", "preprocessing", "decomposition", "cluster"},
-    {"additive"},
+    {"additive", "kernel_approximation", "ensemble"},
     {"pipeline"},
     {"inspection"},
 ]

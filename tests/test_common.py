@@ -10,16 +10,22 @@ from skdp import (
     DPAdditiveRegressor,
     DPHingeClassifier,
     DPHuberRegressor,
+    DPKernelClassifier,
+    DPKernelRegressor,
     DPKMeans,
     DPLADRegressor,
     DPLinearRegression,
     DPLogisticRegression,
     DPQuantileRegressor,
+    DPRandomForestClassifier,
+    DPRandomForestRegressor,
     DPSGDClassifier,
     DPSGDRegressor,
     additive,
     cluster,
     decomposition,
+    ensemble,
+    kernel_approximation,
     linear_model,
     naive_bayes,
     preprocessing,
@@ -74,6 +80,16 @@ ESTIMATORS = [
     DPAdditiveClassifier(INF, bounds=(-10.0, 10.0)),
     DPAdditiveRegressor(bounds=(-10.0, 10.0), **NUMBERS),
     DPAdditiveRegressor(INF, bounds=(-10.0, 10.0)),
+    DPKernelClassifier(bounds=(-10.0, 10.0), n_components=40, **WEIGHTS),
+    DPKernelClassifier(INF, bounds=(-10.0, 10.0), n_components=40),
+    DPKernelRegressor(bounds=(-10.0, 10.0), n_components=40, **NUMBERS),
+    DPKernelRegressor(INF, bounds=(-10.0, 10.0), n_components=40),
+    DPRandomForestClassifier(
+        bounds=(-10.0, 10.0), n_trees=20, neighboring="add_remove_one", **WEIGHTS
+    ),
+    DPRandomForestClassifier(INF, bounds=(-10.0, 10.0), n_trees=20),
+    DPRandomForestRegressor(bounds=(-10.0, 10.0), n_trees=20, **NUMBERS),
+    DPRandomForestRegressor(INF, bounds=(-10.0, 10.0), n_trees=20, additive_share=0.0),
     DPGaussianNB(bounds=(-10.0, 10.0), **WEIGHTS),
     DPGaussianNB(bounds=(-1.0, 1.0), neighboring="add_remove_one", delta=0.0, **WEIGHTS),
     DPGaussianNB(INF),
@@ -102,7 +118,16 @@ ESTIMATORS = [
 
 
 def test_no_public_estimator_is_missing():
-    rooms = (additive, linear_model, naive_bayes, preprocessing, decomposition, cluster)
+    rooms = (
+        additive,
+        cluster,
+        decomposition,
+        ensemble,
+        kernel_approximation,
+        linear_model,
+        naive_bayes,
+        preprocessing,
+    )
     named = {getattr(room, name) for room in rooms for name in room.__all__}
     public = {kind for kind in named if issubclass(kind, BaseEstimator)}
     assert {type(estimator) for estimator in ESTIMATORS} == public

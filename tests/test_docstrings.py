@@ -21,6 +21,8 @@ ROOMS = [
 
 ESTIMATORS = [
     "additive",
+    "ensemble",
+    "kernel_approximation",
     "linear_model",
     "naive_bayes",
     "preprocessing",

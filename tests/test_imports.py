@@ -44,6 +44,8 @@ def test_star_import_gives_all_that_is_listed():
 def test_all_lists_every_public_module_and_every_estimator():
     rooms = [
         skdp.additive,
+        skdp.ensemble,
+        skdp.kernel_approximation,
         skdp.linear_model,
         skdp.naive_bayes,
         skdp.decomposition,

@@ -3,8 +3,17 @@
 from skdp._feature_maps.additive import AdditiveMap
 from skdp._feature_maps.base import FeatureMap
 from skdp._feature_maps.fourier import FourierMap
+from skdp._feature_maps.mixture import MixtureMap
 from skdp._feature_maps.table import TableFacts
 from skdp._feature_maps.tabulated import TabulatedMap
 from skdp._feature_maps.trees import TreeMap
 
-__all__ = ["AdditiveMap", "FeatureMap", "FourierMap", "TableFacts", "TabulatedMap", "TreeMap"]
+__all__ = [
+    "AdditiveMap",
+    "FeatureMap",
+    "FourierMap",
+    "MixtureMap",
+    "TableFacts",
+    "TabulatedMap",
+    "TreeMap",
+]

@@ -39,6 +39,11 @@ class FeatureMap(ABC):
         """Whether features are CSR matrices."""
         return False
 
+    @property
+    def cost(self) -> int:
+        """How much memory features are worth, rather than being made in each pass; 1 for little."""
+        return 1
+
     def prepare(self, X: np.ndarray) -> np.ndarray:
         """Return what a design keeps of a coded table: what `expand` takes, row by row.
 

@@ -21,14 +21,15 @@ __all__ = ["FourierMap"]
 class FourierMap(FeatureMap):
     """[cos Wz, sin Wz]/√(D/2), for z of numbers 2u − 1 and of categories as ones over √3.
 
-    Rows of W are N(0, τ²·3/p), with p columns of the table: W·z is about as wide as τ.
+    Rows of W are N(0, τ²·3/p), with p columns of the table: W·z is about as wide as τ. Of an odd D
+    the last row is 0, which has a cosine, 1, and no sine that would differ from 0.
 
     Parameters
     ----------
     facts : TableFacts
         *Public.* What the columns are.
     n_components : int
-        *Public.* D, even.
+        *Public.* D.
     scale : float
         *Public.* τ.
     feature_seed : int
@@ -45,13 +46,9 @@ class FourierMap(FeatureMap):
         cls, facts: TableFacts, *, n_components: Any = 500, scale: Any = 2.0, feature_seed: Any = 0
     ) -> FourierMap:
         """Return what the parameters of an estimator say, checked."""
-        if check_count("n_components", n_components) % 2:
-            raise ValueError(
-                f"n_components must be even, a cosine and a sine a direction, got {n_components!r}."
-            )
         return cls(
             facts=facts,
-            n_components=int(n_components),
+            n_components=check_count("n_components", n_components),
             scale=check_size("scale", scale),
             feature_seed=check_count("feature_seed", feature_seed, low=0),
         )
@@ -60,9 +57,13 @@ class FourierMap(FeatureMap):
     def n_features_out(self) -> int:
         return self.n_components
 
+    @property
+    def cost(self) -> int:
+        return 8
+
     @cached_property
     def directions(self) -> np.ndarray:
-        """W, of shape (D/2, entries of z); public."""
+        """W without the row of zeros, of shape (D // 2, entries of z); public."""
         facts = self.facts
         size = len(facts.numbers) * (1 + facts.has_missing) + sum(map(facts.size, facts.categories))
         W = np.random.default_rng(self.feature_seed).standard_normal((self.n_components // 2, size))
@@ -70,11 +71,11 @@ class FourierMap(FeatureMap):
 
     def expand(self, rows: np.ndarray) -> np.ndarray:
         angles = self.directions @ self._inputs(rows)
-        half = self.n_components // 2
-        out = np.empty((self.n_components, len(rows)))
+        half, waves = self.n_components // 2, self.n_components - self.n_components % 2
+        out = np.ones((self.n_components, len(rows)))
         np.cos(angles, out=out[:half])
-        np.sin(angles, out=out[half:])
-        out /= math.sqrt(half)
+        np.sin(angles, out=out[half:waves])
+        out /= math.sqrt(self.n_components - half)
         return out.T
 
     def _inputs(self, rows: np.ndarray) -> np.ndarray:
@@ -93,5 +94,5 @@ class FourierMap(FeatureMap):
         return z
 
     def names(self, columns: Sequence[Any]) -> list[str]:
-        half = range(self.n_components // 2)
-        return [f"cos{k}" for k in half] + [f"sin{k}" for k in half]
+        half, odd = range(self.n_components // 2), self.n_components % 2
+        return [f"cos{k}" for k in half] + [f"sin{k}" for k in half] + ["constant"] * odd

@@ -36,7 +36,7 @@ class _Forest:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TreeMap(FeatureMap):
-    """The leaf that a row falls into, 1/√T in each of T complete trees.
+    """The leaf that a row falls into, 1/√T in each of T complete trees of depths of their own.
 
     A node asks for a column, all of them equally likely: whether a number is above a threshold
     that is uniform in the node's cell, or whether a category is in a random subset. A missing
@@ -48,15 +48,15 @@ class TreeMap(FeatureMap):
         *Public.* What the columns are.
     n_trees : int
         *Public.* T.
-    depth : int
-        *Public.* Of the trees.
+    depths : tuple (least, most)
+        *Public.* Between which the trees' depths are, each as often as the others.
     feature_seed : int
         *Public.* From which trees follow.
     """
 
     facts: TableFacts
     n_trees: int = 100
-    depth: int = 8
+    depths: tuple[int, int] = (8, 8)
     feature_seed: int = 0
 
     @classmethod
@@ -64,18 +64,16 @@ class TreeMap(FeatureMap):
         cls, facts: TableFacts, *, n_trees: Any = 100, depth: Any = 8, feature_seed: Any = 0
     ) -> TreeMap:
         """Return what the parameters of an estimator say, checked."""
-        if check_count("depth", depth) > _DEEPEST:
-            raise ValueError(f"depth must be at most {_DEEPEST}, got {depth!r}.")
         return cls(
             facts=facts,
             n_trees=check_count("n_trees", n_trees),
-            depth=int(depth),
+            depths=_depths(depth),
             feature_seed=check_count("feature_seed", feature_seed, low=0),
         )
 
     @property
     def n_features_out(self) -> int:
-        return self.n_trees << self.depth
+        return int((1 << self._depth).sum())
 
     @property
     def n_entries(self) -> int:
@@ -86,12 +84,18 @@ class TreeMap(FeatureMap):
         return True
 
     @cached_property
+    def _depth(self) -> np.ndarray:
+        """Depth of each tree."""
+        least, most = self.depths
+        return least + np.arange(self.n_trees) % (most - least + 1)
+
+    @cached_property
     def _forest(self) -> _Forest:
         rng, facts = np.random.default_rng(self.feature_seed), self.facts
-        p, shape = len(facts.numbers), (self.n_trees, (1 << self.depth) - 1)
+        p, shape = len(facts.numbers), (self.n_trees, (1 << self.depths[1]) - 1)
         column = rng.integers(facts.n_columns, size=shape)
         places = 1 + max([facts.categories[j].size for j in facts.categories], default=0)
-        threshold = _thresholds(column, p, self.depth, rng)
+        threshold = _thresholds(column, p, self.depths[1], rng)
         return _Forest(column, threshold, rng.random((*shape, places)) < 0.5)
 
     def prepare(self, X: np.ndarray) -> np.ndarray:
@@ -107,7 +111,7 @@ class TreeMap(FeatureMap):
         ndarray of shape (n_samples, n_trees)
             *Private.* Small integers.
         """
-        leaves = np.empty((len(X), self.n_trees), np.uint8 if self.depth <= 8 else np.uint32)
+        leaves = np.empty((len(X), self.n_trees), np.uint8 if self.depths[1] <= 8 else np.uint32)
         for start in range(0, len(X), _ROWS):
             leaves[start : start + _ROWS] = self._leaves(X[start : start + _ROWS])
         return leaves
@@ -117,17 +121,17 @@ class TreeMap(FeatureMap):
         u, codes = self._questions(rows)
         of_row = np.arange(len(rows))
         leaves = np.empty((len(rows), self.n_trees), dtype=np.intp)
-        for tree in range(self.n_trees):
+        for tree, depth in enumerate(self._depth):
             node = np.zeros(len(rows), dtype=np.intp)
             column, threshold = forest.column[tree], forest.threshold[tree]
-            for _ in range(self.depth):
+            for _ in range(depth):
                 asked = column[node]
                 right = u[asked, of_row] > threshold[node]
                 if codes is not None:
                     code = codes[asked, of_row]
                     right |= (code >= 0) & forest.to_the_right[tree][node, code]
                 node = 2 * node + 1 + right
-            leaves[:, tree] = node - ((1 << self.depth) - 1)
+            leaves[:, tree] = node - ((1 << depth) - 1)
         return leaves
 
     def _questions(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
@@ -147,7 +151,8 @@ class TreeMap(FeatureMap):
 
     def expand(self, rows: np.ndarray) -> Any:
         n, T = rows.shape
-        columns = (rows + (np.arange(T) << self.depth)).astype(np.int32)
+        leaves = 1 << self._depth
+        columns = (rows + (leaves.cumsum() - leaves)).astype(np.int32)
         entries = np.full(n * T, 1.0 / math.sqrt(T))
         starts = np.arange(0, n * T + 1, T)
         return sparse.csr_matrix(
@@ -155,8 +160,22 @@ class TreeMap(FeatureMap):
         )
 
     def names(self, columns: Sequence[Any]) -> list[str]:
-        leaves = range(1 << self.depth)
-        return [f"tree{t}_leaf{leaf}" for t in range(self.n_trees) for leaf in leaves]
+        return [
+            f"tree{t}_leaf{leaf}"
+            for t, depth in enumerate(self._depth)
+            for leaf in range(1 << depth)
+        ]
+
+
+def _depths(depth: Any) -> tuple[int, int]:
+    """Return the least and the greatest depth."""
+    pair = depth if isinstance(depth, (tuple, list)) and len(depth) == 2 else (depth, depth)
+    least, most = (check_count("depth", side) for side in pair)
+    if not least <= most <= _DEEPEST:
+        raise ValueError(
+            f"depth must be at most {_DEEPEST}, or a pair (least, most) of such, got {depth!r}."
+        )
+    return least, most
 
 
 def _thresholds(column: np.ndarray, p: int, depth: int, rng: np.random.Generator) -> np.ndarray:

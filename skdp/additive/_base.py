@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdp._columns import column_name
 from skdp._data_validation import column_names
-from skdp._feature_maps import AdditiveMap, TableFacts
+from skdp._feature_maps import AdditiveMap
 from skdp._private_fit import NonPrivatePlan, ReleaseParameters
 from skdp.accounting import gdp_mu
 from skdp.additive.effects import AdditiveEffect, NoiseBound, effect_of, typical_factor
@@ -45,14 +45,13 @@ class AdditiveModel(MappedModel):
     _noise_root_: np.ndarray | None
 
     def _feature_map(self, n_columns: int, names: Sequence[Any]) -> AdditiveMap:
-        given = dict(vars(self))
+        given, instead = vars(self), {}
         if is_auto(given["bounds"]):
-            given["bounds"] = (-_WIDEST, _WIDEST)
-            given["transformation"] = given["transformation"] or "log"
-        facts = ("bounds", "categories", "transformation", "missing")
+            scale = given["transformation"] or "log"
+            instead = {"bounds": (-_WIDEST, _WIDEST), "transformation": scale}
         features = ("n_terms", "linear_share", "reference", "interactions", "norm")
         return AdditiveMap.of(
-            TableFacts.of(n_columns, names, **{name: given[name] for name in facts}),
+            self._facts(n_columns, names, **instead),
             names,
             **{name: given[name] for name in features},
         )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.utils.extmath import safe_sparse_dot
 
 from skdp._feature_maps import FeatureMap
 from skdp.design.base import Design
@@ -165,17 +166,17 @@ def expanded_scores(
     rows = feature_map.prepare(X)
     scores = np.empty((len(rows), coef.shape[1]))
     for where, features in feature_map.blocks(rows):
-        scores[where] = features @ coef
+        scores[where] = safe_sparse_dot(features, coef, dense_output=True)
         if not math.isinf(data_norm):
             scores[where] *= clip_factors(features, data_norm)[:, None]
     return scores
 
 
 def _is_small(feature_map: FeatureMap, n_rows: int) -> bool:
-    return 8 * n_rows * feature_map.n_entries <= _IN_MEMORY
+    return 8 * n_rows * feature_map.n_entries <= _IN_MEMORY * feature_map.cost
 
 
 def _rows(X: np.ndarray, rows: Any) -> np.ndarray:
-    if isinstance(rows, np.ndarray) and X.flags.c_contiguous:
+    if isinstance(X, np.ndarray) and isinstance(rows, np.ndarray) and X.flags.c_contiguous:
         return X.take(rows, axis=0)
     return X[rows]

@@ -10,12 +10,21 @@ from typing import Any
 import numpy as np
 
 from skdp._data_validation import column_names, remember_names, validated_table
-from skdp._feature_maps import FeatureMap, TabulatedMap
+from skdp._feature_maps import (
+    AdditiveMap,
+    FeatureMap,
+    FourierMap,
+    MixtureMap,
+    TableFacts,
+    TabulatedMap,
+    TreeMap,
+)
+from skdp._validation import check_real
 from skdp.design import Design, ExpandedDesign, TabulatedDesign, expanded_scores
 from skdp.linear_model._base import PrivateLinearModel
 from skdp.privacy import PrivacyGuarantee
 
-__all__ = ["MappedModel", "MappedRows"]
+__all__ = ["MappedModel", "MappedRows", "MixtureModel"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +76,12 @@ class MappedModel(PrivateLinearModel):
         rows = MappedRows(found.facts.coded(table, column_names(self)), found)
         return (rows, *targets) if targets else rows
 
+    def _facts(self, n_columns: int, names: Sequence[Any], **instead: Any) -> TableFacts:
+        """Return what the parameters, or others in their place, say of the columns."""
+        given = vars(self) | instead
+        facts = ("bounds", "categories", "transformation", "missing")
+        return TableFacts.of(n_columns, names, **{name: given[name] for name in facts})
+
     def _new_map(self) -> FeatureMap:
         return self._feature_map(self.n_features_in_, column_names(self))
 
@@ -79,3 +94,24 @@ class MappedModel(PrivateLinearModel):
         tags.input_tags.sparse = False
         tags.input_tags.allow_nan = True
         return tags
+
+
+class MixtureModel(MappedModel):
+    """A linear model of additive features beside random ones, which see columns together."""
+
+    n_terms: Any
+    linear_share: Any
+    additive_share: Any
+
+    @abstractmethod
+    def _random_map(self, facts: TableFacts) -> FourierMap | TreeMap:
+        """Return the random features by the parameters."""
+
+    def _feature_map(self, n_columns: int, names: Sequence[Any]) -> FeatureMap:
+        facts = self._facts(n_columns, names)
+        share = check_real("additive_share", self.additive_share, low=0.0, high=1.0, closed="[]")
+        alone = AdditiveMap.of(facts, names, n_terms=self.n_terms, linear_share=self.linear_share)
+        random = self._random_map(facts)
+        if share in (0.0, 1.0):
+            return alone if share else random
+        return MixtureMap(additive=alone, other=random, additive_share=share)

@@ -35,7 +35,7 @@ class RandomFourierFeatures(PublicFeatures):
         bounds may then be generous. A dict from names or numbers of columns to ``None``, ``"log"``,
         which has the unit 1, or a number, the unit of a logarithmic scale.
     n_components : int, default 500
-        *Public.* D, an even number of features.
+        *Public.* D, features; an odd one is a constant.
     scale : float, default 2.0
         *Public.* τ, standard deviation of the angles W·z of a row that is uniform in its bounds:
         larger for rougher functions.

@@ -36,8 +36,10 @@ class RandomTreeFeatures(PublicFeatures):
         which has the unit 1, or a number, the unit of a logarithmic scale.
     n_trees : int, default 100
         *Public.* T.
-    depth : int, default 8
-        *Public.* Questions on the way to a leaf, 16 at most; a tree has 2 to that power leaves.
+    depth : int or pair (least, most), default 8
+        *Public.* Questions on the way to a leaf, 16 at most; a tree of depth D has 2^D leaves. Of a
+        pair the depths are spread evenly over the trees: shallow trees learn from few rows what is
+        smooth, deep ones what is not.
     feature_seed : int, default 0
         *Public.* From which the features follow; it may be published, unlike the `random_state` of
         an estimator, which makes noise.
@@ -78,7 +80,7 @@ class RandomTreeFeatures(PublicFeatures):
         categories: Any = None,
         transformation: Any = None,
         n_trees: int = 100,
-        depth: int = 8,
+        depth: Any = 8,
         feature_seed: int = 0,
         missing: str = "indicator",
     ) -> None:

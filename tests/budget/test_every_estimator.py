@@ -34,6 +34,10 @@ ESTIMATORS = {
     "sgd regressor": (skdp.DPSGDRegressor(**TARGET), X),
     "additive classifier": (skdp.DPAdditiveClassifier(**BOX), X),
     "additive regressor": (skdp.DPAdditiveRegressor(**BOX, **TARGET), X),
+    "kernel classifier": (skdp.DPKernelClassifier(n_components=20, **BOX), X),
+    "kernel regressor": (skdp.DPKernelRegressor(n_components=20, **BOX, **TARGET), X),
+    "forest classifier": (skdp.DPRandomForestClassifier(n_trees=5, depth=3, **BOX), X),
+    "forest regressor": (skdp.DPRandomForestRegressor(n_trees=5, depth=3, **BOX, **TARGET), X),
     "gaussian nb": (DPGaussianNB(**BOX), X),
     "categorical nb": (DPCategoricalNB(categories=[0, 1]), CODES),
     "mixed nb": (
@@ -77,6 +81,8 @@ def test_a_default_budget_admits_every_estimator(name, neighboring):
 def test_no_estimator_that_spends_is_missing():
     rooms = (
         skdp.additive,
+        skdp.ensemble,
+        skdp.kernel_approximation,
         skdp.linear_model,
         skdp.naive_bayes,
         skdp.preprocessing,

@@ -76,6 +76,14 @@ def test_random_features_have_norm_one_whatever_the_row(Map):
     np.testing.assert_allclose(np.linalg.norm(features, axis=1), 1.0, rtol=1e-12)
 
 
+@pytest.mark.parametrize("n_components", [1, 2, 7])
+def test_waves_have_norm_one_however_many(n_components):
+    waves = RandomFourierFeatures(**FACTS, n_components=n_components)
+    rows = waves.fit_transform(pd.DataFrame(PEOPLE))
+    assert rows.shape[1] == n_components == len(waves.get_feature_names_out())
+    np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1.0, rtol=1e-12)
+
+
 def test_numbers_become_the_lines_and_waves_of_the_formula():
     u = np.linspace(0, 1, 7)
     k, g = np.arange(1, 4), 0.3
@@ -198,6 +206,20 @@ def test_trees_split_the_public_cells_and_every_leaf_is_one_of_them():
     out = trees.fit_transform(X).toarray().reshape(5000, 20, 8)
     np.testing.assert_allclose(out.sum(axis=2), 1 / np.sqrt(20))
     assert (out.sum(axis=0) > 0).mean() > 0.9
+
+
+def test_depths_of_a_pair_are_spread_over_the_trees():
+    X = np.random.default_rng(0).random((500, 2))
+    features = RandomTreeFeatures(bounds=(0, 1), n_trees=6, depth=(1, 3))
+    rows = features.fit_transform(X)
+    sizes = [2, 4, 8, 2, 4, 8]
+    assert rows.shape[1] == sum(sizes) == len(features.get_feature_names_out())
+    starts = np.cumsum([0, *sizes[:-1]])
+    one_each = np.add.reduceat(rows.toarray(), starts, axis=1)
+    np.testing.assert_allclose(one_each, 1 / np.sqrt(6))
+    for depth in (0, 17, (3, 2), (1, 2, 3), "deep"):
+        with pytest.raises((ValueError, TypeError), match="depth must be"):
+            RandomTreeFeatures(bounds=(0, 1), depth=depth).fit(X)
 
 
 @every_map

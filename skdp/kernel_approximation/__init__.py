@@ -1,0 +1,6 @@
+"""Random Fourier features beside additive ones, in a linear model that is learnt privately."""
+
+from skdp.kernel_approximation.classifier import DPKernelClassifier
+from skdp.kernel_approximation.regressor import DPKernelRegressor
+
+__all__ = ["DPKernelClassifier", "DPKernelRegressor"]

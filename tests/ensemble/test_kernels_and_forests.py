@@ -1,0 +1,377 @@
+"""Kernel models and forests: the linear models of the same features, on tables as they come."""
+
+import pickle
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from additive_models import FACTS, JOBS, labels, people
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from scipy.stats import beta, norm
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression, Ridge
+
+from skdp import (
+    DPAdditiveClassifier,
+    DPAdditiveRegressor,
+    DPKernelClassifier,
+    DPKernelRegressor,
+    DPLinearRegression,
+    DPLogisticRegression,
+    DPRandomForestClassifier,
+    DPRandomForestRegressor,
+    PrivacyBudget,
+)
+from skdp._feature_maps import AdditiveMap, FourierMap, MixtureMap, TableFacts, TreeMap
+from skdp.design import ClippedDesign, ExpandedDesign, expanded
+from skdp.exceptions import BudgetExceededError
+from skdp.preprocessing import AdditiveFeatures, RandomFourierFeatures, RandomTreeFeatures
+from skdp.solvers import SOLVERS, NoisyGD, RegularizedExponential, Solution
+
+INF = float("inf")
+TARGET = {"target_bounds": (0.0, 1.0)}
+WAVES, TREES = {"n_components": 40}, {"n_trees": 12, "depth": 3}
+MODELS = [
+    DPKernelClassifier(**WAVES, **FACTS),
+    DPKernelRegressor(**WAVES, **FACTS, **TARGET),
+    DPRandomForestClassifier(**TREES, **FACTS),
+    DPRandomForestRegressor(**TREES, **FACTS, **TARGET),
+]
+NAMES = ["kernel of classes", "kernel of a number", "forest of classes", "forest of a number"]
+every_model = pytest.mark.parametrize("model", MODELS, ids=NAMES)
+every_relation = pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
+every_share = pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
+RARE = ("adassp", "exponential_mechanism")
+
+SIDES = TableFacts.of(3, (), bounds=(-1.0, 1.0), categories={2: [0.0, 1.0, 2.0]})
+ALONE = AdditiveMap.of(SIDES, ())
+MIXTURES = [
+    MixtureMap(additive=ALONE, other=other, additive_share=0.3)
+    for other in (FourierMap.of(SIDES, n_components=20), TreeMap.of(SIDES, n_trees=7, depth=3))
+]
+every_mixture = pytest.mark.parametrize("mixture", MIXTURES, ids=["waves", "trees"])
+
+
+def rows_of(features):
+    return features.toarray() if sparse.issparse(features) else np.asarray(features)
+
+
+def features_of(model, X):
+    """The features by the formula, from the public transformers."""
+    kernel = hasattr(model, "scale")
+    Random, own = (RandomFourierFeatures, WAVES) if kernel else (RandomTreeFeatures, TREES)
+    a, b = AdditiveFeatures(**FACTS).fit_transform(X), Random(**FACTS, **own).fit_transform(X)
+    a, b, s = rows_of(a), rows_of(b), model.additive_share
+    if s in (0.0, 1.0):
+        return a if s else b
+    a /= np.maximum(1.0, np.linalg.norm(a, axis=1, keepdims=True))
+    return np.hstack([np.sqrt(s) * a, np.sqrt(1.0 - s) * b])
+
+
+def linear_twin(model):
+    return DPLogisticRegression() if hasattr(model, "classes") else DPLinearRegression(**TARGET)
+
+
+def is_classifier(model):
+    return hasattr(model, "classes")
+
+
+numbers = st.floats(-1e300, 1e300) | st.sampled_from([np.nan, np.inf, -np.inf])
+
+
+@every_mixture
+@settings(deadline=None, max_examples=100)
+@given(
+    row=st.lists(numbers, min_size=2, max_size=2), category=st.sampled_from([-1, 0, 1, 2, np.nan])
+)
+def test_no_row_of_a_mixture_is_longer_than_one(mixture, row, category):
+    coded = np.array([[*row, category]])
+    features = rows_of(mixture.expand(mixture.prepare(coded)))
+    assert np.linalg.norm(features) <= 1.0 + 1e-12
+
+
+@every_mixture
+def test_blocks_of_a_mixture_are_those_of_the_whole(mixture, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.uniform(-2, 2, size=(700, 2)), rng.integers(-1, 3, size=700)])
+    X[rng.random(X.shape) < 0.1] = np.nan
+    whole = ClippedDesign.clip(mixture.whole(mixture.prepare(X)), 0.8, 0.3)
+    monkeypatch.setattr(expanded, "_IN_MEMORY", 8 * 10 * mixture.n_entries)
+    design = ExpandedDesign.clip(X, mixture, 0.8, 0.3)
+    assert isinstance(design, ExpandedDesign)
+    theta, r = rng.normal(size=whole.n_features), rng.normal(size=700)
+    np.testing.assert_allclose(design.matvec(theta), whole.matvec(theta), atol=1e-10)
+    np.testing.assert_allclose(design.rmatvec(r), whole.rmatvec(r), atol=1e-10)
+    for rows in (np.array([699, 5, 5]), slice(3, 690)):
+        taken = design.take(rows).matvec(theta)
+        np.testing.assert_allclose(taken, whole.take(rows).matvec(theta), atol=1e-10)
+    names = mixture.names(["a", "b", "c"])
+    assert len(set(names)) == len(names) == mixture.n_features_out
+
+
+@every_model
+@every_share
+@every_relation
+def test_it_is_the_linear_model_of_the_transformers_features(model, share, neighboring):
+    """With the same noise; a fit of additive features alone rounds numbers to 4096 levels."""
+    close = {"atol": 1e-2} if share == 1.0 else {"rtol": 1e-6, "atol": 1e-6}
+    X, y = people(), labels(people())
+    common = {"neighboring": neighboring, "solver": "noisy_gd", "random_state": 0}
+    model = clone(model).set_params(additive_share=share, **common).fit(X, y)
+    features = features_of(model, X)
+    linear = linear_twin(model).set_params(**common).fit(features, y)
+    np.testing.assert_allclose(model.coef_, linear.coef_, **close)
+    np.testing.assert_allclose(model._scores(X), linear._scores(features), **close)
+    assert model.privacy_.gdp_mu == linear.privacy_.gdp_mu
+
+
+@every_model
+@every_share
+def test_without_privacy_it_is_scikit_learns_on_the_same_features(model, share):
+    X, y = people(), labels(people())
+    model = clone(model).set_params(epsilon=INF, C=2.0, additive_share=share).fit(X, y)
+    features = features_of(model, X)
+    if is_classifier(model):
+        reference = LogisticRegression(C=2.0, max_iter=10_000).fit(features, y)
+        found, wanted = model.predict_proba(X), reference.predict_proba(features)
+        np.testing.assert_allclose(found, wanted, atol=1e-3)
+    else:
+        wanted = Ridge(alpha=0.5).fit(features, y).predict(features)
+        np.testing.assert_allclose(model.predict(X), wanted, atol=1e-3)
+
+
+@every_model
+def test_columns_that_act_together_are_seen(model):
+    """x·x' has no additive part at all."""
+    X = np.random.default_rng(0).uniform(-1, 1, size=(3000, 2))
+    y = X[:, 0] * X[:, 1]
+    given = {"epsilon": 3.0, "bounds": (-1, 1), "categories": None, "random_state": 0}
+    model = clone(model).set_params(**given)
+    model.set_params(**({"n_components": 100} if hasattr(model, "scale") else {"n_trees": 50}))
+    if is_classifier(model):
+        assert model.fit(X, (y > 0).astype(int)).score(X, (y > 0).astype(int)) > 0.85
+        alone = DPAdditiveClassifier(3.0, bounds=(-1, 1), random_state=0).fit(
+            X, (y > 0).astype(int)
+        )
+        assert alone.score(X, (y > 0).astype(int)) < 0.65
+    else:
+        model.set_params(target_bounds=(-1, 1))
+        assert model.fit(X, y).score(X, y) > 0.5
+        alone = DPAdditiveRegressor(3.0, bounds=(-1, 1), target_bounds=(-1, 1), random_state=0)
+        assert alone.fit(X, y).score(X, y) < 0.1
+
+
+@pytest.mark.parametrize("solver", [name for name in SOLVERS if name not in RARE])
+@pytest.mark.parametrize("model", [MODELS[0], MODELS[2]], ids=["kernel", "forest"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_every_solver_learns_from_blocks_what_it_learns_at_once(
+    solver, model, n_classes, monkeypatch
+):
+    X, y = people(200), np.arange(200) % n_classes
+    small = {"n_components": 6} if hasattr(model, "scale") else {"n_trees": 3, "depth": 2}
+    model = clone(model).set_params(solver=solver, C=1.0, n_terms=2, random_state=0, **small)
+    once = clone(model).fit(X, y).coef_
+    monkeypatch.setattr(expanded, "_IN_MEMORY", 0)
+    np.testing.assert_allclose(model.fit(X, y).coef_, once, atol=1e-3)
+
+
+@every_model
+def test_frames_of_two_libraries_and_single_precision_go_straight_in(model):
+    polars = pytest.importorskip("polars")
+    X, y = people(), labels(people())
+    model = clone(model).set_params(random_state=0)
+    predictions = clone(model).fit(X, y).predict(X)
+    lists = X.astype(object).where(X.notna(), None).to_dict("list")
+    other = polars.DataFrame(lists, strict=False)
+    np.testing.assert_array_equal(clone(model).fit(other, y).predict(other), predictions)
+    numbers = np.random.default_rng(0).random((100, 2)).astype(np.float32)
+    plain = clone(model).set_params(bounds=(0, 1), categories=None)
+    first = clone(plain).fit(numbers, y[:100]).coef_
+    again = plain.fit(numbers.astype(float), y[:100]).coef_
+    np.testing.assert_allclose(again, first, rtol=1e-5, atol=1e-5)
+
+
+@every_model
+def test_the_seed_of_features_is_public_and_not_that_of_the_noise(model):
+    X, y = people(), labels(people())
+    model = clone(model).set_params(budget=PrivacyBudget(10.0, 1e-5))
+    one, other, moved = (
+        clone(model).set_params(feature_seed=seed, budget=model.budget).fit(X, y)
+        for seed in (1, 1, 2)
+    )
+    assert not np.array_equal(one.coef_, other.coef_)  # noise of their own
+    rows = [fit._rows(X, reset=False).matrix() for fit in (one, other, moved)]
+    same, different = (abs(rows[0] - rows[k]).max() for k in (1, 2))
+    assert same == 0.0
+    assert different > 0.01
+
+
+@every_model
+def test_parameters_set_after_a_fit_do_not_change_the_model(model):
+    X, y = people(), labels(people())
+    model = clone(model).set_params(random_state=0).fit(X, y)
+    before = model.predict(X)
+    again = pickle.loads(pickle.dumps(model))
+    model.set_params(bounds=(5, 6), n_terms=1, additive_share=1.0, feature_seed=9)
+    np.testing.assert_array_equal(model.predict(X), before)
+    np.testing.assert_array_equal(again.predict(X), before)
+
+
+@every_model
+@every_relation
+def test_budgets_pay_once_and_refusals_cost_nothing(model, neighboring):
+    X, y = people(), labels(people())
+    budget = PrivacyBudget(1.3, 1e-5, neighboring=neighboring)
+    model = clone(model).set_params(budget=budget, neighboring=neighboring)
+    model.fit(X, y)
+    assert budget.history()[0]["epsilon"] == pytest.approx(1.0, rel=0.02)
+    with pytest.raises(BudgetExceededError):
+        model.fit(X, y)
+    spent = budget.spent.epsilon
+    own = {"n_components": 0} if hasattr(model, "scale") else {"depth": 17}
+    wrong = [
+        ({"bounds": None}, "bounds must be given"),
+        ({"bounds": {"age": (100, 0), "income": (0, 1)}}, "low must be below its high"),
+        ({"bounds": {"age": (0, 1)}}, "bounds must name just the columns without categories"),
+        ({"categories": {"nobody": JOBS}}, "names or numbers of columns"),
+        ({"categories": None}, "just the columns without categories"),
+        ({"transformation": {"job": "log"}}, "'job'"),
+        ({"n_terms": 1.5}, "n_terms"),
+        ({"additive_share": 1.5}, "additive_share"),
+        ({"feature_seed": -1}, "feature_seed"),
+        (own, next(iter(own))),
+    ]
+    for parameters, words in wrong:
+        with pytest.raises(ValueError, match=f"(?s){words}.*Nothing was spent"):
+            clone(model).set_params(budget=budget, **parameters).fit(X, y)
+    assert budget.spent.epsilon == spent
+    assert model.predict(X).shape == (400,)  # the first fit is whole
+
+
+@every_model
+def test_a_constant_column_unknown_categories_and_one_row_have_a_defined_result(model):
+    X, y = people(50), labels(people(50))
+    X["age"], X["job"] = 42.0, "pirate"
+    assert np.isfinite(clone(model).fit(X, y).predict(X)).all()
+    one = clone(model).set_params(neighboring="add_remove_one")
+    if is_classifier(one):
+        one.set_params(classes=(0, 1))
+    assert one.fit(X[:1], y[:1]).predict(X).shape == (50,)
+
+
+@pytest.mark.parametrize("kind", ["log", "sqrt", 30.0])
+@pytest.mark.parametrize("model", MODELS[1::2], ids=NAMES[1::2])
+def test_targets_on_another_scale_come_back(model, kind):
+    X = np.random.default_rng(0).random((2000, 1))
+    y = np.exp(4.0 * X[:, 0])
+    model = clone(model).set_params(
+        epsilon=10.0,
+        bounds=(0, 1),
+        categories=None,
+        target_bounds=(0, 60),
+        target_transform=kind,
+        random_state=0,
+    )
+    assert model.fit(X, y).score(X, y) > 0.9
+    assert model.predict(X).min() >= 0.0
+    assert model.predict(X).max() <= 60.0 * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("model", MODELS[::2], ids=NAMES[::2])
+def test_weights_classes_and_class_weights_are_those_of_the_linear_model(model):
+    X, y = people(), np.arange(400) % 3
+    model = clone(model).set_params(
+        classes=(0, 1, 2), class_weight={0: 2.0}, max_weight=3.0, random_state=0
+    )
+    model.fit(X, y, sample_weight=np.linspace(0, 5, 400))
+    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
+    assert model.coef_.shape[0] == 3
+
+
+@dataclass(frozen=True)
+class ConstantSolver(RegularizedExponential):
+    """Plans and spends like the real solver, but releases a constant."""
+
+    def solve(self, plan, design, y, rng, progress, start=None):
+        shape = (design.n_features, plan.problem.loss.n_scores)
+        return Solution(np.ones(shape).squeeze(), 7, {"secret": design.rmatvec(y * 1.0)})
+
+
+@every_model
+@every_relation
+def test_nothing_but_the_release_depends_on_the_data(model, neighboring):
+    """Two tables as different as they can be, with the same public facts."""
+    tame, wild = people(40), people(40 if neighboring == "replace_one" else 90, seed=1)
+    wild[["age", "income"]], wild["job"] = 1e300, None
+    worlds = [(tame, labels(tame)), (wild, np.ones(len(wild), dtype=int))]
+    shown = []
+    for X, y in worlds:
+        budget = PrivacyBudget(2.0, 1e-5, neighboring=neighboring)
+        fit = clone(model).set_params(
+            solver=ConstantSolver(), neighboring=neighboring, budget=budget
+        )
+        if is_classifier(fit):
+            fit.set_params(classes=(0, 1))
+        fit.fit(X, y)
+        public = {k: v for k, v in vars(fit).items() if k not in ("budget", "feature_map_")}
+        history = [{k: v for k, v in row.items() if k != "time"} for row in budget.history()]
+        shown.append((public, repr(fit.privacy_), str(history), fit.predict(tame)))
+    for one, other in zip(*shown, strict=True):
+        np.testing.assert_equal(one, other)
+
+
+@pytest.mark.parametrize("model", [MODELS[0], MODELS[3]], ids=["kernel", "forest"])
+@every_relation
+def test_an_attack_on_the_record_that_pulls_proves_less_than_the_claim(model, neighboring):
+    """Two tables told apart by the score of the row in which they differ.
+
+    Noisy steps of one table's scores are a shift of the other's, with noise of the same size; a
+    bound from 80 fits each exceeds a right claim with probability 1e-6 or less. That they are told
+    apart by less than a sixth of it is five standard deviations away.
+    """
+    X, y = np.array([[-1.0, -1.0], [1.0, 1.0], [1.0, 1.0]]), np.array([1, 1, 1])
+    changed = (X, np.array([0, 1, 1])) if neighboring == "replace_one" else (X[1:], y[1:])
+    model = clone(model).set_params(
+        epsilon=20.0,
+        neighboring=neighboring,
+        bounds=(-1, 1),
+        categories=None,
+        n_terms=2,
+        fit_intercept=False,
+        n_samples_hint=3,
+        solver=NoisyGD(2, step_size=1.0, momentum=0.0),
+        random_state=np.random.default_rng(0),
+    )
+    model.set_params(**({"n_components": 6} if is_classifier(model) else {"n_trees": 3}))
+    if is_classifier(model):
+        model.set_params(classes=(0, 1))
+    one, other = (
+        np.array([raw_score(model.fit(*data), X[:1]) for _ in range(80)])
+        for data in ((X, y), changed)
+    )
+    claim = model.privacy_.gdp_mu
+    gap = (one.mean() - other.mean()) / np.sqrt(0.5 * (one.var() + other.var()))
+    assert claim / 6 < gap
+    cut = 0.5 * (one.mean() + other.mean())
+    least = beta.ppf(5e-7, (hits := (one > cut).sum()), 81 - hits)
+    most = beta.isf(5e-7, (alarms := (other > cut).sum()) + 1, 80 - alarms)
+    assert norm.ppf(least) - norm.ppf(most) < claim
+
+
+def raw_score(model, X):
+    features = rows_of(model._rows(X, reset=False).matrix())
+    return float((features @ np.ravel(model.coef_))[0])
+
+
+def test_more_memory_than_the_leaves_and_the_blocks_is_not_needed(monkeypatch):
+    """A byte a tree is kept of each row, beside blocks."""
+    facts = TableFacts.of(20, (), bounds=(0.0, 1.0))
+    trees = TreeMap.of(facts, n_trees=50)
+    mixture = MixtureMap(additive=AdditiveMap.of(facts, ()), other=trees, additive_share=0.5)
+    X = np.random.default_rng(0).random((2000, 20))
+    monkeypatch.setattr(expanded, "_IN_MEMORY", 0)
+    design = ExpandedDesign.clip(X, mixture, 1.0, 0.3)
+    assert design.X.other.nbytes == 50 * len(X)
+    assert np.shares_memory(design.X.additive, X)
