@@ -17,6 +17,7 @@ __all__ = [
     "by_column",
     "categories_by_column",
     "category_codes",
+    "check_comparable",
 ]
 
 _LARGEST = 1e100
@@ -100,7 +101,7 @@ def _pairs(bounds: Mapping[Any, Any], n_columns: int, names: Sequence[Any]) -> A
 
 def _two_sides(bounds: Any, n_columns: int) -> tuple[np.ndarray, np.ndarray]:
     try:
-        pair = bounds if len(bounds) == 2 else np.asarray(bounds, dtype=float).T
+        pair = bounds if _is_pair(bounds, n_columns) else np.asarray(bounds, dtype=float).T
         low, high = (np.broadcast_to(np.asarray(side, float), (n_columns,)) for side in pair)
     except (TypeError, ValueError) as error:
         raise ValueError(
@@ -108,6 +109,13 @@ def _two_sides(bounds: Any, n_columns: int) -> tuple[np.ndarray, np.ndarray]:
             f"pair for each of the {n_columns} columns, or a dict by column, got {bounds!r}."
         ) from error
     return low, high
+
+
+def _is_pair(bounds: Any, n_columns: int) -> bool:
+    """Return whether `bounds` are (lows, highs); of two columns a list of tuples is of pairs."""
+    if n_columns == 2 and isinstance(bounds, list):
+        return not all(isinstance(one, tuple) for one in bounds)
+    return len(bounds) == 2
 
 
 def by_column(
@@ -185,6 +193,22 @@ def category_codes(column: Any, values: np.ndarray) -> np.ndarray:
         return _codes_of_times(column, values)
     known = {value: code for code, value in enumerate(values.tolist())}
     return np.fromiter((_place(known, value) for value in column.tolist()), np.intp, column.size)
+
+
+def check_comparable(column: Any, values: np.ndarray, name: Any) -> None:
+    """Raise if no value of a column can be one of `values`: the type of the column decides.
+
+    Floats are let through, as a column of which all is missing often holds them, and objects, of
+    which each value may have a type of its own.
+    """
+    dtype = getattr(column, "dtype", None)
+    kind = getattr(dtype, "kind", "O")
+    texts = kind in "US" or str(dtype).lower() in ("str", "string")
+    if (kind in "biumM" and values.dtype.kind in "US") or (texts and values.dtype.kind in "biuf"):
+        raise ValueError(
+            f"column {name!r} holds {dtype}, and its categories are {values.tolist()}: none of "
+            "them can be equal. Give categories of the column's own type."
+        )
 
 
 def _place(known: Mapping[Any, int], value: Any) -> int:

@@ -89,7 +89,7 @@ def validated_table(estimator: Any, X: Any, y: Any = "no_validation", *, reset: 
     """Return X, a frame as it is or an array of any type, and y if it is given."""
     checks_y = not isinstance(y, str)
     if not is_frame(X):
-        return validated(estimator, X, y, finite=False, dtype=None, reset=reset)
+        return validated(estimator, _mixed(X), y, finite=False, dtype=None, reset=reset)
     validated(estimator, X, y, finite=False, skip_check_array=True, reset=reset)
     if not len(X):
         raise ValueError("X must have at least one row.")
@@ -98,6 +98,14 @@ def validated_table(estimator: Any, X: Any, y: Any = "no_validation", *, reset: 
     y = column_or_1d(y, warn=True)
     check_consistent_length(X, y)
     return X, y
+
+
+def _mixed(X: Any) -> Any:
+    """Return lists of numbers and texts as objects, of which NumPy would make texts."""
+    if not isinstance(X, (list, tuple)):
+        return X
+    values = np.array(X, dtype=object)
+    return values if any(isinstance(value, str) for value in values.flat) else X
 
 
 def validated_weights(sample_weight: Any, n_samples: int) -> np.ndarray:

@@ -15,6 +15,7 @@ from skdp._column_facts import (
     by_column,
     categories_by_column,
     category_codes,
+    check_comparable,
 )
 from skdp._columns import Columns, as_floats, check_numeric, column_name, is_missing
 from skdp._data_validation import refuse_missing
@@ -76,7 +77,20 @@ class TableFacts:
             found = ColumnBounds.of(given, len(numbers))
         units = _units(transformation, numbers, n_columns, names)
         check_choice("missing", missing, _MISSING)
-        return cls(n_columns, np.array(numbers, dtype=int), found, units, known, missing)
+        facts = cls(n_columns, np.array(numbers, dtype=int), found, units, known, missing)
+        facts._check_scales(names)
+        return facts
+
+    def _check_scales(self, names: Sequence[Any]) -> None:
+        """Raise if the bounds of a column are one number on its scale."""
+        low, high = (
+            self._scaled(side[:, None])[:, 0] for side in (self.bounds.low, self.bounds.high)
+        )
+        if close := [column_name(names, j) for j in self.numbers[low >= high].tolist()]:
+            raise ValueError(
+                f"bounds of {close} are too close for a logarithmic scale, on which they are one "
+                "number: take wider ones, or no transformation."
+            )
 
     @property
     def has_missing(self) -> bool:
@@ -112,9 +126,11 @@ class TableFacts:
         return coded
 
     def _coded(self, columns: Columns) -> np.ndarray:
-        for j in self.numbers:
+        for j in self.numbers.tolist():
             check_numeric(columns.parts[j], columns.name(j), advice=_advice(columns.name(j)))
-        single = all(_is_single(columns.parts[j]) for j in self.numbers)
+        for j, values in self.categories.items():
+            check_comparable(columns.parts[j], values, columns.name(j))
+        single = all(_is_single(columns.parts[j]) for j in self.numbers.tolist())
         coded = np.empty((columns.n_rows, self.n_columns), np.float32 if single else np.float64)
         for j, part in enumerate(columns.parts):
             known = self.categories.get(j)

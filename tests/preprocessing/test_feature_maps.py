@@ -278,3 +278,44 @@ def test_pairs_of_one_column_are_none():
         AdditiveFeatures((0, 1), interactions="pairs").fit_transform(X),
         AdditiveFeatures((0, 1)).fit_transform(X),
     )
+
+
+@pytest.mark.parametrize(
+    ("column", "categories"),
+    [
+        ([1, 2], ["1", "2"]),
+        ([True, False], ["yes"]),
+        (pd.array(["1", "2"], dtype="string"), [1, 2]),
+        (pd.to_datetime(["2020-01-01", "2021-01-01"]), ["2020-01-01"]),
+    ],
+)
+@every_map
+def test_categories_of_another_type_than_their_column_are_refused(Map, column, categories):
+    table = pd.DataFrame({"code": column})
+    with pytest.raises(ValueError, match="none of them can be equal"):
+        made(Map, categories={"code": categories}).fit(table)
+    empty = pd.DataFrame({"code": [np.nan, np.nan]})  # of floats, though its values are texts
+    made(Map, categories={"code": ["a"]}).fit(empty)
+
+
+@every_map
+def test_lists_of_numbers_and_texts_are_tables(Map):
+    features = made(Map, bounds={0: (0, 100)}, categories={1: ["a", "b"]})
+    frame = pd.DataFrame({"age": [30.0, 50.0], "job": ["a", "x"]})
+    listed = rows_of(features.fit_transform([[30, "a"], [50, "x"]]))
+    by_name = made(Map, bounds={"age": (0, 100)}, categories={"job": ["a", "b"]})
+    np.testing.assert_array_equal(listed, rows_of(by_name.fit_transform(frame)))
+
+
+def test_bounds_that_are_one_number_on_a_logarithmic_scale_are_refused():
+    features = AdditiveFeatures(bounds=(1e10, 1e10 + 2e-6), transformation="log")
+    with pytest.raises(ValueError, match="too close for a logarithmic scale"):
+        features.fit([[1.0]])
+
+
+def test_of_two_columns_a_list_of_tuples_is_of_pairs():
+    rows = [[5.0, 100.0], [10.0, 5.0]]
+    pairs = BoundsScaler(bounds=[(0, 10), (5, 100)]).fit_transform(rows)
+    sides = BoundsScaler(bounds=([0, 5], [10, 100])).fit_transform(rows)
+    np.testing.assert_array_equal(pairs, sides)
+    np.testing.assert_array_equal(pairs, [[0.0, 1.0], [1.0, -1.0]])
