@@ -178,8 +178,9 @@ def make_private_pipeline(
     Raises
     ------
     ValueError
-        If no step is private, a step learns from the data without privacy, a parameter is wrong,
-        or the budget might admit some of the steps and then refuse another.
+        If no step is private, a step learns from the data without privacy or has a budget of its
+        own, a parameter is wrong, or the budget might admit some of the steps and then refuse
+        another.
 
     Notes
     -----
@@ -210,6 +211,11 @@ def make_private_pipeline(
     for i, step in enumerate(steps):
         if i not in private:
             _check_learns_nothing(step)
+        elif getattr(step, "budget", None) not in (None, budget):
+            raise ValueError(
+                f"{type(step).__name__} has a budget that would not be spent from: give it as "
+                "budget= of make_private_pipeline, for all steps."
+            )
     gaussian = len(private) == 1 or all(_is_gaussian(steps[i]) for i in private)
     if budget is None:
         composition = ("gdp" if gaussian else "basic") if delta else "pure"

@@ -212,7 +212,7 @@ def test_it_is_a_pipeline_of_scikit_learn():
     assert len(budget.history()) == 1 + 2 * (2 * 2 + 1)
     fitted = pickle.loads(pickle.dumps(search.best_estimator_))
     np.testing.assert_array_equal(fitted.predict(X), search.predict(X))
-    grid = {"dpstandardscaler": ["passthrough", SCALERS[0].set_params(budget=budget)]}
+    grid = {"dpstandardscaler": ["passthrough", clone(SCALERS[0]).set_params(budget=budget)]}
     GridSearchCV(pipeline, grid, cv=2, refit=False).fit(X, Y)
     assert len(budget.history()) == 11 + 2 * 3
 
@@ -231,3 +231,13 @@ def test_weights_reach_the_model_and_its_rehearsal(routing):
         assert pipeline[0].budget.history() == []
         pipeline.fit(X, Y, **{name: np.ones(200)})
         assert len(pipeline[0].budget.history()) == 2
+
+
+def test_a_step_with_a_budget_of_its_own_is_refused():
+    budget = PrivacyBudget(1.0, 1e-5)
+    steps = [SCALERS[0], DPLogisticRegression(budget=budget)]
+    with pytest.raises(ValueError, match="DPLogisticRegression has a budget that would not be"):
+        make_private_pipeline(*steps)
+    with pytest.raises(ValueError, match="has a budget that would not be"):
+        make_private_pipeline(*steps, budget=PrivacyBudget(1.0, 1e-5))
+    assert make_private_pipeline(*steps, epsilon=0.5, budget=budget)[-1].budget is budget
