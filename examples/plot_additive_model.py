@@ -2,8 +2,8 @@
 What an additive model has learnt
 =================================
 
-Each column has a curve of its own. Features of public bounds cost no privacy, so the model is
-learnt at the price of a linear one; the bands show the noise of that price.
+Each column has a curve of its own. Features of public bounds cost no privacy, so the model costs
+what a linear one does; the bands show its noise.
 """
 
 import matplotlib.pyplot as plt

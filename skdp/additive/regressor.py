@@ -42,8 +42,9 @@ class DPAdditiveRegressor(AdditiveModel, TransformedTargets, DPLinearRegression)
         *Public.* The dict is from names or numbers of columns to pairs. Bounds come from knowledge
         about the columns, never from the data. There is no default that would be right: without
         bounds `fit` raises. ``"auto"`` is for columns of which nothing is known: a tenth of the
-        fit's μ² buys a histogram of each, and the rank in it takes the place of the number. As good
-        as known bounds from n·μ/p = 20 to 50 on, and poor below; for solvers that are Gaussian DP.
+        fit's μ² is spent on a histogram of each, and the rank in it takes the place of the number.
+        As good as known bounds from n·μ/p = 20 to 50 on, and poor below; for solvers that are
+        Gaussian DP.
     categories : dict, list or None, default None
         *Public.* The values that columns can have: a dict from names or numbers of columns to
         lists, or a list that holds for every column. Other columns are numbers, and have `bounds`.
