@@ -127,14 +127,19 @@ def by_column(
     known = all(_is_number(j) and 0 <= j < n_columns for j in columns)
     if not known or len({*columns}) < len(columns):
         raise ValueError(
-            f"{parameter} must be a dict by names or numbers of columns, each once, of which there "
-            f"are {names or n_columns}; got {list(values)}."
+            f"{parameter} must have names or numbers of columns, each once, of which there are "
+            f"{names or n_columns}; got {list(values)}."
         )
     return dict(zip(columns, values.values(), strict=True))
 
 
-def bounds_of_numbers(bounds: Any, numbers: list[int], n_columns: int, names: Sequence[Any]) -> Any:
-    """Return `bounds`; a dict, which has to name just the columns of `numbers`, by their order."""
+def bounds_of_numbers(
+    bounds: Any, numbers: list[int], n_columns: int, names: Sequence[Any], *, advice: str = ""
+) -> Any:
+    """Return `bounds`; a dict, which has to name just the columns of `numbers`, by their order.
+
+    `advice` says what can be done about columns that are no numbers.
+    """
     if not isinstance(bounds, Mapping):
         return bounds
     found = by_column("bounds", bounds, n_columns, names)
@@ -142,6 +147,7 @@ def bounds_of_numbers(bounds: Any, numbers: list[int], n_columns: int, names: Se
         wanted, named = ([column_name(names, j) for j in js] for js in (numbers, found))
         raise ValueError(
             f"bounds must name just the columns without categories, {wanted}; it names {named}."
+            f"{advice}"
         )
     return {place: found[j] for place, j in enumerate(numbers)}
 

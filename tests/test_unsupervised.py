@@ -177,7 +177,7 @@ def test_what_is_refused_costs_nothing_and_quotes_nothing(model):
     cases = [
         ({"bounds": None}, X, "bounds must be given"),
         ({"bounds": (1, -1)}, X, "each low must be below its high"),
-        ({"bounds": {"a": (0, 1)}}, X, "bounds must be a dict by names or numbers"),
+        ({"bounds": {"a": (0, 1)}}, X, "bounds must have names or numbers"),
         ({"bounds": {0: (0, 1)}}, X, "bounds must name each column"),
         ({"epsilon": math.inf}, X, "epsilon"),
         ({"delta": 0.0}, X, "needs delta > 0"),

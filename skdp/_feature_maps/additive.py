@@ -124,7 +124,7 @@ class AdditiveMap(FeatureMap):
         if j in self.facts.categories:
             return 1.0
         from_low = self.from_low[self.facts.numbers.tolist().index(j)]
-        return float(0.5 * _low_weights(_PAIR_TERMS).sum()) * 2.0 if from_low else 0.5
+        return float(_low_weights(_PAIR_TERMS).sum()) if from_low else 0.5
 
     @property
     def most_square(self) -> float:
@@ -215,9 +215,12 @@ class AdditiveMap(FeatureMap):
 
 def _from_low(reference: Any, facts: TableFacts, names: Sequence[Any]) -> np.ndarray:
     """Return which columns of numbers have their low end for a reference."""
-    if reference is None or isinstance(reference, str):
-        chosen = None if reference is None else check_choice("reference", reference, ("low",))
-        return np.full(facts.numbers.size, chosen is not None)
+    if reference is None or (isinstance(reference, str) and reference == "low"):
+        return np.full(facts.numbers.size, reference is not None)
+    if isinstance(reference, str) or np.ndim(reference) != 1:
+        raise ValueError(
+            f"reference must be None, 'low' or a list of columns of numbers, got {reference!r}."
+        )
     found = by_column("reference", dict.fromkeys(reference, "low"), facts.n_columns, names)
     if strangers := [column_name(names, j) for j in found if j not in facts.numbers]:
         raise ValueError(f"reference is for columns of numbers, which {strangers} are not.")

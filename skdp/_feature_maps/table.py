@@ -24,6 +24,7 @@ from skdp._validation import check_choice, check_size
 __all__ = ["TableFacts"]
 
 _MISSING = ("indicator", "refuse")
+_OF_OTHERS = " A column of other values than numbers needs categories."
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +74,7 @@ class TableFacts:
         numbers = [j for j in range(n_columns) if j not in known]
         found = ColumnBounds(np.empty(0), np.empty(0))
         if numbers or bounds is not None:
-            given = bounds_of_numbers(bounds, numbers, n_columns, names)
+            given = bounds_of_numbers(bounds, numbers, n_columns, names, advice=_OF_OTHERS)
             found = ColumnBounds.of(given, len(numbers))
         units = _units(transformation, numbers, n_columns, names)
         check_choice("missing", missing, _MISSING)
@@ -254,7 +255,7 @@ def _unit(kind: Any) -> float:
     if kind is None:
         return math.inf
     if isinstance(kind, str):
-        check_choice("each scale", kind, ("log",))
+        check_choice("each scale of transformation", kind, ("log",))
         return 1.0
     return check_size("the unit of a logarithmic scale", kind)
 

@@ -125,6 +125,7 @@ class AdditiveModel(MappedModel):
         dict of str to AdditiveEffect
             One for each of `term_names_`. Computed from what was released: no privacy is spent.
         """
+        check_is_fitted(self, "coef_")
         coef, names = np.atleast_2d(dense(self.coef_)), column_names(self)
         factor = typical_factor(self.feature_map_, self.data_norm_)
         noise = self._noise_bound()

@@ -62,6 +62,35 @@ class MappedModel(PrivateLinearModel):
 
     feature_map_: FeatureMap
 
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Learn the coefficients of the features privately.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_samples, n_columns)
+            *Private.* Numbers, and values of the columns that have `categories`; some may be
+            missing, unless `missing` refuses them. Sparse X is refused.
+        y : array-like of shape (n_samples,)
+            *Private.* Labels, of which the set is public, or numbers.
+        sample_weight : array-like of shape (n_samples,) or None
+            *Private.* What the loss of each record is multiplied by, clipped to [0, max_weight];
+            as it is with ``epsilon=inf``. ``None`` weighs all records alike.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If a parameter, a shape or a type is wrong, or weights have no public `max_weight`;
+            nothing is spent.
+        BudgetExceededError, BudgetClosedError
+            If the budget does not admit the fit; then nothing is learnt.
+        """
+        return super().fit(X, y, sample_weight)
+
     @abstractmethod
     def _feature_map(self, n_columns: int, names: Sequence[Any]) -> FeatureMap:
         """Return the map by the parameters, all of them public, for columns of these names."""

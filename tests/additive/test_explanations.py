@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from additive_models import FACTS, JOBS, labels, people
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 from skdp import DPAdditiveClassifier, DPAdditiveRegressor
 from skdp.inspection import AdditiveEffectsDisplay
@@ -105,6 +106,12 @@ def test_the_noise_of_refits_stays_within_its_bound(solver, epsilon):
 
 def noise_of(effect):
     return effect.noise
+
+
+@pytest.mark.parametrize("ask", ["explain_global", "term_importances"])
+def test_explanations_before_a_fit_are_refused(ask):
+    with pytest.raises(NotFittedError):
+        getattr(DPAdditiveClassifier(**FACTS), ask)()
 
 
 def test_a_solver_without_a_known_bound_says_so():

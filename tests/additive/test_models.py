@@ -184,7 +184,7 @@ def test_budgets_pay_once_and_refusals_cost_nothing(model, linear, neighboring):
         ({"bounds": {"age": (100, 0), "income": (0, 1)}}, "low must be below its high"),
         ({"bounds": {"age": (0, 1)}}, "bounds must name just the columns without categories"),
         ({"categories": {"nobody": JOBS}}, "names or numbers of columns"),
-        ({"categories": None}, "just the columns without categories"),
+        ({"categories": None}, "just the columns without categories.*needs categories"),
         ({"interactions": [("age", "nobody")]}, "names or numbers of columns"),
         ({"interactions": [("age", "job"), ("job", "age")]}, "each pair of columns once"),
         ({"transformation": {"job": "log"}}, "'job'"),

@@ -251,7 +251,9 @@ def test_wrong_parameters_say_what_is_allowed(Map, parameters, words):
         ({"interactions": "triples"}, "interactions must be one of"),
         ({"n_terms": 0}, "n_terms"),
         ({"linear_share": 1.5}, "linear_share"),
-        ({"reference": ["c"]}, "names or numbers of columns"),
+        ({"reference": ["c"]}, "reference must have names or numbers of columns"),
+        ({"reference": "a"}, "reference must be None, 'low' or a list of columns"),
+        ({"reference": 0}, "reference must be None, 'low' or a list of columns"),
         ({"norm": "l1"}, "norm must be one of"),
     ],
 )
