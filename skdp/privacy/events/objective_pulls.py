@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 from scipy.special import erfcx, log_ndtr, logsumexp
 
-from skdp._search import arithmetic, bisect, first_to_hold
+from skdp._search import arithmetic, bisect, first_to_hold, minimize_from_grid
 from skdp.privacy.combined import HullCurve
 from skdp.privacy.gaussian import gaussian_log_delta
 
@@ -25,6 +25,7 @@ _CANCELLATION = 1e-12  # and to this over m, where Mills' ratios cancel
 _UNDERFLOW = 1e-280  # smaller cells have lost digits
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 _CELLS = 320  # of ε, where a Gaussian is compared with a curve
+_LARGEST_EPSILON = 700.0  # whose power of e is a float
 _WIDTH = 18.0  # in units of m: δ is about 1e-70 there
 _LARGEST_MU = 60.0
 _PRECISION = 1e-5  # relative, of a covering μ; the larger end is taken
@@ -90,6 +91,48 @@ class ScorePullsCurve(HullCurve):
     @property
     def _farthest(self) -> float:
         return self.log_determinant + self.mu * (0.5 * self.mu + 1.0)
+
+    def _forward(self, epsilon: np.ndarray) -> np.ndarray:
+        start, slope = self._chord
+        known = self._at_zero + slope * np.expm1(np.minimum(epsilon, start))
+        beyond = super()._forward(np.maximum(epsilon, start))
+        return np.where(epsilon < start, known, np.minimum(beyond, self._at_zero))
+
+    def _log_delta(self, epsilon: np.ndarray) -> np.ndarray:
+        start, _ = self._chord
+        beyond = super()._log_delta(np.maximum(epsilon, start))
+        with np.errstate(divide="ignore"):
+            near = np.log(self._forward(epsilon))
+        return np.where(epsilon < start, near, np.minimum(beyond, math.log(self._at_zero)))
+
+    @property
+    def _at_zero(self) -> float:
+        """A bound of δ(0): one pull moves by m at most, and always the same way."""
+        if self.pulls > 1:
+            return 1.0
+        return math.exp(float(gaussian_log_delta(0.0, self.mu)) + _ROUNDING)
+
+    @cached_property
+    def _chord(self) -> tuple[float, float]:
+        """Return where the least chord from δ(0) touches the bound, and its slope; 0 for none.
+
+        A true curve is convex in e^ε, so it lies below each such chord. Where the line of the hull
+        is below δ(0) at 0, it says more than the chord.
+        """
+        _, log_line = self._line
+        if -math.expm1(log_line + math.log(2.0)) <= self._at_zero:
+            return 0.0, 0.0
+        end = min(_WIDTH * self.mu + self._farthest, _LARGEST_EPSILON)
+        grid = np.linspace(0.0, end, 2001)[1:]
+        touch, least = minimize_from_grid(
+            lambda x: float(self._slope(np.asarray(x))), grid, self._slope(grid), 1e-6 * self.mu
+        )
+        return touch, min(least, 0.0)
+
+    def _slope(self, epsilon: np.ndarray) -> np.ndarray:
+        """Return the slope in e^ε of the chord from δ(0) to the bound at ε."""
+        bound = np.exp(self._log_bound(np.atleast_1d(epsilon)))
+        return (bound.reshape(np.shape(epsilon)) - self._at_zero) / np.expm1(epsilon)
 
     def _log_bound(self, epsilon: np.ndarray) -> np.ndarray:
         flat = np.ravel(epsilon)
@@ -183,7 +226,7 @@ def _hull(curve: ScorePullsCurve, grid: np.ndarray) -> np.ndarray:
     """Return δ on a grid from 0, below its best chord from ε = 0, where δ is that of N(m, 1)."""
     values = np.exp(curve._log_bound(grid))
     values[0] = math.exp(float(gaussian_log_delta(0.0, curve.mu)) + _ROUNDING)
-    odds = np.expm1(np.minimum(grid, 700.0))
+    odds = np.expm1(np.minimum(grid, _LARGEST_EPSILON))
     slopes = (values[1:] - values[0]) / odds[1:]
     best = int(slopes.argmin())
     values[1 : best + 1] = values[0] + slopes[best] * odds[1 : best + 1]
