@@ -32,7 +32,7 @@ MODELS = {
     "k-means": DPKMeans(n_clusters=2, bounds=BOUNDS),
     "one cluster": DPKMeans(n_clusters=1, bounds=BOUNDS, max_iter=1),
 }
-PUBLIC = {"privacy_", "n_features_in_", "feature_names_in_", "n_components_", "n_iter_"}
+PUBLIC = {"privacy_", "n_features_in_", "feature_names_in_", "n_components_", "n_iter_", "_filling"}
 RELEASED = {
     "components_",
     "mean_",
@@ -272,6 +272,15 @@ def test_a_missing_number_is_the_middle_of_its_bounds(model):
     np.testing.assert_array_equal(one.transform(holes), other.transform(filled))
     with pytest.raises(ValueError, match="infinity"):
         one.transform([[np.inf, 0.0]])
+
+
+@every_model
+def test_parameters_set_after_a_fit_do_not_change_what_it_does(model):
+    fitted, rows = clone(model).fit(X), np.where(X[:3] > 5.0, np.nan, X[:3])
+    rows[0, 0] = np.nan
+    before = fitted.transform(rows)
+    fitted.set_params(bounds=(50.0, 60.0), epsilon=math.inf)
+    np.testing.assert_array_equal(fitted.transform(rows), before)
 
 
 @every_model

@@ -46,8 +46,12 @@ class BoundedRows:
 
     @classmethod
     def of(cls, estimator: Any, X: Any, parameters: ReleaseParameters) -> BoundedRows:
-        """Return the rows after checks of shape, types and bounds; without privacy as floats."""
+        """Return the rows after checks of shape, types and bounds; without privacy as floats.
+
+        The estimator keeps what a missing number counts as, for `filled_rows`.
+        """
         public = parameters.neighboring.count_is_public
+        estimator._filling = None
         if not parameters.is_private:
             floats = validated_numbers(estimator, X, reset=True, dtype=[np.float64, np.float32])
             refuse_missing(floats, column_names(estimator))
@@ -59,7 +63,9 @@ class BoundedRows:
                 f"{type(estimator).__name__} releases a matrix of as many rows as columns, and "
                 f"takes up to {_MOST_COLUMNS} columns, got {n_columns}."
             )
-        return cls(source, ColumnBounds.of(estimator.bounds, n_columns, names), public)
+        bounds = ColumnBounds.of(estimator.bounds, n_columns, names)
+        estimator._filling = bounds.middle
+        return cls(source, bounds, public)
 
     @property
     def n_rows(self) -> int:
@@ -112,15 +118,10 @@ def filled_rows(estimator: Any, X: Any) -> np.ndarray:
     They are copied only if something is missing.
     """
     X = validated_numbers(estimator, X, reset=False, dtype=[np.float64, np.float32])
-    names = column_names(estimator)
-    if not np.isfinite(estimator.epsilon):
-        refuse_missing(X, names)
-        return X
-    missing = np.isnan(X)
-    if missing.any():
-        bounds = ColumnBounds.of(estimator.bounds, X.shape[1], names)
-        X = np.where(missing, bounds.middle.astype(X.dtype), X)
-    refuse_missing(X, names)
+    filling, missing = estimator._filling, np.isnan(X)
+    if filling is not None and missing.any():
+        X = np.where(missing, filling.astype(X.dtype), X)
+    refuse_missing(X, column_names(estimator))
     return X
 
 
