@@ -78,7 +78,7 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLinearModel):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            *Private.* Finite values.
+            *Private.* As `fit` takes it.
 
         Returns
         -------
@@ -94,7 +94,7 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLinearModel):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            *Private.* Finite values.
+            *Private.* As `fit` takes it.
 
         Returns
         -------

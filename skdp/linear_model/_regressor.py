@@ -112,7 +112,7 @@ class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            *Private.* Finite values.
+            *Private.* As `fit` takes it.
 
         Returns
         -------
@@ -128,7 +128,7 @@ class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            *Private.* Finite values.
+            *Private.* As `fit` takes it.
         y : array-like of shape (n_samples,)
             *Private.* Targets, in their units; not clipped.
         sample_weight : array-like of shape (n_samples,) or None

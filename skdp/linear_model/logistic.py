@@ -210,7 +210,7 @@ class DPLogisticRegression(PrivateLinearClassifier):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            *Private.* Finite values.
+            *Private.* As `fit` takes it.
 
         Returns
         -------
@@ -229,7 +229,7 @@ class DPLogisticRegression(PrivateLinearClassifier):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            *Private.* Finite values.
+            *Private.* As `fit` takes it.
 
         Returns
         -------
