@@ -42,7 +42,7 @@ class TableFacts:
     units : ndarray of shape (n_numbers,)
         *Public.* Unit of a logarithmic scale; inf for a linear one.
     categories : dict of int to ndarray
-        *Public.* Values of each other column.
+        *Public.* Values of each other column, in the order of the table.
     missing : {"indicator", "refuse"}
         *Public.* Whether a missing value is a category of its own, for numbers too.
     ranks : ndarray of shape (n_numbers, n_edges) or None
@@ -70,7 +70,7 @@ class TableFacts:
         missing: str = "indicator",
     ) -> TableFacts:
         """Return what the parameters of an estimator say, checked."""
-        known = categories_by_column(categories, n_columns, names)
+        known = dict(sorted(categories_by_column(categories, n_columns, names).items()))
         numbers = [j for j in range(n_columns) if j not in known]
         found = ColumnBounds(np.empty(0), np.empty(0))
         if numbers or bounds is not None:

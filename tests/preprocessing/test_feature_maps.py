@@ -223,6 +223,17 @@ def test_depths_of_a_pair_are_spread_over_the_trees():
 
 
 @every_map
+def test_features_do_not_depend_on_the_order_in_which_categories_are_named(Map):
+    X = [["a", "x", 0.5], ["b", "y", 0.1]]
+    kinds = {0: ["a", "b"], 1: ["x", "y"]}
+    one, other = (
+        made(Map, bounds={2: (0, 1)}, categories=dict(items)).fit_transform(X)
+        for items in (kinds.items(), reversed(kinds.items()))
+    )
+    np.testing.assert_array_equal(rows_of(one), rows_of(other))
+
+
+@every_map
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [
