@@ -44,7 +44,7 @@ class FeatureMap(ABC):
         """How much memory features are worth, rather than being made in each pass; 1 for little."""
         return 1
 
-    def prepare(self, X: np.ndarray) -> np.ndarray:
+    def prepare(self, X: np.ndarray) -> Any:
         """Return what a design keeps of a coded table: what `expand` takes, row by row.
 
         Parameters
@@ -54,18 +54,18 @@ class FeatureMap(ABC):
 
         Returns
         -------
-        ndarray of shape (n_samples, ...)
+        ndarray of shape (n_samples, ...), or another object of a length that is indexed by rows
             *Private.* X itself, or something that is expanded faster.
         """
         return X
 
     @abstractmethod
-    def expand(self, rows: np.ndarray) -> Any:
+    def expand(self, rows: Any) -> Any:
         """Return the features of some rows.
 
         Parameters
         ----------
-        rows : ndarray of shape (n_rows, ...)
+        rows : object
             *Private.* Rows of what `prepare` returned.
 
         Returns
@@ -101,12 +101,12 @@ class FeatureMap(ABC):
         """Number of rows whose features a cache holds."""
         return max(64, _BLOCK_BYTES // (8 * self.n_entries))
 
-    def blocks(self, rows: np.ndarray) -> Iterator[tuple[slice, Any]]:
+    def blocks(self, rows: Any) -> Iterator[tuple[slice, Any]]:
         """Yield the features of consecutive rows, a cache full at a time.
 
         Parameters
         ----------
-        rows : ndarray of shape (n_rows, ...)
+        rows : object
             *Private.* What `prepare` returned.
 
         Yields
@@ -120,12 +120,12 @@ class FeatureMap(ABC):
             where = slice(start, start + self.rows_at_once)
             yield where, self.expand(rows[where])
 
-    def whole(self, rows: np.ndarray, dtype: Any = np.float64) -> Any:
+    def whole(self, rows: Any, dtype: Any = np.float64) -> Any:
         """Return the features of all rows as one matrix.
 
         Parameters
         ----------
-        rows : ndarray of shape (n_rows, ...)
+        rows : object
             *Private.* What `prepare` returned.
         dtype : type
             Of the features.

@@ -27,8 +27,8 @@ class ExpandedDesign(Design):
 
     Parameters
     ----------
-    X : ndarray of shape (n_samples, ...)
-        *Private.* What the map's `prepare` returned.
+    X : object of length n_samples
+        *Private.* What the map's `prepare` returned, which is indexed by rows.
     feature_map : FeatureMap
         *Public.* Φ.
     factors : ndarray of shape (n_samples,)
@@ -37,7 +37,7 @@ class ExpandedDesign(Design):
         *Public.* Size b₀ of the intercept column; 0 for no intercept.
     """
 
-    X: np.ndarray
+    X: Any
     feature_map: FeatureMap
     factors: np.ndarray
     intercept_scaling: float = 0.0
@@ -176,7 +176,7 @@ def _is_small(feature_map: FeatureMap, n_rows: int) -> bool:
     return 8 * n_rows * feature_map.n_entries <= _IN_MEMORY * feature_map.cost
 
 
-def _rows(X: np.ndarray, rows: Any) -> np.ndarray:
+def _rows(X: Any, rows: Any) -> Any:
     if isinstance(X, np.ndarray) and isinstance(rows, np.ndarray) and X.flags.c_contiguous:
         return X.take(rows, axis=0)
     return X[rows]
