@@ -141,7 +141,8 @@ class DPAdditiveRegressor(AdditiveModel, TransformedTargets, DPLinearRegression)
         *Public, or computed from the noisy count*: σ such that the privacy noise in the product of
         a vector v and the coefficients has a standard deviation of at most σ·\|v\|, to first order
         where the solver takes steps; 0 without privacy, None for a solver of which no bound is
-        known. Where the solver has released a metric, bands of effects are narrower by it.
+        known. Where the solver has released a metric, bands of effects are narrower by it, and
+        hold for fits in that metric.
     feature_map_ : object
         *Public*, with ``bounds="auto"`` *released*. The map of rows to features;
         `skdp.preprocessing.AdditiveFeatures` makes the same from bounds.
