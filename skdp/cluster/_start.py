@@ -21,9 +21,9 @@ _WIDTH = 2.5  # deviations, on either side
 _ROWS_PER_CELL = 2.0  # in units of the noise
 _CUT = 0.8  # of √(2·log(cells)) times the noise, below which a cell counts as empty
 _TYPICAL = 0.8  # length of a row, in units of the radius that 90 % of them are within
-_MADE_UP = 3000
-_PER_CLUSTER = 50
-_STARTS = 3
+_FEWEST_ROWS, _MANY_ROWS = 3000, 5000
+_PER_CLUSTER, _PER_MANY_CLUSTERS = 50, 5
+_STARTS, _MANY_CLUSTERS = 3, 100  # more clusters are found once: time grows as their square
 
 
 def ask_cells(neighboring: Neighboring, share: float) -> GaussianStep:
@@ -66,12 +66,17 @@ def release_start(
         places = np.clip(cells, 0, per_axis - 1).astype(np.intp)
         counts += np.bincount(np.ravel_multi_index(places.T, (per_axis,) * axes), None, counts.size)
     noisy = plan.release("cells", counts, rng)
-    made_up = spread * rng.standard_normal((max(_MADE_UP, _PER_CLUSTER * n_clusters), spread.size))
+    made_up = spread * rng.standard_normal((_n_made_up(n_clusters), spread.size))
     made_up[:, :axes] = _points(_likely(noisy, plan.scale("cells")), box, per_axis, made_up, rng)
-    seed = int(rng.integers(2**32))
+    seed, starts = int(rng.integers(2**32)), _STARTS if n_clusters <= _MANY_CLUSTERS else 1
     return np.asarray(
-        KMeans(n_clusters, n_init=_STARTS, random_state=seed).fit(made_up).cluster_centers_
+        KMeans(n_clusters, n_init=starts, random_state=seed).fit(made_up).cluster_centers_
     )
+
+
+def _n_made_up(n_clusters: int) -> int:
+    few = min(max(_FEWEST_ROWS, _PER_CLUSTER * n_clusters), _MANY_ROWS)
+    return max(few, _PER_MANY_CLUSTERS * n_clusters)
 
 
 def _cells_per_axis(plan: GaussianPlan, n_rows: float, axes: int) -> int:

@@ -52,7 +52,8 @@ class DPKMeans(
     directions, counts in a grid along the first three of them, and then, for each of `max_iter`
     steps, the number of rows of each cluster and their sum. The start is found in rows that are
     made up by the counts and the directions, which costs nothing more. ``epsilon=inf`` is
-    scikit-learn's `KMeans`.
+    scikit-learn's `KMeans`. Distances are in the units of X: where those differ between columns,
+    put a `BoundsScaler` in front.
 
     Parameters
     ----------
