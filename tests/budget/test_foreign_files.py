@@ -197,7 +197,7 @@ def corrupted(data, rng):
 
 
 @pytest.mark.parametrize("n_damages", [50, pytest.param(400, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("composition", ["gdp", "rdp"])
+@pytest.mark.parametrize("composition", ["gdp", pytest.param("rdp", marks=pytest.mark.slow)])
 def test_opening_a_damaged_ledger_raises_budget_closed_error_or_nothing(
     tmp_path, composition, n_damages
 ):
