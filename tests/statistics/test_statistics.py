@@ -298,7 +298,7 @@ def test_text_is_refused_without_a_quotation():
 )
 def test_public_bounds_are_checked_before_the_data(ask, public):
     frame = pd.DataFrame({"x": [1.0, "a secret"]})
-    with pytest.raises(ValueError, match=r"low must be below|bounds must be a dict|edges must be"):
+    with pytest.raises(ValueError, match=r"low must be below|bounds must have names|edges must be"):
         ask(frame, 1.0, **public)
 
 
