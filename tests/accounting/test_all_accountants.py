@@ -210,6 +210,7 @@ def test_renyi_is_never_dearer_than_zcdp(black_box, mu, size, count, delta):
     assert zcdp <= classic
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relation", RELATIONS)
 @given(plan=plans, delta=deltas)
 @settings(max_examples=25)

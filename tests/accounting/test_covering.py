@@ -122,6 +122,7 @@ def test_an_impossible_slack_is_refused(laplace_curve, slack):
         covering_mu(laplace_curve(1.0), slack)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "event",
     [

@@ -58,6 +58,7 @@ def test_eight_processes_never_overspend_and_lose_nothing(tmp_path):
     assert_full(budget, [label for labels in outcomes for label in labels])
 
 
+@pytest.mark.slow
 def test_eight_processes_of_two_threads_each(tmp_path):
     path = tmp_path / "study.db"
     budget = in_budget(path)

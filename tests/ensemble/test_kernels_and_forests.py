@@ -163,6 +163,7 @@ def test_columns_that_act_together_are_seen(model):
         assert alone.fit(X, y).score(X, y) < 0.1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", [name for name in SOLVERS if name not in RARE])
 @pytest.mark.parametrize("model", [MODELS[0], MODELS[2]], ids=["kernel", "forest"])
 @pytest.mark.parametrize("n_classes", [2, 3])

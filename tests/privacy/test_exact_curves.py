@@ -294,6 +294,7 @@ def test_the_renyi_divergence_of_laplace_is_exact_and_never_below(log_noise, log
         assert 0 <= event.rdp(order, "replace_one") / truth - 1 < 1e-11
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [31.9, 32.0, 77.7, 1000.0, 20_000.0])
 @pytest.mark.parametrize("ratio", [0.0, 0.01, 1.0, 30.0])
 def test_long_sums_of_the_discrete_gaussian_are_those_of_their_terms(scale, ratio):

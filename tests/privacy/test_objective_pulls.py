@@ -47,6 +47,7 @@ def event(m, slope, pulls=1):
     return ObjectivePerturbationEvent(1.0 / m, math.log1p(slope), 1, pulls=pulls, cosine=0.0)
 
 
+@pytest.mark.slow
 @every_case
 @pytest.mark.parametrize("pulls", [1, 2])
 def test_no_monotone_map_exceeds_the_claim(m, slope, pulls):

@@ -75,7 +75,8 @@ def test_the_limit_distribution_has_the_printed_moments(loss, mean, sd):
     assert math.sqrt((masses * (grid - mean) ** 2).sum() * step) == pytest.approx(sd, abs=2e-6)
 
 
-@pytest.mark.parametrize("n", [2000, pytest.param(60_000, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [2000, 60_000])
 def test_two_dimensions_have_the_printed_moments(n):
     """Standard errors are 1.1/√n and 1.7/√n; 5.6 of them alarm falsely 1e-6 of the time in all.
 

@@ -87,6 +87,7 @@ def test_the_gibbs_sampler_refuses_other_losses():
         HingeGibbsSampler().check(setting)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sampler", [MALASampler(), HitAndRunSampler()], ids=repr)
 @pytest.mark.parametrize(
     ("loss", "mean", "variances"),
@@ -95,7 +96,7 @@ def test_the_gibbs_sampler_refuses_other_losses():
         ("hinge", (0.343169, 0.631414), (1.056561, 1.105208)),
     ],
 )
-@pytest.mark.parametrize("n", [60, pytest.param(2000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n", [60, 2000])
 def test_two_dimensions_have_the_printed_means(sampler, loss, mean, variances, n):
     """Six standard errors a mean: false alarms below 1e-8; 60 see a mean that is off by 1."""
     facts = {"temperature": 0.8, "prior_precision": 0.5, "n_draws": n, "random_state": 1}

@@ -73,7 +73,9 @@ def test_what_is_not_admitted_is_not_looked_at(name):
 
 
 @pytest.mark.parametrize("name", TRUTH)
-@every_relation
+@pytest.mark.parametrize(
+    "neighboring", [pytest.param("replace_one", marks=pytest.mark.slow), "add_remove_one"]
+)
 @pytest.mark.parametrize("delta", [0.0, 1e-5])
 def test_intervals_hold_the_truth_as_often_as_they_say(name, neighboring, delta):
     """200 releases at level 0.9; a true 90 % falls below the limit once in a million runs."""
