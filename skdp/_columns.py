@@ -24,6 +24,7 @@ __all__ = [
     "frame_names",
     "is_frame",
     "is_missing",
+    "where_missing",
 ]
 
 _MOST_ROWS = 2**31
@@ -161,6 +162,18 @@ def is_missing(value: Any) -> bool:
     if type(value).__name__ in _MISSING_TYPES:
         return True
     return isinstance(value, _COMPARABLE) and bool(value != value)
+
+
+def where_missing(values: np.ndarray) -> np.ndarray:
+    """Return where an array of any type and shape has missing values."""
+    if values.dtype.kind in "fc":
+        return np.isnan(values)
+    if values.dtype.kind in "mM":
+        return np.isnat(values)
+    if values.dtype.kind != "O":
+        return np.zeros(values.shape, dtype=bool)
+    found = np.fromiter(map(is_missing, values.ravel()), bool, values.size)
+    return found.reshape(values.shape)
 
 
 def check_numeric(column: Any, name: Any, *, advice: str = "") -> None:

@@ -19,7 +19,7 @@ from skdp._columns import (
     column_name,
     frame_names,
     is_frame,
-    is_missing,
+    where_missing,
 )
 
 __all__ = [
@@ -183,7 +183,7 @@ def refuse_missing(X: Any, names: Sequence[Any] = ()) -> None:
 
 def check_no_missing(name: str, values: Any) -> None:
     """Raise ValueError if a value is NaN, None, NaT or pandas' NA, in an array of any type."""
-    if _has_missing(np.asarray(values)):
+    if where_missing(np.asarray(values)).any():
         raise ValueError(_missing(name))
 
 
@@ -193,14 +193,6 @@ def _missing(name: str) -> str:
         f"{_RULES.get(name, _RULE_OF_COLUMNS)}. A filling that is learnt from the data, or rows "
         "that are left out, would reveal something about them."
     )
-
-
-def _has_missing(array: np.ndarray) -> bool:
-    if array.dtype.kind in "fc":
-        return bool(np.isnan(array).any())
-    if array.dtype.kind in "mM":
-        return bool(np.isnat(array).any())
-    return array.dtype.kind == "O" and any(is_missing(value) for value in array.ravel())
 
 
 def _without_values(error: Exception, X: Any, y: Any, finite: bool) -> Exception:
@@ -220,7 +212,7 @@ def _without_values(error: Exception, X: Any, y: Any, finite: bool) -> Exception
                 "(n_samples, n_features). Reshape your data, one row a record."
             )
         may_be_missing = name == "X" and not finite
-        if not may_be_missing and not sparse.issparse(array) and _has_missing(array):
+        if not may_be_missing and not sparse.issparse(array) and where_missing(array).any():
             return ValueError(_missing(_column_of_missing(array, X) if name == "X" else name))
     if isinstance(error, TypeError) or not str(error).startswith("could not convert"):
         return error
@@ -230,7 +222,7 @@ def _without_values(error: Exception, X: Any, y: Any, finite: bool) -> Exception
 def _column_of_missing(array: np.ndarray, X: Any) -> str:
     if array.ndim != 2:
         return "X"
-    j = next(j for j, column in enumerate(array.T) if _has_missing(column))
+    j = next(j for j, column in enumerate(array.T) if where_missing(column).any())
     return f"column {column_name(frame_names(X), j)!r}"
 
 

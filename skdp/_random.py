@@ -12,7 +12,7 @@ try:
 except ImportError:
     ChaCha = None
 
-__all__ = ["noise_generator"]
+__all__ = ["noise_generator", "seed_of"]
 
 _KEY_BYTES = 32
 _ROUNDS = 20
@@ -46,3 +46,10 @@ def noise_generator(random_state: Any) -> np.random.Generator:
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(2**32, size=4, dtype=np.uint32))
     return np.random.default_rng(random_state)
+
+
+def seed_of(random_state: Any) -> Any:
+    """Return a random state in a form that scikit-learn takes, for fits without privacy."""
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31))
+    return random_state

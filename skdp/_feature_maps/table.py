@@ -17,7 +17,7 @@ from skdp._column_facts import (
     category_codes,
     check_comparable,
 )
-from skdp._columns import Columns, as_floats, check_numeric, column_name, is_missing
+from skdp._columns import Columns, as_floats, check_numeric, column_name, where_missing
 from skdp._data_validation import refuse_missing
 from skdp._validation import check_choice, check_size
 
@@ -264,19 +264,8 @@ def _codes(part: Any, known: np.ndarray) -> np.ndarray:
     """Return places of categories as floats, −1 for other values and NaN for missing ones."""
     values = np.asarray(part)
     codes = category_codes(values, known).astype(np.float64)
-    codes[_missing(values)] = np.nan
+    codes[where_missing(values)] = np.nan
     return codes
-
-
-def _missing(values: np.ndarray) -> np.ndarray:
-    """Return where values are missing."""
-    if values.dtype.kind in "fc":
-        return np.isnan(values)
-    if values.dtype.kind in "mM":
-        return np.isnat(values)
-    if values.dtype.kind != "O":
-        return np.zeros(values.shape, dtype=bool)
-    return np.fromiter((is_missing(value) for value in values), bool, values.size)
 
 
 def _is_single(part: Any) -> bool:

@@ -17,11 +17,12 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils.validation import check_is_fitted
 
 from skdp._private_fit import NonPrivatePlan, PrivateFit, ReleaseParameters
+from skdp._random import seed_of
 from skdp._validation import check_count
 from skdp.cluster._lloyd import Estimate, ask_step, count_unit, release_step
 from skdp.cluster._start import ask_cells, deviations, release_start
 from skdp.privacy import Neighboring, PrivacyGuarantee
-from skdp.statistics._bounded_rows import BoundedRows, filled_rows, seed_of
+from skdp.statistics._bounded_rows import BoundedRows, filled_rows
 from skdp.statistics._spread import (
     Directions,
     ask_centre,

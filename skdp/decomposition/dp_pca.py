@@ -12,9 +12,10 @@ from sklearn.isotonic import isotonic_regression
 from sklearn.utils.validation import check_is_fitted
 
 from skdp._private_fit import NonPrivatePlan, PrivateFit, ReleaseParameters
+from skdp._random import seed_of
 from skdp._validation import check_count, check_size
 from skdp.privacy import PrivacyGuarantee
-from skdp.statistics._bounded_rows import BoundedRows, filled_rows, seed_of
+from skdp.statistics._bounded_rows import BoundedRows, filled_rows
 from skdp.statistics._moments import exact_sums
 from skdp.statistics._spread import (
     Centre,

@@ -265,12 +265,6 @@ class PrivateLinearModel(PrivateFit, BaseEstimator):
             return problem
         return problem.adapted(problem.n_samples, gdp_mu(parameters.epsilon, parameters.delta))
 
-    def _seed_of_reference(self) -> Any:
-        """Return the random state in a form that scikit-learn takes."""
-        if isinstance(self.random_state, np.random.Generator):
-            return int(self.random_state.integers(2**31))
-        return self.random_state
-
     @abstractmethod
     def _encode(self, y: np.ndarray, known: Any) -> tuple[Any, np.ndarray]:
         """Return what is public about the targets, unless `known`, and y as the loss wants it."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from sklearn.svm import LinearSVC
 
+from skdp._random import seed_of
 from skdp._validation import check_real
 from skdp.linear_model._base import is_auto
 from skdp.linear_model._classifier import PrivateLinearClassifier
@@ -218,7 +219,7 @@ class DPHingeClassifier(PrivateLinearClassifier):
             fit_intercept=self.fit_intercept,
             intercept_scaling=1.0,
             class_weight=self.class_weight,
-            random_state=self._seed_of_reference(),
+            random_state=seed_of(self.random_state),
             tol=self.tol,
             max_iter=100_000,
         )

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.linear_model import SGDClassifier
 from sklearn.utils.metaestimators import available_if
 
+from skdp._random import seed_of
 from skdp._validation import check_choice
 from skdp.linear_model._base import is_auto
 from skdp.linear_model._classifier import PrivateLinearClassifier
@@ -263,5 +264,5 @@ class DPSGDClassifier(PrivateSGD, PrivateLinearClassifier):
             alpha=1e-4 if is_auto(self.C) else 1.0 / (self.C * n_samples),
             fit_intercept=self.fit_intercept,
             class_weight=self.class_weight,
-            random_state=self._seed_of_reference(),
+            random_state=seed_of(self.random_state),
         )

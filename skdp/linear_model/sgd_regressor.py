@@ -7,6 +7,7 @@ from typing import Any
 from sklearn.linear_model import SGDRegressor
 from sklearn.utils.metaestimators import available_if
 
+from skdp._random import seed_of
 from skdp._validation import check_choice
 from skdp.linear_model._base import is_auto
 from skdp.linear_model._regressor import PrivateLinearRegressor
@@ -238,5 +239,5 @@ class DPSGDRegressor(PrivateSGD, PrivateLinearRegressor):
             loss=self.loss,
             alpha=1e-4 if is_auto(self.C) else 1.0 / (self.C * n_samples),
             fit_intercept=self.fit_intercept,
-            random_state=self._seed_of_reference(),
+            random_state=seed_of(self.random_state),
         )

@@ -19,7 +19,7 @@ from skdp._data_validation import (
 )
 from skdp._private_fit import ReleaseParameters
 
-__all__ = ["BoundedRows", "filled_rows", "seed_of"]
+__all__ = ["BoundedRows", "filled_rows"]
 
 _AT_ONCE = 2**18  # numbers that are copied at a time; at most 2^18 rows, on which sums rest
 _MOST_COLUMNS = 4096  # of which a matrix with exact noise takes half a minute
@@ -123,10 +123,3 @@ def filled_rows(estimator: Any, X: Any) -> np.ndarray:
         X = np.where(missing, filling.astype(X.dtype), X)
     refuse_missing(X, column_names(estimator))
     return X
-
-
-def seed_of(random_state: Any) -> Any:
-    """Return a seed as scikit-learn takes it."""
-    if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(2**32))
-    return random_state
