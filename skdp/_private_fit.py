@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.utils.validation import _num_samples
 
 from skdp._random import noise_generator
-from skdp._validation import check_choice, check_delta, check_epsilon
+from skdp._validation import check_choice, check_delta, check_epsilon, check_part
 from skdp.accounting import AccountedCurve, PLDAccountant
 from skdp.budget import BudgetHandle
 from skdp.privacy import (
@@ -45,8 +45,8 @@ _IN_DOUBT = (
 )
 _KEPT = ("n_features_in_", "feature_names_in_")  # set by the checks, from public facts
 
-Foreseen = tuple[BudgetHandle | None, str, PrivacyGuarantee]
-"""A release that a rehearsal has planned: its budget, its label, what it promises."""
+Foreseen = tuple[BudgetHandle | None, str, PrivacyGuarantee, str | None]
+"""A release that a rehearsal has planned: its budget, its label, what it promises, its part."""
 
 
 class ReleasePlan(Protocol):
@@ -83,6 +83,8 @@ class ReleaseParameters:
         *Public.*
     label : str
         *Public.* Who spends, for the history of the budget.
+    part : str or None
+        *Public.* The one part whose records are read; None: of any part.
     rng : numpy Generator
         *Secret.* Source of the noise.
     seeded : bool
@@ -94,6 +96,7 @@ class ReleaseParameters:
     neighboring: Neighboring
     budget: BudgetHandle | None
     label: str
+    part: str | None
     rng: np.random.Generator
     seeded: bool
 
@@ -107,6 +110,7 @@ class ReleaseParameters:
         budget: Any,
         random_state: Any,
         label: str,
+        part: Any,
     ) -> ReleaseParameters:
         """Return the parameters, each checked; raise ValueError for the first that is wrong."""
         if not (budget is None or isinstance(budget, BudgetHandle)):
@@ -123,6 +127,7 @@ class ReleaseParameters:
             neighboring=Neighboring(check_choice("neighboring", neighboring, Neighboring)),
             budget=budget,
             label=label,
+            part=check_part(part),
             rng=noise_generator(random_state),
             seeded=random_state is not None,
         )
@@ -174,13 +179,14 @@ class ReleaseParameters:
                 self.guarantee(plan),
                 delta=self.delta,
                 label=self.label,
+                part=self.part,
                 epsilon=self.epsilon if self.is_private else None,
                 before_commit=before_commit,
             )
 
     def foresee(self, guarantee: PrivacyGuarantee, before: list[Foreseen]) -> None:
         """Raise if the budget would refuse this release after those before, and add it to them."""
-        before.append((self.budget, self.label, guarantee))
+        before.append((self.budget, self.label, guarantee, self.part))
         if self.budget is not None:
             self.budget.check([release for budget, *release in before if budget is self.budget])
 
@@ -212,6 +218,7 @@ class PrivateFit:
     budget: Any
     random_state: Any
     label: str | None = None
+    part: Any = None
     _foreseen: list[Foreseen] | None = None
     """For a copy that rehearses and spends nothing: what would have been spent before."""
 
@@ -264,6 +271,7 @@ class PrivateFit:
             budget=self.budget,
             random_state=self.random_state,
             label=name if self.label is None else self.label,
+            part=self.part,
         )
         if not (parameters.is_private or self.takes_infinite_epsilon):
             raise ValueError(f"epsilon must be finite for {name}, got {self.epsilon!r}.")

@@ -15,6 +15,7 @@ __all__ = [
     "check_count",
     "check_delta",
     "check_epsilon",
+    "check_part",
     "check_real",
     "check_size",
     "make_plain",
@@ -74,6 +75,15 @@ def check_choice(name: str, value: Any, choices: Any) -> Any:
         known = ", ".join(repr(str(choice)) for choice in choices)
         raise ValueError(f"{name} must be one of {known}, got {value!r}.")
     return value
+
+
+def check_part(part: Any) -> str | None:
+    """Return the name of a part of the records as a text, None for all of them."""
+    if part is None or isinstance(part, str):
+        return part
+    if isinstance(part, bool | np.bool_) or not isinstance(part, Integral):
+        raise ValueError(f"part must be a text, a whole number or None, got {part!r}.")
+    return str(int(part))
 
 
 def set_checked(self: Any, **fields: Any) -> None:

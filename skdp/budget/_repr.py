@@ -17,31 +17,40 @@ _CELLS = 20
 def show(budget: Any, view: Callable[..., str]) -> str:
     """Return a view of a budget, or that its ledger is closed."""
     try:
-        account = budget.spent, budget.remaining, len(budget.history())
+        parts = [row["part"] for row in budget.history()]
+        account = budget.spent, budget.remaining, _releases(parts)
     except BudgetClosedError:
         return f"{budget!r}: the ledger is closed"
     return view(repr(budget), budget.epsilon, *account)
 
 
-def as_text(name: str, epsilon: float, spent: Amount, left: Amount, n_releases: int) -> str:
+def as_text(name: str, epsilon: float, spent: Amount, left: Amount, releases: str) -> str:
     """Return a bar of what is spent against the total, and the account in words."""
     filled = round(_CELLS * min(1.0, spent.epsilon / epsilon))
-    return f"{name}\n[{'#' * filled}{'.' * (_CELLS - filled)}] {_account(spent, left, n_releases)}"
+    return f"{name}\n[{'#' * filled}{'.' * (_CELLS - filled)}] {_account(spent, left, releases)}"
 
 
-def as_html(name: str, epsilon: float, spent: Amount, left: Amount, n_releases: int) -> str:
+def as_html(name: str, epsilon: float, spent: Amount, left: Amount, releases: str) -> str:
     """Return the same for a notebook: two boxes and a line, no script."""
     percent = 100.0 * min(1.0, spent.epsilon / epsilon)
     bar = (
         '<div style="width:20em;height:.8em;border:1px solid #888;background:#eee">'
         f'<div style="width:{percent:.4g}%;height:100%;background:#4878a8"></div></div>'
     )
-    account = escape(_account(spent, left, n_releases))
+    account = escape(_account(spent, left, releases))
     return f"<div><code>{escape(name)}</code>{bar}<small>{account}</small></div>"
 
 
-def _account(spent: Amount, left: Amount, n_releases: int) -> str:
-    releases = "1 release" if n_releases == 1 else f"{n_releases} releases"
+def _releases(parts: list[str | None]) -> str:
+    """Return how many releases there are, each with its part, and on how many parts."""
+    releases = "1 release" if len(parts) == 1 else f"{len(parts)} releases"
+    named = len({*parts} - {None})
+    if not named:
+        return releases
+    return f"{releases} on {named} part{'s' if named > 1 else ''}{' and on all' * (None in parts)}"
+
+
+def _account(spent: Amount, left: Amount, releases: str) -> str:
     return (
         f"spent epsilon={spent.epsilon:.4g} at delta={spent.delta:g} in {releases}; "
         f"left for one more release: epsilon={left.epsilon:.4g} at delta={left.delta:.4g}"

@@ -8,7 +8,7 @@ from dataclasses import fields
 from operator import attrgetter
 from typing import Any, Self
 
-from skdp._validation import check_count, check_delta
+from skdp._validation import check_count, check_delta, check_part
 from skdp.accounting import gdp_mu
 from skdp.budget._messages import shortfall
 from skdp.budget._repr import as_html, as_text, show
@@ -71,7 +71,7 @@ class BudgetHandle(ABC):
         label: str,
         epsilon: float | None = None,
         tag: str = "",
-        part: str | None = None,
+        part: str | int | None = None,
         before_commit: Callable[[], None] | None = None,
     ) -> None:
         """Write one release into the ledger, before its data are read.
@@ -93,11 +93,12 @@ class BudgetHandle(ABC):
             search.
         tag : str
             *Public.* The caller's own note, for the history.
-        part : str or None
+        part : str, int or None
             *Public.* The release reads records of this part only; a record lies in one part, the
             same for all releases, and only parts add up where they overlap with releases on all.
             Which part must not depend on other records, nor, under ``replace_one``, on the
-            record's own values: the record that replaces it has to lie in the same part.
+            record's own values: the record that replaces it has to lie in the same part. A number
+            is the text that it prints as.
         before_commit : callable or None
             *Public.* Called without arguments just before the commit; after an error, who was not
             called knows that nothing was recorded. What it raises refuses the release.
@@ -114,6 +115,7 @@ class BudgetHandle(ABC):
             parameter is out of range. Nothing is recorded.
         """
         self._check_relation(guarantee, label)
+        part = check_part(part)
         release = self._priced(guarantee, delta, label, epsilon=epsilon, tag=tag, part=part)
         self._ledger.append(release, self._check, before_commit)
 
@@ -174,7 +176,7 @@ class BudgetHandle(ABC):
 
         Parameters
         ----------
-        releases : iterable of (label, PrivacyGuarantee)
+        releases : iterable of (label, PrivacyGuarantee) or (label, PrivacyGuarantee, part)
             *Public.* What would be spent, at the (ε, δ) that each was asked for.
 
         Raises
@@ -184,10 +186,13 @@ class BudgetHandle(ABC):
         ValueError
             If one is private under another neighbouring relation than the budget.
         """
-        pairs = list(releases)
-        for label, guarantee in pairs:
+        listed = list(releases)
+        for label, guarantee, *_ in listed:
             self._check_relation(guarantee, label)
-        planned = ((PlannedRelease(guarantee), label, self.delta) for label, guarantee in pairs)
+        planned = (
+            (PlannedRelease(guarantee, part=part[0] if part else None), label, self.delta)
+            for label, guarantee, *part in listed
+        )
         if refused := self._first_refused(planned):
             raise BudgetExceededError(shortfall(*refused))
 
@@ -228,7 +233,26 @@ class BudgetHandle(ABC):
 
         Under ``composition="gdp"`` it is more than `epsilon` minus the ε spent.
         """
-        return min(h._filter.left_at(h._ledger.totals(h._account)) for h in self._chain())
+        return self.remaining_in(None)
+
+    def remaining_in(self, part: str | int | None) -> Amount:
+        """Return the largest single release on one part, as (ε, δ), that is still admissible.
+
+        Parameters
+        ----------
+        part : str, int or None
+            *Public.* As in `spend`; None is all parts: `remaining`.
+
+        Returns
+        -------
+        Amount
+            At least `remaining`.
+        """
+        part = check_part(part)
+        return min(
+            handle._filter.left_at(handle._ledger.totals(handle._account, part), part)
+            for handle in self._chain()
+        )
 
     def spent_curve(self) -> PrivacyCurve:
         """Return δ(ε) of everything spent so far, in the budget's composition.
@@ -284,12 +308,13 @@ class BudgetHandle(ABC):
     ) -> Release:
         """Return the row of a release; `slack` is what it may take, None: as the ledger is now."""
         delta = check_delta(delta)
-        left = self._slack_left if slack is None else lambda: slack
+        part = more.get("part")
+        left = (lambda: self._slack_left(part)) if slack is None else (lambda: slack)
         facts = self._filter.facts(guarantee.event, self.neighboring, left)
         return Release.of(guarantee, delta, label, account=self._account, **facts | more)
 
-    def _slack_left(self) -> float:
-        return min(handle._filter.slack_left(handle._totals()) for handle in self._chain())
+    def _slack_left(self, part: str | None) -> float:
+        return min(handle._filter.slack_left(handle._totals(part)) for handle in self._chain())
 
     def _check(self, request: SpendRequest) -> None:
         """Raise BudgetExceededError unless this handle and all that it is a share of admit it."""
@@ -328,7 +353,9 @@ class BudgetHandle(ABC):
         handles: list[tuple[BudgetHandle, Totals]],
     ) -> Release:
         rules = ((handle._filter, totals) for handle, totals in handles)
-        slack = min(rule.slack_left(totals.worst(rule.nothing)) for rule, totals in rules)
+        slack = min(
+            rule.slack_left(totals.worst(rule.nothing, planned.part)) for rule, totals in rules
+        )
         guarantee = PrivacyGuarantee(planned.as_event, self.neighboring, "plan")
         epsilon = None
         if isinstance(planned.event, PrivacyGuarantee):
@@ -345,8 +372,8 @@ class BudgetHandle(ABC):
                 f"{label} asks under {str(guarantee.neighboring)!r}."
             )
 
-    def _totals(self) -> Any:
-        return self._ledger.totals(self._account).worst(self._filter.nothing)
+    def _totals(self, part: str | None = None) -> Any:
+        return self._ledger.totals(self._account, part).worst(self._filter.nothing, part)
 
     def _chain(self) -> list[BudgetHandle]:
         """Return this handle and all that it is a share of."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from skdp._validation import check_part
 from skdp.budget.pricing import epsilon_of_plan
 from skdp.privacy import ComposedEvent, Event, Neighboring, PrivacyGuarantee
 
@@ -23,13 +25,16 @@ class PlannedRelease:
         *Public.* The fold that it does *not* read, as a fit of cross-validation; None: it reads
         every fold. A record's fold must not depend on other records, nor, under
         ``replace_one``, on the record itself.
-    part : str or None
-        *Public.* The one part whose records it reads; None: all parts.
+    part : str, int or None
+        *Public.* The one part whose records it reads, as in `spend`; None: all parts.
     """
 
     event: Event | PrivacyGuarantee
     fold: int | None = None
-    part: str | None = None
+    part: Any = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "part", check_part(self.part))
 
     @classmethod
     def of(cls, release: PlannedRelease | PrivacyGuarantee | Event) -> PlannedRelease:

@@ -83,6 +83,11 @@ class DPPCA(PrivateFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         for tests only.
     label : str or None, default None
         *Public.* Name of the release in the budget's history. ``None`` takes the class's.
+    part : str, int or None, default None
+        *Public.* The part of the records that X holds, by any name: in the budget, releases on
+        different parts do not add up. Every record lies in one part for good, whatever other
+        records there are; under ``replace_one`` so does what replaces it. ``None`` counts for all
+        parts.
 
     Attributes
     ----------
@@ -152,6 +157,7 @@ class DPPCA(PrivateFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         budget: Any = None,
         random_state: Any = None,
         label: str | None = None,
+        part: str | int | None = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -162,6 +168,7 @@ class DPPCA(PrivateFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         self.budget = budget
         self.random_state = random_state
         self.label = label
+        self.part = part
 
     def fit(self, X: Any, y: Any = None) -> DPPCA:
         """Learn the mean, the components and their variances privately.

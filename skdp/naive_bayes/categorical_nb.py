@@ -54,6 +54,11 @@ class DPCategoricalNB(PrivateNaiveBayes):
         for tests only.
     label : str or None, default None
         *Public.* Name of the release in the budget's history. ``None`` takes the class's.
+    part : str, int or None, default None
+        *Public.* The part of the records that X holds, by any name: in the budget, releases on
+        different parts do not add up. Every record lies in one part for good, whatever other
+        records there are; under ``replace_one`` so does what replaces it. ``None`` counts for all
+        parts.
 
     Attributes
     ----------
@@ -105,6 +110,7 @@ class DPCategoricalNB(PrivateNaiveBayes):
         budget: Any = None,
         random_state: Any = None,
         label: str | None = None,
+        part: str | int | None = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -118,6 +124,7 @@ class DPCategoricalNB(PrivateNaiveBayes):
         self.budget = budget
         self.random_state = random_state
         self.label = label
+        self.part = part
 
     def _features(self) -> Sequence[CategoricalFeature]:
         values = self._categories()

@@ -59,6 +59,11 @@ class DPMixedNB(PrivateNaiveBayes):
         for tests only.
     label : str or None, default None
         *Public.* Name of the release in the budget's history. ``None`` takes the class's.
+    part : str, int or None, default None
+        *Public.* The part of the records that X holds, by any name: in the budget, releases on
+        different parts do not add up. Every record lies in one part for good, whatever other
+        records there are; under ``replace_one`` so does what replaces it. ``None`` counts for all
+        parts.
 
     Attributes
     ----------
@@ -114,6 +119,7 @@ class DPMixedNB(PrivateNaiveBayes):
         budget: Any = None,
         random_state: Any = None,
         label: str | None = None,
+        part: str | int | None = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -129,6 +135,7 @@ class DPMixedNB(PrivateNaiveBayes):
         self.budget = budget
         self.random_state = random_state
         self.label = label
+        self.part = part
 
     def _features(self) -> Sequence[Feature]:
         values, columns = self._categories(), range(self.n_features_in_)

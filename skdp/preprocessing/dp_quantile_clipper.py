@@ -40,6 +40,11 @@ class DPQuantileClipper(PrivateScaler):
         for tests only.
     label : str or None, default None
         *Public.* Name of the release in the budget's history. ``None`` takes the class's.
+    part : str, int or None, default None
+        *Public.* The part of the records that X holds, by any name: in the budget, releases on
+        different parts do not add up. Every record lies in one part for good, whatever other
+        records there are; under ``replace_one`` so does what replaces it. ``None`` counts for all
+        parts.
 
     Attributes
     ----------
@@ -78,6 +83,7 @@ class DPQuantileClipper(PrivateScaler):
         budget: Any = None,
         random_state: Any = None,
         label: str | None = None,
+        part: str | int | None = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -87,6 +93,7 @@ class DPQuantileClipper(PrivateScaler):
         self.budget = budget
         self.random_state = random_state
         self.label = label
+        self.part = part
 
     def _statistic(self, bounds: Any) -> QuantileStatistic:
         if not (np.shape(self.quantiles) == (2,) and self.quantiles[0] < self.quantiles[1]):

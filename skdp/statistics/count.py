@@ -26,6 +26,7 @@ def count(
     budget: PrivacyBudget | None = None,
     random_state: Any = None,
     label: str | None = None,
+    part: str | int | None = None,
 ) -> NoisyNumbers:
     """Count the rows that fulfil a condition, privately.
 
@@ -53,6 +54,11 @@ def count(
         budget: for tests only.
     label : str or None, default None
         *Public.* Name of the release in the budget's history. ``None`` takes the function's.
+    part : str, int or None, default None
+        *Public.* The part of the records that these are, by any name: in the budget, releases on
+        different parts do not add up. Every record lies in one part for good, whatever other
+        records there are; under ``replace_one`` so does what replaces it. ``None`` counts for all
+        parts.
 
     Returns
     -------
@@ -87,6 +93,7 @@ def count(
         budget=budget,
         random_state=random_state,
         label=label,
+        part=part,
     )
 
 

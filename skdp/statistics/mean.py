@@ -78,6 +78,7 @@ def mean(
     budget: PrivacyBudget | None = None,
     random_state: Any = None,
     label: str | None = None,
+    part: str | int | None = None,
 ) -> Mean:
     """Average the values of each column privately.
 
@@ -108,6 +109,11 @@ def mean(
         budget: for tests only.
     label : str or None, default None
         *Public.* Name of the release in the budget's history. ``None`` takes the function's.
+    part : str, int or None, default None
+        *Public.* The part of the records that these are, by any name: in the budget, releases on
+        different parts do not add up. Every record lies in one part for good, whatever other
+        records there are; under ``replace_one`` so does what replaces it. ``None`` counts for all
+        parts.
 
     Returns
     -------
@@ -145,6 +151,7 @@ def mean(
         budget=budget,
         random_state=random_state,
         label=label,
+        part=part,
     )
 
 

@@ -64,6 +64,7 @@ def variance(
     budget: PrivacyBudget | None = None,
     random_state: Any = None,
     label: str | None = None,
+    part: str | int | None = None,
 ) -> Variance:
     """Release the variance and the mean of each column together, privately.
 
@@ -94,6 +95,11 @@ def variance(
         budget: for tests only.
     label : str or None, default None
         *Public.* Name of the release in the budget's history. ``None`` takes the function's.
+    part : str, int or None, default None
+        *Public.* The part of the records that these are, by any name: in the budget, releases on
+        different parts do not add up. Every record lies in one part for good, whatever other
+        records there are; under ``replace_one`` so does what replaces it. ``None`` counts for all
+        parts.
 
     Returns
     -------
@@ -131,6 +137,7 @@ def variance(
         budget=budget,
         random_state=random_state,
         label=label,
+        part=part,
     )
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import make_classification
 
 import skdp
@@ -113,6 +114,30 @@ def test_a_default_budget_admits_every_statistic():
         (row,) = budget.history()
         assert row["label"] == f"statistics.{name}"
         assert budget.remaining.epsilon > 0.0
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_every_estimator_names_its_part(name):
+    budget = PrivacyBudget(3.0, 1e-5)
+    model, x = ESTIMATORS[name]
+    asked = {"budget": budget, "label": None, "neighboring": "replace_one"}
+    model = clone(model).set_params(**asked)
+    spent = set()
+    for part in ("north", 7):
+        model.set_params(part=part).fit(x, Y)
+        spent.add(round(budget.spent.epsilon, 2))
+    assert [row["part"] for row in budget.history()] == ["north", "7"]
+    assert len(spent) == 1
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_every_statistic_names_its_part(name):
+    x, more = CALLS[name]
+    budget = PrivacyBudget(3.0, 1e-5)
+    for part in ("north", 7):
+        getattr(statistics, name)(x, 1.0, budget=budget, part=part, **more)
+    assert [row["part"] for row in budget.history()] == ["north", "7"]
+    assert budget.remaining.epsilon < budget.remaining_in("south").epsilon
 
 
 def test_a_refusal_names_what_a_gaussian_budget_counts_at_more():
