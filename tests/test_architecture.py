@@ -12,7 +12,7 @@ import skdp
 ROOT = Path(skdp.__file__).parent
 GUIDE = Path(__file__).parents[1] / "CONTRIBUTING.md"
 FLOORS = [
-    {"exceptions"},
+    {"exceptions", "_blocks"},
     {"_validation", "_columns", "_search", "_random"},
     {"_data_validation", "_column_facts"},
     {"_feature_maps"},
