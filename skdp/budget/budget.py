@@ -129,7 +129,8 @@ class PrivacyBudget(BudgetHandle):
         target = folder.ledger if folder else path
         with whole_or_absent(target) as draft:
             terms = export.rule.stored_terms(export.neighboring)
-            Ledger(str(draft), terms, export.rule.costs).create(export.releases, export.shares)
+            ledger = Ledger(str(draft), terms, export.rule.costs)
+            ledger.create_from(export.releases, export.shares)
         budget = cls(**export.rule.terms, neighboring=export.neighboring, path=target)
         budget._folder = folder
         return budget

@@ -13,6 +13,7 @@ from skdp.accounting import gdp_mu
 from skdp.budget._messages import shortfall
 from skdp.budget._repr import as_html, as_text, show
 from skdp.budget.filters import Amount, Filter, rule_of
+from skdp.budget.ledger.chain import head_of
 from skdp.budget.ledger.json_export import export_json
 from skdp.budget.ledger.store import Ledger, SpendRequest
 from skdp.budget.ledger.totals import Totals
@@ -287,13 +288,40 @@ class BudgetHandle(ABC):
 
         return pd.DataFrame(rows, columns=[field.name for field in fields(Release)])
 
+    @property
+    def head(self) -> str:
+        """The number of releases in the ledger, and a hash of its terms and of all of them.
+
+        Each release's hash covers the one before, and the first that of the terms. Who has kept a
+        head can ask `extends` later whether anything before it was changed or removed.
+        """
+        return str(self._ledger.head())
+
+    def extends(self, head: str) -> bool:
+        """Return whether the ledger goes on from an earlier `head`, with nothing of it changed.
+
+        Parameters
+        ----------
+        head : str
+            *Public.* What `head` was, of this ledger or of one that was exported to it.
+
+        Returns
+        -------
+        bool
+        """
+        releases = self._ledger.releases()
+        number = head.partition("-")[0]
+        if not number.isdecimal() or int(number) > len(releases):
+            return False
+        return head == str(head_of(self._ledger.terms, releases[: int(number)]))
+
     def to_json(self) -> str:
         """Return the whole ledger as JSON, for `PrivacyBudget.from_json`.
 
         Returns
         -------
         str
-            Terms, shares and every release, with the number of the format.
+            Terms, shares, every release and the head, with the number of the format.
         """
         ledger, releases = self._ledger, self._ledger.releases()  # a share is older than its rows
         return export_json(ledger.terms, ledger.accounts(), releases)

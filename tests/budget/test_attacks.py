@@ -156,8 +156,8 @@ def test_an_interrupt_right_after_a_transaction_begins_leaves_no_lock(budget, pa
                 raise KeyboardInterrupt
             return result
 
-    with budget._ledger._connections.use() as connection:
-        session = budget._ledger._connections._local.session
+    with budget._ledger.storage.connections.use() as connection:
+        session = budget._ledger.storage.connections._local.session
     session.connection = Interrupting(connection)
     with pytest.raises(KeyboardInterrupt):
         spend(budget)

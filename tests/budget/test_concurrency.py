@@ -11,6 +11,7 @@ import pytest
 from joblib import Parallel, delayed
 
 from skdp import PrivacyBudget
+from skdp.budget.ledger.tables import Tables
 from skdp.exceptions import BudgetClosedError, BudgetExceededError
 from skdp.privacy import GDPEvent, PrivacyGuarantee, PureDPEvent
 
@@ -140,7 +141,7 @@ def test_a_handle_opens_one_connection_a_thread_and_none_is_left_behind():
     budget = in_budget()
     for _ in range(3):
         spend(budget)
-    own = budget._ledger._connections._own
+    own = budget._ledger.storage.connections._own
     assert len(own) == 1
     with ThreadPoolExecutor(1) as pool:
         pool.submit(spend, budget).result()
@@ -156,7 +157,7 @@ def test_a_handle_opens_one_connection_a_thread_and_none_is_left_behind():
 def test_a_connection_is_never_pickled(tmp_path):
     ledger = in_budget(tmp_path / "study.db")._ledger
     ledger.releases()
-    assert "_connections" not in ledger.__getstate__()
+    assert ledger.storage.__getstate__() == {"address": str(tmp_path / "study.db")}
 
 
 @pytest.mark.parametrize("n", [1, 60])
@@ -165,7 +166,7 @@ def test_a_spend_reads_no_rows(n, monkeypatch):
     cost = PrivacyGuarantee(GDPEvent(0.001), "replace_one", "test")
     for _ in range(n):
         budget.spend(cost, delta=0.0, label="a fit")
-    monkeypatch.setattr("skdp.budget.ledger.store.read_releases", None)
+    monkeypatch.setattr(Tables, "releases", None)
     budget.spend(cost, delta=0.0, label="a fit")
     assert budget.spent.epsilon > 0.0
 

@@ -72,12 +72,12 @@ def test_a_full_disk_refuses_a_spend_whole_and_takes_the_next_when_there_is_room
 
 def test_a_database_that_may_not_grow_refuses_a_spend_whole(budget, path):
     """The same without mounting anything: SQLite itself reports that the disk is full."""
-    with budget._ledger._connections.use() as connection:
+    with budget._ledger.storage.connections.use() as connection:
         pages = connection.execute("PRAGMA page_count").fetchone()[0]
         connection.execute(f"PRAGMA max_page_count={pages}")
     with pytest.raises(BudgetClosedError, match="full"):
         spend(budget, label="x" * 30_000)
-    with budget._ledger._connections.use() as connection:
+    with budget._ledger.storage.connections.use() as connection:
         connection.execute("PRAGMA max_page_count=100000")
     n_admitted = len(labels(budget))
     spend(budget)
@@ -152,8 +152,7 @@ def test_a_corrupt_page_is_noticed_when_the_ledger_is_opened(budget, path):
 @pytest.mark.parametrize(
     "edit",
     [
-        "DELETE FROM releases WHERE id = 1",
-        "UPDATE releases SET gdp_mu = 0.0001 WHERE id = 1",
+        "DELETE FROM releases",
         "UPDATE totals SET amounts = '0 0 0'",
         "DELETE FROM totals",
     ],

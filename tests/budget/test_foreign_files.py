@@ -1,6 +1,7 @@
 """Files that are no ledgers: refused without a byte changed; and ledgers that are garbage."""
 
 import gc
+import json
 import os
 import sqlite3
 import subprocess
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from skdp import PrivacyBudget
+from skdp.budget.ledger.chain import first_head, next_hash
 from skdp.budget.ledger.files import refuse_foreign
 from skdp.exceptions import BudgetClosedError
 from skdp.privacy import GDPEvent, PrivacyGuarantee
@@ -44,7 +46,7 @@ def contents(folder):
         ("PRAGMA journal_mode=WAL", "PRAGMA wal_autocheckpoint=0", *TABLE),
         ("PRAGMA application_id=7", *TABLE),
         ("PRAGMA user_version=1", "CREATE TABLE terms (epsilon REAL)"),
-        ("PRAGMA application_id=0x736B6470", "PRAGMA user_version=2", *TABLE),
+        ("PRAGMA application_id=0x736B6470", "PRAGMA user_version=99", *TABLE),
         ("PRAGMA journal_mode=WAL",),
         ("BEGIN", *TABLE),
     ],
@@ -56,7 +58,7 @@ def test_a_database_of_somebody_else_is_refused_without_a_byte_changed(tmp_path,
     before = contents(tmp_path)
     if not path.stat().st_size:
         pytest.skip("SQLite has written nothing")
-    with pytest.raises(BudgetClosedError, match=r"database of another program|has format 2"):
+    with pytest.raises(BudgetClosedError, match=r"database of another program|has format 99"):
         PrivacyBudget(**TERMS, path=path)
     assert contents(tmp_path) == before
 
@@ -99,7 +101,8 @@ def test_an_empty_file_alone_becomes_a_ledger(tmp_path):
 
 _DIES_WHILE_MAKING = """
 import os, sys
-from skdp.budget.ledger import schema, store
+from skdp.budget.ledger import file_storage, file_tables
+from skdp.budget.ledger.store import Ledger
 
 class Dying:
     def __init__(self, connection):
@@ -111,8 +114,8 @@ class Dying:
             os._exit(9)
         return self.connection.execute(statement)
 
-store.mark = lambda connection: schema.mark(Dying(connection))
-store.Ledger(sys.argv[1], {}).create()
+file_storage.mark = lambda connection: file_tables.mark(Dying(connection))
+Ledger(sys.argv[1], {}).create()
 """
 
 
@@ -220,16 +223,25 @@ def test_opening_a_damaged_ledger_raises_budget_closed_error_or_nothing(
 
 
 def test_a_row_that_cannot_be_read_is_damage(tmp_path):
-    for column, value in [("event", "{"), ("renyi", "5"), ("epsilon", "one"), ("delta", 7.0)]:
-        path = tmp_path / f"{column}.db"
+    for field, value in [("account", 3), ("renyi", 5), ("epsilon", "one"), ("delta", 7.0)]:
+        path = tmp_path / f"{field}.db"
         budget = PrivacyBudget(**TERMS, path=path)
         budget.spend(COST, delta=1e-5, label="a fit")
-        connection = sqlite3.connect(path)
-        with connection:
-            connection.execute(f"UPDATE releases SET {column} = ?", (value,))
-        connection.close()
-        with pytest.raises(BudgetClosedError, match="one of its rows cannot be read"):
+        rewrite(path, lambda row, field=field, value=value: row | {field: value})
+        with pytest.raises(BudgetClosedError, match="replaced"):
             budget.history()
         budget._ledger.close()
-        with pytest.raises(BudgetClosedError, match="one of its rows cannot be read"):
+        with pytest.raises(BudgetClosedError, match="cannot be read"):
             PrivacyBudget(**TERMS, path=path)
+
+
+def rewrite(path, change):
+    """Change the first release, and its hash so that the chain is whole."""
+    connection = sqlite3.connect(path)
+    with connection:
+        (time, content), *_ = connection.execute("SELECT time, content FROM releases")
+        content = json.dumps(change(json.loads(content)))
+        before = first_head(PrivacyBudget(**TERMS)._ledger.terms).hash
+        row = (content, next_hash(before, time, content))
+        connection.execute("UPDATE releases SET content = ?, hash = ?", row)
+    connection.close()

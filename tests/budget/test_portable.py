@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from skdp import PrivacyBudget
+from skdp.budget.ledger.tables import Tables
 from skdp.privacy import GDPEvent, PrivacyGuarantee, PureDPEvent
 
 EVENT = GDPEvent(0.1)
@@ -48,7 +49,7 @@ def test_an_import_that_is_interrupted_leaves_nothing(budget, tmp_path, monkeypa
     def interrupt(*args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("skdp.budget.ledger.store.write_row", interrupt)
+    monkeypatch.setattr(Tables, "write", interrupt)
     with pytest.raises(KeyboardInterrupt):
         PrivacyBudget.from_json(text, path=tmp_path / "new.db")
     assert list(tmp_path.glob("*new.db*")) == []

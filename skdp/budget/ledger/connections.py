@@ -165,8 +165,8 @@ def clear_errors(path: str) -> Iterator[None]:
 def replaced(path: str) -> BudgetClosedError:
     """Return the error about another file at the path."""
     return BudgetClosedError(
-        f"The ledger {path} was replaced by another one, or by an older copy of itself. A new "
-        "PrivacyBudget goes on with this one."
+        f"The ledger {path} was replaced by another one, or by an older copy of itself, or edited. "
+        "A new PrivacyBudget goes on with this one, if it is whole."
     )
 
 

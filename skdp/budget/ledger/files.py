@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from skdp.budget.ledger.connections import clear_errors
+from skdp.budget.ledger.file_tables import APPLICATION, FORMATS
 from skdp.budget.ledger.locks import creating
-from skdp.budget.ledger.schema import APPLICATION, FORMAT
 from skdp.exceptions import BudgetClosedError
 
 __all__ = ["TemporaryFolder", "refuse_foreign", "whole_or_absent"]
@@ -75,9 +75,10 @@ def refuse_foreign(path: str) -> None:
             f"{path} is a database of another program, not a ledger. It was left as it is; choose "
             "another path."
         )
-    if found[1] != FORMAT:
+    if found[1] not in FORMATS:
         raise BudgetClosedError(
-            f"The ledger {path} has format {found[1]}; this version of skdp reads format {FORMAT}."
+            f"The ledger {path} has format {found[1]}; this version of skdp reads format "
+            f"{FORMATS[-1]} and before."
         )
 
 

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Sequence
-from dataclasses import fields
 from typing import Any, NamedTuple
 
 from skdp.budget.filters import Filter, rule_of
-from skdp.budget.ledger.schema import FORMAT
+from skdp.budget.ledger.chain import head_of
+from skdp.budget.ledger.rows import data_of, number, release_of
+from skdp.budget.ledger.tables import FORMAT
 from skdp.budget.ledger.totals import accounts_of
 from skdp.budget.release import Release
 from skdp.privacy import Neighboring
 
 __all__ = ["Export", "export_json", "import_json"]
 
-_FIRST_FIELDS = {"label", "epsilon", "delta", "gdp_mu", "neighboring", "event"}
-_AS_THEY_ARE = ("label", "neighboring", "event", "time", "tag", "part", "account", "process")
+_READ = (1, FORMAT)  # the first had no head
 
 
 class Export(NamedTuple):
@@ -40,7 +39,8 @@ def export_json(
         "version": FORMAT,
         "terms": terms | {"orders": json.loads(terms["orders"])},
         "shares": [dict(zip(("name", "epsilon", "delta"), row, strict=True)) for row in accounts],
-        "releases": [_finite(release.as_row()) for release in releases],
+        "releases": [data_of(release) for release in releases],
+        "head": str(head_of(terms, releases)),
     }
     return json.dumps(data, indent=1, allow_nan=False)
 
@@ -56,7 +56,7 @@ def import_json(text: str) -> Export:
     data = json.loads(text)
     if not isinstance(data, dict) or data.get("format") != "skdp ledger":
         raise ValueError("This is not an exported ledger of skdp.")
-    if data.get("version") != FORMAT:
+    if data.get("version") not in _READ:
         raise ValueError(f"The export has version {data.get('version')!r}, not {FORMAT}.")
     try:
         return _checked(data)
@@ -68,21 +68,24 @@ def _checked(data: dict[str, Any]) -> Export:
     """Raise ValueError unless the terms admit the shares and the releases, one by one."""
     terms = dict(data["terms"])
     neighboring = Neighboring(terms.pop("neighboring"))
-    rules = {"": rule_of(**terms | {"orders": tuple(map(_number, terms["orders"]))})}
+    rules = {"": rule_of(**terms | {"orders": tuple(map(number, terms["orders"]))})}
     numbers = ((row["name"], row["epsilon"], row["delta"]) for row in data.get("shares", []))
-    shares = [(name, _number(epsilon), _number(delta)) for name, epsilon, delta in numbers]
+    shares = [(name, number(epsilon), number(delta)) for name, epsilon, delta in numbers]
     for name, epsilon, delta in sorted(shares):
         if name in rules:
             raise ValueError(f"The export has two shares {name!r}.")
         outer, slash, own = name.rpartition("/")
         rules[name] = _parent(rules, outer or slash).share(own, epsilon, delta)
-    releases = [_release(row) for row in data["releases"]]
+    releases = [release_of(row) for row in data["releases"]]
     for release in releases:
         _parent(rules, release.account)
     for account, rule in rules.items():
         own = [release for release in releases if account in accounts_of(release.account)]
         if not rule.admits(own) or {release.neighboring for release in own} - {neighboring}:
             raise ValueError("The export holds more than its own terms admit.")
+    head = head_of(rules[""].stored_terms(neighboring), releases)
+    if data.get("head", str(head)) != str(head):
+        raise ValueError("The export does not end in its own head, so somebody has edited it.")
     return Export(rules[""], neighboring, shares, releases)
 
 
@@ -90,32 +93,3 @@ def _parent(rules: dict[str, Filter], account: str) -> Filter:
     if account not in rules:
         raise ValueError(f"The export has no share {account!r}.")
     return rules[account]
-
-
-def _release(row: dict[str, Any]) -> Release:
-    known = {field.name for field in fields(Release)}
-    if not _FIRST_FIELDS <= set(row) <= known:
-        raise ValueError(f"A release has the fields {sorted(row)}.")
-    return Release(**{name: v if name in _AS_THEY_ARE else _numbers(v) for name, v in row.items()})
-
-
-def _numbers(value: Any) -> Any:
-    return tuple(map(_number, value)) if isinstance(value, list) else _number(value)
-
-
-def _number(value: Any) -> float:
-    """Return a number as `_finite` has written it."""
-    if value == "inf":
-        return math.inf
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ValueError(f"{value!r} is no number.")
-    return float(value)
-
-
-def _finite(value: Any) -> Any:
-    """Return the value with infinities as text."""
-    if isinstance(value, dict):
-        return {name: _finite(entry) for name, entry in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_finite(entry) for entry in value]
-    return repr(value) if isinstance(value, float) and not math.isfinite(value) else value

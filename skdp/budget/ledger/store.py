@@ -1,38 +1,26 @@
-"""The ledger on disk: an SQLite file that threads, processes and copies share."""
+"""The ledger of one budget: its terms, its releases and their sums, wherever they are kept."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing
 from dataclasses import dataclass
-from sqlite3 import Connection
+from functools import partial
 from typing import Any
+from uuid import uuid4
 
 from skdp.budget._fractions import Amounts
-from skdp.budget.ledger.connections import Connections, clear_errors, connect, replaced
-from skdp.budget.ledger.files import refuse_foreign
-from skdp.budget.ledger.fork_lock import gate
-from skdp.budget.ledger.locks import creating
-from skdp.budget.ledger.schema import (
-    damage,
-    make,
-    mark,
-    read_accounts,
-    read_releases,
-    read_terms,
-    transaction,
-    write_row,
-)
-from skdp.budget.ledger.totals import Totals, accounts_of, all_totals, load, load_all, save
+from skdp.budget.ledger.chain import Head
+from skdp.budget.ledger.connections import replaced
+from skdp.budget.ledger.file_storage import FileStorage
+from skdp.budget.ledger.storage import Storage
+from skdp.budget.ledger.tables import Account, Tables
+from skdp.budget.ledger.totals import Totals, accounts_of, all_totals
 from skdp.budget.release import Release
 from skdp.exceptions import BudgetClosedError
 
-__all__ = ["Account", "Ledger", "SpendRequest"]
+__all__ = ["Ledger", "SpendRequest"]
 
 _DEFAULTS = {"slack": 0.0, "tv": 0.0, "orders": "[]"}
-
-Account = tuple[str, float, float]
-"""The name of a share, its ε and its δ."""
 
 
 @dataclass(frozen=True)
@@ -64,10 +52,10 @@ class Ledger:
     Parameters
     ----------
     path : str
-        An SQLite database. Each thread and process opens it once; a `Ledger` may be copied,
-        pickled and used from any of them.
+        The path of an SQLite database. Each thread and process opens it once; a `Ledger` may be
+        copied, pickled and used from any of them.
     terms : dict
-        What the ledger was made for. Every call checks that the file still says so. The Rényi
+        What the ledger was made for. Every call checks that it still says so. The Rényi
         orders of a ledger that is there already replace those given, whoever chose them.
     cost : callable
         What a release adds to the running totals.
@@ -76,33 +64,27 @@ class Ledger:
     def __init__(
         self, path: str, terms: dict[str, Any], cost: Callable[[Release], Amounts] = _free
     ) -> None:
-        self.path = path
+        self.storage: Storage = FileStorage(path)
         self.terms: dict[str, Any] = _DEFAULTS | terms
         self.cost = cost
         self.identity: str | None = None
-        self._seen = 0
-        self._connections = Connections(path)
+        self._seen: Head | None = None
 
-    def create(self, releases: Iterable[Release] = (), accounts: Iterable[Account] = ()) -> None:
-        """Make the file; if there is a ledger already, its terms must be the same.
+    @property
+    def path(self) -> str:
+        """Where the ledger is, without a password."""
+        return self.storage.address
 
-        The running totals are compared with the rows. `releases` and `accounts` come first in a
-        new file and are refused in one that has any releases.
+    def create(self) -> None:
+        """Make the ledger; if there is one already, its terms must be the same.
+
+        The chain of its releases is followed, and their sums are compared with the running totals.
         """
-        with (
-            gate,
-            creating(self.path),
-            clear_errors(self.path),
-            closing(self._open_or_make()) as connection,
-        ):
-            self._connections.remember()
-            mark(connection)
-            with transaction(connection):
-                make(connection, self.terms)
-                self.terms = self.terms | {"orders": read_terms(connection)[0]["orders"]}
-                self._check_terms(connection)
-                self._fill(connection, list(releases), accounts)
-                self._check_whole(connection)
+        self.storage.make(self._open)
+
+    def create_from(self, releases: Iterable[Release], accounts: Iterable[Account]) -> None:
+        """Make the ledger with these releases and shares; there must be none."""
+        self.storage.make(partial(self._fill, list(releases), list(accounts)))
 
     def append(
         self,
@@ -115,100 +97,97 @@ class Ledger:
         The check and the entry are one transaction, made durable before this returns. An error
         after the call of `before_commit` leaves open whether they were.
         """
-        with self._connections.use(to_write=True) as connection:
-            seen = self._seen
-            with transaction(connection):
-                self._check_terms(connection, seen)
-                accounts = accounts_of(release.account)
-                totals = {name: load(connection, name, release.part) for name in accounts}
-                check(SpendRequest(release, totals, lambda: read_releases(connection)))
-                written = write_row(connection, release)
-                cost = self.cost(release)
-                for account, sums in totals.items():
-                    sums.add(release.part, cost)
-                    save(connection, account, sums)
-                if before_commit is not None:
-                    before_commit()
-            self._seen = max(self._seen, written)
+        key = uuid4().hex
+        self._seen = self.storage.write(
+            partial(self._append, release, check, key), before_commit, key
+        )
 
     def releases(self) -> list[Release]:
         """Return all releases, in the order in which they were written."""
-        with self._connections.use() as connection:
-            self._check_terms(connection, self._seen)
-            return list(read_releases(connection))
+        return self._read(lambda tables: list(tables.releases()))
 
     def totals(self, account: str = "", part: str | None = None) -> Totals:
         """Return the running totals of an account, as far as they concern a release on `part`."""
-        with self._connections.use() as connection:
-            self._check_terms(connection, self._seen)
-            return load(connection, account, part)
+        return self._read(lambda tables: tables.totals(account, part))
 
-    def open_account(self, name: str, epsilon: float, delta: float) -> None:
-        """Write down the ceiling of a share; one of that name must have the same."""
-        with (
-            self._connections.use(to_write=True) as connection,
-            transaction(connection),
-        ):
-            self._check_terms(connection)
-            row = (name, epsilon, delta)
-            connection.execute("INSERT OR IGNORE INTO accounts VALUES (?, ?, ?)", row)
-            query = "SELECT * FROM accounts WHERE name = ?"
-            found = connection.execute(query, (name,)).fetchone()
-            if found != row:
-                raise ValueError(
-                    f"The share {name!r} has epsilon={found[1]}, delta={found[2]}, not "
-                    f"epsilon={epsilon}, delta={delta}."
-                )
+    def head(self) -> Head:
+        """Return the number of releases, and the hash that covers them and the terms."""
+        return self._read(lambda tables: tables.look().head)
 
     def accounts(self) -> list[Account]:
         """Return (name, ε, δ) of every share."""
-        with self._connections.use() as connection:
-            self._check_terms(connection, self._seen)
-            return read_accounts(connection)
+        return self._read(lambda tables: tables.accounts())
+
+    def open_account(self, name: str, epsilon: float, delta: float) -> None:
+        """Write down the ceiling of a share; one of that name must have the same."""
+        found = self.storage.write(partial(self._open_account, (name, epsilon, delta)))
+        if found != (name, epsilon, delta):
+            raise ValueError(
+                f"The share {name!r} has epsilon={found[1]}, delta={found[2]}, not "
+                f"epsilon={epsilon}, delta={delta}."
+            )
 
     def close(self) -> None:
         """Close the connections of this process."""
-        self._connections.close()
+        self.storage.close()
 
-    def _open_or_make(self) -> Connection:
-        refuse_foreign(self.path)
-        return connect(self.path, "rwc")
+    def _read(self, action: Callable[[Tables], Any]) -> Any:
+        def checked(tables: Tables) -> Any:
+            self._check_terms(tables)
+            return action(tables)
 
-    def _fill(
-        self, connection: Connection, releases: list[Release], accounts: Iterable[Account]
-    ) -> None:
-        if releases and next(read_releases(connection), None) is not None:
-            raise ValueError(f"The ledger {self.path} already has releases.")
+        return self.storage.read(checked)
+
+    def _open_account(self, account: Account, tables: Tables) -> Account:
+        self._check_terms(tables)
+        return tables.add_account(account)
+
+    def _append(
+        self, release: Release, check: Callable[[SpendRequest], None], key: str, tables: Tables
+    ) -> Head:
+        head = self._check_terms(tables)
+        accounts = accounts_of(release.account)
+        totals = {name: tables.totals(name, release.part) for name in accounts}
+        check(SpendRequest(release, totals, tables.releases))
+        return tables.append(head, release, self.cost(release), key)
+
+    def _open(self, tables: Tables) -> None:
+        tables.make(self.terms)
+        self.terms = self.terms | {"orders": tables.look().terms["orders"]}
+        self._check_terms(tables)
+        self._check_whole(tables)
+
+    def _fill(self, releases: list[Release], accounts: list[Account], tables: Tables) -> None:
+        if not tables.make(self.terms):
+            raise ValueError(f"{self.path} exists already.")
+        head = tables.look().head
         for release in releases:
-            write_row(connection, release)
-        for account, totals in all_totals(releases, self.cost).items():
-            save(connection, account, totals)
-        for row in accounts:
-            connection.execute("INSERT INTO accounts VALUES (?, ?, ?)", row)
+            head = tables.write(head, release)
+        for name, totals in all_totals(releases, self.cost).items():
+            tables.save(name, totals)
+        for account in accounts:
+            tables.add_account(account)
+        self._check_whole(tables)
 
-    def _check_whole(self, connection: Connection) -> None:
-        if (state := connection.execute("PRAGMA quick_check").fetchone()[0]) != "ok":
-            raise BudgetClosedError(f"The ledger {self.path} cannot be used: {state}.")
-        read_accounts(connection)
-        with damage("its rows"):
-            summed = all_totals(read_releases(connection), self.cost)
-        if summed != load_all(connection):
+    def _check_whole(self, tables: Tables) -> None:
+        tables.accounts()
+        with tables.damage("its rows"):
+            summed = all_totals(tables.releases(), self.cost)
+        if summed != tables.all_totals():
             raise BudgetClosedError(
                 f"The ledger {self.path} cannot be used: its running totals are not the sums of "
                 "its rows, so somebody has edited it."
             )
 
-    def _check_terms(self, connection: Connection, seen: int = 0) -> None:
-        found, identity, last = read_terms(connection)
-        if found != self.terms:
-            raise ValueError(f"The ledger {self.path} was made for {found}, not for {self.terms}.")
-        if self.identity not in (None, identity) or last < seen:
+    def _check_terms(self, tables: Tables) -> Head:
+        """Return the head of the chain; what this handle has seen of it has to be there still."""
+        seen = self._seen
+        found = tables.look(seen.number if seen else 0)
+        if found.terms != self.terms:
+            raise ValueError(
+                f"The ledger {self.path} was made for {found.terms}, not for {self.terms}."
+            )
+        if self.identity not in (None, found.identity) or seen not in (None, found.earlier):
             raise replaced(self.path)
-        self.identity, self._seen = identity, max(last, self._seen)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_connections"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
-        self._connections = Connections(self.path)
+        self.identity, self._seen = found.identity, found.head
+        return found.head

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 
-from skdp.budget._fractions import Amounts, add, read, write
-from skdp.budget.ledger.schema import damage
+from skdp.budget._fractions import Amounts, add
 from skdp.budget.release import Release
 
-__all__ = ["Totals", "accounts_of", "all_totals", "load", "load_all", "save"]
+__all__ = ["EVERY", "PEAK", "Totals", "accounts_of", "all_totals", "scope_of"]
 
-_EVERY = "every part"
-_PEAK = "largest part"
-_READ = "SELECT scope, amounts FROM totals WHERE account = ? AND scope IN (?, ?, ?)"
-_WRITE = "INSERT OR REPLACE INTO totals (account, scope, amounts) VALUES (?, ?, ?)"
+EVERY = "every part"
+PEAK = "largest part"
 
 
 class Totals:
@@ -31,23 +27,23 @@ class Totals:
     def add(self, part: str | None, cost: Amounts) -> None:
         """Add one more release."""
         zero = (Fraction(0),) * len(cost)
-        scope = _scope(part)
+        scope = scope_of(part)
         self.scopes[scope] = add(self.scopes.get(scope, zero), cost)
         if part is not None:
-            both = zip(self.scopes.get(_PEAK, zero), self.scopes[scope], strict=True)
-            self.scopes[_PEAK] = tuple(map(max, both))
+            both = zip(self.scopes.get(PEAK, zero), self.scopes[scope], strict=True)
+            self.scopes[PEAK] = tuple(map(max, both))
 
     def worst(self, nothing: Amounts, part: str | None = None) -> Amounts:
         """Return the largest sums over the parts, or those of one part, with every part's.
 
         `nothing` is what an empty ledger sums up to.
         """
-        scope = _PEAK if part is None else _scope(part)
-        return add(self.scopes.get(_EVERY, nothing), self.scopes.get(scope, nothing))
+        scope = PEAK if part is None else scope_of(part)
+        return add(self.scopes.get(EVERY, nothing), self.scopes.get(scope, nothing))
 
     def of_every(self, nothing: Amounts) -> Amounts:
         """Return the sums of the releases that read every part."""
-        return self.scopes.get(_EVERY, nothing)
+        return self.scopes.get(EVERY, nothing)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Totals) and self.scopes == other.scopes
@@ -63,28 +59,6 @@ def accounts_of(account: str) -> Iterator[str]:
         yield "/".join(names[: depth + 1])
 
 
-def load(connection: sqlite3.Connection, account: str, part: str | None = None) -> Totals:
-    """Return the sums of an account that concern a release on `part`."""
-    rows = connection.execute(_READ, (account, _EVERY, _PEAK, _scope(part)))
-    with damage("its totals"):
-        return Totals({scope: read(amounts) for scope, amounts in rows})
-
-
-def load_all(connection: sqlite3.Connection) -> dict[str, Totals]:
-    """Return the sums of every account as they are written."""
-    totals: dict[str, Totals] = {}
-    with damage("its totals"):
-        for account, scope, text in connection.execute("SELECT * FROM totals"):
-            totals.setdefault(account, Totals()).scopes[scope] = read(text)
-    return totals
-
-
-def save(connection: sqlite3.Connection, account: str, totals: Totals) -> None:
-    """Write the sums of an account."""
-    for scope, amounts in totals.scopes.items():
-        connection.execute(_WRITE, (account, scope, write(amounts)))
-
-
 def all_totals(
     releases: Iterable[Release], cost: Callable[[Release], Amounts]
 ) -> dict[str, Totals]:
@@ -97,5 +71,6 @@ def all_totals(
     return totals
 
 
-def _scope(part: str | None) -> str:
-    return _EVERY if part is None else f"part {part}"
+def scope_of(part: str | None) -> str:
+    """Return the name under which the sums of a part are kept."""
+    return EVERY if part is None else f"part {part}"
