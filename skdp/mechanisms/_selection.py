@@ -12,7 +12,7 @@ import numpy as np
 from skdp._validation import check_real, check_size
 from skdp.mechanisms._grid import grid_step, to_steps
 from skdp.mechanisms.base import ROUNDED_UP, Mechanism, least
-from skdp.privacy import PureDPEvent
+from skdp.privacy import Event, PureDPEvent
 
 __all__ = ["Selection"]
 
@@ -78,8 +78,13 @@ class Selection(Mechanism):
         return least(make, (1.0 / _EPSILONS[1], 1.0 / _EPSILONS[0]), epsilon, delta)
 
     @property
-    def event(self) -> PureDPEvent:
-        return PureDPEvent(self._gap / self._scale * ROUNDED_UP)
+    def event(self) -> Event:
+        return PureDPEvent(self._loss)
+
+    @property
+    def _loss(self) -> float:
+        """The farthest that the logarithm of a chance moves, rounded upwards."""
+        return self._gap / self._scale * ROUNDED_UP
 
     @property
     def _gap(self) -> int:

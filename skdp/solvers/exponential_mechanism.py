@@ -10,7 +10,7 @@ import numpy as np
 from skdp._validation import check_real, make_plain
 from skdp.design import Design
 from skdp.exceptions import IncompatibleSolverError
-from skdp.privacy import PureDPEvent
+from skdp.privacy import BoundedRangeEvent
 from skdp.samplers import Ball, ExactSampler, Progress, SamplerPlan, Target
 from skdp.solvers._excess_risk import reach_of
 from skdp.solvers.base import (
@@ -65,10 +65,11 @@ class ExponentialMechanismSolver(Solver):
 
     Notes
     -----
-    **Guarantee.** (ε, 0)-DP. Let ℓ vary by at most Δ on the ball, for any record; Δ ≤ 2·L_ℓ·R·r.
-    Σ ℓ then changes by a function that varies by at most k·Δ, k = 2 if a record is replaced and 1
-    if one is added or removed. The logarithm of the ratio of the densities lies within c·k·Δ of 0,
-    for the normalising constants differ by a mean of that function. So c = ε/(k·Δ).
+    **Guarantee.** (ε, 0)-DP, and of ε-bounded range. Let ℓ vary by at most Δ on the ball, for any
+    record; Δ ≤ 2·L_ℓ·R·r. Σ ℓ then changes by a function that varies by at most k·Δ, k = 2 if a
+    record is replaced and 1 if one is added or removed. The logarithm of the ratio of densities
+    lies in an interval of length c·k·Δ around 0, for the normalising constants differ by a mean of
+    that function. So c = ε/(k·Δ).
 
     References
     ----------
@@ -105,7 +106,7 @@ class ExponentialMechanismSolver(Solver):
         noise = min(domain.radius, 1.0 / (c * n * loss.lipschitz * R))
         return ExponentialMechanismPlan(
             problem=problem,
-            event=PureDPEvent(epsilon),
+            event=BoundedRangeEvent(epsilon),
             theorem=theorem,
             domain=domain,
             temperature=c,

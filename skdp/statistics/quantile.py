@@ -13,7 +13,7 @@ from skdp._private_fit import PrivateFit, ReleaseParameters
 from skdp.accounting import calibrate
 from skdp.budget import PrivacyBudget
 from skdp.mechanisms import ExponentialMechanism
-from skdp.privacy import Event, PrivacyGuarantee, PureDPEvent, SelfComposedEvent
+from skdp.privacy import BoundedRangeEvent, Event, PrivacyGuarantee, SelfComposedEvent
 from skdp.statistics._moments import BoundedColumns
 from skdp.statistics._result import risk_of
 
@@ -245,11 +245,11 @@ def _share(n: int, parameters: ReleaseParameters) -> float:
 @lru_cache(maxsize=128)
 def _composed_share(n: int, epsilon: float, delta: float, accountant: str) -> float:
     def together(each: float) -> SelfComposedEvent:
-        return SelfComposedEvent(PureDPEvent(each), n)
+        return SelfComposedEvent(BoundedRangeEvent(each), n)
 
     low = 1e-3 * epsilon / n
     return _SAFE * float(
-        calibrate(together, epsilon, delta, low=low, high=epsilon, accountant=accountant)
+        calibrate(together, epsilon, delta, low=low, high=2.0 * epsilon, accountant=accountant)
     )
 
 

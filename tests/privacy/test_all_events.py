@@ -16,6 +16,7 @@ from skdp.privacy import (
     ApproxDPEvent,
     ApproximatedEvent,
     BetweenNeighborsEvent,
+    BoundedRangeEvent,
     ComposedEvent,
     DataDependentNoiseEvent,
     DiscreteGaussianEvent,
@@ -113,13 +114,15 @@ EXAMPLES = {
         ApproximatedEvent(GDPEvent(0.0), 0.01),
         ApproximatedEvent(TruncatedLaplaceEvent(1.0, 1.5), 0.05),
     ],
+    "BoundedRangeEvent": [BoundedRangeEvent(1.0), BoundedRangeEvent(0.0), BoundedRangeEvent(8.0)],
     "RepeatAndSelectEvent": [
         RepeatAndSelectEvent(PureDPEvent(0.5), "geometric", 0.1),
         RepeatAndSelectEvent(GDPEvent(0.3), "poisson", 5.0),
         RepeatAndSelectEvent(LaplaceEvent(2.0), "negative_binomial", 0.2, 0.5),
+        RepeatAndSelectEvent(GDPEvent(0.7), "fixed", 4),
     ],
 }
-WITHOUT_CURVE = [EXAMPLES["ComposedEvent"][3], EXAMPLES["RepeatAndSelectEvent"][1]]
+WITHOUT_CURVE = [EXAMPLES["ComposedEvent"][3]]
 EVERY_EXAMPLE = [event for some in EXAMPLES.values() for event in some]
 events = pytest.mark.parametrize("event", EVERY_EXAMPLE, ids=repr)
 
@@ -380,12 +383,13 @@ def test_repetition_costs_by_its_source():
     orders = 1.0 + np.geomspace(1e-3, 1e4, 20001)
     rho = run.zcdp_rho(RELATION)
     inner = 2 * (rho * (orders - 1) - math.log(gamma) / orders)
-    printed = 5.0 * rho + inner.min() + math.log(10.0) / 4.0  # E[K] = 1/γ
-    assert geometric.rdp(5.0, RELATION) == pytest.approx(printed, rel=1e-6)
+    printed = 40.0 * rho + inner.min() + math.log(10.0) / 39.0  # E[K] = 1/γ
+    assert geometric.rdp(40.0, RELATION) == pytest.approx(printed, rel=1e-6)
     poisson = RepeatAndSelectEvent(run, "poisson", 8.0)
-    failure = GaussianCurve(0.3).delta(math.log(1.25))
-    exact = 5.0 * rho + 8.0 * failure + math.log(8.0) / 4.0
-    assert poisson.rdp(5.0, RELATION) == pytest.approx(exact, rel=1e-12)
+    failure = GaussianCurve(0.3).delta(math.log(40.0 / 39.0))
+    exact = 40.0 * rho + 8.0 * failure + math.log(8.0) / 39.0
+    assert poisson.rdp(40.0, RELATION) == pytest.approx(exact, rel=1e-12)
+    assert geometric.rdp(1.5, RELATION) <= geometric.rdp(9.0, RELATION) <= printed
 
 
 @pytest.mark.parametrize(
@@ -407,7 +411,7 @@ def test_the_mean_of_a_truncated_negative_binomial_distribution():
         k = np.arange(1, 2000)
         log_mass = gammaln(k + shape) - gammaln(k + 1) + k * math.log(1 - gamma)
         mass = np.exp(log_mass - log_mass.max())
-        assert event._mean() == pytest.approx((k * mass).sum() / mass.sum(), rel=1e-10)
+        assert event.count.mean == pytest.approx((k * mass).sum() / mass.sum(), rel=1e-10)
 
 
 def test_a_composition_of_one_release_has_the_curve_of_that_release():

@@ -82,6 +82,7 @@ ARGUMENTS = {
         "atom": st.just(0.0),
     },
     "PoissonSampledEvent": {"sampling_rate": numbers(0.01, 1.0), "event": inner},
+    "BoundedRangeEvent": {"epsilon": numbers(0.0, 50.0)},
     "PureDPEvent": {"epsilon": numbers(0.0, 50.0)},
     "RepeatAndSelectEvent": {
         "event": inner,

@@ -21,7 +21,7 @@ from skdp.losses import (
     SmoothedHingeLoss,
     weighted_targets,
 )
-from skdp.privacy import Neighboring, PureDPEvent
+from skdp.privacy import BoundedRangeEvent, Neighboring
 from skdp.samplers import Ball
 from skdp.solvers import ExponentialMechanismSolver, Problem
 from skdp.solvers.exponential_mechanism import log_of_tries
@@ -146,7 +146,7 @@ def test_a_fit_without_delta_is_on_the_ledger_as_what_it_is():
     budget = PrivacyBudget(1.5, 0.0, composition="basic")
     model = DPLogisticRegression(1.0, delta=0.0, solver="exponential_mechanism", budget=budget)
     model.fit(X, y)
-    assert model.privacy_.event == PureDPEvent(1.0)
+    assert model.privacy_.event == BoundedRangeEvent(1.0)
     assert model.privacy_.delta(1.0) == 0.0
     with pytest.raises(BudgetExceededError):
         model.fit(X, y)

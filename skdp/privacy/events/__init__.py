@@ -12,6 +12,7 @@ from skdp.privacy.events.amplification import (
 from skdp.privacy.events.approximated import ApproximatedEvent
 from skdp.privacy.events.base import Event, NoClosedCurveError
 from skdp.privacy.events.between_neighbors import BetweenNeighborsEvent
+from skdp.privacy.events.bounded_range import BoundedRangeEvent
 from skdp.privacy.events.composed import ComposedEvent, SelfComposedEvent
 from skdp.privacy.events.data_dependent_noise import DataDependentNoiseEvent
 from skdp.privacy.events.discrete_gaussian import DiscreteGaussianEvent
@@ -31,6 +32,7 @@ __all__ = [
     "ApproxDPEvent",
     "ApproximatedEvent",
     "BetweenNeighborsEvent",
+    "BoundedRangeEvent",
     "ComposedEvent",
     "DataDependentNoiseEvent",
     "DiscreteGaussianEvent",
@@ -65,6 +67,7 @@ EVENTS: dict[str, type[Event]] = {
         ApproxDPEvent,
         ApproximatedEvent,
         BetweenNeighborsEvent,
+        BoundedRangeEvent,
         DataDependentNoiseEvent,
         DiscreteGaussianEvent,
         DiscreteLaplaceEvent,

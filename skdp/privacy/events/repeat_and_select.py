@@ -5,42 +5,54 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from skdp._search import minimize_from_grid
-from skdp._validation import check_choice, check_real
+from skdp._validation import check_choice, check_count, check_real
 from skdp.privacy.curve import PrivacyCurve
-from skdp.privacy.events.base import Event, NoClosedCurveError, check_event
+from skdp.privacy.events.base import Event, check_event
 from skdp.privacy.events.pure import ApproxDPCurve, mu_of_pure, rho_of_pure
 from skdp.privacy.neighboring import Neighboring
 from skdp.privacy.renyi import randomized_response_divergence
+from skdp.privacy.repeated import BestOfCurve, RunCount
 
 __all__ = ["RepeatAndSelectEvent"]
 
-_DISTRIBUTIONS = {"geometric": 1.0, "logarithmic": 0.0, "negative_binomial": None, "poisson": None}
+_SHAPES = {"geometric": 1.0, "logarithmic": 0.0}
+_DISTRIBUTIONS = (*_SHAPES, "negative_binomial", "poisson", "fixed")
 _LOG_LESS = np.log(np.geomspace(1e-2, 1e12, 85))  # of the inner order less 1
 
 
 @dataclass(frozen=True)
 class RepeatAndSelectEvent(Event):
-    """`event` (fit and score one random candidate) K times; the best is released, K is random.
+    """`event` (fit and score one random candidate) K times; only the best is released.
 
+    K must be drawn without looking at the data or the scores, and neither K nor the other runs are
+    released. The curve is that of *Best of K* in the documentation, for every distribution of K.
     ε-DP becomes (2 + η)·ε-DP for K with a truncated negative binomial distribution of shape η
     (Papernot and Steinke 2022, Corollary 3; geometric is η = 1, Liu and Talwar 2019). Rényi: the
-    same, Theorem 2, and for Poisson K Theorem 6. There is a curve only in the pure case. K must be
-    drawn without looking at the data or the scores, and neither K nor the other runs are released.
+    same, Theorem 2, and for Poisson K Theorem 6.
 
     Parameters
     ----------
     event : Event
-        One run.
-    distribution : {"geometric", "logarithmic", "negative_binomial", "poisson"}
-        *Public.* The distribution of K.
+        One run, its score included.
+    distribution : {"geometric", "logarithmic", "negative_binomial", "poisson", "fixed"}
+        *Public.* The distribution of K. A fixed K may stand for K candidates, each tried once, if
+        `event` is Gaussian.
     parameter : float
-        *Public.* γ in (0, 1), or the mean for Poisson.
+        *Public.* γ in (0, 1); the mean for Poisson; K itself if it is fixed.
     shape : float
         *Public.* η > −1, for ``negative_binomial`` only; else it must be left at 1.
+
+    Examples
+    --------
+    >>> from skdp.privacy import GDPEvent
+    >>> event = RepeatAndSelectEvent(GDPEvent(0.268), "geometric", 0.1)
+    >>> round(event.curve("replace_one").epsilon(1e-5), 2)
+    1.54
     """
 
     event: Event
@@ -50,28 +62,34 @@ class RepeatAndSelectEvent(Event):
 
     def __post_init__(self) -> None:
         distribution = str(check_choice("distribution", self.distribution, _DISTRIBUTIONS))
-        highest = math.inf if distribution == "poisson" else 1.0
-        parameter = check_real("parameter", self.parameter, low=0.0, high=highest)
-        shape = check_real("shape", self.shape, low=-1.0)
         self._set(
             event=check_event("event", self.event),
             distribution=distribution,
-            parameter=parameter,
-            shape=shape,
+            parameter=_checked_parameter(distribution, self.parameter),
+            shape=check_real("shape", self.shape, low=-1.0),
         )
         if self.distribution != "negative_binomial" and self.shape != 1.0:
             raise ValueError(f"distribution={self.distribution!r} takes no shape.")
 
+    @property
+    def count(self) -> RunCount:
+        """K."""
+        if self.distribution in ("poisson", "fixed"):
+            return RunCount(self.distribution, self.parameter)
+        shape = _SHAPES.get(self.distribution, self.shape)
+        return RunCount("negative_binomial", self.parameter, shape)
+
     def curve(self, neighboring: Neighboring) -> PrivacyCurve:
         epsilon = self.pure_epsilon(neighboring)
-        if math.isinf(epsilon):
-            raise NoClosedCurveError(f"{self!r} has no curve in closed form; use `rdp`.")
-        return ApproxDPCurve(epsilon)
+        if math.isfinite(epsilon):
+            return ApproxDPCurve(epsilon)
+        return BestOfCurve(self.event.curve(neighboring), self.count)
 
     def pure_epsilon(self, neighboring: Neighboring) -> float:
-        if self.distribution == "poisson":
-            return 0.0 if self.event.pure_epsilon(neighboring) == 0.0 else math.inf
-        return (2.0 + self._eta()) * self.event.pure_epsilon(neighboring)
+        once = self.event.pure_epsilon(neighboring)
+        if once == 0.0 or self.count.distribution == "negative_binomial":
+            return (2.0 + self.count.shape) * once
+        return self.parameter * once if self.distribution == "fixed" else math.inf
 
     def zcdp_rho(self, neighboring: Neighboring) -> float:
         return rho_of_pure(self.pure_epsilon(neighboring))
@@ -81,6 +99,9 @@ class RepeatAndSelectEvent(Event):
 
     def rdp(self, order: float, neighboring: Neighboring) -> float:
         """Return Papernot and Steinke's Theorem 2 (best inner order) or 6, or the pure bound.
+
+        For a fixed K it is that of the curve. Below the order where their bounds are least, they
+        are what they are there, as divergences grow with the order.
 
         Parameters
         ----------
@@ -97,30 +118,39 @@ class RepeatAndSelectEvent(Event):
         order = check_real("order", order, low=1.0)
         pure = self.pure_epsilon(neighboring)
         bound = math.inf if math.isinf(pure) else randomized_response_divergence(pure, order)
+        if self.distribution == "fixed":
+            return min(bound, super().rdp(order, neighboring))
+        if self.event.pure_epsilon(neighboring) == 0.0:
+            return bound
+        order = max(order, _least_order(self, Neighboring(neighboring)))
         return min(bound, self._repeated(order, neighboring))
 
     def _repeated(self, order: float, neighboring: Neighboring) -> float:
-        base = self.event.rdp(order, neighboring)
+        base, count = self.event.rdp(order, neighboring), self.count
         if self.distribution == "poisson":
             return base + self._poisson_cost(order, neighboring)
-        cost = base + _truncated_cost(self.event, neighboring, self.parameter, self._eta())
-        return cost + math.log(self._mean()) / (order - 1.0)
-
-    def _eta(self) -> float:
-        fixed = _DISTRIBUTIONS[self.distribution]
-        return self.shape if fixed is None else fixed
-
-    def _mean(self) -> float:
-        gamma, eta = self.parameter, self._eta()
-        if eta == 0.0:
-            return (1.0 / gamma - 1.0) / -math.log(gamma)
-        return eta * (1.0 - gamma) / (gamma * -math.expm1(eta * math.log(gamma)))
+        cost = base + _truncated_cost(self.event, neighboring, self.parameter, count.shape)
+        return cost + math.log(count.mean) / (order - 1.0)
 
     def _poisson_cost(self, order: float, neighboring: Neighboring) -> float:
         curve = self.event.curve(neighboring)
         epsilon = math.log1p(1.0 / (order - 1.0))
         failure = max(curve.delta(epsilon), curve.reversed().delta(epsilon))
         return self.parameter * failure + max(0.0, math.log(self.parameter)) / (order - 1.0)
+
+
+def _checked_parameter(distribution: str, parameter: Any) -> float:
+    if distribution == "fixed":
+        return check_count("parameter", parameter)
+    highest = math.inf if distribution == "poisson" else 1.0
+    return check_real("parameter", parameter, low=0.0, high=highest)
+
+
+@lru_cache(maxsize=256)
+def _least_order(event: RepeatAndSelectEvent, neighboring: Neighboring) -> float:
+    """Return the order on a grid at which the bound is least; none is tried twice."""
+    orders = 1.0 + np.exp(_LOG_LESS[::4])
+    return float(orders[np.argmin([event._repeated(order, neighboring) for order in orders])])
 
 
 @lru_cache(maxsize=256)
