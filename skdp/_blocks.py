@@ -21,7 +21,15 @@ from uuid import uuid4
 import numpy as np
 from scipy import sparse
 
-__all__ = ["Block", "Blocks", "is_collection", "lazy_on_blocks"]
+__all__ = [
+    "Block",
+    "Blocks",
+    "added",
+    "empty_rows",
+    "for_workers",
+    "is_collection",
+    "lazy_on_blocks",
+]
 
 _LOG = logging.getLogger("skdp.blocks")
 _KEPT_LOCALLY = 2**30  # bytes of a collection that are kept in one machine's memory between reads
@@ -56,6 +64,19 @@ def is_collection(X: Any) -> bool:
     """Return whether X belongs to Dask, which is not imported for it."""
     homes = {kind.__module__.partition(".")[0] for kind in type(X).__mro__}
     return bool(homes & {"dask", "dask_expr"})
+
+
+def empty_rows(X: Any) -> Any:
+    """Return no rows, in memory, with the columns and types of a collection."""
+    _check_kind("X", X)
+    if hasattr(type(X), "divisions"):
+        return X._meta
+    return np.empty((0, *map(int, X.shape[1:])), dtype=X.dtype)
+
+
+def added(answers: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    """Return the sums of answers of blocks, by name."""
+    return {name: sum(answer[name] for answer in answers) for name in answers[0]}  # type: ignore
 
 
 class Blocks:
@@ -213,7 +234,7 @@ def lazy_on_blocks(method: Callable[..., Any]) -> Callable[..., Any]:
     def on_any(self: Any, X: Any, *args: Any) -> Any:
         if not is_collection(X):
             return method(self, X, *args)
-        return _lazily(method.__name__, _for_workers(self), X, args)
+        return _lazily(method.__name__, for_workers(self), X, args)
 
     return on_any
 
@@ -261,10 +282,10 @@ def _labelled(function: Callable[[Any], Any], columns: Any, X: Any) -> Any:
     return pd.DataFrame(values, index=X.index, columns=columns)
 
 
-def _for_workers(estimator: Any) -> Any:
-    """Return a copy without what only the driver may know: the budget and the seed."""
+def for_workers(estimator: Any) -> Any:
+    """Return a copy without what only the driver may know: budgets and the seed."""
     alone = copy.copy(estimator)
-    for name in {"budget", "random_state"} & vars(alone).keys():
+    for name in {"budget", "random_state", "_foreseen"} & vars(alone).keys():
         setattr(alone, name, None)
     return alone
 
@@ -342,17 +363,21 @@ def _arrays(part: Any) -> list[Any]:
     return ["\0".join(map(str, values.ravel().tolist())).encode()]
 
 
-def _by_rows(name: str, part: Any) -> Any:
-    """Return a collection whose blocks are whole rows."""
+def _check_kind(name: str, part: Any) -> None:
     if not (hasattr(type(part), "ndim") and part.ndim in (1, 2)):
         raise ValueError(
             f"{name} is a {type(part).__name__} of Dask: it must be a dask array or dataframe, or "
             "a column of one."
         )
+    if not _is_frame(part) and any(map(math.isnan, part.shape[1:])):
+        raise ValueError(f"{name} is a dask array whose number of columns is not known.")
+
+
+def _by_rows(name: str, part: Any) -> Any:
+    """Return a collection whose blocks are whole rows."""
+    _check_kind(name, part)
     if _is_frame(part) or part.ndim == 1:
         return part
-    if math.isnan(part.shape[1]):
-        raise ValueError(f"{name} is a dask array whose number of columns is not known.")
     return part.rechunk({1: -1}) if part.numblocks[1] > 1 else part
 
 

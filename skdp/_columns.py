@@ -7,15 +7,20 @@ release is spent, values after; no message quotes a value.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from numbers import Real
 from typing import Any
 
 import numpy as np
+from scipy import sparse
+
+from skdp._blocks import Block, Blocks, added, empty_rows, is_collection
 
 __all__ = [
+    "BlockColumns",
     "Columns",
     "as_floats",
     "check_frame",
@@ -55,21 +60,22 @@ class Columns:
     @classmethod
     def of(cls, x: Any, parameter: str = "x") -> Columns:
         """Return the columns of `x`; only shapes decide whether it is refused."""
+        if is_collection(x):
+            return BlockColumns.of_collection(x, parameter)
         if is_frame(x):
             check_frame(parameter, x)
             columns = cls(_parts(x), frame_names(x), False)
         else:
             columns = cls._of_array(x, parameter)
-        if not columns.parts:
-            raise ValueError(f"{parameter} must have at least one column.")
-        if columns.n_rows >= _MOST_ROWS:
-            raise ValueError(f"{parameter} may have fewer than 2^31 rows.")
+        columns._check_size(parameter)
         return columns
 
     @classmethod
     def _of_array(cls, x: Any, parameter: str) -> Columns:
         name = getattr(x, "name", None)
         part = getattr(x, "array", x) if hasattr(x, "dtype") else np.asarray(x)
+        if sparse.issparse(part):
+            raise TypeError(f"{parameter} is sparse: dense data are required, as .toarray() gives.")
         if np.ndim(part) not in (1, 2):
             raise ValueError(
                 f"{parameter} must be one column or a table with columns, got the shape "
@@ -78,6 +84,12 @@ class Columns:
         if np.ndim(part) == 1:
             return cls([part], [] if name in (None, "") else [name], True)
         return cls([part[:, j] for j in range(part.shape[1])], [], False)
+
+    def _check_size(self, parameter: str) -> None:
+        if not self.parts:
+            raise ValueError(f"{parameter} must have at least one column.")
+        if self.n_rows >= _MOST_ROWS:
+            raise ValueError(f"{parameter} may have fewer than 2^31 rows.")
 
     @property
     def n_rows(self) -> int:
@@ -93,25 +105,33 @@ class Columns:
         """Return the name of a column, its number where it has none."""
         return column_name(self.names, j)
 
+    def check(self, function: Callable[[Columns], Any]) -> None:
+        """Let a function raise an error if something is wrong with the types of columns."""
+        function(self)
+
+    def total(self, function: Callable[[Columns], dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+        """Return sums over rows, by name, which a function gives for some of the rows."""
+        return function(self)
+
     def check_numeric(self) -> None:
         """Raise if a column can be told to hold something else than numbers."""
         for j, part in enumerate(self.parts):
             check_numeric(part, self.name(j))
 
-    def check_boolean(self, parameter: str) -> None:
+    def check_boolean(self) -> None:
         """Raise unless each column is of truth values."""
         for part in self.parts:
             kind = _kind(part)
             types = {bool} if kind == "b" else _types(part)
             if not (kind in "bO" and types <= {bool, np.bool_}):
                 raise ValueError(
-                    f"{parameter} must hold True and False, such as ages >= 65; got the dtype "
+                    "condition must hold True and False, such as ages >= 65; got the dtype "
                     f"{getattr(part, 'dtype', None)}."
                 )
 
-    def count_true(self) -> np.ndarray:
+    def count_true(self) -> dict[str, np.ndarray]:
         """Return how often each column is true; what is missing is not."""
-        return np.array([np.count_nonzero(_truth(part)) for part in self.parts])
+        return {"count": np.array([np.count_nonzero(_truth(part)) for part in self.parts])}
 
     def blocks(self) -> Iterator[np.ndarray]:
         """Yield the rows as floats, NaN for missing values, some at a time."""
@@ -123,6 +143,40 @@ class Columns:
     def shaped(self, values: np.ndarray) -> Any:
         """Return a float where there was one column without a second axis, else the array."""
         return float(values[0]) if self.single else values
+
+
+@dataclass(frozen=True, eq=False)
+class BlockColumns(Columns):
+    """Columns of a Dask collection, which stay where they are; `parts` are without rows.
+
+    Parameters
+    ----------
+    rows : Blocks
+        *Private.* `check` comes before `n_rows` and `total`.
+    """
+
+    rows: Blocks
+
+    @classmethod
+    def of_collection(cls, x: Any, parameter: str) -> BlockColumns:
+        """Return the columns of a collection; none of its tasks is computed."""
+        empty = Columns.of(empty_rows(x), parameter)
+        return cls(empty.parts, empty.names, empty.single, Blocks.of(x))
+
+    @property
+    def n_rows(self) -> int:
+        return sum(self.rows.n_rows)
+
+    def check(self, function: Callable[[Columns], Any]) -> None:
+        self.rows.check(partial(_in_block, function))
+        self._check_size("x")
+
+    def total(self, function: Callable[[Columns], dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+        return added(self.rows.gather(partial(_in_block, function)))
+
+
+def _in_block(function: Callable[[Columns], Any], block: Block) -> Any:
+    return function(Columns.of(block.X))
 
 
 def is_frame(X: Any) -> bool:

@@ -11,6 +11,7 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
+from skdp._blocks import empty_rows, is_collection
 from skdp._columns import (
     Columns,
     as_floats,
@@ -24,9 +25,13 @@ from skdp._columns import (
 
 __all__ = [
     "check_no_missing",
+    "classes_of_blocks",
+    "codes_in_block",
     "column_names",
     "encode_labels",
+    "labels_in_block",
     "refuse_missing",
+    "remember_columns",
     "remember_names",
     "validated",
     "validated_numbers",
@@ -40,6 +45,12 @@ _RULES = {
     "sample_weight": "the same weight whatever the data are, such as 0, with which a record does "
     "not count",
 }
+_UNSORTED = "y and classes must hold labels of one type that can be sorted."
+_OF_DASK = (
+    "{} cannot read these dask collections where they are. Private linear and additive models, "
+    "naive Bayes, statistics, scalers, DPPCA and DPKMeans can, with X and y of Dask and a finite "
+    "epsilon; for anything else call .compute() where they fit into memory."
+)
 _RULE_OF_COLUMNS = (
     "the same constant for a column whatever the data are, as BoundsScaler(missing=...) of "
     "skdp.preprocessing does"
@@ -51,13 +62,45 @@ def encode_labels(name: str, y: np.ndarray, known: Any) -> tuple[np.ndarray, np.
     check_no_missing("y", y)
     if known is None:  # else comparison with them is the stronger check
         check_classification_targets(y)
+    return _encoded(name, y, known)
+
+
+def labels_in_block(y: Any, known: Any) -> np.ndarray:
+    """Return the labels in some rows, which `classes_of_blocks` takes, after checks."""
+    y = column_or_1d(y)
+    check_no_missing("y", y)
+    if known is None:
+        check_classification_targets(y)
+    return _sorted_labels(y)
+
+
+def classes_of_blocks(name: str, labels: Sequence[np.ndarray], known: Any) -> np.ndarray:
+    """Return the public classes, those that are found in blocks if none are `known`."""
+    alike = len({one.dtype.kind for one in labels}) == 1
+    found = np.concatenate(labels if alike else [one.astype(object) for one in labels])
+    return _encoded(name, found, known)[0]
+
+
+def codes_in_block(y: Any, classes: np.ndarray) -> np.ndarray:
+    """Return labels, all of which are in `classes`, as 0..K−1."""
+    return np.searchsorted(classes, column_or_1d(y))
+
+
+def _sorted_labels(y: np.ndarray) -> np.ndarray:
+    try:
+        return np.unique(y)
+    except TypeError:
+        raise ValueError(_UNSORTED) from None
+
+
+def _encoded(name: str, y: np.ndarray, known: Any) -> tuple[np.ndarray, np.ndarray]:
     try:
         classes = np.unique(y if known is None else np.asarray(known))
         codes = np.searchsorted(classes, y)
         np.minimum(codes, classes.size - 1, out=codes)
         strangers = np.any(classes[codes] != y)
     except TypeError:
-        raise ValueError("y and classes must hold labels of one type that can be sorted.") from None
+        raise ValueError(_UNSORTED) from None
     if classes.size < 2:
         raise ValueError(f"{name} needs at least two classes, got one class.")
     if strangers:
@@ -73,6 +116,8 @@ def validated(
     Its errors quote values and advise to impute or to drop rows; these do neither. `finite` asks
     for finite floats; without it a value may be missing, and `options` say what X becomes.
     """
+    if is_collection(X) or is_collection(y):
+        raise ValueError(_OF_DASK.format(type(estimator).__name__))
     check_frame("X", X)
     check_frame("y", y)
     options = {"ensure_all_finite": False} | ({"dtype": np.float64} if finite else {}) | options
@@ -110,6 +155,8 @@ def _mixed(X: Any) -> Any:
 
 def validated_weights(sample_weight: Any, n_samples: int) -> np.ndarray:
     """Return the weights as finite numbers, one a record."""
+    if is_collection(sample_weight):
+        raise ValueError("sample_weight is a dask collection, and X is in memory.")
     check_no_missing("sample_weight", sample_weight)
     try:
         weights = np.asarray(sample_weight, dtype=np.float64)
@@ -137,6 +184,14 @@ def remember_names(estimator: Any, X: Any) -> None:
     vars(estimator).pop("_column_names", None)
     if is_frame(X) and not hasattr(estimator, "feature_names_in_"):
         estimator._column_names = frame_names(X)
+
+
+def remember_columns(estimator: Any, X: Any, *, reset: bool = True) -> None:
+    """Keep the number of columns of a Dask collection, and their names, or compare with them."""
+    empty = empty_rows(X)
+    validated(estimator, empty, finite=False, reset=reset, skip_check_array=True)
+    if reset:
+        remember_names(estimator, empty)
 
 
 def validated_numbers(estimator: Any, X: Any, *, reset: bool, dtype: Any = np.float64) -> Any:

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
-from sklearn.utils.validation import _num_samples
 
 from skdp._random import noise_generator
 from skdp._validation import check_choice, check_delta, check_epsilon, check_part
@@ -232,7 +231,7 @@ class PrivateFit:
             if self._foreseen is not None:
                 parameters.foresee(guarantee, self._foreseen)
                 return self._publish_rehearsal(guarantee)
-            parameters.warn_of_delta(_num_samples(data[0]))
+            parameters.warn_of_delta(records.n_rows)
             parameters.spend(plan, entry.commit)
         self._forget()
         released = self._read(plan, records, parameters.rng)
@@ -287,7 +286,7 @@ class PrivateFit:
 
     @abstractmethod
     def _check_data(self, parameters: ReleaseParameters, *data: Any, **more: Any) -> Any:
-        """Return the records after checks of parameters, shapes, types and domains."""
+        """Return the records, with their `n_rows`, after checks of all but what they hold."""
 
     @abstractmethod
     def _plan(self, parameters: ReleaseParameters, records: Any) -> ReleasePlan:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -69,15 +70,15 @@ def release_step(
     A row counts `unit`, that of `ask_step`: the step was priced for it, and not for that of fewer
     coordinates, which would be larger.
     """
-    totals = _totals(rows, centre, vectors, radius, before.centres)
+    totals = rows.total(partial(_totals, centre, vectors, radius, before.centres))["totals"]
     totals[:, 0] *= unit
     noisy = plan.release(name, totals, rng)
     return _improved(before, noisy[:, 0] / unit, noisy[:, 1:], plan.scale(name), unit)
 
 
 def _totals(
-    rows: BoundedRows, centre: Centre, vectors: np.ndarray, radius: float, centres: np.ndarray
-) -> np.ndarray:
+    centre: Centre, vectors: np.ndarray, radius: float, centres: np.ndarray, rows: BoundedRows
+) -> dict[str, np.ndarray]:
     """Return the number of rows of each cluster, and their sum, clipped to length 1."""
     reach, k = farthest(rows), len(centres)
     totals = np.zeros((k, vectors.shape[1] + 1))
@@ -92,7 +93,7 @@ def _totals(
         totals[:, 0] += members.sum(axis=1)
         totals[:, 1:] += members @ z
     totals[:, 1:] *= 2.0**-_BITS
-    return totals
+    return {"totals": totals}
 
 
 def _improved(

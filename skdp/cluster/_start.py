@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 from sklearn.cluster import KMeans
@@ -59,12 +60,7 @@ def release_start(
     """
     axes = min(_MOST_AXES, spread.size)
     box, per_axis = _WIDTH * spread[:axes], _cells_per_axis(plan, centre.n_rows, axes)
-    counts = np.zeros(per_axis**axes)
-    reach = farthest(rows)
-    for along, _ in projected(rows, centre, vectors[:, :axes], reach):
-        cells = np.floor((along * reach / box + 1.0) * (0.5 * per_axis))
-        places = np.clip(cells, 0, per_axis - 1).astype(np.intp)
-        counts += np.bincount(np.ravel_multi_index(places.T, (per_axis,) * axes), None, counts.size)
+    counts = rows.total(partial(_counts, centre, vectors[:, :axes], box, per_axis))["cells"]
     noisy = plan.release("cells", counts, rng)
     made_up = spread * rng.standard_normal((_n_made_up(n_clusters), spread.size))
     made_up[:, :axes] = _points(_likely(noisy, plan.scale("cells")), box, per_axis, made_up, rng)
@@ -72,6 +68,19 @@ def release_start(
     return np.asarray(
         KMeans(n_clusters, n_init=starts, random_state=seed).fit(made_up).cluster_centers_
     )
+
+
+def _counts(
+    centre: Centre, vectors: np.ndarray, box: np.ndarray, per_axis: int, rows: BoundedRows
+) -> dict[str, np.ndarray]:
+    """Return the number of rows in each cell of a grid along some directions."""
+    reach, shape = farthest(rows), (per_axis,) * box.size
+    counts = np.zeros(math.prod(shape))
+    for along, _ in projected(rows, centre, vectors, reach):
+        cells = np.floor((along * reach / box + 1.0) * (0.5 * per_axis))
+        places = np.clip(cells, 0, per_axis - 1).astype(np.intp)
+        counts += np.bincount(np.ravel_multi_index(places.T, shape), None, counts.size)
+    return {"cells": counts}
 
 
 def _n_made_up(n_clusters: int) -> int:

@@ -16,6 +16,7 @@ from sklearn.metrics import pairwise_distances_argmin, pairwise_distances_argmin
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils.validation import check_is_fitted
 
+from skdp._blocks import lazy_on_blocks
 from skdp._private_fit import NonPrivatePlan, PrivateFit, ReleaseParameters
 from skdp._random import seed_of
 from skdp._validation import check_count
@@ -200,6 +201,7 @@ class DPKMeans(
         """
         return self.fit(X).predict(X)
 
+    @lazy_on_blocks
     def predict(self, X: Any) -> np.ndarray:
         """Return the number of the nearest centre of each row.
 
@@ -216,6 +218,7 @@ class DPKMeans(
         X = self._checked(X)
         return np.asarray(pairwise_distances_argmin(X, self._centres(X)), dtype=np.int32)
 
+    @lazy_on_blocks
     def transform(self, X: Any) -> np.ndarray:
         """Return the distance of each row from each centre.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.decomposition import PCA
 from sklearn.isotonic import isotonic_regression
 from sklearn.utils.validation import check_is_fitted
 
+from skdp._blocks import lazy_on_blocks
 from skdp._private_fit import NonPrivatePlan, PrivateFit, ReleaseParameters
 from skdp._random import seed_of
 from skdp._validation import check_count, check_size
@@ -196,6 +198,7 @@ class DPPCA(PrivateFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         fitted: DPPCA = self._fit_privately(X)
         return fitted
 
+    @lazy_on_blocks
     def transform(self, X: Any) -> np.ndarray:
         """Return the coordinates of rows along the components.
 
@@ -216,6 +219,7 @@ class DPPCA(PrivateFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         projected -= (self.mean_ @ self.components_.T).astype(X.dtype)
         return np.asarray(projected)
 
+    @lazy_on_blocks
     def inverse_transform(self, X: Any) -> np.ndarray:
         """Return the rows of the original space that have these coordinates.
 
@@ -279,8 +283,8 @@ class DPPCA(PrivateFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
             plan, records, centre, rng, quantile=_QUANTILE, data_norm=self.data_norm
         )
         vectors = directions.vectors[:, : self._n_components()]
-        parts = _parts(records, centre, vectors, radius)
-        sums = exact_sums({"parts": vectors.shape[1] + 1}, parts)["parts"]
+        parts = partial(_parts, centre, vectors, radius)
+        sums = exact_sums({"parts": vectors.shape[1] + 1}, records, parts)["parts"]
         variances = plan.release("variances", sums, rng) * radius**2
         return Components(centre, directions, variances)
 
@@ -345,7 +349,7 @@ _ATTRIBUTES = (
 )
 
 
-def _parts(records: BoundedRows, centre: Centre, vectors: np.ndarray, radius: float) -> Any:
+def _parts(centre: Centre, vectors: np.ndarray, radius: float, records: BoundedRows) -> Any:
     """Yield what each row adds: its squares along the vectors, and the rest of its length's square.
 
     They are non-negative, and sum to 1 at most, in units of the radius squared.

@@ -105,6 +105,11 @@ class LinearRecords:
     start: np.ndarray | None = None
     n_iter: int = 0
 
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.rows.n_samples
+
 
 class PrivateLinearModel(PrivateFit, BaseEstimator):
     """A linear model; what is public about its targets, a *task*, a subclass finds out first.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,17 @@ from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from skdp._blocks import Block, Blocks, added, for_workers, is_collection, lazy_on_blocks
 from skdp._column_facts import ColumnBounds, bounds_of_numbers, categories_by_column
 from skdp._columns import Columns, as_floats, check_numeric
 from skdp._data_validation import (
+    classes_of_blocks,
+    codes_in_block,
     column_names,
     encode_labels,
+    labels_in_block,
     refuse_missing,
+    remember_columns,
     remember_names,
     validated_table,
     validated_weights,
@@ -41,6 +47,7 @@ __all__ = ["PrivateNaiveBayes"]
 # No guarantee rests on these: they keep released numbers useful.
 _LEAST_COUNT = 1.0
 _LEAST_LOG = -700.0  # e to this power is a double
+_MOST_ROWS = 2**29  # of which sums of whole parts of 2^−24 are exact as floats
 _SMALLEST = 1e-9  # variance without noise, in units of half the distance of the bounds, squared
 
 
@@ -60,6 +67,16 @@ class LabelledColumns:
     weights: np.ndarray | None
     unit: float
 
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return self.codes.size
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether there are weights."""
+        return self.weights is not None
+
     def answers(self, *, exact: bool) -> dict[str, np.ndarray]:
         """Return the *private* answers; `exact` sums take weights as multiples of 2^−24."""
         n_classes, weights = self.classes.size, self.weights
@@ -69,6 +86,32 @@ class LabelledColumns:
         for j, (feature, x) in enumerate(zip(self.features, self.columns.parts, strict=True)):
             found[_name(j)] = feature.answer(x, self.codes, n_classes, weights)
         return found
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledBlocks:
+    """Columns and labels of Dask collections, which passed the checks where they are.
+
+    `model` is the estimator without what workers may not know.
+    """
+
+    blocks: Blocks
+    model: Any
+    classes: np.ndarray
+    features: Sequence[Feature]
+    count_is_public: bool
+    is_weighted: bool
+    unit: float
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return sum(self.blocks.n_rows)
+
+    def answers(self, *, exact: bool) -> dict[str, np.ndarray]:
+        """Return the *private* answers, sums over the blocks."""
+        known = partial(_labelled, self.model, self.features, self.classes, self.unit)
+        return added(self.blocks.gather(partial(_answers, known, exact)))
 
 
 class PrivateNaiveBayes(PrivateFit, ClassifierMixin, BaseEstimator):
@@ -110,8 +153,11 @@ class PrivateNaiveBayes(PrivateFit, ClassifierMixin, BaseEstimator):
 
     def _check_data(
         self, parameters: ReleaseParameters, X: Any, y: Any, *, sample_weight: Any
-    ) -> LabelledColumns:
+    ) -> LabelledColumns | LabelledBlocks:
         check_choice("noise", self.noise, ("auto", *NOISES))
+        public, unit = parameters.neighboring.count_is_public, self._largest_weight(sample_weight)
+        if is_collection(X):
+            return self._check_collections(X, y, sample_weight, unit, public)
         X, y = validated_table(self, X, y)
         columns = Columns.of(X, "X")
         remember_names(self, X)
@@ -119,42 +165,60 @@ class PrivateNaiveBayes(PrivateFit, ClassifierMixin, BaseEstimator):
         classes, codes = encode_labels(type(self).__name__, y, self.classes)
         self._checked_priors(classes.size)
         self._check_columns(columns, features)
-        return LabelledColumns(
-            columns,
-            codes,
-            classes,
-            features,
-            parameters.neighboring.count_is_public,
-            *self._checked_weights(sample_weight, codes, parameters),
-        )
+        weights = self._weights(sample_weight, codes.size, unit)
+        self._check_any(weights is None or bool(weights.any()))
+        return LabelledColumns(columns, codes, classes, features, public, weights, unit)
+
+    def _check_collections(
+        self, X: Any, y: Any, sample_weight: Any, unit: float, count_is_public: bool
+    ) -> LabelledBlocks:
+        remember_columns(self, X)
+        features, model = self._features(), for_workers(self)
+        blocks = Blocks.of(X, y, sample_weight)
+        found = blocks.check(partial(_facts, model, features, unit))
+        if sum(blocks.n_rows) >= _MOST_ROWS:
+            raise ValueError(f"{type(self).__name__} takes fewer than 2^29 rows.")
+        labels, weighs = zip(*found, strict=True)
+        classes = classes_of_blocks(type(self).__name__, labels, self.classes)
+        self._checked_priors(classes.size)
+        self._check_any(any(weighs))
+        weighted = sample_weight is not None
+        return LabelledBlocks(blocks, model, classes, features, count_is_public, weighted, unit)
 
     def _plan(
-        self, parameters: ReleaseParameters, records: LabelledColumns
+        self, parameters: ReleaseParameters, records: LabelledColumns | LabelledBlocks
     ) -> QueryPlan | NonPrivatePlan:
         """Return what is asked, with its noise."""
         if not parameters.is_private:
             return NonPrivatePlan()
-        n_classes, whole = records.classes.size, records.weights is None
+        n_classes = records.classes.size
         queries = [class_counts(n_classes, parameters.neighboring)]
         for j, feature in enumerate(records.features):
             queries.append(feature.query(_name(j), n_classes, parameters.neighboring))
-        asked = [_of_weights(query) for query in queries] if not whole else queries
+        asked = [_of_weights(query) for query in queries] if records.is_weighted else queries
         return parameters.plan_queries(asked, self.noise)
 
     def _read(
-        self, plan: QueryPlan | NonPrivatePlan, records: LabelledColumns, rng: np.random.Generator
+        self,
+        plan: QueryPlan | NonPrivatePlan,
+        records: LabelledColumns | LabelledBlocks,
+        rng: np.random.Generator,
     ) -> dict[str, np.ndarray]:
         if isinstance(plan, NonPrivatePlan):
             return records.answers(exact=False)
         return plan.release(records.answers(exact=True), rng)
 
     def _publish(
-        self, plan: Any, records: LabelledColumns, released: Any, guarantee: PrivacyGuarantee
+        self,
+        plan: Any,
+        records: LabelledColumns | LabelledBlocks,
+        released: Any,
+        guarantee: PrivacyGuarantee,
     ) -> Any:
         released = {name: records.unit * numbers for name, numbers in released.items()}
         counts = released["classes"]
-        if records.count_is_public and records.weights is None:
-            counts = _with_sum(counts, records.codes.size)
+        if records.count_is_public and not records.is_weighted:
+            counts = _with_sum(counts, records.n_rows)
         counts = np.maximum(counts, _LEAST_COUNT * records.unit)
         self.classes_, self.privacy_, self.class_count_ = records.classes, guarantee, counts
         priors = self._checked_priors(counts.size)
@@ -177,24 +241,28 @@ class PrivateNaiveBayes(PrivateFit, ClassifierMixin, BaseEstimator):
             return ""
         return f" Name the values that it can have, as in categories={{{column!r}: [...]}}."
 
-    def _checked_weights(
-        self, weights: Any, codes: np.ndarray, parameters: ReleaseParameters
-    ) -> tuple[np.ndarray | None, float]:
-        """Return weights in units of the largest that counts, clipped to it, and that."""
+    def _largest_weight(self, weights: Any) -> float:
+        """Return the largest weight that counts, in units of which weights are taken."""
         largest = None if self.max_weight is None else check_size("max_weight", self.max_weight)
-        if weights is None:
-            return None, 1.0
-        if parameters.is_private and largest is None:
+        if weights is None or not self._is_private():
+            return 1.0
+        if largest is None:
             raise ValueError(
                 "sample_weight needs max_weight, the public number to which weights are clipped: "
                 "a record changes what is released by that much."
             )
-        weights = validated_weights(weights, codes.size)
-        if parameters.is_private:
-            return np.clip(weights, 0.0, largest) / largest, float(largest or 1.0)
-        if not weights.any():
+        return largest
+
+    def _weights(self, weights: Any, n_rows: int, unit: float) -> np.ndarray | None:
+        """Return weights in a unit, clipped to it where the fit is private."""
+        if weights is None:
+            return None
+        weights = validated_weights(weights, n_rows)
+        return np.clip(weights, 0.0, unit) / unit if self._is_private() else weights
+
+    def _check_any(self, some_weigh: bool) -> None:
+        if not (some_weigh or self._is_private()):
             raise ValueError("sample_weight is zero for all records.")
-        return weights, 1.0
 
     def _checked_priors(self, n_classes: int) -> np.ndarray | None:
         if self.priors is None:
@@ -243,6 +311,7 @@ class PrivateNaiveBayes(PrivateFit, ClassifierMixin, BaseEstimator):
     def _learnt(self) -> Sequence[Any]:
         """Return what `_publish_features` was given."""
 
+    @lazy_on_blocks
     def predict_joint_log_proba(self, X: Any) -> np.ndarray:
         """Return log p(x, class).
 
@@ -265,6 +334,7 @@ class PrivateNaiveBayes(PrivateFit, ClassifierMixin, BaseEstimator):
             joint = joint + feature.log_likelihood(x, learnt)
         return joint
 
+    @lazy_on_blocks
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Return log p(class | x), −700 at least.
 
@@ -281,6 +351,7 @@ class PrivateNaiveBayes(PrivateFit, ClassifierMixin, BaseEstimator):
         joint = self.predict_joint_log_proba(X)
         return np.maximum(joint - logsumexp(joint, axis=1, keepdims=True), _LEAST_LOG)
 
+    @lazy_on_blocks
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return p(class | x).
 
@@ -296,6 +367,7 @@ class PrivateNaiveBayes(PrivateFit, ClassifierMixin, BaseEstimator):
         """
         return np.exp(self.predict_log_proba(X))
 
+    @lazy_on_blocks
     def predict(self, X: Any) -> np.ndarray:
         """Return the likeliest class of each row.
 
@@ -318,6 +390,36 @@ class PrivateNaiveBayes(PrivateFit, ClassifierMixin, BaseEstimator):
         tags.non_deterministic = self.random_state is None
         tags.input_tags.allow_nan = self._is_private()
         return tags
+
+
+def _facts(
+    model: PrivateNaiveBayes, features: Sequence[Feature], unit: float, block: Block
+) -> tuple[np.ndarray, bool]:
+    """Return the labels in a block after all checks, and whether any of its records weighs."""
+    columns = Columns.of(block.X, "X")
+    model._check_columns(columns, features)
+    labels = labels_in_block(block.y, model.classes)
+    weights = model._weights(block.sample_weight, columns.n_rows, unit)
+    return labels, weights is None or bool(weights.any())
+
+
+def _labelled(
+    model: PrivateNaiveBayes,
+    features: Sequence[Feature],
+    classes: np.ndarray,
+    unit: float,
+    block: Block,
+) -> LabelledColumns:
+    """Return a block, after `_facts`, as records in memory."""
+    columns, codes = Columns.of(block.X, "X"), codes_in_block(block.y, classes)
+    weights = model._weights(block.sample_weight, codes.size, unit)
+    return LabelledColumns(columns, codes, classes, features, False, weights, unit)
+
+
+def _answers(
+    labelled: Callable[[Block], LabelledColumns], exact: bool, block: Block
+) -> dict[str, np.ndarray]:
+    return labelled(block).answers(exact=exact)
 
 
 def _name(j: int) -> str:

@@ -10,8 +10,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from skdp._blocks import is_collection, lazy_on_blocks
 from skdp._column_facts import ColumnBounds
-from skdp._data_validation import column_names, validated_numbers
+from skdp._data_validation import column_names, remember_columns, validated_numbers
 from skdp._private_fit import PrivateFit, ReleaseParameters, ReleasePlan
 from skdp.privacy import PrivacyGuarantee
 
@@ -24,6 +25,11 @@ class Measurement:
 
     statistic: Any
     records: Any
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return int(self.records.n_rows)
 
 
 class PrivateScaler(PrivateFit, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -58,6 +64,7 @@ class PrivateScaler(PrivateFit, OneToOneFeatureMixin, TransformerMixin, BaseEsti
         """
         return self._fit_privately(X, sample_weight=sample_weight)
 
+    @lazy_on_blocks
     def transform(self, X: Any) -> np.ndarray:
         """Return the rows, clipped as in `fit` and scaled.
 
@@ -81,7 +88,10 @@ class PrivateScaler(PrivateFit, OneToOneFeatureMixin, TransformerMixin, BaseEsti
                 f"sample_weight is refused by {type(self).__name__}: a weight is private, and "
                 "multiplies what a record changes."
             )
-        X = validated_numbers(self, X, reset=True)
+        if is_collection(X):
+            remember_columns(self, X)
+        else:
+            X = validated_numbers(self, X, reset=True)
         statistic = self._statistic(self._bounds())
         return Measurement(statistic, statistic._check_data(parameters, X))
 

@@ -10,7 +10,13 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in
 
-from skdp._data_validation import column_names, remember_names, validated_table
+from skdp._blocks import is_collection, lazy_on_blocks
+from skdp._data_validation import (
+    column_names,
+    remember_columns,
+    remember_names,
+    validated_table,
+)
 from skdp._feature_maps import FeatureMap
 
 __all__ = ["PublicFeatures"]
@@ -39,9 +45,14 @@ class PublicFeatures(TransformerMixin, BaseEstimator):
         self : object
             The transformer.
         """
-        self._mapped(X, reset=True)
+        if is_collection(X):
+            remember_columns(self, X)
+            self._feature_map(self.n_features_in_, column_names(self))
+        else:
+            self._mapped(X, reset=True)
         return self
 
+    @lazy_on_blocks
     def transform(self, X: Any) -> Any:
         """Return the features of the rows.
 

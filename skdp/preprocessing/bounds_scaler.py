@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 
+from skdp._blocks import is_collection, lazy_on_blocks
 from skdp._column_facts import ColumnBounds
-from skdp._data_validation import column_names, refuse_missing, validated_numbers
+from skdp._data_validation import column_names, refuse_missing, remember_columns, validated_numbers
 from skdp._validation import check_choice
 
 __all__ = ["BoundsScaler"]
@@ -79,9 +80,14 @@ class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self : object
             The scaler.
         """
-        self._rows(X, reset=True)
+        if is_collection(X):
+            remember_columns(self, X)
+            self._bounds()
+        else:
+            self._rows(X, reset=True)
         return self
 
+    @lazy_on_blocks
     def transform(self, X: Any) -> np.ndarray:
         """Return the scaled rows.
 
@@ -132,13 +138,16 @@ class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def _rows(self, X: Any, *, reset: bool) -> tuple[np.ndarray, ColumnBounds]:
         """Return floats, of which none is missing where that is refused, and checked bounds."""
-        check_choice("missing", self.missing, _MISSING)
         X = validated_numbers(self, X, reset=reset, dtype=[np.float64, np.float32])
         names = column_names(self)
-        bounds = ColumnBounds.of(self.bounds, self.n_features_in_, names)
+        bounds = self._bounds()
         if self.missing == "refuse":
             refuse_missing(X, names)
         return X, bounds
+
+    def _bounds(self) -> ColumnBounds:
+        check_choice("missing", self.missing, _MISSING)
+        return ColumnBounds.of(self.bounds, self.n_features_in_, column_names(self))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -7,7 +7,8 @@ from typing import Any
 from scipy import sparse
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 
-from skdp._data_validation import validated
+from skdp._blocks import is_collection, lazy_on_blocks
+from skdp._data_validation import remember_columns, validated
 from skdp._validation import check_size
 from skdp.design import clip_factors
 
@@ -65,9 +66,13 @@ class RowClipper(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             The clipper.
         """
         check_size("max_norm", self.max_norm)
-        validated(self, X, accept_sparse="csr")
+        if is_collection(X):
+            remember_columns(self, X)
+        else:
+            validated(self, X, accept_sparse="csr")
         return self
 
+    @lazy_on_blocks
     def transform(self, X: Any) -> Any:
         """Return the clipped rows.
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from skdp._blocks import is_collection
 from skdp._column_facts import ColumnBounds
-from skdp._columns import Columns, is_frame
+from skdp._columns import BlockColumns, Columns, is_frame
 from skdp._data_validation import (
     column_names,
     refuse_missing,
+    remember_columns,
     remember_names,
     validated,
     validated_numbers,
@@ -52,7 +55,7 @@ class BoundedRows:
         """
         public = parameters.neighboring.count_is_public
         estimator._filling = None
-        if not parameters.is_private:
+        if not parameters.is_private:  # which takes what is in memory
             floats = validated_numbers(estimator, X, reset=True, dtype=[np.float64, np.float32])
             refuse_missing(floats, column_names(estimator))
             return cls(floats, None, public)
@@ -71,6 +74,14 @@ class BoundedRows:
     def n_rows(self) -> int:
         """The number of rows, public where `count_is_public` says so."""
         return self.source.n_rows if isinstance(self.source, Columns) else len(self.source)
+
+    def total(
+        self, function: Callable[[BoundedRows], dict[str, np.ndarray]]
+    ) -> dict[str, np.ndarray]:
+        """Return sums over rows, by name, which a function gives for some of the rows."""
+        if isinstance(self.source, BlockColumns):
+            return self.source.total(partial(_of_some, function, self.within))
+        return function(self)
 
     @property
     def within(self) -> ColumnBounds:
@@ -96,15 +107,27 @@ class BoundedRows:
             yield np.asarray(self.source[start : start + step], dtype=np.float64)
 
 
+def _of_some(
+    function: Callable[[BoundedRows], dict[str, np.ndarray]], bounds: ColumnBounds, some: Columns
+) -> dict[str, np.ndarray]:
+    """Return the function of some rows, whose number is nobody's business."""
+    return function(BoundedRows(some, bounds, False))
+
+
 def _checked(estimator: Any, X: Any) -> Any:
-    """Return an array of numbers of any type, or the columns of a frame."""
-    if not is_frame(X):
+    """Return an array of numbers of any type, or the columns of a frame or a collection."""
+    if is_collection(X):
+        remember_columns(estimator, X)
+        columns = Columns.of(X, "X")
+        columns.check(Columns.check_numeric)
+        rows = columns.n_rows
+    elif not is_frame(X):
         X = validated_numbers(estimator, X, reset=True, dtype="numeric")
         rows, columns = len(X), X
     else:
         validated(estimator, X, finite=False, reset=True, skip_check_array=True)
         columns = Columns.of(X, "X")
-        columns.check_numeric()
+        columns.check(Columns.check_numeric)
         remember_names(estimator, X)
         rows = columns.n_rows
     if not 0 < rows < _MOST_ROWS:

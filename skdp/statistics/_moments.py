@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -78,11 +79,16 @@ class BoundedColumns:
         """Return columns of numbers; where the number of rows is public there has to be one."""
         columns = Columns.of(x)
         checked = ColumnBounds.of(bounds, columns.n_columns, columns.names)
-        columns.check_numeric()
+        columns.check(Columns.check_numeric)
         public = parameters.neighboring.count_is_public
         if public and not columns.n_rows:
             raise ValueError("x must have at least one row.")
         return cls(columns, checked, public)
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return self.columns.n_rows
 
 
 class MomentsStatistic(PrivateFit):
@@ -104,8 +110,9 @@ class MomentsStatistic(PrivateFit):
     def _parts(self, n_columns: int) -> tuple[Part, ...]:
         """Return what is asked for, from the number of columns."""
 
+    @staticmethod
     @abstractmethod
-    def _numbers(self, units: np.ndarray) -> dict[str, np.ndarray]:
+    def _numbers(units: np.ndarray) -> dict[str, np.ndarray]:
         """Return the numbers of each part for some rows that were mapped to [−1, 1]."""
 
     def _check_data(self, parameters: ReleaseParameters, x: Any) -> BoundedColumns:
@@ -121,9 +128,10 @@ class MomentsStatistic(PrivateFit):
     def _read(
         self, plan: QueryPlan, records: BoundedColumns, rng: np.random.Generator
     ) -> dict[str, np.ndarray]:
-        blocks = (self._numbers(records.bounds.unit(rows)) for rows in records.columns.blocks())
         parts = self._parts(records.columns.n_columns)
-        answers: dict[str, Any] = exact_sums({part.name: part.size for part in parts}, blocks)
+        numbers = partial(_numbers_of, self._numbers, records.bounds)
+        sizes = {part.name: part.size for part in parts}
+        answers: dict[str, Any] = exact_sums(sizes, records.columns, numbers)
         return plan.release(answers | {"count": records.columns.n_rows}, rng)
 
     def _means(self, plan: QueryPlan, records: BoundedColumns, released: Any) -> Means:
@@ -172,20 +180,35 @@ class Means:
         return max(count - width, 1.0), max(count + width, 1.0)
 
 
-def exact_sums(
-    sizes: Mapping[str, int], blocks: Iterable[Mapping[str, np.ndarray]]
-) -> dict[str, np.ndarray]:
-    """Return the sums of columns of numbers in [−1, 1], each rounded to a multiple of 2^−31.
+def _numbers_of(
+    numbers: Callable[[np.ndarray], dict[str, np.ndarray]], bounds: ColumnBounds, columns: Columns
+) -> Iterator[dict[str, np.ndarray]]:
+    """Yield the numbers of some rows at a time."""
+    return (numbers(bounds.unit(rows)) for rows in columns.blocks())
 
-    They are added as integers, whatever their order and the blocks of rows that they come in.
-    Totals of at least 2^53 steps are rounded as floats, by 2^−54 of at most 2^31: for two
-    neighbours by 2^−22 together.
+
+def exact_sums(
+    sizes: Mapping[str, int], table: Any, numbers: Callable[[Any], Iterable[Mapping[str, Any]]]
+) -> dict[str, np.ndarray]:
+    """Return the sums of numbers in [−1, 1], each rounded to a multiple of 2^−31.
+
+    `numbers` yields those of some rows of a table at a time. They are added as integers, whatever
+    their order and the blocks of rows that they come in. Totals of at least 2^53 steps are rounded
+    as floats, by 2^−54 of at most 2^31: for two neighbours by 2^−22 together.
     """
+    totals = table.total(partial(_steps, sizes, numbers))
+    return {name: np.ldexp(total.astype(float), -_BITS) for name, total in totals.items()}
+
+
+def _steps(
+    sizes: Mapping[str, int], numbers: Callable[[Any], Iterable[Mapping[str, Any]]], table: Any
+) -> dict[str, np.ndarray]:
+    """Return the sums in steps of 2^−31."""
     totals = {name: np.zeros(size, dtype=np.int64) for name, size in sizes.items()}
-    for block in blocks:
+    for block in numbers(table):
         for name, total in totals.items():
             total += np.rint(np.ldexp(block[name], _BITS)).astype(np.int64).sum(axis=0)
-    return {name: np.ldexp(total.astype(float), -_BITS) for name, total in totals.items()}
+    return totals
 
 
 def least_square(low: np.ndarray, high: np.ndarray) -> np.ndarray:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -106,9 +107,8 @@ def release_centre(plan: GaussianPlan, rows: BoundedRows, rng: np.random.Generat
     these have the least noise in the mean, in units of X.
     """
     bounds, n = rows.within, rows.n_rows
-    units = ({"u": _units(block, rows)} for block in rows.blocks())
     weights = np.sqrt(bounds.half / bounds.half.sum())
-    sums = exact_sums({"u": weights.size}, units)["u"] * weights
+    sums = exact_sums({"u": weights.size}, rows, _units)["u"] * weights
     if rows.count_is_public:
         count = float(n)
         released = plan.release("centre", sums, rng)
@@ -120,10 +120,11 @@ def release_centre(plan: GaussianPlan, rows: BoundedRows, rng: np.random.Generat
     return Centre(bounds.middle + bounds.half * u, count)
 
 
-def _units(block: np.ndarray, rows: BoundedRows) -> np.ndarray:
-    block -= rows.within.middle
-    block /= rows.within.half
-    return np.clip(block, -1.0, 1.0, out=block)
+def _units(rows: BoundedRows) -> Iterator[dict[str, np.ndarray]]:
+    for block in rows.blocks():
+        block -= rows.within.middle
+        block /= rows.within.half
+        yield {"u": np.clip(block, -1.0, 1.0, out=block)}
 
 
 def release_spread(
@@ -140,6 +141,19 @@ def release_spread(
     The radius is `data_norm`, to which rows are clipped; or one that about a `quantile` of the
     rows is within, and then rows are scaled to length 1.
     """
+    sums = rows.total(partial(_spread_sums, centre, data_norm))
+    radius = data_norm
+    if radius is None:
+        assert quantile is not None
+        noisy = plan.release("radius", sums["shells"], rng)
+        radius = float(_radii(rows)[_first_of_many(noisy, (1.0 - quantile) * centre.n_rows)])
+    return radius, _directions(plan, np.ldexp(sums["moments"].astype(float), -2 * _BITS), rng)
+
+
+def _spread_sums(
+    centre: Centre, data_norm: float | None, rows: BoundedRows
+) -> dict[str, np.ndarray]:
+    """Return the number of rows in each shell, and Σ yyᵀ in steps of 2^−2·_BITS."""
     d = rows.within.half.size
     radii, counts, total = _radii(rows), np.zeros(_N_RADII), np.zeros((d, d), dtype=np.int64)
     for block, lengths in _from_centre(rows, centre):
@@ -147,12 +161,7 @@ def release_spread(
         block *= _factors(lengths, data_norm)[:, None]
         y = whole(block, _BITS)
         total += (y.T @ y).astype(np.int64)
-    radius = data_norm
-    if radius is None:
-        assert quantile is not None
-        noisy = plan.release("radius", counts, rng)
-        radius = float(radii[_first_of_many(noisy, (1.0 - quantile) * centre.n_rows)])
-    return radius, _directions(plan, np.ldexp(total.astype(float), -2 * _BITS), rng)
+    return {"shells": counts, "moments": total}
 
 
 def _first_of_many(counts: np.ndarray, most: float) -> int:

@@ -108,7 +108,7 @@ class CountStatistic(PrivateFit):
 
     def _check_data(self, parameters: ReleaseParameters, condition: Any) -> Columns:
         columns = Columns.of(condition, "condition")
-        columns.check_boolean("condition")
+        columns.check(Columns.check_boolean)
         return columns
 
     def _plan(self, parameters: ReleaseParameters, columns: Columns) -> QueryPlan:
@@ -119,7 +119,7 @@ class CountStatistic(PrivateFit):
     def _read(
         self, plan: QueryPlan, columns: Columns, rng: np.random.Generator
     ) -> dict[str, np.ndarray]:
-        return plan.release({"count": columns.count_true()}, rng)
+        return plan.release(columns.total(Columns.count_true), rng)
 
     def _publish(
         self,

@@ -163,7 +163,8 @@ class CovarianceStatistic(MomentsStatistic):
         n_pairs, farthest = n_columns * (n_columns - 1) // 2, 2.0 * (n_columns**2 // 4)
         return (*alone, Part("product", n_pairs, farthest=farthest)) if n_pairs else alone
 
-    def _numbers(self, units: np.ndarray) -> dict[str, np.ndarray]:
+    @staticmethod
+    def _numbers(units: np.ndarray) -> dict[str, np.ndarray]:
         i, j = np.triu_indices(units.shape[1], 1)
         return {"x": units, "square": units**2 - 0.5, "product": units[:, i] * units[:, j]}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -124,18 +125,26 @@ class GriddedColumns:
         """How many cells there are."""
         return int(np.prod(self.shape))
 
-    def counts(self) -> np.ndarray:
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return self.columns.n_rows
+
+    def counts(self) -> dict[str, np.ndarray]:
         """Return the *private* counts, flattened."""
-        found = np.zeros(self.n_cells, dtype=np.int64)
-        for rows in self.columns.blocks():
-            known = rows[~np.isnan(rows).any(axis=1)]
-            inner = (
-                np.searchsorted(ends[1:-1], known[:, j], "right")
-                for j, ends in enumerate(self.grid)
-            )
-            cells = np.ravel_multi_index(tuple(inner), self.shape)
-            found += np.bincount(cells, minlength=self.n_cells)
-        return found
+        return self.columns.total(partial(_counts, self.grid, self.shape))
+
+
+def _counts(
+    grid: list[np.ndarray], shape: tuple[int, ...], columns: Columns
+) -> dict[str, np.ndarray]:
+    found = np.zeros(int(np.prod(shape)), dtype=np.int64)
+    for rows in columns.blocks():
+        known = rows[~np.isnan(rows).any(axis=1)]
+        inner = (np.searchsorted(ends[1:-1], known[:, j], "right") for j, ends in enumerate(grid))
+        cells = np.ravel_multi_index(tuple(inner), shape)
+        found += np.bincount(cells, minlength=found.size)
+    return {"cells": found}
 
 
 class HistogramStatistic(PrivateFit):
@@ -151,7 +160,7 @@ class HistogramStatistic(PrivateFit):
     def _check_data(self, parameters: ReleaseParameters, x: Any) -> GriddedColumns:
         columns = Columns.of(x)
         grid = _checked_edges(self.edges, columns.n_columns, columns.names)
-        columns.check_numeric()
+        columns.check(Columns.check_numeric)
         return GriddedColumns(columns, grid)
 
     def _plan(self, parameters: ReleaseParameters, records: GriddedColumns) -> QueryPlan:
@@ -167,7 +176,7 @@ class HistogramStatistic(PrivateFit):
     def _read(
         self, plan: QueryPlan, records: GriddedColumns, rng: np.random.Generator
     ) -> dict[str, np.ndarray]:
-        return plan.release({"cells": records.counts()}, rng)
+        return plan.release(records.counts(), rng)
 
     def _publish(
         self,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -178,18 +179,34 @@ class CategoricalColumns:
         """Return how many categories each column of a table has."""
         return tuple(self.values[j].size for j in table)
 
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return self.columns.n_rows
+
     def counts(self) -> dict[str, np.ndarray]:
         """Return the *private* counts of all tables, flattened."""
-        codes = {
-            j: category_codes(self.columns.parts[j], known) for j, known in self.values.items()
-        }
-        return {str(self.key(table)): self._count(table, codes) for table in self.tables}
+        tables = {str(self.key(table)): (table, self.shape(table)) for table in self.tables}
+        return self.columns.total(partial(_counts, self.values, tables))
 
-    def _count(self, table: tuple[int, ...], codes: Mapping[int, np.ndarray]) -> np.ndarray:
-        known = np.all([codes[j] >= 0 for j in table], axis=0)
-        shape = self.shape(table)
-        cells = np.ravel_multi_index(tuple(codes[j][known] for j in table), shape)
-        return np.bincount(cells, minlength=int(np.prod(shape)))
+
+def _counts(
+    values: Mapping[int, np.ndarray],
+    tables: Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]],
+    columns: Columns,
+) -> dict[str, np.ndarray]:
+    codes = {j: category_codes(columns.parts[j], known) for j, known in values.items()}
+    return {key: _count([codes[j] for j in table], shape) for key, (table, shape) in tables.items()}
+
+
+def _count(codes: Sequence[np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
+    known = np.all([one >= 0 for one in codes], axis=0)
+    cells = np.ravel_multi_index(tuple(one[known] for one in codes), shape)
+    return np.bincount(cells, minlength=int(np.prod(shape)))
+
+
+def _nothing(columns: Columns) -> None:
+    """Find nothing wrong: any type may hold categories."""
 
 
 class MarginalsStatistic(PrivateFit):
@@ -213,6 +230,7 @@ class MarginalsStatistic(PrivateFit):
                 f"n_ways must be at most {len(values)}, the number of columns with categories, got "
                 f"{self.n_ways}."
             )
+        columns.check(_nothing)
         return CategoricalColumns(columns, values, list(combinations(values, self.n_ways)))
 
     def _plan(self, parameters: ReleaseParameters, records: CategoricalColumns) -> QueryPlan:

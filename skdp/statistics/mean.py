@@ -163,7 +163,8 @@ class MeanStatistic(MomentsStatistic):
     def _parts(self, n_columns: int) -> tuple[Part, ...]:
         return (Part("x", n_columns),)
 
-    def _numbers(self, units: np.ndarray) -> dict[str, np.ndarray]:
+    @staticmethod
+    def _numbers(units: np.ndarray) -> dict[str, np.ndarray]:
         return {"x": units}
 
     def _publish(

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
+from skdp._column_facts import ColumnBounds
+from skdp._columns import Columns
 from skdp._private_fit import PrivateFit, ReleaseParameters
 from skdp.accounting import calibrate
 from skdp.budget import PrivacyBudget
@@ -203,7 +205,7 @@ class QuantileStatistic(PrivateFit):
         self, plan: QuantilePlan, records: BoundedColumns, rng: np.random.Generator
     ) -> np.ndarray:
         """Return the chosen grid points, a row for each probability."""
-        columns = _cell_counts(records)
+        columns = records.columns.total(partial(_cell_counts, records.bounds))["cells"]
         choices = [
             [_choose(counts, p, plan.choice, rng) for counts in columns]
             for p in self._probabilities()
@@ -253,14 +255,14 @@ def _composed_share(n: int, epsilon: float, delta: float, accountant: str) -> fl
     )
 
 
-def _cell_counts(records: BoundedColumns) -> np.ndarray:
+def _cell_counts(bounds: ColumnBounds, columns: Columns) -> dict[str, np.ndarray]:
     """Return how many *private* values round to each grid point, a row for each column."""
-    counts = np.zeros((records.columns.n_columns, _CELLS + 1), dtype=np.int64)
-    for rows in records.columns.blocks():
-        steps = np.rint((records.bounds.unit(rows) + 1.0) * (0.5 * _CELLS)).astype(np.intp)
+    counts = np.zeros((columns.n_columns, _CELLS + 1), dtype=np.int64)
+    for rows in columns.blocks():
+        steps = np.rint((bounds.unit(rows) + 1.0) * (0.5 * _CELLS)).astype(np.intp)
         for found, column in zip(counts, steps.T, strict=True):
             found += np.bincount(column, minlength=_CELLS + 1)
-    return counts
+    return {"cells": counts}
 
 
 def _choose(

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from skdp._column_facts import ColumnBounds
+from skdp._columns import Columns
 from skdp._private_fit import PrivateFit, ReleaseParameters
 from skdp.budget import PrivacyBudget
 from skdp.privacy import PrivacyGuarantee
@@ -126,12 +130,9 @@ class SumStatistic(PrivateFit):
     def _read(
         self, plan: QueryPlan, records: BoundedColumns, rng: np.random.Generator
     ) -> dict[str, np.ndarray]:
-        bounds, blocks = records.bounds, records.columns.blocks()
-        if records.count_is_public:
-            units = ({"sum": bounds.unit(rows)} for rows in blocks)
-        else:
-            units = ({"sum": bounds.clip(rows, 0.0) / bounds.largest} for rows in blocks)
-        return plan.release(exact_sums({"sum": records.columns.n_columns}, units), rng)
+        numbers = partial(_centred if records.count_is_public else _whole, records.bounds)
+        sizes = {"sum": records.columns.n_columns}
+        return plan.release(exact_sums(sizes, records.columns, numbers), rng)
 
     def _publish(
         self, plan: QueryPlan, records: BoundedColumns, released: Any, guarantee: PrivacyGuarantee
@@ -143,3 +144,11 @@ class SumStatistic(PrivateFit):
             offset, unit = np.zeros(columns.n_columns), bounds.largest
         value = columns.shaped(offset + unit * released["sum"])
         return NoisyNumbers(value, guarantee, _plan=plan, _unit=columns.shaped(unit))
+
+
+def _centred(bounds: ColumnBounds, columns: Columns) -> Iterator[dict[str, np.ndarray]]:
+    return ({"sum": bounds.unit(rows)} for rows in columns.blocks())
+
+
+def _whole(bounds: ColumnBounds, columns: Columns) -> Iterator[dict[str, np.ndarray]]:
+    return ({"sum": bounds.clip(rows, 0.0) / bounds.largest} for rows in columns.blocks())

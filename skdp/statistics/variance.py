@@ -149,7 +149,8 @@ class VarianceStatistic(MomentsStatistic):
     def _parts(self, n_columns: int) -> tuple[Part, ...]:
         return Part("x", n_columns), Part("square", n_columns, 0.5)
 
-    def _numbers(self, units: np.ndarray) -> dict[str, np.ndarray]:
+    @staticmethod
+    def _numbers(units: np.ndarray) -> dict[str, np.ndarray]:
         return {"x": units, "square": units**2 - 0.5}
 
     def _publish(

@@ -1,0 +1,313 @@
+"""What rests on sums gives the same release on Dask collections as in memory, bit by bit."""
+
+import logging
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+
+from skdp import DPPCA, DPCategoricalNB, DPGaussianNB, DPKMeans, DPMixedNB, PrivacyBudget
+from skdp import statistics as st
+from skdp.pipeline import make_private_pipeline
+from skdp.preprocessing import (
+    AdditiveFeatures,
+    BoundsScaler,
+    DPMinMaxScaler,
+    DPQuantileClipper,
+    DPStandardScaler,
+    RowClipper,
+)
+
+dask = pytest.importorskip("dask")
+da = pytest.importorskip("dask.array")
+dd = pytest.importorskip("dask.dataframe")
+
+rng = np.random.default_rng(0)
+X = rng.random((400, 3))
+X[7, 1] = np.nan
+FRAME = pd.DataFrame(X, columns=["a", "b", "c"], index=np.arange(1000, 1400))
+LABELS = np.where(X[:, 0] > 0.5, "yes", "no")
+SEX = pd.Series(rng.choice(["f", "m"], 400), index=FRAME.index, name="sex")
+MIXED = FRAME.assign(sex=SEX)
+ARRAY = da.from_array(X, chunks=(150, 2))
+TABLE = dd.from_pandas(FRAME, npartitions=3)
+Y_ARRAY, Y_TABLE = (da.from_array(LABELS, chunks=c) for c in (150, ((133, 133, 134),)))
+
+RELATIONS = ["replace_one", "add_remove_one"]
+STATISTICS = {
+    "count": lambda x, **k: st.count(x > 0.5, **k).value,
+    "sum": lambda x, **k: st.sum(x, bounds=(0, 1), **k).value,
+    "mean": lambda x, **k: st.mean(x, bounds=(0, 1), **k).value,
+    "variance": lambda x, **k: st.variance(x, bounds=(0, 1), **k).value,
+    "covariance": lambda x, **k: st.covariance(x, bounds=(0, 1), **k).value,
+    "quantile": lambda x, **k: st.quantile(x, q=[0.1, 0.5], bounds=(0, 1), **k).value,
+    "histogram": lambda x, **k: st.histogram(x, edges=[[0, 0.5, 1]] * 3, **k).value,
+    "PCA": lambda x, **k: DPPCA(bounds=(0, 1), n_components=2, **k).fit(x).components_,
+    "PCA's variances": lambda x, **k: DPPCA(bounds=(0, 1), **k).fit(x).explained_variance_,
+    "clusters": lambda x, **k: DPKMeans(bounds=(0, 1), n_clusters=2, **k).fit(x).cluster_centers_,
+    "standard": lambda x, **k: DPStandardScaler(bounds=(0, 1), **k).fit(x).scale_,
+    "minimum": lambda x, **k: DPMinMaxScaler(bounds=(0, 1), **k).fit(x).data_min_,
+    "clipper": lambda x, **k: DPQuantileClipper(bounds=(0, 1), **k).fit(x).high_,
+    "naive Bayes": lambda x, **k: (
+        DPGaussianNB(bounds=(0, 1), classes=["no", "yes"], **k).fit(x, labels_of(x)).theta_
+    ),
+}
+
+GAUSSIAN = {"PCA", "PCA's variances", "clusters"}
+
+
+@pytest.fixture(autouse=True)
+def _one_thread():
+    with dask.config.set(scheduler="synchronous"):
+        yield
+
+
+def labels_of(x):
+    """Return labels that are cut as X is."""
+    if x is ARRAY:
+        return Y_ARRAY
+    return dd.from_pandas(pd.Series(LABELS, FRAME.index), 3) if hasattr(x, "dask") else LABELS
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("name", STATISTICS)
+def test_releases_are_those_of_memory(name, relation):
+    release = STATISTICS[name]
+    delta = 1e-5 if name in GAUSSIAN else 0.0  # 0 is planned at once
+    terms = {"epsilon": 1.0, "delta": delta, "random_state": 0, "neighboring": relation}
+    for memory, lazy in ((X, ARRAY), (FRAME, TABLE), (X, TABLE.to_dask_array())):
+        np.testing.assert_array_equal(release(lazy, **terms), release(memory, **terms))
+
+
+def test_the_number_of_blocks_does_not_matter():
+    found = [
+        st.covariance(
+            da.from_array(X, chunks=(n, 3)), 1.0, 0.0, bounds=(0, 1), random_state=0
+        ).value
+        for n in (1, 77, 400)
+    ]
+    assert all(np.array_equal(found[0], one) for one in found)
+
+
+def test_a_series_gives_one_number():
+    found = st.mean(TABLE["a"], 1.0, bounds=(0, 1), random_state=0).value
+    assert found == st.mean(FRAME["a"], 1.0, bounds=(0, 1), random_state=0).value
+    assert isinstance(found, float)
+
+
+def test_marginals_of_texts():
+    lazy = dd.from_pandas(MIXED, npartitions=3)
+    asked = {"categories": {"sex": ["f", "m"]}, "random_state": 0}
+    found = st.marginals(lazy, 1.0, **asked)
+    assert np.array_equal(found["sex",], st.marginals(MIXED, 1.0, **asked)["sex",])
+
+
+def test_a_release_takes_two_round_trips(caplog):
+    caplog.set_level(logging.DEBUG, "skdp.blocks")
+    st.covariance(ARRAY, 1.0, bounds=(0, 1))
+    assert len(caplog.records) == 2
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_mixed_naive_bayes(relation, weighted):
+    model = DPMixedNB(
+        1.0,
+        0.0,
+        bounds=dict.fromkeys("abc", (0, 1)),
+        categories={"sex": ["f", "m"]},
+        max_weight=2.0,
+        neighboring=relation,
+        random_state=0,
+    )
+    weights = rng.random(400) if weighted else None
+    lazy = dd.from_pandas(MIXED, npartitions=3)
+    expected = model.fit(MIXED, LABELS, weights).predict_proba(MIXED)
+    fitted = model.fit(lazy, labels_of(lazy), weights)
+    np.testing.assert_array_equal(fitted.predict_proba(MIXED), expected)
+    np.testing.assert_array_equal(fitted.predict_proba(lazy).compute(), expected)
+
+
+def test_categorical_naive_bayes_of_an_array_of_codes():
+    codes = rng.integers(0, 3, (400, 2))
+    model = DPCategoricalNB(1.0, categories=[0, 1, 2], random_state=0)
+    expected = model.fit(codes, LABELS).predict_proba(codes)
+    found = model.fit(da.from_array(codes, chunks=(150, 1)), Y_ARRAY).predict_proba(codes)
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_without_privacy_naive_bayes_is_that_of_memory_up_to_rounding():
+    whole = np.nan_to_num(X)
+    model = DPGaussianNB(np.inf)
+    expected = model.fit(whole, LABELS, np.arange(400.0)).theta_
+    lazy = da.from_array(whole, chunks=150)
+    np.testing.assert_allclose(model.fit(lazy, Y_ARRAY, np.arange(400.0)).theta_, expected)
+
+
+def test_predictions_are_lazy_and_keep_the_index():
+    model = DPGaussianNB(1.0, bounds=(0, 1), random_state=0).fit(FRAME, LABELS)
+    expected = model.predict(FRAME)
+    of_frame = model.predict(TABLE)
+    computed = of_frame.compute()
+    assert computed.index.equals(FRAME.index)
+    np.testing.assert_array_equal(computed, expected)
+    of_array = model.fit(X, LABELS).predict(TABLE.to_dask_array())
+    assert isinstance(of_array, da.Array)
+    assert of_array.dtype == expected.dtype
+    np.testing.assert_array_equal(of_array.compute(), model.predict(X))
+
+
+TRANSFORMERS = {
+    "bounds": BoundsScaler(bounds=(0, 1), missing="indicator"),
+    "standard": DPStandardScaler(bounds=(0, 1), random_state=0),
+    "additive": AdditiveFeatures(bounds=(0, 1)),
+    "components": DPPCA(bounds=(0, 1), n_components=2, random_state=0),
+    "clusters": DPKMeans(bounds=(0, 1), n_clusters=2, random_state=0),
+}
+
+
+@pytest.mark.parametrize("name", TRANSFORMERS)
+def test_transformed_collections(name):
+    model = TRANSFORMERS[name]
+    expected = model.fit(FRAME).transform(FRAME)
+    expected = expected.toarray() if sparse.issparse(expected) else expected
+    found = model.fit(TABLE).transform(TABLE)
+    assert isinstance(found, dd.DataFrame)
+    assert list(found.columns) == list(model.get_feature_names_out())
+    computed = found.compute()
+    assert computed.index.equals(FRAME.index)
+    np.testing.assert_array_equal(computed, expected)
+    array = model.fit(ARRAY).transform(ARRAY)
+    assert array.shape == expected.shape
+    computed = array.compute()
+    computed = computed.toarray() if sparse.issparse(computed) else computed
+    np.testing.assert_array_equal(computed, expected)
+
+
+def test_rows_are_clipped_where_they_are():
+    full = da.from_array(np.ones((6, 4)), chunks=(2, 2))
+    np.testing.assert_allclose(RowClipper(1.0).fit(full).transform(full).compute(), 0.5)
+
+
+def test_columns_have_to_be_those_of_the_fit():
+    scaler = DPStandardScaler(bounds=(0, 1), random_state=0).fit(TABLE)
+    with pytest.raises(ValueError, match="feature names"):
+        scaler.transform(TABLE[["a", "c", "b"]])
+
+
+def test_a_pipeline_of_private_steps_spends_one_budget():
+    steps = DPStandardScaler(bounds=(0, 1)), DPGaussianNB(bounds=(-10, 10))
+    budget = PrivacyBudget(1.0, 1e-5, composition="gdp")
+    model = make_private_pipeline(*steps, budget=budget).fit(TABLE, labels_of(TABLE))
+    assert 0.9 < budget.spent.epsilon <= 1.0
+    assert len(model.predict(TABLE)) == 400
+
+
+def test_workers_see_neither_the_budget_nor_the_seed(monkeypatch):
+    model = DPGaussianNB(1.0, bounds=(0, 1), budget=PrivacyBudget(3.0, 1e-5, path=None))
+    model.fit(ARRAY, Y_ARRAY)
+    model.random_state = 123456789
+    sent = pickle.dumps(dict(model.predict(ARRAY).__dask_graph__()))
+    assert b"PrivacyBudget" not in sent
+    assert (123456789).to_bytes(4, "little") not in sent
+
+
+def with_nan(block_of=300):
+    labels = np.arange(400.0) % 2
+    labels[block_of] = np.nan
+    return da.from_array(labels, chunks=150)
+
+
+def two_types(n):
+    return pd.Series([0, 1] * 50 if n == 100 else LABELS[:n])
+
+
+REFUSED = {
+    "NaN in one block": (
+        lambda b: DPGaussianNB(1.0, bounds=(0, 1), budget=b).fit(ARRAY, with_nan()),
+        "In block 2 of the rows: y has missing values",
+    ),
+    "another label": (
+        lambda b: DPGaussianNB(1.0, bounds=(0, 1), classes=["no", "?"], budget=b).fit(
+            ARRAY, Y_ARRAY
+        ),
+        "outside classes",
+    ),
+    "labels of two types": (
+        lambda b: DPGaussianNB(1.0, bounds=(0, 1), budget=b).fit(
+            ARRAY, dd.from_map(two_types, [150, 150, 100], meta=pd.Series([], dtype=object))
+        ),
+        "labels of one type",
+    ),
+    "a column is missing in one partition": (
+        lambda b: st.mean(
+            dd.from_map(lambda i: FRAME if i < 2 else FRAME[["a"]], [0, 1, 2], meta=FRAME[:0]),
+            1.0,
+            bounds=(0, 1),
+            budget=b,
+        ),
+        r"In block 2 .*\['b', 'c'\] are not there",
+    ),
+    "text in one block": (
+        lambda b: st.mean(dd.from_pandas(MIXED, npartitions=2), 1.0, bounds=(0, 1), budget=b),
+        "column 'sex' holds text",
+    ),
+    "inconsistent chunks": (
+        lambda b: DPGaussianNB(1.0, bounds=(0, 1), budget=b).fit(ARRAY, Y_TABLE),
+        "In block 0 .* the same chunks",
+    ),
+    "sparse blocks": (
+        lambda b: st.mean(ARRAY.map_blocks(sparse.csr_matrix), 1.0, bounds=(0, 1), budget=b),
+        "dense data are required",
+    ),
+    "no rows": (
+        lambda b: st.mean(TABLE[TABLE.a > 2.0], 1.0, bounds=(0, 1), budget=b),
+        "at least one row",
+    ),
+    "without privacy": (
+        lambda b: DPPCA(np.inf, bounds=(0, 1), budget=b).fit(ARRAY),
+        "DPPCA cannot read these dask collections",
+    ),
+    "a scaler that refuses what is missing": (
+        lambda b: make_private_pipeline(
+            BoundsScaler(bounds=(0, 1)), DPGaussianNB(bounds=(-1, 1)), budget=b
+        ).fit(ARRAY, Y_ARRAY),
+        "column 1 has missing values",
+    ),
+    "a frame of polars that is lazy": (
+        lambda b: st.mean(pl.DataFrame({"a": [1.0]}).lazy(), 1.0, bounds=(0, 1), budget=b),
+        r"call \.collect\(\)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_bad_input_is_refused_before_the_spend(name):
+    release, message = REFUSED[name]
+    budget = PrivacyBudget(3.0, 1e-5)
+    with pytest.raises((ValueError, TypeError), match=message) as caught:
+        release(budget)
+    assert "Nothing was spent." in str(caught.value)
+    assert budget.spent.epsilon == 0.0
+
+
+def test_a_fit_that_dies_while_it_reads_stays_spent(monkeypatch):
+    monkeypatch.setattr("skdp._blocks._KEPT_LOCALLY", 0)
+    budget, reads = PrivacyBudget(3.0, 1e-5), []
+
+    def worse(values):
+        reads.append(1)
+        return values + len(reads)
+
+    with pytest.raises(ValueError, match="changed between two reads"):
+        st.mean(ARRAY.map_blocks(worse, meta=X[:0]), 1.0, bounds=(0, 1), budget=budget)
+    assert budget.spent.epsilon == pytest.approx(1.0, rel=0.01)
+
+
+def test_set_output_is_not_for_collections():
+    scaler = BoundsScaler(bounds=(0, 1), missing="middle").set_output(transform="pandas")
+    with pytest.raises(ValueError, match="set_output"):
+        scaler.fit(TABLE).transform(TABLE)
