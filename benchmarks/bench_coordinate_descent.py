@@ -89,7 +89,7 @@ def each_step(mechanism, parts, seed):
     )
     design = ClippedDesign.clip(X, 1.0, 0.3)
     theta = cycles.run(problem, design, 2.0 * y - 1.0, Noise(mechanism, seed), lambda *step: None)
-    scores = ClippedDesign.clip(X_test, 1.0, 0.3).matvec(theta)
+    scores = ClippedDesign.clip(X_test, 1.0, 0.3).scores(theta)
     return 100.0 * np.mean((scores > 0.0) != y_test)
 
 

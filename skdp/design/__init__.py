@@ -1,8 +1,8 @@
 """The data, seen by a solver: a linear operator whose rows are bounded by a public norm."""
 
-from skdp.design.base import Design
-from skdp.design.clipped import ClippedDesign, clip_factors
+from skdp.design.base import Design, MemoryDesign, Pointwise, SlopeSum
 from skdp.design.expanded import ExpandedDesign, expanded_scores
+from skdp.design.memory import ClippedDesign, clip_factors
 from skdp.design.tabulated import TabulatedDesign
 from skdp.design.transformed import TransformedDesign
 
@@ -10,6 +10,9 @@ __all__ = [
     "ClippedDesign",
     "Design",
     "ExpandedDesign",
+    "MemoryDesign",
+    "Pointwise",
+    "SlopeSum",
     "TabulatedDesign",
     "TransformedDesign",
     "clip_factors",

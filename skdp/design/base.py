@@ -1,20 +1,27 @@
-"""What every design offers: the linear operator of a fit, whatever its rows are stored as."""
+"""What every design offers: the linear operator of a fit, and sums over its rows."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import reduce
+from operator import add, attrgetter
 from typing import Any
 
 import numpy as np
 
-__all__ = ["Design"]
+__all__ = ["Design", "MemoryDesign", "Pointwise", "ScoredDesign", "SlopeSum"]
+
+Pointwise = Callable[[np.ndarray, np.ndarray], np.ndarray]
+"""Of targets y and scores z, one number or derivative in z each. A method of a loss is one."""
 
 
 class Design(ABC):
-    """The linear operator θ ↦ Aθ of n rows; everything that reads the data reads it through here.
+    """The linear operator θ ↦ Aθ of n rows, and their targets: all that is read of the data.
 
-    A solver knows a public bound R of the rows' norms.
+    A solver knows a public bound R of the rows' norms, and not where the rows are. What it wants of
+    all of them it asks for as a sum over blocks of rows.
     """
 
     @property
@@ -28,34 +35,121 @@ class Design(ABC):
         """Number of columns of A, the intercept's included."""
 
     @abstractmethod
-    def matvec(self, theta: np.ndarray) -> np.ndarray:
-        """Return the scores Aθ: one read of X.
+    def parts(
+        self, function: Callable[[MemoryDesign], Any], most_rows: int | None = None
+    ) -> Iterator[Any]:
+        """Yield a function of each of consecutive blocks of rows that cover the data once.
 
         Parameters
         ----------
+        function : callable
+            Of a block, a `MemoryDesign`. It may be called elsewhere, and has to be picklable.
+        most_rows : int or None
+            *Public.* Rows of a block. None: as many as a cache holds, or all where X is sparse.
+
+        Yields
+        ------
+        part : object
+            *Private.* What the function returned.
+        """
+
+    def total(self, function: Callable[[MemoryDesign], Any], most_rows: int | None = None) -> Any:
+        """Return the sum of the `parts` of a function, in the order of the rows.
+
+        Parameters
+        ----------
+        function : callable
+            Of a block, a `MemoryDesign`; it returns what can be added up. It may be called
+            elsewhere, and has to be picklable.
+        most_rows : int or None
+            *Public.* Rows of a block. None: as many as a cache holds, or all where X is sparse.
+
+        Returns
+        -------
+        total : object
+            *Private.*
+        """
+        return reduce(add, self.parts(function, most_rows))
+
+    def total_over(self, rows: np.ndarray, function: Callable[[MemoryDesign], Any]) -> Any:
+        """Return a function of some rows: where they are not in one place, its sum over places.
+
+        Parameters
+        ----------
+        rows : ndarray of int
+            Numbers of rows, rising.
+        function : callable
+            Of a block, a `MemoryDesign`; it returns what can be added up, and is picklable.
+
+        Returns
+        -------
+        total : object
+            *Private.*
+        """
+        return function(self.take(rows))
+
+    def slope_sum(self, derivative: Pointwise, theta: np.ndarray) -> np.ndarray:
+        """Return Σ a_i ⊗ derivative(y_i, a_i·θ): one read of X.
+
+        Parameters
+        ----------
+        derivative : callable
+            A method of a loss, say; picklable.
         theta : ndarray of shape (n_features,) or (n_features, k)
             Coefficients, the intercept's last.
 
         Returns
         -------
-        scores : ndarray of shape (n_samples,) or (n_samples, k)
+        total : ndarray of the shape of θ
             *Private.*
         """
+        return np.asarray(self.total(SlopeSum(derivative, theta)))
 
-    @abstractmethod
-    def rmatvec(self, residual: np.ndarray) -> np.ndarray:
-        """Return Aᵀr, a weighted sum of rows: one read of X.
+    def loss_sum(self, value: Pointwise, theta: np.ndarray) -> float:
+        """Return Σ value(y_i, a_i·θ): one read of X.
 
         Parameters
         ----------
-        residual : ndarray of shape (n_samples,) or (n_samples, k)
-            *Private.* r.
+        value : callable
+            A method of a loss, say, which returns a number a record; picklable.
+        theta : ndarray of shape (n_features,) or (n_features, k)
+            Coefficients, the intercept's last.
 
         Returns
         -------
-        total : ndarray of shape (n_features,) or (n_features, k)
+        total : float
             *Private.*
         """
+        return float(self.total(_LossSum(value, theta)))
+
+    def scored(self, derivative: Pointwise, theta: np.ndarray) -> tuple[Design, np.ndarray]:
+        """Return the same rows, who know their scores at θ if they are in memory, and `slope_sum`.
+
+        Parameters
+        ----------
+        derivative : callable
+            A method of a loss, say; picklable.
+        theta : ndarray of shape (n_features,) or (n_features, k)
+            Coefficients, the intercept's last.
+
+        Returns
+        -------
+        design : Design
+            *Private.* To ask these rows, or blocks of them, for `scores` at an equal θ is free.
+        total : ndarray of the shape of θ
+            *Private.*
+        """
+        return self, self.slope_sum(derivative, theta)
+
+    def cross_product(self) -> np.ndarray:
+        """Return AᵀA: one read of X, of which a few megabytes at a time are copied.
+
+        Returns
+        -------
+        product : ndarray of shape (n_features, n_features)
+            *Private.*
+        """
+        return np.asarray(self.total(_cross_product))
 
     @abstractmethod
     def reach(self, delta: np.ndarray) -> float:
@@ -75,6 +169,88 @@ class Design(ABC):
         """
 
     @abstractmethod
+    def take(self, rows: Any) -> MemoryDesign:
+        """Return some rows, with their targets, in memory.
+
+        Parameters
+        ----------
+        rows : ndarray of int, or slice
+            Numbers of rows, which are copied, or a slice, which is a view where X is a dense array.
+
+        Returns
+        -------
+        design : MemoryDesign
+            *Private.*
+        """
+
+    def prefetch(self, rows: np.ndarray) -> None:  # noqa: B027, a hint, which may mean nothing
+        """Say that `take` will be asked for some of these rows; in memory, nothing happens.
+
+        Where rows are elsewhere, they come along with the next sum over all of them.
+
+        Parameters
+        ----------
+        rows : ndarray of int
+            Numbers of rows.
+        """
+
+    @property
+    def targets(self) -> Any:
+        """Targets (n_samples,), as the loss wants them: for use in memory. *Private.*"""
+        return np.concatenate(list(self.parts(_targets)))
+
+    def scores(self, theta: np.ndarray) -> np.ndarray:
+        """Return Aθ, one row or number a record: for use in memory.
+
+        Parameters
+        ----------
+        theta : ndarray of shape (n_features,) or (n_features, k)
+            Coefficients, the intercept's last.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, k)
+            *Private.*
+        """
+        return np.concatenate(list(self.parts(_Scores(theta))))
+
+    @abstractmethod
+    def in_memory(self) -> Any:
+        """Return the same rows as a `ClippedDesign` of a matrix, for what reads its columns.
+
+        Returns
+        -------
+        design : ClippedDesign
+            *Private.* As large as n × d numbers, if X is not the matrix itself.
+        """
+
+
+class MemoryDesign(Design):
+    """A design whose rows, or what makes them, are in memory."""
+
+    @property
+    @abstractmethod
+    def targets(self) -> Any: ...
+
+    @abstractmethod
+    def scores(self, theta: np.ndarray) -> np.ndarray: ...
+
+    @abstractmethod
+    def weighted_sum(self, residual: np.ndarray) -> np.ndarray:
+        """Return Aᵀr, a weighted sum of rows: one read of X.
+
+        Parameters
+        ----------
+        residual : ndarray of shape (n_samples,) or (n_samples, k)
+            *Private.* r.
+
+        Returns
+        -------
+        total : ndarray of shape (n_features,) or (n_features, k)
+            *Private.*
+        """
+
+    @abstractmethod
     def gram(self, weights: np.ndarray) -> np.ndarray:
         """Return Aᵀdiag(w)A; copies A, so `take` rows first.
 
@@ -86,26 +262,6 @@ class Design(ABC):
         Returns
         -------
         gram : ndarray of shape (n_features, n_features)
-            *Private.*
-        """
-
-    @abstractmethod
-    def cross_product(self) -> np.ndarray:
-        """Return AᵀA: one read of X, of which a few megabytes at a time are copied.
-
-        Returns
-        -------
-        product : ndarray of shape (n_features, n_features)
-            *Private.*
-        """
-
-    @abstractmethod
-    def row_norms(self) -> np.ndarray:
-        """Return upper bounds of the norms of the rows of A, rounding included.
-
-        Returns
-        -------
-        norms : ndarray of shape (n_samples,)
             *Private.*
         """
 
@@ -125,32 +281,20 @@ class Design(ABC):
         """
 
     @abstractmethod
-    def take(self, rows: Any) -> Design:
-        """Return the design of some rows.
+    def cross_product(self) -> np.ndarray: ...
 
-        Parameters
-        ----------
-        rows : ndarray of int, or slice
-            Numbers of rows, which are copied, or a slice, which is a view where X is dense.
+    @abstractmethod
+    def row_norms(self) -> np.ndarray:
+        """Return upper bounds of the norms of the rows of A, rounding included.
 
         Returns
         -------
-        design : Design
+        norms : ndarray of shape (n_samples,)
             *Private.*
         """
 
     @abstractmethod
-    def in_memory(self) -> Any:
-        """Return the same rows as a `ClippedDesign` of a matrix, for what reads its columns.
-
-        Returns
-        -------
-        design : ClippedDesign
-            *Private.* As large as n × d numbers, if X is not the matrix itself.
-        """
-
-    @abstractmethod
-    def blocks(self, most_rows: int | None = None) -> Iterator[tuple[slice, Design]]:
+    def blocks(self, most_rows: int | None = None) -> Iterator[tuple[slice, MemoryDesign]]:
         """Yield consecutive blocks of rows that cover the data once.
 
         Parameters
@@ -162,6 +306,130 @@ class Design(ABC):
         ------
         rows : slice
             Which rows they are.
-        block : Design
+        block : MemoryDesign
             A view of them, or a copy where X is sparse.
         """
+
+    def parts(
+        self, function: Callable[[MemoryDesign], Any], most_rows: int | None = None
+    ) -> Iterator[Any]:
+        for _, block in self.blocks(most_rows):
+            yield function(block)
+
+    def scored(self, derivative: Pointwise, theta: np.ndarray) -> tuple[Design, np.ndarray]:
+        scores = np.empty((self.n_samples, *theta.shape[1:]), order="F")
+        total = np.zeros_like(theta)
+        for rows, block in self.blocks():
+            scores[rows] = z = block.scores(theta)
+            total += block.weighted_sum(derivative(block.targets, z))
+        return ScoredDesign(self, theta, scores), total
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredDesign(MemoryDesign):
+    """The rows of a design in memory, whose scores at one θ are known.
+
+    Parameters
+    ----------
+    inner : MemoryDesign
+        *Private.* The rows.
+    theta : ndarray of shape (n_features,) or (n_features, k)
+        θ.
+    known : ndarray of shape (n_samples,) or (n_samples, k)
+        *Private.* Aθ.
+    """
+
+    inner: MemoryDesign
+    theta: np.ndarray
+    known: np.ndarray
+
+    @property
+    def n_samples(self) -> int:
+        return self.inner.n_samples
+
+    @property
+    def n_features(self) -> int:
+        return self.inner.n_features
+
+    @property
+    def targets(self) -> Any:
+        return self.inner.targets
+
+    def scores(self, theta: np.ndarray) -> np.ndarray:
+        return self.known if np.array_equal(theta, self.theta) else self.inner.scores(theta)
+
+    def weighted_sum(self, residual: np.ndarray) -> np.ndarray:
+        return self.inner.weighted_sum(residual)
+
+    def reach(self, delta: np.ndarray) -> float:
+        return self.inner.reach(delta)
+
+    def gram(self, weights: np.ndarray) -> np.ndarray:
+        return self.inner.gram(weights)
+
+    def gram_diagonal(self, weights: np.ndarray) -> np.ndarray:
+        return self.inner.gram_diagonal(weights)
+
+    def cross_product(self) -> np.ndarray:
+        return self.inner.cross_product()
+
+    def row_norms(self) -> np.ndarray:
+        return self.inner.row_norms()
+
+    def in_memory(self) -> Any:
+        return self.inner.in_memory()
+
+    def take(self, rows: Any) -> MemoryDesign:
+        return ScoredDesign(self.inner.take(rows), self.theta, self.known[rows])
+
+    def blocks(self, most_rows: int | None = None) -> Iterator[tuple[slice, MemoryDesign]]:
+        for rows, block in self.inner.blocks(most_rows):
+            yield rows, ScoredDesign(block, self.theta, self.known[rows])
+
+
+@dataclass(frozen=True, eq=False)
+class SlopeSum:
+    """Σ a_i ⊗ derivative(y_i, a_i·θ) of a block, which can be pickled.
+
+    Parameters
+    ----------
+    derivative : callable
+        A method of a loss, say.
+    theta : ndarray of shape (n_features,) or (n_features, k)
+        Coefficients, the intercept's last.
+    """
+
+    derivative: Pointwise
+    theta: np.ndarray
+
+    def __call__(self, block: MemoryDesign) -> np.ndarray:
+        scores = block.scores(self.theta)
+        return block.weighted_sum(self.derivative(block.targets, scores))
+
+
+@dataclass(frozen=True, eq=False)
+class _LossSum:
+    """Σ value(y_i, a_i·θ) of a block."""
+
+    value: Pointwise
+    theta: np.ndarray
+
+    def __call__(self, block: MemoryDesign) -> float:
+        return float(self.value(block.targets, block.scores(self.theta)).sum())
+
+
+@dataclass(frozen=True, eq=False)
+class _Scores:
+    """The scores of a block at θ."""
+
+    theta: np.ndarray
+
+    def __call__(self, block: MemoryDesign) -> np.ndarray:
+        return block.scores(self.theta)
+
+
+_targets = attrgetter("targets")
+
+
+def _cross_product(block: MemoryDesign) -> np.ndarray:
+    return block.cross_product()

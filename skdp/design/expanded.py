@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 
 from skdp._feature_maps import FeatureMap
-from skdp.design.base import Design
-from skdp.design.clipped import ClippedDesign, clip_factors, longest_reach
+from skdp.design.base import MemoryDesign
+from skdp.design.memory import ClippedDesign, clip_factors, longest_reach
 
 __all__ = ["ExpandedDesign", "expanded_scores"]
 
@@ -20,7 +20,7 @@ _IN_MEMORY = 1 << 26  # bytes of features that are rather made once than in each
 
 
 @dataclass(frozen=True, eq=False)
-class ExpandedDesign(Design):
+class ExpandedDesign(MemoryDesign):
     """The linear operator θ ↦ Aθ, where row i of A is (s_i·Φ(x_i), b₀).
 
     Of the features Φ(x_i) only a block at a time is there; one factor a row is kept.
@@ -35,17 +35,25 @@ class ExpandedDesign(Design):
         *Private.* s, from `clip_factors` of the features.
     intercept_scaling : float
         *Public.* Size b₀ of the intercept column; 0 for no intercept.
+    targets : ndarray of shape (n_samples,) or None
+        *Private.* As the loss wants them; None where no loss is asked.
     """
 
     X: Any
     feature_map: FeatureMap
     factors: np.ndarray
     intercept_scaling: float = 0.0
+    targets: Any = None
 
     @classmethod
     def clip(
-        cls, X: np.ndarray, feature_map: FeatureMap, data_norm: float, intercept_scaling: float = 0
-    ) -> Design:
+        cls,
+        X: np.ndarray,
+        feature_map: FeatureMap,
+        data_norm: float,
+        intercept_scaling: float = 0.0,
+        targets: Any = None,
+    ) -> MemoryDesign:
         """Return the design whose rows of features are clipped to `data_norm`.
 
         Parameters
@@ -58,6 +66,8 @@ class ExpandedDesign(Design):
             *Public.* Bound of the l2 norms of the rows of features.
         intercept_scaling : float
             *Public.* Size b₀ of the intercept column; 0 for no intercept.
+        targets : ndarray of shape (n_samples,) or None
+            *Private.* As the loss wants them.
 
         Returns
         -------
@@ -66,11 +76,12 @@ class ExpandedDesign(Design):
         """
         rows = feature_map.prepare(X)
         if _is_small(feature_map, len(rows)):
-            return ClippedDesign.clip(feature_map.whole(rows), data_norm, intercept_scaling)
+            features = feature_map.whole(rows)
+            return ClippedDesign.clip(features, data_norm, intercept_scaling, targets)
         factors = np.empty(len(rows))
         for where, features in feature_map.blocks(rows):
             factors[where] = clip_factors(features, data_norm)
-        return cls(rows, feature_map, factors, intercept_scaling)
+        return cls(rows, feature_map, factors, intercept_scaling, targets)
 
     @property
     def n_samples(self) -> int:
@@ -83,16 +94,16 @@ class ExpandedDesign(Design):
     def row_norms(self) -> np.ndarray:
         return np.concatenate([block.row_norms() for _, block in self._made()])
 
-    def matvec(self, theta: np.ndarray) -> np.ndarray:
+    def scores(self, theta: np.ndarray) -> np.ndarray:
         scores = np.empty((self.n_samples, *theta.shape[1:]), order="F")
         for rows, block in self.blocks():
-            scores[rows] = block.matvec(theta)
+            scores[rows] = block.scores(theta)
         return scores
 
-    def rmatvec(self, residual: np.ndarray) -> np.ndarray:
+    def weighted_sum(self, residual: np.ndarray) -> np.ndarray:
         total = np.zeros((self.n_features, *residual.shape[1:]))
         for rows, block in self.blocks():
-            total += block.rmatvec(residual[rows])
+            total += block.weighted_sum(residual[rows])
         return total
 
     def reach(self, delta: np.ndarray) -> float:
@@ -117,29 +128,37 @@ class ExpandedDesign(Design):
             total += block.gram_diagonal(weights[rows])
         return total
 
-    def take(self, rows: Any) -> Design:
-        taken = type(self)(
-            _rows(self.X, rows), self.feature_map, self.factors[rows], self.intercept_scaling
-        )
+    def take(self, rows: Any) -> MemoryDesign:
+        taken = self._of(rows)
         return taken.in_memory() if _is_small(self.feature_map, taken.n_samples) else taken
 
     def in_memory(self) -> ClippedDesign:
         features = self.feature_map.whole(self.X)
-        return ClippedDesign(features, self.factors, self.intercept_scaling)
+        return ClippedDesign(features, self.factors, self.intercept_scaling, self.targets)
 
-    def _made(self) -> Iterator[tuple[slice, Design]]:
+    def _of(self, rows: Any) -> ExpandedDesign:
+        """Return the design of some rows, none of whose features are made."""
+        targets = None if self.targets is None else self.targets[rows]
+        X, factors = _rows(self.X, rows), self.factors[rows]
+        return replace(self, X=X, factors=factors, targets=targets)
+
+    def _made(self) -> Iterator[tuple[slice, MemoryDesign]]:
         """Yield blocks of rows whose features are there."""
         return self.blocks(self.feature_map.rows_at_once)
 
-    def blocks(self, most_rows: int | None = None) -> Iterator[tuple[slice, Design]]:
+    def blocks(self, most_rows: int | None = None) -> Iterator[tuple[slice, MemoryDesign]]:
         step = most_rows or self.feature_map.rows_at_once
         for start in range(0, self.n_samples, step):
             rows = slice(start, start + step)
             if step > self.feature_map.rows_at_once:
                 yield rows, self.take(rows)
             else:
-                features = self.feature_map.expand(self.X[rows])
-                yield rows, ClippedDesign(features, self.factors[rows], self.intercept_scaling)
+                yield rows, self._of(rows)._expanded()
+
+    def _expanded(self) -> ClippedDesign:
+        """Return the same rows with their features, of few rows."""
+        features = self.feature_map.expand(self.X)
+        return ClippedDesign(features, self.factors, self.intercept_scaling, self.targets)
 
 
 def expanded_scores(

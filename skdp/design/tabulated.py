@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp._feature_maps import TabulatedMap
-from skdp.design.base import Design
+from skdp.design.base import MemoryDesign
 from skdp.design.expanded import ExpandedDesign
 
 __all__ = ["TabulatedDesign"]
@@ -34,13 +34,15 @@ class TabulatedDesign(ExpandedDesign):
         *Private.* s, from `clip_factors` of the features.
     intercept_scaling : float
         *Public.* Size b₀ of the intercept column; 0 for no intercept.
+    targets : ndarray of shape (n_samples,) or None
+        *Private.* As the loss wants them; None where no loss is asked.
     """
 
     feature_map: TabulatedMap
 
-    def matvec(self, theta: np.ndarray) -> np.ndarray:
+    def scores(self, theta: np.ndarray) -> np.ndarray:
         if self.n_samples < _FEWEST_ROWS:
-            return self.in_memory().matvec(theta)
+            return self.in_memory().scores(theta)
         z = np.zeros((self.n_samples, *theta.shape[1:]), order="F")
         for k, (_, span) in enumerate(self.feature_map.spans):
             z += (self.feature_map.tables[k] @ theta[span]).take(self.X[:, k], axis=0)
@@ -49,9 +51,9 @@ class TabulatedDesign(ExpandedDesign):
             z += self.intercept_scaling * theta[-1]
         return z
 
-    def rmatvec(self, residual: np.ndarray) -> np.ndarray:
+    def weighted_sum(self, residual: np.ndarray) -> np.ndarray:
         if self.n_samples < _FEWEST_ROWS:
-            return self.in_memory().rmatvec(residual)
+            return self.in_memory().weighted_sum(residual)
         total = np.empty((self.n_features, *residual.shape[1:]))
         weighted = np.atleast_2d(residual.T * self.factors)
         for k, (_, span) in enumerate(self.feature_map.spans):
@@ -62,15 +64,10 @@ class TabulatedDesign(ExpandedDesign):
             total[-1] = self.intercept_scaling * residual.sum(axis=0)
         return total
 
-    def blocks(self, most_rows: int | None = None) -> Iterator[tuple[slice, Design]]:
+    def blocks(self, most_rows: int | None = None) -> Iterator[tuple[slice, MemoryDesign]]:
         if most_rows is not None:
             yield from super().blocks(most_rows)
             return
         for start in range(0, self.n_samples, _BLOCK_ROWS):
             rows = slice(start, start + _BLOCK_ROWS)
-            yield (
-                rows,
-                TabulatedDesign(
-                    self.X[rows], self.feature_map, self.factors[rows], self.intercept_scaling
-                ),
-            )
+            yield rows, self._of(rows)

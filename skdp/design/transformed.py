@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from skdp.design.base import Design
-from skdp.design.clipped import ClippedDesign
+from skdp.design.base import Design, MemoryDesign, Pointwise
+from skdp.design.memory import ClippedDesign
 
 __all__ = ["TransformedDesign"]
 
@@ -60,11 +60,61 @@ class TransformedDesign(Design):
     def n_features(self) -> int:
         return self.inner.n_features
 
-    def matvec(self, theta: np.ndarray) -> np.ndarray:
-        return self.inner.matvec(self.matrix @ theta)
+    def parts(
+        self, function: Callable[[MemoryDesign], Any], most_rows: int | None = None
+    ) -> Iterator[Any]:
+        yield from self.inner.parts(_InCoordinates(function, self.matrix), most_rows)
 
-    def rmatvec(self, residual: np.ndarray) -> np.ndarray:
-        return np.asarray(self.matrix @ self.inner.rmatvec(residual))
+    def total_over(self, rows: np.ndarray, function: Callable[[MemoryDesign], Any]) -> Any:
+        return self.inner.total_over(rows, _InCoordinates(function, self.matrix))
+
+    def slope_sum(self, derivative: Pointwise, theta: np.ndarray) -> np.ndarray:
+        return np.asarray(self.matrix @ self.inner.slope_sum(derivative, self.matrix @ theta))
+
+    def scored(self, derivative: Pointwise, theta: np.ndarray) -> tuple[Design, np.ndarray]:
+        inner, total = self.inner.scored(derivative, self.matrix @ theta)
+        return TransformedDesign(inner, self.matrix), np.asarray(self.matrix @ total)
+
+    def cross_product(self) -> np.ndarray:
+        return np.asarray(self.matrix @ self.inner.cross_product() @ self.matrix)
+
+    def reach(self, delta: np.ndarray) -> float:
+        return self.inner.reach(self.matrix @ delta)
+
+    def take(self, rows: Any) -> TransformedRows:
+        return TransformedRows(self.inner.take(rows), self.matrix)
+
+    def prefetch(self, rows: np.ndarray) -> None:
+        self.inner.prefetch(rows)
+
+    def in_memory(self) -> ClippedDesign:
+        return TransformedRows(self.inner.in_memory(), self.matrix).in_memory()
+
+
+@dataclass(frozen=True, eq=False)
+class TransformedRows(MemoryDesign):
+    """The rows S·a of rows a in memory."""
+
+    inner: MemoryDesign
+    matrix: np.ndarray
+
+    @property
+    def n_samples(self) -> int:
+        return self.inner.n_samples
+
+    @property
+    def n_features(self) -> int:
+        return self.inner.n_features
+
+    @property
+    def targets(self) -> Any:
+        return self.inner.targets
+
+    def scores(self, theta: np.ndarray) -> np.ndarray:
+        return self.inner.scores(self.matrix @ theta)
+
+    def weighted_sum(self, residual: np.ndarray) -> np.ndarray:
+        return np.asarray(self.matrix @ self.inner.weighted_sum(residual))
 
     def reach(self, delta: np.ndarray) -> float:
         return self.inner.reach(self.matrix @ delta)
@@ -72,22 +122,33 @@ class TransformedDesign(Design):
     def gram(self, weights: np.ndarray) -> np.ndarray:
         return np.asarray(self.matrix @ self.inner.gram(weights) @ self.matrix)
 
+    def gram_diagonal(self, weights: np.ndarray) -> np.ndarray:
+        return np.diagonal(self.gram(weights))
+
     def cross_product(self) -> np.ndarray:
         return np.asarray(self.matrix @ self.inner.cross_product() @ self.matrix)
 
     def row_norms(self) -> np.ndarray:
         return self.inner.row_norms()  # S lengthens none
 
-    def gram_diagonal(self, weights: np.ndarray) -> np.ndarray:
-        return np.diagonal(self.gram(weights))
-
     def in_memory(self) -> ClippedDesign:
-        inner = self.inner.in_memory()
-        return ClippedDesign(inner.matvec(self.matrix), np.ones(self.n_samples))
+        rows = self.inner.scores(self.matrix)
+        return ClippedDesign(rows, np.ones(self.n_samples), targets=self.targets)
 
-    def take(self, rows: Any) -> TransformedDesign:
-        return TransformedDesign(self.inner.take(rows), self.matrix)
+    def take(self, rows: Any) -> TransformedRows:
+        return TransformedRows(self.inner.take(rows), self.matrix)
 
-    def blocks(self, most_rows: int | None = None) -> Iterator[tuple[slice, TransformedDesign]]:
+    def blocks(self, most_rows: int | None = None) -> Iterator[tuple[slice, TransformedRows]]:
         for rows, block in self.inner.blocks(most_rows):
-            yield rows, TransformedDesign(block, self.matrix)
+            yield rows, TransformedRows(block, self.matrix)
+
+
+@dataclass(frozen=True, eq=False)
+class _InCoordinates:
+    """A function of blocks, asked about them in other coordinates."""
+
+    function: Callable[[MemoryDesign], Any]
+    matrix: np.ndarray
+
+    def __call__(self, block: MemoryDesign) -> Any:
+        return self.function(TransformedRows(block, self.matrix))

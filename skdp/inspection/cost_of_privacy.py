@@ -221,7 +221,6 @@ class _Minimiser(Solver):
         self,
         plan: Plan,
         design: Design,
-        y: np.ndarray,
         rng: np.random.Generator,
         progress: Progress,
         start: np.ndarray | None = None,
@@ -231,9 +230,9 @@ class _Minimiser(Solver):
 
         def objective(flat: np.ndarray) -> tuple[float, np.ndarray]:
             theta = flat.reshape(shape)
-            z = design.matvec(theta)
-            gradient = design.rmatvec(loss.gradient(y, z)) + ridge * theta
-            return loss.value(y, z).sum() + 0.5 * ridge * (flat @ flat), gradient.ravel()
+            rows, slope = design.scored(loss.gradient, theta)
+            value = rows.loss_sum(loss.value, theta) + 0.5 * ridge * (flat @ flat)
+            return value, (slope + ridge * theta).ravel()
 
         least = minimize(
             objective, np.zeros(shape).ravel(), jac=True, method="L-BFGS-B", options=_LIMITS

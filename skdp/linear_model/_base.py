@@ -52,8 +52,8 @@ class Rows(Protocol):
     def n_columns(self) -> int:
         """Number of columns, the intercept's aside; public."""
 
-    def design(self, data_norm: float, intercept_scaling: float) -> Design:
-        """Return the clipped rows, as a solver sees them."""
+    def design(self, data_norm: float, intercept_scaling: float, targets: Any) -> Design:
+        """Return the clipped rows and their targets, as a solver sees them."""
 
     def matrix(self) -> Any:
         """Return all rows, not clipped."""
@@ -76,8 +76,8 @@ class MatrixRows:
     def n_columns(self) -> int:
         return int(self.X.shape[1])
 
-    def design(self, data_norm: float, intercept_scaling: float) -> Design:
-        return ClippedDesign.clip(self.X, data_norm, intercept_scaling)
+    def design(self, data_norm: float, intercept_scaling: float, targets: Any) -> Design:
+        return ClippedDesign.clip(self.X, data_norm, intercept_scaling, targets)
 
     def matrix(self) -> Any:
         return self.X
@@ -85,7 +85,7 @@ class MatrixRows:
     def products(self, coef: Any, data_norm: float) -> np.ndarray:
         if math.isinf(data_norm):
             return np.asarray(safe_sparse_dot(self.X, coef, dense_output=True))
-        return self.design(data_norm, 0.0).matvec(dense(coef))
+        return ClippedDesign.clip(self.X, data_norm).scores(dense(coef))
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,8 +193,9 @@ class PrivateLinearModel(PrivateFit, BaseEstimator):
         problem, solver = plan.problem, records.solver
         threads = effective_n_jobs(self.n_jobs)
         with _thread_pools().limit(limits=threads, user_api="blas"):
-            design = records.rows.design(problem.data_norm, problem.intercept_scaling)
-            return solver.solve(plan, design, records.y, rng, self._progress, start=records.start)
+            norm, b0 = problem.data_norm, problem.intercept_scaling
+            design = records.rows.design(norm, b0, records.y)
+            return solver.solve(plan, design, rng, self._progress, start=records.start)
 
     def _publish(
         self, plan: Any, records: LinearRecords, released: Any, guarantee: PrivacyGuarantee

@@ -42,10 +42,10 @@ class MappedRows:
     def n_columns(self) -> int:
         return self.feature_map.n_features_out
 
-    def design(self, data_norm: float, intercept_scaling: float) -> Design:
+    def design(self, data_norm: float, intercept_scaling: float, targets: Any) -> Design:
         read = self.feature_map.for_fits()
         kind = TabulatedDesign if isinstance(read, TabulatedMap) else ExpandedDesign
-        return kind.clip(self.X, read, data_norm, intercept_scaling)
+        return kind.clip(self.X, read, data_norm, intercept_scaling, targets)
 
     def matrix(self) -> Any:
         return self.feature_map.whole(self.feature_map.prepare(self.X))

@@ -32,9 +32,6 @@ __all__ = [
 Progress = Callable[[int, int], None]
 """Called with (step, n_steps), both public, after each step."""
 
-LossDerivative = Callable[[np.ndarray, np.ndarray], np.ndarray]
-"""Of labels y and scores z, one derivative in z each."""
-
 
 class Certificate(StrEnum):
     """What is proved about a sample. A string of the same value is as good."""
@@ -189,9 +186,7 @@ class Target:
     Parameters
     ----------
     design : Design
-        *Private.* Rows a_i.
-    y : ndarray of shape (n_samples,)
-        *Private.* Labels, coded as the loss wants them.
+        *Private.* Rows a_i and their targets y_i, coded as the loss wants them.
     loss : Loss
         *Public.* ℓ.
     row_norm : float
@@ -207,7 +202,6 @@ class Target:
     """
 
     design: Design
-    y: np.ndarray
     loss: Loss
     row_norm: float
     temperature: float
@@ -234,30 +228,11 @@ class Target:
         ndarray of the same shape
             *Private.*
         """
-        return self.scores_and_gradient(theta)[1]
+        total = self.design.slope_sum(self.loss.gradient, theta)
+        return self.temperature * total + self.prior_precision * theta
 
-    def scores_and_gradient(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return a_i·θ and a (sub)gradient of the potential there. One pass over the data.
-
-        Parameters
-        ----------
-        theta : ndarray of shape (d,) or (d, K)
-            θ.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,) or (n_samples, K)
-            *Private.*
-        gradient : ndarray of the shape of θ
-            *Private.*
-        """
-        scores, total = self._scores_and_sum(self.loss.gradient, theta)
-        return scores, self.temperature * total + self.prior_precision * theta
-
-    def scores_and_minorant(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return a_i·θ and the gradient of an affine minorant of c·Σ ℓ that nearly touches there.
-
-        Where the loss is smooth it is the gradient of c·Σ ℓ. One pass over the data.
+    def scored_gradient(self, theta: np.ndarray) -> tuple[Design, np.ndarray]:
+        """Return the rows scored at θ and a (sub)gradient of the potential. One pass over the data.
 
         Parameters
         ----------
@@ -266,24 +241,33 @@ class Target:
 
         Returns
         -------
-        scores : ndarray of shape (n_samples,) or (n_samples, K)
-            *Private.*
+        rows : Design
+            *Private.* As `Design.scored` returns them.
         gradient : ndarray of the shape of θ
             *Private.*
         """
-        scores, total = self._scores_and_sum(self.loss.minorant_gradient, theta)
-        return scores, self.temperature * total
+        rows, total = self.design.scored(self.loss.gradient, theta)
+        return rows, self.temperature * total + self.prior_precision * theta
 
-    def _scores_and_sum(
-        self, derivative: LossDerivative, theta: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the scores a_i·θ, and Σ a_i ⊗ derivative(y_i, a_i·θ), block by block."""
-        total = np.zeros(self.shape)
-        scores = np.empty((self.design.n_samples, *self.shape[1:]), order="F")
-        for rows, block in self.design.blocks():
-            scores[rows] = z = block.matvec(theta)
-            total += block.rmatvec(derivative(self.y[rows], z))
-        return scores, total
+    def scored_minorant(self, theta: np.ndarray) -> tuple[Design, np.ndarray]:
+        """Return the rows scored at θ, and the gradient of an affine minorant of c·Σ ℓ.
+
+        It nearly touches at θ; of a smooth loss it is the tangent. One pass over the data.
+
+        Parameters
+        ----------
+        theta : ndarray of shape (d,) or (d, K)
+            θ.
+
+        Returns
+        -------
+        rows : Design
+            *Private.* As `Design.scored` returns them.
+        gradient : ndarray of the shape of θ
+            *Private.*
+        """
+        rows, total = self.design.scored(self.loss.minorant_gradient, theta)
+        return rows, self.temperature * total
 
 
 @dataclass(frozen=True)

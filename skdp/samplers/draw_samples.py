@@ -220,10 +220,9 @@ def _target(X: Any, y: Any, loss: Loss, temperature: float, prior_precision: flo
     check_consistent_length(X, y)
     if isinstance(loss, MarginLoss) and not np.isin(y, (-1.0, 1.0)).all():
         raise ValueError(f"y must be −1 or +1 for {loss!r}, got {np.unique(y)[:5]}.")
-    design = ClippedDesign(X, np.ones(X.shape[0]))
+    design = ClippedDesign(X, np.ones(X.shape[0]), targets=y)
     return Target(
         design=design,
-        y=y,
         loss=loss,
         row_norm=float(design.row_norms().max()),
         temperature=check_size("temperature", temperature),

@@ -8,6 +8,7 @@ from itertools import count
 
 import numpy as np
 
+from skdp.design import Design
 from skdp.samplers.base import Effort, Target
 from skdp.samplers.kernels.alternating import AlternatingSampler
 
@@ -39,13 +40,12 @@ class Bundle:
 
     def value(self, theta: np.ndarray) -> float:
         """Return V(θ): one evaluation of each record."""
-        return self._loss(self._target.design.matvec(theta))
+        return self._value(self._target.design, theta)
 
     def cut(self, theta: np.ndarray) -> float:
         """Add the plane that touches V at θ; return V(θ). One evaluation of each record."""
-        target, scores = self._target, self._target.design.matvec(theta)
-        gradient = target.design.rmatvec(target.loss.gradient(target.y, scores))
-        gradient, value = target.temperature * gradient.ravel(), self._loss(scores)
+        rows, slope = self._target.design.scored(self._target.loss.gradient, theta)
+        gradient, value = self._target.temperature * slope.ravel(), self._value(rows, theta)
         self._drop_idle_planes()
         self._gradients = np.vstack([self._gradients, gradient])
         self._levels = np.append(self._levels, value - gradient @ theta.ravel())
@@ -60,9 +60,8 @@ class Bundle:
         gradient = (self._weights @ self._gradients).reshape(self._target.shape)
         return float(self._weights @ self._levels), gradient
 
-    def _loss(self, scores: np.ndarray) -> float:
-        target = self._target
-        return target.temperature * float(target.loss.value(target.y, scores).sum())
+    def _value(self, rows: Design, theta: np.ndarray) -> float:
+        return self._target.temperature * rows.loss_sum(self._target.loss.value, theta)
 
     def _drop_idle_planes(self) -> None:
         """Make room: of the planes without weight, the oldest go."""

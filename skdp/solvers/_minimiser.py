@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from skdp.design import Design
+from skdp.design import Design, MemoryDesign, SlopeSum
 from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import Loss
 from skdp.solvers.base import Problem, require_delta
@@ -140,7 +140,6 @@ class Objective:
     Parameters
     ----------
     design : Design
-    y : ndarray of shape (n_samples,)
     loss : Loss
     row_norm : float
         R, with |a_i| ≤ R.
@@ -156,7 +155,6 @@ class Objective:
     """
 
     design: Design
-    y: np.ndarray
     loss: Loss
     row_norm: float
     ridge: float
@@ -168,13 +166,14 @@ class Objective:
     def gradient(self, theta: np.ndarray) -> np.ndarray:
         """Return ∇J(θ): one read of the data, block by block."""
         self.passes[0] += 1
-        total, lost = np.zeros_like(theta), np.zeros_like(theta)
-        for rows, block in self.design.blocks(ROWS_SUMMED if self.certifies else None):
-            part = block.rmatvec(self.loss.gradient(self.y[rows], block.matvec(theta)))
-            if self.certifies:
-                lost += _error_of_sum(total, part)
-            total += part
-        return self.weight * (total + lost) + self.ridge * theta + self.tilt
+        return self.weight * self._slope_sum(theta) + self.ridge * theta + self.tilt
+
+    def _slope_sum(self, theta: np.ndarray) -> np.ndarray:
+        if not self.certifies:
+            return self.design.slope_sum(self.loss.gradient, theta)
+        slopes = _ExactlyAdded(SlopeSum(self.loss.gradient, theta))
+        found: _Sum = self.design.total(slopes, ROWS_SUMMED)
+        return found.total + found.lost
 
     def rounding(self, theta: np.ndarray) -> float:
         """Return a bound of how far from the true ∇J(θ) the certified one is.
@@ -202,13 +201,12 @@ class Objective:
             return self
         rows = np.unique((n * ((_GOLDEN * np.arange(size)) % 1.0)).astype(int))
         part, weight = self.design.take(rows), self.weight * n / rows.size
-        return replace(self, design=part, y=self.y[rows], weight=weight, passes=[0])
+        return replace(self, design=part, weight=weight, passes=[0])
 
     def metric(self, theta: np.ndarray) -> Metric:
         """Return an inverse of about the Hessian of J at θ, learnt from the sample."""
         part = self.sample
-        curvature = part.loss.curvature(part.y, part.design.matvec(theta))
-        return part.inverse(part.weight * np.maximum(curvature, 0.0))
+        return part._inverse(_Curvature(part.loss, theta, part.weight))
 
     def majoriser(self) -> Metric:
         """Return the inverse of a matrix that no Hessian of J exceeds."""
@@ -216,23 +214,61 @@ class Objective:
         if not self.is_narrow:
             most_of_all = most * n * self.row_norm**2 + self.ridge
             return lambda g: g / most_of_all
-        return self.inverse(np.full(n, most))
+        return self._inverse_of(most * self.design.cross_product())
 
-    def inverse(self, weights: np.ndarray) -> Metric:
-        """Return the inverse of Aᵀdiag(w)A + λ·I, or of its diagonal if it is large.
+    def _inverse(self, curvature: _Curvature) -> Metric:
+        """Return the inverse of Aᵀdiag(w)A + λ·I, or of its diagonal if it is large."""
+        if not self.is_narrow:
+            diagonal = self.design.total(replace(curvature, is_diagonal=True), _SAMPLE) + self.ridge
+            return lambda g: (g.T / diagonal).T
+        return self._inverse_of(self.design.total(curvature, _SAMPLE))
+
+    def _inverse_of(self, gram: np.ndarray) -> Metric:
+        """Return the inverse of a matrix, to which λ·I is added in place.
 
         Where λ is lost in rounding, a little more stands for it: no data make it singular.
         """
-        if not self.is_narrow:
-            diagonal = self.design.gram_diagonal(weights) + self.ridge
-            return lambda g: (g.T / diagonal).T
-        gram = np.zeros((self.design.n_features, self.design.n_features))
-        for start in range(0, weights.size, _SAMPLE):
-            rows = slice(start, start + _SAMPLE)
-            gram += self.design.take(rows).gram(weights[rows])
         np.fill_diagonal(gram, gram.diagonal() + self.ridge + _SINGULAR * np.trace(gram))
         factor = cho_factor(gram)
         return lambda g: cho_solve(factor, g)
+
+
+@dataclass(frozen=True, eq=False)
+class _Curvature:
+    """Aᵀdiag(w)A of a block, or its diagonal; w is `weight` times the curvature of ℓ at θ."""
+
+    loss: Loss
+    theta: np.ndarray
+    weight: float
+    is_diagonal: bool = False
+
+    def __call__(self, block: MemoryDesign) -> np.ndarray:
+        curvature = self.loss.curvature(block.targets, block.scores(self.theta))
+        weights = self.weight * np.maximum(curvature, 0.0)
+        return block.gram_diagonal(weights) if self.is_diagonal else block.gram(weights)
+
+
+@dataclass(frozen=True, eq=False)
+class _Sum:
+    """A sum in floating point, and what it has lost to rounding."""
+
+    total: np.ndarray
+    lost: np.ndarray
+
+    def __add__(self, other: _Sum) -> _Sum:
+        lost = self.lost + other.lost + _error_of_sum(self.total, other.total)
+        return _Sum(self.total + other.total, lost)
+
+
+@dataclass(frozen=True, eq=False)
+class _ExactlyAdded:
+    """A function of a block as a sum of which all later additions are exact but for `lost`."""
+
+    function: Callable[[MemoryDesign], np.ndarray]
+
+    def __call__(self, block: MemoryDesign) -> _Sum:
+        part = self.function(block)
+        return _Sum(part, np.zeros_like(part))
 
 
 @dataclass(frozen=True, eq=False)

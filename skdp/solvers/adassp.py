@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp.accounting import gdp_mu
-from skdp.design import Design
+from skdp.design import Design, MemoryDesign
 from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import Loss, SquaredLoss, WeightedLoss
 from skdp.privacy import GDPEvent, Neighboring
@@ -115,19 +115,16 @@ class AdaSSP(Solver):
         self,
         plan: AdaSSPPlan,
         design: Design,
-        y: np.ndarray,
         rng: np.random.Generator,
         progress: Progress,
         start: np.ndarray | None = None,
     ) -> Solution:
-        moments = self.release(plan, design, y, rng)
+        moments = self.release(plan, design, rng)
         theta = self.solution(plan, moments)
         progress(1, 1)
         return Solution(theta, 1)
 
-    def release(
-        self, plan: AdaSSPPlan, design: Design, y: np.ndarray, rng: np.random.Generator
-    ) -> NoisyMoments:
+    def release(self, plan: AdaSSPPlan, design: Design, rng: np.random.Generator) -> NoisyMoments:
         """Return the moments with noise: all that is ever read of the data.
 
         Parameters
@@ -135,9 +132,7 @@ class AdaSSP(Solver):
         plan : AdaSSPPlan
             *Public.*
         design : Design
-            *Private.* The rows.
-        y : ndarray of shape (n_samples,)
-            *Private.* Targets, clipped to [−1, 1] here.
+            *Private.* The rows, and targets that are clipped to [−1, 1] here.
         rng : numpy Generator
             *Secret.* Source of the noise.
 
@@ -147,9 +142,9 @@ class AdaSSP(Solver):
             Released.
         """
         d = design.n_features
-        gram, y = design.cross_product(), np.clip(y, -1.0, 1.0)
+        gram = design.cross_product()
         noise = rng.standard_normal((d, d))  # of which the symmetric half has variances 1 and 1/2
-        moment = design.rmatvec(y) + plan.moment_noise * rng.standard_normal(d)
+        moment = design.total(_moment) + plan.moment_noise * rng.standard_normal(d)
         gram += plan.gram_noise * 0.5 * (noise + noise.T)
         return NoisyMoments(rounded(gram, plan.gram_noise), rounded(moment, plan.moment_noise))
 
@@ -176,6 +171,11 @@ class AdaSSP(Solver):
         ridge = 0.0 if problem.C == "auto" else 1.0 / float(problem.C)
         values = np.maximum(values + ridge, math.sqrt(2.0 * d) * plan.gram_noise)
         return vectors @ (vectors.T @ moments.moment / values)
+
+
+def _moment(block: MemoryDesign) -> np.ndarray:
+    """Return Aᵀy of a block."""
+    return block.weighted_sum(np.clip(block.targets, -1.0, 1.0))
 
 
 def _sensitivity(neighboring: Neighboring) -> float:

@@ -74,7 +74,6 @@ class AutoSolver(Solver):
         self,
         plan: AutoPlan,
         design: Design,
-        y: np.ndarray,
         rng: np.random.Generator,
         progress: Progress,
         start: np.ndarray | None = None,
@@ -82,7 +81,7 @@ class AutoSolver(Solver):
         n = plan.count.release(design, rng)
         problem = replace(plan.problem.adapted(n, plan.mu), n_samples=n)
         solver: Any = self.choice(problem, plan.mu)
-        solution = solver.solve(solver.plan_at(problem, plan.mu), design, y, rng, progress)
+        solution = solver.solve(solver.plan_at(problem, plan.mu), design, rng, progress)
         return replace(solution, loss=problem.loss, solver=_NAMES[type(solver)])
 
     def choice(self, problem: Problem, mu: float) -> RegularizedExponential | NoisyGD:

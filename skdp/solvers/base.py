@@ -286,7 +286,6 @@ class Solver(ABC):
         self,
         plan: Any,
         design: Design,
-        y: np.ndarray,
         rng: np.random.Generator,
         progress: Progress,
         start: np.ndarray | None = None,
@@ -298,9 +297,8 @@ class Solver(ABC):
         plan : Plan
             *Public.* What `plan` of this solver returned.
         design : Design
-            *Private.* The rows, within the norms of `plan.problem`, at most `most_rows` of them.
-        y : ndarray of shape (n_samples,)
-            *Private.* Labels or numbers, as the loss wants them.
+            *Private.* The rows, within the norms of `plan.problem`, at most `most_rows` of them,
+            and their targets, as the loss wants them.
         rng : numpy Generator
             *Secret.* Source of the noise.
         progress : callable

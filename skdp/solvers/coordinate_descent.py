@@ -115,13 +115,12 @@ class CoordinateDescent(Solver):
         self,
         plan: CoordinateDescentPlan,
         design: Design,
-        y: np.ndarray,
         rng: np.random.Generator,
         progress: Progress,
         start: np.ndarray | None = None,
     ) -> Solution:
         cycles = self.cycles(plan, plan.count.release(design, rng))
-        theta = cycles.run(plan.problem, design, y, rng, progress)
+        theta = cycles.run(plan.problem, design, rng, progress)
         return Solution(theta, cycles.n_cycles)
 
     def cycles(self, plan: CoordinateDescentPlan, n: int) -> Cycles:
@@ -185,14 +184,14 @@ class Cycles:
         self,
         problem: Problem,
         design: Design,
-        y: np.ndarray,
         rng: np.random.Generator,
         progress: Progress,
     ) -> np.ndarray:
         """Return the released coefficients."""
-        columns = _Columns(design.in_memory())
+        rows_in_memory = design.in_memory()
+        columns, y = _Columns(rows_in_memory), rows_in_memory.targets
         theta = np.zeros(problem.shape(design.n_features))
-        scores, total = design.matvec(theta), np.zeros_like(theta)
+        scores, total = rows_in_memory.scores(theta), np.zeros_like(theta)
         n_averaged = max(1, round(self.average * self.n_cycles))
         for cycle in range(1, self.n_cycles + 1):
             for j in rng.permutation(design.n_features):

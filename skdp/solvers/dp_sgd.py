@@ -14,7 +14,7 @@ from scipy.optimize import brentq
 from skdp._search import first_to_hold
 from skdp._validation import check_count, check_real, check_size, make_plain
 from skdp.accounting import PLDAccountant, gdp_mu
-from skdp.design import Design
+from skdp.design import Design, MemoryDesign, Pointwise, SlopeSum
 from skdp.exceptions import IncompatibleSolverError
 from skdp.privacy import Event, GaussianEvent, Neighboring, PoissonSampledEvent, SelfComposedEvent
 from skdp.samplers import Progress
@@ -162,7 +162,6 @@ class DPSGD(Solver):
         self,
         plan: DPSGDPlan,
         design: Design,
-        y: np.ndarray,
         rng: np.random.Generator,
         progress: Progress,
         start: np.ndarray | None = None,
@@ -172,12 +171,13 @@ class DPSGD(Solver):
         loss, rate, clip_norm = plan.problem.loss, plan.sampling_rate, plan.clip_norm
 
         def gradient(theta: np.ndarray) -> np.ndarray:
-            rows = poisson_sample(design.n_samples, rate, rng) if rate < 1.0 else slice(None)
-            batch = design.take(rows)
-            derivatives = loss.gradient(y[rows], batch.matvec(theta))
+            slopes: SlopeSum | _ClippedSlopes = SlopeSum(loss.gradient, theta)
             if self.clip_norm is not None:
-                derivatives = _clipped(derivatives, batch.row_norms(), clip_norm)
-            return batch.rmatvec(derivatives) / rate
+                slopes = _ClippedSlopes(loss.gradient, theta, clip_norm)
+            if rate == 1.0:
+                return np.asarray(design.total(slopes))
+            rows = poisson_sample(design.n_samples, rate, rng)
+            return np.asarray(design.total_over(rows, slopes)) / rate
 
         if start is None:
             start = np.zeros(plan.problem.shape(design.n_features))
@@ -237,11 +237,19 @@ class DPSGD(Solver):
         return bound
 
 
-def _clipped(derivatives: np.ndarray, row_norms: np.ndarray, clip_norm: float) -> np.ndarray:
-    """Scale the gradients derivative·row down to `clip_norm`; no gradient is ever formed."""
-    sizes = np.abs(derivatives) if derivatives.ndim == 1 else np.linalg.norm(derivatives, axis=1)
-    factors = clip_norm / np.maximum(sizes * row_norms, clip_norm)
-    return (derivatives.T * factors).T
+@dataclass(frozen=True, eq=False)
+class _ClippedSlopes:
+    """The sum of the gradients derivative·row, each scaled down to `clip_norm`; none is formed."""
+
+    derivative: Pointwise
+    theta: np.ndarray
+    clip_norm: float
+
+    def __call__(self, block: MemoryDesign) -> np.ndarray:
+        slopes = self.derivative(block.targets, block.scores(self.theta))
+        sizes = np.abs(slopes) if slopes.ndim == 1 else np.linalg.norm(slopes, axis=1)
+        factors = self.clip_norm / np.maximum(sizes * block.row_norms(), self.clip_norm)
+        return block.weighted_sum((slopes.T * factors).T)
 
 
 def poisson_sample(n: int, rate: float, rng: np.random.Generator) -> np.ndarray:

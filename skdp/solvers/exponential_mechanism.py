@@ -128,7 +128,6 @@ class ExponentialMechanismSolver(Solver):
         self,
         plan: ExponentialMechanismPlan,
         design: Design,
-        y: np.ndarray,
         rng: np.random.Generator,
         progress: Progress,
         start: np.ndarray | None = None,
@@ -136,7 +135,6 @@ class ExponentialMechanismSolver(Solver):
         problem, c, alpha = plan.problem, plan.temperature, plan.prior_precision
         target = Target(
             design=design,
-            y=y,
             loss=problem.loss,
             row_norm=problem.row_norm,
             temperature=c,

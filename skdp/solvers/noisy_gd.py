@@ -220,7 +220,6 @@ class NoisyGD(Solver):
         self,
         plan: NoisyGDPlan,
         design: Design,
-        y: np.ndarray,
         rng: np.random.Generator,
         progress: Progress,
         start: np.ndarray | None = None,
@@ -233,10 +232,7 @@ class NoisyGD(Solver):
             start = np.zeros(problem.shape(design.n_features))
 
         def gradient(theta: np.ndarray) -> np.ndarray:
-            total = np.zeros_like(theta)
-            for rows, block in design.blocks():
-                total += block.rmatvec(problem.loss.gradient(y[rows], block.matvec(theta)))
-            return total
+            return design.slope_sum(problem.loss.gradient, theta)
 
         theta = descent.run(start, gradient, rng, progress, metric)
         passes = descent.n_steps + (metric is not None)

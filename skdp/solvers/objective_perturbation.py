@@ -127,14 +127,13 @@ class ObjectivePerturbation(Solver):
         self,
         plan: ObjectivePerturbationPlan,
         design: Design,
-        y: np.ndarray,
         rng: np.random.Generator,
         progress: Progress,
         start: np.ndarray | None = None,
     ) -> Solution:
         problem = plan.problem
         tilt = plan.noise * rng.normal(size=problem.shape(design.n_features))
-        objective = Objective(design, y, problem.loss, problem.row_norm, plan.ridge, tilt)
+        objective = Objective(design, problem.loss, problem.row_norm, plan.ridge, tilt)
         found = minimise(objective, plan.tolerance, longest(problem))
         noisy = found.theta + plan.output_noise * rng.normal(size=tilt.shape)
         progress(1, 1)

@@ -94,14 +94,13 @@ class OutputPerturbation(Solver):
         self,
         plan: OutputPerturbationPlan,
         design: Design,
-        y: np.ndarray,
         rng: np.random.Generator,
         progress: Progress,
         start: np.ndarray | None = None,
     ) -> Solution:
         problem = plan.problem
         tilt = np.zeros(problem.shape(design.n_features))
-        objective = Objective(design, y, problem.loss, problem.row_norm, plan.ridge, tilt)
+        objective = Objective(design, problem.loss, problem.row_norm, plan.ridge, tilt)
         found = minimise(objective, plan.tolerance, longest(problem))
         theta = rounded(found.theta + plan.noise * rng.normal(size=tilt.shape), plan.noise)
         progress(1, 1)

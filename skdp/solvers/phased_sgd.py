@@ -9,7 +9,7 @@ import numpy as np
 
 from skdp._validation import check_count, check_real, check_size, make_plain
 from skdp.accounting import gdp_mu
-from skdp.design import Design
+from skdp.design import Design, SlopeSum
 from skdp.exceptions import IncompatibleSolverError
 from skdp.privacy import GDPEvent
 from skdp.samplers import Progress
@@ -158,7 +158,6 @@ class PhasedSGD(Solver):
         self,
         plan: PhasedSGDPlan,
         design: Design,
-        y: np.ndarray,
         rng: np.random.Generator,
         progress: Progress,
         start: np.ndarray | None = None,
@@ -171,7 +170,7 @@ class PhasedSGD(Solver):
         for phase in phases:
             total = np.zeros_like(theta)
             for left in reversed(range(phase.n_steps)):
-                theta = _step(phase, plan.problem, theta, design, y, next(batches))
+                theta = _step(phase, plan.problem, theta, design, next(batches))
                 total += theta if left < phase.n_averaged else 0.0
                 progress(done := done + 1, n_steps)
             theta = total / phase.n_averaged + rng.normal(scale=phase.noise, size=theta.shape)
@@ -234,12 +233,10 @@ def _step(
     problem: Problem,
     theta: np.ndarray,
     design: Design,
-    y: np.ndarray,
     rows: np.ndarray,
 ) -> np.ndarray:
     """Return where a batch moves θ: as a map of θ, a contraction."""
-    batch = design.take(rows)
-    gradient = batch.rmatvec(problem.loss.gradient(y[rows], batch.matvec(theta)))
+    gradient = design.total_over(rows, SlopeSum(problem.loss.gradient, theta))
     weight = phase.weight(rows.size, problem.neighboring.count_is_public)
     return (theta - phase.step_size * weight * gradient) / (1.0 + phase.pull)
 

@@ -328,7 +328,6 @@ class RegularizedExponential(Solver):
         self,
         plan: RegularizedExponentialPlan,
         design: Design,
-        y: np.ndarray,
         rng: np.random.Generator,
         progress: Progress,
         start: np.ndarray | None = None,
@@ -345,7 +344,6 @@ class RegularizedExponential(Solver):
         c, alpha = schedule.temperature, schedule.prior_precision
         target = Target(
             design=rows,
-            y=y,
             loss=problem.loss,
             row_norm=problem.row_norm,
             temperature=c,

@@ -52,8 +52,8 @@ def test_it_multiplies_like_the_clipped_matrix(feature_map, b0, k, monkeypatch):
     rng = np.random.default_rng(1)
     theta, residual = rng.normal(size=(whole.n_features, *k)), rng.normal(size=(700, *k))
     close = {"rtol": 1e-10, "atol": 1e-10}
-    np.testing.assert_allclose(design.matvec(theta), whole.matvec(theta), **close)
-    np.testing.assert_allclose(design.rmatvec(residual), whole.rmatvec(residual), **close)
+    np.testing.assert_allclose(design.scores(theta), whole.scores(theta), **close)
+    np.testing.assert_allclose(design.weighted_sum(residual), whole.weighted_sum(residual), **close)
     assert design.reach(theta) == pytest.approx(whole.reach(theta))
     assert (design.n_samples, design.n_features) == (whole.n_samples, whole.n_features)
 
@@ -74,12 +74,12 @@ def test_its_products_are_those_of_the_clipped_matrix(feature_map, monkeypatch):
 def test_blocks_and_rows_taken_are_those_of_the_clipped_matrix(feature_map, most_rows, monkeypatch):
     design, whole = pair(feature_map, monkeypatch)
     theta = np.random.default_rng(3).normal(size=whole.n_features)
-    scores = np.concatenate([block.matvec(theta) for _, block in design.blocks(most_rows)])
-    np.testing.assert_allclose(scores, whole.matvec(theta), atol=1e-10)
+    scores = np.concatenate([block.scores(theta) for _, block in design.blocks(most_rows)])
+    np.testing.assert_allclose(scores, whole.scores(theta), atol=1e-10)
     for rows in (np.arange(650, 5, -1), np.array([5, 5, 6]), slice(3, 690), slice(None)):
-        taken = design.take(rows).matvec(theta)
-        np.testing.assert_allclose(taken, whole.take(rows).matvec(theta), atol=1e-10)
-    np.testing.assert_allclose(design.in_memory().matvec(theta), whole.matvec(theta), atol=1e-10)
+        taken = design.take(rows).scores(theta)
+        np.testing.assert_allclose(taken, whole.take(rows).scores(theta), atol=1e-10)
+    np.testing.assert_allclose(design.in_memory().scores(theta), whole.scores(theta), atol=1e-10)
 
 
 @every_map
@@ -87,7 +87,7 @@ def test_scores_of_new_rows_are_clipped_alike(feature_map, monkeypatch):
     design, whole = pair(feature_map, monkeypatch, b0=0.0)
     coef = np.random.default_rng(4).normal(size=(whole.n_features, 2))
     scores = expanded_scores(table(), feature_map, 0.8, coef)
-    np.testing.assert_allclose(scores, design.matvec(coef), atol=1e-10)
+    np.testing.assert_allclose(scores, design.scores(coef), atol=1e-10)
     free = expanded_scores(table(), feature_map, np.inf, coef)
     np.testing.assert_allclose(free, whole.X @ coef, atol=1e-10)
 
@@ -118,7 +118,7 @@ def test_little_more_memory_than_the_table_is_needed(monkeypatch):
     tracemalloc.start()
     design = TabulatedDesign.clip(X, feature_map, 1.0, 0.3)
     for _, block in design.blocks():
-        block.rmatvec(block.matvec(np.ones(design.n_features)))
+        block.weighted_sum(block.scores(np.ones(design.n_features)))
     design.cross_product()
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()

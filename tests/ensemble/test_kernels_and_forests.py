@@ -102,11 +102,11 @@ def test_blocks_of_a_mixture_are_those_of_the_whole(mixture, monkeypatch):
     design = ExpandedDesign.clip(X, mixture, 0.8, 0.3)
     assert isinstance(design, ExpandedDesign)
     theta, r = rng.normal(size=whole.n_features), rng.normal(size=700)
-    np.testing.assert_allclose(design.matvec(theta), whole.matvec(theta), atol=1e-10)
-    np.testing.assert_allclose(design.rmatvec(r), whole.rmatvec(r), atol=1e-10)
+    np.testing.assert_allclose(design.scores(theta), whole.scores(theta), atol=1e-10)
+    np.testing.assert_allclose(design.weighted_sum(r), whole.weighted_sum(r), atol=1e-10)
     for rows in (np.array([699, 5, 5]), slice(3, 690)):
-        taken = design.take(rows).matvec(theta)
-        np.testing.assert_allclose(taken, whole.take(rows).matvec(theta), atol=1e-10)
+        taken = design.take(rows).scores(theta)
+        np.testing.assert_allclose(taken, whole.take(rows).scores(theta), atol=1e-10)
     names = mixture.names(["a", "b", "c"])
     assert len(set(names)) == len(names) == mixture.n_features_out
 
@@ -295,9 +295,10 @@ def test_weights_classes_and_class_weights_are_those_of_the_linear_model(model):
 class ConstantSolver(RegularizedExponential):
     """Plans and spends like the real solver, but releases a constant."""
 
-    def solve(self, plan, design, y, rng, progress, start=None):
+    def solve(self, plan, design, rng, progress, start=None):
         shape = (design.n_features, plan.problem.loss.n_scores)
-        return Solution(np.ones(shape).squeeze(), 7, {"secret": design.rmatvec(y * 1.0)})
+        secret = design.slope_sum(lambda y, z: y * 1.0, np.zeros(design.n_features))
+        return Solution(np.ones(shape).squeeze(), 7, {"secret": secret})
 
 
 @every_model

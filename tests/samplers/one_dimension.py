@@ -62,11 +62,9 @@ def short_and_long(n):
 def target(loss, copies=1, temperature=0.8, prior_precision=0.5):
     """Five records z with label +1: U(θ) = c·Σ ℓ(z_i·θ) + α·θ²/2."""
     X = np.tile(RECORDS, copies)[:, None]
-    design = ClippedDesign.clip(X, 2.0)
-    y = np.ones(len(X))
+    design = ClippedDesign.clip(X, 2.0, targets=np.ones(len(X)))
     return Target(
         design=design,
-        y=y,
         loss=loss,
         row_norm=2.0,
         temperature=temperature / copies,
@@ -74,9 +72,14 @@ def target(loss, copies=1, temperature=0.8, prior_precision=0.5):
     )
 
 
+def relabelled(target, y):
+    """The same records with other labels."""
+    return replace(target, design=replace(target.design, targets=y))
+
+
 def regression_target(loss):
     """The same for residuals z_i·θ + o_i."""
-    return replace(target(loss), y=-OFFSETS)
+    return relabelled(target(loss), -OFFSETS)
 
 
 def suited(sampler, target):
@@ -105,7 +108,7 @@ def setting(target, relaxations=20.0, **changes):
 
 
 def potential(target, grid=GRID):
-    losses = target.loss.value(target.y[:, None], target.design.matvec(grid[None, :]))
+    losses = target.loss.value(target.design.targets[:, None], target.design.scores(grid[None, :]))
     return target.temperature * losses.sum(axis=0) + 0.5 * target.prior_precision * grid**2
 
 

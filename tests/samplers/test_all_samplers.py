@@ -185,7 +185,7 @@ def test_several_scores_a_record(sampler):
     base = one_dimension.suited(sampler, one_dimension.target(LogisticLoss()))
     loss = CompetitorLoss(LogisticLoss(), 3)
     y = np.array([0, 1, 2, 0, 1])
-    target = replace(base, y=y, loss=loss, prior_precision=0.5)
+    target = replace(one_dimension.relabelled(base, y), loss=loss, prior_precision=0.5)
     if not takes(sampler, one_dimension.setting(target)):
         pytest.skip(f"{sampler} takes one score a record")
     theta = draw(sampler, target, np.random.default_rng(0))
@@ -196,14 +196,14 @@ def test_several_scores_a_record(sampler):
 @pytest.mark.parametrize("name", sorted(set(KINDS) - {"hit_and_run"}))
 def test_every_per_example_evaluation_is_counted(name, monkeypatch):
     """One is a product a_i·θ. Hit-and-run needs none for the points of a chord."""
-    sampler, evaluated, matvec = KINDS[name](), [], ClippedDesign.matvec
+    sampler, evaluated, scores = KINDS[name](), [], ClippedDesign.scores
 
     def counting(design, theta):
         evaluated.append(design.n_samples)
-        return matvec(design, theta)
+        return scores(design, theta)
 
     target = one_dimension.suited(sampler, one_dimension.target(a_loss(sampler)))
-    monkeypatch.setattr(ClippedDesign, "matvec", counting)
+    monkeypatch.setattr(ClippedDesign, "scores", counting)
     plan = sampler.plan(one_dimension.setting(target), asked(sampler, target))
     found = sampler.sample(target, plan, np.random.default_rng(0), nothing)
     assert found.diagnostics["n_evaluations"] == sum(evaluated)

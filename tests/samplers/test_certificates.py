@@ -4,7 +4,6 @@ Quadrature, no chance: 1e-5 is left to it.
 """
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import one_dimension
@@ -30,10 +29,10 @@ def neighbours(losses, residual_losses):
     """The last of five records, of length 1, gets another label."""
     for loss in losses:
         one = one_dimension.target(loss)
-        yield one, replace(one, y=one.y * [1, 1, 1, 1, -1])
+        yield one, one_dimension.relabelled(one, one.design.targets * [1, 1, 1, 1, -1])
     for loss in residual_losses:
         one = one_dimension.regression_target(loss)
-        yield one, replace(one, y=one.y + np.array([0, 0, 0, 0, 5.0]))
+        yield one, one_dimension.relabelled(one, one.design.targets + np.array([0, 0, 0, 0, 5.0]))
 
 
 def kept(p, q, mu):

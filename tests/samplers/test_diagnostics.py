@@ -65,8 +65,7 @@ def test_refusals(call, chains):
 )
 def test_quadrature_has_the_printed_moments_of_two_dimensions(loss, mean, covariance):
     target = Target(
-        design=ClippedDesign(np.array(PLANE), np.ones(6)),
-        y=np.ones(6),
+        design=ClippedDesign(np.array(PLANE), np.ones(6), targets=np.ones(6)),
         loss=loss,
         row_norm=2.0,
         temperature=0.8,
@@ -98,10 +97,9 @@ def test_samples_of_the_distribution_pass_and_shifted_or_stretched_ones_do_not()
 
 
 def test_quadrature_refuses_three_coefficients():
-    design = ClippedDesign(np.ones((1, 3)), np.ones(1))
+    design = ClippedDesign(np.ones((1, 3)), np.ones(1), targets=np.ones(1))
     target = Target(
         design=design,
-        y=np.ones(1),
         loss=LogisticLoss(),
         row_norm=2.0,
         temperature=1.0,

@@ -69,8 +69,7 @@ def test_one_generator_goes_on():
 def test_rows_are_taken_as_they_are():
     X, y = 6.0 * one_dimension.RECORDS[:, None], np.ones(5)
     target = Target(
-        design=ClippedDesign(X, y),
-        y=y,
+        design=ClippedDesign(X, np.ones(5), targets=y),
         loss=LogisticLoss(),
         row_norm=6.0,
         temperature=0.8,

@@ -76,7 +76,7 @@ def test_stability_is_attained_by_linear_differences_of_quadratics(precision_ste
 def test_the_certificate_covers_the_exact_distributions_of_neighbours(n_steps):
     """One label of five is flipped; both by quadrature, every event of both orders."""
     one = one_dimension.target(LogisticLoss())
-    two = one_dimension.replace(one, y=one.y * [1, 1, 1, 1, -1])
+    two = one_dimension.relabelled(one, one.design.targets * [1, 1, 1, 1, -1])
     eta = 2.0 / (2 * 0.5 + 0.8 * (one_dimension.RECORDS**2).sum() * 0.25)
     p, q = (chain_masses(target, eta, n_steps) for target in (one, two))
     claimed = LangevinSampler().stability(0.5 * eta, n_steps) * 0.8 / math.sqrt(0.5)

@@ -145,8 +145,7 @@ def large_target(loss=None, n=2000):
     X = rng.standard_normal((n, 10)) / 4.0
     y = np.where(rng.random(n) < 1.0 / (1.0 + np.exp(-3.0 * X[:, 0])), 1.0, -1.0)
     return Target(
-        design=ClippedDesign.clip(X, 1.0),
-        y=y,
+        design=ClippedDesign.clip(X, 1.0, targets=y),
         loss=loss or LogisticLoss(),
         row_norm=1.0,
         temperature=5.0,
@@ -183,14 +182,14 @@ def test_where_no_metric_helps_the_plain_chain_is_run_without_a_word():
 
 
 def test_every_per_example_evaluation_is_counted(monkeypatch):
-    looks, matvec = [], ClippedDesign.matvec
+    looks, scores = [], ClippedDesign.scores
 
     def counting(design, theta):
         looks.append(design.n_samples)
-        return matvec(design, theta)
+        return scores(design, theta)
 
     target = large_target(n=1000)
-    monkeypatch.setattr(ClippedDesign, "matvec", counting)
+    monkeypatch.setattr(ClippedDesign, "scores", counting)
     for tv in (1e-3, 1e-10):
         plan = LocalizedSampler().plan(one_dimension.setting(target), tv)
         found = LocalizedSampler().sample(target, plan, np.random.default_rng(0), nothing)

@@ -57,10 +57,9 @@ def test_step_and_length_fit_the_data_and_reach_what_is_asked_for(tv):
     """The bound, from the numbers of the run alone, with a start at the mode at best."""
     lengths, rng = [], np.random.default_rng(0)
     for n in (5, 100):
-        design = ClippedDesign.clip(rng.standard_normal((n, 20)), 2.0)
+        design = ClippedDesign.clip(rng.standard_normal((n, 20)), 2.0, targets=np.ones(n))
         target = Target(
             design=design,
-            y=np.ones(n),
             loss=LogisticLoss(),
             row_norm=2.0,
             temperature=0.8,
@@ -81,8 +80,7 @@ def test_the_exact_sampler_needs_no_more_proposals_than_it_says(loss, n):
     """Sixty equal records of the largest norm: the mean lies 5 standard errors below."""
     X = np.full((60, 1), 2.0)
     target = Target(
-        design=ClippedDesign.clip(X, 2.0),
-        y=np.ones(60),
+        design=ClippedDesign.clip(X, 2.0, targets=np.ones(60)),
         loss=loss,
         row_norm=2.0,
         temperature=0.05,

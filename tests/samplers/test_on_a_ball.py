@@ -55,7 +55,7 @@ def normalised(energy):
 def skewed(loss, radius, temperature=4.0):
     """All records pull to one side, so that the mode is on the surface of a small ball."""
     base = one_dimension.target(loss, temperature=temperature)
-    design = ClippedDesign.clip(np.abs(base.design.X), 2.0)
+    design = ClippedDesign.clip(np.abs(base.design.X), 2.0, targets=base.design.targets)
     return replace(base, design=design, domain=Ball(radius))
 
 
@@ -165,7 +165,7 @@ def test_theorem_a_covers_the_exact_distributions_of_neighbours_on_a_ball(
     the loss is not smooth, z = 1.
     """
     one = replace(one_dimension.target(loss), domain=Ball(radius))
-    two = replace(one, y=one.y * [-1, 1, 1, 1, 1])
+    two = one_dimension.relabelled(one, one.design.targets * [-1, 1, 1, 1, 1])
     p, q = (chain_masses(target, eta, n_steps) for target in (one, two))
     claimed = ProximalSampler().stability(0.5 * eta, n_steps) * 0.8 * 2.0 / math.sqrt(0.5)
     for c in np.exp(np.linspace(-2.0, 2.0, 41)):
@@ -239,7 +239,7 @@ def test_who_cannot_keep_to_a_ball_refuses(name):
 def test_several_scores_a_record_stay_in_the_ball(kind):
     base = one_dimension.target(LogisticLoss(), temperature=0.02)
     loss, y = CompetitorLoss(LogisticLoss(), 3), np.array([0, 1, 2, 0, 1])
-    target = replace(base, loss=loss, y=y, domain=Ball(0.2))
+    target = replace(one_dimension.relabelled(base, y), loss=loss, domain=Ball(0.2))
     sample = draws(kind(), target, 5, tv=1e-3)
     assert sample.shape == (5, 1, 3)
     assert np.linalg.norm(sample, axis=(1, 2)).max() <= 0.2 * (1.0 + 1e-12)
@@ -251,9 +251,8 @@ def test_the_point_of_tangency_is_found_on_a_far_surface():
     X = np.abs(rng.standard_normal((3000, 12)))
     X /= np.linalg.norm(X, axis=1, keepdims=True)
     base = one_dimension.target(LogisticLoss())
-    target = replace(
-        base, design=ClippedDesign.clip(X, 1.0), y=np.ones(3000), row_norm=1.0, domain=Ball(0.05)
-    )
+    design = ClippedDesign.clip(X, 1.0, targets=np.ones(3000))
+    target = replace(base, design=design, row_norm=1.0, domain=Ball(0.05))
     plan = ProximalSampler().plan(one_dimension.setting(target, 3.0), 0.0)
     draw = ProximalSampler().sample(target, plan, rng, nothing)
     assert draw.diagnostics["n_tries"] < 20 * plan.n_steps
@@ -266,6 +265,6 @@ def test_research_samples_take_a_ball_and_quadrature_knows_it():
     facts = {"temperature": 4.0, "domain": Ball(0.9)}
     sample = draw_samples(X, y, **facts, sampler="exact", n_draws=700, random_state=0)
     target = replace(two_dimensions.target(LogisticLoss()), **facts, prior_precision=1.0)
-    target = replace(target, design=ClippedDesign.clip(X, 2.0))
+    target = replace(target, design=ClippedDesign.clip(X, 2.0, targets=y))
     assert compare_with_quadrature(sample, target).passes()
     assert not compare_with_quadrature(sample, replace(target, domain=Ball(1.5))).passes()

@@ -84,10 +84,8 @@ def test_two_dimensions_have_the_printed_moments(n):
     draws then see it 99 times in 100.
     """
     rows = [(1, 0.2), (-0.5, 0.6), (0.3, -0.9), (0.1, 0.7), (-0.8, -0.3), (0.4, 0.4)]
-    design = ClippedDesign.clip(np.array(rows), 2.0)
     target = Target(
-        design=design,
-        y=np.ones(6),
+        design=ClippedDesign.clip(np.array(rows), 2.0, targets=np.ones(6)),
         loss=LogisticLoss(),
         row_norm=2.0,
         temperature=0.8,
@@ -103,9 +101,9 @@ def test_the_pairwise_loss_of_two_classes_is_the_loss_of_their_margin():
     """With K = 2 and θ = (−v, v)/√2 the loss is φ/2 of the margin √2·v: one dimension again."""
     loss = ClippedLogisticLoss()
     pair = one_dimension.target(loss)
+    X = pair.design.X * math.sqrt(0.5)
     target = Target(
-        design=ClippedDesign.clip(pair.design.X * math.sqrt(0.5), 2.0),
-        y=np.ones(5, dtype=int),
+        design=ClippedDesign.clip(X, 2.0, targets=np.ones(5, dtype=int)),
         loss=PairwiseLoss(loss, 2),
         row_norm=2.0,
         temperature=2.0 * pair.temperature,
@@ -127,8 +125,7 @@ def test_the_loss_of_several_classes_has_the_exact_distribution(loss):
     loss = CompetitorLoss(loss, 2)
     y, X = np.array([0, 1, 1, 0, 1]), one_dimension.RECORDS[:, None]
     target = Target(
-        design=ClippedDesign.clip(X, 2.0),
-        y=y,
+        design=ClippedDesign.clip(X, 2.0, targets=y),
         loss=loss,
         row_norm=2.0,
         temperature=0.8,
@@ -180,17 +177,10 @@ def test_the_certificate_covers_the_exact_distributions_of_a_worst_pair():
     """
     steep = HingeLoss()
     one = one_dimension.target(steep, temperature=0.02)
-    two = Target(
-        design=one.design,
-        y=one.y * [1, 1, 1, 1, -1],
-        loss=steep,
-        row_norm=2.0,
-        temperature=0.02,
-        prior_precision=0.5,
-    )
+    two = one_dimension.relabelled(one, one.design.targets * [1, 1, 1, 1, -1])
     both_masses = []
     for target in (one, two):
-        margins = target.y[:, None] * target.design.matvec(one_dimension.GRID[None, :])
+        margins = target.design.targets[:, None] * target.design.scores(one_dimension.GRID[None, :])
         energy = 0.02 * (1.0 - margins).sum(axis=0) + 0.25 * one_dimension.GRID**2
         masses = one_dimension.normalised(-energy - one_dimension.GRID**2 / 2.0)
         step = one_dimension.transition(energy, 1.0)
@@ -229,17 +219,16 @@ def test_the_preconditioner_is_seldom_computed(monkeypatch):
     """It is computed again only after steps that took more than their one gradient."""
     compute, seen = TangentSearch._preconditioner, []
 
-    def counting(self, scores):
+    def counting(self, *args):
         seen.append(1)
-        return compute(self, scores)
+        return compute(self, *args)
 
     monkeypatch.setattr(TangentSearch, "_preconditioner", counting)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2000, 10))
     y = np.where(X[:, 0] + rng.logistic(size=2000) > 0.0, 1.0, -1.0)
     target = Target(
-        design=ClippedDesign.clip(X, 1.0),
-        y=y,
+        design=ClippedDesign.clip(X, 1.0, targets=y),
         loss=ClippedLogisticLoss(),
         row_norm=1.0,
         temperature=0.5,
@@ -253,7 +242,7 @@ def test_the_preconditioner_is_seldom_computed(monkeypatch):
 @pytest.mark.parametrize(("n", "variance"), [(5, 1.0), (2000, 0.01)], ids=["summed", "thinned"])
 def test_scores_at_the_tangent_point_are_computed_once(n, variance, monkeypatch):
     """One score for each row of a gradient, and one for each row of an acceptance test."""
-    rows = {"matvec": 0, "rmatvec": 0, "excess": 0}
+    rows = {"scores": 0, "weighted_sum": 0, "excess": 0}
 
     def counted(owner, name, n_rows):
         old = getattr(owner, name)
@@ -264,13 +253,12 @@ def test_scores_at_the_tangent_point_are_computed_once(n, variance, monkeypatch)
 
         monkeypatch.setattr(owner, name, new)
 
-    counted(ClippedDesign, "matvec", lambda design, theta: design.n_samples)
-    counted(ClippedDesign, "rmatvec", lambda design, residual: design.n_samples)
+    counted(ClippedDesign, "scores", lambda design, theta: design.n_samples)
+    counted(ClippedDesign, "weighted_sum", lambda design, residual: design.n_samples)
     counted(ClippedLogisticLoss, "excess", lambda loss, y, z, origin: y.size)
     rng = np.random.default_rng(0)
     target = Target(
-        design=ClippedDesign.clip(rng.normal(size=(n, 10)), 1.0),
-        y=np.ones(n),
+        design=ClippedDesign.clip(rng.normal(size=(n, 10)), 1.0, targets=np.ones(n)),
         loss=ClippedLogisticLoss(),
         row_norm=1.0,
         temperature=2.0,
@@ -280,7 +268,7 @@ def test_scores_at_the_tangent_point_are_computed_once(n, variance, monkeypatch)
     for _ in range(20):
         step.draw(rng.normal(size=10))
     assert rows["excess"] > 0
-    assert rows["matvec"] == rows["rmatvec"] + rows["excess"] == step.effort.n_evaluations
+    assert rows["scores"] == rows["weighted_sum"] + rows["excess"] == step.effort.n_evaluations
 
 
 def test_a_poor_tangent_point_costs_tries_but_not_the_distribution(monkeypatch):

@@ -29,11 +29,10 @@ def data():
 def reference(loss, n_steps):
     """Four chains of MALA after a tenth of burn-in, of shape (4, n_steps, D)."""
     X, y = data()
-    design = ClippedDesign(X, np.ones(N))
+    design = ClippedDesign(X, np.ones(N), targets=y)
     density = Density(
         Target(
             design=design,
-            y=y,
             loss=loss,
             row_norm=float(design.row_norms().max()),
             temperature=1.0,

@@ -11,8 +11,7 @@ AXIS = np.linspace(-9.0, 9.0, 361)
 
 def target(loss):
     return Target(
-        design=ClippedDesign.clip(RECORDS, 2.0),
-        y=np.ones(6),
+        design=ClippedDesign.clip(RECORDS, 2.0, targets=np.ones(6)),
         loss=loss,
         row_norm=2.0,
         temperature=0.8,
@@ -24,7 +23,7 @@ def masses(target):
     """Points of the grid, of shape (N, 2), and their probabilities."""
     points = np.stack(np.meshgrid(AXIS, AXIS, indexing="ij"), axis=-1).reshape(-1, 2)
     energy = 0.5 * target.prior_precision * (points**2).sum(axis=1)
-    for record, label in zip(RECORDS, target.y, strict=True):
+    for record, label in zip(RECORDS, target.design.targets, strict=True):
         energy += target.temperature * target.loss.value(label, points @ record)
     weight = np.exp(energy.min() - energy)
     return points, weight / weight.sum()

@@ -76,9 +76,9 @@ def test_the_worst_neighbours_are_mu_apart(neighboring):
 def test_the_release_has_the_distribution_that_the_plan_says(neighboring):
     """Kolmogorov and Smirnov's test on each kind of coordinate; false alarms 4e-6."""
     p, rng = plan(neighboring), np.random.default_rng(0)
-    design = ClippedDesign.clip(rng.normal(size=(40, 2)), 2.0, 0.5)
-    y = rng.uniform(-1, 1, 40)
-    releases = [SOLVER.release(p, design, y, rng) for _ in range(1500)]
+    X, y = rng.normal(size=(40, 2)), rng.uniform(-1, 1, 40)
+    design = ClippedDesign.clip(X, 2.0, 0.5, y)
+    releases = [SOLVER.release(p, design, rng) for _ in range(1500)]
     A = np.hstack([design.X * design.factors[:, None], np.full((40, 1), 0.5)])
     gram = np.array([m.gram for m in releases]) - A.T @ A
     moment = np.array([m.moment for m in releases]) - A.T @ y
@@ -94,7 +94,7 @@ def test_the_release_has_the_distribution_that_the_plan_says(neighboring):
 
 def test_what_is_released_lies_on_a_public_grid():
     p, rng = plan(Neighboring.REPLACE_ONE), np.random.default_rng(0)
-    moments = SOLVER.release(p, ClippedDesign.clip(np.eye(3), 2.0, 0.5), np.ones(3), rng)
+    moments = SOLVER.release(p, ClippedDesign.clip(np.eye(3), 2.0, 0.5, np.ones(3)), rng)
     for values, noise in ((moments.gram, p.gram_noise), (moments.moment, p.moment_noise)):
         steps = values / 2.0 ** (math.floor(math.log2(noise)) - 20)
         np.testing.assert_array_equal(steps, np.round(steps))
@@ -102,10 +102,10 @@ def test_what_is_released_lies_on_a_public_grid():
 
 def test_targets_are_clipped_whatever_the_caller_does():
     p = plan(Neighboring.REPLACE_ONE, n=3)
-    design = ClippedDesign.clip(np.eye(3), 2.0, 0.5)
+    designs = (ClippedDesign.clip(np.eye(3), 2.0, 0.5, y) for y in (np.ones(3), np.full(3, 1e6)))
     one, other = (
-        SOLVER.solve(p, design, y, np.random.default_rng(0), lambda *step: None).theta
-        for y in (np.ones(3), np.full(3, 1e6))
+        SOLVER.solve(p, design, np.random.default_rng(0), lambda *step: None).theta
+        for design in designs
     )
     np.testing.assert_array_equal(one, other)
 
@@ -113,10 +113,10 @@ def test_targets_are_clipped_whatever_the_caller_does():
 def test_the_solution_reads_nothing_but_the_release(monkeypatch):
     """Data that give the same noisy moments give the same coefficients."""
     p, rng = plan(Neighboring.ADD_REMOVE_ONE), np.random.default_rng(0)
-    moments = SOLVER.release(p, ClippedDesign.clip(np.eye(3), 2.0, 0.5), np.ones(3), rng)
+    moments = SOLVER.release(p, ClippedDesign.clip(np.eye(3), 2.0, 0.5, np.ones(3)), rng)
     monkeypatch.setattr(AdaSSP, "release", lambda self, *args: moments)
     thetas = [
-        SOLVER.solve(p, ClippedDesign.clip(X, 2.0, 0.5), np.ones(len(X)), rng, print).theta
+        SOLVER.solve(p, ClippedDesign.clip(X, 2.0, 0.5, np.ones(len(X))), rng, print).theta
         for X in (np.eye(3), np.ones((70, 3)))
     ]
     np.testing.assert_array_equal(*thetas)
@@ -129,7 +129,7 @@ def test_without_noise_worth_mentioning_it_is_ridge_regression(neighboring, C):
     X, y = rng.uniform(-1, 1, size=(500, 3)), rng.uniform(-1, 1, 500)
     A = np.hstack([X, np.full((500, 1), 0.5)])
     p = plan(neighboring, epsilon=1e8, n=500, C=C)
-    theta = SOLVER.solve(p, ClippedDesign.clip(X, 2.0, 0.5), y, rng, lambda *s: None).theta
+    theta = SOLVER.solve(p, ClippedDesign.clip(X, 2.0, 0.5, y), rng, lambda *s: None).theta
     ridge = 0.0 if C == "auto" else 1.0 / C
     exact = np.linalg.solve(A.T @ A + ridge * np.eye(4), A.T @ y)
     np.testing.assert_allclose(theta, exact, rtol=1e-2)
@@ -138,8 +138,8 @@ def test_without_noise_worth_mentioning_it_is_ridge_regression(neighboring, C):
 def test_no_coefficient_is_blown_up_by_noise_alone():
     """Without data b̂ is noise of length √d·σ_b, and no eigenvalue is left below √(2d)·σ."""
     p = plan(Neighboring.ADD_REMOVE_ONE, epsilon=0.1)
-    design, rng = ClippedDesign.clip(np.zeros((1, 50)), 2.0, 0.5), np.random.default_rng(0)
-    moments = SOLVER.release(p, design, np.zeros(1), rng)
+    design = ClippedDesign.clip(np.zeros((1, 50)), 2.0, 0.5, np.zeros(1))
+    moments = SOLVER.release(p, design, np.random.default_rng(0))
     floor = math.sqrt(2.0 * 51) * p.gram_noise
     assert np.linalg.eigvalsh(moments.gram).min() < 0.0
     theta = SOLVER.solution(p, moments)

@@ -55,12 +55,12 @@ every_pair = pytest.mark.parametrize(("solver", "loss"), PAIRS, ids=repr)
 
 
 def solve(solver, plan, seed, start=None):
-    design = ClippedDesign.clip(np.linspace(-1, 1, 80).reshape(40, 2), 1.0, 0.3)
     k = plan.problem.loss.n_scores
     y = np.arange(40) % k if k > 1 else np.where(np.arange(40) % 2, 1.0, -1.0)
+    design = ClippedDesign.clip(np.linspace(-1, 1, 80).reshape(40, 2), 1.0, 0.3, y)
     if start is not None:
         start = np.full(plan.problem.shape(3), start)
-    return solver.solve(plan, design, y, np.random.default_rng(seed), lambda *step: None, start)
+    return solver.solve(plan, design, np.random.default_rng(seed), lambda *step: None, start)
 
 
 def cost(plan, epsilon):

@@ -71,8 +71,8 @@ def neighbours(neighboring, loss, columns=1):
 
 def pulls(solver, plan, X, y, runs, rng):
     """The coefficient of each run; of several, the one that the record moves most."""
-    design = ClippedDesign.clip(X, 1.0)
-    thetas = [solver.solve(plan, design, y, rng, lambda *step: None).theta for _ in range(runs)]
+    design = ClippedDesign.clip(X, 1.0, targets=y)
+    thetas = [solver.solve(plan, design, rng, lambda *step: None).theta for _ in range(runs)]
     return np.array([theta[-1] if theta.ndim == 1 else theta[-1, 1] for theta in thetas])
 
 

@@ -26,8 +26,8 @@ PROBLEM = Problem(
 
 
 def run(cycles, problem=PROBLEM, X=X, y=Y):
-    design = ClippedDesign.clip(X, 1.0, problem.intercept_scaling)
-    theta = cycles.run(problem, design, y, np.random.default_rng(0), lambda *step: None)
+    design = ClippedDesign.clip(X, 1.0, problem.intercept_scaling, y)
+    theta = cycles.run(problem, design, np.random.default_rng(0), lambda *step: None)
     return design, theta
 
 
@@ -37,7 +37,7 @@ def test_without_noise_it_ends_at_the_minimum(l1, ridge):
     design, theta = run(
         Cycles(n_cycles=3000, step_size=0.02, noise=1e-9, l1=l1, ridge=ridge, average=0.0)
     )
-    derivative = design.rmatvec(LOSS.gradient(Y, design.matvec(theta))) + ridge * theta
+    derivative = design.weighted_sum(LOSS.gradient(Y, design.scores(theta))) + ridge * theta
     moved = theta != 0.0
     np.testing.assert_allclose(derivative[moved], -l1 * np.sign(theta[moved]), atol=1e-5)
     assert np.all(np.abs(derivative[~moved]) <= l1)
@@ -59,7 +59,7 @@ def test_several_classes_end_at_the_minimum():
         X,
         y,
     )
-    derivative = design.rmatvec(loss.gradient(y, design.matvec(theta))) + 0.5 * theta
+    derivative = design.weighted_sum(loss.gradient(y, design.scores(theta))) + 0.5 * theta
     np.testing.assert_allclose(derivative, 0.0, atol=1e-5)
 
 
@@ -80,7 +80,7 @@ def test_the_steps_of_a_cycle_change_no_more_than_one_gradient_may(seed, neighbo
         loss=loss, data_norm=1.0, intercept_scaling=0.3, n_samples=None, neighboring=neighboring
     )
     rows = ClippedDesign.clip(rng.normal(size=(2, 4)) * rng.choice([0.3, 30.0]), 1.0, 0.3)
-    rows = rows.matvec(np.eye(5))
+    rows = rows.scores(np.eye(5))
     derivatives = loss.gradient(
         rng.choice([-1.0, 1.0], size=(2, 1)), rng.normal(size=(2, 5)) * 10.0
     )

@@ -79,8 +79,8 @@ def test_one_coefficient_has_the_exact_distribution(loss, C, balance):
     """Kolmogorov and Smirnov's test alarms falsely with probability 1e-6."""
     plan, rng = planned(loss, 40, C=C, epsilon=8.0), np.random.default_rng(0)
     X, y = np.where(np.arange(40) < 40 * balance, 1.0, -1.0)[:, None], np.ones(40)
-    design, solver = ClippedDesign.clip(X, 1.0), ExponentialMechanismSolver()
-    sample = [solver.solve(plan, design, y, rng, lambda *step: None).theta[0] for _ in range(500)]
+    design, solver = ClippedDesign.clip(X, 1.0, targets=y), ExponentialMechanismSolver()
+    sample = [solver.solve(plan, design, rng, lambda *step: None).theta[0] for _ in range(500)]
     grid = np.linspace(-3.0, 3.0, 6001)
     cumulative = np.cumsum(np.exp(log_masses(plan, X[:, 0], y, grid)))
     cumulative /= cumulative[-1]
@@ -91,9 +91,9 @@ def test_two_coefficients_have_the_joint_distribution():
     plan, rng = planned(LogisticLoss(), 30, d=2, epsilon=10.0), np.random.default_rng(0)
     X = np.array([(0.6, 0.8), (-0.2, 0.9), (0.9, -0.1)])[np.arange(30) % 3]
     y = np.ones(30)
-    design, solver = ClippedDesign.clip(X, 1.0), ExponentialMechanismSolver()
+    design, solver = ClippedDesign.clip(X, 1.0, targets=y), ExponentialMechanismSolver()
     sample = np.array(
-        [solver.solve(plan, design, y, rng, lambda *step: None).theta for _ in range(700)]
+        [solver.solve(plan, design, rng, lambda *step: None).theta for _ in range(700)]
     )
     axis = np.linspace(-3.0, 3.0, 301)
     points = np.stack(np.meshgrid(axis, axis, indexing="ij"), axis=-1).reshape(-1, 2)
@@ -179,9 +179,11 @@ def test_no_more_proposals_than_the_bound_says(balance, loss):
     plan, rng = planned(loss, n, d=d, epsilon=3.0), np.random.default_rng(0)
     X = np.zeros((n, d))
     X[:, 0] = np.where(np.arange(n) < n * balance, 1.0, -1.0)
-    design, solver = ClippedDesign.clip(X, 1.0), ExponentialMechanismSolver()
+    design = ClippedDesign.clip(X, 1.0, targets=np.ones(n))
     tries = [
-        solver.solve(plan, design, np.ones(n), rng, lambda *step: None).diagnostics["n_tries"]
+        ExponentialMechanismSolver()
+        .solve(plan, design, rng, lambda *step: None)
+        .diagnostics["n_tries"]
         for _ in range(50)
     ]
     limit = log_of_tries(plan.problem, plan.domain, plan.temperature, n)
@@ -193,8 +195,9 @@ def test_several_scores_a_record():
     for loss in (CompetitorLoss(ClippedLogisticLoss(), 3), QuantileLoss((0.1, 0.9))):
         plan = planned(loss, 10, d=2, epsilon=1.0, radius=0.5)
         y = np.arange(10) % 3 if loss.n_scores == 3 else np.linspace(-1, 1, 10)
-        design = ClippedDesign.clip(np.linspace(-1, 1, 20).reshape(10, 2), 1.0)
+        X = np.linspace(-1, 1, 20).reshape(10, 2)
+        design = ClippedDesign.clip(X, 1.0, targets=y)
         rng = np.random.default_rng(0)
-        theta = ExponentialMechanismSolver().solve(plan, design, y, rng, lambda *step: None).theta
+        theta = ExponentialMechanismSolver().solve(plan, design, rng, lambda *step: None).theta
         assert theta.shape == (2, loss.n_scores)
         assert 0.0 < np.linalg.norm(theta) <= 0.5

@@ -45,7 +45,8 @@ def silent(step, n_steps):
 def data(n=200, d=3):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, d))
-    return ClippedDesign.clip(X, 1.0, 0.3), np.where(X[:, 0] > 0, 1.0, -1.0)
+    y = np.where(X[:, 0] > 0, 1.0, -1.0)
+    return ClippedDesign.clip(X, 1.0, 0.3, y), y
 
 
 # -- the run -------------------------------------------------------------------------------------
@@ -82,19 +83,19 @@ def test_iterates_stay_in_the_ball():
 
 
 def test_it_starts_where_it_is_told():
-    design, y = data()
+    design, _ = data()
     for solver in (NoisyGD(1), DPSGD(1)):
         plan = solver.plan(PUBLIC, 1e6, 1e-5)
         start = np.full(4, 1000.0)
-        solution = solver.solve(plan, design, y, np.random.default_rng(0), silent, start=start)
+        solution = solver.solve(plan, design, np.random.default_rng(0), silent, start=start)
         assert np.abs(solution.theta - start).max() < 100.0
 
 
 def test_coefficients_lie_on_the_public_grid():
-    design, y = data()
+    design, _ = data()
     for solver in (NoisyGD(), DPSGD()):
         plan = solver.plan(PUBLIC, 1.0, 1e-5)
-        theta = solver.solve(plan, design, y, np.random.default_rng(0), silent).theta
+        theta = solver.solve(plan, design, np.random.default_rng(0), silent).theta
         np.testing.assert_array_equal(theta, rounded(theta, solver.descent(plan, 200).last_noise))
 
 
@@ -109,7 +110,7 @@ def test_with_plenty_of_budget_it_finds_the_minimum():
         neighboring=Neighboring.REPLACE_ONE,
         C=1.0,
     )
-    A = design.matvec(np.eye(4))
+    A = design.scores(np.eye(4))
     theta = np.zeros(4)
     for _ in range(30):
         p = 1 / (1 + np.exp(y * (A @ theta)))
@@ -117,7 +118,7 @@ def test_with_plenty_of_budget_it_finds_the_minimum():
         theta += np.linalg.solve(hessian, A.T @ (y * p) - theta)
     for solver, error in ((NoisyGD(1000), 0.01), (DPSGD(1000, sampling_rate=0.5), 0.2)):
         plan = solver.plan(problem, 1e8, 1e-5)
-        found = solver.solve(plan, design, y, np.random.default_rng(0), silent).theta
+        found = solver.solve(plan, design, np.random.default_rng(0), silent).theta
         assert np.abs(found - theta).max() < error
 
 
@@ -203,11 +204,11 @@ def test_theorem_2_has_its_printed_constants_and_holds():
     design, y = data(n)
 
     def mean_loss(theta):
-        return LOSS.value(y, design.matvec(theta)).mean()
+        return LOSS.value(y, design.scores(theta)).mean()
 
     best = min(mean_loss(R * np.array([c, s, 0.0, 0.0])) for c, s in ((1.0, 0.0), (0.99, 0.1)))
     runs = [
-        mean_loss(solver.solve(plan, design, y, np.random.default_rng(), silent).theta) - best
+        mean_loss(solver.solve(plan, design, np.random.default_rng(), silent).theta) - best
         for _ in range(30)
     ]
     bound = 8 * L * R * math.sqrt(d * log) / (epsilon * n)
@@ -305,6 +306,7 @@ def test_gradients_are_clipped_one_by_one(loss, monkeypatch):
     """The step equals that of an explicit loop over records, whose gradients are formed."""
     design, y = data(50)
     codes = y if loss.n_scores == 1 else np.arange(50) % 3
+    design = replace(design, targets=codes)
     problem = Problem(
         loss=loss,
         data_norm=1.0,
@@ -316,9 +318,9 @@ def test_gradients_are_clipped_one_by_one(loss, monkeypatch):
     seen = []
     monkeypatch.setattr(Descent, "run", lambda self, start, gradient, *_: gradient(start))
     total = solver.solve(
-        solver.plan(problem, 1.0, 1e-5), design, codes, np.random.default_rng(0), silent
+        solver.plan(problem, 1.0, 1e-5), design, np.random.default_rng(0), silent
     ).theta
-    A = design.matvec(np.eye(4))
+    A = design.scores(np.eye(4))
     derivatives = loss.gradient(codes, np.zeros(50 if loss.n_scores == 1 else (50, 3)))
     for a, derivative in zip(A, derivatives, strict=True):
         g = np.outer(a, derivative).squeeze()
@@ -360,11 +362,11 @@ def test_settings_out_of_range_are_refused(wrong):
 @pytest.mark.parametrize("C", [1e-45, 1e-10, 1e-3])
 def test_a_strong_ridge_does_not_diverge(solver, problem, C):
     """Once h/C grows beyond 2(1 + β) each step is longer than the last, up to inf and nan."""
-    design, y = data()
+    design, _ = data()
     plan = solver.plan(replace(problem, C=C), 1.0, 1e-5)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        theta = solver.solve(plan, design, y, np.random.default_rng(), silent).theta
+        theta = solver.solve(plan, design, np.random.default_rng(), silent).theta
     noise = solver.descent(plan, 200).noise
     assert np.linalg.norm(theta) < 100.0 * C * (200 + noise)
 

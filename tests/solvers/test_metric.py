@@ -73,7 +73,7 @@ def test_the_noise_has_the_two_variances_that_the_guarantee_needs(monkeypatch):
 def test_a_metric_is_at_most_one_and_bounds_the_matrix_by_its_noise(kind):
     rng = np.random.default_rng()
     design = ClippedDesign.clip(kind(rows(rng, 500, 4)), 1.0, 0.3)
-    A = np.column_stack([design.matvec(e) for e in np.eye(5)])
+    A = np.column_stack([design.scores(e) for e in np.eye(5)])
     assert np.allclose(design.cross_product(), A.T @ A)
     metric = Metric.of(design.cross_product(), 10.0)
     P = np.column_stack([metric.apply(e) for e in np.eye(5)])
@@ -91,7 +91,7 @@ def test_rows_in_other_coordinates_are_never_longer():
     S = 3.0 * (S + S.T)
     inner = ClippedDesign.clip(rows(rng, 200, 4), 1.0)
     design = TransformedDesign.shortening(inner, S)
-    lengths = np.linalg.norm(np.column_stack([design.matvec(e) for e in np.eye(4)]), axis=1)
+    lengths = np.linalg.norm(np.column_stack([design.scores(e) for e in np.eye(4)]), axis=1)
     assert np.all(lengths <= np.linalg.norm(inner.X, axis=1))
     assert np.linalg.norm(design.matrix, 2) <= 1.0
 
@@ -103,11 +103,13 @@ def test_the_operator_is_that_of_the_multiplied_rows():
     inner = ClippedDesign.clip(rows(rng, 50, 3), 1.0)
     design, A = TransformedDesign(inner, S), (inner.X * inner.factors[:, None]) @ S
     theta, residual, weights = rng.normal(size=(3, 2)), rng.normal(size=(50, 2)), rng.random(50)
-    assert np.allclose(design.matvec(theta), A @ theta)
-    assert np.allclose(design.rmatvec(residual), A.T @ residual)
-    assert np.allclose(design.gram(weights), (A.T * weights) @ A)
-    assert np.allclose(design.gram_diagonal(weights), np.diag((A.T * weights) @ A))
-    assert np.allclose(design.take(np.array([4, 7])).matvec(theta), A[[4, 7]] @ theta)
+    assert np.allclose(design.scores(theta), A @ theta)
+    assert np.allclose(design.slope_sum(lambda y, z: z - 1.0, theta), A.T @ (A @ theta - 1.0))
+    block = design.take(slice(None))
+    assert np.allclose(block.weighted_sum(residual), A.T @ residual)
+    assert np.allclose(block.gram(weights), (A.T * weights) @ A)
+    assert np.allclose(block.gram_diagonal(weights), np.diag((A.T * weights) @ A))
+    assert np.allclose(design.take(np.array([4, 7])).scores(theta), A[[4, 7]] @ theta)
     change = rng.normal(size=3)
     assert np.all(np.abs(A @ change) <= design.reach(change) + 1e-12)
 
@@ -116,14 +118,15 @@ def test_a_sample_in_other_coordinates_is_a_sample_of_those_rows():
     """300 samples of each; the test fails with probability 1e-6 and sees shifts of half a width."""
     rng = np.random.default_rng()
     S = np.diag([1.0, 0.4])
-    inner = ClippedDesign.clip(rows(rng, 30, 2), 1.0)
-    explicit = ClippedDesign((inner.X * inner.factors[:, None]) @ S, np.ones(30))
-    y = np.where(inner.X[:, 0] > 0.0, 1.0, -1.0)
+    X = rows(rng, 30, 2)
+    inner = ClippedDesign.clip(X, 1.0, targets=np.where(X[:, 0] > 0.0, 1.0, -1.0))
+    A = (X * inner.factors[:, None]) @ S
+    explicit = ClippedDesign(A, np.ones(30), targets=inner.targets)
     plan = SamplerPlan(n_steps=5, step=0.2, stability=1.0, spread=1.0)
 
     def samples(design):
         target = Target(
-            design=design, y=y, loss=LOSS, row_norm=1.0, temperature=1.0, prior_precision=1.0
+            design=design, loss=LOSS, row_norm=1.0, temperature=1.0, prior_precision=1.0
         )
         run = [ProximalSampler().sample(target, plan, rng, lambda *step: None) for _ in range(300)]
         return np.array([sample.theta for sample in run])
@@ -211,8 +214,8 @@ def test_a_long_sample_takes_few_steps_and_finds_the_signal():
     X[:, 0] = np.where(rng.random(n) < 2 / 3, y, -y)
     facts = problem(n=n)
     plan = RegularizedExponential().plan(facts, 3.0, 1e-5)
-    design = ClippedDesign.clip(X, 1.0, 0.3)
-    solution = RegularizedExponential().solve(plan, design, y, rng, lambda *step: None)
+    design = ClippedDesign.clip(X, 1.0, 0.3, y)
+    solution = RegularizedExponential().solve(plan, design, rng, lambda *step: None)
     plain = 0.5 * n * facts.signal(1, plan.density_mu)
     assert solution.n_iter < 171 < plain
     assert solution.theta[0] == pytest.approx(math.log(2.0 / 0.35 - 1.0), abs=0.3)

@@ -52,17 +52,18 @@ def labels(loss, n, one_class=False):
 
 
 def objective(loss, X, y, ridge, noise=3.0):
-    design = ClippedDesign.clip(X, 1.0, 0.3)
+    design = ClippedDesign.clip(X, 1.0, 0.3, y)
     shape = (design.n_features,) if loss.n_scores == 1 else (design.n_features, loss.n_scores)
     tilt = noise * np.random.default_rng(2).normal(size=shape)
-    return Objective(design, y, loss, np.hypot(1.0, 0.3), ridge, tilt)
+    return Objective(design, loss, np.hypot(1.0, 0.3), ridge, tilt)
 
 
 def length_of_gradient(J, theta):
     """The gradient at θ, from the rows as they are and without blocks."""
     X = J.design.X.toarray() if sparse.issparse(J.design.X) else J.design.X
     A = np.column_stack([X * J.design.factors[:, None], np.full(len(X), 0.3)])
-    return np.linalg.norm(A.T @ J.loss.gradient(J.y, A @ theta) + J.ridge * theta + J.tilt)
+    slopes = A.T @ J.loss.gradient(J.design.targets, A @ theta)
+    return np.linalg.norm(slopes + J.ridge * theta + J.tilt)
 
 
 @every_loss
@@ -147,7 +148,7 @@ def true_gradient(J, theta):
     X, wide = J.design.X, np.longdouble
     A = np.column_stack([X * J.design.factors[:, None], np.full(len(X), 0.3)]).astype(wide)
     z = A @ theta.astype(wide)
-    terms = A * (-J.y / (1.0 + np.exp(J.y * z)))[:, None]
+    terms = A * (-J.design.targets / (1.0 + np.exp(J.design.targets * z)))[:, None]
     high = terms.astype(float)
     total = np.array([math.fsum([*h, *t]) for h, t in zip(high.T, (terms - high).T, strict=True)])
     return J.weight * total + J.ridge * theta + J.tilt

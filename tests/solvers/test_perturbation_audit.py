@@ -57,11 +57,12 @@ def attack(name, loss, C, relation, runs):
     others = -X if relation == "replace_one" else X[1:]
     samples = []
     for rows in (X, others):
-        design, y = ClippedDesign.clip(rows, 1.0), np.ones(len(rows))
+        y = np.ones(len(rows))
         if isinstance(loss, WeightedLoss):
             y = weighted_targets(y, np.full(len(rows), loss.max_weight))
+        design = ClippedDesign.clip(rows, 1.0, targets=y)
         samples.append(
-            [solver.solve(plan, design, y, rng, print_nothing).theta[0] for _ in range(runs)]
+            [solver.solve(plan, design, rng, print_nothing).theta[0] for _ in range(runs)]
         )
     return proved(*map(np.array, samples))
 

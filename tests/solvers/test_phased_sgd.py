@@ -52,8 +52,8 @@ class Silent:
 
 def run(solver, problem, X, y, rng):
     plan = solver.plan(problem, EPSILON, 1e-5)
-    design = ClippedDesign.clip(X, problem.data_norm, problem.intercept_scaling)
-    return solver.solve(plan, design, y, rng, lambda *step: None).theta
+    design = ClippedDesign.clip(X, problem.data_norm, problem.intercept_scaling, y)
+    return solver.solve(plan, design, rng, lambda *step: None).theta
 
 
 def phases_of(solver, problem, n):
@@ -288,9 +288,9 @@ def test_estimators_know_it_by_name():
 def outputs(solver, problem, X, y, runs):
     """Released coefficients of many independent runs."""
     plan, rng = solver.plan(problem, EPSILON, 1e-5), np.random.default_rng()
-    design = ClippedDesign.clip(X, problem.data_norm, problem.intercept_scaling)
+    design = ClippedDesign.clip(X, problem.data_norm, problem.intercept_scaling, y)
     return np.array(
-        [solver.solve(plan, design, y, rng, lambda *step: None).theta[0] for _ in range(runs)]
+        [solver.solve(plan, design, rng, lambda *step: None).theta[0] for _ in range(runs)]
     )
 
 

@@ -174,8 +174,8 @@ def test_the_measured_risk_lies_below_the_bound(sampler):
     problem = replace(FACTS, n_samples=500, n_features=3)
     solver = RegularizedExponential(objective="erm", domain=Ball(2.0)).with_sampler(sampler)
     plan = solver.plan(problem, EPSILON, DELTA)
-    design = ClippedDesign.clip(X, 1.0)
-    fits = [solver.solve(plan, design, y, rng, lambda *step: None).theta for _ in range(60)]
+    design = ClippedDesign.clip(X, 1.0, targets=y)
+    fits = [solver.solve(plan, design, rng, lambda *step: None).theta for _ in range(60)]
     assert max(np.linalg.norm(theta) for theta in fits) <= 2.0
     best = optimize.minimize(
         lambda theta: LogisticLoss().value(y, X @ theta).mean(),

@@ -135,11 +135,11 @@ def test_the_schedule_is_set_by_the_number_that_was_released(monkeypatch):
             seen.append(n) or real(self, problem, mu, n, *more)
         ),
     )
-    design = ClippedDesign.clip(np.zeros((400, 2)), 1.0, 0.3)
+    design = ClippedDesign.clip(np.zeros((400, 2)), 1.0, 0.3, np.ones(400))
     plan = SOLVER.plan(replace(PROBLEM, n_samples=None), 1.0, 1e-5)
     for seed in range(20):
         rng = np.random.default_rng(seed)
-        SOLVER.solve(plan, design, np.ones(400), rng, lambda t, n: None)
+        SOLVER.solve(plan, design, rng, lambda t, n: None)
     assert len(set(seen)) > 10
     # sd 1/count.mu = 15; 20 means of it lie within 5 standard errors of 400, but for 1e-6
     assert abs(np.mean(seen) - 400) < 5 / plan.count.mu / math.sqrt(20)
@@ -268,8 +268,9 @@ def test_a_plan_by_every_sampler_is_within_its_target_and_draws(name, neighborin
     y = np.where(np.arange(60) % 3, 1.0, -1.0)
     iterations = set()
     for size in (1e-3, 1.0):
-        design = ClippedDesign.clip(np.linspace(-size, size, 120).reshape(60, 2), 1.0, 0.3)
-        found = solver.solve(plan, design, y, np.random.default_rng(0), lambda *step: None)
+        X = np.linspace(-size, size, 120).reshape(60, 2)
+        design = ClippedDesign.clip(X, 1.0, 0.3, y)
+        found = solver.solve(plan, design, np.random.default_rng(0), lambda *step: None)
         assert np.isfinite(found.theta).all()
         iterations.add(found.n_iter)
     assert len(iterations) == 1

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 from scipy import linalg
 
+from skdp.design import Design
 from skdp.samplers.base import Effort, Target
 from skdp.samplers.kernels.thinning import Acceptance
 
@@ -107,26 +108,26 @@ class _Center:
     target : Target
     point : ndarray of shape (d,)
         p.
-    scores : ndarray of shape (n_samples,)
-        a_i·p.
+    rows : Design
+        The target's, scored at p.
     gradient : ndarray of shape (d,)
         ∇U(p).
     """
 
     target: Target
     point: np.ndarray
-    scores: np.ndarray
+    rows: Design
     gradient: np.ndarray
 
     @classmethod
     def at(cls, target: Target, point: np.ndarray) -> _Center:
         """Return a center: one pass over the data."""
-        return cls(target, point, *target.scores_and_gradient(point))
+        return cls(target, point, *target.scored_gradient(point))
 
     @cached_property
     def hessian(self) -> np.ndarray:
         """∇²U(p), or what is known of it from below."""
-        return self.least_hessian(np.zeros(self.scores.size))
+        return self.least_hessian(np.zeros(self.rows.n_samples))
 
     @cached_property
     def shape(self) -> np.ndarray:
@@ -135,8 +136,8 @@ class _Center:
 
     def least_hessian(self, radius: np.ndarray) -> np.ndarray:
         """Return a lower bound of ∇²U where scores are within `radius` of those at p."""
-        target = self.target
-        curvature = target.loss.least_curvature(target.y, self.scores, radius)
+        target, scores = self.target, self.rows.scores(self.point)
+        curvature = target.loss.least_curvature(target.design.targets, scores, radius)
         weights = (1.0 - _SUM_MARGIN) * target.temperature * curvature
         total = target.prior_precision * np.eye(target.design.n_features)
         for rows in _slices(target.design.n_samples):
@@ -147,7 +148,7 @@ class _Center:
         """Return |L⁻¹a_i|, by how much a score moves per unit of radius: one pass over the data."""
         design, identity = self.target.design, np.eye(len(self.shape))
         inverse = linalg.solve_triangular(self.shape, identity, lower=True).T
-        chunks = [design.take(rows).matvec(inverse) for rows in _slices(design.n_samples)]
+        chunks = [design.take(rows).scores(inverse) for rows in _slices(design.n_samples)]
         return np.concatenate([np.linalg.norm(chunk, axis=1) for chunk in chunks])
 
 
@@ -179,7 +180,7 @@ class _RoundingErrors:
 
     @classmethod
     def of(cls, center: _Center) -> _RoundingErrors:
-        target, d, n = center.target, len(center.shape), center.scores.size
+        target, d, n = center.target, len(center.shape), center.rows.n_samples
         alpha, R, loss = target.prior_precision, target.row_norm, target.loss
         trace, size = float(np.trace(center.hessian)), float(np.linalg.norm(center.point))
         terms = target.temperature * n * R * (loss.lipschitz + loss.smoothness * R * size)
@@ -369,15 +370,15 @@ class _LocalPoint:
     ----------
     v, theta : ndarray of shape (d,)
         v₀ and θ₀.
-    scores : ndarray of shape (n_samples,)
-        a_i·θ₀.
+    rows : Design
+        The target's, scored at θ₀.
     step : ndarray of shape (d,)
         σ² times the gradient beyond that of |v|²/2.
     """
 
     v: np.ndarray
     theta: np.ndarray
-    scores: np.ndarray
+    rows: Design
     step: np.ndarray
 
 
@@ -434,13 +435,13 @@ class LocalStep:
         step, moved = v - point.v, theta - point.theta
         gained = 0.5 * float(step @ step - self._target.prior_precision * (moved @ moved))
         limit = float(self._rng.standard_exponential()) + gained
-        return Acceptance(self._target, point.theta, point.scores).sum_is_below(theta, limit)
+        return Acceptance(self._target, point.theta, point.rows).sum_is_below(theta, limit)
 
     def _point_at(self, v: np.ndarray) -> _LocalPoint:
         """Return a point, drawn back into the ball from outside: one pass over the data."""
         distance = self._ball.distance(self._ball.theta(v))
         v = v * min(1.0, 0.999 * self._ball.radius / max(distance, 1e-300))
         theta = self._ball.theta(v)
-        scores, gradient = self._target.scores_and_gradient(theta)
+        rows, gradient = self._target.scored_gradient(theta)
         whitened = linalg.solve_triangular(self._ball.metric, gradient, lower=True)
-        return _LocalPoint(v, theta, scores, self._variance * (whitened - v))
+        return _LocalPoint(v, theta, rows, self._variance * (whitened - v))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skdp.design import Design, MemoryDesign
 from skdp.samplers.base import Effort, Target
 from skdp.samplers.kernels.thinning import Acceptance
 
@@ -62,8 +63,8 @@ class TangentPoint:
     ----------
     point : ndarray of shape (d,) or (d, K)
         p.
-    scores : ndarray of shape (n_samples,) or (n_samples, K)
-        a_i·p.
+    rows : Design
+        The target's, scored at p.
     step : ndarray of the shape of p
         σ²·g, g the gradient of the affine minorant at p.
     preconditioner : _Preconditioner
@@ -77,7 +78,7 @@ class TangentPoint:
     """
 
     point: np.ndarray
-    scores: np.ndarray
+    rows: Design
     step: np.ndarray
     preconditioner: _Preconditioner
     extra_gradients: int
@@ -110,15 +111,16 @@ class TangentSearch:
     def start(self) -> TangentPoint:
         """Return the point 0."""
         point = np.zeros(self._target.shape)
-        scores, step = self._linearised(point)
-        return TangentPoint(point, scores, step, self._preconditioner(scores), 0, 1.0, len(scores))
+        rows, step = self._linearised(point)
+        frozen = self._preconditioner(rows, point)
+        return TangentPoint(point, rows, step, frozen, 0, 1.0, rows.n_samples)
 
     def follow(self, tangent: TangentPoint, center: np.ndarray) -> TangentPoint:
         """Return p for another center, searched from the point for an earlier one.
 
         A search from the result with the same center goes on where a hard case was left.
         """
-        point, scores, step = tangent.point, tangent.scores, tangent.step
+        point, rows, step = tangent.point, tangent.rows, tangent.step
         frozen, extra = tangent.preconditioner, tangent.extra_gradients
         least = damping = tangent.least_damping
         residual, n_evaluations = self._residual(center, point, step), 0
@@ -126,18 +128,18 @@ class TangentSearch:
             if np.vdot(residual, residual) <= self._tolerance:
                 break
             point = self._moved(point, frozen, center - step - point, damping)
-            scores, step = self._linearised(point)
-            n_evaluations += len(scores)
+            rows, step = self._linearised(point)
+            n_evaluations += rows.n_samples
             before, residual = residual, self._residual(center, point, step)
             if np.vdot(residual, residual) > 0.5 * np.vdot(before, before):
                 damping = min(2.0 * damping, _HARDEST_DAMPING)
             extra += earlier > 0
             if extra > _PATIENCE:
-                frozen, extra = self._preconditioner(scores), 0
+                frozen, extra = self._preconditioner(rows, point), 0
                 damping = least = min(2.0 * least, _HARDEST_DAMPING)
         found = np.vdot(residual, residual) <= self._tolerance
         least = 1.0 if found else _HARDEST_DAMPING  # a hard case goes on with care
-        return TangentPoint(point, scores, step, frozen, extra, least, n_evaluations)
+        return TangentPoint(point, rows, step, frozen, extra, least, n_evaluations)
 
     def curvatures(self, tangent: TangentPoint) -> np.ndarray:
         """Return about the eigenvalues of the Hessian of c·Σ ℓ, or its diagonal if it is large."""
@@ -157,17 +159,18 @@ class TangentSearch:
             return self._variance
         return min(self._variance, 0.1 * domain.radius**2 / math.prod(self._target.shape))
 
-    def _linearised(self, point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        scores, gradient = self._target.scores_and_minorant(point)
-        return scores, self._variance * gradient
+    def _linearised(self, point: np.ndarray) -> tuple[Design, np.ndarray]:
+        rows, gradient = self._target.scored_minorant(point)
+        return rows, self._variance * gradient
 
-    def _preconditioner(self, scores: np.ndarray) -> _Preconditioner:
+    def _preconditioner(self, design: Design, point: np.ndarray) -> _Preconditioner:
         """Return P from a subsample of rows."""
         target, n = self._target, self._target.design.n_samples
         rows = self._rng.integers(n, size=_SUBSAMPLE) if n > _SUBSAMPLE else np.arange(n)
+        design.prefetch(rows)
         wide = target.design.n_features > _WIDE
         parts = np.array_split(rows, -(-rows.size // _CHUNK))
-        gram = sum(self._gram(part, scores, wide) for part in parts)
+        gram = sum(self._gram(design.take(part), point, wide) for part in parts)
         values, vectors = (gram, None) if wide else np.linalg.eigh(gram)
         scale = self._variance * target.temperature * n
         trace = target.row_norm**2 if target.row_trace is None else target.row_trace / n
@@ -175,9 +178,8 @@ class TangentSearch:
         values = scale / rows.size * np.maximum(values, 0.0)
         return _Preconditioner(values, vectors, worst / _HARDEST_DAMPING)
 
-    def _gram(self, rows: np.ndarray, scores: np.ndarray, diagonal: bool) -> np.ndarray:
-        block = self._target.design.take(rows)
-        curvature = self._target.loss.curvature(self._target.y[rows], scores[rows])
+    def _gram(self, block: MemoryDesign, point: np.ndarray, diagonal: bool) -> np.ndarray:
+        curvature = self._target.loss.curvature(block.targets, block.scores(point))
         return block.gram_diagonal(curvature) if diagonal else block.gram(curvature)
 
     def _moved(
@@ -228,7 +230,7 @@ class TangentStep:
         self._tangent = tangent = self._search.follow(self._tangent, center)
         n_evaluations, n_tries, found = tangent.n_evaluations, 0, None
         propose = _proposals(self._target, center - tangent.step, self._sd)
-        test = Acceptance(self._target, tangent.point, tangent.scores, self._surplus)
+        test = Acceptance(self._target, tangent.point, tangent.rows, self._surplus)
         while found is None and n_tries < most_tries:
             theta = propose(self._rng)
             accepted, n_read = test.decide(theta, self._rng)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from skdp.design import Design, MemoryDesign
+from skdp.losses import Loss
 from skdp.samplers.base import Target
 
 __all__ = ["Acceptance"]
@@ -36,15 +37,15 @@ class Acceptance:
     target : Target
     origin : ndarray of shape (d,) or (d, K)
         θ₀.
-    origin_scores : ndarray of shape (n_samples,) or (n_samples, K)
-        a_i·θ₀.
+    rows : Design
+        The target's, scored at θ₀.
     surplus : float
         In 1/coefficient².
     """
 
     target: Target
     origin: np.ndarray
-    origin_scores: np.ndarray
+    rows: Design
     surplus: float = 0.0
 
     def decide(self, theta: np.ndarray, rng: np.random.Generator) -> tuple[bool, int]:
@@ -71,20 +72,43 @@ class Acceptance:
             size = min(_CHUNK, count - start)
             rows = rng.integers(self.target.design.n_samples, size=size)
             n_evaluations += size
-            if (rng.random(size) * bound < self._excess(rows, theta)).any():
+            excess = self._excess(theta)(self.rows.take(rows))
+            if (rng.random(size) * bound < excess).any():
                 return False, n_evaluations
         return True, n_evaluations
 
     def sum_is_below(self, theta: np.ndarray, limit: float) -> tuple[bool, int]:
         """Return whether c·Σ D_i ≤ `limit`, reading no more than that takes; and n_evaluations."""
         n_evaluations = 0
-        for rows, block in self.target.design.blocks():
-            n_evaluations += block.n_samples
-            limit -= self.target.temperature * float(self._excess(rows, theta).sum())
+        for size, excess in self.rows.parts(_SummedExcess(self._excess(theta))):
+            n_evaluations += size
+            limit -= self.target.temperature * excess
             if limit < 0.0:
                 return False, n_evaluations
         return True, n_evaluations
 
-    def _excess(self, rows: Any, theta: np.ndarray) -> np.ndarray:
-        scores = self.target.design.take(rows).matvec(theta)
-        return self.target.loss.excess(self.target.y[rows], scores, self.origin_scores[rows])
+    def _excess(self, theta: np.ndarray) -> _Excess:
+        return _Excess(self.target.loss, theta, self.origin)
+
+
+@dataclass(frozen=True, eq=False)
+class _Excess:
+    """D_i for the records of a block."""
+
+    loss: Loss
+    theta: np.ndarray
+    origin: np.ndarray
+
+    def __call__(self, block: MemoryDesign) -> np.ndarray:
+        origin_scores = block.scores(self.origin)
+        return self.loss.excess(block.targets, block.scores(self.theta), origin_scores)
+
+
+@dataclass(frozen=True, eq=False)
+class _SummedExcess:
+    """The number of records of a block, and the sum of their D_i."""
+
+    excess: _Excess
+
+    def __call__(self, block: MemoryDesign) -> tuple[int, float]:
+        return block.n_samples, float(self.excess(block).sum())

@@ -66,8 +66,8 @@ class BlackBox:
         """
 
         def values(rows: np.ndarray, theta: np.ndarray) -> np.ndarray:
-            scores = target.design.take(rows).matvec(theta)
-            return target.temperature * target.loss.value(target.y[rows], scores)
+            block = target.design.take(rows)
+            return target.temperature * target.loss.value(block.targets, block.scores(theta))
 
         return cls(
             values,

@@ -170,8 +170,9 @@ def _probabilities(target: Target, axes: list[np.ndarray]) -> np.ndarray:
     points = np.stack(np.meshgrid(*axes, indexing="ij")).reshape(len(axes), -1)
     energy = 0.5 * target.prior_precision * (points**2).sum(axis=0)
     for i in range(target.design.n_samples):
-        scores = target.design.take(slice(i, i + 1)).matvec(points)[0]
-        labels = np.full(scores.size, target.y[i])
+        record = target.design.take(slice(i, i + 1))
+        scores = record.scores(points)[0]
+        labels = np.full(scores.size, record.targets[0])
         energy += target.temperature * target.loss.value(labels, scores)
     if target.domain is not None:
         energy[np.linalg.norm(points, axis=0) > target.domain.radius] = np.inf

@@ -72,10 +72,10 @@ def _gaussian_given(
     target: Target, weights: np.ndarray, pull: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
     """Draw θ ~ N(P⁻¹Aᵀ·pull, P⁻¹), P = Aᵀ·diag(weights)·A + α·I."""
-    design = target.design
+    design = target.design.in_memory()
     precision = design.gram(weights) + target.prior_precision * np.eye(design.n_features)
     factor = linalg.cholesky(precision, lower=True)
-    mean = linalg.solve_triangular(factor, design.rmatvec(pull), lower=True)
+    mean = linalg.solve_triangular(factor, design.weighted_sum(pull), lower=True)
     noise = rng.standard_normal(target.shape)
     return linalg.solve_triangular(factor, mean + noise, lower=True, trans="T")
 
@@ -114,8 +114,8 @@ class LogisticGibbsSampler(GibbsSampler):
 
 def _logistic_move(target: Target, theta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     c = target.temperature
-    weights = _polya_gamma(c, np.abs(target.design.matvec(theta)), rng)
-    return _gaussian_given(target, weights, 0.5 * c * target.y, rng)
+    weights = _polya_gamma(c, np.abs(target.design.scores(theta)), rng)
+    return _gaussian_given(target, weights, 0.5 * c * target.design.targets, rng)
 
 
 def _polya_gamma(shape: float, tilt: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -166,9 +166,10 @@ class HingeGibbsSampler(GibbsSampler):
 
 def _hinge_move(target: Target, theta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     b = 0.5 * target.temperature
-    gap = np.maximum(np.abs(1.0 - target.y * target.design.matvec(theta)), _LEAST_GAP)
+    y = target.design.targets
+    gap = np.maximum(np.abs(1.0 - y * target.design.scores(theta)), _LEAST_GAP)
     weights = _inverse_gaussian(b / gap, b * b, rng)
-    return _gaussian_given(target, weights, target.y * (weights + b), rng)
+    return _gaussian_given(target, weights, y * (weights + b), rng)
 
 
 def _inverse_gaussian(mean: np.ndarray, shape: float, rng: np.random.Generator) -> np.ndarray:

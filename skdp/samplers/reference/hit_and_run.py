@@ -84,8 +84,8 @@ def _along_chord(
     rng: np.random.Generator,
 ) -> tuple[np.ndarray, int]:
     """Return the next state, and of how many points the potential was asked for."""
-    matvec = density.target.design.matvec
-    scores, rates = matvec(theta), matvec(direction)
+    design = density.target.design
+    scores, rates = design.scores(theta), design.scores(direction)
     level = density.potential(theta, scores) + rng.standard_exponential()
     along = float(np.vdot(theta, direction))
     half = math.sqrt(max(along**2 + radius**2 - float(np.vdot(theta, theta)), 0.0))

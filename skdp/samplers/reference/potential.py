@@ -25,22 +25,19 @@ class Density:
         target = self.target
         if target.domain is not None and not target.domain.holds(theta):
             return math.inf
-        scores = target.design.matvec(theta) if scores is None else scores
-        losses = float(target.loss.value(target.y, scores).sum())
+        scores = target.design.scores(theta) if scores is None else scores
+        losses = float(target.loss.value(target.design.targets, scores).sum())
         ridge = 0.5 * target.prior_precision * float(np.vdot(theta, theta))
         return target.temperature * losses + ridge
 
     def value_and_gradient(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
         """Return U(θ) and a subgradient there: one evaluation of each record."""
-        target, scores = self.target, self.target.design.matvec(theta)
-        total = target.design.rmatvec(target.loss.gradient(target.y, scores))
-        gradient = target.temperature * total + target.prior_precision * theta
-        return self.potential(theta, scores), gradient
+        rows, gradient = self.target.scored_gradient(theta)
+        return self.potential(theta, rows.scores(theta)), gradient
 
     def typical_hessian(self) -> np.ndarray:
         """Return c·w·AᵀA + α·I of shape (d, d), w a curvature that is typical of the loss."""
-        design = self.target.design
-        gram = design.gram(np.full(design.n_samples, self._typical_weight))
+        gram = self._typical_weight * self.target.design.cross_product()
         return gram + self.target.prior_precision * np.eye(len(gram))
 
     @property

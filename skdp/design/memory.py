@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.extmath import row_norms
 
-from skdp.design.base import Design
+from skdp.design.base import MemoryDesign
 
 __all__ = ["ClippedDesign", "clip_factors", "longest_reach"]
 
@@ -107,7 +107,7 @@ def longest_reach(delta: np.ndarray, most_entries: int) -> float:
 
 
 @dataclass(frozen=True, eq=False)
-class ClippedDesign(Design):
+class ClippedDesign(MemoryDesign):
     """The linear operator θ ↦ Aθ, where row i of A is (s_i·x_i, b₀).
 
     X itself is never copied nor written: clipping is one factor a row, and the intercept column is
@@ -123,18 +123,23 @@ class ClippedDesign(Design):
         *Private.* s, from `clip_factors`.
     intercept_scaling : float
         *Public.* Size b₀ of the intercept column; 0 for no intercept.
+    targets : ndarray of shape (n_samples,) or None
+        *Private.* As the loss wants them; None where no loss is asked.
     """
 
     X: Any
     factors: np.ndarray
     intercept_scaling: float = 0.0
+    targets: Any = None
 
     def __post_init__(self) -> None:
         if self.factors.shape != (self.X.shape[0],):
             raise ValueError(f"factors must have shape ({self.X.shape[0]},).")
 
     @classmethod
-    def clip(cls, X: Any, data_norm: float, intercept_scaling: float = 0.0) -> ClippedDesign:
+    def clip(
+        cls, X: Any, data_norm: float, intercept_scaling: float = 0.0, targets: Any = None
+    ) -> ClippedDesign:
         """Return the design whose rows are clipped to `data_norm`; then the column is appended.
 
         Parameters
@@ -145,6 +150,8 @@ class ClippedDesign(Design):
             *Public.* Bound of the rows' l2 norms, in the units of X.
         intercept_scaling : float
             *Public.* Size b₀ of the intercept column; 0 for no intercept.
+        targets : ndarray of shape (n_samples,) or None
+            *Private.* As the loss wants them.
 
         Returns
         -------
@@ -152,7 +159,7 @@ class ClippedDesign(Design):
             A view of X, but where a sparse X stores a cell in parts.
         """
         X = _without_duplicates(X)
-        return cls(X, clip_factors(X, data_norm), intercept_scaling)
+        return cls(X, clip_factors(X, data_norm), intercept_scaling, targets)
 
     @property
     def n_samples(self) -> int:
@@ -166,14 +173,14 @@ class ClippedDesign(Design):
         norms = _row_norms(self.X) * self.factors
         return np.hypot(norms, self.intercept_scaling) * (1.0 + _norm_margin(self.X.shape[1]))
 
-    def matvec(self, theta: np.ndarray) -> np.ndarray:
+    def scores(self, theta: np.ndarray) -> np.ndarray:
         z = np.asfortranarray(self._times(theta[: self.X.shape[1]]))  # scores of a class adjoin
         z.T[...] *= self.factors
         if self.intercept_scaling > 0.0:
             z += self.intercept_scaling * theta[-1]
         return z
 
-    def rmatvec(self, residual: np.ndarray) -> np.ndarray:
+    def weighted_sum(self, residual: np.ndarray) -> np.ndarray:
         total = np.empty((self.n_features, *residual.shape[1:]))
         total[: self.X.shape[1]] = self._transposed_times((residual.T * self.factors).T)
         if self.intercept_scaling > 0.0:
@@ -239,7 +246,7 @@ class ClippedDesign(Design):
         total = np.empty((self.n_features, self.n_features))
         total[: A.shape[1], : A.shape[1]] = (A.T @ A).toarray()
         if self.intercept_scaling > 0.0:
-            total[-1] = self.intercept_scaling * self.rmatvec(np.ones(self.n_samples))
+            total[-1] = self.intercept_scaling * self.weighted_sum(np.ones(self.n_samples))
             total[:-1, -1] = total[-1, :-1]
         return total
 
@@ -250,7 +257,8 @@ class ClippedDesign(Design):
         return np.concatenate([squares, column])
 
     def take(self, rows: Any) -> ClippedDesign:
-        return ClippedDesign(self._rows(rows), self.factors[rows], self.intercept_scaling)
+        targets = None if self.targets is None else self.targets[rows]
+        return replace(self, X=self._rows(rows), factors=self.factors[rows], targets=targets)
 
     def in_memory(self) -> ClippedDesign:
         return self

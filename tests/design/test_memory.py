@@ -29,8 +29,10 @@ def test_it_multiplies_like_the_explicit_matrix(form, b0, k):
     X, rng = rows(), np.random.default_rng(1)
     design, A = ClippedDesign.clip(form(X), 2.0, b0), explicit(X, 2.0, b0)
     theta, residual = rng.normal(size=(A.shape[1], *k)), rng.normal(size=(50, *k))
-    np.testing.assert_allclose(design.matvec(theta), A @ theta, rtol=1e-10, atol=1e-10)
-    np.testing.assert_allclose(design.rmatvec(residual), A.T @ residual, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(design.scores(theta), A @ theta, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(
+        design.weighted_sum(residual), A.T @ residual, rtol=1e-10, atol=1e-10
+    )
     assert (design.n_samples, design.n_features) == A.shape
 
 
@@ -43,7 +45,7 @@ def test_no_score_is_beyond_the_reach_and_some_row_attains_it(form, b0, k):
     longest = np.linalg.svd(delta.reshape(len(delta), -1))[0][:, 0]
     X = np.vstack([rows(), longest[:6] * (b0 / longest[6] if b0 else 1.0)])
     design = ClippedDesign.clip(form(X), 1e9, b0)
-    images = np.linalg.norm(design.matvec(delta).reshape(len(X), -1), axis=1)
+    images = np.linalg.norm(design.scores(delta).reshape(len(X), -1), axis=1)
     ratios = images / np.linalg.norm(explicit(X, 1e9, b0), axis=1)
     assert ratios.max() <= design.reach(delta) * (1.0 + 1e-12)
     assert ratios.max() == pytest.approx(design.reach(delta), rel=1e-9)
@@ -55,7 +57,7 @@ def test_sparse_rows_reach_no_further_than_their_entries(b0, k):
     rng = np.random.default_rng(0)
     X = sparse.random(200, 40, density=0.08, format="csr", rng=rng)
     design, delta = ClippedDesign.clip(X, 1.0, b0), rng.normal(size=(40 + bool(b0), *k))
-    images = np.linalg.norm(design.matvec(delta).reshape(200, -1), axis=1)
+    images = np.linalg.norm(design.scores(delta).reshape(200, -1), axis=1)
     assert (images <= design.row_norms() * design.reach(delta)).all()
     assert design.reach(delta) < np.linalg.norm(delta.reshape(len(delta), -1), 2)
 
@@ -81,7 +83,7 @@ def test_entries_of_one_cell_add_up_before_the_row_is_clipped(claim):
     X = sparse.csr_matrix((np.ones(100), np.zeros(100, dtype=int), [0, 100]), shape=(1, 3))
     if claim:
         X.has_canonical_format = True
-    z = ClippedDesign.clip(X, 1.0).matvec(np.ones(3))
+    z = ClippedDesign.clip(X, 1.0).scores(np.ones(3))
     np.testing.assert_allclose(z, 1.0)
     assert X.nnz == 100
 
@@ -94,8 +96,8 @@ def test_short_rows_keep_their_length():
 def test_blocks_cover_the_rows_once(form):
     X = rows(3000, 200)
     design, theta = ClippedDesign.clip(form(X), 2.0, 0.3), np.ones(201)
-    scores = [block.matvec(theta) for _, block in design.blocks()]
-    np.testing.assert_allclose(np.concatenate(scores), design.matvec(theta))
+    scores = [block.scores(theta) for _, block in design.blocks()]
+    np.testing.assert_allclose(np.concatenate(scores), design.scores(theta))
 
 
 def test_every_row_needs_its_factor():
@@ -105,7 +107,7 @@ def test_every_row_needs_its_factor():
 
 def test_clipping_holds_without_an_intercept():
     X = 100.0 * np.eye(3)
-    np.testing.assert_allclose(ClippedDesign.clip(X, 1.0).matvec(np.ones(3)), 1.0)
+    np.testing.assert_allclose(ClippedDesign.clip(X, 1.0).scores(np.ones(3)), 1.0)
 
 
 @every_form
@@ -117,7 +119,7 @@ def test_the_data_are_neither_written_nor_copied(form):
         X.setflags(write=False)
     tracemalloc.start()
     design = ClippedDesign.clip(X, 1.0, 0.3)
-    design.rmatvec(design.matvec(np.ones(51)))
+    design.weighted_sum(design.scores(np.ones(51)))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 5 * 8 * 20_000
