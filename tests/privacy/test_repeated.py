@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy.special import ndtri
 
-
 from skdp.mechanisms import ExponentialMechanism
 from skdp.privacy import (
     BoundedRangeEvent,

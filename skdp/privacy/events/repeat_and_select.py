@@ -148,9 +148,14 @@ def _checked_parameter(distribution: str, parameter: Any) -> float:
 
 @lru_cache(maxsize=256)
 def _least_order(event: RepeatAndSelectEvent, neighboring: Neighboring) -> float:
-    """Return the order on a grid at which the bound is least; none is tried twice."""
-    orders = 1.0 + np.exp(_LOG_LESS[::4])
-    return float(orders[np.argmin([event._repeated(order, neighboring) for order in orders])])
+    """Return the order at which the bound is least."""
+
+    def cost(log_less: float) -> float:
+        return event._repeated(1.0 + math.exp(log_less), neighboring)
+
+    grid = _LOG_LESS[::4]
+    best, _ = minimize_from_grid(cost, grid, np.array([cost(x) for x in grid]), xatol=1e-3)
+    return 1.0 + math.exp(best)
 
 
 @lru_cache(maxsize=256)
