@@ -157,7 +157,7 @@ def test_many_samples_have_the_distribution_that_is_certified(sampler, target):
 
 @pytest.mark.parametrize("sampler", NEAR_THE_TARGET, ids=repr)
 @pytest.mark.parametrize("loss", [LogisticLoss(), HingeLoss()], ids=repr)
-@pytest.mark.parametrize("n", [200, pytest.param(20_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n", [100, pytest.param(20_000, marks=pytest.mark.slow)])
 def test_two_coefficients_have_the_joint_distribution(sampler, loss, n):
     """Three projections; the grid is off by less than 1e-3, the test needs 0.02 or more."""
     target, rng = two_dimensions.target(loss), np.random.default_rng(0)

@@ -144,7 +144,8 @@ def test_the_claim_survives_a_long_attack_in_a_metric(solver, loss, n, neighbori
 @pytest.mark.parametrize(("solver", "loss", "n"), METRIC_CASES[:2], ids=repr)
 @add_remove
 def test_the_claim_survives_a_short_attack_in_a_metric(solver, loss, n, neighboring):
-    assert attack(solver, loss, n, neighboring, runs=400, columns=2) <= EPSILON
+    """At ε = 1, as 200 runs prove 2.2 at most."""
+    assert attack(solver, loss, n, neighboring, 200, epsilon=1.0, columns=2) <= 1.0
 
 
 @pytest.mark.parametrize("solver", [NoisyGD(5), DPSGD(5, sampling_rate=1.0)], ids=repr)

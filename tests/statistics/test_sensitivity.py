@@ -43,7 +43,7 @@ def test_no_statistic_is_missing():
 @pytest.mark.parametrize("name", ASKED)
 @given(one=rows, other=rows, neighboring=relations)
 @settings(
-    max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 def test_answers_are_no_farther_apart_than_declared(name, one, other, neighboring, monkeypatch):
     seen = []

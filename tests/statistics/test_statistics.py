@@ -76,7 +76,7 @@ def test_what_is_not_admitted_is_not_looked_at(name):
 @pytest.mark.parametrize(
     "neighboring", [pytest.param("replace_one", marks=pytest.mark.slow), "add_remove_one"]
 )
-@pytest.mark.parametrize("delta", [0.0, 1e-5])
+@pytest.mark.parametrize("delta", [pytest.param(0.0, marks=pytest.mark.slow), 1e-5])
 def test_intervals_hold_the_truth_as_often_as_they_say(name, neighboring, delta):
     """200 releases at level 0.9; a true 90 % falls below the limit once in a million runs."""
     terms = {"epsilon": 1.0, "delta": delta, "neighboring": neighboring}
