@@ -1,4 +1,4 @@
-"""Columns of private tables, as they came, and as numbers.
+"""Columns of private tables, as they came, and as numbers: of arrays, pandas, polars and Arrow.
 
 A value is missing if it is NaN, NaT, ``None`` or ``pandas.NA``. Types are looked at before a
 release is spent, values after; no message quotes a value.
@@ -27,6 +27,7 @@ __all__ = [
     "check_numeric",
     "column_name",
     "frame_names",
+    "is_apart",
     "is_frame",
     "is_missing",
     "where_missing",
@@ -41,7 +42,7 @@ _MISSING_TYPES = ("NoneType", "NAType", "NaTType")
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """Columns of a table as they came: of arrays, lists, and series and frames of two libraries.
+    """Columns of a table as they came: of arrays, lists, series, frames and Arrow tables.
 
     Parameters
     ----------
@@ -113,6 +114,10 @@ class Columns:
         """Return sums over rows, by name, which a function gives for some of the rows."""
         return function(self)
 
+    def are_numbers(self) -> bool:
+        """Return whether the types of the columns are of numbers, and none of objects."""
+        return all(_kind(part) in "biuf" for part in self.parts)
+
     def check_numeric(self) -> None:
         """Raise if a column can be told to hold something else than numbers."""
         for j, part in enumerate(self.parts):
@@ -139,6 +144,24 @@ class Columns:
         for start in range(0, self.n_rows, step):
             rows = slice(start, start + step)
             yield np.stack([as_floats(part[rows]) for part in self.parts], axis=1)
+
+    def matrix(self, dtype: Any = None) -> np.ndarray:
+        """Return columns of numbers as one array, NaN for what is missing.
+
+        It has their common type if that is among the types `dtype`, else the first of these. A few
+        megabytes at a time are converted.
+        """
+        common = np.result_type(*map(_number_type, self.parts))
+        types = dtype if isinstance(dtype, (list, tuple)) else [dtype]
+        dtype = np.dtype(common if dtype is None or common in types else types[0])
+        matrix = np.empty((self.n_rows, self.n_columns), dtype)
+        step = max(_AT_ONCE // self.n_columns, 1)
+        for start in range(0, self.n_rows, step):
+            rows = slice(start, start + step)
+            for j, part in enumerate(self.parts):
+                some = part[rows]
+                matrix[rows, j] = as_floats(some) if dtype.kind == "f" else np.asarray(some)
+        return matrix
 
     def shaped(self, values: np.ndarray) -> Any:
         """Return a float where there was one column without a second axis, else the array."""
@@ -186,13 +209,28 @@ def is_frame(X: Any) -> bool:
 
 def frame_names(X: Any) -> list[Any]:
     """Return the names of the columns of a frame; empty for anything else."""
-    return list(X.columns) if is_frame(X) else []
+    if not is_frame(X):
+        return []
+    return list(getattr(X, "column_names", X.columns))  # the columns of an Arrow table are data
+
+
+def is_apart(X: Any) -> bool:
+    """Return whether X is a frame of numbers whose columns are no NumPy array."""
+    if not is_frame(X) or not all(X.shape):
+        return False
+    if hasattr(X, "iloc") and all(isinstance(dtype, np.dtype) for dtype in X.dtypes):
+        return False
+    return Columns(_parts(X), [], False).are_numbers()
 
 
 def check_frame(name: str, values: Any) -> None:
-    """Raise ValueError for a frame that has not been computed, or has two columns of one name."""
+    """Raise ValueError for a frame that is no table yet, or has two columns of one name."""
     if type(values).__name__ == "LazyFrame":
         raise ValueError(f"{name} is a LazyFrame, which has no values yet: call .collect() first.")
+    if type(values).__name__ == "RecordBatch":
+        raise ValueError(
+            f"{name} is a RecordBatch: give it as a table, pyarrow.Table.from_batches([{name}])."
+        )
     if twice := [one for one, count in Counter(frame_names(values)).items() if count > 1]:
         raise ValueError(
             f"{name} has several columns of one name, {twice}: give each a name of its own."
@@ -203,6 +241,8 @@ def _parts(frame: Any) -> list[Any]:
     """Return the columns of a frame, in types that can be sliced by rows."""
     if hasattr(frame, "iloc"):
         return [frame.iloc[:, j].array for j in range(frame.shape[1])]
+    if hasattr(frame, "column_names"):
+        return [frame.column(j) for j in range(frame.shape[1])]
     return [frame[:, j] for j in range(frame.shape[1])]
 
 
@@ -258,6 +298,21 @@ def as_floats(column: Any) -> np.ndarray:
     if values.dtype.kind in "biuf":
         return values.astype(float, copy=False)
     return np.fromiter(map(_as_float, values.tolist()), float, values.size)
+
+
+def _number_type(column: Any) -> np.dtype:
+    """Return the type of a column of numbers in NumPy: of floats if something is missing."""
+    dtype = getattr(column, "dtype", None)
+    found = np.dtype(getattr(dtype, "numpy_dtype", None) or np.asarray(column[:0]).dtype)
+    return found if found.kind == "f" or not _n_missing(column) else np.dtype(float)
+
+
+def _n_missing(column: Any) -> int:
+    """Return how many values a column of Arrow, polars or pandas marks as missing."""
+    if hasattr(column, "null_count"):
+        count = column.null_count
+        return int(count() if callable(count) else count)
+    return int(np.count_nonzero(column.isna())) if hasattr(column, "isna") else 0
 
 
 def _types(column: Any) -> set[type]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.utils import check_array, check_consistent_length, check_X_y, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
@@ -19,6 +19,7 @@ from skdp._columns import (
     check_numeric,
     column_name,
     frame_names,
+    is_apart,
     is_frame,
     where_missing,
 )
@@ -122,12 +123,23 @@ def validated(
     check_frame("y", y)
     options = {"ensure_all_finite": False} | ({"dtype": np.float64} if finite else {}) | options
     try:
-        checked = validate_data(estimator, X, y, **options)
+        if is_apart(X) and not options.get("skip_check_array"):
+            checked = _validated_apart(estimator, X, y, **options)
+        else:
+            checked = validate_data(estimator, X, y, **options)
     except (TypeError, ValueError) as error:
         raise _without_values(error, X, y, finite) from None
     if finite:
         refuse_missing(checked[0] if isinstance(checked, tuple) else checked, frame_names(X))
     return checked
+
+
+def _validated_apart(estimator: Any, X: Any, y: Any, *, reset: bool = True, **options: Any) -> Any:
+    """Return what `validate_data` does of a frame that its own conversion would copy twice."""
+    validate_data(estimator, X, reset=reset, skip_check_array=True)
+    dtype = options.get("dtype")
+    matrix = Columns.of(X, "X").matrix(None if isinstance(dtype, str) else dtype)
+    return check_array(matrix, **options) if isinstance(y, str) else check_X_y(matrix, y, **options)
 
 
 def validated_table(estimator: Any, X: Any, y: Any = "no_validation", *, reset: bool = True) -> Any:
@@ -202,8 +214,11 @@ def validated_numbers(estimator: Any, X: Any, *, reset: bool, dtype: Any = np.fl
         validated(estimator, X, finite=False, reset=reset, skip_check_array=True)
         columns = Columns.of(X, "X")
         columns.check_numeric()
-        floats = np.stack([as_floats(part) for part in columns.parts], axis=1)
-        floats = check_array(floats, ensure_all_finite=False)
+        if columns.are_numbers():
+            floats = columns.matrix(dtype)
+        else:
+            floats = np.stack([as_floats(part) for part in columns.parts], axis=1)
+        floats = check_array(floats, dtype=dtype, ensure_all_finite=False)
     if reset:
         remember_names(estimator, X)
     return floats

@@ -1,12 +1,14 @@
-"""Frames whose columns pyarrow holds are read as plain ones are."""
+"""Frames whose columns pyarrow holds, and its tables, are read as plain frames are."""
 
 from functools import partial
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 from skdp import (
+    DPPCA,
     DPCategoricalNB,
     DPGaussianNB,
     DPLinearRegression,
@@ -15,9 +17,10 @@ from skdp import (
     PrivacyBudget,
 )
 from skdp import statistics as st
+from skdp._columns import Columns
 from skdp.preprocessing import BoundsScaler, DPMinMaxScaler, DPStandardScaler, RowClipper
 
-pytest.importorskip("pyarrow")
+pa = pytest.importorskip("pyarrow")
 
 rng = np.random.default_rng(0)
 PLAIN = pd.DataFrame({"a": rng.integers(0, 3, 60), "b": rng.random(60), "c": rng.random(60) > 0.5})
@@ -27,6 +30,7 @@ ARROW_TEXTS = TEXTS.astype({"sex": "string[pyarrow]", "b": "double[pyarrow]"})
 HOLES = ARROW.copy()
 HOLES.loc[0, "b"] = None
 LABELS = pd.Series(np.resize(["no", "yes"], 60))
+KINDS = {"float": pa.float32(), "int16": pa.int16(), "bool": pa.bool_()}
 NUMBERS = dict.fromkeys(PLAIN, (0, 3))
 
 
@@ -73,7 +77,8 @@ def test_texts_are_categories(model):
 
 @pytest.mark.parametrize("scaler", [BoundsScaler(NUMBERS), RowClipper()], ids=repr)
 def test_public_scalers_give_the_same_rows(scaler):
-    np.testing.assert_array_equal(scaler.fit_transform(ARROW), scaler.fit_transform(PLAIN))
+    found, plain = scaler.fit_transform(ARROW), scaler.fit_transform(PLAIN)
+    np.testing.assert_allclose(found, plain, rtol=1e-15)  # a row's squares add in either order
 
 
 @pytest.mark.parametrize(
@@ -110,3 +115,96 @@ def test_missing_values_are_what_they_are_elsewhere():
     assert budget.history() == []
     counted = st.count(HOLES["b"] > 0.0, 50.0, delta=0.0, random_state=0).value
     assert counted == 59
+
+
+def as_table(frame):
+    return pa.Table.from_pandas(frame, preserve_index=False)
+
+
+def in_chunks(frame):
+    return pa.concat_tables([as_table(frame[:25]), as_table(frame[25:])])
+
+
+@pytest.mark.parametrize("kind", [as_table, in_chunks, pl.from_pandas])
+@pytest.mark.parametrize(
+    "model",
+    [
+        partial(DPLogisticRegression, 50.0),
+        partial(DPGaussianNB, 50.0, bounds=NUMBERS),
+        partial(DPMixedNB, 50.0, bounds={"b": (0, 1), "c": (0, 1)}, categories={"a": [0, 1, 2]}),
+        partial(BoundsScaler, NUMBERS),
+        partial(DPStandardScaler, bounds=NUMBERS),
+        partial(DPPCA, bounds=NUMBERS),
+    ],
+    ids=lambda model: model.func.__name__,
+)
+def test_tables_are_read_as_frames_are(model, kind):
+    seed = {} if model.func is BoundsScaler else {"random_state": 0}
+    plain, table = (model(**seed).fit(X, LABELS) for X in (PLAIN, kind(PLAIN)))
+    assert list(table.feature_names_in_) == ["a", "b", "c"]
+    method = "transform" if hasattr(plain, "transform") else "predict"
+    expected, found = (getattr(m, method)(X) for m, X in ((plain, PLAIN), (table, kind(PLAIN))))
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("kind", [as_table, in_chunks])
+def test_statistics_of_tables(kind):
+    table = kind(PLAIN)
+    for release in (
+        partial(st.mean, bounds={**NUMBERS}),
+        partial(st.quantile, bounds={**NUMBERS}, q=0.5),
+        partial(st.histogram, edges=[[0, 1, 3]] * 3),
+    ):
+        plain, found = (release(X, 1.0, 0.0, random_state=0) for X in (PLAIN, table))
+        np.testing.assert_array_equal(found.value, plain.value)
+    asked = {"categories": {"a": [0, 1, 2]}, "random_state": 0}
+    np.testing.assert_array_equal(
+        st.marginals(table, 1.0, 0.0, **asked)["a",], st.marginals(PLAIN, 1.0, 0.0, **asked)["a",]
+    )
+
+
+def test_texts_of_tables_are_categories():
+    model = partial(DPMixedNB, 50.0, bounds={"b": (0, 1)}, categories={"sex": ["f", "m"]})
+    plain = released(model, TEXTS, LABELS)
+    coded = TEXTS.assign(sex=TEXTS["sex"].astype("category"))
+    for table in (as_table(TEXTS), as_table(coded)):
+        np.testing.assert_array_equal(released(model, table, LABELS), plain)
+    with pytest.raises(ValueError, match=r"it has text in the columns \['sex'\]"):
+        DPLogisticRegression().fit(as_table(TEXTS), LABELS)
+
+
+def test_targets_may_be_columns_of_tables():
+    model = partial(DPLinearRegression, target_bounds=(0, 1))
+    table = in_chunks(PLAIN)
+    np.testing.assert_array_equal(
+        released(model, table, table["b"]), released(model, PLAIN, PLAIN["b"])
+    )
+
+
+def test_a_batch_has_to_become_a_table():
+    batch = as_table(PLAIN).to_batches()[0]
+    for read in (DPGaussianNB(bounds=NUMBERS).fit, DPLogisticRegression().fit):
+        with pytest.raises(ValueError, match=r"from_batches\(\[X\]\)"):
+            read(batch, LABELS)
+    with pytest.raises(ValueError, match=r"from_batches\(\[x\]\)"):
+        st.mean(batch, 1.0, bounds=NUMBERS)
+
+
+def test_holes_in_tables_are_named_or_filled():
+    table = in_chunks(PLAIN.assign(b=PLAIN["b"].where(PLAIN.index > 0)))
+    with pytest.raises(ValueError, match="column 'b' has missing values"):
+        DPLogisticRegression().fit(table, LABELS)
+    assert BoundsScaler(NUMBERS, missing="middle").fit_transform(table)[0, 1] == 0.0
+    integers = pa.table({"a": pa.array([1, None, 0] * 20)})
+    filled = BoundsScaler((0, 2), missing="middle").fit_transform(integers)
+    np.testing.assert_array_equal(filled[:3], [[0.0], [0.0], [-1.0]])
+
+
+@pytest.mark.parametrize("kind", ["float", "int16", "bool"])
+def test_small_numbers_stay_small(kind):
+    table = pa.table({name: pa.array(PLAIN["a"] % 2).cast(KINDS[kind]) for name in "xy"})
+    matrix = Columns.of(table).matrix()
+    assert matrix.dtype == {"float": np.float32, "int16": np.int16, "bool": bool}[kind]
+    np.testing.assert_array_equal(matrix[:, 0], PLAIN["a"] % 2)
+    scaled = BoundsScaler((0, 1)).fit_transform(table)
+    assert scaled.dtype == (np.float32 if kind == "float" else float)
