@@ -5,6 +5,7 @@ __all__ = [
     "BudgetExceededError",
     "IncompatibleSolverError",
     "OutOfRangeError",
+    "PrivacyLeakError",
     "UncertifiedNoiseError",
     "UncertifiedSamplerWarning",
 ]
@@ -24,6 +25,10 @@ class IncompatibleSolverError(ValueError):
 
 class OutOfRangeError(ValueError):
     """A public number lies outside of the range that is allowed, or that an algorithm serves."""
+
+
+class PrivacyLeakError(ValueError):
+    """A pipeline would learn from data, or show them, without paying for it."""
 
 
 class UncertifiedNoiseError(RuntimeError):

@@ -14,6 +14,8 @@ from skdp._private_fit import PrivateFit, resolved_delta
 from skdp._validation import check_real
 from skdp.budget import Amount, BudgetHandle, PrivacyBudget
 from skdp.budget.filters.base import largest_gaussian
+from skdp.exceptions import PrivacyLeakError
+from skdp.pipeline.check_pipeline import check_pipeline
 from skdp.privacy import GDPEvent, Neighboring
 
 __all__ = ["PrivatePipeline", "make_private_pipeline"]
@@ -154,7 +156,8 @@ def make_private_pipeline(
     *steps : estimators
         As in scikit-learn's `make_pipeline`. Each that has a parameter `epsilon` is private: it is
         cloned, and its `epsilon`, `delta`, `neighboring` and `budget` are set. All others must
-        learn nothing from the data, as `BoundsScaler` does; one that does is refused.
+        learn nothing from the data, as `BoundsScaler` does, or a ColumnTransformer of encoders
+        with public categories; one of which `check_pipeline` says anything is refused.
     epsilon : float, default 1.0
         *Public.* Privacy loss in nats that one fit of the whole pipeline may spend.
     delta : float or None, default None
@@ -233,12 +236,12 @@ def _spends(step: Any) -> bool:
 
 
 def _check_learns_nothing(step: Any) -> None:
-    if isinstance(step, BaseEstimator) and get_tags(step).requires_fit:
-        raise ValueError(
-            f"{step!r} learns from the data without privacy. If its parameters make it learn "
-            "nothing, as an encoder's public categories do, put it in front of the private "
-            "pipeline by scikit-learn's make_pipeline."
-        )
+    """Raise if a step that does not spend is known to leak, or nothing is known of it."""
+    if not (isinstance(step, BaseEstimator) and get_tags(step).requires_fit):
+        return
+    leaks = check_pipeline(step)
+    if leaks:
+        raise PrivacyLeakError(f"{step!r} is no step in front of a private model. {leaks}")
 
 
 def _shares(n: int, model_share: float) -> list[float]:

@@ -1,0 +1,6 @@
+"""Pipelines of which every step that learns spends from one budget, and what leaks beside."""
+
+from skdp.pipeline.check_pipeline import Leak, Leaks, check_pipeline
+from skdp.pipeline.private_pipeline import PrivatePipeline, make_private_pipeline
+
+__all__ = ["Leak", "Leaks", "PrivatePipeline", "check_pipeline", "make_private_pipeline"]

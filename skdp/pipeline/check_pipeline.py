@@ -1,0 +1,184 @@
+"""What in a pipeline, or in a search over it, leaks beside the releases that are paid for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import astuple, dataclass, fields
+from html import escape
+from typing import Any
+
+from sklearn.base import is_classifier, is_regressor
+
+from skdp._private_fit import PrivateFit
+from skdp.exceptions import PrivacyLeakError
+from skdp.pipeline._synthetic import what_differs
+from skdp.pipeline._verdicts import CONDITIONS, LEARNS, SAFE, WRAPPERS, Condition
+
+__all__ = ["Leak", "Leaks", "check_pipeline"]
+
+_ORDER = ("high", "medium", "unknown")
+
+
+@dataclass(frozen=True)
+class Leak:
+    """One thing that leaks, or might.
+
+    Parameters
+    ----------
+    path : str
+        *Public.* Where it is, in the words of `set_params`; empty for the outermost estimator.
+    estimator : str
+        *Public.* The class.
+    parameter : str
+        *Public.* Which parameter makes it leak; empty where none can help.
+    kind : str
+        *Public.* "learns": from values, without privacy. "errors": messages quote values.
+        "scores": exact scores or errors of records choose something, or are published. "folds":
+        other records move when one changes. "seed": whoever knows it can take the noise off.
+        "untested": an unknown class of which nothing is proved.
+    severity : str
+        *Public.* "high", "medium", or "unknown" where nothing was found and nothing is proved.
+    advice : str
+        *Public.* Why it leaks, and what to do instead.
+    """
+
+    path: str
+    estimator: str
+    parameter: str
+    kind: str
+    severity: str
+    advice: str
+
+    def __str__(self) -> str:
+        where = f"{self.path}: " if self.path else ""
+        parameter = f"({self.parameter}=...)" if self.parameter else ""
+        return f"[{self.severity}] {where}{self.estimator}{parameter} {self.kind}: {self.advice}"
+
+
+class Leaks(list[Leak]):
+    """Findings, worst first; a list that a notebook shows as a table.
+
+    Parameters
+    ----------
+    iterable : iterable of Leak, default ()
+        *Public.*
+    """
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self)) if self else "Nothing was found, which proves nothing."
+
+    def _repr_html_(self) -> str:
+        if not self:
+            return "<p>Nothing was found, which proves nothing.</p>"
+        names = [field.name for field in fields(Leak)]
+        rows = [names, *map(astuple, self)]
+        cells = ("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in rows)
+        return "<table>" + "".join(f"<tr>{row}</tr>" for row in cells) + "</table>"
+
+
+def check_pipeline(estimator: Any, X_public: Any = None, *, strict: bool = False) -> Leaks:
+    """Return what an estimator, pipeline or search leaks beside the releases that it pays for.
+
+    No data of yours are read. scikit-learn's classes are judged by a table of what their
+    parameters make them learn, estimators inside of others by themselves. An unknown class is
+    fitted to two synthetic data sets: where what it holds differs, it learns.
+
+    Parameters
+    ----------
+    estimator : estimator
+        *Public.* Not fitted. What has a parameter `epsilon` counts as private.
+    X_public : array-like or frame of shape (n_samples, n_features), default None
+        *Public.* Rows that are nobody's, on which unknown classes are tried; for those that need
+        columns of certain names or types.
+    strict : bool, default False
+        *Public.* Whether to raise where something of high or medium severity is found.
+
+    Returns
+    -------
+    leaks : Leaks
+        A list of `Leak`, worst first; empty where nothing is found. It proves leaks, never safety.
+
+    Raises
+    ------
+    PrivacyLeakError
+        If `strict` and something is found.
+
+    Examples
+    --------
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from skdp import DPLogisticRegression
+    >>> for leak in check_pipeline(make_pipeline(StandardScaler(), DPLogisticRegression())):
+    ...     print(leak.path, leak.kind)
+    standardscaler learns
+    """
+    if not hasattr(estimator, "get_params"):
+        raise ValueError(f"estimator must be an estimator with get_params, got {estimator!r}.")
+    found = Leaks(_leaks("", estimator, X_public))
+    found.sort(key=lambda leak: _ORDER.index(leak.severity))
+    if strict and any(leak.severity != "unknown" for leak in found):
+        raise PrivacyLeakError(str(found))
+    return found
+
+
+def _leaks(path: str, estimator: Any, X_public: Any) -> Iterator[Leak]:
+    """Yield what one estimator leaks, and those in its parameters."""
+    kind = type(estimator)
+    name, known = kind.__name__, kind.__module__.split(".")[0] in ("sklearn", "skdp")
+    if known and name in WRAPPERS:
+        parameters, conditions = WRAPPERS[name]
+        yield from _broken(path, estimator, conditions)
+        for inner, part in _inside(path, estimator, parameters):
+            yield from _leaks(inner, part, X_public)
+    elif "epsilon" in estimator.get_params(deep=False):
+        yield from _of_private(path, estimator)
+    elif known and name in CONDITIONS:
+        yield from _broken(path, estimator, CONDITIONS[name])
+    elif known and name in LEARNS:
+        yield Leak(path, name, "", "learns", "high", LEARNS[name])
+    elif is_classifier(estimator) or is_regressor(estimator):
+        yield Leak(path, name, "", "learns", "high", "it learns without privacy; see skdp's models")
+    elif not (known and (name in SAFE or kind.__module__.startswith("skdp."))):
+        yield from _of_unknown(path, estimator, known, X_public)
+
+
+def _broken(path: str, estimator: Any, conditions: tuple[Condition, ...]) -> Iterator[Leak]:
+    name = type(estimator).__name__
+    for one in conditions:
+        if not one.holds(estimator):
+            yield Leak(path, name, one.parameter, one.kind, one.severity, one.advice)
+
+
+def _inside(path: str, estimator: Any, names: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
+    """Yield the path and the estimator of every part: of a parameter, or of a list in it."""
+    before = f"{path}__" if path else ""
+    for name in names:
+        value = getattr(estimator, name, None)
+        if isinstance(value, list | tuple):
+            for part in value:
+                if hasattr(part[1], "get_params"):
+                    yield f"{before}{part[0]}", part[1]
+        elif hasattr(value, "get_params"):
+            yield f"{before}{name}", value
+
+
+def _of_private(path: str, estimator: Any) -> Iterator[Leak]:
+    name = type(estimator).__name__
+    if isinstance(estimator.epsilon, float | int) and math.isinf(estimator.epsilon):
+        advice = "epsilon=inf protects nobody: a finite one"
+        yield Leak(path, name, "epsilon", "learns", "high", advice)
+    if getattr(estimator, "random_state", None) is not None and isinstance(estimator, PrivateFit):
+        advice = "whoever knows the seed can take the noise off: random_state=None"
+        yield Leak(path, name, "random_state", "seed", "high", advice)
+
+
+def _of_unknown(path: str, estimator: Any, known: bool, X_public: Any) -> Iterator[Leak]:
+    name = type(estimator).__name__
+    found = what_differs(estimator, X_public)
+    if found is not None and not found.startswith("it could not"):
+        advice = f"{found}; a step in front of a private model must learn nothing"
+        yield Leak(path, name, "", "learns", "high", advice)
+    elif found is not None or not known:
+        advice = found or "on synthetic data nothing was found, which proves nothing"
+        yield Leak(path, name, "", "untested", "unknown", advice)

@@ -1,0 +1,321 @@
+"""What leaks beside paid releases: every verdict, where it is said, and what can't be known."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from sklearn import feature_selection as select
+from sklearn import preprocessing as pre
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.cluster import FeatureAgglomeration, KMeans
+from sklearn.compose import ColumnTransformer, TransformedTargetRegressor, make_column_selector
+from sklearn.decomposition import NMF, PCA, FastICA, KernelPCA, TruncatedSVD
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    BaggingClassifier,
+    StackingClassifier,
+    VotingClassifier,
+)
+from sklearn.experimental import enable_halving_search_cv, enable_iterative_imputer  # noqa: F401
+from sklearn.feature_extraction import DictVectorizer, FeatureHasher, text
+from sklearn.frozen import FrozenEstimator
+from sklearn.impute import IterativeImputer, KNNImputer, MissingIndicator, SimpleImputer
+from sklearn.kernel_approximation import (
+    AdditiveChi2Sampler,
+    Nystroem,
+    PolynomialCountSketch,
+    RBFSampler,
+    SkewedChi2Sampler,
+)
+from sklearn.linear_model import LogisticRegression, RANSACRegressor, Ridge
+from sklearn.manifold import Isomap
+from sklearn.model_selection import (
+    FixedThresholdClassifier,
+    GridSearchCV,
+    HalvingGridSearchCV,
+    KFold,
+    RandomizedSearchCV,
+    StratifiedKFold,
+    TunedThresholdClassifierCV,
+)
+from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier, OutputCodeClassifier
+from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
+from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
+from sklearn.random_projection import GaussianRandomProjection, SparseRandomProjection
+from sklearn.semi_supervised import SelfTrainingClassifier
+from sklearn.utils.fixes import parse_version
+
+import skdp
+from skdp import DPLinearRegression, DPLogisticRegression
+from skdp.exceptions import PrivacyLeakError
+from skdp.pipeline import check_pipeline, make_private_pipeline
+from skdp.preprocessing import BoundsScaler
+
+KNOTS = np.linspace(-1.0, 1.0, 5)[:, None]
+ABC = [["a", "b", "c"]]
+ENCODER = pre.OneHotEncoder(categories=ABC, handle_unknown="ignore", sparse_output=False)
+SPARSE = pre.OneHotEncoder(categories=ABC, handle_unknown="ignore")
+MODEL = DPLogisticRegression()
+
+
+def columns(part, **more):
+    return ColumnTransformer([("part", part, [0])], **more)
+
+
+SAFE = [
+    AdditiveChi2Sampler(),
+    pre.Binarizer(),
+    columns(ENCODER),
+    columns(SPARSE, sparse_threshold=0),
+    columns(SPARSE, sparse_threshold=1),
+    ColumnTransformer([("part", ENCODER, make_column_selector(dtype_include=object))]),
+    columns("drop", remainder="passthrough"),
+    text.CountVectorizer(vocabulary=["a", "b"]),
+    FeatureHasher(),
+    FeatureUnion([("one", pre.Binarizer()), ("two", pre.Normalizer())]),
+    FrozenEstimator(pre.StandardScaler()),
+    pre.FunctionTransformer(np.log1p),
+    pre.FunctionTransformer(lambda X: X * 2),
+    GaussianRandomProjection(n_components=2),
+    text.HashingVectorizer(),
+    MissingIndicator(features="all"),
+    MissingIndicator(features="all", sparse=False),
+    pre.Normalizer(),
+    pre.Normalizer(norm="max"),
+    pre.OneHotEncoder(categories=ABC, handle_unknown="ignore", drop="first"),
+    pre.OneHotEncoder(categories=ABC, handle_unknown="ignore", drop="if_binary"),
+    SPARSE,
+    pre.OrdinalEncoder(categories=ABC, handle_unknown="use_encoded_value", unknown_value=-1),
+    make_pipeline(pre.Binarizer(), pre.Normalizer()),
+    PolynomialCountSketch(),
+    pre.PolynomialFeatures(),
+    RBFSampler(gamma=1.0),
+    RBFSampler(gamma=1.0, random_state=0),
+    SimpleImputer(strategy="constant", keep_empty_features=True),
+    SkewedChi2Sampler(),
+    SparseRandomProjection(n_components=2),
+    pre.SplineTransformer(knots=KNOTS),
+    pre.SplineTransformer(knots=KNOTS, extrapolation="error"),
+    pre.StandardScaler(with_mean=False, with_std=False),
+    text.TfidfTransformer(use_idf=False),
+    text.TfidfVectorizer(vocabulary=["a"], use_idf=False),
+    TransformedTargetRegressor(
+        DPLinearRegression(target_bounds=(0, 3)), func=np.log1p, inverse_func=np.expm1
+    ),
+    make_pipeline(BoundsScaler(bounds=(0, 1)), MODEL),
+    make_private_pipeline(BoundsScaler(bounds=(0, 1)), MODEL),
+    VotingClassifier([("one", MODEL), ("two", MODEL)]),
+    OneVsRestClassifier(MODEL),
+    OneVsOneClassifier(MODEL),
+    OutputCodeClassifier(MODEL),
+    MultiOutputClassifier(MODEL),
+    ClassifierChain(MODEL),
+    FixedThresholdClassifier(MODEL),
+    BaggingClassifier(MODEL),
+    select.RFE(MODEL),
+    select.SelectFromModel(MODEL),
+    StackingClassifier([("one", MODEL)], final_estimator=MODEL, cv=KFold(3)),
+]
+LEAKS = [
+    columns(pre.StandardScaler()),
+    ColumnTransformer([("part", ENCODER, lambda X: [0])]),
+    columns(SPARSE),
+    columns(ENCODER, remainder=pre.StandardScaler()),
+    text.CountVectorizer(),
+    DictVectorizer(),
+    FastICA(),
+    FeatureAgglomeration(),
+    pre.FunctionTransformer(lambda X: X - X.mean(axis=0)),
+    GaussianRandomProjection(),
+    Isomap(),
+    IterativeImputer(),
+    *(pre.KBinsDiscretizer(strategy=name) for name in ("kmeans", "quantile", "uniform")),
+    KMeans(),
+    KNNImputer(),
+    pre.KernelCenterer(),
+    KernelPCA(),
+    pre.MaxAbsScaler(),
+    pre.MinMaxScaler(),
+    MissingIndicator(),
+    NMF(),
+    Nystroem(),
+    pre.OneHotEncoder(),
+    pre.OneHotEncoder(categories=ABC),
+    pre.OneHotEncoder(categories=ABC, handle_unknown="ignore", max_categories=2),
+    pre.OneHotEncoder(categories=ABC, handle_unknown="ignore", min_frequency=25),
+    pre.OrdinalEncoder(),
+    pre.OrdinalEncoder(categories=ABC),
+    pre.OrdinalEncoder(categories=ABC, min_frequency=25),
+    PCA(),
+    make_pipeline(pre.StandardScaler(), pre.Normalizer()),
+    pre.PowerTransformer(),
+    pre.QuantileTransformer(),
+    RBFSampler(gamma="scale"),
+    select.RFE(LogisticRegression()),
+    pre.RobustScaler(),
+    select.SelectFpr(),
+    select.SelectFromModel(LogisticRegression()),
+    select.SelectKBest(),
+    select.SelectPercentile(),
+    select.SequentialFeatureSelector(MODEL),
+    SimpleImputer(strategy="constant", add_indicator=True, keep_empty_features=True),
+    *(SimpleImputer(strategy=name) for name in ("mean", "median", "most_frequent")),
+    SparseRandomProjection(),
+    pre.SplineTransformer(knots="quantile"),
+    pre.SplineTransformer(),
+    pre.StandardScaler(),
+    pre.TargetEncoder(categories=ABC),
+    text.TfidfTransformer(),
+    text.TfidfVectorizer(vocabulary=["a"]),
+    text.TfidfVectorizer(),
+    TransformedTargetRegressor(Ridge()),
+    TransformedTargetRegressor(
+        DPLinearRegression(target_bounds=(0, 1)), transformer=pre.StandardScaler()
+    ),
+    TruncatedSVD(),
+    select.VarianceThreshold(),
+    LogisticRegression(),
+    DPLogisticRegression(np.inf),
+    DPLogisticRegression(random_state=0),
+    GridSearchCV(MODEL, {}),
+    GridSearchCV(MODEL, {}, cv=KFold(3)),
+    RandomizedSearchCV(MODEL, {}),
+    HalvingGridSearchCV(MODEL, {}),
+    CalibratedClassifierCV(MODEL),
+    TunedThresholdClassifierCV(MODEL),
+    StackingClassifier([("one", MODEL)]),
+    StackingClassifier([("one", MODEL)], final_estimator=MODEL),
+    BaggingClassifier(MODEL, random_state=0),
+    AdaBoostClassifier(MODEL),
+    SelfTrainingClassifier(MODEL),
+    ClassifierChain(MODEL, cv=3),
+    RANSACRegressor(DPLinearRegression(target_bounds=(0, 1))),
+]
+
+
+@pytest.mark.parametrize("estimator", SAFE, ids=repr)
+def test_nothing_is_found_where_nothing_leaks(estimator):
+    assert check_pipeline(estimator) == []
+
+
+@pytest.mark.parametrize("estimator", LEAKS, ids=repr)
+def test_what_leaks_is_found_with_advice(estimator):
+    leaks = check_pipeline(estimator)
+    assert leaks
+    assert all(leak.advice and leak.severity in ("high", "medium") for leak in leaks)
+    with pytest.raises(PrivacyLeakError):
+        check_pipeline(estimator, strict=True)
+
+
+def test_an_empty_column_is_dropped_by_newer_versions_only():
+    leaks = check_pipeline(SimpleImputer(strategy="constant"))
+    assert bool(leaks) == (parse_version(sklearn.__version__) >= parse_version("1.8"))
+
+
+def test_a_leak_is_found_where_it_is():
+    search = GridSearchCV(
+        Pipeline(
+            [
+                ("prepare", ColumnTransformer([("numbers", pre.StandardScaler(), [0])])),
+                ("model", DPLogisticRegression(random_state=3)),
+            ]
+        ),
+        {},
+        cv=StratifiedKFold(3),
+    )
+    found = {(leak.path, leak.parameter, leak.kind) for leak in check_pipeline(search)}
+    assert found == {
+        ("", "", "scores"),
+        ("", "cv", "folds"),
+        ("estimator__prepare__numbers", "with_mean", "learns"),
+        ("estimator__model", "random_state", "seed"),
+    }
+
+
+class Centred(TransformerMixin, BaseEstimator):
+    """Learns the means of its columns."""
+
+    def fit(self, X, y=None):
+        self.mean_ = np.mean(X, axis=0)
+        return self
+
+    def transform(self, X):
+        return X - self.mean_
+
+
+class Doubled(TransformerMixin, BaseEstimator):
+    """Learns nothing."""
+
+    def fit(self, X, y=None):
+        self.n_features_in_ = np.shape(X)[1]
+        return self
+
+    def transform(self, X):
+        return 2.0 * np.asarray(X)
+
+
+class Named(Doubled):
+    """Needs a column of a certain name."""
+
+    def fit(self, X, y=None):
+        self.width_ = len(X["age"].dtype.name)
+        return self
+
+
+class Scaled(pre.StandardScaler):
+    """A subclass is not the class of which something is known."""
+
+
+def test_an_unknown_class_that_learns_is_found():
+    for estimator in (Centred(), Scaled(), make_pipeline(Centred(), MODEL)):
+        (leak,) = check_pipeline(estimator)
+        assert (leak.kind, leak.severity) == ("learns", "high")
+
+
+def test_an_unknown_class_in_which_nothing_is_found_is_not_called_safe():
+    (leak,) = check_pipeline(Doubled(), strict=True)
+    assert (leak.kind, leak.severity) == ("untested", "unknown")
+    assert "proves nothing" in leak.advice
+
+
+def test_public_rows_are_for_classes_that_need_certain_columns():
+    (leak,) = check_pipeline(Named())
+    assert "X_public" in leak.advice
+    (leak,) = check_pipeline(Named(), pd.DataFrame({"age": np.arange(20.0)}))
+    assert "proves nothing" in leak.advice
+
+
+def test_a_view_shows_every_finding_and_no_markup_of_others():
+    leaks = check_pipeline(make_pipeline(pre.StandardScaler(), MODEL))
+    assert "StandardScaler(with_mean=...) learns" in str(leaks)
+    assert "<td>StandardScaler</td>" in leaks._repr_html_()
+    assert "proves nothing" in str(check_pipeline(MODEL))
+    assert "proves nothing" in check_pipeline(MODEL)._repr_html_()
+
+
+def test_a_private_pipeline_takes_public_encoders_and_refuses_what_leaks():
+    X = pd.DataFrame({"sex": ["a", "b"] * 30, "age": np.linspace(20.0, 60.0, 60)})
+    y = np.arange(60) % 2
+    prepare = ColumnTransformer(
+        [("sex", ENCODER, ["sex"]), ("age", BoundsScaler(bounds=(0, 100)), ["age"])]
+    )
+    fitted = make_private_pipeline(prepare, MODEL, epsilon=1.0).fit(X, y)
+    assert fitted.predict(X).shape == y.shape
+    learning = ColumnTransformer([("age", pre.StandardScaler(), ["age"])])
+    with pytest.raises(PrivacyLeakError, match="DPStandardScaler"):
+        make_private_pipeline(learning, MODEL)
+
+
+def test_what_is_no_estimator_is_refused():
+    with pytest.raises(ValueError, match="get_params"):
+        check_pipeline("scaler")
+
+
+def test_no_estimator_of_the_suite_is_unknown():
+    for name in skdp.__all__:
+        kind = getattr(skdp, name)
+        if isinstance(kind, type) and issubclass(kind, BaseEstimator) and name.startswith("DP"):
+            needs = {"bounds": (0, 1), "target_bounds": (0, 1), "categories": [["a"]]}
+            given = {k: v for k, v in needs.items() if k in kind.__init__.__annotations__}
+            assert check_pipeline(kind(**given)) == []
