@@ -51,10 +51,21 @@ def minus(limits: Amounts, totals: Amounts) -> Amounts:
 
 
 def write(amounts: Amounts) -> str:
-    """Return amounts as text."""
-    return " ".join(str(amount) for amount in amounts)
+    """Return amounts as text: decimals without rounding, which every storage can add up."""
+    return " ".join(map(_digits, amounts))
+
+
+def _digits(amount: Fraction | float) -> str:
+    """Return an amount as a decimal; its denominator has no other factors than 2 and 5."""
+    if not isinstance(amount, Fraction):
+        return "Infinity"
+    places = amount.denominator.bit_length()
+    digits, rest = divmod(amount.numerator * 10**places, amount.denominator)
+    assert not rest
+    return f"{digits}e-{places}"
 
 
 def read(text: str) -> Amounts:
-    """Return the amounts that `write` wrote."""
-    return tuple(math.inf if word == "inf" else Fraction(word) for word in text.split())
+    """Return the amounts that `write` wrote, or fractions, as earlier versions did."""
+    words = text.split()
+    return tuple(math.inf if word in ("inf", "Infinity") else Fraction(word) for word in words)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from json import loads
-from pathlib import Path
 from typing import Any
 
 from skdp._validation import check_choice
 from skdp.budget.filters import rule_of
 from skdp.budget.handle import BudgetHandle
-from skdp.budget.ledger.files import TemporaryFolder, whole_or_absent
+from skdp.budget.ledger.files import TemporaryFolder, place_of, whole_or_absent
 from skdp.budget.ledger.json_export import import_json
 from skdp.budget.ledger.store import Ledger
 from skdp.budget.share import BudgetShare
@@ -39,10 +38,11 @@ class PrivacyBudget(BudgetHandle):
         for ``delta=0``, admits pure releases only.
     neighboring : {"replace_one", "add_remove_one"}
         *Public.* Relation of all fits; a fit under the other one is refused.
-    path : path-like or None
+    path : path-like, str or None
         *Public.* Where the ledger lives. ``None`` makes a temporary one, removed with this object.
         The files beside it whose names go on with ``-wal`` and ``-shm`` belong to it: copy all or
-        none, and use it from one machine.
+        none, and use it from one machine. For many machines, the address of a PostgreSQL server,
+        ``"postgresql://user@host/database?ledger=name"`` (extra ``server``).
     slack : float or None
         *Public.* Under ``"gdp"``, the part of `delta` set aside for releases that no Gaussian
         covers exactly, such as those of ``solver="dp_sgd"``; each takes between 1/32 and 1/16 of
@@ -93,8 +93,8 @@ class PrivacyBudget(BudgetHandle):
         rule = rule_of(composition, epsilon, delta, slack=slack, tv=tv)
         self._neighboring = Neighboring(check_choice("neighboring", neighboring, Neighboring))
         self._folder = TemporaryFolder() if path is None else None  # which lives as long as this
-        place = self._folder.ledger if self._folder else Path(path).expanduser().resolve()
-        self._ledger = Ledger(str(place), rule.stored_terms(self._neighboring), rule.costs)
+        place = self._folder.ledger if self._folder else path
+        self._ledger = Ledger(place_of(place), rule.stored_terms(self._neighboring), rule.costs)
         self._ledger.create()
         self._filter = replace(rule, orders=tuple(loads(self._ledger.terms["orders"])))
 
@@ -111,8 +111,8 @@ class PrivacyBudget(BudgetHandle):
         ----------
         text : str
             *Public.* What `to_json` has returned.
-        path : path-like or None
-            *Public.* Where the new ledger lives; None makes a temporary one.
+        path : path-like, str or None
+            *Public.* Where the new ledger lives, as in `PrivacyBudget`; None: in a temporary file.
 
         Returns
         -------
@@ -129,7 +129,7 @@ class PrivacyBudget(BudgetHandle):
         target = folder.ledger if folder else path
         with whole_or_absent(target) as draft:
             terms = export.rule.stored_terms(export.neighboring)
-            ledger = Ledger(str(draft), terms, export.rule.costs)
+            ledger = Ledger(draft, terms, export.rule.costs)
             ledger.create_from(export.releases, export.shares)
         budget = cls(**export.rule.terms, neighboring=export.neighboring, path=target)
         budget._folder = folder

@@ -6,6 +6,7 @@ import sqlite3
 import pytest
 
 from skdp import PrivacyBudget
+from skdp.budget.ledger.server.address import is_address, parameters_of
 from skdp.exceptions import BudgetClosedError
 from skdp.privacy import GDPEvent, PrivacyGuarantee
 
@@ -19,34 +20,36 @@ def spend(budget, *labels):
 
 
 @pytest.fixture
-def path(tmp_path):
-    return tmp_path / "study.db"
-
-
-@pytest.fixture
-def budget(path):
-    budget = PrivacyBudget(**TERMS, path=path)
+def budget(place):
+    budget = PrivacyBudget(**TERMS, path=place)
     spend(budget, "a", "b", "c")
     return budget
 
 
-def execute(path, *statements):
-    connection = sqlite3.connect(path)
+def execute(place, *statements):
+    """Change a ledger behind its back, as only its owner can."""
+    if is_address(place):
+        import psycopg
+
+        parameters, ledger = parameters_of(place)
+        connection = psycopg.connect(**parameters, options=f"-c search_path={ledger}")
+    else:
+        connection = sqlite3.connect(place)
     with connection:
         for statement in statements:
             connection.execute(statement)
     connection.close()
 
 
-def test_a_ledger_goes_on_from_each_of_its_heads_and_from_no_other(path):
-    budget = PrivacyBudget(**TERMS, path=path)
+def test_a_ledger_goes_on_from_each_of_its_heads_and_from_no_other(place):
+    budget = PrivacyBudget(**TERMS, path=place)
     heads = [budget.head]
     for label in "abc":
         spend(budget, label)
         heads.append(budget.head)
     assert len(set(heads)) == 4
     assert [head.split("-")[0] for head in heads] == list("0123")
-    again = PrivacyBudget(**TERMS, path=path)
+    again = PrivacyBudget(**TERMS, path=place)
     assert all(again.extends(head) for head in heads)
     other = PrivacyBudget(**TERMS)
     assert other.head == heads[0]
@@ -66,31 +69,39 @@ def test_a_ledger_goes_on_from_each_of_its_heads_and_from_no_other(path):
         ("UPDATE releases SET hash = 'x' WHERE id = 2", 2),
         ("DELETE FROM releases WHERE id = 1", 1),
         ("DELETE FROM releases WHERE id = 2", 2),
-        ("INSERT INTO releases SELECT 0, time, content, hash FROM releases WHERE id = 1", 1),
+        (
+            "INSERT INTO releases (id, time, content, hash) "
+            "SELECT 0, time, content, hash FROM releases WHERE id = 1",
+            1,
+        ),
     ],
 )
 def test_an_edited_release_is_named_when_the_ledger_is_opened_read_or_exported(
-    budget, path, edit, number
+    budget, place, edit, number
 ):
-    execute(path, edit)
-    for look in (budget.history, budget.to_json, lambda: PrivacyBudget(**TERMS, path=path)):
+    execute(place, edit)
+    for look in (budget.history, budget.to_json, lambda: PrivacyBudget(**TERMS, path=place)):
         with pytest.raises(BudgetClosedError, match=rf"release {number} is not the one that was"):
             look()
 
 
-def test_a_rewritten_chain_is_noticed_by_open_handles_and_by_who_has_kept_a_head(budget, path):
+def test_a_rewritten_chain_is_noticed_by_open_handles_and_by_who_has_kept_a_head(budget, place):
     head = budget.head
     other = PrivacyBudget(**TERMS)
     spend(other, "x", "y", "z")
-    execute(
-        path,
-        "DELETE FROM releases",
-        f"ATTACH '{other._ledger.path}' AS other",
-        "INSERT INTO releases SELECT * FROM other.releases",
-    )
+    columns, rows = "(id, time, content, hash)", rows_of(other._ledger.path)
+    edits = [f"INSERT INTO releases {columns} VALUES {row!r}" for row in rows]
+    execute(place, "DELETE FROM releases", *edits)
     with pytest.raises(BudgetClosedError, match=r"replaced by another one, or by an older copy"):
         spend(budget, "d")
-    assert not PrivacyBudget(**TERMS, path=path).extends(head)
+    assert not PrivacyBudget(**TERMS, path=place).extends(head)
+
+
+def rows_of(path):
+    connection = sqlite3.connect(path)
+    rows = connection.execute("SELECT id, time, content, hash FROM releases").fetchall()
+    connection.close()
+    return rows
 
 
 def test_an_export_has_the_head_and_an_import_keeps_it(budget, tmp_path):
@@ -154,7 +165,9 @@ def test_a_file_of_the_first_format_is_rewritten_when_it_is_opened(tmp_path, com
     assert again.extends(budget.head)
 
 
-def test_a_damaged_file_of_the_first_format_is_left_as_it_is(budget, tmp_path):
+def test_a_damaged_file_of_the_first_format_is_left_as_it_is(tmp_path):
+    budget = PrivacyBudget(**TERMS)
+    spend(budget, "a", "b", "c")
     old = tmp_path / "old.db"
     in_first_format(budget, old)
     execute(old, "UPDATE releases SET event = '{' WHERE id = 2", "PRAGMA journal_mode=WAL")

@@ -44,19 +44,19 @@ def assert_full(budget, admitted):
     assert budget.spent.epsilon == 1.0
 
 
-def test_sixteen_threads_never_overspend_and_lose_nothing():
-    budget = in_budget()
+def test_sixteen_threads_never_overspend_and_lose_nothing(place):
+    budget = in_budget(place)
     with ThreadPoolExecutor(16) as pool:
         outcomes = pool.map(lambda i: spend(budget, str(i)), range(160))
     assert_full(budget, [label for label in outcomes if label])
 
 
-def test_eight_processes_never_overspend_and_lose_nothing(tmp_path):
-    path = tmp_path / "study.db"
-    budget = in_budget(path)
+def test_eight_processes_never_overspend_and_lose_nothing(tmp_path, address):
     with multiprocessing.get_context("spawn").Pool(8) as pool:
-        outcomes = pool.starmap(spend_many, [(path, i, 20) for i in range(8)])
-    assert_full(budget, [label for labels in outcomes for label in labels])
+        for place in (tmp_path / "study.db", address):
+            budget = in_budget(place)
+            outcomes = pool.starmap(spend_many, [(place, i, 20) for i in range(8)], chunksize=1)
+            assert_full(budget, [label for labels in outcomes for label in labels])
 
 
 @pytest.mark.slow
@@ -83,8 +83,8 @@ def test_eight_processes_of_two_threads_each(tmp_path):
 
 
 @pytest.mark.parametrize("backend", ["loky", "threading", "multiprocessing"])
-def test_joblib_backends_lead_to_one_ledger(backend):
-    budget = in_budget()
+def test_joblib_backends_lead_to_one_ledger(backend, place):
+    budget = in_budget(place)
     budget.history()  # a connection is open when the workers start
     jobs = (delayed(spend)(budget, str(i)) for i in range(24))
     outcomes = Parallel(n_jobs=4, backend=backend)(jobs)
@@ -92,20 +92,20 @@ def test_joblib_backends_lead_to_one_ledger(backend):
     assert len(outcomes) == 24
 
 
-def test_a_dask_cluster_leads_to_one_ledger(tmp_path):
+def test_a_dask_cluster_leads_to_one_ledger(tmp_path, address):
     distributed = pytest.importorskip("distributed")
-    budget = in_budget(tmp_path / "study.db")
     with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=2, dashboard_address=None) as own,
+        distributed.LocalCluster(n_workers=2, threads_per_worker=2, dashboard_address=":0") as own,
         distributed.Client(own) as client,
     ):
-        tasks = [client.submit(spend, budget, str(i), pure=False) for i in range(120)]
-        outcomes = client.gather(tasks)
-    assert_full(budget, [label for label in outcomes if label])
+        for place in (tmp_path / "study.db", address):
+            budget = in_budget(place)
+            tasks = [client.submit(spend, budget, str(i), pure=False) for i in range(120)]
+            assert_full(budget, [label for label in client.gather(tasks) if label])
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
-def test_parent_and_children_of_a_fork_share_the_ledger_and_no_connection(tmp_path):
+def test_parent_and_children_of_a_fork_share_the_ledger_and_no_connection(place):
     # The parent closes its connections, the last of its process, while the child goes on.
     code = (
         "import os, sys; from skdp import PrivacyBudget\n"
@@ -124,7 +124,7 @@ def test_parent_and_children_of_a_fork_share_the_ledger_and_no_connection(tmp_pa
         "assert all(os.waitpid(child, 0)[1] == 0 for child in children)\n"
         "assert len(budget.history()) == 5 + 4 * 32, len(budget.history())\n"
     )
-    subprocess.run([sys.executable, "-c", code, tmp_path / "study.db"], check=True, timeout=120)
+    subprocess.run([sys.executable, "-c", code, place], check=True, timeout=120)
 
 
 def test_a_connection_that_was_carried_into_another_process_is_refused(monkeypatch):
@@ -161,8 +161,8 @@ def test_a_connection_is_never_pickled(tmp_path):
 
 
 @pytest.mark.parametrize("n", [1, 60])
-def test_a_spend_reads_no_rows(n, monkeypatch):
-    budget = PrivacyBudget(1.0, 1e-5)
+def test_a_spend_reads_no_rows(n, monkeypatch, place):
+    budget = PrivacyBudget(1.0, 1e-5, path=place)
     cost = PrivacyGuarantee(GDPEvent(0.001), "replace_one", "test")
     for _ in range(n):
         budget.spend(cost, delta=0.0, label="a fit")
@@ -171,8 +171,8 @@ def test_a_spend_reads_no_rows(n, monkeypatch):
     assert budget.spent.epsilon > 0.0
 
 
-def test_threads_go_on_while_another_forks(tmp_path):
-    budget = PrivacyBudget(1000.0, 1e-3, path=tmp_path / "ledger.db")
+def test_threads_go_on_while_another_forks(place):
+    budget = PrivacyBudget(1000.0, 1e-3, path=place)
     stop = threading.Event()
 
     def read():

@@ -189,9 +189,11 @@ def test_a_read_only_ledger_can_be_read_by_an_open_handle_and_not_spent(budget, 
         ({"tv": 1e-7}, "'tv': 0.0.*not for .*'tv': 1e-07"),
     ],
 )
-def test_two_budgets_with_other_terms_on_one_path_are_refused(budget, path, change, message):
+def test_two_budgets_with_other_terms_on_one_path_are_refused(place, change, message):
+    budget = PrivacyBudget(**TERMS, path=place)
+    spend(budget)
     with pytest.raises(ValueError, match=message):
-        PrivacyBudget(**TERMS | change, path=path)
+        PrivacyBudget(**TERMS | change, path=place)
     assert labels(budget) == ["a fit"]
 
 
@@ -231,12 +233,14 @@ def test_a_path_that_cannot_be_looked_at_is_closed(budget, monkeypatch, code):
         budget.history()
 
 
-def test_a_refusal_leaves_the_ledger_as_it_was(budget, path):
+def test_a_refusal_leaves_the_ledger_as_it_was(place):
+    budget = PrivacyBudget(**TERMS, path=place)
+    spend(budget)
     before = budget.to_json()
     with pytest.raises(BudgetExceededError):
         spend(budget, cost=PrivacyGuarantee(GDPEvent(9.0), "replace_one", ""))
     assert budget.to_json() == before
-    assert PrivacyBudget(**TERMS, path=path).to_json() == before
+    assert PrivacyBudget(**TERMS, path=place).to_json() == before
 
 
 @pytest.mark.slow

@@ -28,9 +28,10 @@ def spend(budget, label="a fit"):
     budget.spend(RELEASE, delta=1e-5, label=label)
 
 
-@pytest.fixture
-def budget():
-    return PrivacyBudget(epsilon=1.0, delta=1e-4)
+@pytest.fixture(params=["temporary", "server"])
+def budget(request):
+    path = None if request.param == "temporary" else request.getfixturevalue("address")
+    return PrivacyBudget(epsilon=1.0, delta=1e-4, path=path)
 
 
 def through_estimator(budget):
@@ -80,8 +81,8 @@ def test_a_process_of_its_own_spends_from_the_same_ledger(budget):
     assert child["process"] == process.pid != parent["process"]
 
 
-def test_threads_that_race_for_a_budget_get_exactly_what_it_admits():
-    budget = PrivacyBudget(epsilon=0.5, delta=1e-4, composition="basic")
+def test_threads_that_race_for_a_budget_get_exactly_what_it_admits(place):
+    budget = PrivacyBudget(epsilon=0.5, delta=1e-4, composition="basic", path=place)
     start = Barrier(8)
 
     def fit(_):
@@ -143,11 +144,10 @@ def test_a_model_predicts_when_its_ledger_is_gone():
         model.fit(X, Y)
 
 
-def test_a_ledger_with_a_path_outlives_its_handles(tmp_path):
-    path = tmp_path / "study.db"
-    spend(PrivacyBudget(1.0, 1e-4, path=path))
+def test_a_ledger_with_a_path_outlives_its_handles(place):
+    spend(PrivacyBudget(1.0, 1e-4, path=place))
     gc.collect()
-    again = PrivacyBudget(1.0, 1e-4, path=str(path))
+    again = PrivacyBudget(1.0, 1e-4, path=place)
     spend(again)
     assert len(again.history()) == 2
 

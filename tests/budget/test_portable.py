@@ -23,7 +23,7 @@ def budget(tmp_path):
 
 
 @pytest.mark.parametrize("composition", ["gdp", "basic", "zcdp", "rdp", "pure"])
-def test_a_ledger_goes_out_and_comes_back(tmp_path, composition):
+def test_a_ledger_goes_out_and_comes_back(place, composition):
     delta = 0.0 if composition == "pure" else 1e-5
     budget = PrivacyBudget(1.0, delta, composition=composition)
     share = budget.share(epsilon=0.5, name="mine")
@@ -31,18 +31,24 @@ def test_a_ledger_goes_out_and_comes_back(tmp_path, composition):
     spend(share, PureDPEvent(0.01))
     text = budget.to_json()
     json.loads(text, parse_constant=pytest.fail)  # strict JSON: no Infinity, no NaN
-    again = PrivacyBudget.from_json(text, path=tmp_path / "again.db")
+    again = PrivacyBudget.from_json(text, path=place)
     assert again.history() == budget.history()
+    assert again.head == budget.head
     assert again.spent == budget.spent
     assert again.share(epsilon=0.5, name="mine").spent == share.spent
     assert again.to_json() == text
-    assert PrivacyBudget(1.0, delta, composition=composition, path=tmp_path / "again.db")
+    assert PrivacyBudget(1.0, delta, composition=composition, path=place)
     with pytest.raises(ValueError, match="exists already"):
-        PrivacyBudget.from_json(text, path=tmp_path / "again.db")
-    assert len(again.history()) == 2
+        PrivacyBudget.from_json(text, path=place)
+    spend(again, PureDPEvent(0.01), part="a")
+    spend(again, PureDPEvent(0.01))
+    back = PrivacyBudget.from_json(again.to_json())
+    assert (back.head, back.spent) == (again.head, again.spent)
+    assert back.extends(budget.head)
 
 
-def test_an_import_that_is_interrupted_leaves_nothing(budget, tmp_path, monkeypatch):
+def test_an_import_that_is_interrupted_leaves_nothing(place, tmp_path, monkeypatch):
+    budget = PrivacyBudget(1.0, 1e-5)
     spend(budget)
     text = budget.to_json()
 
@@ -51,8 +57,10 @@ def test_an_import_that_is_interrupted_leaves_nothing(budget, tmp_path, monkeypa
 
     monkeypatch.setattr(Tables, "write", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        PrivacyBudget.from_json(text, path=tmp_path / "new.db")
-    assert list(tmp_path.glob("*new.db*")) == []
+        PrivacyBudget.from_json(text, path=place)
+    assert list(tmp_path.iterdir()) == []
+    monkeypatch.undo()
+    assert PrivacyBudget.from_json(text, path=place).head == budget.head
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,8 @@ def spend(budget, event=EVENT, label="a fit", **more):
 
 
 @pytest.fixture
-def budget(tmp_path):
-    return PrivacyBudget(1.0, 1e-5, path=tmp_path / "study.db")
+def budget(place):
+    return PrivacyBudget(1.0, 1e-5, path=place)
 
 
 def test_disjoint_parts_are_spent_once(budget):
@@ -142,7 +142,8 @@ def test_a_notebook_shows_a_bar_without_script(budget):
     assert len(html) < 1000
 
 
-def test_a_closed_ledger_has_a_notebook_view(budget, tmp_path):
+def test_a_closed_ledger_has_a_notebook_view(tmp_path):
+    budget = PrivacyBudget(1.0, 1e-5, path=tmp_path / "study.db")
     (tmp_path / "study.db").unlink()
     assert budget._repr_html_().endswith("the ledger is closed")
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from skdp.budget.ledger.fork_lock import gate
+from skdp.budget.ledger.fork_lock import close_before_fork, gate
 from skdp.exceptions import BudgetClosedError
 
 __all__ = ["Connections", "clear_errors", "connect", "replaced", "uri_of"]
@@ -19,8 +19,6 @@ __all__ = ["Connections", "clear_errors", "connect", "replaced", "uri_of"]
 _WAIT_SECONDS = 60.0
 _SMALLEST = 512  # bytes of the smallest SQLite database
 _PRAGMAS = ("synchronous=FULL", "fullfsync=ON", "checkpoint_fullfsync=ON", "wal_autocheckpoint=1")
-
-_sessions: weakref.WeakSet[_Session] = weakref.WeakSet()
 
 
 class Connections:
@@ -71,7 +69,7 @@ class Connections:
         session = getattr(self._local, "session", None)
         if session is None or not session.is_usable():
             session = self._local.session = _Session(self.path, file)
-            _sessions.add(session)
+            close_before_fork(session)
             self._own.add(session)
         session.check_size(found.st_size)
         session.check_companions()
@@ -195,16 +193,3 @@ def _identity_of(path: str) -> tuple[int, int] | None:
 
 def _file_of(found: os.stat_result) -> tuple[int, int]:
     return found.st_dev, found.st_ino
-
-
-def _before_fork() -> None:
-    """Close every connection: SQLite's locks do not survive a fork, its idea of them does."""
-    gate.shut()
-    for session in list(_sessions):
-        session.close()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_before_fork, after_in_parent=gate.open, after_in_child=gate.open_in_child
-    )

@@ -15,9 +15,10 @@ from typing import Any
 from skdp.budget.ledger.connections import clear_errors
 from skdp.budget.ledger.file_tables import APPLICATION, FORMATS
 from skdp.budget.ledger.locks import creating
+from skdp.budget.ledger.server.address import is_address
 from skdp.exceptions import BudgetClosedError
 
-__all__ = ["TemporaryFolder", "refuse_foreign", "whole_or_absent"]
+__all__ = ["TemporaryFolder", "place_of", "refuse_foreign", "whole_or_absent"]
 
 _HEADER = ("application_id", "user_version")
 
@@ -36,14 +37,25 @@ def _remove_in_creator(folder: str, creator: int) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def place_of(path: Any) -> str:
+    """Return a path as it is from any folder; the address of a server is one."""
+    return path if is_address(path) else str(Path(path).expanduser().resolve())
+
+
 @contextmanager
-def whole_or_absent(path: Any) -> Iterator[Path]:
-    """Lend a path to write a ledger to, which then moves to `path`: not before it is whole."""
-    target = Path(path).expanduser().resolve()
+def whole_or_absent(path: Any) -> Iterator[str]:
+    """Lend a path to write a ledger to, which then moves to `path`: not before it is whole.
+
+    On a server, what is written is whole or absent by itself.
+    """
+    if is_address(path):
+        yield path
+        return
+    target = Path(place_of(path))
     _refuse_existing(target)
     with tempfile.TemporaryDirectory(prefix=".import-", dir=target.parent) as folder:
         draft = Path(folder) / target.name
-        yield draft
+        yield str(draft)
         with creating(str(target)):
             _refuse_existing(target)
             draft.rename(target)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import threading
+import weakref
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Protocol
 
-__all__ = ["Gate", "gate"]
+__all__ = ["Gate", "close_before_fork", "gate"]
 
 
 class Gate:
@@ -76,3 +79,32 @@ class Gate:
 
 
 gate = Gate()
+
+
+class _Open(Protocol):
+    def close(self) -> None:
+        """Close what is open; it may be closed already."""
+
+
+_open: weakref.WeakSet[_Open] = weakref.WeakSet()
+
+
+def close_before_fork(connection: _Open) -> None:
+    """Have a connection closed before this process forks.
+
+    SQLite's locks do not survive a fork, its idea of them does; a server would not notice that
+    this process has died while a child holds the connection.
+    """
+    _open.add(connection)
+
+
+def _before_fork() -> None:
+    gate.shut()
+    for connection in list(_open):
+        connection.close()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_before_fork, after_in_parent=gate.open, after_in_child=gate.open_in_child
+    )

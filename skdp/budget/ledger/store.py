@@ -12,6 +12,7 @@ from skdp.budget._fractions import Amounts
 from skdp.budget.ledger.chain import Head
 from skdp.budget.ledger.connections import replaced
 from skdp.budget.ledger.file_storage import FileStorage
+from skdp.budget.ledger.server.address import is_address
 from skdp.budget.ledger.storage import Storage
 from skdp.budget.ledger.tables import Account, Tables
 from skdp.budget.ledger.totals import Totals, accounts_of, all_totals
@@ -42,6 +43,19 @@ class SpendRequest:
     earlier: Callable[[], Iterator[Release]]
 
 
+def _storage_at(path: str) -> Storage:
+    if not is_address(path):
+        return FileStorage(path)
+    try:
+        from skdp.budget.ledger.server.storage import ServerStorage
+    except ImportError as error:
+        raise ValueError(
+            "A ledger on a server needs psycopg, the extra 'server' of skdp: pip install "
+            "skdp[server]."
+        ) from error
+    return ServerStorage(path)
+
+
 def _free(release: Release) -> Amounts:
     return ()
 
@@ -52,8 +66,8 @@ class Ledger:
     Parameters
     ----------
     path : str
-        The path of an SQLite database. Each thread and process opens it once; a `Ledger` may be
-        copied, pickled and used from any of them.
+        The path of an SQLite database, or the address of a PostgreSQL server. Each thread and
+        process opens it once; a `Ledger` may be copied, pickled and used from any of them.
     terms : dict
         What the ledger was made for. Every call checks that it still says so. The Rényi
         orders of a ledger that is there already replace those given, whoever chose them.
@@ -64,7 +78,7 @@ class Ledger:
     def __init__(
         self, path: str, terms: dict[str, Any], cost: Callable[[Release], Amounts] = _free
     ) -> None:
-        self.storage: Storage = FileStorage(path)
+        self.storage = _storage_at(path)
         self.terms: dict[str, Any] = _DEFAULTS | terms
         self.cost = cost
         self.identity: str | None = None

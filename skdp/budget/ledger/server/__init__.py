@@ -1,0 +1,1 @@
+"""A ledger in PostgreSQL, for threads, processes and machines; needs psycopg."""

@@ -1,0 +1,84 @@
+"""A PostgreSQL server of one's own: in a temporary folder, on a socket, gone at the end."""
+
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+SETTINGS = ("shared_buffers=8MB", "max_connections=60", "autovacuum=off")
+
+
+def programs():
+    """Return the folder of PostgreSQL's programs, None where there is none."""
+    found = [path for path in [shutil.which("initdb")] if path]
+    found += sorted(map(str, Path("/usr/lib/postgresql").glob("*/bin/initdb")))
+    return Path(found[0]).resolve().parent if found else None
+
+
+def unprivileged():
+    """Return how to run a program as somebody who is not root, which the server insists on."""
+    if os.getuid():
+        return {}
+    return {"user": "nobody", "group": pwd.getpwnam("nobody").pw_gid, "extra_groups": []}
+
+
+class LocalServer:
+    """A server whose superuser is called "owner"; anybody who reaches its socket is let in."""
+
+    def __init__(self, folder, *settings):
+        self.folder, self.data, self.settings = Path(folder), Path(folder) / "data", settings
+        init = [programs() / "initdb", "-D", self.data, "-U", "owner", "-A", "trust", "-N"]
+        done = [*init, "-E", "UTF8", "--no-locale"]
+        subprocess.run(done, check=True, stdout=-3, timeout=60, **unprivileged())
+        self.start()
+
+    def address(self, ledger="skdp", user="owner"):
+        return f"postgresql://{user}@/postgres?host={self.folder}&ledger={ledger}"
+
+    def connect(self, user="owner"):
+        """Return a connection to look at things, and change them, behind a ledger's back."""
+        import psycopg
+
+        return psycopg.connect(host=str(self.folder), user=user, dbname="postgres", autocommit=True)
+
+    def start(self):
+        settings = ("listen_addresses=", f"unix_socket_directories={self.folder}")
+        options = [word for name in (*settings, *SETTINGS, *self.settings) for word in ("-c", name)]
+        with open(self.folder / "log", "a") as log:
+            command = [programs() / "postgres", "-D", self.data, *options]
+            self.process = subprocess.Popen(command, stdout=log, stderr=log, **unprivileged())
+        self._wait()
+
+    def stop(self, how=signal.SIGQUIT):
+        """Stop the server and all that it runs; with SIGKILL, before it can say a word."""
+        self.process.send_signal(how)
+        self.process.wait(60)
+
+    def _wait(self):
+        import psycopg
+
+        for _ in range(600):
+            try:
+                return self.connect().close()
+            except psycopg.OperationalError:
+                assert self.process.poll() is None, (self.folder / "log").read_text()
+                time.sleep(0.05)
+        raise TimeoutError
+
+
+@contextmanager
+def local_server(*settings):
+    """Lend a server and remove it."""
+    with tempfile.TemporaryDirectory(prefix="skdp-pg-") as folder:
+        if not os.getuid():
+            shutil.chown(folder, "nobody")
+        server = LocalServer(folder, *settings)
+        try:
+            yield server
+        finally:
+            server.stop()

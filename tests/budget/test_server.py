@@ -1,0 +1,639 @@
+"""A ledger on a server: what is lost, what is known of it, and who may do what."""
+
+import logging
+import os
+import pickle
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from uuid import uuid4
+
+import pytest
+from joblib import Parallel, delayed
+from sklearn.model_selection import GridSearchCV
+
+from skdp import DPLogisticRegression, PrivacyBudget
+from skdp.exceptions import BudgetClosedError, BudgetExceededError
+from skdp.privacy import GDPEvent, PrivacyGuarantee
+
+psycopg = pytest.importorskip("psycopg")
+
+TERMS = {"epsilon": 1.0, "delta": 1e-5}
+COST = PrivacyGuarantee(GDPEvent(0.001), "replace_one", "test")
+X, Y = [[0.0, 1.0], [1.0, 0.0]] * 10, [0, 1] * 10
+
+
+def spend(budget, label="a fit", **more):
+    budget.spend(COST, delta=0.0, label=label, **more)
+
+
+def labels(budget):
+    return [row["label"] for row in budget.history()]
+
+
+@pytest.fixture
+def budget(address):
+    return PrivacyBudget(**TERMS, path=address)
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    monkeypatch.setattr("skdp.budget.ledger.server.sessions._PATIENCE_SECONDS", 0.3)
+
+
+def end_sessions(server):
+    """End all sessions but one's own, as a server does that is restarted."""
+    with server.connect() as own:
+        own.execute(
+            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "
+            "WHERE application_name = 'skdp'"
+        )
+
+
+class Interfering:
+    """A connection that does something before, or after, one of its statements."""
+
+    def __init__(self, connection, statement, *, before=None, after=None):
+        self._own = connection, statement, before, after
+
+    def __getattr__(self, name):
+        return getattr(self._own[0], name)
+
+    def execute(self, query, *values):
+        connection, statement, before, after = self._own
+        mine = query.startswith(statement)
+        if mine and before:
+            before()
+        result = connection.execute(query, *values)
+        if mine and after:
+            after()
+        return result
+
+
+def interfere(budget, statement, **how):
+    """Let something happen at one of the next statements of this thread's connection."""
+    with budget._ledger.storage.sessions.use() as session:
+        session.connection = Interfering(session.connection, statement, **how)
+
+
+# --- lost connections ---------------------------------------------------------------------------
+
+
+def test_a_connection_lost_between_spends_is_made_again(budget, server):
+    spend(budget, "a")
+    end_sessions(server)
+    spend(budget, "b")
+    end_sessions(server)
+    assert labels(budget) == ["a", "b"]
+
+
+@pytest.mark.parametrize("statement", ["BEGIN", "SELECT epsilon", "SELECT append", "COMMIT"])
+def test_a_spend_whose_connection_is_lost_before_the_commit_is_made_once(budget, server, statement):
+    spend(budget, "a")
+    interfere(budget, statement, before=lambda: end_sessions(server))
+    spend(budget, "b")
+    assert labels(budget) == ["a", "b"]
+
+
+def test_a_spend_whose_commit_is_not_answered_is_looked_for_and_found(budget, server):
+    spend(budget, "a")
+
+    def lose():
+        end_sessions(server)
+        with budget._ledger.storage.sessions.use() as session:
+            session.close()
+        raise psycopg.OperationalError("the connection is lost")
+
+    interfere(budget, "COMMIT", after=lose)
+    spend(budget, "b")
+    assert labels(budget) == ["a", "b"]
+    assert PrivacyBudget(**TERMS, path=budget._ledger.path).spent == budget.spent
+
+
+def test_a_spend_that_cannot_be_looked_for_counts_as_spent(budget, server, impatient):
+    model = DPLogisticRegression(epsilon=0.1, delta=1e-6, budget=budget).fit(X, Y)
+    interfere(budget, "COMMIT", before=lambda: server.stop(signal.SIGKILL))
+    try:
+        with pytest.raises(BudgetClosedError) as error:
+            model.fit(X, Y)
+    finally:
+        server.start()
+    assert "cannot be asked whether it was recorded: count it as spent." in str(error.value)
+    assert "Nothing was spent" not in str(error.value)
+    assert not hasattr(model, "coef_")
+    assert len(budget.history()) == 1
+    model.fit(X, Y)
+
+
+def test_a_look_waits_until_the_lost_transaction_has_ended(budget, server):
+    """Its server process may still be about to commit when the client is back."""
+    spend(budget, "a")
+    sessions, done = budget._ledger.storage.sessions, threading.Event()
+    with sessions.use() as session, ThreadPoolExecutor(1) as pool:
+        session.connection.execute("BEGIN; SELECT lock_ledger()")
+        key = uuid4().hex
+        looking = pool.submit(lambda: budget._ledger.storage._was_recorded(key))
+        row = ("INSERT INTO releases (id, time, content, hash, key) VALUES (9, '', '', '', %s)",)
+        session.connection.execute(*row, (key,))
+        done.wait(0.3)
+        assert not looking.done()
+        session.connection.execute("COMMIT")
+        assert looking.result(10)
+
+
+def test_a_key_is_appended_once(budget):
+    spend(budget)
+    with budget._ledger.storage.sessions.use() as session:
+        (key,) = session.connection.execute("SELECT key FROM releases").fetchone()
+        query = "SELECT append(%s, 2, '{}', '', NULL, '{}')"
+        with pytest.raises(psycopg.errors.UniqueViolation):
+            session.connection.execute(query, (key,))
+    assert len(budget.history()) == 1
+
+
+# --- killed servers, killed clients ------------------------------------------------------------
+
+
+def test_a_server_that_is_killed_in_the_middle_of_spends_loses_none(budget, server):
+    path, promised = budget._ledger.path, []
+
+    def spend_many(name):
+        own = PrivacyBudget(**TERMS, path=path)
+        for i in range(15):
+            spend(own, f"{name}-{i}")
+            promised.append(f"{name}-{i}")
+
+    with ThreadPoolExecutor(4) as pool:
+        spenders = [pool.submit(spend_many, name) for name in "abcd"]
+        for n in (8, 25):
+            while len(promised) < n:
+                assert not any(spender.done() and spender.exception() for spender in spenders)
+            server.stop(signal.SIGKILL)
+            server.start()
+        for spender in spenders:
+            spender.result(60)
+    assert sorted(labels(budget)) == sorted(promised)
+    assert len(promised) == 60
+    PrivacyBudget(**TERMS, path=path)
+
+
+_KILLED = """
+import os, signal, sys
+from skdp import PrivacyBudget
+from skdp.privacy import GDPEvent, PrivacyGuarantee
+budget = PrivacyBudget(1.0, 1e-5, path=sys.argv[1])
+cost = PrivacyGuarantee(GDPEvent(0.001), "replace_one", "")
+budget.spend(cost, delta=0.0, label="before")
+die = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+budget.spend(cost, delta=0.0, label="lost", before_commit=die)
+"""
+
+
+def test_a_client_that_is_killed_in_the_middle_leaves_no_row_and_no_lock(budget, address):
+    done = subprocess.run([sys.executable, "-c", _KILLED, address], timeout=60)
+    assert done.returncode == -signal.SIGKILL
+    spend(budget, "after")
+    assert labels(budget) == ["before", "after"]
+
+
+def test_a_client_that_hangs_loses_its_lock_and_its_spend_is_made_again(budget, address):
+    """In tenths of the seconds that it has."""
+    other = PrivacyBudget(**TERMS, path=address)
+    with budget._ledger.storage.sessions.use() as session:
+        session.connection.execute("SET idle_in_transaction_session_timeout = '300ms'")
+    started, hung = threading.Event(), []
+
+    def hang():
+        if not hung:
+            hung.append(True)
+            started.set()
+            threading.Event().wait(1.0)
+
+    with ThreadPoolExecutor(1) as pool:
+        hanging = pool.submit(lambda: _hang(budget, hang))
+        started.wait(10)
+        spend(other, "other")
+        hanging.result(30)
+    assert labels(budget) == ["other", "hung"]
+
+
+def _hang(budget, hang):
+    with budget._ledger.storage.sessions.use() as session:
+        session.connection.execute("SET idle_in_transaction_session_timeout = '300ms'")
+    spend(budget, "hung", before_commit=hang)
+
+
+def test_a_full_disk_refuses_a_spend_whole_and_takes_the_next_when_there_is_room(
+    server, tmp_path_factory
+):
+    """The tables are moved to a file system of 1 MB, mounted beside the server's folder."""
+    folder = server.folder / f"tiny-{uuid4().hex}"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m,mode=777", "tmpfs", str(folder)]
+    try:
+        mounted = not subprocess.run(mount, capture_output=True).returncode
+    except FileNotFoundError:
+        mounted = False
+    if not mounted:
+        pytest.skip("a file system cannot be mounted here")
+    ledger = f"of_{uuid4().hex}"
+    try:
+        _fill_a_disk(server, folder, ledger)
+    finally:
+        with server.connect() as own:
+            own.execute(f'DROP SCHEMA IF EXISTS "{ledger}" CASCADE')
+            own.execute(f'DROP TABLESPACE IF EXISTS "{ledger}"')
+            own.execute("CHECKPOINT")
+        subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+def spend_without_end(budget):
+    for i in range(400):
+        spend(budget, f"{i}-" + "".join(uuid4().hex for _ in range(200)))
+
+
+def _fill_a_disk(server, folder, ledger):
+    budget = PrivacyBudget(**TERMS, path=server.address(ledger))
+    (folder / "space").mkdir()
+    if not os.getuid():
+        shutil.chown(folder / "space", "nobody")
+    with server.connect() as own:
+        own.execute(f"CREATE TABLESPACE \"{ledger}\" LOCATION '{folder / 'space'}'")
+        own.execute(f'ALTER TABLE "{ledger}".releases SET TABLESPACE "{ledger}"')
+    with pytest.raises(BudgetClosedError, match="No space left on device"):
+        spend_without_end(budget)
+    admitted = labels(budget)
+    assert 3 < len(admitted) < 400
+    assert [label.split("-")[0] for label in admitted] == [*map(str, range(len(admitted)))]
+    PrivacyBudget(**TERMS, path=server.address(ledger))
+    subprocess.run(["mount", "-o", "remount,size=4m", str(folder)], check=True)
+    spend(budget, "room again")
+    assert labels(PrivacyBudget(**TERMS, path=server.address(ledger)))[len(admitted) :] == [
+        "room again"
+    ]
+
+
+# --- time, order, transactions -------------------------------------------------------------------
+
+
+def test_the_clock_of_the_server_stamps_and_a_client_with_another_changes_no_order(
+    budget, monkeypatch
+):
+    class Skewed(datetime):
+        @classmethod
+        def now(cls, zone=None):
+            return datetime(1999, 1, 1, tzinfo=zone)
+
+    spend(budget, "a")
+    monkeypatch.setattr("skdp.budget.release.datetime", Skewed)
+    spend(budget, "b")
+    monkeypatch.undo()
+    spend(budget, "c")
+    assert labels(budget) == ["a", "b", "c"]
+    times = [datetime.fromisoformat(row["time"]) for row in budget.history()]
+    assert times == sorted(times)
+    assert abs(times[1] - datetime.now(UTC)) < timedelta(minutes=5)
+
+
+def test_a_spend_inside_of_a_spend_is_refused_and_leaves_no_row(budget):
+    with pytest.raises(BudgetClosedError, match="within a transaction"):
+        spend(budget, before_commit=lambda: spend(budget))
+    assert labels(budget) == []
+    spend(budget)
+
+
+def test_a_fit_that_reads_the_budget_during_its_spend_sees_the_ledger_before_it(budget):
+    seen = []
+    check = budget._check
+    budget._check = lambda request: (seen.append(budget.spent.epsilon), check(request))
+    spend(budget)
+    spend(budget)
+    assert seen[0] == 0.0 < seen[1]
+
+
+def test_releases_are_never_appended_to_what_was_not_looked_at(budget):
+    spend(budget)
+    with budget._ledger.storage.sessions.use() as session:
+        for number in (0, 1, 3, None):
+            with pytest.raises(psycopg.errors.RaiseException, match="has gone on"):
+                session.connection.execute(
+                    "SELECT append('', %s::bigint, '{}', '', NULL, '{}')", (number,)
+                )
+
+
+@pytest.mark.parametrize("costs", ["{-1e-300}", "{NaN}", "{NULL}", "{1,-Infinity}"])
+def test_no_cost_takes_back_what_was_spent(budget, costs):
+    with (
+        budget._ledger.storage.sessions.use() as session,
+        pytest.raises(psycopg.errors.RaiseException, match="below zero or no number"),
+    ):
+        session.connection.execute("SELECT append('', 1, '{}', '', NULL, %s)", (costs,))
+
+
+def test_the_sums_of_the_server_are_those_of_the_rows_to_the_last_digit(address):
+    budget = PrivacyBudget(10.0, 1e-3, path=address, tv=1e-12)
+    share = budget.share(1.0, name="é").share(0.5, name="b")
+    for i, part in enumerate(["x", "y", None, "x", "y", "y", "part x"] * 3):
+        own = PrivacyGuarantee(GDPEvent(10.0**-i * 0.7), "replace_one", "")
+        (share if i % 2 else budget).spend(own, delta=0.0, label="inf", part=part)
+    again = PrivacyBudget(10.0, 1e-3, path=address, tv=1e-12)  # compares them
+    assert again.spent == budget.spent
+    copy = PrivacyBudget.from_json(budget.to_json())
+    for account in ("", "é", "é/b"):
+        for part in ("x", "y", None):
+            sums = budget._ledger.totals(account, part)
+            assert sums == copy._ledger.totals(account, part)
+
+
+# --- many machines, in processes -----------------------------------------------------------------
+
+
+def test_a_search_spends_every_fit_on_the_server(address):
+    budget = PrivacyBudget(0.9, 1e-3, composition="basic", path=address)
+    model = DPLogisticRegression(epsilon=0.1, delta=1e-5, budget=budget)
+    search = GridSearchCV(model, {"C": [0.1, 1.0]}, cv=2, n_jobs=2, refit=True)
+    search.fit(X, Y)
+    assert len(budget.history()) == 5
+
+
+def test_all_handles_of_a_process_share_a_connection(budget, server):
+    copies = [pickle.loads(pickle.dumps(budget)) for _ in range(10)]
+    for copy in copies:
+        spend(copy)
+    with server.connect() as own:
+        query = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'skdp'"
+        assert own.execute(query).fetchone()[0] <= 3
+    assert len(budget.history()) == 10
+
+
+# --- roles ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def roles(server):
+    """Return the names of a role that may spend, one that may read, and one without rights."""
+    names = {kind: f"{kind}_{uuid4().hex[:8]}" for kind in ("spend", "audit", "nobody")}
+    with server.connect() as own:
+        for name in names.values():
+            own.execute(f"CREATE ROLE {name} LOGIN")
+    return names
+
+
+@pytest.fixture
+def as_role(server, roles):
+    """Return a function that opens a ledger with one release as one of the roles."""
+    ledger = f"of_{uuid4().hex}"
+    owner = PrivacyBudget(**TERMS, path=server.address(ledger))
+    spend(owner)
+    module = [sys.executable, "-m", "skdp.budget.ledger.server"]
+    command = [*module, ledger, roles["spend"], roles["audit"]]
+    script = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    with server.connect() as own:
+        own.execute(script)
+
+    def opened(kind):
+        return PrivacyBudget(**TERMS, path=server.address(ledger, user=roles[kind]))
+
+    opened.owner, opened.ledger = owner, ledger
+    opened.connect = lambda kind: server.connect(roles[kind])
+    return opened
+
+
+def test_who_may_spend_can_spend_open_shares_read_and_export(as_role):
+    budget = as_role("spend")
+    spend(budget)
+    spend(budget.share(0.5, name="team"), part="north")
+    assert len(budget.history()) == 3
+    assert budget.to_json() == as_role.owner.to_json()
+    huge = PrivacyGuarantee(GDPEvent(9.0), "replace_one", "")
+    with pytest.raises(BudgetExceededError):
+        budget.spend(huge, delta=0.0, label="huge")
+
+
+def test_who_may_audit_can_read_and_no_more(as_role):
+    budget = as_role("audit")
+    assert budget.history() == as_role.owner.history()
+    assert budget.head == as_role.owner.head
+    assert budget.extends(budget.head)
+    assert budget.to_json()
+    model = DPLogisticRegression(epsilon=0.1, delta=1e-6, budget=budget)
+    with pytest.raises(BudgetClosedError, match=r"permission denied .*Nothing was spent\."):
+        model.fit(X, Y)
+    with pytest.raises(BudgetClosedError, match="permission denied"):
+        budget.share(0.5)
+    assert len(as_role.owner.history()) == 1
+
+
+def test_who_has_no_rights_can_not_even_read(as_role):
+    with pytest.raises(BudgetClosedError, match="permission denied"):
+        as_role("nobody")
+
+
+_TABLES = ("releases", "totals", "terms", "origin", "accounts")
+_ATTACKS = [
+    *(f"DELETE FROM {table}" for table in _TABLES),
+    *(f"TRUNCATE {table}" for table in _TABLES),
+    *(f"DROP TABLE {table}" for table in _TABLES),
+    *(f"ALTER TABLE {table} ADD COLUMN x INT" for table in _TABLES),
+    "UPDATE releases SET content = '{}'",
+    "UPDATE totals SET amounts = '0 0 0 0 0'",
+    "UPDATE terms SET epsilon = 100",
+    "UPDATE origin SET hash = 'x'",
+    "UPDATE accounts SET epsilon = 0.9",
+    "SELECT * FROM terms FOR UPDATE",
+    "INSERT INTO releases (id, time, content, hash) VALUES (2, '', '{}', '')",
+    "INSERT INTO totals VALUES ('', 'every part', '0')",
+    "INSERT INTO terms SELECT * FROM terms",
+    "CREATE TABLE more (x INT)",
+    "CREATE RULE r AS ON INSERT TO releases DO INSTEAD NOTHING",
+    "CREATE OR REPLACE FUNCTION lock_ledger() RETURNS void LANGUAGE sql AS 'SELECT'",
+    "DROP FUNCTION lock_ledger()",
+    "ALTER FUNCTION lock_ledger() SECURITY INVOKER",
+    "INSERT INTO accounts VALUES ('', 1, 1) ON CONFLICT (name) DO UPDATE SET epsilon = 100",
+]
+
+
+@pytest.mark.parametrize("kind", ["spend", "audit"])
+def test_neither_role_may_change_delete_or_make_anything(as_role, kind):
+    before = as_role.owner.to_json()
+    with as_role.connect(kind) as own:
+        own.execute(f'SET search_path = "{as_role.ledger}"')
+        more = [] if kind == "spend" else ["SELECT lock_ledger()", _APPEND, _SHARE]
+        for attack in (*_ATTACKS, *more):
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                own.execute(attack)
+    assert as_role.owner.to_json() == before
+
+
+_APPEND = "SELECT append('', 2, '{}', '', NULL, '{}')"
+_SHARE = "INSERT INTO accounts VALUES ('x', 0.5, 0)"
+
+
+def test_tables_of_ones_own_do_not_come_before_those_of_the_ledger(as_role):
+    """A function that runs as the owner looks names up in the ledger first."""
+    with as_role.connect("spend") as own:
+        own.execute("CREATE TEMP TABLE totals (account TEXT, scope TEXT, amounts TEXT)")
+        own.execute("CREATE TEMP TABLE releases (id BIGINT, time TEXT, content TEXT, hash TEXT)")
+        own.execute(
+            f"""SELECT "{as_role.ledger}".append('', 2, '{{}}', '', NULL, '{{1,0,0,0,0}}')"""
+        )
+        assert own.execute("SELECT count(*) FROM pg_temp.releases").fetchone() == (0,)
+    with pytest.raises(BudgetClosedError, match="release 2 cannot be read"):
+        as_role.owner.history()
+
+
+def test_a_server_that_only_reads_can_be_read(as_role, server):
+    owner = as_role.owner
+    try:
+        with server.connect() as own:
+            own.execute("ALTER SYSTEM SET default_transaction_read_only = on")
+            own.execute("SELECT pg_reload_conf()")
+        end_sessions(server)
+        assert len(owner.history()) == 1
+        with pytest.raises(BudgetClosedError, match="read-only transaction"):
+            spend(owner)
+        assert len(PrivacyBudget(**TERMS, path=owner._ledger.path).history()) == 1
+    finally:
+        with server.connect() as own:
+            own.execute("SET default_transaction_read_only = off")
+            own.execute("ALTER SYSTEM RESET default_transaction_read_only")
+            own.execute("SELECT pg_reload_conf()")
+        end_sessions(server)
+    spend(owner)
+
+
+# --- addresses and secrets -----------------------------------------------------------------------
+
+SECRET = "hu%20qzx%40two"
+SECRETS = (SECRET, "hu qzx@two", "qzx")
+
+
+@pytest.fixture
+def guarded(server):
+    """Return a role with a password that the server asks for, and an address with it."""
+    name, password = f"guarded_{uuid4().hex[:8]}", "hu qzx@two"
+    rules = server.data / "pg_hba.conf"
+    before = rules.read_text()
+    with server.connect() as own:
+        own.execute(f"CREATE ROLE {name} LOGIN SUPERUSER PASSWORD '{password}'")
+        rules.write_text(f"local all {name} scram-sha-256\n{before}")
+        own.execute("SELECT pg_reload_conf()")
+        own.execute("SELECT pg_sleep(0.1)")
+    return server.address(f"of_{uuid4().hex}", user=f"{name}:{SECRET}")
+
+
+def test_a_password_is_used_and_is_nowhere_to_be_found(guarded, server, caplog, capfd):
+    caplog.set_level(logging.DEBUG)
+    budget = PrivacyBudget(**TERMS, path=guarded)
+    spend(budget.share(0.5, name="team"))
+    model = DPLogisticRegression(epsilon=0.1, delta=1e-6, budget=budget).fit(X, Y)
+    texts = [repr(budget), str(budget), budget._repr_html_(), budget.to_json(), repr(model)]
+    texts += [str(pickle.dumps(thing, protocol=0)) for thing in (budget, model, model.privacy_)]
+    texts += [budget._ledger.path, repr(vars(budget)), repr(vars(budget._ledger))]
+    texts += [repr(pickle.loads(pickle.dumps(budget)).history())]
+    for error in _errors(budget, guarded, server):
+        texts += [str(error), repr(error), str(error.__cause__), str(pickle.dumps(error))]
+        texts += [repr(error.__context__)]
+    texts += [caplog.text, *capfd.readouterr(), (server.folder / "log").read_text()]
+    for secret in SECRETS:
+        assert not [text for text in texts if secret in text]
+
+
+def _errors(budget, guarded, server):
+    """Yield errors of every kind that name the address."""
+    wrong = guarded.replace(SECRET, f"{SECRET}%21").replace("ledger=", "ledger=another_")
+    attempts = [
+        lambda: PrivacyBudget(2.0, 1e-5, path=guarded),
+        lambda: PrivacyBudget(**TERMS, path=wrong),
+        lambda: PrivacyBudget(**TERMS, path=guarded.replace("/postgres", "/no_such_database")),
+        lambda: PrivacyBudget(**TERMS, path=guarded.replace("ledger=", "ledger=A")),
+        lambda: PrivacyBudget(**TERMS, path=guarded + "&unknown=1"),
+        lambda: PrivacyBudget.from_json(budget.to_json(), path=guarded),
+        lambda: spend(budget, before_commit=lambda: spend(budget)),
+    ]
+    for attempt in attempts:
+        with pytest.raises((ValueError, BudgetClosedError)) as error:
+            attempt()
+        yield error.value
+
+
+def test_a_worker_without_the_password_is_refused_and_one_with_it_in_its_environment_is_not(
+    guarded, monkeypatch
+):
+    budget = PrivacyBudget(**TERMS, path=guarded)
+    code = (
+        "import pickle, sys; budget = pickle.load(sys.stdin.buffer); "
+        "from skdp.privacy import GDPEvent, PrivacyGuarantee\n"
+        "cost = PrivacyGuarantee(GDPEvent(0.001), 'replace_one', '')\n"
+        "budget.spend(cost, delta=0.0, label='worker')\n"
+    )
+    command, pickled = [sys.executable, "-c", code], pickle.dumps(budget)
+    done = subprocess.run(command, input=pickled, capture_output=True, timeout=60)
+    assert b"BudgetClosedError" in done.stderr
+    assert b"no password supplied" in done.stderr
+    monkeypatch.setenv("PGPASSWORD", "hu qzx@two")
+    subprocess.run(command, input=pickled, check=True, timeout=60)
+    assert labels(budget) == ["worker"]
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        f"postgresql://user:{SECRET}",
+        f"postgresql://user:{SECRET}/host/db",
+        f"postgresql://user:a/{SECRET}@host/db",
+        f"postgresql://user:a?{SECRET}@host/db",
+        f"postgresql://user:a#{SECRET}@host/db",
+        f"postgresql://user:a@{SECRET}@host/db",
+        f"postgresql://user:{SECRET}@host:port/db",
+        f"postgresql://user@[::1/db?password={SECRET}",
+        f"postgresql://user@host/db?password={SECRET}&no_such_word=1",
+        f"postgresql://user@host/db?p%61ssword={SECRET}&sslpassword={SECRET}&connect_timeout=%zz",
+        f"postgres://user:{SECRET}@host/db?ledger=No",
+        f"postgres://user:{SECRET}@host/db?ledger=pg_x",
+    ],
+)
+def test_an_address_that_cannot_be_read_is_refused_without_a_word_of_it(address):
+    message = r"of a ledger is postgresql://user@host|ledger's name"
+    with pytest.raises(ValueError, match=message) as error:
+        PrivacyBudget(**TERMS, path=address)
+    assert not any(secret in str(error.value) for secret in SECRETS)
+    assert error.value.__context__ is None
+
+
+def test_what_a_server_refuses_is_said(server, tmp_path):
+    nowhere = f"postgresql://owner@/postgres?host={tmp_path}"
+    with pytest.raises(BudgetClosedError, match=r"cannot be used: .*No such file or directory"):
+        PrivacyBudget(**TERMS, path=nowhere)
+    with server.connect() as own:
+        own.execute("CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0")
+    latin = server.address().replace("/postgres?", "/latin?")
+    with pytest.raises(BudgetClosedError, match=r"needs PostgreSQL 14 .*and a database in UTF8"):
+        PrivacyBudget(**TERMS, path=latin)
+
+
+def test_tables_of_somebody_else_are_left_as_they_are(server):
+    name = f"of_{uuid4().hex}"
+    with server.connect() as own:
+        own.execute(f"CREATE SCHEMA {name}; CREATE TABLE {name}.terms (patient TEXT)")
+        with pytest.raises(BudgetClosedError, match='relation "terms" already exists'):
+            PrivacyBudget(**TERMS, path=server.address(name))
+        query = "SELECT table_name FROM information_schema.tables WHERE table_schema = %s"
+        assert own.execute(query, (name,)).fetchall() == [("terms",)]
+
+
+def test_eight_who_make_a_ledger_at_once_make_one(server):
+    address = server.address(f"of_{uuid4().hex}")
+    make = delayed(lambda: PrivacyBudget(**TERMS, path=address)._ledger.identity)
+    made = Parallel(n_jobs=8, backend="threading")(make() for _ in range(8))
+    assert len(set(made)) == 1
+
+
+def test_without_psycopg_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "skdp.budget.ledger.server.storage", None)
+    with pytest.raises(ValueError, match=r"needs psycopg.*pip install skdp\[server\]"):
+        PrivacyBudget(**TERMS, path="postgresql://host/db")
