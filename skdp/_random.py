@@ -12,7 +12,7 @@ try:
 except ImportError:
     ChaCha = None
 
-__all__ = ["noise_generator", "seed_of"]
+__all__ = ["child_generator", "noise_generator", "seed_of"]
 
 _KEY_BYTES = 32
 _ROUNDS = 20
@@ -46,6 +46,25 @@ def noise_generator(random_state: Any) -> np.random.Generator:
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(2**32, size=4, dtype=np.uint32))
     return np.random.default_rng(random_state)
+
+
+def child_generator(rng: np.random.Generator) -> np.random.Generator:
+    """Return a new generator of the same kind, keyed by the next bits of another one.
+
+    Parameters
+    ----------
+    rng : numpy Generator
+        *Secret.*
+
+    Returns
+    -------
+    numpy Generator
+        ChaCha20 if the parent is, else PCG64.
+    """
+    key = int.from_bytes(rng.bytes(_KEY_BYTES), "little")
+    if ChaCha is not None and isinstance(rng.bit_generator, ChaCha):
+        return np.random.Generator(ChaCha(key=key, rounds=_ROUNDS))
+    return np.random.default_rng(key)
 
 
 def seed_of(random_state: Any) -> Any:

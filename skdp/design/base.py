@@ -186,7 +186,8 @@ class Design(ABC):
     def prefetch(self, rows: np.ndarray) -> None:  # noqa: B027, a hint, which may mean nothing
         """Say that `take` will be asked for some of these rows; in memory, nothing happens.
 
-        Where rows are elsewhere, they come along with the next sum over all of them.
+        Where rows are elsewhere, they come along with the next sum over all of them, or with the
+        next rows that have to be fetched, and stay at hand until others are named.
 
         Parameters
         ----------

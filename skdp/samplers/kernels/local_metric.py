@@ -11,7 +11,7 @@ from scipy import linalg
 
 from skdp.design import Design
 from skdp.samplers.base import Effort, Target
-from skdp.samplers.kernels.thinning import Acceptance
+from skdp.samplers.kernels.thinning import excess_is_below
 
 __all__ = ["BallSearch", "FoundBall", "LocalBall", "LocalChain", "LocalStep", "tail_bound"]
 
@@ -435,7 +435,7 @@ class LocalStep:
         step, moved = v - point.v, theta - point.theta
         gained = 0.5 * float(step @ step - self._target.prior_precision * (moved @ moved))
         limit = float(self._rng.standard_exponential()) + gained
-        return Acceptance(self._target, point.theta, point.rows).sum_is_below(theta, limit)
+        return excess_is_below(limit, self._target, point.rows, theta, point.theta)
 
     def _point_at(self, v: np.ndarray) -> _LocalPoint:
         """Return a point, drawn back into the ball from outside: one pass over the data."""

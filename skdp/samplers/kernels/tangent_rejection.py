@@ -9,7 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp.design import Design, MemoryDesign
+from skdp.losses import Loss
 from skdp.samplers.base import Effort, Target
+from skdp.samplers.kernels.row_stream import RowStream
 from skdp.samplers.kernels.thinning import Acceptance
 
 __all__ = ["TangentPoint", "TangentSearch", "TangentStep"]
@@ -22,6 +24,7 @@ _PATIENCE = 4  # gradients beyond one for each center, until the preconditioner 
 _HARDEST_DAMPING = 16.0
 _MOST_STEPS = 200
 _TRIES_PER_POINT = 50
+_SPARE, _FORGET = 1.5, 0.95  # rows that are fetched ahead, of the most that a step took of late
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,8 +95,9 @@ class TangentSearch:
     At a fixed point p is the mean of the proposal N(center − σ²·g(p), σ²·I), which is then
     accepted often. The distribution of what is accepted does not depend on p, so p may be found by
     any means: here by Newton steps with a preconditioner from a subsample of rows, frozen until it
-    serves badly. Steps that do not help are damped, up to where they descend for any data. On a
-    domain the mean of the proposal may lie outside, and p is the point of the domain nearest to it.
+    serves badly; then it is computed from the same rows at another point. Steps that do not help
+    are damped, up to where they descend for any data. On a domain the mean of the proposal may lie
+    outside, and p is the point of the domain nearest to it.
 
     Parameters
     ----------
@@ -101,16 +105,18 @@ class TangentSearch:
     variance : float
         σ², the proposal's.
     rng : numpy Generator
-        Draws the subsamples.
+        Draws the subsample.
     """
 
     def __init__(self, target: Target, variance: float, rng: np.random.Generator) -> None:
-        self._target, self._variance, self._rng = target, variance, rng
+        self._target, self._variance, n = target, variance, target.design.n_samples
+        self._rows = rng.integers(n, size=_SUBSAMPLE) if n > _SUBSAMPLE else np.arange(n)
         self._tolerance = _CLOSE_ENOUGH * self._narrowest()
 
     def start(self) -> TangentPoint:
         """Return the point 0."""
         point = np.zeros(self._target.shape)
+        self._target.design.prefetch(self._rows)
         rows, step = self._linearised(point)
         frozen = self._preconditioner(rows, point)
         return TangentPoint(point, rows, step, frozen, 0, 1.0, rows.n_samples)
@@ -166,21 +172,14 @@ class TangentSearch:
     def _preconditioner(self, design: Design, point: np.ndarray) -> _Preconditioner:
         """Return P from a subsample of rows."""
         target, n = self._target, self._target.design.n_samples
-        rows = self._rng.integers(n, size=_SUBSAMPLE) if n > _SUBSAMPLE else np.arange(n)
-        design.prefetch(rows)
         wide = target.design.n_features > _WIDE
-        parts = np.array_split(rows, -(-rows.size // _CHUNK))
-        gram = sum(self._gram(design.take(part), point, wide) for part in parts)
+        gram = design.take(self._rows).total(_CurvatureGram(target.loss, point, wide), _CHUNK)
         values, vectors = (gram, None) if wide else np.linalg.eigh(gram)
         scale = self._variance * target.temperature * n
         trace = target.row_norm**2 if target.row_trace is None else target.row_trace / n
         worst = scale * target.loss.minorant_smoothness * trace
-        values = scale / rows.size * np.maximum(values, 0.0)
+        values = scale / self._rows.size * np.maximum(values, 0.0)
         return _Preconditioner(values, vectors, worst / _HARDEST_DAMPING)
-
-    def _gram(self, block: MemoryDesign, point: np.ndarray, diagonal: bool) -> np.ndarray:
-        curvature = self._target.loss.curvature(block.targets, block.scores(point))
-        return block.gram_diagonal(curvature) if diagonal else block.gram(curvature)
 
     def _moved(
         self, point: np.ndarray, frozen: _Preconditioner, residual: np.ndarray, damping: float
@@ -195,10 +194,25 @@ class TangentSearch:
         return domain.project(point + frozen.rotated_back(step))
 
 
+@dataclass(frozen=True, eq=False)
+class _CurvatureGram:
+    """AᵀDA of a block, D the curvatures at a point, or its diagonal alone."""
+
+    loss: Loss
+    point: np.ndarray
+    diagonal: bool
+
+    def __call__(self, block: MemoryDesign) -> np.ndarray:
+        curvature = self.loss.curvature(block.targets, block.scores(self.point))
+        return block.gram_diagonal(curvature) if self.diagonal else block.gram(curvature)
+
+
 class TangentStep:
     """Draws from exp(−c·Σ ℓ − |θ − center|²/(2σ²)) by rejection under a tangent of Σ ℓ.
 
-    On a domain, proposals are drawn there. A `surplus` of ridge in σ² is taken off again.
+    On a domain, proposals are drawn there. A `surplus` of ridge in σ² is taken off again. Before
+    each pass over all rows it says which rows proposals will probably ask for, so that they come
+    along; too few or too many of them cost time only.
 
     Parameters
     ----------
@@ -215,6 +229,8 @@ class TangentStep:
     ) -> None:
         self._target, self._rng, self._surplus = target, rng, surplus
         self._sd = math.sqrt(variance)
+        self._stream = RowStream(target.design.n_samples, rng)
+        self._likely = self._announced = 0
         self._search = TangentSearch(target, variance, rng)
         self._tangent = self._search.start()
         self.effort = Effort(n_evaluations=self._tangent.n_evaluations)
@@ -227,17 +243,28 @@ class TangentStep:
 
     def attempt(self, center: np.ndarray, most_tries: int = _TRIES_PER_POINT) -> np.ndarray | None:
         """Return one sample for a center, or None if none is found within so many tries."""
+        before = self._stream.n_taken
+        self._announce()
         self._tangent = tangent = self._search.follow(self._tangent, center)
         n_evaluations, n_tries, found = tangent.n_evaluations, 0, None
         propose = _proposals(self._target, center - tangent.step, self._sd)
-        test = Acceptance(self._target, tangent.point, tangent.rows, self._surplus)
+        test = Acceptance(self._target, tangent.point, tangent.rows, self._stream, self._surplus)
         while found is None and n_tries < most_tries:
+            if self._stream.n_taken >= self._announced:
+                self._announce()
             theta = propose(self._rng)
             accepted, n_read = test.decide(theta, self._rng)
             n_tries, n_evaluations = n_tries + 1, n_evaluations + n_read
             found = theta if accepted else None
         self.effort += Effort(n_tries, n_evaluations)
+        self._likely = max(self._stream.n_taken - before, math.floor(_FORGET * self._likely))
         return found
+
+    def _announce(self) -> None:
+        """Say which rows proposals will probably take."""
+        count = math.ceil(_SPARE * self._likely)
+        self._target.design.prefetch(self._stream.ahead(count))
+        self._announced = self._stream.n_taken + count
 
 
 def _proposals(

@@ -9,10 +9,12 @@ import numpy as np
 from skdp.design import Design, MemoryDesign
 from skdp.losses import Loss
 from skdp.samplers.base import Target
+from skdp.samplers.kernels.row_stream import RowStream
 
-__all__ = ["Acceptance"]
+__all__ = ["Acceptance", "excess_is_below"]
 
 _CHUNK = 1024
+_FEW = 0.25  # rows at random places, of all, as which all of them cost; no guarantee rests on it
 # A norm of a difference of two vectors and its product with R are each right to a relative
 # (d + 3)·2⁻⁵³, below 1e-9 for d < 10⁶. An excess beyond the bound would be accepted too often.
 _NORM_MARGIN = 1e-9
@@ -26,8 +28,15 @@ class Acceptance:
     divergence. All D_i lie below one bound b, so the event can be drawn by thinning: of
     Poisson(n·c·b) records taken at random, each is a hit with probability D_i/b; the number of hits
     is Poisson(c·Σ D_i), and θ is accepted if it is 0. That reads a few hundred rows, however large
-    n is. Where the bound is so weak that as many rows would be read as there are, the sum is
-    compared with an exponential variable instead. Both ways are exact.
+    n is. Where the bound is so weak that a good part of all rows would be read, the sum is compared
+    with an exponential variable instead. Both ways are exact.
+
+    Which records are taken says a stream of row numbers, each of which is used once. Given all that
+    happened before, the proposal included, the next number is uniform: it depends on nothing but
+    numbers of a child generator that nobody has used. Whether some of them were looked at ahead of
+    time, to fetch their rows, has no part in any decision, and where a hit ends the reading depends
+    on numbers that were used and not on those that follow. So every θ is judged as by numbers drawn
+    afresh, for it alone.
 
     On a ball |θ| ≤ r, the event is also that another exponential variable is at least
     `surplus`·(r² − |θ|²)/2: it makes up for a proposal that has so much more ridge than the target.
@@ -39,6 +48,8 @@ class Acceptance:
         θ₀.
     rows : Design
         The target's, scored at θ₀.
+    stream : RowStream
+        Numbers of rows, of which thinning takes the next.
     surplus : float
         In 1/coefficient².
     """
@@ -46,6 +57,7 @@ class Acceptance:
     target: Target
     origin: np.ndarray
     rows: Design
+    stream: RowStream
     surplus: float = 0.0
 
     def decide(self, theta: np.ndarray, rng: np.random.Generator) -> tuple[bool, int]:
@@ -55,10 +67,11 @@ class Acceptance:
             return False, 0
         radius = target.row_norm * target.design.reach(theta - self.origin) * (1.0 + _NORM_MARGIN)
         bound = target.loss.excess_bound(radius)
-        rows_to_read = target.design.n_samples * target.temperature * bound
-        if rows_to_read < target.design.n_samples:
-            return self._no_hit(theta, bound, int(rng.poisson(rows_to_read)), rng)
-        return self.sum_is_below(theta, float(rng.standard_exponential()))
+        if target.temperature * bound < _FEW:
+            count = rng.poisson(target.design.n_samples * target.temperature * bound)
+            return self._no_hit(theta, bound, int(count), rng)
+        limit = float(rng.standard_exponential())
+        return excess_is_below(limit, target, self.rows, theta, self.origin)
 
     def _missing_ridge(self, theta: np.ndarray) -> float:
         assert self.target.domain is not None, "it makes up for a ridge on a ball"
@@ -70,25 +83,45 @@ class Acceptance:
         n_evaluations = 0
         for start in range(0, count, _CHUNK):
             size = min(_CHUNK, count - start)
-            rows = rng.integers(self.target.design.n_samples, size=size)
             n_evaluations += size
-            excess = self._excess(theta)(self.rows.take(rows))
+            excess = self._excess(theta)(self.rows.take(self.stream.take(size)))
             if (rng.random(size) * bound < excess).any():
-                return False, n_evaluations
-        return True, n_evaluations
-
-    def sum_is_below(self, theta: np.ndarray, limit: float) -> tuple[bool, int]:
-        """Return whether c·Σ D_i ≤ `limit`, reading no more than that takes; and n_evaluations."""
-        n_evaluations = 0
-        for size, excess in self.rows.parts(_SummedExcess(self._excess(theta))):
-            n_evaluations += size
-            limit -= self.target.temperature * excess
-            if limit < 0.0:
                 return False, n_evaluations
         return True, n_evaluations
 
     def _excess(self, theta: np.ndarray) -> _Excess:
         return _Excess(self.target.loss, theta, self.origin)
+
+
+def excess_is_below(
+    limit: float, target: Target, rows: Design, theta: np.ndarray, origin: np.ndarray
+) -> tuple[bool, int]:
+    """Return whether c·Σ D_i ≤ `limit`, reading no more than that takes; and n_evaluations.
+
+    Parameters
+    ----------
+    limit : float
+        *Private.*
+    target : Target
+    rows : Design
+        The target's, scored at θ₀.
+    theta, origin : ndarray of shape (d,) or (d, K)
+        θ and θ₀.
+
+    Returns
+    -------
+    is_below : bool
+        *Private.*
+    n_evaluations : int
+        Per-example evaluations.
+    """
+    n_evaluations = 0
+    for size, excess in rows.parts(_SummedExcess(_Excess(target.loss, theta, origin))):
+        n_evaluations += size
+        limit -= target.temperature * excess
+        if limit < 0.0:
+            return False, n_evaluations
+    return True, n_evaluations
 
 
 @dataclass(frozen=True, eq=False)
