@@ -42,10 +42,12 @@ from skdp.privacy.group import group_privacy
 from skdp.privacy.guarantee import PrivacyGuarantee
 from skdp.privacy.neighboring import Neighboring
 from skdp.privacy.renyi import renyi_divergence
+from skdp.privacy.risk import AttackRisk, epsilon_for
 
 __all__ = [
     "ApproxDPEvent",
     "ApproximatedEvent",
+    "AttackRisk",
     "BetweenNeighborsEvent",
     "BoundedRangeEvent",
     "ComposedEvent",
@@ -83,6 +85,7 @@ __all__ = [
     "TradeoffFunction",
     "TruncatedLaplaceEvent",
     "ZCDPEvent",
+    "epsilon_for",
     "event_from_dict",
     "group_privacy",
     "renyi_divergence",
