@@ -10,6 +10,7 @@ from skdp.accounting.gdp import GDPAccountant
 from skdp.accounting.pld import PLDAccountant
 from skdp.accounting.rdp import RDPAccountant
 from skdp.accounting.registry import ACCOUNTANTS
+from skdp.accounting.sampling import sampled_gdp_mu, sampled_pure_epsilon
 from skdp.accounting.zcdp import ZCDPAccountant
 
 __all__ = [
@@ -26,4 +27,6 @@ __all__ = [
     "calibrate",
     "covering_mu",
     "gdp_mu",
+    "sampled_gdp_mu",
+    "sampled_pure_epsilon",
 ]

@@ -16,13 +16,12 @@ __all__ = ["covering_mu"]
 _CELLS = 64
 _DEPTH = 40
 _WIDEST = 50_000
-_PRECISION = 1e-9
 _ROUNDING = 1e-12
 _SMALLEST_MU, _LARGEST_MU = 1e-12, 60.0
 _UNDERFLOW = 1e-250  # a δ that ends has larger values just before
 
 
-def covering_mu(curve: PrivacyCurve, slack: float = 0.0) -> float:
+def covering_mu(curve: PrivacyCurve, slack: float = 0.0, *, precision: float = 1e-9) -> float:
     r"""Return the least m with δ(ε) ≤ δ_m(ε) + `slack` for all real ε, in both orders, rounded up.
 
     Parameters
@@ -31,6 +30,9 @@ def covering_mu(curve: PrivacyCurve, slack: float = 0.0) -> float:
         *Public.* The other order of the neighbours is `curve.reversed()`.
     slack : float in [0, 1)
         *Public.* What the cover may miss, at every ε alike.
+    precision : float
+        *Public.* How far above the least m the returned one may be, relatively; a coarse one is
+        faster.
 
     Returns
     -------
@@ -59,10 +61,10 @@ def covering_mu(curve: PrivacyCurve, slack: float = 0.0) -> float:
         return curve.mu
     reverse = curve.reversed()
     orders = (curve,) if reverse == curve else (curve, reverse)
-    return max(_one_order(order, slack) for order in orders)
+    return max(_one_order(order, slack, precision) for order in orders)
 
 
-def _one_order(curve: PrivacyCurve, slack: float) -> float:
+def _one_order(curve: PrivacyCurve, slack: float, precision: float) -> float:
     end = curve.epsilon(slack)
     if end == 0.0:
         return 0.0
@@ -75,7 +77,7 @@ def _one_order(curve: PrivacyCurve, slack: float) -> float:
     inside, outside = first_to_hold(covers, 0.0, _SMALLEST_MU, lambda mu: 4.0 * mu, _LARGEST_MU)
     if math.isinf(inside):
         return math.inf
-    return bisect(covers, inside, outside, arithmetic(_PRECISION))
+    return bisect(covers, inside, outside, arithmetic(precision))
 
 
 def _covers(curve: PrivacyCurve, slack: float, end: float, mu: float) -> bool:

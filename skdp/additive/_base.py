@@ -22,7 +22,7 @@ from skdp.exceptions import IncompatibleSolverError
 from skdp.linear_model._base import LinearRecords, dense, is_auto
 from skdp.linear_model._mapped import MappedModel
 from skdp.privacy import PrivacyGuarantee
-from skdp.solvers import Plan, Problem, Solution
+from skdp.solvers import Problem, Solution
 
 __all__ = ["AdditiveModel"]
 
@@ -62,9 +62,9 @@ class AdditiveModel(MappedModel):
         self.coef_noise_bound_ = None if sigma is None else sigma * self._unit(task)
         self._noise_root_ = solution.noise_root
 
-    def _plan(self, parameters: ReleaseParameters, records: LinearRecords) -> Any:
-        if not (is_auto(vars(self)["bounds"]) and parameters.is_private):
-            return super()._plan(parameters, records)
+    def _plan_fit(self, parameters: ReleaseParameters, records: LinearRecords) -> Any:
+        if not is_auto(vars(self)["bounds"]):
+            return super()._plan_fit(parameters, records)
         if not (records.solver.is_gaussian and parameters.delta > 0.0):
             raise IncompatibleSolverError(
                 "bounds='auto' divides a Gaussian release between histograms and the fit: it needs "
@@ -77,13 +77,11 @@ class AdditiveModel(MappedModel):
         )
         ranks = RankRelease.plan(max(1, facts.numbers.size), mu, parameters.neighboring)
         rest = replace(parameters, epsilon=ranks.rest(mu, parameters.delta))
-        fit = super()._plan(rest, records)
-        assert isinstance(fit, Plan), "it is private"
-        return RankedPlan(ranks, fit)
+        return RankedPlan(ranks, super()._plan_fit(rest, records))
 
-    def _read(self, plan: Any, records: LinearRecords, rng: np.random.Generator) -> Any:
+    def _read_fit(self, plan: Any, records: LinearRecords, rng: np.random.Generator) -> Any:
         if not is_auto(vars(self)["bounds"]):
-            return super()._read(plan, records, rng)
+            return super()._read_fit(plan, records, rng)
         rows: Any = records.rows
         facts = rows.feature_map.facts
         if isinstance(plan, RankedPlan):
@@ -92,7 +90,7 @@ class AdditiveModel(MappedModel):
             found = ranks_of(counts_of(facts, rows.X))
         ranked = replace(rows.feature_map, facts=replace(facts, ranks=found))
         records = replace(records, rows=replace(rows, feature_map=ranked))
-        return _Ranked(records, super()._read(plan, records, rng))
+        return _Ranked(records, super()._read_fit(plan, records, rng))
 
     def _publish(self, plan: Any, records: Any, released: Any, guarantee: PrivacyGuarantee) -> Any:
         if isinstance(released, _Ranked):

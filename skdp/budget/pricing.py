@@ -35,6 +35,7 @@ __all__ = [
     "renyi_cost",
 ]
 
+_COVER_PRECISION = 1e-5  # relative, upwards; no guarantee rests on it
 _KNOTS = 41  # of a numerical curve; no guarantee rests on it
 _LARGEST_EPSILON = 700.0  # e^ε is a float up to here
 _ROUNDING = 1e-12  # relative, of a curve put together from others; each sum has few terms
@@ -108,7 +109,7 @@ def _covering(ideals: list[tuple[Event, int]], neighboring: Neighboring, slack: 
 @lru_cache(maxsize=256)
 def _covering_together(event: Event, neighboring: Neighboring, slack: float) -> float:
     """Cover an event as a whole; a search over a grid asks for the same one many times."""
-    return covering_mu(_curve(event, neighboring, slack), slack)
+    return covering_mu(_curve(event, neighboring, slack), slack, precision=_COVER_PRECISION)
 
 
 def _curve(event: Event, neighboring: Neighboring, slack: float) -> PrivacyCurve:
@@ -121,7 +122,11 @@ def _curve(event: Event, neighboring: Neighboring, slack: float) -> PrivacyCurve
 @lru_cache(maxsize=256)
 def _covering_one(leaf: Event, neighboring: Neighboring, slack: float) -> float:
     mu = leaf.gdp_mu(neighboring)
-    return mu if math.isfinite(mu) else covering_mu(leaf.curve(neighboring), slack)
+    return (
+        mu
+        if math.isfinite(mu)
+        else covering_mu(leaf.curve(neighboring), slack, precision=_COVER_PRECISION)
+    )
 
 
 def renyi_cost(event: Event, neighboring: Neighboring, order: float) -> float:

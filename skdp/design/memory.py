@@ -213,7 +213,7 @@ class ClippedDesign(MemoryDesign):
         """Number of entries in the fullest row of A."""
         if not sparse.issparse(self.X):
             return self.n_features
-        return int(np.diff(self.X.indptr).max()) + (self.intercept_scaling > 0.0)
+        return int(np.diff(self.X.indptr).max(initial=0)) + (self.intercept_scaling > 0.0)
 
     def gram(self, weights: np.ndarray) -> np.ndarray:
         A = self._dense()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Protocol
 
@@ -18,7 +18,8 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import ThreadpoolController  # scikit-learn depends on it, always installed
 
 from skdp._data_validation import validated, validated_weights
-from skdp._private_fit import NonPrivatePlan, PrivateFit, ReleaseParameters
+from skdp._private_fit import NonPrivatePlan, PrivateFit, ReleaseParameters, ReleasePlan
+from skdp._random import child_generator
 from skdp._validation import (
     check_choice,
     check_count,
@@ -28,9 +29,16 @@ from skdp._validation import (
 from skdp.accounting import gdp_mu
 from skdp.design import ClippedDesign, Design
 from skdp.exceptions import IncompatibleSolverError
+from skdp.linear_model._sample import (
+    SampledPlan,
+    check_subsample,
+    plan_sampled,
+    sampling_rate,
+)
 from skdp.losses import Loss, WeightedLoss, weighted_targets
 from skdp.privacy import PrivacyGuarantee
-from skdp.solvers import SOLVERS, Plan, Problem, Solution, Solver
+from skdp.solvers import SOLVERS, Problem, Solution, Solver
+from skdp.solvers.dp_sgd import poisson_sample
 
 __all__ = ["MatrixRows", "PrivateLinearModel", "Rows", "dense", "is_auto"]
 
@@ -54,6 +62,9 @@ class Rows(Protocol):
 
     def design(self, data_norm: float, intercept_scaling: float, targets: Any) -> Design:
         """Return the clipped rows and their targets, as a solver sees them."""
+
+    def take(self, rows: np.ndarray) -> Rows:
+        """Return some of the rows, by number, in memory."""
 
     def matrix(self) -> Any:
         """Return all rows, not clipped."""
@@ -79,6 +90,9 @@ class MatrixRows:
     def design(self, data_norm: float, intercept_scaling: float, targets: Any) -> Design:
         return ClippedDesign.clip(self.X, data_norm, intercept_scaling, targets)
 
+    def take(self, rows: np.ndarray) -> MatrixRows:
+        return MatrixRows(self.X[rows])
+
     def matrix(self) -> Any:
         return self.X
 
@@ -92,15 +106,17 @@ class MatrixRows:
 class LinearRecords:
     """Validated rows, targets as the loss wants them, and what is public about them.
 
-    `task` is public about the targets. `weights` are None where none were given; in a private fit
-    the targets carry them. `start` are released coefficients from which `solver` goes on after
-    `n_iter` steps, None for none.
+    `n_known` is a number of rows that is public, exact under ``replace_one``, a guess otherwise;
+    None where there is none. `task` is public about the targets. `weights` are None where none were
+    given; in a private fit the targets carry them. `start` are released coefficients from which
+    `solver` goes on after `n_iter` steps, None for none.
     """
 
     rows: Rows
     y: np.ndarray
     task: Any
     solver: Solver
+    n_known: int | None
     weights: np.ndarray | None = None
     start: np.ndarray | None = None
     n_iter: int = 0
@@ -110,12 +126,24 @@ class LinearRecords:
         """Number of rows."""
         return self.rows.n_samples
 
+    def sampled(self, rate: float, rng: np.random.Generator) -> LinearRecords:
+        """Return a Poisson sample, drawn from a stream of its own."""
+        chosen = poisson_sample(self.rows.n_samples, rate, child_generator(rng))
+        return replace(self.expected(rate), rows=self.rows.take(chosen), y=self.y[chosen])
+
+    def expected(self, rate: float) -> LinearRecords:
+        """Return the same records with the public number of those that a sample is to hold."""
+        n = self.n_known
+        return replace(self, n_known=None if n is None else max(1, round(rate * n)))
+
 
 class PrivateLinearModel(PrivateFit, BaseEstimator):
     """A linear model; what is public about its targets, a *task*, a subclass finds out first.
 
     A task is the array of classes, or the bounds of a number.
     """
+
+    subsample: Any = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         """Learn the coefficients privately.
@@ -165,12 +193,23 @@ class PrivateLinearModel(PrivateFit, BaseEstimator):
         if weights is not None and parameters.is_private:
             y = weighted_targets(y, np.clip(weights, 0.0, self.max_weight))
         earlier = self._resumed(task) if resume else {}
-        return LinearRecords(rows, y, task, solver, weights, **earlier)
+        n_known = rows.n_samples if parameters.neighboring.count_is_public else self.n_samples_hint
+        return LinearRecords(rows, y, task, solver, n_known, weights, **earlier)
 
-    def _plan(self, parameters: ReleaseParameters, records: LinearRecords) -> Plan | NonPrivatePlan:
+    def _plan(self, parameters: ReleaseParameters, records: LinearRecords) -> ReleasePlan:
         effective_n_jobs(self.n_jobs)  # raises now rather than after the spend
         if not parameters.is_private:
             return NonPrivatePlan()
+        rate = sampling_rate(self.subsample, records.n_known)
+        if rate == 1.0:
+            return self._plan_fit(parameters, records)
+        sample = records.expected(rate)
+        return plan_sampled(
+            rate, parameters, records.solver, lambda inside: self._plan_fit(inside, sample)
+        )
+
+    def _plan_fit(self, parameters: ReleaseParameters, records: LinearRecords) -> Any:
+        """Return the plan of a private fit to all of the records."""
         solver = records.solver
         if records.start is not None and not solver.takes_start:
             raise IncompatibleSolverError(
@@ -185,6 +224,11 @@ class PrivateLinearModel(PrivateFit, BaseEstimator):
         return plan
 
     def _read(self, plan: Any, records: LinearRecords, rng: np.random.Generator) -> Any:
+        if isinstance(plan, SampledPlan):
+            records, plan = records.sampled(plan.rate, rng), plan.fit
+        return self._read_fit(plan, records, rng)
+
+    def _read_fit(self, plan: Any, records: LinearRecords, rng: np.random.Generator) -> Any:
         """Return the solver's solution; without privacy, the fitted reference."""
         if isinstance(plan, NonPrivatePlan):
             given = {} if records.weights is None else {"sample_weight": records.weights}
@@ -234,6 +278,7 @@ class PrivateLinearModel(PrivateFit, BaseEstimator):
             check_size("max_weight", self.max_weight)
         if hasattr(self, "tol"):  # of those whose twin in scikit-learn has one
             check_real("tol", self.tol, low=0.0)
+        check_subsample(self.subsample)
         if self.n_samples_hint is not None:
             hint = check_count("n_samples_hint", self.n_samples_hint)
             check_real("n_samples_hint", hint, low=0.0, high=_MOST_ROWS)
@@ -247,7 +292,7 @@ class PrivateLinearModel(PrivateFit, BaseEstimator):
             )
 
     def _is_gaussian(self) -> bool:
-        return self._resolve_solver().is_gaussian
+        return self._resolve_solver().is_gaussian and self.subsample in (None, 1.0)
 
     def _resolve_solver(self) -> Solver:
         solver = self.solver
@@ -257,12 +302,12 @@ class PrivateLinearModel(PrivateFit, BaseEstimator):
 
     def _problem(self, records: LinearRecords, parameters: ReleaseParameters) -> Problem:
         neighboring = parameters.neighboring
-        n_rows, loss = records.rows.n_samples, self._loss_of(records.task)
+        loss = self._loss_of(records.task)
         problem = Problem(
             loss=loss if records.weights is None else WeightedLoss(loss, float(self.max_weight)),
             data_norm=float(self.data_norm),
             intercept_scaling=float(self.intercept_scaling) if self.fit_intercept else 0.0,
-            n_samples=n_rows if neighboring.count_is_public else self.n_samples_hint,
+            n_samples=records.n_known,
             neighboring=neighboring,
             C=self.C,
             n_features=records.rows.n_columns + bool(self.fit_intercept),

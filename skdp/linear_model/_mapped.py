@@ -47,6 +47,9 @@ class MappedRows:
         kind = TabulatedDesign if isinstance(read, TabulatedMap) else ExpandedDesign
         return kind.clip(self.X, read, data_norm, intercept_scaling, targets)
 
+    def take(self, rows: np.ndarray) -> MappedRows:
+        return MappedRows(self.X[rows], self.feature_map)
+
     def matrix(self) -> Any:
         return self.feature_map.whole(self.feature_map.prepare(self.X))
 

@@ -77,6 +77,11 @@ class DPHuberRegressor(PrivateLinearRegressor):
         ten times too low, a solver that draws samples may take very long. ``None`` estimates n
         privately, with 1 % of the fit's μ², where the solver needs it. Not used under
         ``replace_one``.
+    subsample : float in (0, 1], "auto" or None
+        *Public.* Rate q of the sample that is fitted in place of X: each row is in it with
+        probability q, by its own coin, and less noise costs the same (ε, δ). ``"auto"``: such that
+        a million rows are expected, or 1 if the public count is less or there is none. ``None``: 1,
+        all rows, as with ``epsilon=inf``.
     budget : PrivacyBudget or None
         *Public.* What the fit spends from, before it reads the data.
     label : str or None
@@ -169,6 +174,7 @@ class DPHuberRegressor(PrivateLinearRegressor):
         max_weight: float | None = None,
         neighboring: str = "replace_one",
         n_samples_hint: int | None = None,
+        subsample: float | str | None = None,
         budget: Any = None,
         label: str | None = None,
         part: str | int | None = None,
@@ -191,6 +197,7 @@ class DPHuberRegressor(PrivateLinearRegressor):
         self.max_weight = max_weight
         self.neighboring = neighboring
         self.n_samples_hint = n_samples_hint
+        self.subsample = subsample
         self.budget = budget
         self.label = label
         self.part = part

@@ -217,6 +217,9 @@ class Solver(ABC):
     A budget then counts several of them without loss; others it may count at more than was asked.
     """
 
+    is_pure: ClassVar[bool] = False
+    """Whether a release at (ε, δ) is ε-DP, without any δ."""
+
     def with_sampler(self, sampler: Any) -> Solver:
         """Return the same solver with another sampler backend.
 

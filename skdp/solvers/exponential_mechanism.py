@@ -79,6 +79,8 @@ class ExponentialMechanismSolver(Solver):
     domain: Ball | None = None
     max_exponent: float = 14.0
 
+    is_pure = True
+
     def __post_init__(self) -> None:
         make_plain(self)
         check_real("max_exponent", self.max_exponent, low=0.0)

@@ -176,9 +176,9 @@ class TangentSearch:
         gram = design.take(self._rows).total(_CurvatureGram(target.loss, point, wide), _CHUNK)
         values, vectors = (gram, None) if wide else np.linalg.eigh(gram)
         scale = self._variance * target.temperature * n
-        trace = target.row_norm**2 if target.row_trace is None else target.row_trace / n
+        trace = target.row_norm**2 if target.row_trace is None else target.row_trace / max(1, n)
         worst = scale * target.loss.minorant_smoothness * trace
-        values = scale / self._rows.size * np.maximum(values, 0.0)
+        values = scale / max(1, self._rows.size) * np.maximum(values, 0.0)
         return _Preconditioner(values, vectors, worst / _HARDEST_DAMPING)
 
     def _moved(

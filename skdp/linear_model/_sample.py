@@ -1,0 +1,120 @@
+"""A sample of the rows, and a fit to it that costs what was asked for all rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from skdp._private_fit import ReleaseParameters, ReleasePlan
+from skdp._validation import check_real
+from skdp.accounting import sampled_gdp_mu, sampled_pure_epsilon
+from skdp.exceptions import IncompatibleSolverError
+from skdp.privacy import (
+    Event,
+    GaussianCurve,
+    GaussianEvent,
+    Neighboring,
+    PoissonSampledEvent,
+    PureDPEvent,
+)
+from skdp.solvers import SOLVERS, Problem, Solver
+
+__all__ = ["ENOUGH_ROWS", "SampledPlan", "check_subsample", "plan_sampled", "sampling_rate"]
+
+ENOUGH_ROWS = 1_000_000
+"""Expected rows of an automatic sample; more hardly make a fit better. No guarantee rests on it."""
+
+_ROUNDING = 1e-14  # relative: of 1/μ, there and back
+
+
+@dataclass(frozen=True)
+class SampledPlan:
+    """A fit to a Poisson sample; all of it public.
+
+    Parameters
+    ----------
+    rate : float
+        Probability with which a row is in the sample.
+    fit : Plan
+        What is released from the sample, for neighbours by adding or removing a record.
+    event : Event
+        What that is for the records that the sample is drawn from.
+    """
+
+    rate: float
+    fit: Any
+    event: Event
+
+    @property
+    def theorem(self) -> str:
+        """The statement that proves the event."""
+        return f"a Poisson sample at rate {self.rate:.6g}, amplified; on it {self.fit.theorem}"
+
+    @property
+    def problem(self) -> Problem:
+        """What is public about the fit."""
+        problem: Problem = self.fit.problem
+        return problem
+
+
+def check_subsample(subsample: Any) -> None:
+    """Raise unless it is None, "auto" or a rate in (0, 1]."""
+    if subsample is None or (isinstance(subsample, str) and subsample == "auto"):
+        return
+    if isinstance(subsample, str):
+        raise ValueError(f"subsample must be None, 'auto' or a rate in (0, 1], got {subsample!r}.")
+    check_real("subsample", subsample, low=0.0, high=1.0, closed="]")
+
+
+def sampling_rate(subsample: Any, n_known: int | None) -> float:
+    """Return the rate of the sample that is fitted, from public facts; 1 for all rows.
+
+    Parameters
+    ----------
+    subsample : float, "auto" or None
+        *Public.* As an estimator takes it; checked.
+    n_known : int or None
+        *Public.* The number of rows, exact or a guess; None where none is public, and then nothing
+        is sampled automatically.
+    """
+    if subsample is None:
+        return 1.0
+    if isinstance(subsample, str):
+        return min(1.0, ENOUGH_ROWS / n_known) if n_known else 1.0
+    return float(subsample)
+
+
+def plan_sampled(
+    rate: float,
+    parameters: ReleaseParameters,
+    solver: Solver,
+    plan: Callable[[ReleaseParameters], ReleasePlan],
+) -> SampledPlan:
+    """Return a plan for a sample that costs just what `parameters` ask for.
+
+    `plan` is called with what the sample's own fit may cost.
+    """
+    epsilon, delta, relation = parameters.epsilon, parameters.delta, parameters.neighboring
+    inside = replace(parameters, neighboring=Neighboring.ADD_REMOVE_ONE)
+    if solver.is_pure:
+        own = sampled_pure_epsilon(epsilon, rate, relation)
+        return SampledPlan(rate, plan(replace(inside, epsilon=own)), PureDPEvent(epsilon))
+    if not (solver.is_gaussian and delta > 0.0):
+        raise IncompatibleSolverError(_refusal(solver, delta))
+    mu = sampled_gdp_mu(epsilon, delta, rate, relation)
+    fit = plan(replace(inside, epsilon=GaussianCurve(mu).epsilon(delta)))
+    noise = (1.0 - _ROUNDING) / fit.event.gdp_mu(Neighboring.ADD_REMOVE_ONE)
+    return SampledPlan(rate, fit, PoissonSampledEvent(rate, GaussianEvent(noise)))
+
+
+def _refusal(solver: Solver, delta: float) -> str:
+    name = type(solver).__name__
+    if delta == 0.0:
+        return f"subsample with {name} needs delta > 0."
+    able = [key for key, kind in SOLVERS.items() if kind.is_pure or kind().is_gaussian]
+    return (
+        f"subsample needs a solver whose release is Gaussian or pure DP, one of {able}; what "
+        f"{name} releases is neither, and its cost on a sample is not known. "
+        "(DPSGD samples by itself: its sampling_rate is the way to read less.)"
+    )
