@@ -40,6 +40,8 @@ class Design(ABC):
     ) -> Iterator[Any]:
         """Yield a function of each of consecutive blocks of rows that cover the data once.
 
+        There is one block at least, without rows if there are none.
+
         Parameters
         ----------
         function : callable

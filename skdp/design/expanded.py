@@ -148,7 +148,7 @@ class ExpandedDesign(MemoryDesign):
 
     def blocks(self, most_rows: int | None = None) -> Iterator[tuple[slice, MemoryDesign]]:
         step = most_rows or self.feature_map.rows_at_once
-        for start in range(0, self.n_samples, step):
+        for start in range(0, max(1, self.n_samples), step):
             rows = slice(start, start + step)
             if step > self.feature_map.rows_at_once:
                 yield rows, self.take(rows)

@@ -279,6 +279,6 @@ class ClippedDesign(MemoryDesign):
             yield slice(None), self
             return
         step = most_rows or _block_rows(self.X, self.n_features)
-        for start in range(0, self.n_samples, step):
+        for start in range(0, max(1, self.n_samples), step):
             rows = slice(start, start + step)
             yield rows, self.take(rows)

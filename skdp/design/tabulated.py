@@ -68,6 +68,6 @@ class TabulatedDesign(ExpandedDesign):
         if most_rows is not None:
             yield from super().blocks(most_rows)
             return
-        for start in range(0, self.n_samples, _BLOCK_ROWS):
+        for start in range(0, max(1, self.n_samples), _BLOCK_ROWS):
             rows = slice(start, start + _BLOCK_ROWS)
             yield rows, self._of(rows)
