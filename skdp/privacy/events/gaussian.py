@@ -50,7 +50,9 @@ class GDPEvent(Event):
 class GaussianEvent(Event):
     """A sum of record contributions of l2 norm at most C, plus N(0, (`noise_multiplier`·C)²·I).
 
-    Adding or removing a record moves the sum by C, replacing one by 2C.
+    Adding or removing a record moves the sum by C, replacing one by 2C. It also stands for any
+    release that is 1/`noise_multiplier`-Gaussian DP when a record is added or removed: that costs
+    no more, on a Poisson sample as well (*Sample, then fit* in the documentation).
 
     Parameters
     ----------
