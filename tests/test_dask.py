@@ -1,7 +1,9 @@
 """What rests on sums gives the same release on Dask collections as in memory, bit by bit."""
 
 import logging
+import os
 import pickle
+import signal
 
 import numpy as np
 import pandas as pd
@@ -11,6 +13,7 @@ from scipy import sparse
 
 from skdp import DPPCA, DPCategoricalNB, DPGaussianNB, DPKMeans, DPMixedNB, PrivacyBudget
 from skdp import statistics as st
+from skdp._blocks import Blocks
 from skdp.pipeline import make_private_pipeline
 from skdp.preprocessing import (
     AdditiveFeatures,
@@ -311,3 +314,31 @@ def test_set_output_is_not_for_collections():
     scaler = BoundsScaler(bounds=(0, 1), missing="middle").set_output(transform="pandas")
     with pytest.raises(ValueError, match="set_output"):
         scaler.fit(TABLE).transform(TABLE)
+
+
+def test_a_cluster_gives_the_same_bits_also_when_a_worker_dies():
+    distributed = pytest.importorskip("distributed")
+    terms = {"bounds": (0, 1), "random_state": 0}
+    with (
+        distributed.LocalCluster(2, threads_per_worker=1, dashboard_address=":0") as cluster,
+        distributed.Client(cluster) as client,
+        dask.config.set(scheduler=client),
+    ):
+        found = st.mean(ARRAY, 1.0, 0.0, **terms).value
+        np.testing.assert_array_equal(found, st.mean(X, 1.0, 0.0, **terms).value)
+        blocks = Blocks.of(ARRAY.persist(), LABELS)
+        blocks.check(shape_of)
+        before = blocks.gather(sum_of)
+        os.kill(min(client.run(os.getpid).values()), signal.SIGKILL)
+        assert blocks.gather(sum_of) == before
+        labels = DPGaussianNB(1.0, 0.0, **terms).fit(TABLE, LABELS).predict(TABLE).compute()
+    expected = DPGaussianNB(1.0, 0.0, **terms).fit(FRAME, LABELS).predict(FRAME)
+    np.testing.assert_array_equal(labels, expected)
+
+
+def shape_of(block):
+    return block.X.shape
+
+
+def sum_of(block):
+    return float(np.nansum(block.X)), len(block.y)
