@@ -20,6 +20,7 @@ _LEAST_MARGIN = 1e-12
 _UNIT = 2.0**-53
 _COPY_BYTES = 1 << 21  # of rows that are copied at a time
 _BLOCK_BYTES = 1 << 21  # a dense block that is read twice should still be in the cache
+_FEWEST_ROWS = 256  # of a block, for which the work is more than what calling for it takes
 
 
 def _norm_margin(n_columns: int) -> float:
@@ -55,7 +56,10 @@ def _row_norms(X: Any) -> np.ndarray:
     """Return the norms of rows, computed in float64 whatever X is stored as."""
     if X.dtype == np.float64:
         return np.asarray(row_norms(X))
-    return np.concatenate([row_norms(part) for _, part in _float_parts(X)])
+    norms = np.empty(len(X))
+    for rows, part in _float_parts(X):
+        norms[rows] = row_norms(part)
+    return norms
 
 
 def _float_parts(X: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
@@ -68,7 +72,7 @@ def _float_parts(X: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
 
 def _block_rows(X: Any, n_features: int) -> int:
     """Return how many rows a block has; of what becomes float64, both copies want the cache."""
-    return max(128, _BLOCK_BYTES // ((8 if X.dtype == np.float64 else 16) * n_features))
+    return max(_FEWEST_ROWS, _BLOCK_BYTES // ((8 if X.dtype == np.float64 else 16) * n_features))
 
 
 def _without_duplicates(X: Any) -> Any:

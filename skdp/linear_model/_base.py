@@ -391,10 +391,10 @@ class PrivateLinearModel(PrivateFit, BaseEstimator):
 
     def _rows(self, X: Any, y: Any = "no_validation", *, reset: bool) -> Any:
         """Return checked rows, and y if it is given; no error quotes a value."""
-        checked = validated(self, X, y, accept_sparse="csr", reset=reset, dtype=_STORED)
+        most = math.inf if isinstance(y, str) else _LARGEST_VALUE
+        checked = validated(self, X, y, most=most, accept_sparse="csr", reset=reset, dtype=_STORED)
         if not isinstance(checked, tuple):
             return MatrixRows(_as_stored(checked))
-        _check_magnitude(checked[0])
         return MatrixRows(_as_stored(checked[0])), checked[1]
 
     def _progress(self, step: int, n_steps: int) -> None:
@@ -429,12 +429,6 @@ def _thread_pools() -> ThreadpoolController:
 def _as_stored(X: Any) -> Any:
     """Return an array as it is, and a matrix in float64."""
     return X.astype(np.float64, copy=False) if sparse.issparse(X) else X
-
-
-def _check_magnitude(X: Any) -> None:
-    values = X.data if sparse.issparse(X) else X
-    if values.size and max(float(values.max()), -float(values.min())) > _LARGEST_VALUE:
-        raise ValueError(f"X has a value beyond {_LARGEST_VALUE:g}, which counts as infinity.")
 
 
 def _check_rows(n_samples: int, solver: Solver, problem: Problem) -> None:

@@ -13,11 +13,14 @@ from skdp.privacy import GDPEvent
 from skdp.samplers import Progress
 from skdp.solvers.base import Plan, Problem, RowCount, Solution, Solver, composed, require_delta
 from skdp.solvers.noisy_gd import NoisyGD
-from skdp.solvers.regularized_exponential import LONG_RUN, RegularizedExponential
+from skdp.solvers.regularized_exponential import RegularizedExponential
 
 __all__ = ["AutoPlan", "AutoSolver"]
 
-_MOST_COLUMNS = 1024  # above, samples take much longer than steps do; no guarantee rests on it
+# Above these, samples take longer than steps do and are no better; no guarantee rests on them.
+_MOST_COLUMNS = 1024
+_MOST_STEPS = 128
+_MOST_STEPS_OF_SCORES = 64  # where a record has several
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,9 +45,9 @@ class AutoSolver(Solver):
 
     With x = n·μ/k, n the number of rows and k that in which neighbours differ, a run of the
     exponential mechanism takes a number of steps in proportion to x: some x/9 for the logistic loss
-    of two classes. Where it is at most 171, there are at most 1024 columns and the loss is smooth
-    or nearly so, that mechanism is taken. Elsewhere it is `NoisyGD`, whose number of steps does
-    not grow with x in its metric.
+    of two classes. Where it is at most 128, or 64 for a loss of several scores a record, there are
+    at most 1024 columns and the loss is smooth or nearly so, that mechanism is taken. Elsewhere it
+    is `NoisyGD`, whose number of steps does not grow with x in its metric.
 
     Notes
     -----
@@ -103,7 +106,8 @@ class AutoSolver(Solver):
             return NoisyGD()
         sampling = RegularizedExponential()
         run = sampling.plan_at(problem, mu).schedule
-        short = run is not None and run.sampler_plan.n_steps <= LONG_RUN
+        most = _MOST_STEPS if problem.loss.n_scores == 1 else _MOST_STEPS_OF_SCORES
+        short = run is not None and run.sampler_plan.n_steps <= most
         return sampling if short else NoisyGD()
 
 

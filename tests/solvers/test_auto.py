@@ -113,7 +113,7 @@ def test_the_plan_is_gaussian_and_spends_what_was_asked_for(n):
 @pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
 @pytest.mark.parametrize("classes", [2, 3])
 def test_a_fit_says_what_it_took(neighboring, classes):
-    few, many = data(300, classes=classes), data(60_000, classes=classes)
+    few, many = data(80, classes=classes), data(60_000, classes=classes)
     model = DPLogisticRegression(epsilon=8.0, neighboring=neighboring)
     assert model.fit(*few).solver_ == "regularized_exponential"
     assert model.fit(*many).solver_ == "noisy_gd"
