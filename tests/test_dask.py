@@ -342,3 +342,8 @@ def shape_of(block):
 
 def sum_of(block):
     return float(np.nansum(block.X)), len(block.y)
+
+
+def test_the_score_of_clusters_is_a_sum_over_blocks():
+    model = DPKMeans(bounds=(0, 1), n_clusters=2, random_state=0).fit(X)
+    assert model.score(ARRAY) == pytest.approx(model.score(X), rel=1e-12)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from sklearn.metrics import pairwise_distances_argmin, pairwise_distances_argmin
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils.validation import check_is_fitted
 
-from skdp._blocks import lazy_on_blocks
+from skdp._blocks import Block, Blocks, for_workers, is_collection, lazy_on_blocks
 from skdp._private_fit import NonPrivatePlan, PrivateFit, ReleaseParameters
 from skdp._random import seed_of
 from skdp._validation import check_count
@@ -163,7 +164,7 @@ class DPKMeans(
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or dask collection of shape (n_samples, n_features)
             *Private.* Values outside `bounds` are clipped; a missing value counts as the middle of
             its bounds. Without privacy values are taken as they are, and none may be missing.
         y : None
@@ -189,7 +190,7 @@ class DPKMeans(
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or dask collection of shape (n_samples, n_features)
             *Private.*
         y : None
             Ignored.
@@ -207,7 +208,7 @@ class DPKMeans(
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or dask collection of shape (n_samples, n_features)
             A missing value counts as the middle of its bounds; nothing is clipped.
 
         Returns
@@ -224,7 +225,7 @@ class DPKMeans(
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or dask collection of shape (n_samples, n_features)
             A missing value counts as the middle of its bounds; nothing is clipped.
 
         Returns
@@ -240,7 +241,7 @@ class DPKMeans(
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or dask collection of shape (n_samples, n_features)
             A missing value counts as the middle of its bounds; nothing is clipped.
         y : None
             Ignored.
@@ -250,6 +251,9 @@ class DPKMeans(
         float
             As private as X.
         """
+        if is_collection(X):
+            scores = Blocks.of(X).gather(partial(_score, for_workers(self)))
+            return float(sum(scores))
         X = self._checked(X)
         _, distances = pairwise_distances_argmin_min(X, self._centres(X))
         return -float(np.square(distances, dtype=np.float64).sum())
@@ -354,3 +358,7 @@ class DPKMeans(
 
 def _name(step: int) -> str:
     return f"step {step}"
+
+
+def _score(model: DPKMeans, block: Block) -> float:
+    return model.score(block.X) if block.X.shape[0] else 0.0

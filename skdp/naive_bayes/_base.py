@@ -125,12 +125,12 @@ class PrivateNaiveBayes(PrivateFit, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or dask collection of shape (n_samples, n_features)
             *Private.* Values outside of the public bounds are clipped, other values than the
             public categories count in none. A missing number counts as the middle of its bounds.
-        y : array-like of shape (n_samples,)
+        y : array-like or dask collection of shape (n_samples,)
             *Private.* Labels, of which the set is public.
-        sample_weight : array-like of shape (n_samples,) or None, default None
+        sample_weight : array-like or dask collection of shape (n_samples,) or None, default None
             *Private.* How much each record counts, clipped to [0, `max_weight`]; without that
             refused, but for ``epsilon=inf``, which takes weights as they are.
 
@@ -317,7 +317,7 @@ class PrivateNaiveBayes(PrivateFit, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or dask collection of shape (n_samples, n_features)
             Rows, treated as those in `fit`.
 
         Returns
@@ -340,7 +340,7 @@ class PrivateNaiveBayes(PrivateFit, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or dask collection of shape (n_samples, n_features)
             Rows, treated as those in `fit`.
 
         Returns
@@ -357,7 +357,7 @@ class PrivateNaiveBayes(PrivateFit, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or dask collection of shape (n_samples, n_features)
             Rows, treated as those in `fit`.
 
         Returns
@@ -373,7 +373,7 @@ class PrivateNaiveBayes(PrivateFit, ClassifierMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or dask collection of shape (n_samples, n_features)
             Rows, treated as those in `fit`.
 
         Returns

@@ -42,7 +42,7 @@ class PrivateScaler(PrivateFit, OneToOneFeatureMixin, TransformerMixin, BaseEsti
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or dask collection of shape (n_samples, n_features)
             *Private.* Values outside `bounds` are clipped; a missing value counts as the middle of
             its bounds.
         y : None
@@ -70,7 +70,7 @@ class PrivateScaler(PrivateFit, OneToOneFeatureMixin, TransformerMixin, BaseEsti
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or dask collection of shape (n_samples, n_features)
             Values outside `bounds` are clipped; a missing value counts as the middle of its bounds.
 
         Returns

@@ -34,7 +34,7 @@ class PublicFeatures(TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or frame of shape (n_samples, n_features)
+        X : array-like, frame or dask collection of shape (n_samples, n_features)
             *Private.* Only its columns matter, and whether values are missing where that is
             refused.
         y : None
@@ -58,7 +58,7 @@ class PublicFeatures(TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or frame of shape (n_samples, n_features)
+        X : array-like, frame or dask collection of shape (n_samples, n_features)
             *Private.* Numbers outside of their bounds are clipped; a category that is not known
             has no column.
 

@@ -32,7 +32,7 @@ def count(
 
     Parameters
     ----------
-    condition : array-like of bool, shape (n_rows,) or (n_rows, n_conditions)
+    condition : array-like or dask collection of bool, shape (n_rows,) or (n_rows, n_conditions)
         *Private.* Such as ``ages >= 65``; a missing value does not fulfil it. Several conditions
         are released together. The number of all rows, where that is private, is the count of
         ``np.ones(n_rows, dtype=bool)``.
