@@ -16,6 +16,7 @@ What a user calls, in scikit-learn's own module names:
 - `skdp.decomposition`: `DPPCA`. `skdp.cluster`: `DPKMeans`.
 - `skdp.preprocessing`: scalers and clippers, of public or of privately released numbers.
 - `skdp.statistics`: counts, sums, means, variances, quantiles, histograms, tables.
+- `skdp.metrics`: how good a model is on private test rows.
 - `skdp.pipeline`: pipelines of private steps under one budget, and what leaks beside them.
 - `skdp.inspection`: displays of what privacy costs, for public data.
 - `skdp.budget`: `PrivacyBudget`, its ledger, and the rules that admit a release.
@@ -54,6 +55,7 @@ _MODULES = (
     "linear_model",
     "losses",
     "mechanisms",
+    "metrics",
     "naive_bayes",
     "pipeline",
     "preprocessing",

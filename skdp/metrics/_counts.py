@@ -1,0 +1,153 @@
+"""Counts of test rows by true label and by what was predicted: one noisy histogram."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from skdp._blocks import Block
+from skdp._data_validation import classes_of_blocks, codes_in_block, labels_in_block
+from skdp._private_fit import PrivateFit, ReleaseParameters
+from skdp.metrics._estimate import interval_of
+from skdp.metrics._pairs import Pairs
+from skdp.privacy import PrivacyGuarantee
+from skdp.workloads import Query, QueryPlan
+
+__all__ = ["CountedPairs", "Counts", "NoisyReport"]
+
+_CELLS = "cells"
+
+
+@dataclass(frozen=True, eq=False)
+class CountedPairs:
+    """*Private* pairs, and how the predictions of a block become the numbers of cells."""
+
+    pairs: Pairs
+    classes: np.ndarray
+    cell_of: Callable[[Block], np.ndarray]
+    n_cells: int
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return self.pairs.n_rows
+
+    def counts(self) -> dict[str, np.ndarray]:
+        """Return the *private* counts: for each true label those of the cells, flattened."""
+        return self.pairs.total(partial(_counted, self.classes, self.cell_of, self.n_cells))
+
+
+def _counted(
+    classes: np.ndarray, cell_of: Callable[[Block], np.ndarray], n_cells: int, block: Block
+) -> dict[str, np.ndarray]:
+    codes = codes_in_block(block.y, classes) * n_cells + cell_of(block)
+    return {_CELLS: np.bincount(codes, minlength=classes.size * n_cells)}
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class NoisyReport:
+    """What one noisy histogram of test rows says.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_classes, n_cells)
+        *Released.* Rows of each true label in each cell; unbiased, so some may be negative.
+    classes : ndarray of shape (n_classes,)
+        *Public.* The labels.
+    n_samples : int or None
+        *Public.* The number of test rows; None where it is private.
+    privacy : PrivacyGuarantee
+        *Public.* Of everything in the report together.
+    _variance : float
+        *Public.* Of the noise of each number.
+    """
+
+    counts: np.ndarray
+    classes: np.ndarray
+    n_samples: int | None
+    privacy: PrivacyGuarantee
+    _variance: float = field(repr=False)
+
+    @property
+    def total(self) -> float:
+        """How many rows there are: the public number, or the sum of the counts."""
+        return self._total(self.counts)
+
+    def _total(self, counts: np.ndarray) -> float:
+        return float(counts.sum()) if self.n_samples is None else float(self.n_samples)
+
+    def _interval(
+        self,
+        metric: Callable[[np.ndarray], float],
+        level: float,
+        sampling: bool,
+        bounds: tuple[float, float] = (0.0, 1.0),
+    ) -> tuple[float, float]:
+        """Return an interval for a function of the counts."""
+        counts = np.maximum(self.counts, 0.0).ravel()
+
+        def variance(slopes: np.ndarray) -> float:
+            noise = self._variance * float(slopes @ slopes)
+            mean = float(slopes @ counts)
+            spread = float(slopes**2 @ counts) - mean * mean / max(counts.sum(), 1.0)
+            return noise + max(spread, 0.0) if sampling else noise
+
+        shape = self.counts.shape
+        return interval_of(
+            lambda sums: metric(sums.reshape(shape)), self.counts.ravel(), variance, level, bounds
+        )
+
+
+class Counts(PrivateFit):
+    """The parts of the transaction of a report on labels."""
+
+    takes_infinite_epsilon = False
+
+    def __init__(self, classes: Any, noise: str) -> None:
+        self.classes = classes
+        self.noise = noise
+
+    def _records(
+        self, truth: Any, guess: Any, check: Callable[[Block], Any]
+    ) -> tuple[Pairs, np.ndarray]:
+        """Return checked pairs, and the public classes."""
+        pairs = Pairs.of(truth, guess, partial(_checked, self.classes, check))
+        return pairs, classes_of_blocks(str(self.released_as), pairs.found, self.classes)
+
+    def _plan(self, parameters: ReleaseParameters, records: CountedPairs) -> QueryPlan:
+        query = Query(
+            _CELLS,
+            size=records.classes.size * records.n_cells,
+            linf_sensitivity=1.0,
+            l0_sensitivity=parameters.neighboring.n_changed,
+            integer=True,
+        )
+        return parameters.plan_queries([query], self.noise)
+
+    def _read(self, plan: QueryPlan, records: CountedPairs, rng: np.random.Generator) -> np.ndarray:
+        cells = plan.release(records.counts(), rng)[_CELLS]
+        return cells.reshape(records.classes.size, records.n_cells).astype(float)
+
+    def _facts(
+        self, plan: QueryPlan, records: CountedPairs, released: Any, guarantee: PrivacyGuarantee
+    ) -> dict[str, Any]:
+        """Return the fields that all reports have."""
+        return {
+            "counts": released,
+            "classes": records.classes,
+            "n_samples": records.n_rows if guarantee.neighboring.count_is_public else None,
+            "privacy": guarantee,
+            "_variance": plan.mechanism(_CELLS).expected_loss("l2"),
+        }
+
+
+def _checked(known: Any, check: Callable[[Block], Any], block: Block) -> np.ndarray:
+    """Return the true labels in a block, after checks of both columns."""
+    if np.ndim(block.y) != 1:
+        raise ValueError("y_true must be one column of labels.")
+    check(block)
+    return labels_in_block(block.y, known)

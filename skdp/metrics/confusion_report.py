@@ -1,0 +1,234 @@
+"""How good predicted labels are, from one noisy confusion matrix."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import ConfusionMatrixDisplay
+
+from skdp._blocks import Block
+from skdp._data_validation import check_no_missing, codes_in_block
+from skdp._private_fit import ReleaseParameters
+from skdp._validation import check_choice
+from skdp.budget import PrivacyBudget
+from skdp.metrics._counts import CountedPairs, Counts, NoisyReport
+from skdp.metrics._estimate import ratio
+from skdp.privacy import PrivacyGuarantee
+from skdp.workloads import QueryPlan
+
+__all__ = ["ConfusionReport", "confusion_report"]
+
+
+def confusion_report(
+    y_true: Any,
+    y_pred: Any,
+    epsilon: float,
+    delta: float | None = None,
+    *,
+    classes: Any,
+    noise: str = "auto",
+    neighboring: str = "replace_one",
+    budget: PrivacyBudget | None = None,
+    random_state: Any = None,
+    label: str | None = None,
+    part: str | int | None = None,
+) -> ConfusionReport:
+    """Judge predicted labels of two or more classes on test rows, privately.
+
+    Test rows must not be rows that the classifier was fitted to, nor rows of the same people:
+    otherwise the two costs add up for them, and the scores flatter.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_rows,)
+        *Private.* Labels.
+    y_pred : array-like of shape (n_rows,)
+        *Private.* Predicted labels.
+    epsilon : float
+        *Public.* Privacy loss in nats of the whole report; finite.
+    delta : float or None, default None
+        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
+        budget's, or 1e-5 without a budget; 0 asks for pure privacy.
+    classes : array-like of labels
+        *Public.* All labels, such as `classes_` of the classifier.
+    noise : str, default "auto"
+        *Public.* One of `skdp.workloads.NOISES`, or "auto" for the least.
+    neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
+        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
+        public) or in its presence (then it is private).
+    budget : PrivacyBudget or None, default None
+        *Public.* What the release spends from, before a value is read.
+    random_state : None, int, numpy Generator or RandomState, default None
+        *Secret.* ``None`` takes fresh entropy from the operating system for each release. A seed
+        voids the guarantee, for whoever knows it can subtract the noise, and is refused beside a
+        budget: for tests only.
+    label : str or None, default None
+        *Public.* Name of the release in the budget's history. ``None`` takes the function's.
+    part : str, int or None, default None
+        *Public.* The part of the records that these are, by any name: in the budget, releases on
+        different parts do not add up. Every record lies in one part for good, whatever other
+        records there are; under ``replace_one`` so does what replaces it. ``None`` counts for all
+        parts.
+
+    Returns
+    -------
+    ConfusionReport
+        The confusion matrix, and what follows from it.
+
+    Raises
+    ------
+    ValueError
+        If a parameter, a shape or a type is wrong, or a label is not among the classes.
+    BudgetExceededError, BudgetClosedError
+        If the budget does not admit the release; then nothing is read.
+
+    Notes
+    -----
+    **Guarantee.** A row lies in one cell of the matrix: one count changes by 1 under
+    ``add_remove_one``, two under ``replace_one``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.metrics import confusion_report
+    >>> y = np.arange(3000) % 3
+    >>> guess = np.where(np.arange(3000) < 2400, y, 0)
+    >>> report = confusion_report(y, guess, epsilon=1.0, classes=range(3), random_state=0)
+    >>> round(report.accuracy, 2), report.recall.round(2).tolist()
+    (0.87, [1.0, 0.8, 0.8])
+    """
+    return _LabelCounts(classes, noise)._release(
+        y_true,
+        y_pred,
+        epsilon=epsilon,
+        delta=delta,
+        neighboring=neighboring,
+        budget=budget,
+        random_state=random_state,
+        label=label,
+        part=part,
+    )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ConfusionReport(NoisyReport):
+    """What a noisy confusion matrix says of a classifier; `confusion_report` makes it.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_classes, n_classes)
+        *Released.* Rows of each true label (rows) and predicted one (columns); unbiased, so some
+        may be negative.
+    classes : ndarray of shape (n_classes,)
+        *Public.* The labels.
+    n_samples : int or None
+        *Public.* The number of test rows; None where it is private.
+    privacy : PrivacyGuarantee
+        *Public.* Of everything in the report together.
+    _variance : float
+        *Public.* Of the noise of each number.
+    """
+
+    @property
+    def accuracy(self) -> float:
+        """Share of rows whose label was predicted."""
+        return self._accuracy(self.counts)
+
+    @property
+    def balanced_accuracy(self) -> float:
+        """Mean of `recall`; nan where a class has no rows that stand out of the noise."""
+        return _balanced_accuracy(self.counts)
+
+    @property
+    def recall(self) -> np.ndarray:
+        """Share of the rows of each label that were found."""
+        return _shares(self.counts, axis=1)
+
+    @property
+    def precision(self) -> np.ndarray:
+        """Share of the predictions of each label that were right."""
+        return _shares(self.counts, axis=0)
+
+    def interval(
+        self, metric: str, level: float = 0.95, *, sampling: bool = True
+    ) -> tuple[float, float]:
+        """Return where a metric lies.
+
+        Parameters
+        ----------
+        metric : {"accuracy", "balanced_accuracy"}
+            *Public.*
+        level : float in (0, 1), default 0.95
+            *Public.* How often, nearly, such an interval holds its number: by the delta method.
+        sampling : bool, default True
+            *Public.* Whether the number is that of the population that the rows come from, instead
+            of that of the rows.
+
+        Returns
+        -------
+        low, high : float
+            (0, 1) where the noise leaves nothing to be said.
+        """
+        metrics = {"accuracy": self._accuracy, "balanced_accuracy": _balanced_accuracy}
+        return self._interval(metrics[check_choice("metric", metric, metrics)], level, sampling)
+
+    def display(self) -> ConfusionMatrixDisplay:
+        """Return scikit-learn's display of the matrix; call its `plot`.
+
+        Returns
+        -------
+        ConfusionMatrixDisplay
+        """
+        return ConfusionMatrixDisplay(self.counts.astype(int), display_labels=self.classes)
+
+    def _accuracy(self, counts: np.ndarray) -> float:
+        return float(ratio(np.trace(counts), self._total(counts)))
+
+    def __str__(self) -> str:
+        low, high = self.interval("accuracy")
+        return f"accuracy {self.accuracy:.4f}  [{low:.4f}, {high:.4f}]\n{self.privacy}"
+
+
+class _LabelCounts(Counts):
+    """The parts of the transaction of `confusion_report`."""
+
+    released_as = "metrics.confusion_report"
+
+    def _check_data(self, parameters: ReleaseParameters, truth: Any, guess: Any) -> CountedPairs:
+        if self.classes is None or np.ndim(self.classes) != 1:
+            raise ValueError("classes must be a list of all labels, which is public.")
+        known = np.unique(np.asarray(self.classes))
+        pairs, classes = self._records(truth, guess, partial(_check_labels, known))
+        return CountedPairs(pairs, classes, partial(_codes, classes), classes.size)
+
+    def _publish(
+        self, plan: QueryPlan, records: CountedPairs, released: Any, guarantee: PrivacyGuarantee
+    ) -> ConfusionReport:
+        return ConfusionReport(**self._facts(plan, records, released, guarantee))
+
+
+def _check_labels(known: np.ndarray, block: Block) -> None:
+    if np.ndim(block.X) != 1:
+        raise ValueError("y_pred must be one column of labels.")
+    check_no_missing("y_pred", block.X)
+    if not np.isin(np.asarray(block.X), known).all():
+        raise ValueError(f"y_pred has labels outside classes={known.tolist()}.")
+
+
+def _codes(classes: np.ndarray, block: Block) -> np.ndarray:
+    return codes_in_block(block.X, classes)
+
+
+def _shares(counts: np.ndarray, axis: int) -> np.ndarray:
+    totals = counts.sum(axis=axis)
+    shares = np.full(totals.shape, np.nan)
+    np.divide(np.diagonal(counts), totals, out=shares, where=totals > 0.0)
+    return np.clip(shares, 0.0, 1.0)
+
+
+def _balanced_accuracy(counts: np.ndarray) -> float:
+    totals = counts.sum(axis=1)
+    return float(np.mean(np.diagonal(counts) / totals)) if totals.min() > 0.0 else np.nan

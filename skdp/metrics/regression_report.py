@@ -1,0 +1,299 @@
+"""How good predicted numbers are, from noisy sums."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from skdp._blocks import Block
+from skdp._private_fit import PrivateFit, ReleaseParameters
+from skdp._validation import check_choice, check_real
+from skdp.budget import PrivacyBudget
+from skdp.metrics._estimate import interval_of, ratio
+from skdp.metrics._pairs import Pairs, numbers_of
+from skdp.privacy import PrivacyGuarantee
+from skdp.statistics._moments import EXACT, exact_sums
+from skdp.workloads import Query, QueryPlan
+
+__all__ = ["RegressionReport", "regression_report"]
+
+_AT_ONCE = 2**16  # rows
+
+
+def regression_report(
+    y_true: Any,
+    y_pred: Any,
+    epsilon: float,
+    delta: float | None = None,
+    *,
+    target_bounds: tuple[float, float],
+    noise: str = "auto",
+    neighboring: str = "replace_one",
+    budget: PrivacyBudget | None = None,
+    random_state: Any = None,
+    label: str | None = None,
+    part: str | int | None = None,
+) -> RegressionReport:
+    """Judge predicted numbers on test rows, privately.
+
+    Test rows must not be rows that the regressor was fitted to, nor rows of the same people:
+    otherwise the two costs add up for them, and the scores flatter.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_rows,)
+        *Private.* Numbers, clipped to `target_bounds`.
+    y_pred : array-like of shape (n_rows,)
+        *Private.* Predicted numbers, clipped to `target_bounds`.
+    epsilon : float
+        *Public.* Privacy loss in nats of the whole report; finite.
+    delta : float or None, default None
+        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
+        budget's, or 1e-5 without a budget; 0 asks for pure privacy.
+    target_bounds : (low, high)
+        *Public.* Between which the numbers lie.
+    noise : str, default "auto"
+        *Public.* One of `skdp.workloads.NOISES`, or "auto" for the least.
+    neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
+        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
+        public) or in its presence (then it is private).
+    budget : PrivacyBudget or None, default None
+        *Public.* What the release spends from, before a value is read.
+    random_state : None, int, numpy Generator or RandomState, default None
+        *Secret.* ``None`` takes fresh entropy from the operating system for each release. A seed
+        voids the guarantee, for whoever knows it can subtract the noise, and is refused beside a
+        budget: for tests only.
+    label : str or None, default None
+        *Public.* Name of the release in the budget's history. ``None`` takes the function's.
+    part : str, int or None, default None
+        *Public.* The part of the records that these are, by any name: in the budget, releases on
+        different parts do not add up. Every record lies in one part for good, whatever other
+        records there are; under ``replace_one`` so does what replaces it. ``None`` counts for all
+        parts.
+
+    Returns
+    -------
+    RegressionReport
+        Mean squared and absolute errors and R², all from one release.
+
+    Raises
+    ------
+    ValueError
+        If a parameter, a shape or a type is wrong.
+    BudgetExceededError, BudgetClosedError
+        If the budget does not admit the release; then nothing is read.
+
+    Notes
+    -----
+    **Guarantee.** With w the width of the bounds, r an error and u a target mapped to [−1, 1], a
+    row adds (r²/w², |r|/w, u, u²), and 1 to the number of rows where it is private. Under
+    ``add_remove_one`` each changes by 1 at most, all five by √5 in l2 and 5 in l1. Under
+    ``replace_one`` errors change by 1 each, (u, u²) by 2 in l2 and by 2.25 in l1: √6 and 4.25.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.metrics import regression_report
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.uniform(0, 10, 5000)
+    >>> guess = y + rng.normal(size=5000)
+    >>> report = regression_report(y, guess, 1.0, target_bounds=(0, 10), random_state=0)
+    >>> round(report.mean_absolute_error, 1), round(report.r2, 1)
+    (0.8, 0.9)
+    """
+    return _ErrorSums(target_bounds, noise)._release(
+        y_true,
+        y_pred,
+        epsilon=epsilon,
+        delta=delta,
+        neighboring=neighboring,
+        budget=budget,
+        random_state=random_state,
+        label=label,
+        part=part,
+    )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RegressionReport:
+    """What noisy sums of errors and targets say; `regression_report` makes it.
+
+    Parameters
+    ----------
+    sums : ndarray of shape (4,) or (5,)
+        *Released.* Of r²/w², |r|/w, u and u², and the number of rows where it is private.
+    target_bounds : (float, float)
+        *Public.*
+    n_samples : int or None
+        *Public.* The number of test rows; None where it is private.
+    privacy : PrivacyGuarantee
+        *Public.* Of everything in the report together.
+    _variance : float
+        *Public.* Of the noise of each number.
+    """
+
+    sums: np.ndarray
+    target_bounds: tuple[float, float]
+    n_samples: int | None
+    privacy: PrivacyGuarantee
+    _variance: float = field(repr=False)
+
+    @property
+    def mean_squared_error(self) -> float:
+        """Mean of squared differences, in squared units of the target."""
+        return self._mean_squared_error(self.sums)
+
+    @property
+    def root_mean_squared_error(self) -> float:
+        """Its root, in units of the target; nan where the noise made it negative."""
+        square = self.mean_squared_error
+        return math.sqrt(square) if square >= 0.0 else math.nan
+
+    @property
+    def mean_absolute_error(self) -> float:
+        """Mean of absolute differences, in units of the target."""
+        return self._mean_absolute_error(self.sums)
+
+    @property
+    def r2(self) -> float:
+        """1 less the share of the targets' variance that is left; nan where none is seen."""
+        return self._r2(self.sums)
+
+    def interval(self, metric: str, level: float = 0.95) -> tuple[float, float]:
+        """Return where a metric of these rows lies, as it would be without noise.
+
+        Parameters
+        ----------
+        metric : {"mean_squared_error", "mean_absolute_error", "r2"}
+            *Public.*
+        level : float in (0, 1), default 0.95
+            *Public.* How often, nearly, such an interval holds its number: by the delta method.
+
+        Returns
+        -------
+        low, high : float
+        """
+        width = self._width
+        metrics = {
+            "mean_squared_error": (self._mean_squared_error, (0.0, width * width)),
+            "mean_absolute_error": (self._mean_absolute_error, (0.0, width)),
+            "r2": (self._r2, (-math.inf, 1.0)),
+        }
+        function, bounds = metrics[check_choice("metric", metric, metrics)]
+
+        def variance(slopes: np.ndarray) -> float:
+            return self._variance * float(slopes @ slopes)
+
+        return interval_of(function, self.sums, variance, level, bounds)
+
+    @property
+    def _width(self) -> float:
+        return self.target_bounds[1] - self.target_bounds[0]
+
+    def _count(self, sums: np.ndarray) -> float:
+        return float(sums[4]) if self.n_samples is None else float(self.n_samples)
+
+    def _mean_squared_error(self, sums: np.ndarray) -> float:
+        return self._width**2 * float(ratio(sums[0], self._count(sums)))
+
+    def _mean_absolute_error(self, sums: np.ndarray) -> float:
+        return self._width * float(ratio(sums[1], self._count(sums)))
+
+    def _r2(self, sums: np.ndarray) -> float:
+        n = self._count(sums)
+        whole = 0.25 * (sums[3] - ratio(sums[2] ** 2, n))  # in units of w²
+        return 1.0 - float(ratio(sums[0], whole))
+
+    def __str__(self) -> str:
+        names = ("mean_squared_error", "mean_absolute_error", "r2")
+        shown = [(name, getattr(self, name), self.interval(name)) for name in names]
+        lines = [f"{name:20} {x:.6g}  [{low:.6g}, {high:.6g}]" for name, x, (low, high) in shown]
+        return "\n".join([*lines, str(self.privacy)])
+
+
+@dataclass(frozen=True, eq=False)
+class _NumberPairs:
+    """*Private* pairs of numbers."""
+
+    pairs: Pairs
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return self.pairs.n_rows
+
+
+class _ErrorSums(PrivateFit):
+    """The parts of the transaction of `regression_report`."""
+
+    released_as = "metrics.regression_report"
+    takes_infinite_epsilon = False
+
+    def __init__(self, target_bounds: Any, noise: str) -> None:
+        self.target_bounds = target_bounds
+        self.noise = noise
+
+    def _check_data(self, parameters: ReleaseParameters, truth: Any, guess: Any) -> _NumberPairs:
+        self._bounds = _checked_bounds(self.target_bounds)
+        return _NumberPairs(Pairs.of(truth, guess, _check_numbers))
+
+    def _plan(self, parameters: ReleaseParameters, records: _NumberPairs) -> QueryPlan:
+        replaced = parameters.neighboring.count_is_public
+        query = Query(
+            "sums",
+            size=4 if replaced else 5,
+            linf_sensitivity=(2.0 if replaced else 1.0) * EXACT,
+            l0_sensitivity=4 if replaced else 5,
+            l1_sensitivity=(4.25 if replaced else 5.0) * EXACT,
+            l2_sensitivity=math.sqrt(6.0 if replaced else 5.0) * EXACT,
+        )
+        return parameters.plan_queries([query], self.noise)
+
+    def _read(self, plan: QueryPlan, records: _NumberPairs, rng: np.random.Generator) -> np.ndarray:
+        size = plan.queries[0].size
+        numbers = partial(_of_rows, self._bounds, size)
+        return plan.release(exact_sums({"sums": size}, records.pairs, numbers), rng)["sums"]
+
+    def _publish(
+        self, plan: QueryPlan, records: _NumberPairs, released: Any, guarantee: PrivacyGuarantee
+    ) -> RegressionReport:
+        return RegressionReport(
+            sums=released,
+            target_bounds=self._bounds,
+            n_samples=records.n_rows if guarantee.neighboring.count_is_public else None,
+            privacy=guarantee,
+            _variance=plan.mechanism("sums").expected_loss("l2"),
+        )
+
+
+def _checked_bounds(bounds: Any) -> tuple[float, float]:
+    if not (isinstance(bounds, tuple | list) and len(bounds) == 2):
+        raise ValueError(f"target_bounds must be a pair of public numbers, got {bounds!r}.")
+    low, high = (check_real("target_bounds", x, low=-1e100, high=1e100) for x in bounds)
+    if not low < high:
+        raise ValueError(f"target_bounds must be a pair (low, high), low < high, got {bounds!r}.")
+    return low, high
+
+
+def _check_numbers(block: Block) -> None:
+    numbers_of("y_true", block.y)
+    numbers_of("y_pred", block.X)
+
+
+def _of_rows(
+    bounds: tuple[float, float], size: int, block: Block
+) -> Iterator[dict[str, np.ndarray]]:
+    """Yield what rows add to the sums."""
+    middle, half = 0.5 * (bounds[0] + bounds[1]), 0.5 * (bounds[1] - bounds[0])
+    given = (numbers_of("y_true", block.y), numbers_of("y_pred", block.X))
+    for start in range(0, given[0].size, _AT_ONCE):
+        rows = (np.clip(x[start : start + _AT_ONCE], *bounds) for x in given)
+        u, guess = (np.clip((x - middle) / half, -1.0, 1.0) for x in rows)
+        error = 0.5 * np.abs(u - guess)
+        columns = [error * error, error, u, u * u, np.ones(u.size)]
+        yield {"sums": np.stack(columns[:size], axis=1)}

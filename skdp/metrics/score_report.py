@@ -1,0 +1,406 @@
+"""How good the scores of a classifier are, from one noisy histogram of score and label."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn.calibration import CalibrationDisplay
+from sklearn.isotonic import isotonic_regression
+from sklearn.metrics import PrecisionRecallDisplay, RocCurveDisplay
+
+from skdp._blocks import Block
+from skdp._private_fit import ReleaseParameters
+from skdp._validation import check_choice, check_count
+from skdp.budget import PrivacyBudget
+from skdp.metrics._counts import CountedPairs, Counts, NoisyReport
+from skdp.metrics._estimate import ratio
+from skdp.metrics._pairs import numbers_of
+from skdp.privacy import PrivacyGuarantee
+from skdp.workloads import QueryPlan
+
+__all__ = ["ScoreReport", "score_report"]
+
+_FEWEST_BINS, _MOST_BINS, _USUAL_BINS = 8, 128, 16
+
+
+def score_report(
+    y_true: Any,
+    y_score: Any,
+    epsilon: float,
+    delta: float | None = None,
+    *,
+    classes: Any = None,
+    edges: Any = "auto",
+    noise: str = "auto",
+    neighboring: str = "replace_one",
+    budget: PrivacyBudget | None = None,
+    random_state: Any = None,
+    label: str | None = None,
+    part: str | int | None = None,
+) -> ScoreReport:
+    """Judge the scores of a classifier of two classes on test rows, privately.
+
+    Test rows must not be rows that the classifier was fitted to, nor rows of the same people:
+    otherwise the two costs add up for them, and the scores flatter.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_rows,)
+        *Private.* Labels.
+    y_score : array-like of shape (n_rows,)
+        *Private.* Scores, such as probabilities of the second class.
+    epsilon : float
+        *Public.* Privacy loss in nats of the whole report; finite.
+    delta : float or None, default None
+        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
+        budget's, or 1e-5 without a budget; 0 asks for pure privacy.
+    classes : array-like of 2 labels or None, default None
+        *Public.* The second is the positive one. ``None`` takes those in `y_true`, and they count
+        as public.
+    edges : "auto" or array-like, default "auto"
+        *Public.* Increasing ends of bins of scores, all of which lie between the first and the
+        last. "auto" cuts [0, 1] into 8 to 128 equal bins: the more, the more rows there are and the
+        larger ε is, 16 where the number of rows is private.
+    noise : str, default "auto"
+        *Public.* One of `skdp.workloads.NOISES`, or "auto" for the least.
+    neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
+        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
+        public) or in its presence (then it is private).
+    budget : PrivacyBudget or None, default None
+        *Public.* What the release spends from, before a value is read.
+    random_state : None, int, numpy Generator or RandomState, default None
+        *Secret.* ``None`` takes fresh entropy from the operating system for each release. A seed
+        voids the guarantee, for whoever knows it can subtract the noise, and is refused beside a
+        budget: for tests only.
+    label : str or None, default None
+        *Public.* Name of the release in the budget's history. ``None`` takes the function's.
+    part : str, int or None, default None
+        *Public.* The part of the records that these are, by any name: in the budget, releases on
+        different parts do not add up. Every record lies in one part for good, whatever other
+        records there are; under ``replace_one`` so does what replaces it. ``None`` counts for all
+        parts.
+
+    Returns
+    -------
+    ScoreReport
+        Accuracy, confusion matrix, curves, areas and calibration, all from one release.
+
+    Raises
+    ------
+    ValueError
+        If a parameter, a shape or a type is wrong, or a score lies outside of the edges.
+    BudgetExceededError, BudgetClosedError
+        If the budget does not admit the release; then nothing is read.
+
+    Notes
+    -----
+    **Guarantee.** A row lies in one cell of bins × labels: one count changes by 1 under
+    ``add_remove_one``, two under ``replace_one``, however many bins there are. Everything in the
+    report is computed from the noisy counts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.metrics import score_report
+    >>> rng = np.random.default_rng(0)
+    >>> score = rng.uniform(size=5000)
+    >>> report = score_report(rng.uniform(size=5000) < score, score, epsilon=1.0, random_state=0)
+    >>> round(report.roc_auc, 2), round(report.accuracy(), 2)
+    (0.83, 0.75)
+    """
+    return _ScoreCounts(classes, noise, edges)._release(
+        y_true,
+        y_score,
+        epsilon=epsilon,
+        delta=delta,
+        neighboring=neighboring,
+        budget=budget,
+        random_state=random_state,
+        label=label,
+        part=part,
+    )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ScoreReport(NoisyReport):
+    """What a noisy histogram of scores and labels says of a classifier; `score_report` makes it.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (2, n_bins)
+        *Released.* Rows of each label in each bin; unbiased, so some may be negative.
+    classes : ndarray of shape (2,)
+        *Public.* The labels; the second is the positive one.
+    n_samples : int or None
+        *Public.* The number of test rows; None where it is private.
+    privacy : PrivacyGuarantee
+        *Public.* Of everything in the report together.
+    _variance : float
+        *Public.* Of the noise of each number.
+    edges : ndarray of shape (n_bins + 1,)
+        *Public.* Ends of the bins.
+    """
+
+    edges: np.ndarray
+
+    @property
+    def roc_auc(self) -> float:
+        """Area under the ROC curve; rows of the same bin count half."""
+        return _auc(self.counts)
+
+    @property
+    def average_precision(self) -> float:
+        """Area under the steps of the precision-recall curve."""
+        precision, recall, _ = self.precision_recall_curve()
+        return float(-np.sum(np.diff(recall) * precision[:-1]))
+
+    @property
+    def brier_score(self) -> float:
+        """Mean squared difference of score and outcome, each score taken as its bin's centre."""
+        return self._brier(self.counts)
+
+    @property
+    def expected_calibration_error(self) -> float:
+        """Mean difference of a bin's centre and its share of positives; see `calibration_noise`."""
+        gaps = self.counts[1] - self._centres * self.counts.sum(axis=0)
+        return float(ratio(np.abs(gaps).sum(), self.total))
+
+    @property
+    def calibration_noise(self) -> float:
+        """What `expected_calibration_error` would be, on average, from the privacy noise alone."""
+        spread = np.sqrt((1.0 - self._centres) ** 2 + self._centres**2).sum()
+        return float(ratio(math.sqrt(2.0 / math.pi * self._variance) * spread, self.total))
+
+    @property
+    def _centres(self) -> np.ndarray:
+        return 0.5 * (self.edges[1:] + self.edges[:-1])
+
+    def accuracy(self, threshold: float = 0.5) -> float:
+        """Return how often a score on the right side of a threshold goes with the label.
+
+        Parameters
+        ----------
+        threshold : float, default 0.5
+            *Public.* One of the `edges`; scores from it on count as positive.
+
+        Returns
+        -------
+        float
+        """
+        return self._accuracy(self._bin(threshold), self.counts)
+
+    def confusion_matrix(self, threshold: float = 0.5) -> np.ndarray:
+        """Return counts of true labels (rows) and predicted ones (columns).
+
+        Parameters
+        ----------
+        threshold : float, default 0.5
+            *Public.* One of the `edges`; scores from it on count as positive.
+
+        Returns
+        -------
+        ndarray of shape (2, 2)
+        """
+        k = self._bin(threshold)
+        return np.stack([self.counts[:, :k].sum(axis=1), self.counts[:, k:].sum(axis=1)], axis=1)
+
+    def interval(
+        self, metric: str, level: float = 0.95, *, sampling: bool = True, threshold: float = 0.5
+    ) -> tuple[float, float]:
+        """Return where a metric lies.
+
+        Parameters
+        ----------
+        metric : {"roc_auc", "accuracy", "brier_score"}
+            *Public.*
+        level : float in (0, 1), default 0.95
+            *Public.* How often, nearly, such an interval holds its number: by the delta method.
+        sampling : bool, default True
+            *Public.* Whether the number is that of the population that the rows come from, instead
+            of that of the rows.
+        threshold : float, default 0.5
+            *Public.* Of the accuracy.
+
+        Returns
+        -------
+        low, high : float
+            (0, 1) where the noise leaves nothing to be said.
+        """
+        metrics: dict[str, Callable[[np.ndarray], float]] = {
+            "roc_auc": _auc,
+            "accuracy": partial(self._accuracy, self._bin(threshold)),
+            "brier_score": self._brier,
+        }
+        return self._interval(metrics[check_choice("metric", metric, metrics)], level, sampling)
+
+    def roc_curve(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the ROC curve, made monotone.
+
+        Returns
+        -------
+        false_positive_rate, true_positive_rate, thresholds : ndarrays of shape (n_bins + 1,)
+            As scikit-learn's function returns them: from the highest threshold to the least.
+        """
+        negative, positive = (_cumulated(row[::-1]) for row in self.counts)
+        return negative / negative[-1], positive / positive[-1], self.edges[::-1]
+
+    def precision_recall_curve(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the precision-recall curve.
+
+        Returns
+        -------
+        precision, recall : ndarrays of shape (n_bins + 1,)
+            From the least threshold to the highest; they end with 1 and 0.
+        thresholds : ndarray of shape (n_bins,)
+            The lower ends of the bins.
+        """
+        negative, positive = (_cumulated(row[::-1])[:0:-1] for row in self.counts)
+        found = negative + positive
+        precision = np.divide(positive, found, out=np.ones_like(found), where=found > 0.0)
+        return np.append(precision, 1.0), np.append(positive / positive[0], 0.0), self.edges[:-1]
+
+    def calibration_curve(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return how often the outcome is positive in bins that stand out of the noise.
+
+        Returns
+        -------
+        share, score : ndarrays of shape (n_shown,)
+            Share of positives, and the bin's centre.
+        """
+        whole = self.counts.sum(axis=0)
+        shown = whole > 3.0 * math.sqrt(2.0 * self._variance)
+        return np.clip(self.counts[1, shown] / whole[shown], 0.0, 1.0), self._centres[shown]
+
+    def roc_display(self) -> RocCurveDisplay:
+        """Return scikit-learn's display of the ROC curve; call its `plot`.
+
+        Returns
+        -------
+        RocCurveDisplay
+        """
+        fpr, tpr, _ = self.roc_curve()
+        return RocCurveDisplay(fpr=fpr, tpr=tpr, roc_auc=self.roc_auc)
+
+    def precision_recall_display(self) -> PrecisionRecallDisplay:
+        """Return scikit-learn's display of the precision-recall curve; call its `plot`.
+
+        Returns
+        -------
+        PrecisionRecallDisplay
+        """
+        precision, recall, _ = self.precision_recall_curve()
+        return PrecisionRecallDisplay(
+            precision=precision, recall=recall, average_precision=self.average_precision
+        )
+
+    def calibration_display(self) -> CalibrationDisplay:
+        """Return scikit-learn's display of the calibration curve; call its `plot`.
+
+        Returns
+        -------
+        CalibrationDisplay
+        """
+        share, score = self.calibration_curve()
+        return CalibrationDisplay(share, score, score)
+
+    def _accuracy(self, k: int, counts: np.ndarray) -> float:
+        right = counts[0, :k].sum() + counts[1, k:].sum()
+        return float(ratio(right, self._total(counts)))
+
+    def _brier(self, counts: np.ndarray) -> float:
+        lost = self._centres**2 @ counts[0] + (1.0 - self._centres) ** 2 @ counts[1]
+        return float(ratio(lost, self._total(counts)))
+
+    def _bin(self, threshold: float) -> int:
+        """Return the number of the bin that begins at an edge."""
+        found = np.flatnonzero(np.isclose(self.edges, threshold, rtol=0.0, atol=1e-9))
+        if not found.size:
+            raise ValueError(f"threshold must be one of the edges of the bins, got {threshold!r}.")
+        return int(found[0])
+
+    def __str__(self) -> str:
+        shown = {
+            name: (getattr(self, name), self.interval(name)) for name in ("roc_auc", "brier_score")
+        }
+        lines = [
+            f"{name:12} {x:.4f}  [{low:.4f}, {high:.4f}]"
+            for name, (x, (low, high)) in shown.items()
+        ]
+        return "\n".join([*lines, str(self.privacy)])
+
+
+class _ScoreCounts(Counts):
+    """The parts of the transaction of `score_report`."""
+
+    released_as = "metrics.score_report"
+
+    def __init__(self, classes: Any, noise: str, edges: Any) -> None:
+        super().__init__(classes, noise)
+        self.edges = edges
+
+    def _check_data(self, parameters: ReleaseParameters, truth: Any, score: Any) -> CountedPairs:
+        edges = None if isinstance(self.edges, str) else _checked_edges(self.edges)
+        span = (0.0, 1.0) if edges is None else (edges[0], edges[-1])
+        pairs, classes = self._records(truth, score, partial(_check_scores, *span))
+        if classes.size != 2:
+            raise ValueError(
+                f"score_report judges scores of two classes, got {classes.size}; confusion_report "
+                "judges labels of several."
+            )
+        if edges is None:
+            edges = np.linspace(0.0, 1.0, _n_bins(parameters, pairs.n_rows) + 1)
+        self._edges = edges
+        return CountedPairs(pairs, classes, partial(_bins, edges), edges.size - 1)
+
+    def _publish(
+        self, plan: QueryPlan, records: CountedPairs, released: Any, guarantee: PrivacyGuarantee
+    ) -> ScoreReport:
+        return ScoreReport(edges=self._edges, **self._facts(plan, records, released, guarantee))
+
+
+def _n_bins(parameters: ReleaseParameters, n_rows: int) -> int:
+    """Return how many bins suit so many rows, a public number, or 16 where it is private."""
+    if not parameters.neighboring.count_is_public:
+        return _USUAL_BINS
+    wanted = 16.0 * (n_rows * parameters.epsilon / 1000.0) ** 0.3
+    return int(np.clip(2 ** round(math.log2(wanted)), _FEWEST_BINS, _MOST_BINS))
+
+
+def _checked_edges(edges: Any) -> np.ndarray:
+    ends = np.asarray(edges, dtype=float)
+    if ends.ndim != 1 or ends.size < 3 or not np.isfinite(ends).all() or np.any(np.diff(ends) <= 0):
+        raise ValueError("edges must be 'auto' or at least three increasing finite numbers.")
+    check_count("edges", ends.size)
+    return ends
+
+
+def _check_scores(low: float, high: float, block: Block) -> None:
+    scores = numbers_of("y_score", block.X)
+    if scores.size and (scores.min() < low or scores.max() > high):
+        raise ValueError(
+            f"y_score has values outside of [{low:g}, {high:g}]: give edges= of public numbers "
+            "that all scores lie between."
+        )
+
+
+def _bins(edges: np.ndarray, block: Block) -> np.ndarray:
+    return np.searchsorted(edges[1:-1], numbers_of("y_score", block.X), side="right")
+
+
+def _auc(counts: np.ndarray) -> float:
+    negative, positive = counts
+    below = np.cumsum(negative) - 0.5 * negative
+    return float(ratio(ratio(positive @ below, negative.sum()), positive.sum()))
+
+
+def _cumulated(counts: np.ndarray) -> np.ndarray:
+    """Return 0 and cumulative sums, made to rise and to lie between 0 and the whole."""
+    whole = max(float(counts.sum()), 1.0)
+    sums = np.clip(isotonic_regression(np.cumsum(counts)), 0.0, whole)
+    sums[-1] = whole
+    return np.concatenate([[0.0], sums])

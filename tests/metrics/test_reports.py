@@ -1,0 +1,217 @@
+"""Private reports: near to scikit-learn's metrics, honest about noise, and paid for."""
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.special import expit
+from sklearn import metrics as exact
+
+from skdp import PrivacyBudget
+from skdp.exceptions import BudgetExceededError
+from skdp.metrics import confusion_report, regression_report, score_report
+from skdp.workloads import QueryPlan
+
+RELATIONS = ("replace_one", "add_remove_one")
+FALSE_ALARM = 1e-6
+
+
+def scored(n, rng, slope=1.5):
+    score = expit(slope * rng.normal(size=n))
+    return (rng.uniform(size=n) < score).astype(int), score
+
+
+def labelled(n, rng):
+    y = rng.integers(4, size=n)
+    return y, np.where(rng.uniform(size=n) < 0.7, y, rng.integers(4, size=n))
+
+
+def numbers(n, rng):
+    y = rng.uniform(2.0, 8.0, n)
+    return y, y + rng.normal(size=n)
+
+
+@pytest.mark.parametrize("neighboring", RELATIONS)
+def test_without_noise_to_speak_of_scores_are_judged_as_by_scikit_learn(neighboring):
+    y, score = scored(20_000, np.random.default_rng(0))
+    edges = np.linspace(0.0, 1.0, 201)
+    report = score_report(y, score, 1000.0, edges=edges, neighboring=neighboring)
+    assert report.roc_auc == pytest.approx(exact.roc_auc_score(y, score), abs=1e-3)
+    assert report.accuracy() == pytest.approx(np.mean((score >= 0.5) == y), abs=1e-9)
+    assert report.brier_score == pytest.approx(exact.brier_score_loss(y, score), abs=5e-3)
+    precision = exact.average_precision_score(y, score)
+    assert report.average_precision == pytest.approx(precision, abs=5e-3)
+    matrix = exact.confusion_matrix(y, score >= 0.3)
+    np.testing.assert_array_equal(report.confusion_matrix(0.3), matrix)
+    fpr, tpr, thresholds = report.roc_curve()
+    k = np.argmin(np.abs(thresholds - 0.3))
+    assert tpr[k] == pytest.approx(np.mean(score[y == 1] >= 0.3))
+    assert fpr[k] == pytest.approx(np.mean(score[y == 0] >= 0.3))
+
+
+def test_labels_are_judged_as_by_scikit_learn():
+    y, guess = labelled(5000, np.random.default_rng(0))
+    report = confusion_report(y, guess, 1000.0, classes=range(4))
+    np.testing.assert_array_equal(report.counts, exact.confusion_matrix(y, guess))
+    assert report.accuracy == pytest.approx(exact.accuracy_score(y, guess))
+    assert report.balanced_accuracy == pytest.approx(exact.balanced_accuracy_score(y, guess))
+    np.testing.assert_allclose(report.recall, exact.recall_score(y, guess, average=None))
+    np.testing.assert_allclose(report.precision, exact.precision_score(y, guess, average=None))
+
+
+@pytest.mark.parametrize("neighboring", RELATIONS)
+def test_numbers_are_judged_as_by_scikit_learn(neighboring):
+    y, guess = numbers(5000, np.random.default_rng(0))
+    guess = np.clip(guess, 0.0, 10.0)
+    report = regression_report(y, guess, 1e4, target_bounds=(0, 10), neighboring=neighboring)
+    square, absolute = exact.mean_squared_error(y, guess), exact.mean_absolute_error(y, guess)
+    assert report.mean_squared_error == pytest.approx(square, rel=1e-3)
+    assert report.root_mean_squared_error == pytest.approx(np.sqrt(square), rel=1e-3)
+    assert report.mean_absolute_error == pytest.approx(absolute, rel=1e-3)
+    assert report.r2 == pytest.approx(exact.r2_score(y, guess), abs=1e-3)
+
+
+def test_the_area_is_as_near_as_it_can_be():
+    """1000 rows at ε = 1: RMSE .011 by experiment; 100 reports reach .018 less than once in 1e9."""
+    rng, errors = np.random.default_rng(), []
+    for _ in range(100):
+        y, score = scored(1000, rng)
+        errors.append(score_report(y, score, 1.0).roc_auc - exact.roc_auc_score(y, score))
+    assert np.sqrt(np.mean(np.square(errors))) < 0.018
+
+
+@pytest.mark.parametrize("neighboring", RELATIONS)
+@pytest.mark.parametrize("sampling", [True, False])
+def test_intervals_hold_the_area_as_often_as_they_say(neighboring, sampling):
+    """At 90 %, of 150; the limit is passed once in a million runs where 88 % is true."""
+    rng, held = np.random.default_rng(), 0
+    population = exact.roc_auc_score(*scored(200_000, np.random.default_rng(0)))
+    for _ in range(150):
+        y, score = scored(1000, rng)
+        report = score_report(y, score, 1.0, neighboring=neighboring)
+        low, high = report.interval("roc_auc", 0.9, sampling=sampling)
+        held += low <= (population if sampling else exact.roc_auc_score(y, score)) <= high
+    assert held > stats.binom.ppf(FALSE_ALARM, 150, 0.88)
+
+
+def test_intervals_of_sums_hold_what_the_rows_say():
+    rng, held = np.random.default_rng(), np.zeros(3)
+    y, guess = numbers(3000, rng)
+    names = ("mean_squared_error", "mean_absolute_error", "r2_score")
+    truth = [getattr(exact, name)(y, guess) for name in names]
+    for _ in range(100):
+        report = regression_report(y, guess, 1.0, target_bounds=(-5, 15))
+        for j, name in enumerate(names):
+            low, high = report.interval(name.removesuffix("_score"), 0.9)
+            held[j] += low <= truth[j] <= high
+    assert np.all(held > stats.binom.ppf(FALSE_ALARM / 3, 100, 0.88))
+
+
+def neighbours(rng, neighboring):
+    """Rows of which the last is as far away as can be, or absent."""
+    y, score = np.array([0, 1, 0, 1, 1]), np.array([0.1, 0.7, 0.4, 0.2, rng.choice([0.0, 1.0])])
+    if neighboring == "add_remove_one":
+        return (y, score), (y[:-1], score[:-1])
+    other_y, other = y.copy(), score.copy()
+    other_y[-1], other[-1] = rng.integers(2), rng.choice([rng.uniform(), 0.0, 1.0])
+    return (y, score), (other_y, other)
+
+
+ASKED = {
+    "score": lambda y, s, **terms: score_report(y, s, classes=(0, 1), **terms),
+    "confusion": lambda y, s, **terms: confusion_report(
+        y, (s > 0.5).astype(int), classes=(0, 1), **terms
+    ),
+    "regression": lambda y, s, **terms: regression_report(s, y, target_bounds=(0, 1), **terms),
+}
+
+
+@pytest.mark.parametrize("name", ASKED)
+@pytest.mark.parametrize("neighboring", RELATIONS)
+def test_answers_are_no_farther_apart_than_declared(name, neighboring, monkeypatch):
+    seen, rng = [], np.random.default_rng()
+
+    def release(plan, answers, rng):
+        seen.append((plan.queries[0], np.ravel(next(iter(answers.values()))).astype(float)))
+        return {query.name: np.ones(query.size) for query in plan.queries}
+
+    monkeypatch.setattr(QueryPlan, "release", release)
+    for _ in range(30):
+        seen.clear()
+        for y, score in neighbours(rng, neighboring):
+            ASKED[name](y, score, epsilon=1.0, neighboring=neighboring)
+        (query, before), (_, after) = seen
+        distance = np.abs(before - after)
+        assert np.count_nonzero(distance) <= query.l0_sensitivity
+        assert distance.max(initial=0.0) <= query.linf_sensitivity
+        assert distance.sum() <= query.l1_sensitivity
+        assert np.linalg.norm(distance) <= query.l2_sensitivity
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_a_report_is_paid_for_or_nothing_is_read(name):
+    (y, score), _ = neighbours(np.random.default_rng(), "replace_one")
+    budget = PrivacyBudget(1.0, 1e-5)
+    ASKED[name](y, score, epsilon=0.6, budget=budget)
+    assert budget.spent.epsilon == pytest.approx(0.6, rel=0.05)
+    with pytest.raises(BudgetExceededError):
+        ASKED[name](y, score, epsilon=0.9, budget=budget)
+    assert len(budget.history()) == 1
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        (lambda b: score_report([0, 1], [0.5, 1.5], 1.0, budget=b), "outside of"),
+        (lambda b: score_report([0, 1], [0.5, np.nan], 1.0, budget=b), "missing"),
+        (lambda b: score_report([0, 0], [0.5, 0.6], 1.0, budget=b), "two classes"),
+        (lambda b: score_report([0, 1, 2], [0.5] * 3, 1.0, budget=b), "two classes"),
+        (lambda b: score_report([0, 1], [0.5], 1.0, budget=b), "as many"),
+        (lambda b: score_report([], [], 1.0, budget=b), "at least"),
+        (lambda b: score_report([0, 1], [0.5, 0.6], 1.0, edges=[1, 0], budget=b), "edges"),
+        (lambda b: confusion_report([0, 1], [0, 2], 1.0, classes=(0, 1), budget=b), "y_pred"),
+        (lambda b: confusion_report([0, 2], [0, 1], 1.0, classes=(0, 1), budget=b), "outside"),
+        (lambda b: confusion_report([0, 1], [0, 1], 1.0, classes=None, budget=b), "classes"),
+        (lambda b: regression_report([1.0], [2.0], 1.0, target_bounds=(1, 0), budget=b), "low"),
+        (lambda b: regression_report([1.0], ["a"], 1.0, target_bounds=(0, 1), budget=b), "numbers"),
+    ],
+)
+def test_what_is_wrong_is_refused_and_nothing_is_spent(asked, message):
+    budget = PrivacyBudget(1.0, 1e-5)
+    with pytest.raises(ValueError, match=message) as refused:
+        asked(budget)
+    assert "Nothing was spent" in str(refused.value)
+    assert budget.history() == []
+
+
+def test_a_class_without_rows_has_no_balanced_accuracy():
+    report = confusion_report([0] * 50, [0] * 50, 1000.0, classes=(0, 1))
+    assert report.accuracy == 1.0
+    assert np.isnan(report.balanced_accuracy)
+    assert report.interval("balanced_accuracy") == (0.0, 1.0)
+
+
+def test_displays_show_what_was_released():
+    pytest.importorskip("matplotlib")
+    y, score = scored(2000, np.random.default_rng(0))
+    report = score_report(y, score, 1.0)
+    for display in (report.roc_display(), report.precision_recall_display()):
+        assert display.plot().ax_.lines
+    assert report.calibration_display().plot().ax_.lines
+    assert confusion_report(y, y, 1.0, classes=(0, 1)).display().plot().ax_.images
+    assert "roc_auc" in str(report)
+
+
+def test_blocks_of_dask_are_judged_as_rows_in_memory_are():
+    da = pytest.importorskip("dask.array")
+    y, score = scored(1000, np.random.default_rng(0))
+    guess = (score > 0.5).astype(int)
+    for report, given, terms in (
+        (score_report, score, {}),
+        (confusion_report, guess, {"classes": (0, 1)}),
+        (regression_report, score, {"target_bounds": (0, 1)}),
+    ):
+        whole = report(y, given, 1.0, random_state=0, **terms)
+        lazy = (da.from_array(values, chunks=300) for values in (y, given))
+        parts = report(*lazy, 1.0, random_state=0, **terms)
+        for name in ("counts", "sums"):
+            np.testing.assert_array_equal(getattr(whole, name, 0), getattr(parts, name, 0))
