@@ -18,26 +18,27 @@ def show(budget: Any, view: Callable[..., str]) -> str:
     """Return a view of a budget, or that its ledger is closed."""
     try:
         parts = [row["part"] for row in budget.history()]
-        account = budget.spent, budget.remaining, _releases(parts)
+        spent, head = budget.spent, budget.head
+        account = _account(spent, budget.remaining, _releases(parts))
     except BudgetClosedError:
         return f"{budget!r}: the ledger is closed"
-    return view(repr(budget), budget.epsilon, *account)
+    filled = min(1.0, spent.epsilon / budget.epsilon)
+    return view(repr(budget), filled, f"{account}; head {head}")
 
 
-def as_text(name: str, epsilon: float, spent: Amount, left: Amount, releases: str) -> str:
+def as_text(name: str, filled: float, account: str) -> str:
     """Return a bar of what is spent against the total, and the account in words."""
-    filled = round(_CELLS * min(1.0, spent.epsilon / epsilon))
-    return f"{name}\n[{'#' * filled}{'.' * (_CELLS - filled)}] {_account(spent, left, releases)}"
+    cells = round(_CELLS * filled)
+    return f"{name}\n[{'#' * cells}{'.' * (_CELLS - cells)}] {account}"
 
 
-def as_html(name: str, epsilon: float, spent: Amount, left: Amount, releases: str) -> str:
+def as_html(name: str, filled: float, account: str) -> str:
     """Return the same for a notebook: two boxes and a line, no script."""
-    percent = 100.0 * min(1.0, spent.epsilon / epsilon)
     bar = (
         '<div style="width:20em;height:.8em;border:1px solid #888;background:#eee">'
-        f'<div style="width:{percent:.4g}%;height:100%;background:#4878a8"></div></div>'
+        f'<div style="width:{100.0 * filled:.4g}%;height:100%;background:#4878a8"></div></div>'
     )
-    account = escape(_account(spent, left, releases))
+    account = escape(account)
     return f"<div><code>{escape(name)}</code>{bar}<small>{account}</small></div>"
 
 

@@ -72,9 +72,9 @@ class LocalServer:
 
 
 @contextmanager
-def local_server(*settings):
-    """Lend a server and remove it."""
-    with tempfile.TemporaryDirectory(prefix="skdp-pg-") as folder:
+def local_server(*settings, folder=None):
+    """Lend a server and remove it; `folder` is where its own folder is made."""
+    with tempfile.TemporaryDirectory(prefix="skdp-pg-", dir=folder) as folder:
         if not os.getuid():
             shutil.chown(folder, "nobody")
         server = LocalServer(folder, *settings)

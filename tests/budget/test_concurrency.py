@@ -8,9 +8,10 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, parallel_config
+from sklearn.model_selection import GridSearchCV
 
-from skdp import PrivacyBudget
+from skdp import DPLogisticRegression, PrivacyBudget
 from skdp.budget.ledger.tables import Tables
 from skdp.exceptions import BudgetClosedError, BudgetExceededError
 from skdp.privacy import GDPEvent, PrivacyGuarantee, PureDPEvent
@@ -102,6 +103,18 @@ def test_a_dask_cluster_leads_to_one_ledger(tmp_path, address):
             budget = in_budget(place)
             tasks = [client.submit(spend, budget, str(i), pure=False) for i in range(120)]
             assert_full(budget, [label for label in client.gather(tasks) if label])
+        search_on(client, f"{address}_search")
+
+
+def search_on(client, address):
+    """Search on the workers of a cluster; every fit is on the ledger."""
+    budget = PrivacyBudget(0.9, 1e-3, composition="basic", path=address)
+    model = DPLogisticRegression(epsilon=0.1, delta=1e-5, budget=budget)
+    search = GridSearchCV(model, {"C": [0.1, 1.0]}, cv=2, error_score="raise")
+    with parallel_config(backend="dask", client=client):
+        search.fit([[0.0, 1.0], [1.0, 0.0]] * 10, [0, 1] * 10)
+    assert len(budget.history()) == 5
+    assert len({row["process"] for row in budget.history()}) > 1
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")

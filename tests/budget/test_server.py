@@ -1,5 +1,6 @@
 """A ledger on a server: what is lost, what is known of it, and who may do what."""
 
+import contextlib
 import logging
 import os
 import pickle
@@ -14,9 +15,9 @@ from uuid import uuid4
 
 import pytest
 from joblib import Parallel, delayed
-from sklearn.model_selection import GridSearchCV
 
 from skdp import DPLogisticRegression, PrivacyBudget
+from skdp.budget.ledger.server.schema import grants
 from skdp.exceptions import BudgetClosedError, BudgetExceededError
 from skdp.privacy import GDPEvent, PrivacyGuarantee
 
@@ -89,6 +90,8 @@ def test_a_connection_lost_between_spends_is_made_again(budget, server):
     spend(budget, "b")
     end_sessions(server)
     assert labels(budget) == ["a", "b"]
+    end_sessions(server)
+    assert labels(PrivacyBudget(**TERMS, path=budget._ledger.path)) == ["a", "b"]
 
 
 @pytest.mark.parametrize("statement", ["BEGIN", "SELECT epsilon", "SELECT append", "COMMIT"])
@@ -143,6 +146,23 @@ def test_a_look_waits_until_the_lost_transaction_has_ended(budget, server):
         assert not looking.done()
         session.connection.execute("COMMIT")
         assert looking.result(10)
+
+
+def test_a_transaction_that_an_error_has_ended_is_not_taken_for_a_spend(budget):
+    """The server answers COMMIT with ROLLBACK then, and no error."""
+
+    def fail_quietly():
+        with (
+            budget._ledger.storage.sessions.use() as session,
+            contextlib.suppress(psycopg.Error),
+        ):
+            session.connection.execute("SELECT 1/0")
+
+    with pytest.raises(BudgetClosedError, match="ended the transaction, and nothing was recorded"):
+        spend(budget, before_commit=fail_quietly)
+    assert labels(budget) == []
+    spend(budget)
+    assert len(PrivacyBudget(**TERMS, path=budget._ledger.path).history()) == 1
 
 
 def test_a_key_is_appended_once(budget):
@@ -349,17 +369,6 @@ def test_the_sums_of_the_server_are_those_of_the_rows_to_the_last_digit(address)
             assert sums == copy._ledger.totals(account, part)
 
 
-# --- many machines, in processes -----------------------------------------------------------------
-
-
-def test_a_search_spends_every_fit_on_the_server(address):
-    budget = PrivacyBudget(0.9, 1e-3, composition="basic", path=address)
-    model = DPLogisticRegression(epsilon=0.1, delta=1e-5, budget=budget)
-    search = GridSearchCV(model, {"C": [0.1, 1.0]}, cv=2, n_jobs=2, refit=True)
-    search.fit(X, Y)
-    assert len(budget.history()) == 5
-
-
 def test_all_handles_of_a_process_share_a_connection(budget, server):
     copies = [pickle.loads(pickle.dumps(budget)) for _ in range(10)]
     for copy in copies:
@@ -389,11 +398,8 @@ def as_role(server, roles):
     ledger = f"of_{uuid4().hex}"
     owner = PrivacyBudget(**TERMS, path=server.address(ledger))
     spend(owner)
-    module = [sys.executable, "-m", "skdp.budget.ledger.server"]
-    command = [*module, ledger, roles["spend"], roles["audit"]]
-    script = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     with server.connect() as own:
-        own.execute(script)
+        own.execute(grants(ledger, roles["spend"], roles["audit"]))
 
     def opened(kind):
         return PrivacyBudget(**TERMS, path=server.address(ledger, user=roles[kind]))
@@ -401,6 +407,13 @@ def as_role(server, roles):
     opened.owner, opened.ledger = owner, ledger
     opened.connect = lambda kind: server.connect(roles[kind])
     return opened
+
+
+def test_the_script_of_roles_can_be_printed_and_quotes_names():
+    command = [sys.executable, "-m", "skdp.budget.ledger.server", "trial", 'o"brien', "auditors"]
+    script = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert script == grants("trial", 'o"brien', "auditors")
+    assert 'TO "o""brien", "auditors";' in script
 
 
 def test_who_may_spend_can_spend_open_shares_read_and_export(as_role):

@@ -139,6 +139,7 @@ def test_a_notebook_shows_a_bar_without_script(budget):
     assert set(tags) == {"div", "code", "small"}
     assert f"width:{100 * budget.spent.epsilon:.4g}%" in html
     assert "in 1 release;" in html
+    assert f"head {budget.head}" in html
     assert len(html) < 1000
 
 

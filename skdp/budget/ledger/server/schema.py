@@ -153,7 +153,8 @@ def grants(ledger: str, spend: str, audit: str) -> str:
     str
         What the owner runs; neither role may change, delete or make anything.
     """
-    schema, spender, auditor = (f'"{name}"' for name in (ledger, spend, audit))
+    quoted = (name.replace('"', '""') for name in (ledger, spend, audit))
+    schema, spender, auditor = (f'"{name}"' for name in quoted)
     functions = ", ".join(f"{schema}.{name}" for name in _FUNCTIONS.split(", ", 1))
     return (
         f"GRANT USAGE ON SCHEMA {schema} TO {spender}, {auditor};\n"

@@ -122,7 +122,12 @@ class Session:
             with self.clear_errors():
                 self.connection.execute(begin)
                 yield
-                self.connection.execute("COMMIT")
+                done = self.connection.execute("COMMIT").statusmessage
+            if done != "COMMIT":  # so a server ends a transaction in which something has failed
+                raise BudgetClosedError(
+                    f"The ledger {self.address} cannot be used: an earlier error of the server "
+                    "ended the transaction, and nothing was recorded."
+                )
         except BaseException:
             self._roll_back()
             raise

@@ -39,6 +39,34 @@ class ServerStorage(Storage):
         self.sessions = Sessions.at(self.address)
 
     def make(self, action: Callable[[Tables], None]) -> None:
+        self._again_if_lost(lambda: self._make(action))
+
+    def read(self, action: Callable[[Tables], T]) -> T:
+        return self._again_if_lost(lambda: self._read(action))
+
+    def write(
+        self,
+        action: Callable[[Tables], T],
+        before_commit: Callable[[], None] | None = None,
+        key: str = "",
+    ) -> T:
+        return self._again_if_lost(lambda: self._write(action, before_commit, key))
+
+    def close(self) -> None:
+        self.sessions.close()
+
+    def _again_if_lost(self, attempt: Callable[[], T]) -> T:
+        """Return what `attempt` does, once more where a lost connection has left nothing of it."""
+        try:
+            return attempt()
+        except LostError:
+            self.sessions.wait()
+            return attempt()
+
+    def _tables(self, session: Session) -> ServerTables:
+        return ServerTables(session.connection, self.address, session.ledger)
+
+    def _make(self, action: Callable[[Tables], None]) -> None:
         with self.sessions.use() as session:
             tables = self._tables(session)
             with session.clear_errors():
@@ -47,31 +75,6 @@ class ServerStorage(Storage):
                 return
             with session.transaction(_SNAPSHOT):
                 action(tables)
-
-    def read(self, action: Callable[[Tables], T]) -> T:
-        try:
-            return self._read(action)
-        except LostError:
-            self.sessions.wait()
-            return self._read(action)
-
-    def write(
-        self,
-        action: Callable[[Tables], T],
-        before_commit: Callable[[], None] | None = None,
-        key: str = "",
-    ) -> T:
-        try:
-            return self._write(action, before_commit, key)
-        except LostError:  # and nothing was recorded
-            self.sessions.wait()
-            return self._write(action, before_commit, key)
-
-    def close(self) -> None:
-        self.sessions.close()
-
-    def _tables(self, session: Session) -> ServerTables:
-        return ServerTables(session.connection, self.address, session.ledger)
 
     def _made(
         self, session: Session, tables: ServerTables, action: Callable[[Tables], None]
