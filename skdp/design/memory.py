@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import gen_batches
 from sklearn.utils.extmath import row_norms
 
 from skdp.design.base import MemoryDesign
@@ -20,6 +21,8 @@ _LEAST_MARGIN = 1e-12
 _UNIT = 2.0**-53
 _COPY_BYTES = 1 << 21  # of rows that are copied at a time
 _BLOCK_BYTES = 1 << 21  # a dense block that is read twice should still be in the cache
+_MOST_ENTRIES = 1 << 18  # of a block of a matrix, or so many for each entry of what is added up
+_ENTRIES_PER_SUM = 4
 _FEWEST_ROWS = 256  # of a block, for which the work is more than what calling for it takes
 
 
@@ -56,23 +59,47 @@ def _row_norms(X: Any) -> np.ndarray:
     """Return the norms of rows, computed in float64 whatever X is stored as."""
     if X.dtype == np.float64:
         return np.asarray(row_norms(X))
-    norms = np.empty(len(X))
+    norms = np.empty(X.shape[0])
     for rows, part in _float_parts(X):
         norms[rows] = row_norms(part)
     return norms
 
 
-def _float_parts(X: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+def _float_parts(X: Any) -> Iterator[tuple[slice, Any]]:
     """Yield consecutive rows as float64, which holds every number of a narrower type exactly."""
-    step = _block_rows(X, X.shape[1])
-    for start in range(0, len(X), step):
-        rows = slice(start, start + step)
-        yield rows, X[rows].astype(np.float64)
+    for rows in gen_batches(X.shape[0], _block_rows(X, X.shape[1])):
+        yield rows, _float_rows(X, rows)
+
+
+def _float_rows(X: Any, rows: Any) -> Any:
+    """Return rows of X in float64; a slice of float64 is a view.
+
+    `ndarray.take` is faster than indexing, but copies all that is not C: a pandas frame is stored
+    column by column, and each call of `take` would copy the whole of it.
+    """
+    if sparse.issparse(X) and isinstance(rows, slice):
+        return _float_slice(X, rows)
+    by_number = isinstance(rows, np.ndarray) and isinstance(X, np.ndarray)
+    taken = X.take(rows, axis=0) if by_number and X.flags.c_contiguous else X[rows]
+    return taken.astype(np.float64, copy=False)
+
+
+def _float_slice(X: Any, rows: slice) -> Any:
+    """Return consecutive rows of a CSR matrix, whose numbers are converted and not its indices."""
+    start, stop, _ = rows.indices(X.shape[0])
+    ends = X.indptr[start : max(start, stop) + 1]
+    data = X.data[ends[0] : ends[-1]].astype(np.float64, copy=False)
+    indices, shape = X.indices[ends[0] : ends[-1]], (ends.size - 1, X.shape[1])
+    return sparse.csr_matrix((data, indices, ends - ends[0]), shape=shape, copy=False)
 
 
 def _block_rows(X: Any, n_features: int) -> int:
     """Return how many rows a block has; of what becomes float64, both copies want the cache."""
-    return max(_FEWEST_ROWS, _BLOCK_BYTES // ((8 if X.dtype == np.float64 else 16) * n_features))
+    if not sparse.issparse(X):
+        size = 8 if X.dtype == np.float64 else 16
+        return max(_FEWEST_ROWS, _BLOCK_BYTES // (size * n_features))
+    most = max(_MOST_ENTRIES, _ENTRIES_PER_SUM * n_features)
+    return max(_FEWEST_ROWS, most * X.shape[0] // max(1, X.nnz))
 
 
 def _without_duplicates(X: Any) -> Any:
@@ -81,7 +108,7 @@ def _without_duplicates(X: Any) -> Any:
         return X
     fresh = sparse.csr_matrix((X.data, X.indices, X.indptr), shape=X.shape, copy=False)
     if not fresh.has_canonical_format:  # found out anew: the flag that X carries may be stale
-        fresh = fresh.copy()
+        fresh = fresh.astype(np.float64)  # a copy; sums of small integers would overflow
         fresh.sum_duplicates()
     return fresh
 
@@ -116,13 +143,14 @@ class ClippedDesign(MemoryDesign):
 
     X itself is never copied nor written: clipping is one factor a row, and the intercept column is
     virtual. Everything that reads X reads it through here, row block by row block. An array of
-    float32, integers or truth values stays one: of it some rows at a time become float64, in which
-    all is computed, so that a fit is that of the same numbers in float64.
+    float32, integers or truth values stays one, and so do the entries of a matrix: some rows at a
+    time become float64, in which all is computed, so that a fit is that of the same numbers in
+    float64.
 
     Parameters
     ----------
     X : ndarray or CSR matrix of shape (n_samples, d)
-        *Private.* Finite values: an array of any real type, or a matrix of float64.
+        *Private.* Finite values, of any real type.
     factors : ndarray of shape (n_samples,)
         *Private.* s, from `clip_factors`.
     intercept_scaling : float
@@ -149,7 +177,7 @@ class ClippedDesign(MemoryDesign):
         Parameters
         ----------
         X : ndarray or CSR matrix of shape (n_samples, d)
-            *Private.* Finite values: an array of any real type, or a matrix of float64.
+            *Private.* Finite values, of any real type.
         data_norm : float
             *Public.* Bound of the rows' l2 norms, in the units of X.
         intercept_scaling : float
@@ -205,8 +233,10 @@ class ClippedDesign(MemoryDesign):
     def _transposed_times(self, residual: np.ndarray) -> np.ndarray:
         if self.X.dtype == np.float64:
             return np.asarray(self._transpose @ residual)
-        parts = _float_parts(self.X)
-        return np.sum([part.T @ residual[rows] for rows, part in parts], axis=0)
+        total = np.zeros((self.X.shape[1], *residual.shape[1:]))
+        for rows, part in _float_parts(self.X):
+            total += part.T @ residual[rows]
+        return total
 
     @cached_property
     def _transpose(self) -> Any:
@@ -255,31 +285,24 @@ class ClippedDesign(MemoryDesign):
         return total
 
     def gram_diagonal(self, weights: np.ndarray) -> np.ndarray:
-        X, w = self.X, weights * self.factors**2
-        squares = X.multiply(X).T @ w if sparse.issparse(X) else np.einsum("ij,ij,i->j", X, X, w)
-        column = np.full(self.n_features - X.shape[1], self.intercept_scaling**2 * weights.sum())
-        return np.concatenate([squares, column])
+        total, w = np.zeros(self.n_features), weights * self.factors**2
+        for rows, part in _float_parts(self.X):
+            square = part.multiply(part) if sparse.issparse(part) else part * part
+            total[: self.X.shape[1]] += square.T @ w[rows]
+        total[self.X.shape[1] :] = self.intercept_scaling**2 * weights.sum()
+        return total
 
     def take(self, rows: Any) -> ClippedDesign:
         targets = None if self.targets is None else self.targets[rows]
-        return replace(self, X=self._rows(rows), factors=self.factors[rows], targets=targets)
+        return replace(
+            self, X=_float_rows(self.X, rows), factors=self.factors[rows], targets=targets
+        )
 
     def in_memory(self) -> ClippedDesign:
         return self
 
-    def _rows(self, rows: Any) -> Any:
-        """Return rows of X in float64.
-
-        `ndarray.take` is faster than indexing, but copies all that is not C: a pandas frame is
-        stored column by column, and each call of `take` would copy the whole of it.
-        """
-        X = self.X
-        by_number = isinstance(rows, np.ndarray) and isinstance(X, np.ndarray)
-        taken = X.take(rows, axis=0) if by_number and X.flags.c_contiguous else X[rows]
-        return taken.astype(np.float64, copy=False)
-
     def blocks(self, most_rows: int | None = None) -> Iterator[tuple[slice, ClippedDesign]]:
-        if most_rows is None and sparse.issparse(self.X):
+        if most_rows is None and sparse.issparse(self.X) and self.X.dtype == np.float64:
             yield slice(None), self
             return
         step = most_rows or _block_rows(self.X, self.n_features)

@@ -394,8 +394,8 @@ class PrivateLinearModel(PrivateFit, BaseEstimator):
         most = math.inf if isinstance(y, str) else _LARGEST_VALUE
         checked = validated(self, X, y, most=most, accept_sparse="csr", reset=reset, dtype=_STORED)
         if not isinstance(checked, tuple):
-            return MatrixRows(_as_stored(checked))
-        return MatrixRows(_as_stored(checked[0])), checked[1]
+            return MatrixRows(checked)
+        return MatrixRows(checked[0]), checked[1]
 
     def _progress(self, step: int, n_steps: int) -> None:
         """Show progress; steps are public, so the display is too."""
@@ -424,11 +424,6 @@ def _name_of(solver: Solver) -> str:
 def _thread_pools() -> ThreadpoolController:
     """Return the process's BLAS libraries; finding them takes milliseconds."""
     return ThreadpoolController()
-
-
-def _as_stored(X: Any) -> Any:
-    """Return an array as it is, and a matrix in float64."""
-    return X.astype(np.float64, copy=False) if sparse.issparse(X) else X
 
 
 def _check_rows(n_samples: int, solver: Solver, problem: Problem) -> None:

@@ -1,6 +1,7 @@
 """The clipped design is the clipped matrix with its intercept column, without being built."""
 
 import tracemalloc
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -143,3 +144,92 @@ def test_rows_taken_do_not_depend_on_the_order_of_storage():
     ]
     assert all(X.flags.c_contiguous for X in taken)
     np.testing.assert_array_equal(*taken)
+
+
+LAYOUTS = {
+    "C": np.ascontiguousarray,
+    "F": np.asfortranarray,
+    "strided": lambda X: np.repeat(X, 2, axis=1)[:, ::2],
+    "csr": sparse.csr_matrix,
+}
+TYPES = ["f8", "f4", "f2", "i1", "u1", "i2", "i4", "u4", "i8", "u8", "?"]
+
+
+def wide_ranging(dtype, n=700, d=5):
+    rng = np.random.default_rng(0)
+    if dtype == "?":
+        return rng.random((n, d)) < 0.5
+    if dtype[0] == "f":
+        return (rng.normal(size=(n, d)) * 10.0 ** rng.uniform(-3, 3, size=(n, 1))).astype(dtype)
+    info = np.iinfo(dtype)
+    return rng.integers(info.min, info.max, size=(n, d), dtype=dtype, endpoint=True)
+
+
+OPERATIONS = {
+    "factors": lambda A, w: A.factors,
+    "scores": lambda A, w: A.scores(w[: A.n_features]),
+    "scores of classes": lambda A, w: A.scores(np.outer(w[: A.n_features], [1.0, -2.0])),
+    "weighted_sum": lambda A, w: A.weighted_sum(w),
+    "weighted_sum of classes": lambda A, w: A.weighted_sum(np.outer(w, [1.0, -2.0])),
+    "gram": lambda A, w: A.gram(w),
+    "gram_diagonal": lambda A, w: A.gram_diagonal(w),
+    "cross_product": lambda A, w: A.cross_product(),
+    "row_norms": lambda A, w: A.row_norms(),
+    "take": lambda A, w: A.take(np.arange(600, 3, -7)).scores(w[: A.n_features]),
+    "slope_sum": lambda A, w: A.slope_sum(lambda y, z: y * np.tanh(z), w[: A.n_features]),
+}
+
+
+@pytest.mark.parametrize(
+    ("dtype", "layout"),
+    [(t, name) for t in TYPES for name in LAYOUTS if (t, name) != ("f2", "csr")],  # SciPy has none
+)
+def test_every_operation_on_every_type_is_that_of_float64(dtype, layout):
+    X, layout = wide_ranging(dtype), LAYOUTS[layout]
+    weights, targets = np.random.default_rng(1).random((2, len(X)))
+    stored, plain = (ClippedDesign.clip(A, 1.0, 0.3, targets) for A in (layout(X), X.astype(float)))
+    for name, operation in OPERATIONS.items():
+        found, expected = operation(stored, weights), operation(plain, weights)
+        assert found.dtype == np.float64, name
+        size = np.abs(expected).max()
+        np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-13 * size, err_msg=name)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.float32])
+def test_cells_of_small_types_in_parts_add_up_without_overflow(dtype):
+    large = 100.0 if dtype is np.int8 else 3e38
+    data, columns = np.array([large, large, 1.0]).astype(dtype), [0, 0, 1]
+    X = sparse.csr_matrix((data, columns, [0, 3]), shape=(1, 2))
+    design = ClippedDesign.clip(X, 1.0)
+    both = 2.0 * float(data[0])
+    assert design.factors[0] == pytest.approx(1.0 / np.hypot(both, 1.0), rel=1e-9)
+    assert design.scores(np.array([1.0, 0.0])) == pytest.approx([design.factors[0] * both])
+
+
+def hard_rows(d=40):
+    """Rows that cancel, that span all exponents, that underflow or overflow a narrower type."""
+    rng = np.random.default_rng()
+    signs = rng.choice([-1.0, 1.0], size=(30, d))
+    yield (signs * 1e8 + rng.normal(size=(30, d))).astype(np.float32)
+    yield signs * 10.0 ** rng.uniform(-300, 99, size=(30, d))
+    yield (signs * 10.0 ** rng.uniform(-44, 38, size=(30, d))).astype(np.float32)
+    yield (signs * np.float32(1.4e-45)).astype(np.float32)
+    yield signs * 5e-324
+    yield (signs * 65504.0).astype(np.float16)
+    yield (signs * 6e-8).astype(np.float16)
+    yield np.nextafter(signs / np.sqrt(d), 2.0 * signs)
+    yield np.nextafter((signs / np.sqrt(d)).astype(np.float32), np.float32(2.0) * signs)
+    yield rng.integers(-(2**63), 2**63 - 1, size=(30, d))
+    yield np.full((30, d), -128, dtype=np.int8)
+
+
+@pytest.mark.parametrize("norm", [1.0, 0.3, 1e-50, 1e50, 7e-12])
+def test_what_a_row_adds_to_a_sum_as_computed_is_within_the_norm(norm):
+    """In exact fractions: each product is rounded, and all of them together keep to |r|·norm."""
+    residuals = np.random.default_rng().uniform(-1.0, 1.0, size=30)
+    for X in hard_rows():
+        weights = ClippedDesign.clip(X, norm).factors * residuals
+        products = weights[:, None] * X.astype(np.float64)
+        for row, residual in zip(products.tolist(), residuals.tolist(), strict=True):
+            square = sum(Fraction(value) ** 2 for value in row)
+            assert square <= (Fraction(residual) * Fraction(norm)) ** 2
