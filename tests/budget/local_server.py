@@ -1,13 +1,12 @@
 """A PostgreSQL server of one's own: in a temporary folder, on a socket, gone at the end."""
 
 import os
-import pwd
 import shutil
 import signal
 import subprocess
 import tempfile
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 SETTINGS = ("shared_buffers=8MB", "max_connections=60", "autovacuum=off")
@@ -24,6 +23,8 @@ def unprivileged():
     """Return how to run a program as somebody who is not root, which the server insists on."""
     if os.getuid():
         return {}
+    import pwd  # there is none on Windows
+
     return {"user": "nobody", "group": pwd.getpwnam("nobody").pw_gid, "extra_groups": []}
 
 
@@ -47,28 +48,36 @@ class LocalServer:
         return psycopg.connect(host=str(self.folder), user=user, dbname="postgres", autocommit=True)
 
     def start(self):
+        """Start the server; what runs on of one that was killed keeps it from starting at first."""
+        for _ in range(20):
+            self._launch()
+            if self._answers():
+                return
+            time.sleep(0.2)
+        raise RuntimeError((self.folder / "log").read_text())
+
+    def _launch(self):
         settings = ("listen_addresses=", f"unix_socket_directories={self.folder}")
         options = [word for name in (*settings, *SETTINGS, *self.settings) for word in ("-c", name)]
         with open(self.folder / "log", "a") as log:
             command = [programs() / "postgres", "-D", self.data, *options]
             self.process = subprocess.Popen(command, stdout=log, stderr=log, **unprivileged())
-        self._wait()
 
     def stop(self, how=signal.SIGQUIT):
         """Stop the server and all that it runs; with SIGKILL, before it can say a word."""
         self.process.send_signal(how)
         self.process.wait(60)
 
-    def _wait(self):
+    def _answers(self):
+        """Return whether somebody can connect, once that is so or the server has given up."""
         import psycopg
 
-        for _ in range(600):
-            try:
-                return self.connect().close()
-            except psycopg.OperationalError:
-                assert self.process.poll() is None, (self.folder / "log").read_text()
-                time.sleep(0.05)
-        raise TimeoutError
+        while self.process.poll() is None:
+            with suppress(psycopg.OperationalError):
+                self.connect().close()
+                return True
+            time.sleep(0.05)
+        return False
 
 
 @contextmanager
