@@ -169,6 +169,7 @@ class ReleaseParameters:
             plan.theorem,
             asked=(self.epsilon, self.delta) if self.is_private else None,
             seeded=self.seeded,
+            by_part=((self.part, plan.event),),
         )
 
     def spend(self, plan: ReleasePlan, before_commit: Callable[[], None]) -> None:
@@ -221,10 +222,13 @@ class PrivateFit:
     _foreseen: list[Foreseen] | None = None
     """For a copy that rehearses and spends nothing: what would have been spent before."""
 
-    def _fit_privately(self, *data: Any, **more: Any) -> Any:
-        """Check, plan, spend, forget, read, publish; return what `_publish` returns."""
+    def _fit_privately(self, *data: Any, part: Any = None, **more: Any) -> Any:
+        """Check, plan, spend, forget, read, publish; return what `_publish` returns.
+
+        `part` is the part of the records, in place of the parameter.
+        """
         with self._whole_if_refused() as entry:
-            parameters = self._release_parameters()
+            parameters = self._release_parameters(part)
             records = self._check_data(parameters, *data, **more)
             plan = self._plan(parameters, records)
             guarantee = self._promised(parameters, plan, records)
@@ -261,7 +265,7 @@ class PrivateFit:
         vars(self).update(parameters)
         return self._fit_privately(*data)
 
-    def _release_parameters(self) -> ReleaseParameters:
+    def _release_parameters(self, part: Any = None) -> ReleaseParameters:
         name = type(self).__name__ if self.released_as is None else self.released_as
         parameters = ReleaseParameters.check(
             epsilon=self.epsilon,
@@ -270,7 +274,7 @@ class PrivateFit:
             budget=self.budget,
             random_state=self.random_state,
             label=name if self.label is None else self.label,
-            part=self.part,
+            part=self.part if part is None else part,
         )
         if not (parameters.is_private or self.takes_infinite_epsilon):
             raise ValueError(f"epsilon must be finite for {name}, got {self.epsilon!r}.")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from typing import Any
 
 import numpy as np
 
-from skdp._private_fit import ReleaseParameters, guarantee_of
+from skdp._private_fit import ReleaseParameters
+from skdp._several_fits import together
 from skdp.linear_model._base import PrivateLinearModel
-from skdp.privacy import ComposedEvent, Event, PrivacyGuarantee, SelfComposedEvent
+from skdp.privacy import PrivacyGuarantee
 from skdp.solvers import DPSGD
 
 __all__ = ["PrivateSGD", "is_private"]
@@ -29,19 +29,15 @@ class PrivateSGD(PrivateLinearModel):
             average=self.average,
         )
 
-    def _resume(self, X: Any, y: Any, sample_weight: Any, known_task: Any = None) -> Any:
+    def _resume(self, X: Any, y: Any, sample_weight: Any, part: Any, known_task: Any = None) -> Any:
         """Run once more, from where the last run ended, and add what it costs to `privacy_`."""
         resume = hasattr(self, "coef_")
         more = {"sample_weight": sample_weight, "known_task": known_task, "resume": resume}
-        return self._fit_privately(X, y, **more)
+        return self._fit_privately(X, y, part=part, **more)
 
     def _promised(self, parameters: ReleaseParameters, plan: Any, records: Any) -> PrivacyGuarantee:
         now = super()._promised(parameters, plan, records)
-        if records.start is None:
-            return now
-        earlier = self.privacy_
-        event, seeded = _together(earlier.event, now.event), earlier.seeded or now.seeded
-        return guarantee_of(event, now.neighboring, now.theorem, seeded=seeded)
+        return now if records.start is None else together(self.privacy_, now)
 
     def _resumed(self, task: Any) -> dict[str, Any]:
         earlier = self.privacy_.neighboring
@@ -63,11 +59,3 @@ class PrivateSGD(PrivateLinearModel):
 def is_private(model: Any) -> bool:
     """Return whether `epsilon` is finite; without privacy scikit-learn's own class resumes."""
     return not math.isinf(model.epsilon)
-
-
-def _together(earlier: Event, later: Event) -> Event:
-    """Return both, with equal releases counted: nested ones would outgrow the stack some day."""
-    counts: Counter[Event] = Counter()
-    for leaf, count in (*earlier.leaves(), *later.leaves()):
-        counts[leaf] += count
-    return ComposedEvent(tuple(SelfComposedEvent(leaf, n) for leaf, n in counts.items()))

@@ -207,13 +207,21 @@ class DPSGDClassifier(PrivateSGD, PrivateLinearClassifier):
 
     @available_if(is_private)
     def partial_fit(
-        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
+        self,
+        X: Any,
+        y: Any,
+        classes: Any = None,
+        sample_weight: Any = None,
+        part: str | int | None = None,
     ) -> DPSGDClassifier:
         """Learn from more rows, starting from the coefficients that are already released.
 
         Each call spends (`epsilon`, `delta`) anew, and `privacy_` is the composition of all calls:
-        a record may have been in each of them. It holds for calls whose parameters were fixed
-        beforehand; a budget holds for any. A call that dies after the spend drops the
+        a record may have been in each of them. Chunks of one pass over the records are given as
+        disjoint parts, ``part=0``, ``part=1`` and so on: then a record was in one of them, and the
+        pass costs as much as its costliest call, in the budget as well. A part twice costs twice.
+        All of this holds for calls whose parameters were fixed beforehand; a budget holds for any.
+        A call that dies after the spend drops the
         coefficients: the next one starts anew, `privacy_` counts from there, and what was spent
         before stands in the ledger of the budget alone.
 
@@ -228,6 +236,8 @@ class DPSGDClassifier(PrivateSGD, PrivateLinearClassifier):
             `classes` has them.
         sample_weight : array-like of shape (n_samples,) or None
             *Private.* As in `fit`.
+        part : str, int or None
+            *Public.* The part of the records that X holds; None: that of the parameter `part`.
 
         Returns
         -------
@@ -239,7 +249,7 @@ class DPSGDClassifier(PrivateSGD, PrivateLinearClassifier):
         ValueError
             As in `fit`, and if the labels that may occur are not known; nothing is spent.
         """
-        return self._resume(X, y, sample_weight, self._known_classes(classes))
+        return self._resume(X, y, sample_weight, part, self._known_classes(classes))
 
     def _known_classes(self, classes: Any) -> np.ndarray:
         every = (self.classes, classes, getattr(self, "classes_", None))

@@ -30,6 +30,7 @@ from skdp._data_validation import (
     validated_weights,
 )
 from skdp._private_fit import NonPrivatePlan, PrivateFit, ReleaseParameters
+from skdp._several_fits import together
 from skdp._validation import check_choice, check_size
 from skdp.naive_bayes.features import (
     CategoricalFeature,
@@ -38,6 +39,7 @@ from skdp.naive_bayes.features import (
     class_counts,
     in_units,
 )
+from skdp.naive_bayes.totals import Totals
 from skdp.privacy import PrivacyGuarantee
 from skdp.workloads import NOISES, Query, QueryPlan
 from skdp.workloads.plan import becomes_gaussian
@@ -66,6 +68,7 @@ class LabelledColumns:
     count_is_public: bool
     weights: np.ndarray | None
     unit: float
+    earlier: Totals | None = None
 
     @property
     def n_rows(self) -> int:
@@ -102,6 +105,7 @@ class LabelledBlocks:
     count_is_public: bool
     is_weighted: bool
     unit: float
+    earlier: Totals | None = None
 
     @property
     def n_rows(self) -> int:
@@ -148,21 +152,114 @@ class PrivateNaiveBayes(PrivateFit, ClassifierMixin, BaseEstimator):
         """
         return self._fit_privately(X, y, sample_weight=sample_weight)
 
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any,
+        classes: Any = None,
+        sample_weight: Any = None,
+        part: str | int | None = None,
+    ) -> Any:
+        """Learn from more rows: what is released of them is added to what was released before.
+
+        Each call spends (`epsilon`, `delta`) anew, and `privacy_` is the composition of all calls:
+        a record may have been in each of them. Chunks of one pass over the records are given as
+        disjoint parts, ``part=0``, ``part=1`` and so on: then a record was in one of them, and the
+        pass costs as much as one call, in the budget as well. A part twice costs twice. All of this
+        holds for calls whose parameters were fixed beforehand; a budget holds for any. The noise
+        of k calls adds up to √k times that of one. A call that dies after the spend drops what was
+        learnt before: the next one starts anew.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            *Private.* As in `fit`.
+        y : array-like of shape (n_samples,)
+            *Private.* As in `fit`.
+        classes : array-like or None, default None
+            *Public.* All labels that may occur; needed at the first call unless the parameter
+            `classes` has them.
+        sample_weight : array-like of shape (n_samples,) or None, default None
+            *Private.* As in `fit`.
+        part : str, int or None, default None
+            *Public.* The part of the records that X holds; None: that of the parameter `part`.
+
+        Returns
+        -------
+        self : object
+            The fitted classifier.
+
+        Raises
+        ------
+        ValueError
+            As in `fit`, and if the labels that may occur are not known or what is asked of the
+            columns has changed; nothing is spent.
+        """
+        known = self._known_classes(classes)
+        return self._fit_privately(X, y, sample_weight=sample_weight, part=part, known=known)
+
+    def _known_classes(self, classes: Any) -> np.ndarray:
+        every = (getattr(self, "classes_", None), self.classes, classes)
+        known = [np.unique(labels) for labels in every if labels is not None]
+        if not known:
+            raise ValueError(
+                "classes must be given to the first call of partial_fit: all labels that may "
+                "occur, which are public."
+            )
+        if any(not np.array_equal(labels, known[0]) for labels in known):
+            raise ValueError(f"classes={known[-1].tolist()} differ from {known[0].tolist()}.")
+        return known[0]
+
     def _is_gaussian(self) -> bool:
         return becomes_gaussian(self.noise)
 
     def _check_data(
-        self, parameters: ReleaseParameters, X: Any, y: Any, *, sample_weight: Any
+        self,
+        parameters: ReleaseParameters,
+        X: Any,
+        y: Any,
+        *,
+        sample_weight: Any,
+        known: np.ndarray | None = None,
     ) -> LabelledColumns | LabelledBlocks:
+        """Return the records; `known` are the classes of `partial_fit`, None in `fit`."""
+        earlier = None if known is None else getattr(self, "_totals_", None)
+        records = self._checked(parameters, X, y, sample_weight, known, reset=earlier is None)
+        if earlier is None:
+            return records
+        if earlier.asked != _asked(records.features):
+            raise ValueError(
+                "bounds and categories may not change in partial_fit: sums were released for those "
+                "of the first call."
+            )
+        if self.privacy_.neighboring != parameters.neighboring:
+            raise ValueError(
+                f"The model was learnt under {str(self.privacy_.neighboring)!r}; neighboring may "
+                f"not change to {str(parameters.neighboring)!r} in partial_fit."
+            )
+        return replace(records, earlier=earlier)
+
+    def _checked(
+        self,
+        parameters: ReleaseParameters,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        known: np.ndarray | None,
+        *,
+        reset: bool,
+    ) -> LabelledColumns | LabelledBlocks:
+        known = self.classes if known is None else known
         check_choice("noise", self.noise, ("auto", *NOISES))
         public, unit = parameters.neighboring.count_is_public, self._largest_weight(sample_weight)
         if is_collection(X):
-            return self._check_collections(X, y, sample_weight, unit, public)
-        X, y = validated_table(self, X, y)
+            return self._check_collections(X, y, sample_weight, unit, public, known, reset=reset)
+        X, y = validated_table(self, X, y, reset=reset)
         columns = Columns.of(X, "X")
-        remember_names(self, X)
+        if reset:
+            remember_names(self, X)
         features = self._features()
-        classes, codes = encode_labels(type(self).__name__, y, self.classes)
+        classes, codes = encode_labels(type(self).__name__, y, known)
         self._checked_priors(classes.size)
         self._check_columns(columns, features)
         weights = self._weights(sample_weight, codes.size, unit)
@@ -170,16 +267,24 @@ class PrivateNaiveBayes(PrivateFit, ClassifierMixin, BaseEstimator):
         return LabelledColumns(columns, codes, classes, features, public, weights, unit)
 
     def _check_collections(
-        self, X: Any, y: Any, sample_weight: Any, unit: float, count_is_public: bool
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        unit: float,
+        count_is_public: bool,
+        known: Any,
+        *,
+        reset: bool,
     ) -> LabelledBlocks:
-        remember_columns(self, X)
+        remember_columns(self, X, reset=reset)
         features, model = self._features(), for_workers(self)
         blocks = Blocks.of(X, y, sample_weight)
         found = blocks.check(partial(_facts, model, features, unit))
         if sum(blocks.n_rows) >= _MOST_ROWS:
             raise ValueError(f"{type(self).__name__} takes fewer than 2^29 rows.")
         labels, weighs = zip(*found, strict=True)
-        classes = classes_of_blocks(type(self).__name__, labels, self.classes)
+        classes = classes_of_blocks(type(self).__name__, labels, known)
         self._checked_priors(classes.size)
         self._check_any(any(weighs))
         weighted = sample_weight is not None
@@ -198,6 +303,10 @@ class PrivateNaiveBayes(PrivateFit, ClassifierMixin, BaseEstimator):
         asked = [_of_weights(query) for query in queries] if records.is_weighted else queries
         return parameters.plan_queries(asked, self.noise)
 
+    def _promised(self, parameters: ReleaseParameters, plan: Any, records: Any) -> PrivacyGuarantee:
+        now = super()._promised(parameters, plan, records)
+        return now if records.earlier is None else together(self.privacy_, now)
+
     def _read(
         self,
         plan: QueryPlan | NonPrivatePlan,
@@ -215,10 +324,10 @@ class PrivateNaiveBayes(PrivateFit, ClassifierMixin, BaseEstimator):
         released: Any,
         guarantee: PrivacyGuarantee,
     ) -> Any:
-        released = {name: records.unit * numbers for name, numbers in released.items()}
-        counts = released["classes"]
-        if records.count_is_public and not records.is_weighted:
-            counts = _with_sum(counts, records.n_rows)
+        totals = self._totals_ = _told(records, released)
+        released, counts = totals.sums, totals.sums["classes"]
+        if totals.n_rows is not None:
+            counts = _with_sum(counts, totals.n_rows)
         counts = np.maximum(counts, _LEAST_COUNT * records.unit)
         self.classes_, self.privacy_, self.class_count_ = records.classes, guarantee, counts
         priors = self._checked_priors(counts.size)
@@ -420,6 +529,19 @@ def _answers(
     labelled: Callable[[Block], LabelledColumns], exact: bool, block: Block
 ) -> dict[str, np.ndarray]:
     return labelled(block).answers(exact=exact)
+
+
+def _asked(features: Sequence[Feature]) -> tuple[Any, ...]:
+    """Return what is asked of all columns."""
+    return tuple(feature.asked for feature in features)
+
+
+def _told(records: LabelledColumns | LabelledBlocks, released: Any) -> Totals:
+    """Return what was released of these records and of those before."""
+    sums = {name: records.unit * numbers for name, numbers in released.items()}
+    is_known = records.count_is_public and not records.is_weighted
+    now = Totals(_asked(records.features), sums, records.n_rows if is_known else None)
+    return now if records.earlier is None else records.earlier + now
 
 
 def _name(j: int) -> str:

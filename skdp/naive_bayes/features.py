@@ -39,6 +39,11 @@ def class_counts(n_classes: int, neighboring: Neighboring, *, integer: bool = Tr
 class Feature(ABC):
     """One column, with public bounds or categories."""
 
+    @property
+    @abstractmethod
+    def asked(self) -> tuple[Any, ...]:
+        """What the answers are of, from public parameters: equal ones can be added up."""
+
     @abstractmethod
     def query(self, name: str, n_classes: int, neighboring: Neighboring) -> Query:
         """Return what is asked: some numbers for each class."""
@@ -86,6 +91,11 @@ class NumericFeature(Feature):
     high: float
     least_variance: float
     clipped: bool = True
+
+    @property
+    def asked(self) -> tuple[Any, ...]:
+        """The bounds, and whether they clip."""
+        return self.low, self.high, self.clipped
 
     def query(self, name: str, n_classes: int, neighboring: Neighboring) -> Query:
         if neighboring is Neighboring.ADD_REMOVE_ONE:
@@ -162,6 +172,11 @@ class CategoricalFeature(Feature):
 
     values: np.ndarray
     smoothing: float
+
+    @property
+    def asked(self) -> tuple[Any, ...]:
+        """The values."""
+        return tuple(self.values.tolist())
 
     def query(self, name: str, n_classes: int, neighboring: Neighboring) -> Query:
         cells = self.values.size * n_classes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any
 
@@ -39,6 +39,9 @@ class PrivacyGuarantee:
     seeded : bool
         Whether the noise came from a seed. Whoever knows the seed can remove the noise: the
         guarantee is void for them.
+    by_part : tuple of (part, event)
+        What was released from which part of the records, None for all of them, where several fits
+        may add up; empty where that is not known.
 
     Examples
     --------
@@ -54,6 +57,7 @@ class PrivacyGuarantee:
     bound: PrivacyCurve | None = None
     asked: tuple[float, float] | None = None
     seeded: bool = False
+    by_part: tuple[tuple[str | None, Event], ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "neighboring", Neighboring(self.neighboring))

@@ -29,7 +29,7 @@ FITS = {
     "mixed": (DPMixedNB(**MIXED), FRAME),
 }
 every_kind = pytest.mark.parametrize(("model", "X"), FITS.values(), ids=FITS)
-PUBLIC = {"classes_", "n_features_in_", "feature_names_in_", "privacy_"}
+PUBLIC = {"classes_", "n_features_in_", "feature_names_in_", "privacy_", "_totals_"}
 RELEASED = {"class_count_", "class_prior_", "theta_", "var_", "feature_log_prob_"}
 
 
