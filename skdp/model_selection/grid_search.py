@@ -1,0 +1,139 @@
+"""Search over a grid of settings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.model_selection import ParameterGrid
+
+from skdp.model_selection._private_search import PrivateSearch
+
+__all__ = ["DPGridSearchCV"]
+
+
+class DPGridSearchCV(PrivateSearch):
+    """Choose hyper-parameters from a grid, the choice included in what is paid for.
+
+    Parameters
+    ----------
+    estimator : estimator
+        *Public.* An estimator of skdp whose fits are Gaussian DP, as by the default solvers, or a
+        pipeline that ends with one and otherwise learns nothing. Its own `epsilon`, `delta`,
+        `neighboring`, `budget` and `random_state` are replaced.
+    param_grid : dict or list of dict
+        *Public.* As in scikit-learn's `GridSearchCV`: values to try, by name of the parameter.
+    epsilon : float, default 1.0
+        *Public.* Privacy loss in nats of the whole search, with the fit that is kept; finite.
+    delta : float or None, default None
+        *Public.* Probability with which the ε bound may fail, well below 1/n; above 0. ``None``
+        takes the budget's, or 1e-5 without a budget.
+    method : {"auto", "repeat", "all"}, default "auto"
+        *Public.* "repeat" fits candidates drawn at random, a secret random number of times, and
+        keeps the best: its cost hardly grows with the number of candidates. "all" fits each once,
+        each at a part of the budget. "auto" takes "all" for up to 3 candidates and under a budget
+        that adds squares ("gdp" or "zcdp"), which has no way to count repetition.
+    mean_runs : float, default 10
+        *Public.* Mean number of runs of "repeat", above 1.
+    law : {"geometric", "logarithmic"}, default "geometric"
+        *Public.* Distribution of the number of runs of "repeat".
+    holdout : float in (0, 1), default 0.2
+        *Public.* Share of the rows that judge and are not learnt from: by position where the number
+        of rows is public, else by a coin for each row.
+    neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
+        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
+        public) or in its presence (then it is private).
+    budget : PrivacyBudget or None, default None
+        *Public.* What the search spends from, once, before the number of runs is drawn.
+    n_jobs : int or None, default None
+        *Public.* Processes that fit candidates, as joblib counts them.
+    random_state : None, int, numpy Generator or RandomState, default None
+        *Secret.* ``None`` takes fresh entropy from the operating system for each search. A seed
+        voids the guarantee, for whoever knows it can subtract the noise, and is refused beside a
+        budget: for tests only.
+    label : str or None, default None
+        *Public.* Name of the release in the budget's history. ``None`` takes the class's.
+    part : str, int or None, default None
+        *Public.* The part of the records that these are, by any name: in the budget, releases on
+        different parts do not add up. Every record lies in one part for good, whatever other
+        records there are; under ``replace_one`` so does what replaces it. ``None`` counts for all
+        parts.
+
+    Attributes
+    ----------
+    best_estimator_ : estimator
+        The fit that won, of the rows that did not judge.
+    best_params_ : dict
+        Its setting.
+    best_index_ : int
+        Its number among the candidates.
+    best_score_ : float
+        Its noisy share of the judges' scores, of "repeat" under ``replace_one`` only. It flatters,
+        being the best of several.
+    cv_results_ : dict
+        "params": the candidates. No scores, which were not released.
+    classes_ : ndarray
+        Labels, of a classifier.
+    n_features_in_ : int
+        Columns of X.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Their names, where all are strings.
+    privacy_ : PrivacyGuarantee
+        Of all attributes together.
+
+    Notes
+    -----
+    **Guarantee.** A record is learnt from or judges, so each run costs no more than its fit and its
+    score do alone. "repeat": the best of K runs satisfies the theorem *Best of K*. "all": k fits of
+    μ²/k each and one choice by the exponential mechanism are μ-Gaussian DP. The number of runs,
+    their order, all other fits and their scores must stay secret under "repeat"; so must the time
+    that the search takes, from which the number of runs could be told.
+
+    Judges are scored by whether the label is right, regressions by 1 − (r/w)², with w the width of
+    `target_bounds`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from skdp import DPLogisticRegression
+    >>> from skdp.model_selection import DPGridSearchCV
+    >>> X, y = make_classification(4000, random_state=0)
+    >>> search = DPGridSearchCV(DPLogisticRegression(), {"data_norm": [0.1, 1.0, 5.0]}, epsilon=3.0)
+    >>> bool(search.fit(X, y).score(X, y) > 0.7)
+    True
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        param_grid: Any,
+        *,
+        epsilon: float = 1.0,
+        delta: float | None = None,
+        method: str = "auto",
+        mean_runs: float = 10,
+        law: str = "geometric",
+        holdout: float = 0.2,
+        neighboring: str = "replace_one",
+        budget: Any = None,
+        n_jobs: Any = None,
+        random_state: Any = None,
+        label: str | None = None,
+        part: str | int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.param_grid = param_grid
+        self.epsilon = epsilon
+        self.delta = delta
+        self.method = method
+        self.mean_runs = mean_runs
+        self.law = law
+        self.holdout = holdout
+        self.neighboring = neighboring
+        self.budget = budget
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.label = label
+        self.part = part
+
+    def _candidates(self) -> list[dict[str, Any]]:
+        return list(ParameterGrid(self.param_grid))

@@ -1,0 +1,145 @@
+"""Private searches: what they cost, what they publish, what they refuse, and that they help."""
+
+import numpy as np
+import pytest
+from scipy.stats import loguniform
+from sklearn.base import clone, is_regressor
+from sklearn.datasets import make_classification
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from skdp import DPLinearRegression, DPLogisticRegression, PrivacyBudget
+from skdp.exceptions import BudgetExceededError, PrivacyLeakError
+from skdp.mechanisms import ExponentialMechanism, Gaussian
+from skdp.model_selection import DPGridSearchCV, DPRandomizedSearchCV
+from skdp.preprocessing import BoundsScaler
+
+X, Y = make_classification(1500, n_features=6, random_state=0)
+MODEL = DPLogisticRegression(classes=(0, 1))
+GRID = {"data_norm": [0.3, 1.0, 3.0, 10.0]}
+RELATIONS = ("replace_one", "add_remove_one")
+methods = pytest.mark.parametrize("method", ["repeat", "all"])
+
+
+@methods
+@pytest.mark.parametrize("neighboring", RELATIONS)
+def test_a_search_costs_what_was_asked_and_publishes_no_more(method, neighboring):
+    search = DPGridSearchCV(MODEL, GRID, epsilon=2.0, method=method, neighboring=neighboring)
+    assert search.fit(X, Y) is search
+    assert 1.99 < search.privacy_.epsilon(1e-5) <= 2.0
+    assert search.best_params_ == search.cv_results_["params"][search.best_index_]
+    assert set(search.cv_results_) == {"params"}
+    scored = method == "repeat" and neighboring == "replace_one"
+    assert hasattr(search, "best_score_") == scored
+    np.testing.assert_array_equal(search.predict(X), search.best_estimator_.predict(X))
+    assert search.predict_proba(X).shape == (len(X), 2)
+    assert search.decision_function(X).shape == (len(X),)
+    assert search.score(X, Y) > 0.5
+
+
+@methods
+def test_each_fit_costs_less_than_the_search(method):
+    search = DPGridSearchCV(MODEL, GRID, epsilon=2.0, method=method).fit(X, Y)
+    once = search.best_estimator_.privacy_.epsilon(1e-5)
+    assert once == pytest.approx(2.0 * {"repeat": 0.655, "all": 0.46}[method], rel=0.03)
+
+
+def test_noise_of_scores_and_of_the_choice_cost_no_more_than_a_run(monkeypatch):
+    seen = []
+    for kind in (Gaussian, ExponentialMechanism):
+        release = kind.release
+
+        def spy(self, *args, release=release):
+            seen.append(self.event.gdp_mu("replace_one"))
+            return release(self, *args)
+
+        monkeypatch.setattr(kind, "release", spy)
+    search = DPGridSearchCV(MODEL, GRID, method="repeat").fit(X, Y)
+    assert max(seen) <= search.privacy_.event.event.mu
+    seen.clear()
+    search = DPGridSearchCV(MODEL, GRID, method="all").fit(X, Y)
+    assert 0.99 * search.privacy_.gdp_mu < seen[-1] <= search.privacy_.gdp_mu
+
+
+def test_the_method_follows_from_public_facts():
+    methods = {}
+    for budget in (None, PrivacyBudget(5.0, 1e-5), PrivacyBudget(5.0, 1e-5, composition="basic")):
+        search = DPGridSearchCV(MODEL, GRID, epsilon=1.0, budget=budget).fit(X, Y)
+        methods[None if budget is None else budget.composition] = type(
+            search.privacy_.event
+        ).__name__
+        if budget is not None:
+            assert len(budget.history()) == 1
+            assert budget.history()[0]["label"] == "DPGridSearchCV"
+    repeat = "RepeatAndSelectEvent"
+    assert methods == {None: repeat, "gdp": "GDPEvent", "basic": repeat}
+    few = DPGridSearchCV(MODEL, {"data_norm": [1.0, 2.0]}).fit(X, Y)
+    assert type(few.privacy_.event).__name__ == "GDPEvent"
+
+
+def test_a_good_candidate_is_found():
+    """One of two candidates sees nothing of X; at ε = 8 it is chosen less than once in 1e9."""
+    search = DPGridSearchCV(MODEL, {"data_norm": [1e-9, 3.0]}, epsilon=8.0, method="all")
+    assert search.fit(X, Y).best_params_["data_norm"] == 3.0
+
+
+def test_random_candidates_are_searched():
+    search = DPRandomizedSearchCV(MODEL, {"data_norm": loguniform(0.1, 10)}, n_iter=5).fit(X, Y)
+    assert len(search.cv_results_["params"]) == 5
+    assert 0.1 <= search.best_params_["data_norm"] <= 10.0
+
+
+def test_pipelines_and_regressions_are_searched_over():
+    steps = make_pipeline(BoundsScaler(bounds=(-8, 8)), MODEL)
+    grid = {"dplogisticregression__data_norm": [0.5, 1.0], "boundsscaler__bounds": [(-8, 8)]}
+    assert DPGridSearchCV(steps, grid, epsilon=3.0).fit(X, Y).score(X, Y) > 0.5
+    target = np.clip(X[:, 0], -3, 3)
+    model = DPLinearRegression(target_bounds=(-3, 3))
+    search = DPGridSearchCV(model, GRID, epsilon=3.0).fit(X, target)
+    assert search.predict(X).shape == target.shape
+    assert is_regressor(search)
+
+
+def test_workers_give_what_one_process_gives():
+    one, two = (
+        DPGridSearchCV(MODEL, GRID, method="all", random_state=3, n_jobs=n).fit(X, Y)
+        for n in (None, 2)
+    )
+    np.testing.assert_array_equal(one.best_estimator_.coef_, two.best_estimator_.coef_)
+    assert "VOID" in str(one.privacy_)
+
+
+@pytest.mark.parametrize(
+    ("search", "error", "message"),
+    [
+        (DPGridSearchCV(MODEL, {"epsilon": [1.0, 2.0]}), ValueError, "cannot be searched over"),
+        (DPGridSearchCV(MODEL, {"data_norm": [1.0, -1.0]}), ValueError, "data_norm"),
+        (DPGridSearchCV(MODEL, GRID, method="both"), ValueError, "method"),
+        (DPGridSearchCV(MODEL, GRID, holdout=1.5), ValueError, "holdout"),
+        (DPGridSearchCV(MODEL, GRID, delta=0.0), ValueError, "delta > 0"),
+        (DPGridSearchCV(MODEL, []), ValueError, "candidate"),
+        (DPGridSearchCV(MODEL, {"solver": ["dp_sgd"]}), ValueError, "Gaussian DP"),
+        (DPGridSearchCV(LogisticRegression(), {}), PrivacyLeakError, "LogisticRegression"),
+        (DPGridSearchCV(make_pipeline(StandardScaler(), MODEL), {}), PrivacyLeakError, "Scaler"),
+        (DPGridSearchCV(MODEL, GRID, epsilon=9.0), BudgetExceededError, "budget"),
+    ],
+)
+def test_what_is_wrong_is_refused_and_nothing_is_spent(search, error, message):
+    budget = PrivacyBudget(5.0, 1e-5)
+    with pytest.raises(error, match=message):
+        search.set_params(budget=budget).fit(X, Y)
+    assert budget.history() == []
+    assert not hasattr(search, "best_estimator_")
+
+
+def test_a_wrong_label_is_found_before_anything_is_spent():
+    budget = PrivacyBudget(5.0, 1e-5)
+    with pytest.raises(ValueError, match="Nothing was spent"):
+        DPGridSearchCV(MODEL, GRID, budget=budget).fit(X, np.where(np.arange(1500) == 700, 7, Y))
+    assert budget.history() == []
+
+
+def test_a_search_is_cloned_like_any_estimator():
+    search = DPGridSearchCV(MODEL, GRID, epsilon=2.0)
+    assert clone(search).get_params()["estimator__data_norm"] == MODEL.data_norm
