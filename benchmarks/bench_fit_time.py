@@ -1,13 +1,14 @@
 """Time, passes and memory of a default fit at ε = 1, beside scikit-learn's in one run.
 
 Usage: OMP_NUM_THREADS=1 python benchmarks/bench_fit_time.py [--data FOLDER] [--rounds 9]
-       [--smallest]
+       [--smallest] [--large]
 
 Adult (a9a) as CSR and dense, and small sets. Times are medians over interleaved rounds; read the
 ratios, which are medians of paired rounds. "same C" is `LogisticRegression` at the C of the private
 logistic fit, for two classes. Work is given per step: tries, and passes, the records looked at
 over n. A gradient looks at all n; a try, of which only a sampler has any, at a few hundred, twice.
-Memory is what a fit allocates beyond its input at its peak, in vectors of length n.
+Memory is what a fit allocates beyond its input at its peak, in vectors of length n. With --large
+the sets are Gaussian rows, 10⁴ × 20 to 10⁶ × 50, and the fits the default ones alone.
 """
 
 import argparse
@@ -53,6 +54,20 @@ def same_C(n):
     return schedule.temperature / schedule.prior_precision
 
 
+def defaults():
+    """Return {name: function that makes an unfitted model} of the two defaults."""
+    makers = learners(1000, 3)
+    return {name: makers[name] for name in ("scikit-learn", "DPLogisticRegression")}
+
+
+def large_sets():
+    """Yield the name, X and y of Gaussian sets, each made when it is wanted."""
+    for n, d in ((10**4, 20), (10**5, 50), (10**4, 2000), (10**5, 500), (10**6, 50)):
+        rng = np.random.default_rng(0)
+        X, w = rng.normal(size=(n, d)) / np.sqrt(d), 2.0 * rng.normal(size=d)
+        yield f"{n} × {d}", X, (X @ w + rng.logistic(size=n) > 0.0).astype(int)
+
+
 def timed(make, X, y):
     """Return the time of one fit, and the model."""
     model, start = make(), time.perf_counter()
@@ -79,9 +94,9 @@ def work(models, n):
     return f"{steps:.0f} | {queries / (n * steps):.2f} | {tries / steps:.2f}"
 
 
-def report(name, X, y, rounds):
+def report(name, X, y, rounds, makers=None):
     """Print one line a learner."""
-    makers = learners(X.shape[0], np.unique(y).size)
+    makers = makers or learners(X.shape[0], np.unique(y).size)
     fits = {learner: [] for learner in makers}
     for _ in range(rounds):
         for learner, make in makers.items():
@@ -103,12 +118,17 @@ def main():
     parser.add_argument("--data", default=None, help="folder with the libsvm files of a9a")
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--smallest", action="store_true", help="wine, once")
+    parser.add_argument("--large", action="store_true", help="Gaussian rows, defaults alone")
     options = parser.parse_args()
     if options.smallest:
         options.data, options.rounds = None, 1
     warnings.simplefilter("ignore", ConvergenceWarning)  # scikit-learn's, at 100 iterations
     print("| input | model | median ms | ratio | steps | passes | tries | peak, n-vectors |")
     print("|---" * 8 + "|")
+    if options.large:
+        for name, X, y in large_sets():
+            report(name, X, y, options.rounds, defaults())
+        return
     sets = {"wine": small_sets()["wine"]} if options.smallest else small_sets()
     parts = adult(options.data)
     if parts is not None:

@@ -131,8 +131,8 @@ class DPRandomForestRegressor(ForestModel, TransformedTargets, DPLinearRegressio
         the guarantee, for whoever knows it can subtract the noise, and is refused beside a budget:
         for tests only.
     n_jobs : int or None
-        *Public.* Number of BLAS threads, −1 for all; ``None`` for one, the fastest but on large
-        dense data.
+        *Public.* Number of BLAS threads, −1 for all; ``None`` for one. More of them shorten AᵀA of
+        many columns on an idle machine; passes over the rows are bound by memory, and gain little.
     verbose : int
         *Public.* Above 0, print steps done; the number of steps is public.
     diagnostics : bool

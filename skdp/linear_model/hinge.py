@@ -111,8 +111,8 @@ class DPHingeClassifier(PrivateLinearClassifier):
         private fit does not use it: the number of its steps, or the tolerance on which its
         guarantee rests, follows from other public numbers.
     n_jobs : int or None
-        *Public.* Number of BLAS threads, −1 for all; ``None`` for one, the fastest but on large
-        dense data.
+        *Public.* Number of BLAS threads, −1 for all; ``None`` for one. More of them shorten AᵀA of
+        many columns on an idle machine; passes over the rows are bound by memory, and gain little.
     verbose : int
         *Public.* Above 0, print steps done; the number of steps is public.
     diagnostics : bool
