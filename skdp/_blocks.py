@@ -189,6 +189,16 @@ class Blocks:
         graph = self._needed(task[1] for task in tasks) | dict(zip(results, tasks, strict=True))
         return list(_scheduler()(graph, results))
 
+    def places(self, rows: np.ndarray) -> dict[int, np.ndarray]:
+        """Return rows, whose numbers rise, by their block and counted from its first row.
+
+        These are arguments for `gather`, at least one.
+        """
+        ends = np.cumsum(self.n_rows)
+        parts = np.split(rows, rows.searchsorted(ends[:-1]))
+        found = {i: part - (ends[i] - self.n_rows[i]) for i, part in enumerate(parts) if part.size}
+        return found or {0: rows}
+
     def map(self, function: Callable[[Any], Any]) -> Blocks:
         """Return blocks whose values are ``function(block)``: kept if the blocks are."""
         keys = [_new_key("mapped") for _ in self._keys]
@@ -247,7 +257,8 @@ def _lazily(name: str, estimator: Any, X: Any, args: tuple[Any, ...]) -> Any:
     function = partial(_of_rows, estimator, name, args, example[:0])
     if not _is_frame(X):
         chunks = (X.chunks[0], *((size,) for size in example.shape[1:]))
-        axes = {"drop_axis": [1]} if example.ndim < X.ndim else {}
+        more = list(range(X.ndim, example.ndim))
+        axes = {"drop_axis": [1]} if example.ndim < X.ndim else {"new_axis": more} if more else {}
         return X.map_blocks(function, dtype=example.dtype, chunks=chunks, meta=example[:0], **axes)
     if example.ndim > 1 and name != "transform":
         return X.map_partitions(function, meta=example[:0])

@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from skdp._blocks import lazy_on_blocks
 from skdp._columns import column_name
 from skdp._data_validation import column_names
 from skdp._feature_maps import AdditiveMap
@@ -84,12 +86,13 @@ class AdditiveModel(MappedModel):
             return super()._read_fit(plan, records, rng)
         rows: Any = records.rows
         facts = rows.feature_map.facts
+        counts = rows.total(partial(counts_of, facts))
         if isinstance(plan, RankedPlan):
-            found, plan = plan.ranks.release(facts, rows.X, rng), plan.fit
+            found, plan = plan.ranks.release(counts, rng), plan.fit
         else:
-            found = ranks_of(counts_of(facts, rows.X))
+            found = ranks_of(counts)
         ranked = replace(rows.feature_map, facts=replace(facts, ranks=found))
-        records = replace(records, rows=replace(rows, feature_map=ranked))
+        records = replace(records, rows=rows.mapped(ranked))
         return _Ranked(records, super()._read_fit(plan, records, rng))
 
     def _publish(self, plan: Any, records: Any, released: Any, guarantee: PrivacyGuarantee) -> Any:
@@ -132,6 +135,7 @@ class AdditiveModel(MappedModel):
             for k, term in enumerate(self.term_names_)
         }
 
+    @lazy_on_blocks
     def explain_local(self, X: Any) -> np.ndarray:
         """Return what each term contributes to the scores of rows.
 
@@ -140,7 +144,7 @@ class AdditiveModel(MappedModel):
 
         Parameters
         ----------
-        X : array-like or frame of shape (n_samples, n_features)
+        X : array-like, frame or dask collection of shape (n_samples, n_features)
             *Private.*
 
         Returns

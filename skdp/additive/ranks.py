@@ -52,9 +52,8 @@ class RankRelease:
         left = math.sqrt(mu * mu - self.mu * self.mu) * (1.0 - _REST_MARGIN)
         return GaussianCurve(left).epsilon(delta)
 
-    def release(self, facts: TableFacts, X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Read the table once and return ranks."""
-        counts = counts_of(facts, X)
+    def release(self, counts: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Return ranks by the *private* `counts_of` a table."""
         noisy = rounded(counts + rng.normal(scale=self.scale, size=counts.shape), self.scale)
         return ranks_of(np.where(noisy < _CERTAIN * self.scale, 0.0, noisy))
 

@@ -1,6 +1,7 @@
 """The data, seen by a solver: a linear operator whose rows are bounded by a public norm."""
 
 from skdp.design.base import Design, MemoryDesign, Pointwise, SlopeSum
+from skdp.design.dask import DaskDesign
 from skdp.design.expanded import ExpandedDesign, expanded_scores
 from skdp.design.memory import ClippedDesign, clip_factors
 from skdp.design.tabulated import TabulatedDesign
@@ -8,6 +9,7 @@ from skdp.design.transformed import TransformedDesign
 
 __all__ = [
     "ClippedDesign",
+    "DaskDesign",
     "Design",
     "ExpandedDesign",
     "MemoryDesign",

@@ -106,9 +106,13 @@ class ExpandedDesign(MemoryDesign):
             total += block.weighted_sum(residual[rows])
         return total
 
+    @property
+    def most_entries(self) -> int:
+        """Number of entries that a row of A may have."""
+        return self.feature_map.n_entries + (self.intercept_scaling > 0.0)
+
     def reach(self, delta: np.ndarray) -> float:
-        entries = self.feature_map.n_entries + (self.intercept_scaling > 0.0)
-        return longest_reach(delta, entries)
+        return longest_reach(delta, self.most_entries)
 
     def gram(self, weights: np.ndarray) -> np.ndarray:
         total = np.zeros((self.n_features, self.n_features))

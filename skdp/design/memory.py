@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -193,6 +193,28 @@ class ClippedDesign(MemoryDesign):
         X = _without_duplicates(X)
         return cls(X, clip_factors(X, data_norm), intercept_scaling, targets)
 
+    @classmethod
+    def joined(cls, designs: Sequence[ClippedDesign]) -> ClippedDesign:
+        """Return the rows of several designs, which have the same columns, as one.
+
+        Parameters
+        ----------
+        designs : sequence of ClippedDesign
+            *Private.* At least one, each with targets.
+
+        Returns
+        -------
+        design : ClippedDesign
+            A copy of the rows, but of one design.
+        """
+        if len(designs) == 1:
+            return designs[0]
+        parts = [one.X for one in designs]
+        X = sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.vstack(parts)
+        factors = np.concatenate([one.factors for one in designs])
+        targets = np.concatenate([one.targets for one in designs])
+        return cls(X, factors, designs[0].intercept_scaling, targets)
+
     @property
     def n_samples(self) -> int:
         return self.X.shape[0]
@@ -220,7 +242,7 @@ class ClippedDesign(MemoryDesign):
         return total
 
     def reach(self, delta: np.ndarray) -> float:
-        return longest_reach(delta, self._most_entries)
+        return longest_reach(delta, self.most_entries)
 
     def _times(self, theta: np.ndarray) -> np.ndarray:
         if self.X.dtype == np.float64:
@@ -243,8 +265,8 @@ class ClippedDesign(MemoryDesign):
         return self.X.T  # a view, but a sparse one takes time to set up
 
     @cached_property
-    def _most_entries(self) -> int:
-        """Number of entries in the fullest row of A."""
+    def most_entries(self) -> int:
+        """Number of entries in the fullest row of A. *Private* where X is sparse."""
         if not sparse.issparse(self.X):
             return self.n_features
         return int(np.diff(self.X.indptr).max(initial=0)) + (self.intercept_scaling > 0.0)
@@ -261,7 +283,7 @@ class ClippedDesign(MemoryDesign):
         return A
 
     def cross_product(self) -> np.ndarray:
-        d, most = self.n_features, max(1, self._most_entries)
+        d, most = self.n_features, max(1, self.most_entries)
         total, step = np.zeros((d, d)), max(d, _COPY_BYTES // (8 * most))
         for start in range(0, self.n_samples, step):
             rows = slice(start, start + step)

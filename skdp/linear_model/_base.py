@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,7 +18,8 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import ThreadpoolController  # scikit-learn depends on it, always installed
 
-from skdp._data_validation import validated, validated_weights
+from skdp._blocks import Block, Blocks, for_workers, is_collection
+from skdp._data_validation import remember_columns, validated, validated_weights
 from skdp._private_fit import NonPrivatePlan, PrivateFit, ReleaseParameters, ReleasePlan
 from skdp._random import child_generator
 from skdp._validation import (
@@ -29,6 +31,7 @@ from skdp._validation import (
 from skdp.accounting import gdp_mu
 from skdp.design import ClippedDesign, Design
 from skdp.exceptions import IncompatibleSolverError
+from skdp.linear_model._block_rows import BlockRows
 from skdp.linear_model._sample import (
     SampledPlan,
     check_subsample,
@@ -37,6 +40,7 @@ from skdp.linear_model._sample import (
 )
 from skdp.losses import Loss, WeightedLoss, weighted_targets
 from skdp.privacy import PrivacyGuarantee
+from skdp.samplers import SAMPLERS
 from skdp.solvers import SOLVERS, Problem, Solution, Solver
 from skdp.solvers.dp_sgd import poisson_sample
 
@@ -50,7 +54,7 @@ _STORED = [np.dtype(t) for t in ("float64", "float32", "float16", *_INTEGERS, "b
 
 
 class Rows(Protocol):
-    """Validated rows, as many as there are targets."""
+    """Validated rows, as many as there are targets, in memory or elsewhere."""
 
     @property
     def n_samples(self) -> int:
@@ -63,14 +67,8 @@ class Rows(Protocol):
     def design(self, data_norm: float, intercept_scaling: float, targets: Any) -> Design:
         """Return the clipped rows and their targets, as a solver sees them."""
 
-    def take(self, rows: np.ndarray) -> Rows:
-        """Return some of the rows, by number, in memory."""
-
-    def matrix(self) -> Any:
-        """Return all rows, not clipped."""
-
-    def products(self, coef: Any, data_norm: float) -> np.ndarray:
-        """Return the products of the clipped rows and coefficients (n_columns, n_scores)."""
+    def take(self, rows: np.ndarray, targets: Any) -> tuple[Rows, np.ndarray]:
+        """Return some of the rows, by number, in memory, and their targets."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,8 +88,14 @@ class MatrixRows:
     def design(self, data_norm: float, intercept_scaling: float, targets: Any) -> Design:
         return ClippedDesign.clip(self.X, data_norm, intercept_scaling, targets)
 
-    def take(self, rows: np.ndarray) -> MatrixRows:
-        return MatrixRows(self.X[rows])
+    def take(self, rows: np.ndarray, targets: Any) -> tuple[MatrixRows, np.ndarray]:
+        return MatrixRows(self.X[rows]), targets[rows]
+
+    def joined(self, others: Sequence[MatrixRows]) -> MatrixRows:
+        """Return these rows and those of others."""
+        parts = [self.X, *(one.X for one in others)]
+        stack = sparse.vstack if sparse.issparse(self.X) else np.vstack
+        return MatrixRows(stack(parts))
 
     def matrix(self) -> Any:
         return self.X
@@ -108,16 +112,17 @@ class LinearRecords:
 
     `n_known` is a number of rows that is public, exact under ``replace_one``, a guess otherwise;
     None where there is none. `task` is public about the targets. `weights` are None where none were
-    given; in a private fit the targets carry them. `start` are released coefficients from which
-    `solver` goes on after `n_iter` steps, None for none.
+    given; in a private fit the targets carry them. Rows that are elsewhere have their targets, and
+    `y` is None. `start` are released coefficients from which `solver` goes on after `n_iter` steps,
+    None for none.
     """
 
     rows: Rows
-    y: np.ndarray
+    y: np.ndarray | None
     task: Any
     solver: Solver
     n_known: int | None
-    weights: np.ndarray | None = None
+    weights: Any = None
     start: np.ndarray | None = None
     n_iter: int = 0
 
@@ -129,7 +134,8 @@ class LinearRecords:
     def sampled(self, rate: float, rng: np.random.Generator) -> LinearRecords:
         """Return a Poisson sample, drawn from a stream of its own."""
         chosen = poisson_sample(self.rows.n_samples, rate, child_generator(rng))
-        return replace(self.expected(rate), rows=self.rows.take(chosen), y=self.y[chosen])
+        rows, y = self.rows.take(chosen, self.y)
+        return replace(self.expected(rate), rows=rows, y=y)
 
     def expected(self, rate: float) -> LinearRecords:
         """Return the same records with the public number of those that a sample is to hold."""
@@ -150,11 +156,11 @@ class PrivateLinearModel(PrivateFit, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like, sparse matrix or dask collection of shape (n_samples, n_features)
             *Private.* Finite values; rows longer than `data_norm` are scaled down to it.
-        y : array-like of shape (n_samples,)
+        y : array-like or dask collection of shape (n_samples,)
             *Private.* Labels, of which the set is public, or numbers.
-        sample_weight : array-like of shape (n_samples,) or None
+        sample_weight : array-like or dask collection of shape (n_samples,) or None
             *Private.* What the loss of each record is multiplied by, clipped to [0, max_weight];
             as it is with ``epsilon=inf``. ``None`` weighs all records alike.
 
@@ -187,14 +193,63 @@ class PrivateLinearModel(PrivateFit, BaseEstimator):
         self._check_loss()
         solver = self._resolve_solver()
         self._check_max_weight(parameters, sample_weight)
-        rows, y = self._rows(X, y, reset=not resume)
-        task, y = self._encode(y, known_task)
-        weights = None if sample_weight is None else validated_weights(sample_weight, len(y))
-        if weights is not None and parameters.is_private:
-            y = weighted_targets(y, np.clip(weights, 0.0, self.max_weight))
+        given = X, y, sample_weight, known_task
+        if is_collection(X) or is_collection(y):
+            self._check_reads_blocks(solver, sampled=self.subsample is not None)
+            rows, task, y, weights = self._in_blocks(*given, reset=not resume)
+        else:
+            rows, task, y, weights = self._labelled(*given, reset=not resume)
         earlier = self._resumed(task) if resume else {}
         n_known = rows.n_samples if parameters.neighboring.count_is_public else self.n_samples_hint
         return LinearRecords(rows, y, task, solver, n_known, weights, **earlier)
+
+    def _labelled(
+        self, X: Any, y: Any, sample_weight: Any, known_task: Any, *, reset: bool
+    ) -> tuple[Rows, Any, np.ndarray, np.ndarray | None]:
+        """Return checked rows, what is public about targets, these as a loss wants them, weights.
+
+        In a private fit the targets carry the weights.
+        """
+        rows, y = self._rows(X, y, reset=reset)
+        task, y = self._encode(y, known_task)
+        weights = None if sample_weight is None else validated_weights(sample_weight, len(y))
+        if weights is not None and not math.isinf(self.epsilon):
+            y = weighted_targets(y, np.clip(weights, 0.0, self.max_weight))
+        return rows, task, y, weights
+
+    def _in_blocks(
+        self, X: Any, y: Any, sample_weight: Any, known_task: Any, *, reset: bool
+    ) -> tuple[Rows, Any, None, Any]:
+        """Return the same of Dask collections, which stay where they are."""
+        blocks = Blocks.of(X, y, sample_weight)
+        remember_columns(self, X, reset=reset)
+        model = self._for_blocks()
+        found = blocks.check(partial(_task_in_block, model, known_task))
+        task = self._task_of_blocks(found, known_task)
+        return self._block_rows(blocks, model, task), task, None, sample_weight
+
+    def _for_blocks(self) -> Any:
+        """Return a copy that checks blocks of rows elsewhere."""
+        return for_workers(self)
+
+    def _block_rows(self, blocks: Blocks, model: Any, task: Any) -> BlockRows:
+        return BlockRows(blocks, model, task)
+
+    def _check_reads_blocks(self, solver: Solver, *, sampled: bool) -> None:
+        """Raise if rows have to be in memory; those of a sample are."""
+        if math.isinf(self.epsilon):
+            raise ValueError(
+                "epsilon=inf fits scikit-learn's own estimator, which takes no dask collections: "
+                "give a finite epsilon, or call .compute() where X and y fit into memory."
+            )
+        if not (solver.takes_blocks or sampled):
+            raise IncompatibleSolverError(
+                f"{solver!r} wants all columns or all scores at once and cannot read dask "
+                "collections, whose rows stay where they are. Take a solver of "
+                f"{[name for name, kind in SOLVERS.items() if kind().takes_blocks]} with a sampler "
+                f"of {[name for name, kind in SAMPLERS.items() if kind.takes_blocks]}, or "
+                "subsample=, or call .compute() where X and y fit into memory."
+            )
 
     def _plan(self, parameters: ReleaseParameters, records: LinearRecords) -> ReleasePlan:
         effective_n_jobs(self.n_jobs)  # raises now rather than after the spend
@@ -202,6 +257,8 @@ class PrivateLinearModel(PrivateFit, BaseEstimator):
             return NonPrivatePlan()
         rate = sampling_rate(self.subsample, records.n_known)
         if rate == 1.0:
+            if isinstance(records.rows, BlockRows):
+                self._check_reads_blocks(records.solver, sampled=False)
             return self._plan_fit(parameters, records)
         sample = records.expected(rate)
         return plan_sampled(
@@ -232,8 +289,8 @@ class PrivateLinearModel(PrivateFit, BaseEstimator):
         """Return the solver's solution; without privacy, the fitted reference."""
         if isinstance(plan, NonPrivatePlan):
             given = {} if records.weights is None else {"sample_weight": records.weights}
-            reference = self._reference(records.rows.n_samples)
-            return reference.fit(records.rows.matrix(), records.y, **given)
+            rows: Any = records.rows
+            return self._reference(rows.n_samples).fit(rows.matrix(), records.y, **given)
         problem, solver = plan.problem, records.solver
         threads = effective_n_jobs(self.n_jobs)
         with _thread_pools().limit(limits=threads, user_api="blas"):
@@ -319,6 +376,14 @@ class PrivateLinearModel(PrivateFit, BaseEstimator):
     @abstractmethod
     def _encode(self, y: np.ndarray, known: Any) -> tuple[Any, np.ndarray]:
         """Return what is public about the targets, unless `known`, and y as the loss wants it."""
+
+    def _task_in_block(self, y: np.ndarray, known: Any) -> Any:
+        """Return what `_task_of_blocks` wants to know of the targets in a block, after checks."""
+        return self._encode(y, known)[0]
+
+    def _task_of_blocks(self, found: list[Any], known: Any) -> Any:
+        """Return what is public about the targets, unless `known`, by what is in the blocks."""
+        return found[0]
 
     @abstractmethod
     def _check_loss(self) -> None:
@@ -412,6 +477,14 @@ class PrivateLinearModel(PrivateFit, BaseEstimator):
         tags.input_tags.sparse = True
         tags.non_deterministic = self.random_state is None
         return tags
+
+
+def _task_in_block(model: Any, known: Any, block: Block) -> Any:
+    """Return what there is to know of a block's targets, after all checks of a fit in memory."""
+    _, y = model._rows(block.X, block.y, reset=False)
+    if block.sample_weight is not None:
+        validated_weights(block.sample_weight, len(y))
+    return model._task_in_block(y, known)
 
 
 def _name_of(solver: Solver) -> str:

@@ -11,7 +11,8 @@ from scipy import sparse
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from skdp._data_validation import encode_labels
+from skdp._blocks import lazy_on_blocks
+from skdp._data_validation import classes_of_blocks, encode_labels, labels_in_block
 from skdp._validation import check_size
 from skdp.linear_model._base import PrivateLinearModel, dense
 from skdp.losses import ClassWeightedLoss, Loss
@@ -38,6 +39,13 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLinearModel):
         if math.isinf(self.epsilon):
             return classes, y
         return classes, (np.where(codes > 0, 1.0, -1.0) if classes.size == 2 else codes)
+
+    def _task_in_block(self, y: np.ndarray, known: Any) -> np.ndarray:
+        return labels_in_block(y, self.classes if known is None else known)
+
+    def _task_of_blocks(self, found: list[Any], known: Any) -> np.ndarray:
+        known = self.classes if known is None else known
+        return classes_of_blocks(type(self).__name__, found, known)
 
     def _check_loss(self) -> None:
         self._loss(2)
@@ -72,12 +80,13 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLinearModel):
     def _loss(self, n_classes: int) -> Loss:
         """Return the loss of a private fit, all classes counting alike."""
 
+    @lazy_on_blocks
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the scores of rows that are clipped as in `fit`.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like, sparse matrix or dask collection of shape (n_samples, n_features)
             *Private.* As `fit` takes it.
 
         Returns
@@ -88,12 +97,13 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLinearModel):
         scores = self._scores(X)
         return scores.ravel() if self.classes_.size == 2 else scores
 
+    @lazy_on_blocks
     def predict(self, X: Any) -> np.ndarray:
         """Return the label with the highest score for each row.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like, sparse matrix or dask collection of shape (n_samples, n_features)
             *Private.* As `fit` takes it.
 
         Returns

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from skdp._blocks import Blocks
 from skdp._data_validation import column_names, remember_names, validated_table
 from skdp._feature_maps import (
     AdditiveMap,
@@ -22,6 +23,7 @@ from skdp._feature_maps import (
 from skdp._validation import check_real
 from skdp.design import Design, ExpandedDesign, TabulatedDesign, expanded_scores
 from skdp.linear_model._base import PrivateLinearModel
+from skdp.linear_model._block_rows import BlockRows, MappedBlockRows
 from skdp.privacy import PrivacyGuarantee
 
 __all__ = ["MappedModel", "MappedRows", "MixtureModel"]
@@ -47,11 +49,23 @@ class MappedRows:
         kind = TabulatedDesign if isinstance(read, TabulatedMap) else ExpandedDesign
         return kind.clip(self.X, read, data_norm, intercept_scaling, targets)
 
-    def take(self, rows: np.ndarray) -> MappedRows:
-        return MappedRows(self.X[rows], self.feature_map)
+    def take(self, rows: np.ndarray, targets: Any) -> tuple[MappedRows, np.ndarray]:
+        return replace(self, X=self.X[rows]), targets[rows]
+
+    def joined(self, others: Sequence[MappedRows]) -> MappedRows:
+        """Return these rows and those of others."""
+        return replace(self, X=np.concatenate([self.X, *(one.X for one in others)]))
 
     def matrix(self) -> Any:
         return self.feature_map.whole(self.feature_map.prepare(self.X))
+
+    def mapped(self, feature_map: FeatureMap) -> MappedRows:
+        """Return the features of the same rows by another map, which codes tables alike."""
+        return replace(self, feature_map=feature_map)
+
+    def total(self, function: Callable[[np.ndarray], Any]) -> Any:
+        """Return a function of the coded table."""
+        return function(self.X)
 
     def products(self, coef: Any, data_norm: float) -> np.ndarray:
         return expanded_scores(self.X, self.feature_map, data_norm, coef)
@@ -70,12 +84,12 @@ class MappedModel(PrivateLinearModel):
 
         Parameters
         ----------
-        X : array-like or frame of shape (n_samples, n_columns)
+        X : array-like, frame or dask collection of shape (n_samples, n_columns)
             *Private.* Numbers, and values of the columns that have `categories`; some may be
             missing, unless `missing` refuses them. Sparse X is refused.
-        y : array-like of shape (n_samples,)
+        y : array-like or dask collection of shape (n_samples,)
             *Private.* Labels, of which the set is public, or numbers.
-        sample_weight : array-like of shape (n_samples,) or None
+        sample_weight : array-like or dask collection of shape (n_samples,) or None
             *Private.* What the loss of each record is multiplied by, clipped to [0, max_weight];
             as it is with ``epsilon=inf``. ``None`` weighs all records alike.
 
@@ -107,6 +121,14 @@ class MappedModel(PrivateLinearModel):
         table, *targets = checked if isinstance(checked, tuple) else (checked,)
         rows = MappedRows(found.facts.coded(table, column_names(self)), found)
         return (rows, *targets) if targets else rows
+
+    def _for_blocks(self) -> Any:
+        model = super()._for_blocks()
+        model.feature_map_ = self._new_map()
+        return model
+
+    def _block_rows(self, blocks: Blocks, model: Any, task: Any) -> BlockRows:
+        return MappedBlockRows(blocks, model, task)
 
     def _facts(self, n_columns: int, names: Sequence[Any], **instead: Any) -> TableFacts:
         """Return what the parameters, or others in their place, say of the columns."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin
 
+from skdp._blocks import lazy_on_blocks
 from skdp._data_validation import check_no_missing
 from skdp.linear_model._base import PrivateLinearModel
 
@@ -106,12 +107,13 @@ class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel):
         self.intercept_ = float(intercept[0]) if one else intercept
         self.target_bounds_ = (task.low, task.high)
 
+    @lazy_on_blocks
     def predict(self, X: Any) -> np.ndarray:
         """Return predictions for rows that are clipped as in `fit`, clipped to `target_bounds`.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like, sparse matrix or dask collection of shape (n_samples, n_features)
             *Private.* As `fit` takes it.
 
         Returns

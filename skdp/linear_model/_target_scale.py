@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from skdp._blocks import lazy_on_blocks
 from skdp._validation import check_choice, check_size
 from skdp.linear_model._regressor import PrivateLinearRegressor, TargetRange
 
@@ -50,12 +51,13 @@ class TransformedTargets(PrivateLinearRegressor):
             return 1.0 if kind == "log" else math.inf
         return check_size("the unit of target_transform", kind)
 
+    @lazy_on_blocks
     def predict(self, X: Any) -> np.ndarray:
         """Return predictions for rows that are clipped as in `fit`, clipped to `target_bounds`.
 
         Parameters
         ----------
-        X : array-like or frame of shape (n_samples, n_features)
+        X : array-like, frame or dask collection of shape (n_samples, n_features)
             *Private.*
 
         Returns

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
+from skdp._blocks import lazy_on_blocks
 from skdp.linear_model._base import is_auto
 from skdp.linear_model._classifier import PrivateLinearClassifier
 from skdp.losses import (
@@ -219,12 +220,13 @@ class DPLogisticRegression(PrivateLinearClassifier):
         self.verbose = verbose
         self.diagnostics = diagnostics
 
+    @lazy_on_blocks
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return the probability of each class for rows that are clipped as in `fit`.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like, sparse matrix or dask collection of shape (n_samples, n_features)
             *Private.* As `fit` takes it.
 
         Returns
@@ -238,12 +240,13 @@ class DPLogisticRegression(PrivateLinearClassifier):
         """
         return np.exp(self.predict_log_proba(X))
 
+    @lazy_on_blocks
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Return the logarithms of `predict_proba`.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like, sparse matrix or dask collection of shape (n_samples, n_features)
             *Private.* As `fit` takes it.
 
         Returns

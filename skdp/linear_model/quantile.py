@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import d2_pinball_score
 
+from skdp._blocks import lazy_on_blocks
 from skdp._validation import check_real
 from skdp.linear_model._quantile_regressor import PrivateQuantileRegressor
 
@@ -211,6 +212,7 @@ class DPQuantileRegressor(PrivateQuantileRegressor):
             raise ValueError("quantile must name at least one level, got none.")
         return tuple(check_real("quantile", level, low=0.0, high=1.0) for level in levels)
 
+    @lazy_on_blocks
     def predict(self, X: Any) -> np.ndarray:
         """Return quantiles for rows clipped as in `fit`, clipped to `target_bounds`.
 
@@ -219,7 +221,7 @@ class DPQuantileRegressor(PrivateQuantileRegressor):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like, sparse matrix or dask collection of shape (n_samples, n_features)
             *Private.* Finite values.
 
         Returns

@@ -227,14 +227,14 @@ class DPSGDClassifier(PrivateSGD, PrivateLinearClassifier):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like, sparse matrix or dask collection of shape (n_samples, n_features)
             *Private.* As in `fit`.
-        y : array-like of shape (n_samples,)
+        y : array-like or dask collection of shape (n_samples,)
             *Private.* As in `fit`.
         classes : array-like or None
             *Public.* All labels that may occur; needed at the first call unless the parameter
             `classes` has them.
-        sample_weight : array-like of shape (n_samples,) or None
+        sample_weight : array-like or dask collection of shape (n_samples,) or None
             *Private.* As in `fit`.
         part : str, int or None
             *Public.* The part of the records that X holds; None: that of the parameter `part`.

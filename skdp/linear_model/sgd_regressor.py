@@ -220,11 +220,11 @@ class DPSGDRegressor(PrivateSGD, PrivateLinearRegressor):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like, sparse matrix or dask collection of shape (n_samples, n_features)
             *Private.* As in `fit`.
-        y : array-like of shape (n_samples,)
+        y : array-like or dask collection of shape (n_samples,)
             *Private.* As in `fit`.
-        sample_weight : array-like of shape (n_samples,) or None
+        sample_weight : array-like or dask collection of shape (n_samples,) or None
             *Private.* As in `fit`.
         part : str, int or None
             *Public.* The part of the records that X holds; None: that of the parameter `part`.

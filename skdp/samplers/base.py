@@ -335,6 +335,9 @@ class Sampler(ABC):
     takes_domain: ClassVar[bool] = False
     """Whether `sample` keeps to `Target.domain`."""
 
+    takes_blocks: ClassVar[bool] = False
+    """Whether `sample` asks a design for sums and for some rows only, wherever they are."""
+
     takes_long_runs: ClassVar[bool] = False
     """Whether the cost of a run is so steady that it may take thousands of steps."""
 

@@ -55,6 +55,7 @@ class ExactSampler(Sampler):
     theorem: ClassVar[str] = "Gopi, Lee and Liu 2022, Theorem 4.1"
     requires: ClassVar[frozenset[Requirement]] = frozenset({Requirement.ROW_COUNT})
     takes_domain: ClassVar[bool] = True
+    takes_blocks: ClassVar[bool] = True
 
     max_exponent: float = 14.0
 

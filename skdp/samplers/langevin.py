@@ -61,6 +61,7 @@ class LangevinSampler(Sampler):
         {Requirement.SMOOTH_LOSS, Requirement.SHARED_ROW_COUNT}
     )
     takes_domain: ClassVar[bool] = True
+    takes_blocks: ClassVar[bool] = True
 
     max_curvature: float = 0.5
     min_steps: int = 32

@@ -54,6 +54,7 @@ class ProximalTVSampler(Sampler):
     requires: ClassVar[frozenset[Requirement]] = frozenset({Requirement.ROW_COUNT})
     counts_rows: ClassVar[bool] = False
     takes_domain: ClassVar[bool] = True
+    takes_blocks: ClassVar[bool] = True
 
     max_passes: float = 1e6
 

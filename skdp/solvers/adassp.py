@@ -96,6 +96,7 @@ class AdaSSP(Solver):
     """
 
     is_gaussian = True
+    takes_blocks = True
 
     def plan(self, problem: Problem, epsilon: float, delta: float) -> AdaSSPPlan:
         _require_squared(problem.loss)

@@ -57,6 +57,7 @@ class AutoSolver(Solver):
     """
 
     is_gaussian = True
+    takes_blocks = True
 
     def with_sampler(self, sampler: Any) -> Solver:
         return RegularizedExponential().with_sampler(sampler)

@@ -220,6 +220,9 @@ class Solver(ABC):
     is_pure: ClassVar[bool] = False
     """Whether a release at (ε, δ) is ε-DP, without any δ."""
 
+    takes_blocks: ClassVar[bool] = False
+    """Whether `solve` asks a design for sums and for some rows only, so that Dask can hold it."""
+
     def with_sampler(self, sampler: Any) -> Solver:
         """Return the same solver with another sampler backend.
 

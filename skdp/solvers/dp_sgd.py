@@ -120,6 +120,7 @@ class DPSGD(Solver):
     sampling: str = "poisson"
 
     takes_start = True
+    takes_blocks = True
 
     def __post_init__(self) -> None:
         make_plain(self)

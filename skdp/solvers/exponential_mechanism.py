@@ -80,6 +80,7 @@ class ExponentialMechanismSolver(Solver):
     max_exponent: float = 14.0
 
     is_pure = True
+    takes_blocks = True
 
     def __post_init__(self) -> None:
         make_plain(self)

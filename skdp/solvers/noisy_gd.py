@@ -126,6 +126,7 @@ class NoisyGD(Solver):
 
     takes_start = True
     is_gaussian = True
+    takes_blocks = True
 
     def __post_init__(self) -> None:
         make_plain(self)

@@ -93,6 +93,8 @@ class ObjectivePerturbation(Solver):
     for differentially private linear learners", NeurIPS 2023.
     """
 
+    takes_blocks = True
+
     def plan(self, problem: Problem, epsilon: float, delta: float) -> ObjectivePerturbationPlan:
         check_problem("objective_perturbation", problem, delta)
         mu = gdp_mu(epsilon, delta)

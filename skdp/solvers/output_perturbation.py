@@ -66,6 +66,7 @@ class OutputPerturbation(Solver):
     """
 
     is_gaussian = True
+    takes_blocks = True
 
     def plan(self, problem: Problem, epsilon: float, delta: float) -> OutputPerturbationPlan:
         check_problem("output_perturbation", problem, delta)

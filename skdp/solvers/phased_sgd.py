@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 
 import numpy as np
 
@@ -33,6 +36,7 @@ _MOST_PHASES = 10  # the last one's noise is then 4e-6 of the first's
 _NOISE_SHARE = 0.7  # of what the loss wants: it comes at the end, where no more steps wear it off
 _LONGEST_STEP = 0.5  # of an expected batch, in units of 1/curvature; w(m) keeps each below 2
 _FEWEST_STEPS = 8
+_VALUES_AT_ONCE = 1 << 22  # of rows that are fetched from elsewhere, 32 MB
 _CONTRACTION_MARGIN = 1e-6
 """Relative margin of each phase's noise for rounding: steps contract up to rounding errors.
 
@@ -134,6 +138,7 @@ class PhasedSGD(Solver):
     average: float = 0.0
 
     is_gaussian = True
+    takes_blocks = True
 
     def __post_init__(self) -> None:
         make_plain(self)
@@ -164,7 +169,7 @@ class PhasedSGD(Solver):
     ) -> Solution:
         phases = self.phases(plan.problem, plan.mu, plan.count.release(design, rng))
         public = plan.problem.neighboring.count_is_public
-        batches = iter(_dealt(phases, design.n_samples, public, rng))
+        batches = _brought(design, _dealt(phases, design.n_samples, public, rng))
         theta = np.zeros(plan.problem.shape(design.n_features))
         done, n_steps = 0, sum(phase.n_steps for phase in phases)
         for phase in phases:
@@ -226,6 +231,16 @@ def _dealt(
     order = np.argsort(uniform)
     cuts = np.rint(edges * n).astype(int) if count_is_public else uniform[order].searchsorted(edges)
     return [np.sort(rows) for rows in np.split(order, cuts)]
+
+
+def _brought(design: Design, batches: list[np.ndarray]) -> Iterator[np.ndarray]:
+    """Yield the batches; rows that are elsewhere come for many of them at a time."""
+    first = np.cumsum([0, *(rows.size for rows in batches[:-1])])
+    trips = first * design.n_features // _VALUES_AT_ONCE
+    for _, group in groupby(zip(trips.tolist(), batches, strict=True), itemgetter(0)):
+        some = [rows for _, rows in group]
+        design.prefetch(np.concatenate(some))
+        yield from some
 
 
 def _step(

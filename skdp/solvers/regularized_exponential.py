@@ -240,6 +240,11 @@ class RegularizedExponential(Solver):
         """Whether a sample has just the μ of the (ε, δ) asked for: whether none is set aside."""
         return self.sampler.certifies in (Certificate.EXACT, Certificate.STABLE)
 
+    @property
+    def takes_blocks(self) -> bool:  # type: ignore[override]
+        """Whether the sampler asks for sums and for some rows only."""
+        return self.sampler.takes_blocks
+
     def with_sampler(self, sampler: Any) -> RegularizedExponential:
         if isinstance(sampler, str):
             _refuse_reference(sampler)

@@ -52,6 +52,7 @@ class AlternatingSampler(Sampler):
     certifies: ClassVar[Certificate] = Certificate.STABLE
     theorem: ClassVar[str] = "proximal sampler after finitely many steps, Theorem A'"
     takes_long_runs: ClassVar[bool] = True
+    takes_blocks: ClassVar[bool] = True
 
     max_exponent: float = 6.0
     min_steps: int = 32

@@ -1,0 +1,159 @@
+"""A design whose rows are blocks of Dask collections: sums over them come to the driver."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property, partial, reduce
+from operator import add, attrgetter
+from typing import Any
+
+import numpy as np
+
+from skdp._blocks import Blocks
+from skdp.design.base import Design, MemoryDesign
+from skdp.design.memory import ClippedDesign, longest_reach
+
+__all__ = ["DaskDesign"]
+
+
+@dataclass(frozen=True, eq=False)
+class DaskDesign(Design):
+    """The linear operator θ ↦ Aθ of rows that stay where they are, on threads or on a cluster.
+
+    A sum over all rows is one round trip: a function goes to the blocks, and each returns its sum.
+    They are added up in the order of the rows, whoever computed them. Rows that `prefetch` named
+    come along with the next sum, and are kept for `take` until it names others.
+
+    Parameters
+    ----------
+    blocks : Blocks
+        *Private.* Each a `MemoryDesign` of at least one row.
+    n_columns : int
+        *Public.* Columns of A, the intercept's included.
+    """
+
+    blocks: Blocks
+    n_columns: int
+    _here: _Here = field(default_factory=lambda: _Here(), init=False, repr=False)
+
+    @property
+    def n_samples(self) -> int:
+        return sum(self.blocks.n_rows)
+
+    @property
+    def n_features(self) -> int:
+        return self.n_columns
+
+    def parts(
+        self, function: Callable[[MemoryDesign], Any], most_rows: int | None = None
+    ) -> Iterator[Any]:
+        for parts in self._gather(partial(_parts, function, most_rows)):
+            yield from parts
+
+    def total(self, function: Callable[[MemoryDesign], Any], most_rows: int | None = None) -> Any:
+        return reduce(add, self._gather(partial(_total, function, most_rows)))
+
+    def total_over(self, rows: np.ndarray, function: Callable[[MemoryDesign], Any]) -> Any:
+        if not rows.size or self._here.brings(rows):
+            return function(self.take(rows))
+        return reduce(add, self.blocks.gather(partial(_over, function), self.blocks.places(rows)))
+
+    def reach(self, delta: np.ndarray) -> float:
+        return longest_reach(delta, self._most_entries)
+
+    @cached_property
+    def _most_entries(self) -> int:
+        return max(self.blocks.gather(attrgetter("most_entries")))
+
+    def prefetch(self, rows: np.ndarray) -> None:
+        self._here.wanted = np.unique(rows)
+
+    def take(self, rows: Any) -> MemoryDesign:
+        if isinstance(rows, slice):
+            rows = np.arange(self.n_samples)[rows]
+        here = self._here
+        if here.wanted is not None and not here.has(rows):
+            wanted, here.wanted = np.union1d(rows, here.wanted), None
+            here.keep(wanted, self._fetched(wanted))
+        if here.has(rows):
+            return here.take(rows)
+        distinct, places = np.unique(rows, return_inverse=True)
+        return ClippedDesign.joined(self._fetched(distinct)).take(places)
+
+    def _fetched(self, rows: np.ndarray) -> list[ClippedDesign]:
+        return self.blocks.gather(_rows, self.blocks.places(rows))
+
+    def in_memory(self) -> ClippedDesign:
+        return self.take(slice(None)).in_memory()
+
+    def _gather(self, function: Callable[[MemoryDesign], Any]) -> list[Any]:
+        """Return a function of all blocks; rows that are wanted come along."""
+        wanted, self._here.wanted = self._here.wanted, None
+        if wanted is None:
+            return self.blocks.gather(function)
+        by_block = self.blocks.places(wanted)
+        every = {i: by_block.get(i) for i in range(len(self.blocks))}
+        answers = self.blocks.gather(partial(_with_rows, function), every)
+        self._here.keep(wanted, [rows for _, rows in answers if rows is not None])
+        return [answer for answer, _ in answers]
+
+
+class _Here:
+    """Rows that are in memory, by number, and those that should come with the next sum."""
+
+    def __init__(self) -> None:
+        self.wanted: np.ndarray | None = None
+        self._kept: tuple[np.ndarray, ClippedDesign] | None = None
+
+    def has(self, rows: np.ndarray) -> bool:
+        """Return whether all rows are here."""
+        return self._kept is not None and _are_among(rows, self._kept[0])
+
+    def brings(self, rows: np.ndarray) -> bool:
+        """Return whether all rows are here, or come at the next `take`."""
+        return self.has(rows) or (self.wanted is not None and _are_among(rows, self.wanted))
+
+    def keep(self, numbers: np.ndarray, found: list[ClippedDesign]) -> None:
+        """Keep rows of these numbers, rising, and no others."""
+        self._kept = numbers, ClippedDesign.joined(found)
+
+    def take(self, rows: np.ndarray) -> MemoryDesign:
+        """Return rows that are here."""
+        assert self._kept is not None, "rows are kept first"
+        numbers, design = self._kept
+        return design.take(numbers.searchsorted(rows))
+
+
+def _are_among(rows: np.ndarray, numbers: np.ndarray) -> bool:
+    """Return whether all rows are among numbers that rise."""
+    if not numbers.size:
+        return not rows.size
+    places = np.minimum(numbers.searchsorted(rows), numbers.size - 1)
+    return bool((numbers[places] == rows).all())
+
+
+def _parts(
+    function: Callable[[MemoryDesign], Any], most_rows: int | None, block: MemoryDesign
+) -> list[Any]:
+    return list(block.parts(function, most_rows))
+
+
+def _total(
+    function: Callable[[MemoryDesign], Any], most_rows: int | None, block: MemoryDesign
+) -> Any:
+    return block.total(function, most_rows)
+
+
+def _over(function: Callable[[MemoryDesign], Any], rows: np.ndarray, block: MemoryDesign) -> Any:
+    return function(block.take(rows))
+
+
+def _rows(rows: np.ndarray, block: MemoryDesign) -> ClippedDesign:
+    return block.take(rows).in_memory()
+
+
+def _with_rows(
+    function: Callable[[MemoryDesign], Any], rows: np.ndarray | None, block: MemoryDesign
+) -> tuple[Any, ClippedDesign | None]:
+    return function(block), None if rows is None else _rows(rows, block)
