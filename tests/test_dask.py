@@ -11,7 +11,15 @@ import polars as pl
 import pytest
 from scipy import sparse
 
-from skdp import DPPCA, DPCategoricalNB, DPGaussianNB, DPKMeans, DPMixedNB, PrivacyBudget
+from skdp import (
+    DPPCA,
+    DPCategoricalNB,
+    DPGaussianNB,
+    DPKMeans,
+    DPLogisticRegression,
+    DPMixedNB,
+    PrivacyBudget,
+)
 from skdp import statistics as st
 from skdp._blocks import Blocks
 from skdp.pipeline import make_private_pipeline
@@ -207,6 +215,22 @@ def test_a_pipeline_of_private_steps_spends_one_budget():
     model = make_private_pipeline(*steps, budget=budget).fit(TABLE, labels_of(TABLE))
     assert 0.9 < budget.spent.epsilon <= 1.0
     assert len(model.predict(TABLE)) == 400
+
+
+@pytest.mark.parametrize("solver", ["noisy_gd", "regularized_exponential"])
+def test_a_scaler_and_a_linear_model_give_the_bits_of_memory(solver):
+    def fitted(x, y):
+        steps = DPStandardScaler(bounds=(0, 1)), DPLogisticRegression(solver=solver)
+        model = make_private_pipeline(*steps, epsilon=2.0)
+        for step in model:
+            step.set_params(budget=None, random_state=0)
+        return model.fit(x, y)
+
+    whole, lazy = fitted(FRAME, LABELS), fitted(TABLE, labels_of(TABLE))
+    np.testing.assert_array_equal(lazy[-1].coef_, whole[-1].coef_)
+    predicted = lazy.predict(TABLE).compute()
+    np.testing.assert_array_equal(predicted, whole.predict(FRAME))
+    assert predicted.index.equals(FRAME.index)
 
 
 def test_workers_see_neither_the_budget_nor_the_seed(monkeypatch):
