@@ -1,6 +1,6 @@
 """The data, seen by a solver: a linear operator whose rows are bounded by a public norm."""
 
-from skdp.design.base import Design, MemoryDesign, Pointwise, SlopeSum
+from skdp.design.base import Design, MemoryDesign, SlopeSum
 from skdp.design.dask import DaskDesign
 from skdp.design.expanded import ExpandedDesign, expanded_scores
 from skdp.design.memory import ClippedDesign, clip_factors
@@ -13,7 +13,6 @@ __all__ = [
     "Design",
     "ExpandedDesign",
     "MemoryDesign",
-    "Pointwise",
     "SlopeSum",
     "TabulatedDesign",
     "TransformedDesign",

@@ -14,7 +14,8 @@ from scipy.optimize import brentq
 from skdp._search import first_to_hold
 from skdp._validation import check_count, check_real, check_size, make_plain
 from skdp.accounting import PLDAccountant, gdp_mu
-from skdp.design import Design, MemoryDesign, Pointwise, SlopeSum
+from skdp.design import Design, MemoryDesign, SlopeSum
+from skdp.design.base import Pointwise
 from skdp.exceptions import IncompatibleSolverError
 from skdp.privacy import Event, GaussianEvent, Neighboring, PoissonSampledEvent, SelfComposedEvent
 from skdp.samplers import Progress
