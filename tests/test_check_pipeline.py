@@ -28,7 +28,13 @@ from sklearn.kernel_approximation import (
     RBFSampler,
     SkewedChi2Sampler,
 )
-from sklearn.linear_model import LogisticRegression, RANSACRegressor, Ridge
+from sklearn.linear_model import (
+    HuberRegressor,
+    LogisticRegression,
+    RANSACRegressor,
+    Ridge,
+    SGDClassifier,
+)
 from sklearn.manifold import Isomap
 from sklearn.model_selection import (
     FixedThresholdClassifier,
@@ -44,6 +50,8 @@ from sklearn.multioutput import ClassifierChain, MultiOutputClassifier
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.random_projection import GaussianRandomProjection, SparseRandomProjection
 from sklearn.semi_supervised import SelfTrainingClassifier
+from sklearn.svm import SVR
+from sklearn.utils import all_estimators
 from sklearn.utils.fixes import parse_version
 
 import skdp
@@ -191,6 +199,15 @@ LEAKS = [
     SelfTrainingClassifier(MODEL),
     ClassifierChain(MODEL, cv=3),
     RANSACRegressor(DPLinearRegression(target_bounds=(0, 1))),
+    SGDClassifier(),
+    HuberRegressor(),
+    SVR(),
+    make_pipeline(BoundsScaler(bounds=(0, 1)), SGDClassifier()),
+    select.SelectFromModel(SGDClassifier()),
+    StackingClassifier([("one", MODEL)], final_estimator=SGDClassifier(), cv=KFold(3)),
+    BaggingClassifier(),
+    TransformedTargetRegressor(),
+    ColumnTransformer([("words", text.HashingVectorizer(), 0), ("rest", "passthrough", [1])]),
 ]
 
 
@@ -305,6 +322,23 @@ def test_a_private_pipeline_takes_public_encoders_and_refuses_what_leaks():
     learning = ColumnTransformer([("age", pre.StandardScaler(), ["age"])])
     with pytest.raises(PrivacyLeakError, match="DPStandardScaler"):
         make_private_pipeline(learning, MODEL)
+
+
+def test_a_step_that_looks_at_other_rows_is_refused_without_tags_too():
+    with pytest.raises(PrivacyLeakError, match="other rows"):
+        make_private_pipeline(pre.FunctionTransformer(lambda X: X - X.mean(axis=0)), MODEL)
+
+
+@pytest.mark.parametrize("kind", ["classifier", "regressor"])
+def test_no_predictor_of_scikit_learn_passes_for_private(kind):
+    for name, estimator in all_estimators(type_filter=kind):
+        if name.startswith("PassiveAggressive"):
+            continue  # deprecated in favour of SGD
+        try:
+            made = estimator()
+        except TypeError:
+            continue  # it needs another estimator, which is judged
+        assert check_pipeline(made), name
 
 
 def test_what_is_no_estimator_is_refused():

@@ -98,7 +98,7 @@ def sampled_pure_epsilon(epsilon: float, rate: float, neighboring: Neighboring |
     less = (1.0 - _PURE_MARGIN) * epsilon
     small = math.exp(-less)
     if Neighboring(neighboring) is Neighboring.ADD_REMOVE_ONE:
-        found = less + math.log((1.0 - small) / q + small)
+        found = less + math.log(-math.expm1(-less) / q + small)
     else:  # q·t² − (1 − q)·(E − 1)·t − q·E = 0 for t = e^ε₀ and E = e^ε, divided by E
         linear = -(1.0 - q) * math.expm1(-less)
         root = linear + math.sqrt(linear * linear + 4.0 * q * q * small)

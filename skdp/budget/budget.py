@@ -13,7 +13,7 @@ from skdp.budget.ledger.files import TemporaryFolder, place_of, whole_or_absent
 from skdp.budget.ledger.json_export import import_json
 from skdp.budget.ledger.store import Ledger
 from skdp.budget.share import BudgetShare
-from skdp.privacy import Neighboring, epsilon_for
+from skdp.privacy import Neighboring
 
 __all__ = ["PrivacyBudget"]
 
@@ -102,37 +102,6 @@ class PrivacyBudget(BudgetHandle):
         self, epsilon: float, delta: float | None = None, *, name: str = "share"
     ) -> BudgetShare:
         return BudgetShare(self, epsilon, delta, name)
-
-    @classmethod
-    def from_risk(cls, *, delta: float = 1e-5, terms: Any = None, **target: Any) -> PrivacyBudget:
-        """Make a budget under which no attack on a record gains more than is said.
-
-        Parameters
-        ----------
-        delta : float in (0, 1), default 1e-5
-            *Public.* δ of the budget.
-        terms : dict or None
-            *Public.* Other parameters of the budget, such as its path.
-        **target : float or (float, float)
-            *Public.* One of the targets of `skdp.privacy.epsilon_for`, such as ``advantage=0.1``.
-
-        Returns
-        -------
-        PrivacyBudget
-            Of composition "gdp": of the Gaussian-DP parameter of the target at most, all releases
-            together.
-
-        Raises
-        ------
-        ValueError
-            If not just one target is given, or a parameter is wrong.
-
-        Examples
-        --------
-        >>> round(PrivacyBudget.from_risk(advantage=0.1).epsilon, 2)
-        0.93
-        """
-        return cls(epsilon_for(delta=delta, **target), delta, **(terms or {}))
 
     @classmethod
     def from_json(cls, text: str, *, path: Any = None) -> PrivacyBudget:

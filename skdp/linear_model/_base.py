@@ -34,6 +34,7 @@ from skdp.exceptions import IncompatibleSolverError
 from skdp.linear_model._block_rows import BlockRows
 from skdp.linear_model._sample import (
     SampledPlan,
+    can_be_sampled,
     check_subsample,
     plan_sampled,
     sampling_rate,
@@ -48,6 +49,7 @@ __all__ = ["MatrixRows", "PrivateLinearModel", "Rows", "dense", "is_auto"]
 
 _LARGEST_VALUE = 1e100
 _MOST_ROWS = 1e15
+_TAIL = 700.0  # a chance of e^−700 is less than what δ is rounded by
 _INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 _STORED = [np.dtype(t) for t in ("float64", "float32", "float16", *_INTEGERS, "bool")]
 """Types that X keeps; the first is what texts, objects, dates and all others become."""
@@ -125,6 +127,7 @@ class LinearRecords:
     weights: Any = None
     start: np.ndarray | None = None
     n_iter: int = 0
+    rate: float = 1.0
 
     @property
     def n_rows(self) -> int:
@@ -140,7 +143,15 @@ class LinearRecords:
     def expected(self, rate: float) -> LinearRecords:
         """Return the same records with the public number of those that a sample is to hold."""
         n = self.n_known
-        return replace(self, n_known=None if n is None else max(1, round(rate * n)))
+        return replace(self, n_known=None if n is None else max(1, round(rate * n)), rate=rate)
+
+    @property
+    def most_rows(self) -> float:
+        """As many rows as are fitted; of a sample more have a chance of e^−700 (Bernstein)."""
+        if self.rate == 1.0:
+            return self.n_rows
+        mean = self.rate * self.n_rows
+        return min(self.n_rows, mean + math.sqrt(2.0 * _TAIL * mean) + 2.0 / 3.0 * _TAIL)
 
 
 class PrivateLinearModel(PrivateFit, BaseEstimator):
@@ -255,7 +266,7 @@ class PrivateLinearModel(PrivateFit, BaseEstimator):
         effective_n_jobs(self.n_jobs)  # raises now rather than after the spend
         if not parameters.is_private:
             return NonPrivatePlan()
-        rate = sampling_rate(self.subsample, records.n_known)
+        rate = self._rate(parameters, records)
         if rate == 1.0:
             if isinstance(records.rows, BlockRows):
                 self._check_reads_blocks(records.solver, sampled=False)
@@ -264,6 +275,18 @@ class PrivateLinearModel(PrivateFit, BaseEstimator):
         return plan_sampled(
             rate, parameters, records.solver, lambda inside: self._plan_fit(inside, sample)
         )
+
+    def _rate(self, parameters: ReleaseParameters, records: LinearRecords) -> float:
+        """Return the rate of the sample: by default that of "auto" for Dask collections.
+
+        Unless the solver's cost on a sample is unknown, or the budget would count it at more.
+        """
+        subsample = self.subsample
+        if subsample is None and isinstance(records.rows, BlockRows):
+            exact = parameters.composition in (None, "basic", "pure")
+            if exact and can_be_sampled(records.solver, parameters.delta):
+                subsample = "auto"
+        return sampling_rate(subsample, records.n_known)
 
     def _plan_fit(self, parameters: ReleaseParameters, records: LinearRecords) -> Any:
         """Return the plan of a private fit to all of the records."""
@@ -277,7 +300,7 @@ class PrivateLinearModel(PrivateFit, BaseEstimator):
         problem = self._problem(records, parameters)
         _check_start(records.start, problem)
         plan = solver.plan(problem, parameters.epsilon, parameters.delta)
-        _check_rows(records.rows.n_samples, solver, problem)
+        _check_rows(records.most_rows, solver, problem)
         return plan
 
     def _read(self, plan: Any, records: LinearRecords, rng: np.random.Generator) -> Any:
@@ -499,7 +522,7 @@ def _thread_pools() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def _check_rows(n_samples: int, solver: Solver, problem: Problem) -> None:
+def _check_rows(n_samples: float, solver: Solver, problem: Problem) -> None:
     """Raise if the plan does not hold for so many rows; the number itself is not said."""
     most = solver.most_rows(problem)
     if n_samples > most:

@@ -20,7 +20,14 @@ from skdp.privacy import (
 )
 from skdp.solvers import SOLVERS, Problem, Solver
 
-__all__ = ["ENOUGH_ROWS", "SampledPlan", "check_subsample", "plan_sampled", "sampling_rate"]
+__all__ = [
+    "ENOUGH_ROWS",
+    "SampledPlan",
+    "can_be_sampled",
+    "check_subsample",
+    "plan_sampled",
+    "sampling_rate",
+]
 
 ENOUGH_ROWS = 1_000_000
 """Expected rows of an automatic sample; more hardly make a fit better. No guarantee rests on it."""
@@ -85,6 +92,11 @@ def sampling_rate(subsample: Any, n_known: int | None) -> float:
     return float(subsample)
 
 
+def can_be_sampled(solver: Solver, delta: float) -> bool:
+    """Return whether it is known what a solver's fit to a sample costs."""
+    return solver.is_pure or (solver.is_gaussian and delta > 0.0)
+
+
 def plan_sampled(
     rate: float,
     parameters: ReleaseParameters,
@@ -100,7 +112,7 @@ def plan_sampled(
     if solver.is_pure:
         own = sampled_pure_epsilon(epsilon, rate, relation)
         return SampledPlan(rate, plan(replace(inside, epsilon=own)), PureDPEvent(epsilon))
-    if not (solver.is_gaussian and delta > 0.0):
+    if not can_be_sampled(solver, delta):
         raise IncompatibleSolverError(_refusal(solver, delta))
     mu = sampled_gdp_mu(epsilon, delta, rate, relation)
     fit = plan(replace(inside, epsilon=GaussianCurve(mu).epsilon(delta)))

@@ -83,7 +83,8 @@ class DPQuantileRegressor(PrivateQuantileRegressor):
         *Public.* Rate q of the sample that is fitted in place of X: each row is in it with
         probability q, by its own coin, and less noise costs the same (ε, δ). ``"auto"``: such that
         a million rows are expected, or 1 if the public count is less or there is none. ``None``: 1,
-        all rows, as with ``epsilon=inf``.
+        all rows, of X in memory and with ``epsilon=inf``; of Dask collections as ``"auto"``, where
+        solver and budget count a sample at what is asked.
     budget : PrivacyBudget or None
         *Public.* What the fit spends from, before it reads the data.
     label : str or None

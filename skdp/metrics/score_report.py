@@ -63,9 +63,9 @@ def score_report(
         *Public.* The second is the positive one. ``None`` takes those in `y_true`, and they count
         as public.
     edges : "auto" or array-like, default "auto"
-        *Public.* Increasing ends of bins of scores, all of which lie between the first and the
-        last. "auto" cuts [0, 1] into 8 to 128 equal bins: the more, the more rows there are and the
-        larger ε is, 16 where the number of rows is private.
+        *Public.* Increasing ends of bins of scores; those beyond count in the first and the last.
+        "auto" cuts [0, 1], outside of which it refuses scores, into 8 to 128 equal bins: the more,
+        the more rows there are and the larger ε is, 16 where the number of rows is private.
     noise : str, default "auto"
         *Public.* One of `skdp.workloads.NOISES`, or "auto" for the least.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
@@ -93,7 +93,8 @@ def score_report(
     Raises
     ------
     ValueError
-        If a parameter, a shape or a type is wrong, or a score lies outside of the edges.
+        If a parameter, a shape or a type is wrong, or, without `edges`, a score lies outside of
+        [0, 1].
     BudgetExceededError, BudgetClosedError
         If the budget does not admit the release; then nothing is read.
 
@@ -345,8 +346,8 @@ class _ScoreCounts(Counts):
 
     def _check_data(self, parameters: ReleaseParameters, truth: Any, score: Any) -> CountedPairs:
         edges = None if isinstance(self.edges, str) else _checked_edges(self.edges)
-        span = (0.0, 1.0) if edges is None else (edges[0], edges[-1])
-        pairs, classes = self._records(truth, score, partial(_check_scores, *span))
+        check = _check_shares if edges is None else _check_scores
+        pairs, classes = self._records(truth, score, check)
         if classes.size != 2:
             raise ValueError(
                 f"score_report judges scores of two classes, got {classes.size}; confusion_report "
@@ -379,12 +380,17 @@ def _checked_edges(edges: Any) -> np.ndarray:
     return ends
 
 
-def _check_scores(low: float, high: float, block: Block) -> None:
+def _check_scores(block: Block) -> None:
+    numbers_of("y_score", block.X)
+
+
+def _check_shares(block: Block) -> None:
+    """Raise unless scores are probabilities: a domain that nobody can move to search for one."""
     scores = numbers_of("y_score", block.X)
-    if scores.size and (scores.min() < low or scores.max() > high):
+    if scores.size and (scores.min() < 0.0 or scores.max() > 1.0):
         raise ValueError(
-            f"y_score has values outside of [{low:g}, {high:g}]: give edges= of public numbers "
-            "that all scores lie between."
+            "y_score has values outside of [0, 1]: give edges= of public numbers, beyond which "
+            "scores count in the first and the last bin."
         )
 
 

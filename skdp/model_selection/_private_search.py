@@ -19,6 +19,7 @@ from sklearn.utils import _safe_indexing, check_consistent_length
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from skdp._blocks import is_collection
 from skdp._private_fit import PrivateFit, ReleaseParameters
 from skdp._random import child_generator
 from skdp._search import arithmetic, bisect
@@ -141,6 +142,11 @@ class PrivateSearch(MetaEstimatorMixin, PrivateFit, BaseEstimator):
         share = check_real("holdout", self.holdout, low=0.0, high=1.0)
         if parameters.delta == 0.0:
             raise ValueError("a search needs delta > 0, for its fits are Gaussian DP.")
+        if is_collection(X) or is_collection(y):
+            raise ValueError(
+                f"{type(self).__name__} reads rows many times and in memory: call .compute() on a "
+                "sample of the dask collections that fits there."
+            )
         check_consistent_length(X, y)
         self._tried = _checked_candidates(self.estimator, self._candidates())
         records = SearchRecords(X, y, _judges(_num_samples(X), share, parameters))
@@ -181,7 +187,7 @@ class PrivateSearch(MetaEstimatorMixin, PrivateFit, BaseEstimator):
             if not cost <= plan.run_mu * (1.0 + 1e-9):
                 raise ValueError(
                     f"with {setting!r} a fit is not Gaussian DP as it has to be: take a solver "
-                    "such as the default one, and one step with a parameter epsilon."
+                    "such as the default one, no subsample, and one step with a parameter epsilon."
                 )
 
     def _read(self, plan: SearchPlan, records: SearchRecords, rng: np.random.Generator) -> Any:

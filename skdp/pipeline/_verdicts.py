@@ -10,7 +10,9 @@ import sklearn
 from sklearn.compose import make_column_selector
 from sklearn.utils.fixes import parse_version
 
-__all__ = ["CONDITIONS", "LEARNS", "SAFE", "WRAPPERS", "Condition"]
+from skdp._private_fit import PrivateFit
+
+__all__ = ["CONDITIONS", "LEARNS", "SAFE", "WRAPPERS", "Condition", "is_private"]
 
 _DROPS_EMPTY_COLUMNS = parse_version(sklearn.__version__) >= parse_version("1.8")
 
@@ -218,7 +220,18 @@ CONDITIONS: dict[str, tuple[Condition, ...]] = {
 def _may_be_sparse(columns: Any) -> bool:
     """Return whether a part may be sparse, so that the layout of all could hang on the values."""
     parts = [part for _, part, _ in columns.transformers if not isinstance(part, str)]
-    return any(getattr(p, "sparse_output", hasattr(p, "vocabulary")) for p in _leaves(parts))
+    return any(_can_be_sparse(part) for part in _leaves(parts))
+
+
+def _can_be_sparse(part: Any) -> bool:
+    if hasattr(part, "sparse_output"):
+        return bool(part.sparse_output)
+    return type(part).__name__ in _SPARSE
+
+
+_SPARSE = {"CountVectorizer", "FeatureHasher", "HashingVectorizer", "KBinsDiscretizer"}
+_SPARSE |= {"MissingIndicator", "RandomTreesEmbedding", "SparseRandomProjection"}
+_SPARSE |= {"DictVectorizer", "TfidfTransformer", "TfidfVectorizer"}
 
 
 def _leaves(parts: list[Any]) -> list[Any]:
@@ -258,8 +271,18 @@ def _exact(what: str, instead: str) -> Condition:
     return Condition("", lambda _: False, f"{what}: {instead}", kind="scores")
 
 
+def is_private(estimator: Any) -> bool:
+    """Return whether an estimator spends: scikit-learn too has parameters called epsilon."""
+    if isinstance(estimator, PrivateFit):
+        return True
+    if type(estimator).__module__.startswith("sklearn.") or not hasattr(estimator, "get_params"):
+        return False
+    names = estimator.get_params(deep=False).keys()
+    return "epsilon" in names and bool(names & {"accountant", "bounds", "budget", "delta"})
+
+
 def _private_one(name: str) -> Callable[[Any], bool]:
-    return lambda estimator: hasattr(getattr(estimator, name), "epsilon")
+    return lambda estimator: is_private(getattr(estimator, name))
 
 
 def _no_seeds(name: str) -> Condition:

@@ -13,7 +13,7 @@ from sklearn.base import is_classifier, is_regressor
 from skdp._private_fit import PrivateFit
 from skdp.exceptions import PrivacyLeakError
 from skdp.pipeline._synthetic import what_differs
-from skdp.pipeline._verdicts import CONDITIONS, LEARNS, SAFE, WRAPPERS, Condition
+from skdp.pipeline._verdicts import CONDITIONS, LEARNS, SAFE, WRAPPERS, Condition, is_private
 
 __all__ = ["Leak", "Leaks", "check_pipeline"]
 
@@ -87,7 +87,8 @@ def check_pipeline(estimator: Any, X_public: Any = None, *, strict: bool = False
     Parameters
     ----------
     estimator : estimator
-        *Public.* Not fitted. What has a parameter `epsilon` counts as private.
+        *Public.* Not fitted. Estimators of skdp count as private, and those of other libraries that
+        have parameters `epsilon` and `delta`, `bounds`, `budget` or `accountant`.
     X_public : array-like or frame of shape (n_samples, n_features), default None
         *Public.* Rows that are nobody's, on which unknown classes are tried; for those that need
         columns of certain names or types.
@@ -131,7 +132,7 @@ def _leaks(path: str, estimator: Any, X_public: Any) -> Iterator[Leak]:
         yield from _broken(path, estimator, conditions)
         for inner, part in _inside(path, estimator, parameters):
             yield from _leaks(inner, part, X_public)
-    elif "epsilon" in estimator.get_params(deep=False):
+    elif is_private(estimator):
         yield from _of_private(path, estimator)
     elif known and name in CONDITIONS:
         yield from _broken(path, estimator, CONDITIONS[name])
@@ -148,6 +149,11 @@ def _broken(path: str, estimator: Any, conditions: tuple[Condition, ...]) -> Ite
     for one in conditions:
         if not one.holds(estimator):
             yield Leak(path, name, one.parameter, one.kind, one.severity, one.advice)
+    if hasattr(estimator, "estimator") or hasattr(estimator, "regressor"):
+        slot = "estimator" if hasattr(estimator, "estimator") else "regressor"
+        if getattr(estimator, slot) is None:
+            advice = "without one, scikit-learn's own estimator learns: give a private one"
+            yield Leak(path, name, slot, "learns", "high", advice)
 
 
 def _inside(path: str, estimator: Any, names: tuple[str, ...]) -> Iterator[tuple[str, Any]]:

@@ -290,6 +290,36 @@ def test_automatic_samples_hold_a_million_rows():
     assert "Poisson sample at rate 0.4" in str(model.privacy_)
 
 
+def test_dask_collections_beyond_a_million_rows_are_sampled_by_default(monkeypatch):
+    da = pytest.importorskip("dask.array")
+    monkeypatch.setattr("skdp.linear_model._sample.ENOUGH_ROWS", 100)
+    lazy = da.from_array(X, chunks=(len(X) // 3, X.shape[1])), da.from_array(Y, chunks=len(Y) // 3)
+    whole = "Poisson sample" not in str(DPLogisticRegression().fit(X, Y).privacy_)
+    assert whole, "rows in memory are all read"
+    budgets = {name: PrivacyBudget(5.0, 1e-5, composition=name) for name in ("gdp", "basic")}
+    sampled = {
+        "default": DPLogisticRegression(),
+        "all rows": DPLogisticRegression(subsample=1.0),
+        "by itself": DPLogisticRegression(solver="dp_sgd"),
+        "no public count": DPLogisticRegression(neighboring="add_remove_one"),
+        "gdp": DPLogisticRegression(budget=budgets["gdp"]),
+        "basic": DPLogisticRegression(budget=budgets["basic"]),
+    }
+    found = {
+        k for k, model in sampled.items() if "Poisson sample at" in str(model.fit(*lazy).privacy_)
+    }
+    assert found == {"default", "basic"}
+
+
+def test_a_sample_may_be_drawn_from_more_rows_than_a_solver_covers(monkeypatch):
+    monkeypatch.setattr(OutputPerturbation, "most_rows", lambda self, problem: 0.9 * len(X))
+    few = DPLogisticRegression(solver="output_perturbation", C=1.0, subsample=1e-3)
+    with pytest.raises(ValueError, match="more than"):
+        DPLogisticRegression(solver="output_perturbation", C=1.0).fit(X, Y)
+    monkeypatch.setattr("skdp.linear_model._base._TAIL", 20.0)
+    assert few.fit(X, Y).coef_.shape == (1, X.shape[1])
+
+
 # Memory
 
 

@@ -183,6 +183,12 @@ def test_what_is_wrong_is_refused_and_nothing_is_spent(asked, message):
     assert budget.history() == []
 
 
+def test_scores_beyond_given_edges_count_in_the_last_bins():
+    y, score = np.array([0, 0, 1, 1]), np.array([-50.0, 0.2, 0.8, 1e6])
+    report = score_report(y, score, 1000.0, edges=[0.0, 0.5, 1.0])
+    np.testing.assert_array_equal(report.counts, [[2, 0], [0, 2]])
+
+
 def test_a_class_without_rows_has_no_balanced_accuracy():
     report = confusion_report([0] * 50, [0] * 50, 1000.0, classes=(0, 1))
     assert report.accuracy == 1.0

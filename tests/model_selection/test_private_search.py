@@ -140,6 +140,12 @@ def test_a_wrong_label_is_found_before_anything_is_spent():
     assert budget.history() == []
 
 
+def test_dask_collections_are_refused():
+    da = pytest.importorskip("dask.array")
+    with pytest.raises(ValueError, match="compute"):
+        DPGridSearchCV(MODEL, GRID).fit(da.from_array(X), da.from_array(Y))
+
+
 def test_a_search_is_cloned_like_any_estimator():
     search = DPGridSearchCV(MODEL, GRID, epsilon=2.0)
     assert clone(search).get_params()["estimator__data_norm"] == MODEL.data_norm

@@ -2,6 +2,7 @@
 
 import math
 
+import mpmath
 import numpy as np
 import pytest
 from scipy.special import ndtri
@@ -13,6 +14,7 @@ from skdp.privacy import (
     GaussianCurve,
     GDPEvent,
     Neighboring,
+    PureDPEvent,
     RepeatAndSelectEvent,
 )
 from skdp.privacy.repeated import BestOfCurve, RunCount
@@ -140,6 +142,15 @@ def test_a_bounded_range_is_concentrated(epsilon, order):
         _, (q, _) = two_points(epsilon, t)
         moment = q * math.exp(order * t) + (1.0 - q) * math.exp(order * (t - epsilon))
         assert math.log(moment) / (order - 1.0) <= order * event.zcdp_rho(RELATION) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("epsilon", [1e-300, 1e-16, 1e-8, 1e-3, 0.9, 1.1, 30.0])
+def test_mu_of_tiny_releases_is_not_lost_to_rounding(epsilon):
+    with mpmath.workdps(60):
+        exact = 2 * mpmath.sqrt(2) * mpmath.erfinv(mpmath.tanh(mpmath.mpf(epsilon) / 2))
+    for event in (PureDPEvent(epsilon), BoundedRangeEvent(2.0 * epsilon)):
+        assert float(exact) <= event.gdp_mu(RELATION) * (1 + 1e-13)
+        assert event.gdp_mu(RELATION) == pytest.approx(float(exact), rel=1e-12)
 
 
 def test_the_exponential_mechanism_costs_half_on_a_gaussian_ledger():

@@ -5,7 +5,6 @@ import pytest
 from scipy import stats
 from scipy.optimize import brentq
 
-from skdp import PrivacyBudget
 from skdp.privacy import (
     AttackRisk,
     GaussianCurve,
@@ -77,12 +76,6 @@ def test_a_target_is_met_by_its_epsilon(target, measured):
     mu = brentq(lambda m: GaussianCurve(m).epsilon(1e-6) - epsilon, 1e-3, 5.0)
     expected = wanted if isinstance(wanted, float) else wanted[0]
     assert measured(risk_of(GDPEvent(mu))) == pytest.approx(expected, rel=1e-5)
-
-
-def test_a_budget_from_a_risk_keeps_it_for_all_releases_together():
-    budget = PrivacyBudget.from_risk(advantage=0.1, delta=1e-6, terms={"composition": "gdp"})
-    mu = budget.gaussian_mu(budget.remaining.epsilon, 1e-6)
-    assert 0.09 < risk_of(GDPEvent(mu)).advantage <= 0.1
 
 
 @pytest.mark.parametrize(

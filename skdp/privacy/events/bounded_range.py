@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit, ndtri
 
 from skdp._validation import check_real
 from skdp.privacy.curve import PrivacyCurve, SymmetricCurve
 from skdp.privacy.events.base import Event
+from skdp.privacy.events.pure import mu_of_pure
 from skdp.privacy.gaussian import GaussianCurve
 from skdp.privacy.neighboring import Neighboring
 
@@ -73,4 +73,4 @@ class BoundedRangeEvent(Event):
         return min(order * self.zcdp_rho(neighboring), self.epsilon)
 
     def gdp_mu(self, neighboring: Neighboring) -> float:
-        return float(-2.0 * ndtri(expit(-0.5 * self.epsilon)))
+        return mu_of_pure(0.5 * self.epsilon)

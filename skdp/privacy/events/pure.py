@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit, ndtri
+from scipy.special import erfinv, expit, ndtri
 
 from skdp._validation import check_delta, check_real
 from skdp.privacy.curve import DiscretePairCurve, PrivacyCurve, SymmetricCurve
@@ -17,13 +17,18 @@ from skdp.privacy.renyi import randomized_response_divergence
 __all__ = ["ApproxDPCurve", "ApproxDPEvent", "PureDPEvent", "mu_of_pure", "rho_of_pure"]
 
 
+_ROUNDED_UP = 1.0 + 1e-14  # where 1 − 2/(1 + e^ε) would cancel
+
+
 def mu_of_pure(epsilon: float) -> float:
     """Return the least μ for which every ε-DP release is μ-Gaussian DP: 2Φ⁻¹(e^ε/(1 + e^ε)).
 
     The trade-off function of randomised response and of the Gaussian meet where α = β, and the
     former is straight on both sides, the latter convex (Dong, Roth and Su 2022, section 2).
     """
-    return float(-2.0 * ndtri(expit(-epsilon)))
+    if epsilon > 1.0:
+        return float(-2.0 * ndtri(expit(-epsilon)))
+    return 2.0 * math.sqrt(2.0) * float(erfinv(math.tanh(0.5 * epsilon))) * _ROUNDED_UP
 
 
 def rho_of_pure(epsilon: float) -> float:
