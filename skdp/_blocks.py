@@ -1,8 +1,12 @@
 """Blocks of rows of Dask collections, read where they are: only results come to the driver.
 
 A read is one graph and one round trip, on whatever scheduler is set. Blocks are read many times,
-so that what is recomputed is compared with what the first read saw. Each round trip is a line of
-the log "skdp.blocks", at the level DEBUG.
+so that what is recomputed is compared with what the first read saw. What holds rows prints none of
+them: workers log the arguments of tasks that fail.
+
+Each round trip is a line of the log "skdp.blocks", at the level DEBUG: off by default, for tests
+and benchmarks on public data. It is *not private*: samplers and minimisers take as many trips, to
+as many blocks, as the rows make them.
 """
 
 from __future__ import annotations
@@ -10,6 +14,7 @@ from __future__ import annotations
 import copy
 import logging
 import math
+import warnings
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +25,7 @@ from uuid import uuid4
 
 import numpy as np
 from scipy import sparse
+from sklearn.exceptions import DataConversionWarning
 
 __all__ = [
     "Block",
@@ -37,7 +43,7 @@ _KEPT_SHARE = 0.5  # of the memory of a cluster's workers
 _UNKNOWN = math.inf
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Block:
     """*Private* consecutive rows as they came, with their targets and weights if there are any."""
 
@@ -116,30 +122,40 @@ class Blocks:
         self.n_rows: list[int] = []
         self.is_kept = False
         self._graph, self._keys, self._n_bytes = dict(graph), list(keys), n_bytes
+        self._n_given = len(self._keys)
 
     @classmethod
-    def of(cls, X: Any, y: Any = None, sample_weight: Any = None) -> Blocks:
+    def of(
+        cls,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        parameters: Sequence[str] = ("X", "y", "sample_weight"),
+    ) -> Blocks:
         """Return the blocks of X; y and weights are collections cut like it, or in memory.
 
         Nothing is computed, but for the lengths of blocks where they are unknown and y or weights
-        are in memory.
+        are in memory. Messages call the three by the names `parameters`.
         """
-        parts = {"X": X, "y": y, "sample_weight": sample_weight}
+        first, second, _ = parameters
+        parts = dict(zip(parameters, (X, _one_column(second, y), sample_weight), strict=True))
         given = {name: part for name, part in parts.items() if part is not None}
         lazy = {name: _by_rows(name, part) for name, part in given.items() if is_collection(part)}
-        if "X" not in lazy:
+        if first not in lazy:
             raise ValueError(
-                f"{next(iter(lazy))} is a dask collection, and X is in memory: both must be dask "
-                "collections. Call .compute() where it fits into memory."
+                f"{next(iter(lazy))} is a dask collection, and {first} is in memory: both must be "
+                "dask collections. Call .compute() where it fits into memory."
             )
         tasks = {name: _tasks(part) for name, part in lazy.items()}
         graph = {key: task for own, _ in tasks.values() for key, task in own.items()}
         keys = {name: own for name, (_, own) in tasks.items()}
         for name in given.keys() - lazy.keys():
-            values, keys[name] = _cut(name, given[name], _lengths(lazy["X"], graph, keys["X"]))
+            lengths = _lengths(lazy[first], graph, keys[first])
+            values, keys[name] = _cut(name, given[name], first, lengths)
             graph |= values
-        _check_number_of_blocks(keys)
-        blocks = [_new_key("block") for _ in keys["X"]]
+        _check_number_of_blocks(keys, first)
+        blocks = [_new_key("block") for _ in keys[first]]
         absent = [None] * len(blocks)
         columns = (keys.get(name, absent) for name in parts)
         graph |= {key: (Block, *own) for key, *own in zip(blocks, *columns, strict=True)}
@@ -154,7 +170,8 @@ class Blocks:
         """Return ``function(block)`` of each block that has rows: the first read of the data.
 
         It raises the error of the first block with one, by its number in X; `function` raises
-        ValueError or TypeError, without values. Blocks without rows are dropped, unless all are.
+        ValueError or TypeError, without values; of another exception only the type is told. Blocks
+        without rows are dropped, unless all are.
         """
         if fits := self._n_bytes <= _room():
             self._keep()
@@ -185,7 +202,8 @@ class Blocks:
         else:
             tasks = [(partial(function, one), self._keys[i]) for i, one in arguments.items()]
         results = [_new_key("result") for _ in tasks]
-        _LOG.debug("%s of %d blocks", _name(function), len(tasks))
+        n_read = self._n_given if arguments is None else len(tasks)
+        _LOG.debug("%s of %d blocks", _name(function), n_read)
         graph = self._needed(task[1] for task in tasks) | dict(zip(results, tasks, strict=True))
         return list(_scheduler()(graph, results))
 
@@ -204,7 +222,7 @@ class Blocks:
         keys = [_new_key("mapped") for _ in self._keys]
         graph = self._graph | {k: (function, own) for k, own in zip(keys, self._keys, strict=True)}
         mapped = Blocks(graph, keys, names=self.names, n_columns=self.n_columns)
-        mapped.n_rows = self.n_rows
+        mapped.n_rows, mapped._n_given = self.n_rows, self._n_given
         if self.is_kept:
             mapped._keep()
         return mapped
@@ -313,15 +331,17 @@ def _look(
     names: list[Any], n_columns: int | None, function: Callable[[Block], Any], block: Block
 ) -> _Sight:
     """Return what there is to know about a block, with what the function finds or its error."""
-    found = error = None
+    n_rows = max(map(_n_rows, block.parts()))
     try:
         _check_columns(names, n_columns, block.X)
         _check_lengths(block)
         found = function(block)
+        return _Sight(n_rows, sum(map(_size, block.parts())), _fingerprint(block), found, None)
     except (ValueError, TypeError) as problem:
-        error = (type(problem), str(problem))
-    n_bytes = sum(map(_size, block.parts()))
-    return _Sight(_n_rows(block.X), n_bytes, _fingerprint(block), found, error)
+        error = type(problem), str(problem)
+    except Exception as problem:
+        error = ValueError, f"its values cannot be checked, which ends in {type(problem).__name__}."
+    return _Sight(n_rows, 0, 0, None, error)
 
 
 def _check_columns(names: list[Any], n_columns: int | None, X: Any) -> None:
@@ -337,7 +357,7 @@ def _check_lengths(block: Block) -> None:
     rows = {_n_rows(part) for part in block.parts()}
     if len(rows) > 1:
         raise ValueError(
-            "X, y and sample_weight have different numbers of rows. Give them the same chunks, as "
+            "the collections have different numbers of rows here. Give them the same chunks, as "
             "rechunk of an array or repartition of a dataframe does."
         )
 
@@ -371,7 +391,7 @@ def _arrays(part: Any) -> list[Any]:
     values = np.ascontiguousarray(part)
     if values.dtype.kind in "biufcmM":
         return [values.view(np.uint8)]
-    return ["\0".join(map(str, values.ravel().tolist())).encode()]
+    return ["\0".join(map(str, values.ravel().tolist())).encode(errors="surrogatepass")]
 
 
 def _check_kind(name: str, part: Any) -> None:
@@ -390,6 +410,24 @@ def _by_rows(name: str, part: Any) -> Any:
     if _is_frame(part) or part.ndim == 1:
         return part
     return part.rechunk({1: -1}) if part.numblocks[1] > 1 else part
+
+
+def _one_column(name: str, part: Any) -> Any:
+    """Return a table of one column as that column, with a warning; all else as it is."""
+    shape: Sequence[Any] = getattr(part, "shape", ())
+    if len(shape) != 2 or shape[1] != 1:
+        return part
+    warnings.warn(
+        f"{name} is a column vector where one column without a second axis is expected.",
+        DataConversionWarning,
+        stacklevel=2,
+    )
+    return part[part.columns[0]] if hasattr(type(part), "divisions") else _rows_of(part)[:, 0]
+
+
+def _rows_of(part: Any) -> Any:
+    """Return what slices of rows are taken of."""
+    return part.iloc if hasattr(part, "iloc") else part
 
 
 def _is_frame(X: Any) -> bool:
@@ -433,23 +471,26 @@ def _lengths(X: Any, graph: Mapping[Any, Any], keys: Sequence[Any]) -> list[int]
     return [int(n) for n in counts]
 
 
-def _cut(name: str, part: Any, lengths: Sequence[int]) -> tuple[dict[Any, Any], list[Any]]:
+def _cut(
+    name: str, part: Any, first: str, lengths: Sequence[int]
+) -> tuple[dict[Any, Any], list[Any]]:
     """Return what is in memory in blocks of these lengths, by new keys."""
     if not hasattr(part, "shape"):
         part = np.asarray(part)
     if not part.ndim or part.shape[0] != sum(lengths):
-        raise ValueError(f"{name} must have as many rows as X.")
-    rows = part.iloc if hasattr(part, "iloc") else part
+        raise ValueError(f"{name} must have as many rows as {first}.")
+    rows = _rows_of(part)
     ends = np.cumsum([0, *lengths])
     values = {_new_key(name): rows[start:stop] for start, stop in pairwise(ends)}
     return values, list(values)
 
 
-def _check_number_of_blocks(keys: Mapping[str, list[Any]]) -> None:
+def _check_number_of_blocks(keys: Mapping[str, list[Any]], first: str) -> None:
+    expected = len(keys[first])
     for name, own in keys.items():
-        if len(own) != len(keys["X"]):
+        if len(own) != expected:
             raise ValueError(
-                f"X has {len(keys['X'])} blocks of rows, and {name} {len(own)}. Give them the same "
+                f"{first} has {expected} blocks of rows, and {name} {len(own)}. Give them the same "
                 "chunks, as rechunk of an array or repartition of a dataframe does."
             )
 

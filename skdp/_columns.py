@@ -40,7 +40,7 @@ _COMPARABLE = (*_NUMBERS, np.generic)  # with themselves: what differs from itse
 _MISSING_TYPES = ("NoneType", "NAType", "NaTType")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Columns:
     """Columns of a table as they came: of arrays, lists, series, frames and Arrow tables.
 
@@ -168,7 +168,7 @@ class Columns:
         return float(values[0]) if self.single else values
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class BlockColumns(Columns):
     """Columns of a Dask collection, which stay where they are; `parts` are without rows.
 
@@ -255,6 +255,8 @@ def is_missing(value: Any) -> bool:
     """Return whether a value is NaN, NaT, None or pandas' NA."""
     if type(value).__name__ in _MISSING_TYPES:
         return True
+    if isinstance(value, Decimal):  # of which a signalling NaN cannot be compared
+        return value.is_nan()
     return isinstance(value, _COMPARABLE) and bool(value != value)
 
 

@@ -128,13 +128,14 @@ def validated(
     *,
     finite: bool = True,
     most: float = math.inf,
+    advice: str = "",
     **options: Any,
 ) -> Any:
     """Return X, and y if it is given, as scikit-learn's `validate_data` does.
 
     Its errors quote values and advise to impute or to drop rows; these do neither. `finite` asks
     for finite floats, up to `most` in size; without it a value may be missing, and `options` say
-    what X becomes.
+    what X becomes. `advice` says what can be done about text.
     """
     if is_collection(X) or is_collection(y):
         raise ValueError(_OF_DASK.format(type(estimator).__name__))
@@ -147,7 +148,7 @@ def validated(
         else:
             checked = validate_data(estimator, X, y, **options)
     except (TypeError, ValueError) as error:
-        raise _without_values(error, X, y, finite) from None
+        raise _without_values(error, X, y, finite, advice) from None
     if finite:
         matrix = checked[0] if isinstance(checked, tuple) else checked
         refuse_missing(matrix, frame_names(X), most)
@@ -295,7 +296,7 @@ def _missing(name: str) -> str:
     )
 
 
-def _without_values(error: Exception, X: Any, y: Any, finite: bool) -> Exception:
+def _without_values(error: Exception, X: Any, y: Any, finite: bool, advice: str) -> Exception:
     """Return an error that says what is wrong with X or y and quotes nothing of them."""
     for name, values in (("X", X), ("y", y)):
         if values is None:  # not given at all, of which scikit-learn's message speaks
@@ -316,7 +317,7 @@ def _without_values(error: Exception, X: Any, y: Any, finite: bool) -> Exception
             return ValueError(_missing(_column_of_missing(array, X) if name == "X" else name))
     if isinstance(error, TypeError) or not str(error).startswith("could not convert"):
         return error
-    return ValueError(f"X must hold numbers, and it has text{_columns_of_text(X)}.")
+    return ValueError(f"X must hold numbers, and it has text{_columns_of_text(X)}.{advice}")
 
 
 def _column_of_missing(array: np.ndarray, X: Any) -> str:

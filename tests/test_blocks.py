@@ -1,6 +1,11 @@
 """Blocks of Dask collections: read in order, in one round trip, and the same every time."""
 
+import dataclasses
+import importlib
 import logging
+import pkgutil
+import warnings
+from decimal import Decimal
 from functools import partial
 
 import numpy as np
@@ -8,8 +13,17 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy import sparse
+from sklearn.exceptions import DataConversionWarning
 
-from skdp._blocks import Blocks, is_collection
+import skdp
+from skdp import DPGaussianNB, DPLogisticRegression
+from skdp._blocks import Block, Blocks, is_collection
+from skdp._columns import Columns, is_missing
+from skdp.design.base import SlopeSum
+from skdp.linear_model._base import LinearRecords, MatrixRows
+from skdp.linear_model._block_rows import BlockRows
+from skdp.metrics import score_report
+from skdp.naive_bayes._base import LabelledBlocks, LabelledColumns
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -189,3 +203,91 @@ def test_texts_and_times_have_fingerprints_too(monkeypatch):
     for table in (texts, times):
         blocks = checked(da.from_array(table, chunks=(2, -1)).map_blocks(np.copy))
         assert np.vstack(blocks.gather(rows_of)).shape == table.shape
+
+
+def in_lengths(values, lengths):
+    """Return blocks of lengths that Dask does not know."""
+    parts = np.split(values, np.cumsum(lengths)[:-1])
+    lazy = [
+        da.from_delayed(dask.delayed(one), (np.nan, *one.shape[1:]), values.dtype) for one in parts
+    ]
+    return da.concatenate(lazy, allow_unknown_chunksizes=True)
+
+
+@pytest.mark.parametrize("model", [DPGaussianNB(bounds=(0, 1)), DPLogisticRegression()])
+def test_targets_beside_a_block_without_rows_are_refused(model):
+    x, y = in_lengths(X, [0, 50, 50]), in_lengths(np.r_[Y, Y[:5]], [5, 50, 50])
+    with pytest.raises(ValueError, match=r"In block 0 .* different numbers of rows"):
+        model.fit(x, y)
+
+
+def fails_oddly(block):
+    raise ArithmeticError(f"of {block.X}")
+
+
+def test_a_check_that_fails_oddly_names_the_block_and_no_value():
+    with pytest.raises(ValueError, match=r"^In block 0 of the rows: .* ArithmeticError\.$"):
+        Blocks.of(ARRAY).check(fails_oddly)
+
+
+def test_a_signalling_nan_is_a_missing_value():
+    assert is_missing(Decimal("sNaN"))
+    assert is_missing(Decimal("NaN"))
+    assert not is_missing(Decimal(1))
+
+
+@pytest.mark.parametrize("kind", ["array", "frame", "memory"])
+def test_targets_as_a_column_vector_are_one_column_with_one_warning(kind):
+    frame = pd.DataFrame({"y": Y})
+    x = TABLE if kind == "frame" else ARRAY
+    y = {"array": da.from_array(Y[:, None], chunks=(30, 1)), "memory": Y[:, None]}.get(kind)
+    y = dd.from_pandas(frame, npartitions=4) if kind == "frame" else y
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = DPLogisticRegression(random_state=0).fit(x, y)
+    assert [one.category for one in caught].count(DataConversionWarning) == 1
+    of_column = DPLogisticRegression(random_state=0).fit(FRAME if kind == "frame" else X, Y)
+    np.testing.assert_array_equal(model.coef_, of_column.coef_)
+
+
+def test_messages_name_the_parameters_of_the_caller():
+    scores = da.from_array(X[:, 0], chunks=30)
+    with pytest.raises(ValueError, match="y_true is a dask collection, and y_score is in"):
+        score_report(da.from_array(Y, chunks=30), X[:, 0], 1.0, classes=[0, 1])
+    with pytest.raises(ValueError, match="y_score has 4 blocks of rows, and y_true 2"):
+        score_report(da.from_array(Y, chunks=50), scores, 1.0, classes=[0, 1])
+
+
+@pytest.mark.parametrize("frame", [FRAME.assign(job="SECRET"), TABLE.assign(job="SECRET")])
+def test_text_in_a_linear_model_is_told_what_to_do_about_it(frame):
+    with pytest.raises(ValueError, match=r"in the columns \['job'\].*categories=") as error:
+        DPLogisticRegression().fit(frame, Y)
+    assert "SECRET" not in str(error.value)
+
+
+def test_the_log_counts_blocks_as_given(caplog):
+    caplog.set_level(logging.DEBUG, "skdp.blocks")
+    blocks = checked(in_lengths(X, [0, 50, 50]))
+    blocks.map(rows_of).gather(np.shape)
+    assert len(blocks) == 2
+    assert [one.args[1] for one in caplog.records] == [3, 3]
+
+
+def test_what_holds_rows_prints_none():
+    secret = np.full((4, 2), 777.125)
+    for one in (Block(secret, secret[:, 0]), Columns.of(secret), Columns.of(pd.DataFrame(secret))):
+        assert "777.125" not in f"{one} {one!r}"
+
+
+def dataclasses_of_skdp():
+    for module in pkgutil.walk_packages(skdp.__path__, "skdp."):
+        for kind in vars(importlib.import_module(module.name)).values():
+            if dataclasses.is_dataclass(kind) and kind.__module__ == module.name:
+                yield kind
+
+
+def test_no_class_of_private_values_prints_its_fields():
+    private = {kind for kind in dataclasses_of_skdp() if "*Private" in (kind.__doc__ or "")}
+    private |= {LinearRecords, MatrixRows, BlockRows, LabelledColumns, LabelledBlocks, SlopeSum}
+    assert len(private) > 20
+    assert [kind for kind in private if kind.__dataclass_params__.repr] == []

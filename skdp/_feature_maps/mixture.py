@@ -19,7 +19,7 @@ from skdp._feature_maps.trees import TreeMap
 __all__ = ["MixtureMap"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class _Rows:
     """Rows of what two maps have prepared."""
 

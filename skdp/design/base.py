@@ -328,7 +328,7 @@ class MemoryDesign(Design):
         return ScoredDesign(self, theta, scores), total
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ScoredDesign(MemoryDesign):
     """The rows of a design in memory, whose scores at one θ are known.
 
@@ -390,7 +390,7 @@ class ScoredDesign(MemoryDesign):
             yield rows, ScoredDesign(block, self.theta, self.known[rows])
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SlopeSum:
     """Σ a_i ⊗ derivative(y_i, a_i·θ) of a block, which can be pickled.
 
@@ -410,7 +410,7 @@ class SlopeSum:
         return block.weighted_sum(self.derivative(block.targets, scores))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class _LossSum:
     """Σ value(y_i, a_i·θ) of a block."""
 
@@ -421,7 +421,7 @@ class _LossSum:
         return float(self.value(block.targets, block.scores(self.theta)).sum())
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class _Scores:
     """The scores of a block at θ."""
 

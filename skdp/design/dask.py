@@ -17,7 +17,7 @@ from skdp.design.memory import ClippedDesign, longest_reach
 __all__ = ["DaskDesign"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class DaskDesign(Design):
     """The linear operator θ ↦ Aθ of rows that stay where they are, on threads or on a cluster.
 

@@ -19,7 +19,7 @@ __all__ = ["ExpandedDesign", "expanded_scores"]
 _IN_MEMORY = 1 << 26  # bytes of features that are rather made once than in each pass
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ExpandedDesign(MemoryDesign):
     """The linear operator θ ↦ Aθ, where row i of A is (s_i·Φ(x_i), b₀).
 

@@ -137,7 +137,7 @@ def longest_reach(delta: np.ndarray, most_entries: int) -> float:
     return math.sqrt(square)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ClippedDesign(MemoryDesign):
     """The linear operator θ ↦ Aθ, where row i of A is (s_i·x_i, b₀).
 

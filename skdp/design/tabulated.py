@@ -17,7 +17,7 @@ _BLOCK_ROWS = 1 << 16  # for which it pays to multiply whole tables
 _FEWEST_ROWS = 1 << 12
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TabulatedDesign(ExpandedDesign):
     """The linear operator θ ↦ Aθ for rows (s_i·Φ(x_i), b₀) whose features stand in tables.
 

@@ -16,7 +16,7 @@ __all__ = ["TransformedDesign"]
 _NORM_MARGIN = 1e-10  # relative; a guarantee rests on it: 10·d·2⁻⁵³ and more, for d ≤ 10⁴ columns
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TransformedDesign(Design):
     """The rows S·a of another design's rows a, for a symmetric S that lengthens none.
 
@@ -91,7 +91,7 @@ class TransformedDesign(Design):
         return TransformedRows(self.inner.in_memory(), self.matrix).in_memory()
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TransformedRows(MemoryDesign):
     """The rows S·a of rows a in memory."""
 
@@ -143,7 +143,7 @@ class TransformedRows(MemoryDesign):
             yield rows, TransformedRows(block, self.matrix)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class _InCoordinates:
     """A function of blocks, asked about them in other coordinates."""
 

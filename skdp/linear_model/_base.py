@@ -53,6 +53,10 @@ _TAIL = 700.0  # a chance of e^−700 is less than what δ is rounded by
 _INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 _STORED = [np.dtype(t) for t in ("float64", "float32", "float16", *_INTEGERS, "bool")]
 """Types that X keeps; the first is what texts, objects, dates and all others become."""
+_OF_TEXT = (
+    " Encode it by public categories: AdditiveFeatures(categories=...) in front of this model, or "
+    "an additive model such as DPAdditiveClassifier."
+)
 
 
 class Rows(Protocol):
@@ -73,7 +77,7 @@ class Rows(Protocol):
         """Return some of the rows, by number, in memory, and their targets."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class MatrixRows:
     """The rows of X, an array or CSR matrix."""
 
@@ -108,7 +112,7 @@ class MatrixRows:
         return ClippedDesign.clip(self.X, data_norm).scores(dense(coef))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LinearRecords:
     """Validated rows, targets as the loss wants them, and what is public about them.
 
@@ -480,7 +484,8 @@ class PrivateLinearModel(PrivateFit, BaseEstimator):
     def _rows(self, X: Any, y: Any = "no_validation", *, reset: bool) -> Any:
         """Return checked rows, and y if it is given; no error quotes a value."""
         most = math.inf if isinstance(y, str) else _LARGEST_VALUE
-        checked = validated(self, X, y, most=most, accept_sparse="csr", reset=reset, dtype=_STORED)
+        options: dict[str, Any] = {"accept_sparse": "csr", "reset": reset, "dtype": _STORED}
+        checked = validated(self, X, y, most=most, advice=_OF_TEXT, **options)
         if not isinstance(checked, tuple):
             return MatrixRows(checked)
         return MatrixRows(checked[0]), checked[1]

@@ -17,7 +17,7 @@ from skdp.design import DaskDesign, Design
 __all__ = ["BlockRows", "MappedBlockRows"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class BlockRows:
     """Rows that passed the checks where they are.
 
@@ -50,7 +50,7 @@ class BlockRows:
         return taken[0].joined(taken[1:]), np.concatenate(y)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class MappedBlockRows(BlockRows):
     """Rows of tables, of which the model makes features."""
 

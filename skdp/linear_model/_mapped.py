@@ -29,7 +29,7 @@ from skdp.privacy import PrivacyGuarantee
 __all__ = ["MappedModel", "MappedRows", "MixtureModel"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class MappedRows:
     """The features of a coded table X by a public map."""
 

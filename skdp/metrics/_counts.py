@@ -22,7 +22,7 @@ __all__ = ["CountedPairs", "Counts", "NoisyReport"]
 _CELLS = "cells"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CountedPairs:
     """*Private* pairs, and how the predictions of a block become the numbers of cells."""
 
@@ -106,6 +106,7 @@ class Counts(PrivateFit):
     """The parts of the transaction of a report on labels."""
 
     takes_infinite_epsilon = False
+    guess_name = "y_pred"
 
     def __init__(self, classes: Any, noise: str) -> None:
         self.classes = classes
@@ -115,7 +116,8 @@ class Counts(PrivateFit):
         self, truth: Any, guess: Any, check: Callable[[Block], Any]
     ) -> tuple[Pairs, np.ndarray]:
         """Return checked pairs, and the public classes."""
-        pairs = Pairs.of(truth, guess, partial(_checked, self.classes, check))
+        check = partial(_checked, self.classes, check)
+        pairs = Pairs.of(truth, guess, check, guess_name=self.guess_name)
         return pairs, classes_of_blocks(str(self.released_as), pairs.found, self.classes)
 
     def _plan(self, parameters: ReleaseParameters, records: CountedPairs) -> QueryPlan:

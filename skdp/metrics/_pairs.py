@@ -17,7 +17,7 @@ __all__ = ["Pairs", "numbers_of"]
 _MOST_ROWS = 2**31
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Pairs:
     """*Private* predictions, and the truth beside them."""
 
@@ -27,10 +27,12 @@ class Pairs:
     found: list[Any]
 
     @classmethod
-    def of(cls, truth: Any, guess: Any, check: Callable[[Block], Any]) -> Pairs:
+    def of(
+        cls, truth: Any, guess: Any, check: Callable[[Block], Any], *, guess_name: str = "y_pred"
+    ) -> Pairs:
         """Return the pairs, and what a check has found in each block of them."""
         if is_collection(truth) or is_collection(guess):
-            blocks = Blocks.of(guess, truth)
+            blocks = Blocks.of(guess, truth, parameters=(guess_name, "y_true", "sample_weight"))
             found = blocks.check(check)
             return cls(blocks, None, _checked_count(sum(blocks.n_rows)), found)
         block = Block(np.asarray(guess), np.asarray(truth))

@@ -216,7 +216,7 @@ class RegressionReport:
         return "\n".join([*lines, str(self.privacy)])
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class _NumberPairs:
     """*Private* pairs of numbers."""
 

@@ -339,6 +339,7 @@ class _ScoreCounts(Counts):
     """The parts of the transaction of `score_report`."""
 
     released_as = "metrics.score_report"
+    guess_name = "y_score"
 
     def __init__(self, classes: Any, noise: str, edges: Any) -> None:
         super().__init__(classes, noise)

@@ -62,7 +62,7 @@ class SearchPlan:
     choice_mu: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SearchRecords:
     """*Private* rows, and which of them judge; the assignment hangs on no value."""
 

@@ -53,7 +53,7 @@ _MOST_ROWS = 2**29  # of which sums of whole parts of 2^−24 are exact as float
 _SMALLEST = 1e-9  # variance without noise, in units of half the distance of the bounds, squared
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LabelledColumns:
     """Validated columns, classes of the rows as 0..K−1, and what is public about both.
 
@@ -91,7 +91,7 @@ class LabelledColumns:
         return found
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LabelledBlocks:
     """Columns and labels of Dask collections, which passed the checks where they are.
 

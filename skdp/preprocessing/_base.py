@@ -19,7 +19,7 @@ from skdp.privacy import PrivacyGuarantee
 __all__ = ["PrivateScaler"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Measurement:
     """A statistic, of which the parts of the transaction are used, and the rows that it reads."""
 

@@ -179,7 +179,7 @@ class SamplerPlan:
     contraction: float = math.inf
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Target:
     """The distribution with density ∝ exp(−c·Σ ℓ(y_i, a_i·θ) − (α/2)·|θ|²) on a domain.
 
@@ -289,7 +289,7 @@ class Effort:
         return Effort(self.n_tries + other.n_tries, self.n_evaluations + other.n_evaluations)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Sample:
     """A sample, with what may be looked at but is *not private*.
 

@@ -179,7 +179,7 @@ def _independent(
     return np.stack(Parallel(n_jobs=n_jobs)(delayed(draw)(stream) for stream in streams))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class _OneDraw:
     sampler: Sampler
     target: Target

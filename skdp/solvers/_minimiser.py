@@ -133,7 +133,7 @@ def _least_tolerance(problem: Problem, noise: float) -> float:
     return 3.0 * UNIT * (records + 4.0 * noise * (math.sqrt(d * loss.n_scores) + 10.0))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Objective:
     """J(θ) = `weight`·Σ ℓ(y_i, a_i·θ) + (`ridge`/2)·|θ|² + `tilt`·θ, ℓ smooth.
 
@@ -233,7 +233,7 @@ class Objective:
         return lambda g: cho_solve(factor, g)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class _Curvature:
     """Aᵀdiag(w)A of a block, or its diagonal; w is `weight` times the curvature of ℓ at θ."""
 
@@ -248,7 +248,7 @@ class _Curvature:
         return block.gram_diagonal(weights) if self.is_diagonal else block.gram(weights)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class _Sum:
     """A sum in floating point, and what it has lost to rounding."""
 
@@ -260,7 +260,7 @@ class _Sum:
         return _Sum(self.total + other.total, lost)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class _ExactlyAdded:
     """A function of a block as a sum of which all later additions are exact but for `lost`."""
 
@@ -271,7 +271,7 @@ class _ExactlyAdded:
         return _Sum(part, np.zeros_like(part))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Minimum:
     """A point, and the gradient there."""
 
@@ -329,7 +329,7 @@ def minimise(objective: Objective, tolerance: float, radius: float = math.inf) -
     return _arrive(certified, certified.at(found.theta)).projected(radius)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class _Target:
     """Where a run may end: the gradient, with what rounding adds, is within the tolerance.
 

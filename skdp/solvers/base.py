@@ -163,7 +163,7 @@ class Plan(ABC):
     theorem: str
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Solution:
     """What a solver has released.
 

@@ -239,7 +239,7 @@ class DPSGD(Solver):
         return bound
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class _ClippedSlopes:
     """The sum of the gradients derivative·row, each scaled down to `clip_norm`; none is formed."""
 

@@ -29,7 +29,7 @@ _MOST_COLUMNS = 4096  # of which a matrix with exact noise takes half a minute
 _MOST_ROWS = 2**31
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class BoundedRows:
     """*Private* rows, and what is public about them.
 

@@ -66,7 +66,7 @@ class Part:
         )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class BoundedColumns:
     """*Private* columns, their public bounds, and whether the number of rows is public."""
 

@@ -108,7 +108,7 @@ def histogram(
     )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class GriddedColumns:
     """*Private* columns and the public edges of each."""
 

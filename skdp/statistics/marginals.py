@@ -163,7 +163,7 @@ def marginals(
     )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CategoricalColumns:
     """*Private* columns, the public categories of some, and the tables that are asked for."""
 

@@ -41,7 +41,7 @@ _SOLVE_MARGIN = 1e-6
 _SCORE_MARGIN = 1e-12  # of R·|p|: (d + 3)·u for d ≤ 500 columns is a tenth of it
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class LocalBall:
     """The points with |Lᵀ(θ − p)| ≤ ρ: all but `tail` of the mass, and U − |Rᵀθ|²/2 convex there.
 
@@ -84,7 +84,7 @@ class LocalBall:
         return self.distance(theta) <= self.radius
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FoundBall:
     """A ball, or None if none was found that would help.
 
@@ -99,7 +99,7 @@ class FoundBall:
     n_evaluations: int
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class _Center:
     """A point p near the mode, and the target's derivatives there.
 
@@ -156,7 +156,7 @@ def _slices(n: int) -> list[slice]:
     return [slice(i, i + _CHUNK) for i in range(0, n, _CHUNK)]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class _RoundingErrors:
     """Bounds of what floating point does to the numbers of a center.
 
@@ -196,7 +196,7 @@ class _RoundingErrors:
         return errors
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class BallSearch:
     """Looks for a ball around a point near the mode.
 
@@ -312,7 +312,7 @@ def tail_bound(d: int, width: float, curvatures: list[float], gradient_norm: flo
     return math.exp(min(f[-1] - top, 0.0)) / (float(fall) * within) * (1.0 + _SUM_MARGIN)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LocalChain:
     """The center of a ball, as a start for chains in the coordinates v = Rᵀ(θ − p).
 
@@ -362,7 +362,7 @@ class LocalChain:
         return self.ball.theta(state)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class _LocalPoint:
     """A point of the ball, and what is known of the target there.
 

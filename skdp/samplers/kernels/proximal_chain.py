@@ -217,7 +217,7 @@ def sample_by_chain(
     return Sample(start.theta(state), facts | start.facts)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class UnconstrainedChain:
     """A start near the mode, for chains that go anywhere on the target's domain.
 

@@ -58,7 +58,7 @@ class _Preconditioner:
         return theta if self.vectors is None else self.vectors @ theta
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TangentPoint:
     """A point p, and what is known of c·Σ ℓ there.
 
@@ -194,7 +194,7 @@ class TangentSearch:
         return domain.project(point + frozen.rotated_back(step))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class _CurvatureGram:
     """AᵀDA of a block, D the curvatures at a point, or its diagonal alone."""
 

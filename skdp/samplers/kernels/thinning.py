@@ -20,7 +20,7 @@ _FEW = 0.25  # rows at random places, of all, as which all of them cost; no guar
 _NORM_MARGIN = 1e-9
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Acceptance:
     """Accepts θ with probability exp(−c·Σ D_i), D_i ≥ 0 how far loss i lies above its minorant.
 
@@ -124,7 +124,7 @@ def excess_is_below(
     return True, n_evaluations
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class _Excess:
     """D_i for the records of a block."""
 
@@ -137,7 +137,7 @@ class _Excess:
         return self.loss.excess(block.targets, block.scores(self.theta), origin_scores)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class _SummedExcess:
     """The number of records of a block, and the sum of their D_i."""
 

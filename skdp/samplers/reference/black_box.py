@@ -15,7 +15,7 @@ from skdp.samplers.base import Target
 __all__ = ["BlackBox"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class BlackBox:
     """The distribution with density ∝ exp(−Σ f_i(θ) − (α/2)·|θ|²), i = 0, ..., n − 1.
 

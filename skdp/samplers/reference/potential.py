@@ -14,7 +14,7 @@ __all__ = ["Density"]
 _TAIL = 8.0
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Density:
     """U(θ) = c·Σ ℓ(y_i, a_i·θ) + (α/2)·|θ|² of a target."""
 
