@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from numbers import Integral, Real
 from typing import Any
+from unicodedata import normalize
 
 import numpy as np
 
@@ -18,6 +19,7 @@ __all__ = [
     "check_part",
     "check_real",
     "check_size",
+    "check_text",
     "make_plain",
     "set_checked",
 ]
@@ -77,10 +79,22 @@ def check_choice(name: str, value: Any, choices: Any) -> Any:
     return value
 
 
+def check_text(name: str, text: str) -> str:
+    """Return a text in its composed form, so that é is one text, if every ledger can keep it."""
+    if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise ValueError(
+            f"{name} must be a text without the character NUL and without halves of surrogate "
+            f"pairs, got {text!r}."
+        )
+    return normalize("NFC", text)
+
+
 def check_part(part: Any) -> str | None:
     """Return the name of a part of the records as a text, None for all of them."""
-    if part is None or isinstance(part, str):
-        return part
+    if part is None:
+        return None
+    if isinstance(part, str):
+        return check_text("part", part)
     if isinstance(part, bool | np.bool_) or not isinstance(part, Integral):
         raise ValueError(f"part must be a text, a whole number or None, got {part!r}.")
     return str(int(part))

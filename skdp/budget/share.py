@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from skdp._validation import check_text
 from skdp.budget.handle import BudgetHandle
 
 __all__ = ["BudgetShare"]
@@ -48,6 +49,7 @@ class BudgetShare(BudgetHandle):
         self._parent = parent
         self._neighboring, self._ledger = parent._neighboring, parent._ledger
         self._filter = parent._filter.share(name, epsilon, delta)
+        name = check_text("name", name)
         self._account = f"{parent._account}/{name}".lstrip("/")
         self._ledger.open_account(self._account, self.epsilon, self.delta)
 

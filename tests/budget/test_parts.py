@@ -34,6 +34,31 @@ def test_twenty_disjoint_chunks_cost_one():
     assert budget.spent.epsilon == pytest.approx(0.730, abs=1e-3)  # a part twice adds up
 
 
+@pytest.mark.parametrize("text", ["a\0b", "\ud800", "north \udcff"])
+def test_names_that_no_ledger_can_keep_are_refused(place, text):
+    budget = PrivacyBudget(1.0, 1e-5, path=place)
+    guarantee = PrivacyGuarantee(GDPEvent(0.1), "replace_one", "")
+    for use in (
+        lambda: budget.spend(guarantee, delta=0.0, label="a", part=text),
+        lambda: budget.remaining_in(text),
+        lambda: budget.share(0.5, name=text),
+    ):
+        with pytest.raises(ValueError, match="without the character NUL and without halves"):
+            use()
+    assert budget.history() == []
+
+
+def test_two_ways_to_write_a_letter_are_one_name(place):
+    budget = PrivacyBudget(1.0, 1e-5, path=place)
+    guarantee = PrivacyGuarantee(GDPEvent(0.1), "replace_one", "")
+    composed, apart = "\u00e9", "e\u0301"
+    for name in (composed, apart):
+        share = budget.share(0.5, name=name)
+        share.spend(guarantee, delta=0.0, label="a", part=name)
+    assert {(row["part"], row["account"]) for row in budget.history()} == {(composed, composed)}
+    assert budget.remaining_in(apart) == budget.remaining_in(composed) == budget.remaining
+
+
 @pytest.mark.parametrize("part", [1.5, True, b"north", ["north"]])
 def test_a_part_is_a_text_or_a_whole_number(part):
     budget = PrivacyBudget(1.0, 1e-5)
