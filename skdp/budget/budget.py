@@ -94,7 +94,8 @@ class PrivacyBudget(BudgetHandle):
         self._neighboring = Neighboring(check_choice("neighboring", neighboring, Neighboring))
         self._folder = TemporaryFolder() if path is None else None  # which lives as long as this
         place = self._folder.ledger if self._folder else path
-        self._ledger = Ledger(place_of(place), rule.stored_terms(self._neighboring), rule.costs)
+        terms = rule.stored_terms(self._neighboring)
+        self._ledger = Ledger(place_of(place), terms, rule.costs, rule.nothing)
         self._ledger.create()
         self._filter = replace(rule, orders=tuple(loads(self._ledger.terms["orders"])))
 
@@ -129,7 +130,7 @@ class PrivacyBudget(BudgetHandle):
         target = folder.ledger if folder else path
         with whole_or_absent(target) as draft:
             terms = export.rule.stored_terms(export.neighboring)
-            ledger = Ledger(draft, terms, export.rule.costs)
+            ledger = Ledger(draft, terms, export.rule.costs, export.rule.nothing)
             ledger.create_from(export.releases, export.shares)
         budget = cls(**export.rule.terms, neighboring=export.neighboring, path=target)
         budget._folder = folder

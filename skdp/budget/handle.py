@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields
+from itertools import islice
 from operator import attrgetter
 from typing import Any, Self
 
@@ -23,6 +24,24 @@ from skdp.exceptions import BudgetExceededError
 from skdp.privacy import Event, Neighboring, PrivacyCurve, PrivacyGuarantee
 
 __all__ = ["BudgetHandle"]
+
+
+class _RefusedError(BudgetExceededError):
+    """One handle does not admit a release."""
+
+    def __init__(self, handle: BudgetHandle, request: SpendRequest) -> None:
+        super().__init__(f"{request.release.label} is not admitted.")
+        self.handle, self.request = handle, request
+
+    def message(self) -> str:
+        """Return what was asked and what is left."""
+        return str(self.handle._ledger.releases(self._message_after))
+
+    def _message_after(self, releases: Iterable[Release]) -> str:
+        handle, wanted = self.handle, self.request.release
+        earlier = filter(handle._owns, islice(releases, self.request.number))
+        before = self.request.before[handle._account]
+        return shortfall(handle._filter, handle._account, wanted, before, earlier)
 
 
 class BudgetHandle(ABC):
@@ -118,7 +137,13 @@ class BudgetHandle(ABC):
         self._check_relation(guarantee, label)
         part = check_part(part)
         release = self._priced(guarantee, delta, label, epsilon=epsilon, tag=tag, part=part)
-        self._ledger.append(release, self._check, before_commit)
+        refused = None
+        try:
+            self._ledger.append(release, self._check, before_commit)
+        except _RefusedError as error:
+            refused = error
+        if refused is not None:  # the ledger is free again while the message is written
+            raise BudgetExceededError(refused.message())
 
     def plan(
         self,
@@ -345,14 +370,12 @@ class BudgetHandle(ABC):
         return min(handle._filter.slack_left(handle._totals(part)) for handle in self._chain())
 
     def _check(self, request: SpendRequest) -> None:
-        """Raise BudgetExceededError unless this handle and all that it is a share of admit it."""
+        """Raise _RefusedError unless this handle and all that it is a share of admit it."""
         wanted = request.release
         for handle in self._chain():
             rule, before = handle._filter, request.before[handle._account]
             if not rule.admits_next(before, wanted):
-                earlier = filter(handle._owns, request.earlier())
-                message = shortfall(rule, handle._account, wanted, before, earlier)
-                raise BudgetExceededError(message)
+                raise _RefusedError(handle, request)
 
     def _first_refused(
         self, planned: Iterable[tuple[PlannedRelease, str, float]]

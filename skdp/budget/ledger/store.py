@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 from uuid import uuid4
 
-from skdp.budget._fractions import Amounts
+from skdp.budget._fractions import Amounts, add
 from skdp.budget.ledger.chain import Head
 from skdp.budget.ledger.connections import replaced
 from skdp.budget.ledger.file_storage import FileStorage
@@ -34,13 +34,13 @@ class SpendRequest:
         What would be written.
     before : dict of Totals
         The sums without it, of each account that it counts for.
-    earlier : callable
-        Returns an iterator over the releases before it.
+    number : int
+        How many releases there are before it.
     """
 
     release: Release
     before: dict[str, Totals]
-    earlier: Callable[[], Iterator[Release]]
+    number: int
 
 
 def _storage_at(path: str) -> Storage:
@@ -73,14 +73,21 @@ class Ledger:
         orders of a ledger that is there already replace those given, whoever chose them.
     cost : callable
         What a release adds to the running totals.
+    nothing : tuple of numbers
+        The running totals of an empty ledger, which say how many there are.
     """
 
     def __init__(
-        self, path: str, terms: dict[str, Any], cost: Callable[[Release], Amounts] = _free
+        self,
+        path: str,
+        terms: dict[str, Any],
+        cost: Callable[[Release], Amounts] = _free,
+        nothing: Amounts = (),
     ) -> None:
         self.storage = _storage_at(path)
         self.terms: dict[str, Any] = _DEFAULTS | terms
         self.cost = cost
+        self.nothing = nothing
         self.identity: str | None = None
         self._seen: Head | None = None
 
@@ -116,13 +123,13 @@ class Ledger:
             partial(self._append, release, check, key), before_commit, key
         )
 
-    def releases(self) -> list[Release]:
-        """Return all releases, in the order in which they were written."""
-        return self._read(lambda tables: list(tables.releases()))
+    def releases(self, collect: Callable[[Iterator[Release]], Any] = list) -> Any:
+        """Return what `collect` makes of all releases, in the order in which they were written."""
+        return self._read(lambda tables: collect(tables.releases()))
 
     def totals(self, account: str = "", part: str | None = None) -> Totals:
         """Return the running totals of an account, as far as they concern a release on `part`."""
-        return self._read(lambda tables: tables.totals(account, part))
+        return self._read(lambda tables: self._totals(tables, account, part))
 
     def head(self) -> Head:
         """Return the number of releases, and the hash that covers them and the terms."""
@@ -161,9 +168,16 @@ class Ledger:
     ) -> Head:
         head = self._check_terms(tables)
         accounts = accounts_of(release.account)
-        totals = {name: tables.totals(name, release.part) for name in accounts}
-        check(SpendRequest(release, totals, tables.releases))
+        totals = {name: self._totals(tables, name, release.part) for name in accounts}
+        check(SpendRequest(release, totals, head.number))
         return tables.append(head, release, self.cost(release), key)
+
+    def _totals(self, tables: Tables, account: str, part: str | None) -> Totals:
+        totals = tables.totals(account, part)
+        with tables.damage("its totals"):
+            for amounts in totals.scopes.values():
+                add(amounts, self.nothing)  # as many of them
+        return totals
 
     def _open(self, tables: Tables) -> None:
         tables.make(self.terms)
@@ -179,7 +193,7 @@ class Ledger:
             head = tables.write(head, release)
         for name, totals in all_totals(releases, self.cost).items():
             tables.save(name, totals)
-        for account in accounts:
+        for account in sorted(accounts):  # a share after what it is a share of
             tables.add_account(account)
         self._check_whole(tables)
 
