@@ -11,12 +11,14 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
 from joblib import Parallel, delayed
 
 from skdp import DPLogisticRegression, PrivacyBudget
+from skdp.budget.ledger.server.address import is_address
 from skdp.budget.ledger.server.schema import grants
 from skdp.exceptions import BudgetClosedError, BudgetExceededError
 from skdp.privacy import GDPEvent, PrivacyGuarantee
@@ -169,7 +171,7 @@ def test_a_key_is_appended_once(budget):
     spend(budget)
     with budget._ledger.storage.sessions.use() as session:
         (key,) = session.connection.execute("SELECT key FROM releases").fetchone()
-        query = "SELECT append(%s, 2, '{}', '', NULL, '{}')"
+        query = "SELECT append(%s, 2, '{}', '', NULL, '{0,0,0,0,0}')"
         with pytest.raises(psycopg.errors.UniqueViolation):
             session.connection.execute(query, (key,))
     assert len(budget.history()) == 1
@@ -354,6 +356,119 @@ def test_no_cost_takes_back_what_was_spent(budget, costs):
         session.connection.execute("SELECT append('', 1, '{}', '', NULL, %s)", (costs,))
 
 
+@pytest.mark.parametrize("costs", ["{}", "{0,0,0,0}", "{0,0,0,0,0,0}", "{{0,0,0,0,0}}", None])
+def test_costs_of_another_number_do_not_erase_the_sums(budget, costs):
+    spend(budget)
+    before = budget.spent
+    with (
+        budget._ledger.storage.sessions.use() as session,
+        pytest.raises(psycopg.errors.RaiseException, match="as many costs"),
+    ):
+        session.connection.execute("SELECT append('', 2, '{}', '', NULL, %s)", (costs,))
+    assert budget.spent == before
+
+
+def test_sums_of_another_number_are_damage(budget):
+    with budget._ledger.storage.sessions.use() as session:
+        session.connection.execute("SELECT append('', 1, '{}', '', NULL, '{0}')")
+    for use in (lambda: budget.spent, lambda: spend(budget)):
+        with pytest.raises(BudgetClosedError, match="totals cannot be read"):
+            use()
+
+
+def test_an_owner_with_another_level_of_isolation_spends_all_the_same(budget):
+    options = "options=-cdefault_transaction_isolation%3Dserializable"
+    path = f"{budget._ledger.path}&{options}"
+
+    def spend_some(name):
+        own = PrivacyBudget(**TERMS, path=path)
+        for i in range(5):
+            spend(own, f"{name}-{i}")
+
+    with ThreadPoolExecutor(4) as pool:
+        for done in [pool.submit(spend_some, name) for name in "abcd"]:
+            done.result(60)
+    assert len(budget.history()) == 20
+
+
+def test_a_long_ledger_may_be_added_up_for_longer_than_a_spend_may_hang(
+    budget, address, monkeypatch
+):
+    """In tenths of the seconds that a spend has."""
+    text = budget.to_json()
+    settings = "skdp.budget.ledger.server.sessions._SETTINGS"
+    short = "SET search_path = {ledger}; SET idle_in_transaction_session_timeout = '100ms'"
+    monkeypatch.setattr(settings, short)
+    slow = "skdp.budget.ledger.store.all_totals"
+    monkeypatch.setattr(slow, lambda *_: threading.Event().wait(0.4) or {})
+    budget._ledger.close()
+    PrivacyBudget(**TERMS, path=address)
+    PrivacyBudget.from_json(text, path=f"{address}_b")
+
+
+def test_a_refusal_is_put_into_words_when_the_ledger_is_free_again(budget, address, monkeypatch):
+    other, words = PrivacyBudget(**TERMS, path=address), []
+
+    def shortfall(*facts):
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(spend, other, "meanwhile").result(10)
+        words.append([row.label for row in facts[-1]])
+        return "too much"
+
+    spend(budget, "a")
+    monkeypatch.setattr("skdp.budget.handle.shortfall", shortfall)
+    with pytest.raises(BudgetExceededError, match="too much") as error:
+        budget.spend(PrivacyGuarantee(GDPEvent(9.0), "replace_one", ""), delta=0.0, label="b")
+    assert type(error.value) is BudgetExceededError
+    assert words == [["a"]]
+    assert labels(budget) == ["a", "meanwhile"]
+
+
+# --- forks ----------------------------------------------------------------------------------------
+
+_UNSEEN = """
+import ctypes, gc, os, sys
+from skdp import PrivacyBudget
+from skdp.exceptions import BudgetClosedError
+from skdp.privacy import GDPEvent, PrivacyGuarantee
+budget = PrivacyBudget(1.0, 1e-5, path=sys.argv[1])
+cost = PrivacyGuarantee(GDPEvent(0.001), "replace_one", "")
+fork = {"unseen": ctypes.PyDLL(None).fork, "seen": os.fork}[sys.argv[2]]
+children = []
+
+def fork_once():
+    if not children:
+        children.append(fork())
+        if children[0]:
+            assert os.waitpid(children[0], 0)[1] == 0
+
+inside = sys.argv[3] == "inside"
+budget.spend(cost, delta=0.0, label="before")
+if not inside:
+    fork_once()
+refused = False
+try:
+    if children == [0]:
+        budget._ledger.close()
+    budget.spend(cost, delta=0.0, label="own", before_commit=fork_once if inside else None)
+except BudgetClosedError as error:
+    refused = "into another process" in str(error)
+if children == [0]:
+    del budget
+    gc.collect()
+    os._exit(0 if refused else 3)
+sys.exit(5 if refused else 0)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
+@pytest.mark.parametrize("how", [("unseen", "before"), ("unseen", "inside"), ("seen", "inside")])
+def test_a_connection_in_a_forked_process_is_neither_used_nor_ended(budget, address, how):
+    """The child closes, spends and forgets its budget; the parent waits for its end."""
+    subprocess.run([sys.executable, "-c", _UNSEEN, address, *how], timeout=60, check=True)
+    assert labels(budget) == ["before", "own"]
+
+
 def test_the_sums_of_the_server_are_those_of_the_rows_to_the_last_digit(address):
     budget = PrivacyBudget(10.0, 1e-3, path=address, tv=1e-12)
     share = budget.share(1.0, name="é").share(0.5, name="b")
@@ -466,6 +581,7 @@ _ATTACKS = [
     "CREATE OR REPLACE FUNCTION lock_ledger() RETURNS void LANGUAGE sql AS 'SELECT'",
     "DROP FUNCTION lock_ledger()",
     "ALTER FUNCTION lock_ledger() SECURITY INVOKER",
+    "INSERT INTO accounts VALUES ('x', 0.5, 0)",
     "INSERT INTO accounts VALUES ('', 1, 1) ON CONFLICT (name) DO UPDATE SET epsilon = 100",
 ]
 
@@ -483,11 +599,11 @@ def test_neither_role_may_change_delete_or_make_anything(as_role, kind):
 
 
 _APPEND = "SELECT append('', 2, '{}', '', NULL, '{}')"
-_SHARE = "INSERT INTO accounts VALUES ('x', 0.5, 0)"
+_SHARE = "SELECT open_account('x', 0.5, 0)"
 
 
 def test_tables_of_ones_own_do_not_come_before_those_of_the_ledger(as_role):
-    """A function that runs as the owner looks names up in the ledger first."""
+    """A function that runs as the owner looks no name up but those of the server."""
     with as_role.connect("spend") as own:
         own.execute("CREATE TEMP TABLE totals (account TEXT, scope TEXT, amounts TEXT)")
         own.execute("CREATE TEMP TABLE releases (id BIGINT, time TEXT, content TEXT, hash TEXT)")
@@ -497,6 +613,73 @@ def test_tables_of_ones_own_do_not_come_before_those_of_the_ledger(as_role):
         assert own.execute("SELECT count(*) FROM pg_temp.releases").fetchone() == (0,)
     with pytest.raises(BudgetClosedError, match="release 2 cannot be read"):
         as_role.owner.history()
+
+
+def test_who_may_make_functions_in_the_schema_does_not_have_them_run_as_the_owner(as_role, server):
+    """`grants` takes away what everybody had; what is given later changes nothing."""
+    ledger = as_role.ledger
+    with server.connect() as own:
+        own.execute(f'GRANT CREATE ON SCHEMA "{ledger}" TO PUBLIC')
+    with as_role.connect("spend") as own:
+        for name in ("array_to_string(text[], text)", "lower(text)"):
+            own.execute(
+                f"""CREATE FUNCTION "{ledger}".{name} RETURNS text LANGUAGE plpgsql AS
+                $$ BEGIN RAISE 'hijacked'; END $$"""
+            )
+        own.execute(f'SET search_path = "{ledger}"')
+        own.execute("SELECT append('', 2, '{}', '', NULL, '{1,0,0,0,0}')")
+        own.execute("SELECT open_account('x', 0.5, 0)")
+    with server.connect() as own:
+        own.execute(grants(ledger, "CURRENT_USER", "CURRENT_USER").split("\n")[0])
+    with (
+        as_role.connect("spend") as own,
+        pytest.raises(psycopg.errors.InsufficientPrivilege),
+    ):
+        own.execute(f'CREATE TABLE "{ledger}".more (x INT)')
+
+
+@pytest.mark.parametrize("how", ["CREATE ON SCHEMA {0} TO PUBLIC", "ALL ON SCHEMA {0} TO {1}"])
+def test_a_schema_in_which_others_may_make_things_takes_no_ledger(server, roles, how):
+    name = f"of_{uuid4().hex}"
+    with server.connect() as own:
+        own.execute(f"CREATE SCHEMA {name}; GRANT {how.format(name, roles['spend'])}")
+        with pytest.raises(BudgetClosedError, match="others than its owner may make"):
+            PrivacyBudget(**TERMS, path=server.address(name))
+        own.execute(f"REVOKE ALL ON SCHEMA {name} FROM PUBLIC, {roles['spend']}")
+        PrivacyBudget(**TERMS, path=server.address(name))
+
+
+def test_a_schema_of_somebody_else_and_public_take_no_ledger(server, roles):
+    name = f"of_{uuid4().hex}"
+    with server.connect() as own:
+        own.execute(f"CREATE SCHEMA {name} AUTHORIZATION {roles['spend']}")
+    for ledger in (name, "public"):
+        with pytest.raises(BudgetClosedError, match="others than its owner may make"):
+            PrivacyBudget(**TERMS, path=server.address(ledger))
+
+
+@pytest.mark.parametrize(
+    "account",
+    [
+        "'x', NULL, NULL",
+        "'x', 'NaN', 0",
+        "'x', 0.5, NULL",
+        "'x', -1, 0",
+        "'x', 1e9, 0",
+        "'x', 0.5, 0.5",
+        "'no/such', 0.5, 0",
+        "'', 0.5, 0",
+        "NULL, 0.5, 0",
+        "'x/', 0.5, 0",
+    ],
+)
+def test_who_may_spend_cannot_make_a_ledger_useless_by_a_share(as_role, account):
+    with (
+        as_role.connect("spend") as own,
+        pytest.raises((psycopg.errors.RaiseException, psycopg.errors.IntegrityError)),
+    ):
+        own.execute(f'SELECT "{as_role.ledger}".open_account({account})')
+    PrivacyBudget.from_json(as_role("spend").to_json())
 
 
 def test_a_server_that_only_reads_can_be_read(as_role, server):
@@ -616,6 +799,47 @@ def test_an_address_that_cannot_be_read_is_refused_without_a_word_of_it(address)
         PrivacyBudget(**TERMS, path=address)
     assert not any(secret in str(error.value) for secret in SECRETS)
     assert error.value.__context__ is None
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgresql+psycopg://u:qzx@h/db",
+        "POSTGRESQL://u:qzx@h/db",
+        " postgresql://u:qzx@h/db",
+        Path("postgresql://u:qzx@h/db"),
+        "jdbc:postgresql://u:qzx@h/db",
+        "mysql://u:qzx@h/db",
+        "host=h password=qzx dbname=x",
+        "Password = qzx",
+        "host=h sslpassword=qzx",
+    ],
+)
+def test_what_resembles_an_address_is_no_file(address, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text = PrivacyBudget(**TERMS).to_json()
+    for make in (
+        lambda: PrivacyBudget(**TERMS, path=address),
+        lambda: PrivacyBudget.from_json(text, path=address),
+    ):
+        with pytest.raises(ValueError, match="of a ledger is postgresql://user@host") as error:
+            make()
+        assert "qzx" not in str(error.value)
+    assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize("name", ["C:/study.db", "a=b.db", "my password.db", "x:y.db"])
+def test_a_file_may_have_any_other_name(name):
+    assert not is_address(name)
+
+
+def test_an_error_of_the_connection_does_not_hold_the_password():
+    with pytest.raises(BudgetClosedError) as error:
+        PrivacyBudget(**TERMS, path=f"postgresql://u:{SECRET}@127.0.0.1:1/db?connect_timeout=2")
+    link = error.value
+    while link is not None:
+        assert not isinstance(link, psycopg.Error)
+        link = link.__cause__ or link.__context__
 
 
 def test_what_a_server_refuses_is_said(server, tmp_path):

@@ -113,8 +113,12 @@ class Tables(ABC):
         """Write a share down unless one of its name is there; return the one that is."""
         query = "INSERT INTO accounts VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
         self.execute(query, account)
+        return self.account(account[0])
+
+    def account(self, name: str) -> Account:
+        """Return a share that is there."""
         query = "SELECT name, epsilon, delta FROM accounts WHERE name = ?"
-        found: Account = self.execute(query, (account[0],)).fetchone()
+        found: Account = self.execute(query, (name,)).fetchone()
         return found
 
     def releases(self) -> Iterator[Release]:

@@ -14,6 +14,7 @@ _URI = re.compile(
     r"(?P<hosts>(?:(?:\[[^\]@/?#]*\]|[^:@/?#,\[\]]*)(?::\d*)?(?:,|(?=[/?]|$)))*)"
     r"(?P<path>/[^@?#]*)?(?:\?(?P<query>[^@#]*))?"
 )
+_SIMILAR = re.compile(r"\s*[\w+.-]{2,}(:[\w+.-]+)*:/|(.*\s)?\w*password\s*=", re.I | re.S)
 _LEDGER = re.compile(r"(?!pg_)[a-z_][a-z0-9_]{0,62}")
 _DEFAULT_LEDGER = "skdp"
 _SECRET = ("password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key")
@@ -26,8 +27,15 @@ _secrets: dict[str, dict[str, str]] = {}
 
 
 def is_address(path: Any) -> bool:
-    """Return whether a path is the address of a ledger on a server."""
-    return isinstance(path, str) and path.startswith(("postgresql://", "postgres://"))
+    """Return whether a path is the address of a ledger on a server.
+
+    What is near to one is neither: as a file it would stand in messages, with its password.
+    """
+    if isinstance(path, str) and path.startswith(("postgresql://", "postgres://")):
+        return True
+    if _SIMILAR.match(str(path)):
+        raise ValueError(_FORM)
+    return False
 
 
 def clean_address(text: str) -> str:

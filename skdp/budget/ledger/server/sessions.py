@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 import weakref
@@ -71,6 +72,7 @@ class Sessions:
                 session = self._local.session = Session(self.address)
                 close_before_fork(session)
                 self._own.add(session)
+            session.check_process()
             yield session
 
     def wait(self) -> None:
@@ -93,11 +95,23 @@ class Sessions:
 
 
 class _Connection(Connection[Any]):
-    """One that is closed when nobody has it any more."""
+    """One that is closed when nobody has it any more, by the process that opened it alone.
+
+    A word from another process would reach the server as one of the first.
+    """
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        self.process = os.getpid()
+        super().__init__(*args, **more)
+
+    def close(self) -> None:
+        if self.process == os.getpid():
+            super().close()
 
     def __del__(self) -> None:  # type: ignore[override]
-        with gate.moment():  # so that no fork copies it half closed
-            self.close()
+        if self.process == os.getpid():
+            with gate.moment():  # so that no fork copies it half closed
+                self.close()
 
 
 class Session:
@@ -106,8 +120,8 @@ class Session:
     def __init__(self, address: str) -> None:
         self.address = address
         parameters, self.ledger = parameters_of(address)
+        self.connection = self._connected(_DEFAULTS | parameters)
         with self.clear_errors():
-            self.connection = _Connection.connect(**_DEFAULTS | parameters, autocommit=True)
             self.connection.execute(_SETTINGS.format(ledger=self.ledger))
 
     @contextmanager
@@ -122,6 +136,7 @@ class Session:
             with self.clear_errors():
                 self.connection.execute(begin)
                 yield
+                self.check_process()
                 done = self.connection.execute("COMMIT").statusmessage
             if done != "COMMIT":  # so a server ends a transaction in which something has failed
                 raise BudgetClosedError(
@@ -138,21 +153,38 @@ class Session:
         try:
             yield
         except Error as error:
-            is_open = hasattr(self, "connection")
-            lost = is_open and (self.connection.closed or error.sqlstate in _ENDINGS)
+            lost = self.connection.closed or error.sqlstate in _ENDINGS
             if lost:
                 self.close()
-            said = error.diag.message_primary or str(error) or type(error).__name__
             kind = LostError if lost else BudgetClosedError
-            raise kind(
-                f"The ledger {self.address} cannot be used: {' '.join(said.split())}."
-            ) from error
+            raise kind(self._said(error)) from error
+
+    def check_process(self) -> None:
+        """Raise BudgetClosedError in a process that has the connection by a fork."""
+        if self.connection.process != os.getpid():
+            raise BudgetClosedError(
+                f"The ledger {self.address} was carried open into another process."
+            )
 
     def close(self) -> None:
         """Close the connection; an open transaction is rolled back."""
         self.connection.close()
 
+    def _connected(self, parameters: dict[str, Any]) -> _Connection:
+        """Open the connection; psycopg's own error, which holds the password, is left behind."""
+        try:
+            return _Connection.connect(**parameters, autocommit=True)
+        except Error as error:
+            said = self._said(error)
+        raise BudgetClosedError(said)
+
+    def _said(self, error: Error) -> str:
+        said = error.diag.message_primary or str(error) or type(error).__name__
+        return f"The ledger {self.address} cannot be used: {' '.join(said.split())}."
+
     def _roll_back(self) -> None:
+        if self.connection.process != os.getpid():
+            return
         try:
             self.connection.rollback()
         except BaseException:

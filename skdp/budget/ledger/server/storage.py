@@ -14,8 +14,10 @@ from skdp.exceptions import BudgetClosedError
 
 __all__ = ["ServerStorage"]
 
-_SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
-_ALONE = "BEGIN; SELECT lock_ledger()"
+_PATIENT = "SET LOCAL idle_in_transaction_session_timeout = 0"  # a long ledger is added up
+_SNAPSHOT = f"BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY; {_PATIENT}"
+_ONE_BY_ONE = "BEGIN ISOLATION LEVEL READ COMMITTED"  # who waited for a lock sees what came before
+_ALONE = f"{_ONE_BY_ONE}; SELECT lock_ledger()"
 _MAKERS = "SELECT pg_advisory_xact_lock(hashtext(%s))"
 
 T = TypeVar("T")
@@ -80,7 +82,7 @@ class ServerStorage(Storage):
         self, session: Session, tables: ServerTables, action: Callable[[Tables], None]
     ) -> bool:
         """Make a ledger unless somebody else just has."""
-        with session.transaction("BEGIN"):
+        with session.transaction(f"{_ONE_BY_ONE}; {_PATIENT}"):
             session.connection.execute(_MAKERS, (f"skdp {session.ledger}",))
             if tables.exist():
                 return False
