@@ -211,12 +211,12 @@ LEAKS = [
 ]
 
 
-@pytest.mark.parametrize("estimator", SAFE, ids=repr)
+@pytest.mark.parametrize("estimator", SAFE, ids=lambda e: type(e).__name__)
 def test_nothing_is_found_where_nothing_leaks(estimator):
     assert check_pipeline(estimator) == []
 
 
-@pytest.mark.parametrize("estimator", LEAKS, ids=repr)
+@pytest.mark.parametrize("estimator", LEAKS, ids=lambda e: type(e).__name__)
 def test_what_leaks_is_found_with_advice(estimator):
     leaks = check_pipeline(estimator)
     assert leaks
