@@ -123,8 +123,8 @@ def main():
             mechanism = kind.for_all((step,), 1.0, 0.1)[0]
             found = [each_step(mechanism, parts, seed) for seed, parts in enumerate(splits)]
             print(f"  each step (1, 0.1)  {kind.name:18}{np.mean(found):8.2f}", flush=True)
-        for epsilon in (0.1, 1.0):
-            for n_cycles in (10, 30, 100):
+        for epsilon in (0.1, 1.0)[: 1 if options.smallest else None]:
+            for n_cycles in (10, 30, 100)[: 1 if options.smallest else None]:
                 found = [together(n_cycles, epsilon, p, seed) for seed, p in enumerate(splits)]
                 label = f"all {n_cycles * (X.shape[1] + 1)} steps ({epsilon}, 1e-05)"
                 print(f"  {label:38}{np.mean(found):8.2f}", flush=True)

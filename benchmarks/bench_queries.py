@@ -217,7 +217,7 @@ def main():
     parser.add_argument("--figure", default=None, help="file for the figure")
     parser.add_argument("--smallest", action="store_true", help="densities of small Γ only")
     options = parser.parse_args()
-    rng, limit = np.random.default_rng(0), 0.5 if options.smallest else options.steepest
+    rng, limit = np.random.default_rng(0), 0.25 if options.smallest else options.steepest
     left = show(
         "Hard instance of Section 7",
         "G²/μ | evaluations | upper bound | Lemma 7.4 | Corollary 7.7 | s",

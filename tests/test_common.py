@@ -53,29 +53,18 @@ ESTIMATORS = [
     DPHingeClassifier(**WEIGHTS),
     DPHingeClassifier(smoothing=0.05, neighboring="add_remove_one", n_samples_hint=50, **WEIGHTS),
     DPHingeClassifier(INF),
-    *(
-        DPLogisticRegression(solver=name, **WEIGHTS)
-        for name in SOLVERS
-        if name not in ("adassp", "exponential_mechanism")
-    ),
     DPSGDClassifier(**WEIGHTS),
-    DPSGDClassifier(loss="log_loss", neighboring="add_remove_one", **WEIGHTS),
     DPSGDClassifier(INF),
     DPSGDRegressor(**NUMBERS),
-    DPSGDRegressor(loss="huber", neighboring="add_remove_one", **NUMBERS),
     DPSGDRegressor(INF),
     DPHuberRegressor(**NUMBERS),
     DPHuberRegressor(INF),
     DPLADRegressor(neighboring="add_remove_one", **NUMBERS),
     DPLinearRegression(**NUMBERS),
-    DPLinearRegression(neighboring="add_remove_one", **NUMBERS),
     DPLinearRegression(INF),
     DPQuantileRegressor(quantile=0.9, **NUMBERS),
     DPQuantileRegressor(INF),
     DPAdditiveClassifier(bounds=(-10.0, 10.0), **WEIGHTS),
-    DPAdditiveClassifier(
-        bounds=(-10.0, 10.0), interactions="pairs", neighboring="add_remove_one", **WEIGHTS
-    ),
     DPAdditiveClassifier(bounds="auto", **WEIGHTS),
     DPAdditiveClassifier(INF, bounds=(-10.0, 10.0)),
     DPAdditiveRegressor(bounds=(-10.0, 10.0), **NUMBERS),
@@ -91,29 +80,42 @@ ESTIMATORS = [
     DPRandomForestRegressor(bounds=(-10.0, 10.0), n_trees=20, **NUMBERS),
     DPRandomForestRegressor(INF, bounds=(-10.0, 10.0), n_trees=20, additive_share=0.0),
     DPGaussianNB(bounds=(-10.0, 10.0), **WEIGHTS),
-    DPGaussianNB(bounds=(-1.0, 1.0), neighboring="add_remove_one", delta=0.0, **WEIGHTS),
     DPGaussianNB(INF),
     DPCategoricalNB(categories=range(5), **WEIGHTS),
     DPCategoricalNB(INF, categories=range(5)),
     DPMixedNB(bounds=(-1.0, 1.0), **WEIGHTS),
     DPMixedNB(INF),
     BoundsScaler(bounds=(-100.0, 100.0)),
-    BoundsScaler(bounds=(-100.0, 100.0), missing="indicator"),
     RowClipper(),
     AdditiveFeatures(bounds=(-100.0, 100.0)),
-    AdditiveFeatures(bounds=(-100.0, 100.0), interactions="pairs", missing="refuse"),
     RandomFourierFeatures(bounds=(-100.0, 100.0), n_components=20),
     RandomTreeFeatures(bounds=(-100.0, 100.0), n_trees=5),
     DPStandardScaler(bounds=(-1.0, 1.0)),
-    DPStandardScaler(bounds=(-1.0, 1.0), neighboring="add_remove_one", delta=0.0),
     DPMinMaxScaler(bounds=(-1.0, 1.0)),
     DPQuantileClipper(bounds=(-1.0, 1.0), neighboring="add_remove_one"),
     DPPCA(bounds=(-10.0, 10.0)),
-    DPPCA(bounds=(-10.0, 10.0), data_norm=3.0, neighboring="add_remove_one"),
     DPPCA(INF),
     DPKMeans(bounds=(-10.0, 10.0)),
-    DPKMeans(bounds=(-10.0, 10.0), neighboring="add_remove_one"),
     DPKMeans(INF),
+]
+OTHER_SETTINGS = [
+    *(
+        DPLogisticRegression(solver=name, **WEIGHTS)
+        for name in SOLVERS
+        if name not in ("adassp", "exponential_mechanism")
+    ),
+    DPSGDClassifier(loss="log_loss", neighboring="add_remove_one", **WEIGHTS),
+    DPSGDRegressor(loss="huber", neighboring="add_remove_one", **NUMBERS),
+    DPLinearRegression(neighboring="add_remove_one", **NUMBERS),
+    DPAdditiveClassifier(
+        bounds=(-10.0, 10.0), interactions="pairs", neighboring="add_remove_one", **WEIGHTS
+    ),
+    DPGaussianNB(bounds=(-1.0, 1.0), neighboring="add_remove_one", delta=0.0, **WEIGHTS),
+    BoundsScaler(bounds=(-100.0, 100.0), missing="indicator"),
+    AdditiveFeatures(bounds=(-100.0, 100.0), interactions="pairs", missing="refuse"),
+    DPStandardScaler(bounds=(-1.0, 1.0), neighboring="add_remove_one", delta=0.0),
+    DPPCA(bounds=(-10.0, 10.0), data_norm=3.0, neighboring="add_remove_one"),
+    DPKMeans(bounds=(-10.0, 10.0), neighboring="add_remove_one"),
 ]
 
 
@@ -183,4 +185,10 @@ OF_WEIGHTS = {
 @pytest.mark.filterwarnings("ignore:Maximum number of iteration reached")
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=known_failures)
 def test_scikit_learn_check(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks(OTHER_SETTINGS, expected_failed_checks=known_failures)
+def test_scikit_learn_check_of_other_settings(estimator, check):
     check(estimator)

@@ -74,7 +74,13 @@ def cost(plan, epsilon):
 @every_pair
 @every_relation
 @pytest.mark.parametrize(
-    ("epsilon", "delta"), [(0.01, 1e-6), (0.1, 1e-9), (1.0, 1e-5), (8.0, 1e-3)]
+    ("epsilon", "delta"),
+    [
+        (0.01, 1e-6),
+        (1.0, 1e-5),
+        pytest.param(0.1, 1e-9, marks=pytest.mark.slow),
+        pytest.param(8.0, 1e-3, marks=pytest.mark.slow),
+    ],
 )
 def test_a_plan_is_within_its_target(solver, neighboring, loss, epsilon, delta):
     plan = solver.plan(problem(loss, neighboring), epsilon, delta)
