@@ -178,6 +178,8 @@ class PrivateSearch(MetaEstimatorMixin, PrivateFit, BaseEstimator):
     def _rehearse(self, plan: SearchPlan, records: SearchRecords) -> None:
         """Raise if a candidate would be refused, or cost more than it is given."""
         rows = records.split(judging=False)
+        judged_too = _rehearsing(self._made(self._tried[0], plan, None), [])
+        judged_too.fit(records.X, records.y)  # so that what is wrong with a judge is seen as well
         for setting in self._tried:
             planned: list[Any] = []
             copy = _rehearsing(self._made(setting, plan, None), planned)
