@@ -87,8 +87,8 @@ def each_step(mechanism, parts, seed):
         ridge=1e-8 * len(X),
         average=0.0,
     )
-    design = ClippedDesign.clip(X, 1.0, 0.3)
-    theta = cycles.run(problem, design, 2.0 * y - 1.0, Noise(mechanism, seed), lambda *step: None)
+    design = ClippedDesign.clip(X, 1.0, 0.3, 2.0 * y - 1.0)
+    theta = cycles.run(problem, design, Noise(mechanism, seed), lambda *step: None)
     scores = ClippedDesign.clip(X_test, 1.0, 0.3).scores(theta)
     return 100.0 * np.mean((scores > 0.0) != y_test)
 

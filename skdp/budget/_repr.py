@@ -18,12 +18,14 @@ def show(budget: Any, view: Callable[..., str]) -> str:
     """Return a view of a budget, or that its ledger is closed."""
     try:
         parts = [row["part"] for row in budget.history()]
-        spent, head = budget.spent, budget.head
+        spent = budget.spent
         account = _account(spent, budget.remaining, _releases(parts))
+        if view is as_html:  # which has room for it
+            account += f"; head {budget.head}"
     except BudgetClosedError:
         return f"{budget!r}: the ledger is closed"
     filled = min(1.0, spent.epsilon / budget.epsilon)
-    return view(repr(budget), filled, f"{account}; head {head}")
+    return view(repr(budget), filled, account)
 
 
 def as_text(name: str, filled: float, account: str) -> str:
