@@ -287,6 +287,7 @@ def dataclasses_of_skdp():
 
 
 def test_no_class_of_private_values_prints_its_fields():
+    pytest.importorskip("psycopg")  # all modules are imported
     private = {kind for kind in dataclasses_of_skdp() if "*Private" in (kind.__doc__ or "")}
     private |= {LinearRecords, MatrixRows, BlockRows, LabelledColumns, LabelledBlocks, SlopeSum}
     assert len(private) > 20
