@@ -30,6 +30,7 @@ from skdp.budget.filters.base import largest_gaussian
 from skdp.exceptions import PrivacyLeakError
 from skdp.mechanisms import ExponentialMechanism, Gaussian
 from skdp.pipeline import check_pipeline
+from skdp.pipeline._verdicts import is_private
 from skdp.privacy import (
     ComposedEvent,
     Event,
@@ -221,8 +222,7 @@ class PrivateSearch(MetaEstimatorMixin, PrivateFit, BaseEstimator):
     def _made(self, setting: Mapping[str, Any], plan: SearchPlan, seed: Any) -> Any:
         """Return a candidate whose fit costs what the plan says."""
         made = clone(self.estimator).set_params(**setting)
-        last = made.steps[-1][1] if isinstance(made, Pipeline) else made
-        last.set_params(
+        _steps(made)[-1].set_params(
             epsilon=plan.run.epsilon,
             delta=plan.run.delta,
             neighboring=str(plan.neighboring),
@@ -237,8 +237,7 @@ class PrivateSearch(MetaEstimatorMixin, PrivateFit, BaseEstimator):
         found, truth = fitted.predict(X), np.asarray(y)
         if not is_regressor(self.estimator):
             return float(np.count_nonzero(found == truth))
-        last = fitted.steps[-1][1] if isinstance(fitted, Pipeline) else fitted
-        low, high = last.target_bounds
+        low, high = _steps(fitted)[-1].target_bounds
         misses = np.abs(np.clip(truth.astype(float), low, high) - np.clip(found, low, high))
         return float(np.sum(1.0 - (misses / (high - low)) ** 2))
 
@@ -339,15 +338,9 @@ _REPEAT = "best of K runs, each a fit and a noisy score on disjoint rows: Best o
 
 
 def _checked_candidates(estimator: Any, settings: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the settings, after checks of what is public about them."""
+    """Return the settings, after checks of what is public about each."""
     if not settings:
         raise ValueError("there must be at least one candidate.")
-    leaks = [leak for leak in check_pipeline(estimator) if leak.severity != "unknown"]
-    if leaks:
-        raise PrivacyLeakError("\n".join(map(str, leaks)))
-    last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
-    if not isinstance(last, PrivateFit):
-        raise ValueError(f"estimator must be, or end with, an estimator of skdp, got {last!r}.")
     fixed = {"epsilon", "delta", "budget", "neighboring", "random_state"}
     for setting in settings:
         if wrong := sorted({name.split("__")[-1] for name in setting} & fixed):
@@ -355,7 +348,28 @@ def _checked_candidates(estimator: Any, settings: list[dict[str, Any]]) -> list[
                 f"{wrong} cannot be searched over: the search spends its own epsilon and delta, a "
                 "known part on each fit. To compare values of epsilon, fit on public data."
             )
+        _check_candidate(clone(estimator).set_params(**setting))
     return settings
+
+
+def _check_candidate(candidate: Any) -> None:
+    """Raise unless its last step is an estimator of skdp, and no other one learns or spends.
+
+    A setting may replace steps, so that this is asked of every candidate.
+    """
+    if leaks := check_pipeline(candidate):
+        raise PrivacyLeakError(str(leaks))
+    *before, last = _steps(candidate)
+    if not isinstance(last, PrivateFit):
+        raise ValueError(f"estimator must be, or end with, an estimator of skdp, got {last!r}.")
+    if spending := [step for step in before if is_private(step)]:
+        raise ValueError(
+            f"{spending} would spend beside the last step; the search pays for that one alone."
+        )
+
+
+def _steps(estimator: Any) -> list[Any]:
+    return [step for _, step in estimator.steps] if isinstance(estimator, Pipeline) else [estimator]
 
 
 def _judges(n: int, share: float, parameters: ReleaseParameters) -> np.ndarray:
@@ -368,13 +382,8 @@ def _judges(n: int, share: float, parameters: ReleaseParameters) -> np.ndarray:
 
 
 def _rehearsing(estimator: Any, planned: list[Any]) -> Any:
-    """Return a copy that stops before it learns, and notes the guarantee that it would have."""
-    steps = (
-        [step for _, step in estimator.steps] if isinstance(estimator, Pipeline) else [estimator]
-    )
-    for step in steps:
-        if isinstance(step, PrivateFit):
-            step._foreseen = planned
+    """Return it, such that its fit stops before it learns, and notes what it would guarantee."""
+    _steps(estimator)[-1]._foreseen = planned
     return estimator
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy.stats import loguniform
-from sklearn.base import clone, is_regressor
+from sklearn.base import BaseEstimator, TransformerMixin, clone, is_regressor
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -13,7 +13,19 @@ from skdp import DPLinearRegression, DPLogisticRegression, PrivacyBudget
 from skdp.exceptions import BudgetExceededError, PrivacyLeakError
 from skdp.mechanisms import ExponentialMechanism, Gaussian
 from skdp.model_selection import DPGridSearchCV, DPRandomizedSearchCV
-from skdp.preprocessing import BoundsScaler
+from skdp.preprocessing import BoundsScaler, DPStandardScaler
+
+
+class OtherLibrary(TransformerMixin, BaseEstimator):
+    """Spends by its own account, which no search knows of."""
+
+    def __init__(self, epsilon=1.0, accountant=None):
+        self.epsilon = epsilon
+        self.accountant = accountant
+
+    def fit(self, X, y=None):
+        raise AssertionError("the data are read before anything is paid for")
+
 
 X, Y = make_classification(1500, n_features=6, random_state=0)
 MODEL = DPLogisticRegression(classes=(0, 1))
@@ -123,6 +135,28 @@ def test_workers_give_what_one_process_gives():
         (DPGridSearchCV(LogisticRegression(), {}), PrivacyLeakError, "LogisticRegression"),
         (DPGridSearchCV(make_pipeline(StandardScaler(), MODEL), {}), PrivacyLeakError, "Scaler"),
         (DPGridSearchCV(MODEL, GRID, epsilon=9.0), BudgetExceededError, "budget"),
+        (
+            DPGridSearchCV(
+                make_pipeline(BoundsScaler(bounds=(-8, 8)), MODEL),
+                {"boundsscaler": [BoundsScaler(bounds=(-8, 8)), StandardScaler()]},
+            ),
+            PrivacyLeakError,
+            "StandardScaler",
+        ),
+        (
+            DPGridSearchCV(
+                make_pipeline(BoundsScaler(bounds=(-8, 8)), MODEL),
+                {"dplogisticregression": [MODEL, LogisticRegression()]},
+            ),
+            PrivacyLeakError,
+            "LogisticRegression",
+        ),
+        (
+            DPGridSearchCV(make_pipeline(DPStandardScaler(bounds=(-8, 8)), MODEL), {}),
+            ValueError,
+            "beside the last step",
+        ),
+        (DPGridSearchCV(make_pipeline(OtherLibrary(), MODEL), {}), ValueError, "beside the last"),
     ],
 )
 def test_what_is_wrong_is_refused_and_nothing_is_spent(search, error, message):
