@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -39,6 +40,7 @@ from skdp.privacy import (
     PrivacyGuarantee,
     RepeatAndSelectEvent,
 )
+from skdp.privacy.repeated import RunCount
 
 __all__ = ["PrivateSearch"]
 
@@ -229,6 +231,11 @@ class PrivateSearch(MetaEstimatorMixin, PrivateFit, BaseEstimator):
             budget=None,
             random_state=seed,
         )
+        for name in made.get_params():
+            if (
+                name.split("__")[-1] == "verbose"
+            ):  # or the output would tell how many runs there are
+                made.set_params(**{name: False})
         return made
 
     def _score(self, fitted: Any, records: SearchRecords) -> float:
@@ -388,7 +395,10 @@ def _rehearsing(estimator: Any, planned: list[Any]) -> Any:
 
 
 def _fit(model: Any, X: Any, y: Any) -> Any:
-    return model.fit(X, y)
+    """Return the fit, without a word that would tell how many there are."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return model.fit(X, y)
 
 
 def _choice(plan: SearchPlan) -> ExponentialMechanism:
@@ -403,8 +413,11 @@ def _parameter(law: str, mean: float) -> float:
     """Return γ of a distribution of the number of runs, by its mean."""
     if law == "geometric":
         return min(1.0 / mean, 1.0 - 1e-9)
-    log_gamma = brentq(lambda g: math.expm1(-g) / -g - mean, -700.0, -1e-9)
-    return math.exp(log_gamma)
+
+    def excess(log_gamma: float) -> float:
+        return RunCount("negative_binomial", math.exp(log_gamma), 0.0).mean - mean
+
+    return math.exp(brentq(excess, -700.0, -1e-9))
 
 
 def _count(law: str, mean: float, rng: np.random.Generator) -> int:

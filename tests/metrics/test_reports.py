@@ -148,7 +148,7 @@ def test_answers_are_no_farther_apart_than_declared(name, neighboring, monkeypat
 
 
 @pytest.mark.parametrize("name", ASKED)
-def test_a_report_is_paid_for_or_nothing_is_read(name):
+def test_a_report_is_paid_for_or_not_made(name):
     (y, score), _ = neighbours(np.random.default_rng(), "replace_one")
     budget = PrivacyBudget(1.0, 1e-5)
     ASKED[name](y, score, epsilon=0.6, budget=budget)

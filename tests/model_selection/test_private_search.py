@@ -182,6 +182,17 @@ def test_dask_collections_are_refused():
         DPGridSearchCV(MODEL, GRID).fit(da.from_array(X), da.from_array(Y))
 
 
+@pytest.mark.filterwarnings("always")
+def test_nothing_that_is_printed_or_warned_of_tells_how_many_runs_there_were(capsys):
+    """A search warns of its large delta once, and prints what one without runs would: nothing."""
+    loud = make_pipeline(BoundsScaler(bounds=(-8, 8)), clone(MODEL).set_params(verbose=1))
+    search = DPGridSearchCV(loud.set_params(verbose=True), {}, delta=0.01, method="repeat")
+    with pytest.warns(UserWarning, match="delta=0.01 is large") as warned:
+        search.fit(X, Y)
+    assert len(warned) == 1
+    assert capsys.readouterr().out == ""
+
+
 def test_a_search_is_cloned_like_any_estimator():
     search = DPGridSearchCV(MODEL, GRID, epsilon=2.0)
     assert clone(search).get_params()["estimator__data_norm"] == MODEL.data_norm
