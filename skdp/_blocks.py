@@ -18,7 +18,7 @@ import warnings
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial, wraps
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 from uuid import uuid4
@@ -31,10 +31,11 @@ __all__ = [
     "Block",
     "Blocks",
     "added",
+    "by_rows",
     "empty_rows",
     "for_workers",
     "is_collection",
-    "lazy_on_blocks",
+    "is_table",
 ]
 
 _LOG = logging.getLogger("skdp.blocks")
@@ -141,7 +142,7 @@ class Blocks:
         first, second, _ = parameters
         parts = dict(zip(parameters, (X, _one_column(second, y), sample_weight), strict=True))
         given = {name: part for name, part in parts.items() if part is not None}
-        lazy = {name: _by_rows(name, part) for name, part in given.items() if is_collection(part)}
+        lazy = {name: by_rows(name, part) for name, part in given.items() if is_collection(part)}
         if first not in lazy:
             raise ValueError(
                 f"{next(iter(lazy))} is a dask collection, and {first} is in memory: both must be "
@@ -250,81 +251,12 @@ class Blocks:
         return {key: self._graph[key] for key in keys} if self.is_kept else self._graph
 
 
-def lazy_on_blocks(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a method of rows, of a fitted estimator, lazy on dask collections.
-
-    Of an array it returns a dask array. Of a frame it returns a series with the frame's index
-    where a row has one value; a frame, with `get_feature_names_out`, where it is ``transform``; and
-    else an array, of unknown chunk sizes.
-    """
-
-    @wraps(method)
-    def on_any(self: Any, X: Any, *args: Any) -> Any:
-        if not is_collection(X):
-            return method(self, X, *args)
-        return _lazily(method.__name__, for_workers(self), X, args)
-
-    return on_any
-
-
-def _lazily(name: str, estimator: Any, X: Any, args: tuple[Any, ...]) -> Any:
-    _check_output(name, estimator)
-    X = _by_rows("X", X)
-    rows = _two_rows(X)
-    example = getattr(estimator, name)(rows, *args)
-    function = partial(_of_rows, estimator, name, args, example[:0])
-    if not _is_frame(X):
-        chunks = (X.chunks[0], *((size,) for size in example.shape[1:]))
-        more = list(range(X.ndim, example.ndim))
-        axes = {"drop_axis": [1]} if example.ndim < X.ndim else {"new_axis": more} if more else {}
-        return X.map_blocks(function, dtype=example.dtype, chunks=chunks, meta=example[:0], **axes)
-    if example.ndim > 1 and name != "transform":
-        return X.map_partitions(function, meta=example[:0])
-    columns = estimator.get_feature_names_out() if example.ndim > 1 else None
-    labelled = partial(_labelled, function, columns)
-    return X.map_partitions(labelled, meta=labelled(rows).iloc[:0])
-
-
-def _two_rows(X: Any) -> Any:
-    """Return rows that are made up, of the types of a collection."""
-    if not _is_frame(X):
-        return np.zeros((2, *X.shape[1:]), dtype=X.dtype)
-    from dask.dataframe.utils import meta_nonempty
-
-    return meta_nonempty(X._meta)
-
-
-def _of_rows(estimator: Any, name: str, args: tuple[Any, ...], empty: Any, X: Any) -> Any:
-    """Return what a method makes of a block of rows, and of no rows, which it may refuse."""
-    return getattr(estimator, name)(X, *args) if X.shape[0] else empty
-
-
-def _labelled(function: Callable[[Any], Any], columns: Any, X: Any) -> Any:
-    """Return what a function makes of a frame's rows, with its index."""
-    import pandas as pd
-
-    values = function(X)
-    if sparse.issparse(values):
-        return pd.DataFrame.sparse.from_spmatrix(values, index=X.index, columns=columns)
-    if columns is None:
-        return pd.Series(values, index=X.index)
-    return pd.DataFrame(values, index=X.index, columns=columns)
-
-
 def for_workers(estimator: Any) -> Any:
     """Return a copy without what only the driver may know: budgets and the seed."""
     alone = copy.copy(estimator)
     for name in {"budget", "random_state", "_foreseen"} & vars(alone).keys():
         setattr(alone, name, None)
     return alone
-
-
-def _check_output(name: str, estimator: Any) -> None:
-    config = getattr(estimator, "_sklearn_output_config", {})
-    if name == "transform" and config.get("transform", "default") != "default":
-        raise ValueError(
-            "set_output is not for dask collections: transform of a dask dataframe returns one."
-        )
 
 
 def _look(
@@ -345,7 +277,7 @@ def _look(
 
 
 def _check_columns(names: list[Any], n_columns: int | None, X: Any) -> None:
-    if _is_frame(X) and (columns := list(X.columns)) != names:
+    if is_table(X) and (columns := list(X.columns)) != names:
         missing = [name for name in names if name not in columns]
         found = f"{missing} are not there" if missing else f"they are {columns}"
         raise ValueError(f"the columns of the dataframe are {names}; {found}.")
@@ -400,14 +332,14 @@ def _check_kind(name: str, part: Any) -> None:
             f"{name} is a {type(part).__name__} of Dask: it must be a dask array or dataframe, or "
             "a column of one."
         )
-    if not _is_frame(part) and any(map(math.isnan, part.shape[1:])):
+    if not is_table(part) and any(map(math.isnan, part.shape[1:])):
         raise ValueError(f"{name} is a dask array whose number of columns is not known.")
 
 
-def _by_rows(name: str, part: Any) -> Any:
+def by_rows(name: str, part: Any) -> Any:
     """Return a collection whose blocks are whole rows."""
     _check_kind(name, part)
-    if _is_frame(part) or part.ndim == 1:
+    if is_table(part) or part.ndim == 1:
         return part
     return part.rechunk({1: -1}) if part.numblocks[1] > 1 else part
 
@@ -430,20 +362,20 @@ def _rows_of(part: Any) -> Any:
     return part.iloc if hasattr(part, "iloc") else part
 
 
-def _is_frame(X: Any) -> bool:
+def is_table(X: Any) -> bool:
     return hasattr(type(X), "columns")
 
 
 def _names(X: Any) -> list[Any]:
     """Return the names of a frame's columns, or of a series; empty for arrays."""
-    if _is_frame(X):
+    if is_table(X):
         return list(X.columns)
     name = getattr(X, "name", None) if hasattr(type(X), "divisions") else None
     return [] if name is None else [name]
 
 
 def _n_columns(X: Any) -> int | None:
-    return None if X.ndim == 1 else len(X.columns) if _is_frame(X) else int(X.shape[1])
+    return None if X.ndim == 1 else len(X.columns) if is_table(X) else int(X.shape[1])
 
 
 def _n_rows(part: Any) -> int:
@@ -465,7 +397,7 @@ def _tasks(collection: Any) -> tuple[dict[Any, Any], list[Any]]:
 
 def _lengths(X: Any, graph: Mapping[Any, Any], keys: Sequence[Any]) -> list[int]:
     """Return the numbers of rows of the blocks of X, counted if they are not known."""
-    if not _is_frame(X) and not math.isnan(X.shape[0]):
+    if not is_table(X) and not math.isnan(X.shape[0]):
         return list(X.chunks[0])
     counts = Blocks(graph, keys).gather(_n_rows)
     return [int(n) for n in counts]

@@ -13,7 +13,7 @@ ROOT = Path(skdp.__file__).parent
 GUIDE = Path(__file__).parents[1] / "CONTRIBUTING.md"
 FLOORS = [
     {"exceptions", "_blocks"},
-    {"_validation", "_columns", "_search", "_random"},
+    {"_validation", "_columns", "_search", "_random", "_lazy"},
     {"_data_validation", "_column_facts"},
     {"_feature_maps"},
     {"privacy", "losses", "design"},

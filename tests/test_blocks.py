@@ -23,7 +23,7 @@ from skdp.design.base import SlopeSum
 from skdp.linear_model._base import LinearRecords, MatrixRows
 from skdp.linear_model._block_rows import BlockRows
 from skdp.metrics import score_report
-from skdp.naive_bayes._base import LabelledBlocks, LabelledColumns
+from skdp.naive_bayes._records import LabelledBlocks, LabelledColumns
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skdp._blocks import lazy_on_blocks
 from skdp._columns import column_name
 from skdp._data_validation import column_names
 from skdp._feature_maps import AdditiveMap
+from skdp._lazy import lazy_on_blocks
 from skdp._private_fit import NonPrivatePlan, ReleaseParameters
 from skdp.accounting import gdp_mu
 from skdp.additive.effects import AdditiveEffect, NoiseBound, effect_of, typical_factor

@@ -12,7 +12,7 @@ from sklearn.decomposition import PCA
 from sklearn.isotonic import isotonic_regression
 from sklearn.utils.validation import check_is_fitted
 
-from skdp._blocks import lazy_on_blocks
+from skdp._lazy import lazy_on_blocks
 from skdp._private_fit import NonPrivatePlan, PrivateFit, ReleaseParameters
 from skdp._random import seed_of
 from skdp._validation import check_count, check_size

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from skdp._blocks import lazy_on_blocks
+from skdp._lazy import lazy_on_blocks
 from skdp._validation import check_choice, check_size
 from skdp.linear_model._regressor import PrivateLinearRegressor, TargetRange
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import d2_pinball_score
 
-from skdp._blocks import lazy_on_blocks
+from skdp._lazy import lazy_on_blocks
 from skdp._validation import check_real
 from skdp.linear_model._quantile_regressor import PrivateQuantileRegressor
 

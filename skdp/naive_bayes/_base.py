@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -14,12 +14,11 @@ from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from skdp._blocks import Block, Blocks, added, for_workers, is_collection, lazy_on_blocks
+from skdp._blocks import Block, Blocks, for_workers, is_collection
 from skdp._column_facts import ColumnBounds, bounds_of_numbers, categories_by_column
 from skdp._columns import Columns, as_floats, check_numeric
 from skdp._data_validation import (
     classes_of_blocks,
-    codes_in_block,
     column_names,
     encode_labels,
     labels_in_block,
@@ -29,15 +28,16 @@ from skdp._data_validation import (
     validated_table,
     validated_weights,
 )
+from skdp._lazy import lazy_on_blocks
 from skdp._private_fit import NonPrivatePlan, PrivateFit, ReleaseParameters
 from skdp._several_fits import together
 from skdp._validation import check_choice, check_size
+from skdp.naive_bayes._records import LabelledBlocks, LabelledColumns, column_key
 from skdp.naive_bayes.features import (
     CategoricalFeature,
     Feature,
     NumericFeature,
     class_counts,
-    in_units,
 )
 from skdp.naive_bayes.totals import Totals
 from skdp.privacy import PrivacyGuarantee
@@ -51,71 +51,6 @@ _LEAST_COUNT = 1.0
 _LEAST_LOG = -700.0  # e to this power is a double
 _MOST_ROWS = 2**29  # of which sums of whole parts of 2^−24 are exact as floats
 _SMALLEST = 1e-9  # variance without noise, in units of half the distance of the bounds, squared
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class LabelledColumns:
-    """Validated columns, classes of the rows as 0..K−1, and what is public about both.
-
-    `weights` are in units of `unit`, the largest that counts, and clipped to it where a fit is
-    private; None for equal ones.
-    """
-
-    columns: Columns
-    codes: np.ndarray
-    classes: np.ndarray
-    features: Sequence[Feature]
-    count_is_public: bool
-    weights: np.ndarray | None
-    unit: float
-    earlier: Totals | None = None
-
-    @property
-    def n_rows(self) -> int:
-        """The number of rows."""
-        return self.codes.size
-
-    @property
-    def is_weighted(self) -> bool:
-        """Whether there are weights."""
-        return self.weights is not None
-
-    def answers(self, *, exact: bool) -> dict[str, np.ndarray]:
-        """Return the *private* answers; `exact` sums take weights as multiples of 2^−24."""
-        n_classes, weights = self.classes.size, self.weights
-        if weights is not None and exact:
-            weights = in_units(weights)
-        found = {"classes": np.bincount(self.codes, weights, n_classes)}
-        for j, (feature, x) in enumerate(zip(self.features, self.columns.parts, strict=True)):
-            found[_name(j)] = feature.answer(x, self.codes, n_classes, weights)
-        return found
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class LabelledBlocks:
-    """Columns and labels of Dask collections, which passed the checks where they are.
-
-    `model` is the estimator without what workers may not know.
-    """
-
-    blocks: Blocks
-    model: Any
-    classes: np.ndarray
-    features: Sequence[Feature]
-    count_is_public: bool
-    is_weighted: bool
-    unit: float
-    earlier: Totals | None = None
-
-    @property
-    def n_rows(self) -> int:
-        """The number of rows."""
-        return sum(self.blocks.n_rows)
-
-    def answers(self, *, exact: bool) -> dict[str, np.ndarray]:
-        """Return the *private* answers, sums over the blocks."""
-        known = partial(_labelled, self.model, self.features, self.classes, self.unit)
-        return added(self.blocks.gather(partial(_answers, known, exact)))
 
 
 class PrivateNaiveBayes(PrivateFit, ClassifierMixin, BaseEstimator):
@@ -299,7 +234,7 @@ class PrivateNaiveBayes(PrivateFit, ClassifierMixin, BaseEstimator):
         n_classes = records.classes.size
         queries = [class_counts(n_classes, parameters.neighboring)]
         for j, feature in enumerate(records.features):
-            queries.append(feature.query(_name(j), n_classes, parameters.neighboring))
+            queries.append(feature.query(column_key(j), n_classes, parameters.neighboring))
         asked = [_of_weights(query) for query in queries] if records.is_weighted else queries
         return parameters.plan_queries(asked, self.noise)
 
@@ -332,7 +267,7 @@ class PrivateNaiveBayes(PrivateFit, ClassifierMixin, BaseEstimator):
         self.classes_, self.privacy_, self.class_count_ = records.classes, guarantee, counts
         priors = self._checked_priors(counts.size)
         self.class_prior_ = counts / counts.sum() if priors is None else priors
-        learnt = [f.learn(released[_name(j)], counts) for j, f in enumerate(records.features)]
+        learnt = [f.learn(released[column_key(j)], counts) for j, f in enumerate(records.features)]
         self._publish_features(learnt)
         return self
 
@@ -512,25 +447,6 @@ def _facts(
     return labels, weights is None or bool(weights.any())
 
 
-def _labelled(
-    model: PrivateNaiveBayes,
-    features: Sequence[Feature],
-    classes: np.ndarray,
-    unit: float,
-    block: Block,
-) -> LabelledColumns:
-    """Return a block, after `_facts`, as records in memory."""
-    columns, codes = Columns.of(block.X, "X"), codes_in_block(block.y, classes)
-    weights = model._weights(block.sample_weight, codes.size, unit)
-    return LabelledColumns(columns, codes, classes, features, False, weights, unit)
-
-
-def _answers(
-    labelled: Callable[[Block], LabelledColumns], exact: bool, block: Block
-) -> dict[str, np.ndarray]:
-    return labelled(block).answers(exact=exact)
-
-
 def _asked(features: Sequence[Feature]) -> tuple[Any, ...]:
     """Return what is asked of all columns."""
     return tuple(feature.asked for feature in features)
@@ -542,10 +458,6 @@ def _told(records: LabelledColumns | LabelledBlocks, released: Any) -> Totals:
     is_known = records.count_is_public and not records.is_weighted
     now = Totals(_asked(records.features), sums, records.n_rows if is_known else None)
     return now if records.earlier is None else records.earlier + now
-
-
-def _name(j: int) -> str:
-    return f"column {j}"
 
 
 def _of_weights(query: Query) -> Query:

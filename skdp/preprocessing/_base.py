@@ -10,9 +10,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from skdp._blocks import is_collection, lazy_on_blocks
+from skdp._blocks import is_collection
 from skdp._column_facts import ColumnBounds
 from skdp._data_validation import column_names, remember_columns, validated_numbers
+from skdp._lazy import lazy_on_blocks
 from skdp._private_fit import PrivateFit, ReleaseParameters, ReleasePlan
 from skdp.privacy import PrivacyGuarantee
 

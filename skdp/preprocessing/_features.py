@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in
 
-from skdp._blocks import is_collection, lazy_on_blocks
+from skdp._blocks import is_collection
 from skdp._data_validation import (
     column_names,
     remember_columns,
@@ -18,6 +18,7 @@ from skdp._data_validation import (
     validated_table,
 )
 from skdp._feature_maps import FeatureMap
+from skdp._lazy import lazy_on_blocks
 
 __all__ = ["PublicFeatures"]
 
