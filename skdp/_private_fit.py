@@ -23,6 +23,7 @@ from skdp.privacy import (
     NoClosedCurveError,
     NonPrivateEvent,
     PrivacyGuarantee,
+    Unit,
 )
 from skdp.workloads import Query, QueryPlan, plan_queries
 
@@ -88,6 +89,8 @@ class ReleaseParameters:
         *Secret.* Source of the noise.
     seeded : bool
         *Public.* Whether somebody may know the noise, which voids the guarantee.
+    unit : Unit
+        *Public.* Whose contribution the release bounds: a record's, or a whole person's.
     """
 
     epsilon: float
@@ -98,6 +101,7 @@ class ReleaseParameters:
     part: str | None
     rng: np.random.Generator
     seeded: bool
+    unit: Unit = Unit.RECORD
 
     @classmethod
     def check(
@@ -110,6 +114,7 @@ class ReleaseParameters:
         random_state: Any,
         label: str,
         part: Any,
+        unit: Unit = Unit.RECORD,
     ) -> ReleaseParameters:
         """Return the parameters, each checked; raise ValueError for the first that is wrong."""
         if not (budget is None or isinstance(budget, BudgetHandle)):
@@ -129,6 +134,7 @@ class ReleaseParameters:
             part=check_part(part),
             rng=noise_generator(random_state),
             seeded=random_state is not None,
+            unit=unit,
         )
 
     @property
@@ -170,6 +176,7 @@ class ReleaseParameters:
             asked=(self.epsilon, self.delta) if self.is_private else None,
             seeded=self.seeded,
             by_part=((self.part, plan.event),),
+            unit=self.unit,
         )
 
     def spend(self, plan: ReleasePlan, before_commit: Callable[[], None]) -> None:
@@ -225,10 +232,11 @@ class PrivateFit:
     def _fit_privately(self, *data: Any, part: Any = None, **more: Any) -> Any:
         """Check, plan, spend, forget, read, publish; return what `_publish` returns.
 
-        `part` is the part of the records, in place of the parameter.
+        `part` is the part of the records, in place of the parameter. With `groups` among `more`,
+        whose each row is, the unit of the release is a person.
         """
         with self._whole_if_refused() as entry:
-            parameters = self._release_parameters(part)
+            parameters = self._release_parameters(part, Unit.of(more.get("groups")))
             records = self._check_data(parameters, *data, **more)
             plan = self._plan(parameters, records)
             guarantee = self._promised(parameters, plan, records)
@@ -260,12 +268,12 @@ class PrivateFit:
                 _say(error, _IN_DOUBT if entry.may_be_recorded else _REFUSED)
             raise
 
-    def _release(self, *data: Any, **parameters: Any) -> Any:
+    def _release(self, *data: Any, groups: Any = None, **parameters: Any) -> Any:
         """Set the public parameters and fit; for those that have them no longer than one fit."""
         vars(self).update(parameters)
-        return self._fit_privately(*data)
+        return self._fit_privately(*data, **({} if groups is None else {"groups": groups}))
 
-    def _release_parameters(self, part: Any = None) -> ReleaseParameters:
+    def _release_parameters(self, part: Any = None, unit: Unit = Unit.RECORD) -> ReleaseParameters:
         name = type(self).__name__ if self.released_as is None else self.released_as
         parameters = ReleaseParameters.check(
             epsilon=self.epsilon,
@@ -275,6 +283,7 @@ class PrivateFit:
             random_state=self.random_state,
             label=name if self.label is None else self.label,
             part=self.part if part is None else part,
+            unit=unit,
         )
         if not (parameters.is_private or self.takes_infinite_epsilon):
             raise ValueError(f"epsilon must be finite for {name}, got {self.epsilon!r}.")

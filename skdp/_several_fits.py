@@ -33,6 +33,7 @@ def together(earlier: PrivacyGuarantee, now: PrivacyGuarantee) -> PrivacyGuarant
     part holds for all records (*Disjoint parts* in the documentation).
     """
     by_part = _summed(earlier.by_part + now.by_part)
+    _check_units(earlier, now)
     every = Counter(dict(by_part).get(None, {}))
     read = [every + own for part, own in by_part if part is not None] or [every]
     distinct = [own for k, own in enumerate(read) if own not in read[:k]]
@@ -40,11 +41,20 @@ def together(earlier: PrivacyGuarantee, now: PrivacyGuarantee) -> PrivacyGuarant
     facts: dict[str, Any] = {
         "seeded": earlier.seeded or now.seeded,
         "by_part": tuple((part, _composed(own)) for part, own in by_part),
+        "unit": now.unit,
     }
     if len(distinct) == 1:
         return guarantee_of(event, relation, now.theorem, **facts)
     bound = MaximumCurve(tuple(_curve(_composed(own), relation) for own in distinct))
     return PrivacyGuarantee(event, relation, now.theorem, bound, **facts)
+
+
+def _check_units(earlier: PrivacyGuarantee, now: PrivacyGuarantee) -> None:
+    if earlier.unit != now.unit:
+        raise ValueError(
+            f"The model was learnt with one {earlier.unit} as the unit of privacy, and this fit "
+            f"protects one {now.unit}: give groups= in every fit, or in none."
+        )
 
 
 def _summed(releases: ByPart) -> list[tuple[str | None, Counter[Event]]]:

@@ -14,7 +14,7 @@ GUIDE = Path(__file__).parents[1] / "CONTRIBUTING.md"
 FLOORS = [
     {"exceptions", "_blocks"},
     {"_validation", "_columns", "_search", "_random", "_lazy"},
-    {"_data_validation", "_column_facts"},
+    {"_data_validation", "_column_facts", "_persons"},
     {"_feature_maps"},
     {"privacy", "losses", "design"},
     {"accounting", "mechanisms", "samplers"},

@@ -13,7 +13,7 @@ from skdp.budget.ledger.files import TemporaryFolder, place_of, whole_or_absent
 from skdp.budget.ledger.json_export import import_json
 from skdp.budget.ledger.store import Ledger
 from skdp.budget.share import BudgetShare
-from skdp.privacy import Neighboring
+from skdp.privacy import Neighboring, Unit
 
 __all__ = ["PrivacyBudget"]
 
@@ -38,6 +38,10 @@ class PrivacyBudget(BudgetHandle):
         for ``delta=0``, admits pure releases only.
     neighboring : {"replace_one", "add_remove_one"}
         *Public.* Relation of all fits; a fit under the other one is refused.
+    unit : {"record", "person"}
+        *Public.* Whose contribution is covered as a whole: that of one record, or of all records
+        of one person. A fit with ``groups=`` is of a person, any other one of a record, and each
+        is refused by a budget of the other unit.
     path : path-like, str or None
         *Public.* Where the ledger lives. ``None`` makes a temporary one, removed with this object.
         The files beside it whose names go on with ``-wal`` and ``-shm`` belong to it: copy all or
@@ -86,15 +90,17 @@ class PrivacyBudget(BudgetHandle):
         *,
         composition: str = "gdp",
         neighboring: str = "replace_one",
+        unit: str = "record",
         path: Any = None,
         slack: float | None = None,
         tv: float = 0.0,
     ) -> None:
         rule = rule_of(composition, epsilon, delta, slack=slack, tv=tv)
         self._neighboring = Neighboring(check_choice("neighboring", neighboring, Neighboring))
+        self._unit = Unit(check_choice("unit", unit, Unit))
         self._folder = TemporaryFolder() if path is None else None  # which lives as long as this
         place = self._folder.ledger if self._folder else path
-        terms = rule.stored_terms(self._neighboring)
+        terms = rule.stored_terms(self._neighboring, self._unit)
         self._ledger = Ledger(place_of(place), terms, rule.costs, rule.nothing)
         self._ledger.create()
         self._filter = replace(rule, orders=tuple(loads(self._ledger.terms["orders"])))
@@ -129,9 +135,10 @@ class PrivacyBudget(BudgetHandle):
         folder = TemporaryFolder() if path is None else None
         target = folder.ledger if folder else path
         with whole_or_absent(target) as draft:
-            terms = export.rule.stored_terms(export.neighboring)
+            terms = export.rule.stored_terms(export.neighboring, export.unit)
             ledger = Ledger(draft, terms, export.rule.costs, export.rule.nothing)
             ledger.create_from(export.releases, export.shares)
-        budget = cls(**export.rule.terms, neighboring=export.neighboring, path=target)
+        relation = {"neighboring": export.neighboring, "unit": export.unit}
+        budget = cls(**export.rule.terms | relation, path=target)
         budget._folder = folder
         return budget

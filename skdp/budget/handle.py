@@ -21,7 +21,7 @@ from skdp.budget.ledger.totals import Totals
 from skdp.budget.plan import PlanCost, PlannedRelease, cost_of_plan
 from skdp.budget.release import Release
 from skdp.exceptions import BudgetExceededError
-from skdp.privacy import Event, Neighboring, PrivacyCurve, PrivacyGuarantee
+from skdp.privacy import Event, Neighboring, PrivacyCurve, PrivacyGuarantee, Unit
 
 __all__ = ["BudgetHandle"]
 
@@ -52,6 +52,7 @@ class BudgetHandle(ABC):
 
     _filter: Filter
     _neighboring: Neighboring
+    _unit: Unit
     _ledger: Ledger
     _account: str = ""
     _parent: BudgetHandle | None = None
@@ -61,6 +62,7 @@ class BudgetHandle(ABC):
     slack = property(attrgetter("_filter.slack"), doc="What of δ is set aside. Read-only.")
     composition = property(attrgetter("_filter.composition"), doc="How it adds up. Read-only.")
     neighboring = property(attrgetter("_neighboring"), doc="The relation of all. Read-only.")
+    unit = property(attrgetter("_unit"), doc="The unit of all. Read-only.")
 
     @abstractmethod
     def share(
@@ -131,8 +133,8 @@ class BudgetHandle(ABC):
         BudgetClosedError
             If the ledger is gone, replaced, read-only, full or damaged, before or after the commit.
         ValueError
-            If the release is private under another neighbouring relation than the budget, or a
-            parameter is out of range. Nothing is recorded.
+            If the release is private under another neighbouring relation than the budget, or for
+            another unit, or a parameter is out of range. Nothing is recorded.
         """
         self._check_relation(guarantee, label)
         part = check_part(part)
@@ -210,7 +212,8 @@ class BudgetHandle(ABC):
         BudgetExceededError
             As `spend` would for the first that is not admitted.
         ValueError
-            If one is private under another neighbouring relation than the budget.
+            If one is private under another neighbouring relation than the budget, or for another
+            unit.
         """
         listed = list(releases)
         for label, guarantee, *_ in listed:
@@ -407,7 +410,7 @@ class BudgetHandle(ABC):
         slack = min(
             rule.slack_left(totals.worst(rule.nothing, planned.part)) for rule, totals in rules
         )
-        guarantee = PrivacyGuarantee(planned.as_event, self.neighboring, "plan")
+        guarantee = PrivacyGuarantee(planned.as_event, self.neighboring, "plan", unit=self.unit)
         epsilon = None
         if isinstance(planned.event, PrivacyGuarantee):
             guarantee = planned.event
@@ -421,6 +424,12 @@ class BudgetHandle(ABC):
             raise ValueError(
                 f"This budget counts releases under neighboring={str(self.neighboring)!r}; "
                 f"{label} asks under {str(guarantee.neighboring)!r}."
+            )
+        if guarantee.unit != self.unit:
+            raise ValueError(
+                f"This budget counts releases by unit={str(self.unit)!r}; {label} protects one "
+                f"{guarantee.unit}. A fit protects a person, with all rows of theirs, where "
+                "groups= says whose each row is, and a record where it does not."
             )
 
     def _totals(self, part: str | None = None) -> Any:
@@ -441,6 +450,7 @@ class BudgetHandle(ABC):
 
     def __repr__(self) -> str:
         terms = self._filter.shown_terms | {"neighboring": str(self.neighboring)}
+        terms |= {} if self.unit == Unit.RECORD else {"unit": str(self.unit)}
         share = f".share({self._account!r})" if self._account else ""
         return f"PrivacyBudget({', '.join(f'{k}={v!r}' for k, v in terms.items())}){share}"
 

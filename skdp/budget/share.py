@@ -47,7 +47,8 @@ class BudgetShare(BudgetHandle):
         self, parent: BudgetHandle, epsilon: float, delta: float | None, name: str
     ) -> None:
         self._parent = parent
-        self._neighboring, self._ledger = parent._neighboring, parent._ledger
+        self._neighboring, self._unit = parent._neighboring, parent._unit
+        self._ledger = parent._ledger
         self._filter = parent._filter.share(name, epsilon, delta)
         name = check_text("name", name)
         self._account = f"{parent._account}/{name}".lstrip("/")

@@ -43,6 +43,7 @@ from skdp.privacy.guarantee import PrivacyGuarantee
 from skdp.privacy.neighboring import Neighboring
 from skdp.privacy.renyi import renyi_divergence
 from skdp.privacy.risk import AttackRisk, epsilon_for
+from skdp.privacy.unit import Unit
 
 __all__ = [
     "ApproxDPEvent",
@@ -84,6 +85,7 @@ __all__ = [
     "TradeoffCurve",
     "TradeoffFunction",
     "TruncatedLaplaceEvent",
+    "Unit",
     "ZCDPEvent",
     "epsilon_for",
     "event_from_dict",

@@ -13,6 +13,7 @@ from skdp._validation import check_delta
 from skdp.privacy.curve import PrivacyCurve
 from skdp.privacy.events import Event
 from skdp.privacy.neighboring import Neighboring
+from skdp.privacy.unit import Unit
 
 __all__ = ["PrivacyGuarantee"]
 
@@ -21,7 +22,7 @@ _SHOWN_DELTA = 1e-5
 
 @dataclass(frozen=True)
 class PrivacyGuarantee:
-    """A proved bound on what one release reveals about any single record.
+    """A proved bound on what one release reveals about any single record, or person.
 
     Parameters
     ----------
@@ -42,6 +43,8 @@ class PrivacyGuarantee:
     by_part : tuple of (part, event)
         What was released from which part of the records, None for all of them, where several fits
         may add up; empty where that is not known.
+    unit : {"record", "person"}
+        What neighbouring data sets differ in: one record, or all those of one person.
 
     Examples
     --------
@@ -58,9 +61,11 @@ class PrivacyGuarantee:
     asked: tuple[float, float] | None = None
     seeded: bool = False
     by_part: tuple[tuple[str | None, Event], ...] = field(default=(), repr=False)
+    unit: Unit = Unit.RECORD
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "neighboring", Neighboring(self.neighboring))
+        object.__setattr__(self, "unit", Unit(self.unit))
 
     @property
     def gdp_mu(self) -> float:
@@ -121,7 +126,8 @@ class PrivacyGuarantee:
     def __str__(self) -> str:
         asked = "" if self.asked is None else "({:.6g}, {:.6g})-DP: ".format(*self.asked)
         void = "; VOID for whoever knows random_state" if self.seeded else ""
-        return f"{asked}{self._cost()} under {self.neighboring} ({self.theorem}){void}"
+        whose = "" if self.unit == Unit.RECORD else f" of a {self.unit}"
+        return f"{asked}{self._cost()} under {self.neighboring}{whose} ({self.theorem}){void}"
 
     def _cost(self) -> str:
         if (pure := self.event.pure_epsilon(self.neighboring)) < math.inf:

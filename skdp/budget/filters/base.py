@@ -14,7 +14,7 @@ from skdp._validation import check_delta, check_real
 from skdp.budget._fractions import Amounts, add, decimal, down, minus
 from skdp.budget.ledger.totals import Totals
 from skdp.budget.release import Release
-from skdp.privacy import Event, GaussianCurve, Neighboring, PrivacyCurve
+from skdp.privacy import Event, GaussianCurve, Neighboring, PrivacyCurve, Unit
 from skdp.privacy.events.pure import ApproxDPCurve
 
 __all__ = ["Amount", "Filter", "largest_gaussian"]
@@ -138,9 +138,10 @@ class Filter(ABC):
         defaults = {"slack": self.default_slack(self.delta), "tv": 0.0}
         return {k: v for k, v in self.terms.items() if k not in defaults or v != defaults[k]}
 
-    def stored_terms(self, neighboring: Neighboring) -> dict[str, Any]:
+    def stored_terms(self, neighboring: Neighboring, unit: Unit) -> dict[str, Any]:
         """Return the terms as a ledger keeps them."""
-        return self.terms | {"neighboring": str(neighboring), "orders": dumps(self.orders)}
+        relation = {"neighboring": str(neighboring), "unit": str(unit)}
+        return self.terms | relation | {"orders": dumps(self.orders)}
 
     @property
     def nothing(self) -> Amounts:

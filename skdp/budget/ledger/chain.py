@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from skdp.budget.ledger.rows import content_of
 from skdp.budget.release import Release
+from skdp.privacy import Unit
 
 __all__ = ["Head", "first_head", "head_of", "next_hash"]
 
@@ -24,8 +25,12 @@ class Head(NamedTuple):
 
 
 def first_head(terms: dict[str, Any]) -> Head:
-    """Return where the chain of a ledger with these terms begins."""
-    return Head(0, sha256(json.dumps(terms, sort_keys=True).encode()).hexdigest())
+    """Return where the chain of a ledger with these terms begins.
+
+    The unit is among what is covered where it is no record, of which older ledgers do not speak.
+    """
+    covered = {k: v for k, v in terms.items() if (k, v) != ("unit", Unit.RECORD)}
+    return Head(0, sha256(json.dumps(covered, sort_keys=True).encode()).hexdigest())
 
 
 def next_hash(before: str, time: str, content: str) -> str:

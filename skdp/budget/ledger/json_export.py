@@ -12,7 +12,7 @@ from skdp.budget.ledger.rows import data_of, number, release_of
 from skdp.budget.ledger.tables import FORMAT
 from skdp.budget.ledger.totals import accounts_of
 from skdp.budget.release import Release
-from skdp.privacy import Neighboring
+from skdp.privacy import Neighboring, Unit
 
 __all__ = ["Export", "export_json", "import_json"]
 
@@ -24,6 +24,7 @@ class Export(NamedTuple):
 
     rule: Filter
     neighboring: Neighboring
+    unit: Unit
     shares: list[tuple[str, float, float]]
     releases: list[Release]
 
@@ -68,6 +69,7 @@ def _checked(data: dict[str, Any]) -> Export:
     """Raise ValueError unless the terms admit the shares and the releases, one by one."""
     terms = dict(data["terms"])
     neighboring = Neighboring(terms.pop("neighboring"))
+    unit = Unit(terms.pop("unit", Unit.RECORD))
     rules = {"": rule_of(**terms | {"orders": tuple(map(number, terms["orders"]))})}
     numbers = ((row["name"], row["epsilon"], row["delta"]) for row in data.get("shares", []))
     shares = [(name, number(epsilon), number(delta)) for name, epsilon, delta in numbers]
@@ -83,10 +85,10 @@ def _checked(data: dict[str, Any]) -> Export:
         own = [release for release in releases if account in accounts_of(release.account)]
         if not rule.admits(own) or {release.neighboring for release in own} - {neighboring}:
             raise ValueError("The export holds more than its own terms admit.")
-    head = head_of(rules[""].stored_terms(neighboring), releases)
+    head = head_of(rules[""].stored_terms(neighboring, unit), releases)
     if data.get("head", str(head)) != str(head):
         raise ValueError("The export does not end in its own head, so somebody has edited it.")
-    return Export(rules[""], neighboring, shares, releases)
+    return Export(rules[""], neighboring, unit, shares, releases)
 
 
 def _parent(rules: dict[str, Filter], account: str) -> Filter:

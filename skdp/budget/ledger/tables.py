@@ -15,6 +15,7 @@ from skdp.budget.ledger.rows import content_of, release_from
 from skdp.budget.ledger.totals import EVERY, PEAK, Totals, scope_of
 from skdp.budget.release import Release
 from skdp.exceptions import BudgetClosedError
+from skdp.privacy import Unit
 
 __all__ = ["FORMAT", "Account", "Found", "Tables"]
 
@@ -30,6 +31,7 @@ TABLES = (
     """CREATE TABLE totals (account TEXT, scope TEXT, amounts TEXT NOT NULL,
     PRIMARY KEY (account, scope))""",
 )
+_OF = " of a "
 _TERM_NAMES = ("epsilon", "delta", "composition", "neighboring", "slack", "tv", "orders")
 _SELECT_TERMS = f"""
 SELECT {", ".join(_TERM_NAMES)}, identity, checksum,
@@ -83,7 +85,7 @@ class Tables(ABC):
         """Write the terms unless there are some; return whether it did."""
         if self.execute("SELECT 1 FROM terms").fetchone() is not None:
             return False
-        values = [terms[name] for name in _TERM_NAMES]
+        values = [_as_stored(terms)[name] for name in _TERM_NAMES]
         row = (*values, identity := uuid4().hex, _checksum(values, identity))
         self.execute(f"INSERT INTO terms VALUES ({', '.join('?' * len(row))})", row)
         return True
@@ -95,7 +97,7 @@ class Tables(ABC):
             *values, identity, checksum, last, last_hash, earlier = row
             if checksum != _checksum(values, identity):
                 raise ValueError("another checksum")
-            terms = dict(zip(_TERM_NAMES, values, strict=True))
+            terms = _as_read(dict(zip(_TERM_NAMES, values, strict=True)))
             start = first_head(terms)
             head = start if last is None else Head(last, last_hash)
             return Found(terms, identity, head, Head(number, earlier) if number else start)
@@ -178,6 +180,20 @@ class Tables(ABC):
             raise BudgetClosedError(
                 f"The ledger {self.address} cannot be used: {what} cannot be read."
             ) from error
+
+
+def _as_stored(terms: dict[str, Any]) -> dict[str, Any]:
+    """Return the terms with the unit, where it is no record, in the same text as the relation.
+
+    So the tables are those of all ledgers, and a version that knows no units refuses this one.
+    """
+    unit, relation = terms["unit"], terms["neighboring"]
+    return terms | {"neighboring": relation if unit == Unit.RECORD else f"{relation}{_OF}{unit}"}
+
+
+def _as_read(stored: dict[str, Any]) -> dict[str, Any]:
+    relation, _, unit = stored["neighboring"].partition(_OF)
+    return stored | {"neighboring": relation, "unit": unit or str(Unit.RECORD)}
 
 
 def _checksum(values: list[Any], identity: Any) -> str:

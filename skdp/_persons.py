@@ -1,0 +1,122 @@
+"""Whose each row is, where one person has several: counts, weights, and how many rows are kept.
+
+Neighbours differ in all rows of one person. What is computed of a person here depends on the rows
+of that person and on coins of their own, and on nobody else's: so a bound on what each person adds
+to a sum is a bound on how far neighbours' sums are apart, ``n_changed`` times that bound.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from skdp._blocks import is_collection
+from skdp._columns import is_frame, where_missing
+from skdp._validation import check_count
+
+__all__ = ["Persons", "check_max_rows"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Persons:
+    """The person of each row, as a number from 0 to `n_persons` − 1.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n_rows,)
+        *Private.* The number of the person that each row is of; the order of numbers means nothing.
+    n_persons : int
+        *Public* under ``replace_one``, where it takes the place of the number of rows; that one is
+        private in both relations.
+    """
+
+    codes: np.ndarray
+    n_persons: int
+
+    @classmethod
+    def of(cls, groups: Any, n_rows: int) -> Persons:
+        """Return the persons of `groups`, one value of any type a row, after checks.
+
+        Equal values are one person. No message says what is among the values, or how many.
+        """
+        if is_collection(groups):
+            raise ValueError(
+                "groups is a dask collection: a person's rows may lie in any of its blocks, and "
+                "are counted in memory only. Call .compute() where X, y and groups fit into it."
+            )
+        values = _one_column(groups)
+        if values.shape != (n_rows,):
+            raise ValueError("groups must hold one value for each row of X.")
+        if where_missing(values).any():
+            raise ValueError(
+                "groups has missing values (NaN, None or NA), and must say of every row whose it "
+                "is: a person whose rows are in two groups is not protected as one."
+            )
+        codes = _numbered(values)
+        return cls(codes, int(codes.max(initial=-1)) + 1)
+
+    @cached_property
+    def counts(self) -> np.ndarray:
+        """The number of rows of each person: *private*."""
+        return np.bincount(self.codes, minlength=self.n_persons)
+
+    def row_weights(self) -> np.ndarray:
+        """Return 1/count of each row's person, rounded so that no person's sum exceeds 1."""
+        counts = self.counts[self.codes]
+        return np.where(counts == 1, 1.0, np.nextafter(1.0 / counts, 0.0))
+
+    def kept(self, max_rows: int, rng: np.random.Generator) -> np.ndarray:
+        """Return which rows stay where each person keeps at most `max_rows`, in their order.
+
+        A person keeps those of least keys, which are uniform and independent: a uniform subset,
+        whatever other persons' rows are.
+        """
+        keys = rng.random(len(self.codes))
+        order = np.lexsort((keys, self.codes))
+        first = np.cumsum(self.counts) - self.counts
+        rank = np.arange(len(order)) - first[self.codes[order]]
+        return np.sort(order[rank < max_rows])
+
+    def sampled(self, rate: float, rng: np.random.Generator) -> np.ndarray:
+        """Return the rows of a Poisson sample of persons: all of a person's, or none."""
+        chosen = rng.random(self.n_persons) < rate
+        return np.flatnonzero(chosen[self.codes])
+
+    def take(self, rows: np.ndarray) -> Persons:
+        """Return the persons of some of the rows, numbered as they were."""
+        return replace(self, codes=self.codes[rows])
+
+
+def check_max_rows(max_rows: Any, groups: Any) -> int | None:
+    """Return how many rows of a person are kept at most, None for all."""
+    if max_rows is None:
+        return None
+    if groups is None:
+        raise ValueError(
+            "max_rows is how many rows of a person are kept, and needs groups=, which says whose "
+            "each row is."
+        )
+    return check_count("max_rows", max_rows)
+
+
+def _one_column(groups: Any) -> np.ndarray:
+    """Return groups as an array, one column of a table as a list of its values."""
+    if is_frame(groups) and np.ndim(groups) == 2 and np.shape(groups)[1] != 1:
+        raise ValueError("groups must hold one value for each row of X, and is a table.")
+    values = np.asarray(groups)
+    return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
+
+
+def _numbered(values: np.ndarray) -> np.ndarray:
+    """Return the values as numbers from 0 on, equal ones alike."""
+    if values.dtype.kind != "O":
+        return np.unique(values, return_inverse=True)[1]
+    numbers: dict[Any, int] = {}
+    try:
+        codes = [numbers.setdefault(value, len(numbers)) for value in values]
+    except TypeError:
+        raise ValueError("groups must hold values that can be compared: numbers, texts.") from None
+    return np.array(codes, dtype=np.intp)

@@ -1,0 +1,118 @@
+"""Whose each row is: the numbers of persons, their weights, and the rows that they keep."""
+
+from datetime import date
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binom
+
+from skdp._persons import Persons, check_max_rows
+
+NAMES = ["b", "a", "b", "c", "b"]
+KINDS = {
+    "list": NAMES,
+    "texts": np.array(NAMES),
+    "objects": np.array(NAMES, dtype=object),
+    "numbers": np.array([7.5, -1.0, 7.5, 0.0, 7.5]),
+    "days": [date(2020, 1, ord(name) - 96) for name in NAMES],
+    "times": np.array([f"2020-01-{ord(name) - 96:02}" for name in NAMES], dtype="datetime64[D]"),
+    "series": pd.Series(NAMES, index=[3, 3, 1, 0, 9]),
+    "category": pd.Series(NAMES, dtype="category"),
+    "arrow strings": pd.Series(NAMES, dtype="string"),
+    "frame": pd.DataFrame({"id": NAMES}),
+    "column": np.array(NAMES)[:, None],
+    "mixed": [2, "a", 2, ("c", 1), 2],
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_equal_values_of_any_type_are_one_person(kind):
+    groups = KINDS[kind]
+    if kind == "mixed":
+        groups = np.empty(5, dtype=object)
+        groups[:] = KINDS[kind]
+    persons = Persons.of(groups, 5)
+    assert persons.n_persons == 3
+    same = persons.codes[:, None] == persons.codes
+    np.testing.assert_array_equal(same, np.array(NAMES)[:, None] == np.array(NAMES))
+
+
+@pytest.mark.parametrize(
+    ("groups", "match"),
+    [
+        (NAMES[1:], "one value for each row"),
+        ("a", "one value for each row"),
+        (np.zeros((5, 2)), "one value for each row"),
+        (pd.DataFrame({"a": NAMES, "b": NAMES}), "is a table"),
+        ([1.0, np.nan, 1.0, 2.0, 2.0], "missing"),
+        ([*NAMES[1:], None], "missing"),
+        (pd.Series([*NAMES[1:], pd.NA], dtype="string"), "missing"),
+        (pd.Series([1, 2, 3, 4, None], dtype="Int64"), "missing"),
+        (np.array(["2020-01-01", "NaT"] * 2 + ["NaT"], dtype="datetime64[D]"), "missing"),
+    ],
+)
+def test_groups_of_another_shape_or_with_missing_values_are_refused(groups, match):
+    with pytest.raises(ValueError, match=match) as caught:
+        Persons.of(groups, 5)
+    assert not any(str(one) in str(caught.value) for one in (7.5, "'b'", "'c'", 2020))
+
+
+def test_values_that_cannot_be_compared_are_refused():
+    groups = np.empty(2, dtype=object)
+    groups[:] = [{}, {}]
+    with pytest.raises(ValueError, match="can be compared"):
+        Persons.of(groups, 2)
+
+
+def test_the_weights_of_a_person_never_add_up_to_more_than_one():
+    from fractions import Fraction
+
+    for count in (1, 3, 7, 49, 98, 103, 1000):
+        weights = Persons.of(np.zeros(count), count).row_weights()
+        total = sum(map(Fraction, weights.tolist()))
+        assert 1 - Fraction(1, 10**15) <= total <= 1
+
+
+def test_each_person_keeps_a_uniform_subset_of_at_most_so_many_rows():
+    """Each of the 10 subsets of 2 rows out of 5, 2000 times; false alarms: 10 times 1e-7."""
+    persons, rng = Persons.of([0, 1, 0, 0, 1, 0, 0, 2], 8), np.random.default_rng()
+    seen: dict[tuple, int] = {}
+    for _ in range(2000):
+        rows = persons.kept(2, rng)
+        assert {1, 4, 7} <= set(rows.tolist())
+        assert len(rows) == 5
+        subset = tuple(sorted(set(rows.tolist()) - {1, 4, 7}))
+        seen[subset] = seen.get(subset, 0) + 1
+    low, high = binom(2000, 0.1).ppf([5e-8, 1 - 5e-8])
+    assert len(seen) == 10
+    assert all(low <= count <= high for count in seen.values())
+
+
+def test_which_rows_a_person_keeps_does_not_depend_on_others():
+    """Exact: with the same keys, a person's rows stay the same whatever the others' groups are."""
+    for others in ([1, 2, 3], [0, 0, 0], [1, 1, 1]):
+        persons = Persons.of([9, 9, 9, 9, *others], 7)
+        rows = persons.kept(2, np.random.default_rng(5))
+        assert [r for r in rows if r < 4] == [r for r in _least(5) if r < 4][:2]
+
+
+def _least(seed):
+    return sorted(np.argsort(np.random.default_rng(seed).random(7)[:4])[:2].tolist())
+
+
+def test_a_sample_of_persons_holds_all_rows_of_each_or_none():
+    persons, rng = Persons.of([0, 1, 0, 2, 2, 0], 6), np.random.default_rng()
+    for _ in range(50):
+        chosen = set(persons.sampled(0.5, rng).tolist())
+        assert all(own <= chosen or not own & chosen for own in ({0, 2, 5}, {1}, {3, 4}))
+
+
+def test_most_rows_want_groups():
+    assert check_max_rows(None, None) is None
+    assert check_max_rows(3, [1, 2]) == 3
+    for wrong in (0, 1.5, True):
+        with pytest.raises(ValueError, match="max_rows"):
+            check_max_rows(wrong, [1, 2])
+    with pytest.raises(ValueError, match="needs groups="):
+        check_max_rows(3, None)
