@@ -5,15 +5,12 @@ from __future__ import annotations
 import math
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
-from scipy.optimize import brentq
-from scipy.special import ndtr
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_regressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, check_consistent_length
@@ -23,46 +20,18 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from skdp._blocks import is_collection
 from skdp._private_fit import PrivateFit, ReleaseParameters
 from skdp._random import child_generator
-from skdp._search import arithmetic, bisect
 from skdp._validation import check_choice, check_real
-from skdp.accounting import gdp_mu
-from skdp.budget import Amount
-from skdp.budget.filters.base import largest_gaussian
 from skdp.exceptions import PrivacyLeakError
-from skdp.mechanisms import ExponentialMechanism, Gaussian
+from skdp.model_selection._plans import LAWS, PLANS, SearchPlan, SearchTerms
 from skdp.pipeline import check_pipeline
 from skdp.pipeline._verdicts import is_private
-from skdp.privacy import (
-    ComposedEvent,
-    Event,
-    GDPEvent,
-    Neighboring,
-    PrivacyGuarantee,
-    RepeatAndSelectEvent,
-)
-from skdp.privacy.repeated import RunCount
+from skdp.privacy import ComposedEvent, PrivacyGuarantee
 
 __all__ = ["PrivateSearch"]
 
-_METHODS = ("auto", "repeat", "all")
-_LAWS = ("geometric", "logarithmic")
+_METHODS = ("auto", *PLANS)
 _SQUARED_BUDGETS = ("gdp", "zcdp")
 _FEW = 3  # candidates, up to which a fit of each costs no more than repetition
-_SAFE = 1.0 - 1e-6  # of a choice's ε, and
-_ROUNDED_UP = 1.0 + 1e-5  # of the noise in a score: both mechanisms round their cost upwards
-
-
-@dataclass(frozen=True)
-class SearchPlan:
-    """What a search will release; all of it public."""
-
-    event: Event
-    theorem: str
-    method: str
-    neighboring: Neighboring
-    run_mu: float
-    run: Amount
-    choice_mu: float
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -101,6 +70,7 @@ class PrivateSearch(MetaEstimatorMixin, PrivateFit, BaseEstimator):
     method: str
     mean_runs: float
     law: str
+    threshold: float | None
     holdout: float
     n_jobs: Any
 
@@ -117,13 +87,13 @@ class PrivateSearch(MetaEstimatorMixin, PrivateFit, BaseEstimator):
         Returns
         -------
         self
-            With `best_estimator_`.
+            With `best_estimator_`, unless "cheapest" has found none that is good enough.
 
         Raises
         ------
         ValueError
-            If a parameter is wrong, a candidate would be refused, or the estimator is not Gaussian
-            DP; nothing is spent.
+            If a parameter is wrong, a candidate would be refused, or its fits are not as private as
+            the method needs; nothing is spent.
         PrivacyLeakError
             If something in the estimator learns without privacy; nothing is spent.
         BudgetExceededError, BudgetClosedError
@@ -140,36 +110,43 @@ class PrivateSearch(MetaEstimatorMixin, PrivateFit, BaseEstimator):
 
     def _check_data(self, parameters: ReleaseParameters, X: Any, y: Any) -> SearchRecords:
         check_choice("method", self.method, _METHODS)
-        check_choice("law", self.law, _LAWS)
+        check_choice("law", self.law, LAWS)
         check_real("mean_runs", self.mean_runs, low=1.0)
         share = check_real("holdout", self.holdout, low=0.0, high=1.0)
-        if parameters.delta == 0.0:
-            raise ValueError("a search needs delta > 0, for its fits are Gaussian DP.")
+        self._check_threshold()
         if is_collection(X) or is_collection(y):
             raise ValueError(
                 f"{type(self).__name__} reads rows many times and in memory: call .compute() on a "
                 "sample of the dask collections that fits there."
             )
         check_consistent_length(X, y)
-        self._tried = _checked_candidates(self.estimator, self._candidates())
+        self._tried = _checked_candidates(self.estimator, self._candidates(), self._may_vary)
         records = SearchRecords(X, y, _judges(_num_samples(X), share, parameters))
         if not 0 < np.count_nonzero(records.judges) < records.n_rows:
             raise ValueError("there are too few rows to learn from some and to judge on others.")
         return records
 
+    def _check_threshold(self) -> None:
+        if self.method == "cheapest":
+            check_real("threshold", self.threshold, low=0.0, high=1.0, closed="[]")
+        elif self.threshold is not None:
+            raise ValueError("threshold belongs to method='cheapest'; leave it at None here.")
+
+    @property
+    def _may_vary(self) -> frozenset[str]:
+        """Names that are not the search's own, though a fit's."""
+        return frozenset({"epsilon"} if self.method == "cheapest" else ())
+
     def _plan(self, parameters: ReleaseParameters, records: SearchRecords) -> SearchPlan:
-        epsilon, delta, n = parameters.epsilon, parameters.delta, len(self._tried)
-        if self._method(parameters, n) == "all":
-            mu = gdp_mu(epsilon, delta)
-            event: Event = GDPEvent(mu)
-            theorem, method, run_mu = _ALL, "all", mu / math.sqrt(n)
-        else:
-            parameter = _parameter(self.law, float(self.mean_runs))
-            mu = _run_mu(epsilon, delta, self.law, parameter)
-            event = RepeatAndSelectEvent(GDPEvent(mu), self.law, parameter)
-            theorem, method, run_mu = _REPEAT, "repeat", mu
-        run = largest_gaussian(run_mu, delta)
-        plan = SearchPlan(event, theorem, method, parameters.neighboring, run_mu, run, mu)
+        terms = SearchTerms(
+            parameters.epsilon,
+            parameters.delta,
+            parameters.neighboring,
+            self.law,
+            float(self.mean_runs),
+        )
+        epsilons = [_epsilon_in(self.estimator, setting) for setting in self._tried]
+        plan = PLANS[self._method(parameters, len(epsilons))](terms, epsilons)
         self._rehearse(plan, records)
         return plan
 
@@ -181,53 +158,51 @@ class PrivateSearch(MetaEstimatorMixin, PrivateFit, BaseEstimator):
     def _rehearse(self, plan: SearchPlan, records: SearchRecords) -> None:
         """Raise if a candidate would be refused, or cost more than it is given."""
         rows = records.split(judging=False)
-        judged_too = _rehearsing(self._made(self._tried[0], plan, None), [])
+        judged_too = _rehearsing(self._made(0, plan, None), [])
         judged_too.fit(records.X, records.y)  # so that what is wrong with a judge is seen as well
-        for setting in self._tried:
+        for i, setting in enumerate(self._tried):
             planned: list[Any] = []
-            copy = _rehearsing(self._made(setting, plan, None), planned)
+            copy = _rehearsing(self._made(i, plan, None), planned)
             copy.fit(*rows)
-            events = [guarantee.event for _, _, guarantee, *_ in planned]
-            cost = ComposedEvent(tuple(events)).gdp_mu(plan.neighboring)
-            if not cost <= plan.run_mu * (1.0 + 1e-9):
+            cost = ComposedEvent(tuple(guarantee.event for _, _, guarantee, *_ in planned))
+            if not plan.runs[i].pays_for(cost, plan.terms.neighboring):
                 raise ValueError(
-                    f"with {setting!r} a fit is not Gaussian DP as it has to be: take a solver "
-                    "such as the default one, no subsample, and one step with a parameter epsilon."
+                    f"with {setting!r} a fit is not Gaussian DP, or without any delta, as it has "
+                    "to be: take a solver such as the default one, no subsample, and one step with "
+                    "a parameter epsilon."
                 )
 
     def _read(self, plan: SearchPlan, records: SearchRecords, rng: np.random.Generator) -> Any:
         """Return the number of the winner, its fit, and its noisy score if that is released."""
         n = len(self._tried)
-        if plan.method == "all":
+        if plan.choice is not None:
             fits = self._fitted(range(n), plan, records, rng)
-            scores = [self._score(fit, records) for fit in fits]
-            best = _choice(plan).release(scores, rng)
+            best = plan.choice.release([self._score(fit, records) for fit in fits], rng)
             return best, fits[best], None
-        tried = rng.integers(n, size=_count(self.law, float(self.mean_runs), rng))
+        tried = [int(i) for i in rng.integers(n, size=plan.terms.count(rng))]
         fits = self._fitted(tried, plan, records, rng)
-        noise = Gaussian(sensitivity=1.0, scale=_ROUNDED_UP / plan.choice_mu)
-        noisy = [float(noise.release(self._score(fit, records), rng)) for fit in fits]
-        best = int(np.argmax(noisy))
-        return int(tried[best]), fits[best], noisy[best]
+        noisy = [
+            plan.runs[i].noisy(self._score(fit, records), rng)
+            for i, fit in zip(tried, fits, strict=True)
+        ]
+        won = _winner(plan, tried, noisy)
+        return (None, None, None) if won is None else (tried[won], fits[won], noisy[won])
 
     def _fitted(
         self, tried: Iterable[int], plan: SearchPlan, records: SearchRecords, rng: Any
     ) -> list[Any]:
         X, y = records.split(judging=False)
         seeds = (None if self.random_state is None else child_generator(rng) for _ in iter(int, 1))
-        made = [
-            self._made(self._tried[int(i)], plan, seed)
-            for i, seed in zip(tried, seeds, strict=False)
-        ]
+        made = [self._made(i, plan, seed) for i, seed in zip(tried, seeds, strict=False)]
         return list(Parallel(n_jobs=self.n_jobs)(delayed(_fit)(model, X, y) for model in made))
 
-    def _made(self, setting: Mapping[str, Any], plan: SearchPlan, seed: Any) -> Any:
+    def _made(self, i: int, plan: SearchPlan, seed: Any) -> Any:
         """Return a candidate whose fit costs what the plan says."""
-        made = clone(self.estimator).set_params(**setting)
+        made, amount = clone(self.estimator).set_params(**self._tried[i]), plan.runs[i].amount
         _steps(made)[-1].set_params(
-            epsilon=plan.run.epsilon,
-            delta=plan.run.delta,
-            neighboring=str(plan.neighboring),
+            epsilon=amount.epsilon,
+            delta=amount.delta,
+            neighboring=str(plan.terms.neighboring),
             budget=None,
             random_state=seed,
         )
@@ -239,24 +214,33 @@ class PrivateSearch(MetaEstimatorMixin, PrivateFit, BaseEstimator):
         return made
 
     def _score(self, fitted: Any, records: SearchRecords) -> float:
-        """Return the *private* sum of scores in [0, 1] of the rows that judge."""
+        """Return the *private* sum over the rows that judge, of scores in [0, 1] less `threshold`.
+
+        One record changes it by 1 at most.
+        """
         X, y = records.split(judging=True)
         found, truth = fitted.predict(X), np.asarray(y)
+        needed = truth.size * float(self.threshold or 0.0)
         if not is_regressor(self.estimator):
-            return float(np.count_nonzero(found == truth))
+            return float(np.count_nonzero(found == truth)) - needed
         low, high = _steps(fitted)[-1].target_bounds
         misses = np.abs(np.clip(truth.astype(float), low, high) - np.clip(found, low, high))
-        return float(np.sum(1.0 - (misses / (high - low)) ** 2))
+        return float(np.sum(1.0 - (misses / (high - low)) ** 2)) - needed
 
     def _publish(
         self, plan: SearchPlan, records: SearchRecords, released: Any, guarantee: PrivacyGuarantee
     ) -> Any:
         best, fitted, score = released
-        self.best_index_, self.best_estimator_ = best, fitted
-        self.best_params_, self.privacy_ = dict(self._tried[best]), guarantee
+        self.best_index_, self.privacy_ = best, guarantee
         self.cv_results_ = {"params": [dict(setting) for setting in self._tried]}
+        if plan.epsilons is not None:
+            self.epsilon_spent_ = max(plan.epsilons) if best is None else plan.epsilons[best]
+        if best is None:
+            warnings.warn("No candidate has reached the threshold.", stacklevel=4)
+            return self
+        self.best_params_, self.best_estimator_ = dict(self._tried[best]), fitted
         if score is not None and guarantee.neighboring.count_is_public:
-            self.best_score_ = score / np.count_nonzero(records.judges)
+            self.best_score_ = score / np.count_nonzero(records.judges) + (self.threshold or 0.0)
         for name in ("classes_", "n_features_in_", "feature_names_in_"):
             if hasattr(fitted, name):
                 setattr(self, name, getattr(fitted, name))
@@ -340,23 +324,41 @@ class PrivateSearch(MetaEstimatorMixin, PrivateFit, BaseEstimator):
         return tags
 
 
-_ALL = "a fit of each candidate and one choice by the exponential mechanism, on disjoint rows"
-_REPEAT = "best of K runs, each a fit and a noisy score on disjoint rows: Best of K, Theorem"
+def _winner(plan: SearchPlan, tried: list[int], noisy: list[float]) -> int | None:
+    """Return which run is published: the best, or the cheapest of those that are good enough.
+
+    Scores are less the threshold then, and None stands for no run, whatever they were.
+    """
+    if plan.epsilons is None:
+        return int(np.argmax(noisy))
+    enough = [run for run, score in enumerate(noisy) if score >= 0.0]
+    cost = plan.epsilons
+    return min(enough, key=lambda run: (cost[tried[run]], -noisy[run]), default=None)
 
 
-def _checked_candidates(estimator: Any, settings: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _checked_candidates(
+    estimator: Any, settings: list[dict[str, Any]], may_vary: frozenset[str]
+) -> list[dict[str, Any]]:
     """Return the settings, after checks of what is public about each."""
     if not settings:
         raise ValueError("there must be at least one candidate.")
-    fixed = {"epsilon", "delta", "budget", "neighboring", "random_state"}
+    fixed = {"epsilon", "delta", "budget", "neighboring", "random_state"} - may_vary
     for setting in settings:
         if wrong := sorted({name.split("__")[-1] for name in setting} & fixed):
             raise ValueError(
                 f"{wrong} cannot be searched over: the search spends its own epsilon and delta, a "
-                "known part on each fit. To compare values of epsilon, fit on public data."
+                "known part on each fit. Values of epsilon are compared by method='cheapest', or "
+                "on public data."
             )
         _check_candidate(clone(estimator).set_params(**setting))
     return settings
+
+
+def _epsilon_in(estimator: Any, setting: dict[str, Any]) -> float | None:
+    """Return the ε that a setting gives to the last step; None if it gives none."""
+    before = f"{estimator.steps[-1][0]}__" if isinstance(estimator, Pipeline) else ""
+    epsilon = setting.get(f"{before}epsilon")
+    return None if epsilon is None else check_real("epsilon", epsilon, low=0.0)
 
 
 def _check_candidate(candidate: Any) -> None:
@@ -399,40 +401,3 @@ def _fit(model: Any, X: Any, y: Any) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return model.fit(X, y)
-
-
-def _choice(plan: SearchPlan) -> ExponentialMechanism:
-    """Return the exponential mechanism that is Gaussian DP with the plan's μ."""
-    chance = float(ndtr(0.5 * plan.choice_mu))
-    epsilon = 2.0 * (math.log(chance) - math.log1p(-chance)) * _SAFE
-    monotonic = not plan.neighboring.count_is_public
-    return ExponentialMechanism(sensitivity=1.0, epsilon=epsilon, monotonic=monotonic)
-
-
-def _parameter(law: str, mean: float) -> float:
-    """Return γ of a distribution of the number of runs, by its mean."""
-    if law == "geometric":
-        return min(1.0 / mean, 1.0 - 1e-9)
-
-    def excess(log_gamma: float) -> float:
-        return RunCount("negative_binomial", math.exp(log_gamma), 0.0).mean - mean
-
-    return math.exp(brentq(excess, -700.0, -1e-9))
-
-
-def _count(law: str, mean: float, rng: np.random.Generator) -> int:
-    """Return K, at least 1."""
-    gamma = _parameter(law, mean)
-    return int(rng.geometric(gamma) if law == "geometric" else rng.logseries(1.0 - gamma))
-
-
-@lru_cache(maxsize=64)
-def _run_mu(epsilon: float, delta: float, law: str, parameter: float) -> float:
-    """Return μ of each run, such that the best of them is (ε, δ)-DP."""
-
-    def holds(mu: float) -> bool:
-        event = RepeatAndSelectEvent(GDPEvent(mu), law, parameter)
-        return bool(event.curve(Neighboring.REPLACE_ONE).delta(epsilon) <= delta)
-
-    highest = gdp_mu(epsilon, delta)
-    return bisect(holds, 1e-3 * highest, highest, arithmetic(1e-4))

@@ -18,24 +18,30 @@ class DPGridSearchCV(PrivateSearch):
     ----------
     estimator : estimator
         *Public.* An estimator of skdp whose fits are Gaussian DP, as by the default solvers, or a
-        pipeline that ends with one and otherwise learns nothing. Its own `epsilon`, `delta`,
+        pipeline that ends with one and otherwise learns nothing. Where there is no delta, as in
+        "cheapest", one whose fits need none, such as naive Bayes. Its own `epsilon`, `delta`,
         `neighboring`, `budget` and `random_state` are replaced.
     param_grid : dict or list of dict
         *Public.* As in scikit-learn's `GridSearchCV`: values to try, by name of the parameter.
     epsilon : float, default 1.0
         *Public.* Privacy loss in nats of the whole search, with the fit that is kept; finite.
     delta : float or None, default None
-        *Public.* Probability with which the ε bound may fail, well below 1/n; above 0. ``None``
-        takes the budget's, or 1e-5 without a budget.
-    method : {"auto", "repeat", "all"}, default "auto"
+        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
+        budget's, or 1e-5 without a budget; 0 asks for pure privacy.
+    method : {"auto", "repeat", "all", "cheapest"}, default "auto"
         *Public.* "repeat" fits candidates drawn at random, a secret random number of times, and
         keeps the best: its cost hardly grows with the number of candidates. "all" fits each once,
         each at a part of the budget. "auto" takes "all" for up to 3 candidates and under a budget
-        that adds squares ("gdp" or "zcdp"), which has no way to count repetition.
+        that adds squares ("gdp" or "zcdp"), which has no way to count repetition. "cheapest" is
+        "repeat" for candidates that have an `epsilon` each: of those that reach the threshold it
+        keeps one of the least.
     mean_runs : float, default 10
-        *Public.* Mean number of runs of "repeat", above 1.
+        *Public.* Mean number of runs of "repeat" and "cheapest", above 1.
     law : {"geometric", "logarithmic"}, default "geometric"
-        *Public.* Distribution of the number of runs of "repeat".
+        *Public.* Distribution of that number; without a delta the search costs 3 times its largest
+        run under the first, twice under the second.
+    threshold : float in [0, 1] or None, default None
+        *Public.* Mean score of the judges from which a candidate of "cheapest" is good enough.
     holdout : float in (0, 1), default 0.2
         *Public.* Share of the rows that judge and are not learnt from: by position where the number
         of rows is public, else by a coin for each row.
@@ -64,11 +70,15 @@ class DPGridSearchCV(PrivateSearch):
         The fit that won, of the rows that did not judge.
     best_params_ : dict
         Its setting.
-    best_index_ : int
-        Its number among the candidates.
+    best_index_ : int or None
+        Its number among the candidates. None, without a `best_estimator_`, where "cheapest" has
+        found no candidate that is good enough.
     best_score_ : float
-        Its noisy share of the judges' scores, of "repeat" under ``replace_one`` only. It flatters,
-        being the best of several.
+        Its noisy mean of the judges' scores, of "repeat" and "cheapest" under ``replace_one`` only.
+        It flatters, being the best of several.
+    epsilon_spent_ : float
+        What has happened reveals no more than this ε, in "cheapest"; the budget counts what it
+        might have been.
     cv_results_ : dict
         "params": the candidates. No scores, which were not released.
     classes_ : ndarray
@@ -87,6 +97,11 @@ class DPGridSearchCV(PrivateSearch):
     μ²/k each and one choice by the exponential mechanism are μ-Gaussian DP. The number of runs,
     their order, all other fits and their scores must stay secret under "repeat"; so must the time
     that the search takes, from which the number of runs could be told.
+
+    "cheapest", ex post: what it publishes of a candidate of ε is at most e^(m·ε) times as probable
+    as under any neighbour, with m = 3 or 2 by `law`, and that none is good enough e^(m·ε) times
+    with the largest ε (*Best of K*, Choosing ε). Before that is known, and in a budget, the largest
+    counts: nothing is refunded.
 
     Judges are scored by whether the label is right, regressions by 1 − (r/w)², with w the width of
     `target_bounds`.
@@ -112,6 +127,7 @@ class DPGridSearchCV(PrivateSearch):
         method: str = "auto",
         mean_runs: float = 10,
         law: str = "geometric",
+        threshold: float | None = None,
         holdout: float = 0.2,
         neighboring: str = "replace_one",
         budget: Any = None,
@@ -127,6 +143,7 @@ class DPGridSearchCV(PrivateSearch):
         self.method = method
         self.mean_runs = mean_runs
         self.law = law
+        self.threshold = threshold
         self.holdout = holdout
         self.neighboring = neighboring
         self.budget = budget

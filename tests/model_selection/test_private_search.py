@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skdp import DPLinearRegression, DPLogisticRegression, PrivacyBudget
+from skdp import DPGaussianNB, DPLinearRegression, DPLogisticRegression, PrivacyBudget
 from skdp.exceptions import BudgetExceededError, PrivacyLeakError
 from skdp.mechanisms import ExponentialMechanism, Gaussian
 from skdp.model_selection import DPGridSearchCV, DPRandomizedSearchCV
@@ -48,6 +48,19 @@ def test_a_search_costs_what_was_asked_and_publishes_no_more(method, neighboring
     assert search.predict_proba(X).shape == (len(X), 2)
     assert search.decision_function(X).shape == (len(X),)
     assert search.score(X, Y) > 0.5
+
+
+@methods
+@pytest.mark.parametrize(("law", "factor"), [("geometric", 3.0), ("logarithmic", 2.0)])
+def test_a_search_without_delta_costs_what_was_asked(method, law, factor):
+    model = DPGaussianNB(bounds=(-8, 8), classes=(0, 1))
+    grid = {"least_variance": [1e-3, 1e-2, 0.1, 1.0]}
+    budget = PrivacyBudget(0.3, 0.0, composition="pure")
+    search = DPGridSearchCV(model, grid, epsilon=0.3, method=method, law=law, budget=budget)
+    assert search.fit(X, Y).privacy_.epsilon(0.0) == pytest.approx(0.3)
+    assert budget.spent.epsilon == pytest.approx(0.3)
+    once = search.best_estimator_.privacy_.epsilon(0.0)
+    assert once == pytest.approx(0.3 / (factor if method == "repeat" else 4.0), rel=1e-3)
 
 
 @methods
@@ -129,7 +142,7 @@ def test_workers_give_what_one_process_gives():
         (DPGridSearchCV(MODEL, {"data_norm": [1.0, -1.0]}), ValueError, "data_norm"),
         (DPGridSearchCV(MODEL, GRID, method="both"), ValueError, "method"),
         (DPGridSearchCV(MODEL, GRID, holdout=1.5), ValueError, "holdout"),
-        (DPGridSearchCV(MODEL, GRID, delta=0.0), ValueError, "delta > 0"),
+        (DPGridSearchCV(MODEL, GRID, delta=0.0), ValueError, "needs delta > 0"),
         (DPGridSearchCV(MODEL, []), ValueError, "candidate"),
         (DPGridSearchCV(MODEL, {"solver": ["dp_sgd"]}), ValueError, "Gaussian DP"),
         (DPGridSearchCV(LogisticRegression(), {}), PrivacyLeakError, "LogisticRegression"),

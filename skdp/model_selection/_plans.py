@@ -1,0 +1,224 @@
+"""What a search will release: the price of each run, and of all of it."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import ndtr
+
+from skdp._search import arithmetic, bisect
+from skdp.accounting import gdp_mu
+from skdp.budget import Amount
+from skdp.budget.filters.base import largest_gaussian
+from skdp.mechanisms import ExponentialMechanism, Gaussian, Laplace, PermuteAndFlip
+from skdp.privacy import Event, GDPEvent, Neighboring, PureDPEvent, RepeatAndSelectEvent
+from skdp.privacy.repeated import RunCount
+
+__all__ = ["LAWS", "PLANS", "SearchPlan", "SearchTerms"]
+
+_SHAPES = {"geometric": 1.0, "logarithmic": 0.0}
+LAWS = tuple(_SHAPES)
+_SAFE = 1.0 - 1e-6  # of a choice's ε, and
+_ROUNDED_UP = 1.0 + 1e-5  # of the noise in a score: mechanisms round their cost upwards, and the
+# floats that scores are summed in know of a row only to 1e-6
+_NEARLY = 1.0 + 1e-9  # of an ε in a grid, which is then lowered
+
+
+@dataclass(frozen=True)
+class SearchTerms:
+    """The public numbers that a plan is made from."""
+
+    epsilon: float
+    delta: float
+    neighboring: Neighboring
+    law: str
+    mean_runs: float
+
+    @property
+    def gamma(self) -> float:
+        """γ of the number of runs."""
+        return _gamma(self.law, self.mean_runs)
+
+    @property
+    def pure_factor(self) -> float:
+        """2 + η: how many times the ε of one run the best of K costs."""
+        return 2.0 + _SHAPES[self.law]
+
+    @property
+    def run_epsilon(self) -> float:
+        """The largest ε of one run, of which the best of K is `epsilon`-DP in floats as well."""
+        once = self.epsilon / self.pure_factor
+        while once * self.pure_factor > self.epsilon:
+            once = math.nextafter(once, 0.0)
+        return once
+
+    def repeated(self, event: Event) -> RepeatAndSelectEvent:
+        """Return the best of K runs."""
+        return RepeatAndSelectEvent(event, self.law, self.gamma)
+
+    def count(self, rng: np.random.Generator) -> int:
+        """Return K, at least 1."""
+        gamma = self.gamma
+        drawn = rng.geometric(gamma) if self.law == "geometric" else rng.logseries(1.0 - gamma)
+        return int(drawn)
+
+
+class Run(ABC):
+    """What one fit may cost, and the noise in a score for the same cost."""
+
+    @property
+    @abstractmethod
+    def amount(self) -> Amount:
+        """What the fit is asked to satisfy."""
+
+    @abstractmethod
+    def pays_for(self, event: Event, neighboring: Neighboring) -> bool:
+        """Return whether a fit costs no more."""
+
+    @abstractmethod
+    def noisy(self, score: float, rng: np.random.Generator) -> float:
+        """Return a sum of scores with noise."""
+
+
+@dataclass(frozen=True)
+class GaussianRun(Run):
+    """μ-Gaussian DP."""
+
+    mu: float
+    delta: float
+
+    @property
+    def amount(self) -> Amount:
+        return largest_gaussian(self.mu, self.delta)
+
+    def pays_for(self, event: Event, neighboring: Neighboring) -> bool:
+        return bool(event.gdp_mu(neighboring) <= self.mu * (1.0 + 1e-9))
+
+    def noisy(self, score: float, rng: np.random.Generator) -> float:
+        return float(Gaussian(sensitivity=1.0, scale=_ROUNDED_UP / self.mu).release(score, rng))
+
+
+@dataclass(frozen=True)
+class PureRun(Run):
+    """ε-DP."""
+
+    epsilon: float
+
+    @property
+    def amount(self) -> Amount:
+        return Amount(self.epsilon, 0.0)
+
+    def pays_for(self, event: Event, neighboring: Neighboring) -> bool:
+        return bool(event.pure_epsilon(neighboring) <= self.epsilon)
+
+    def noisy(self, score: float, rng: np.random.Generator) -> float:
+        return float(Laplace.calibrate(self.epsilon, 0.0, _ROUNDED_UP).release(score, rng))
+
+
+@dataclass(frozen=True)
+class SearchPlan:
+    """What a search will release; all of it public.
+
+    Parameters
+    ----------
+    event : Event
+        Everything together.
+    theorem : str
+        What proves it.
+    terms : SearchTerms
+        What it was made from.
+    runs : tuple of Run
+        What a fit of each candidate may cost.
+    choice : Selection or None
+        How a winner is drawn if each candidate is fitted once; None if runs are repeated.
+    epsilons : tuple of float or None
+        What each candidate costs if it wins, where that differs.
+    """
+
+    event: Event
+    theorem: str
+    terms: SearchTerms
+    runs: tuple[Run, ...]
+    choice: ExponentialMechanism | PermuteAndFlip | None = None
+    epsilons: tuple[float, ...] | None = None
+
+
+def _plan_all(terms: SearchTerms, epsilons: Sequence[float | None]) -> SearchPlan:
+    """Plan one fit of each candidate, and one choice on other rows."""
+    k, monotonic = len(epsilons), not terms.neighboring.count_is_public
+    if terms.delta == 0.0:
+        once: Run = PureRun(terms.epsilon / k * _SAFE)
+        pure = PermuteAndFlip(sensitivity=1.0, epsilon=terms.epsilon * _SAFE, monotonic=monotonic)
+        return SearchPlan(PureDPEvent(terms.epsilon), _ALL, terms, (once,) * k, pure)
+    mu = gdp_mu(terms.epsilon, terms.delta)
+    chance = float(ndtr(0.5 * mu))
+    epsilon = 2.0 * (math.log(chance) - math.log1p(-chance)) * _SAFE  # which is μ-Gaussian DP
+    choice = ExponentialMechanism(sensitivity=1.0, epsilon=epsilon, monotonic=monotonic)
+    runs = (GaussianRun(mu / math.sqrt(k), terms.delta),) * k
+    return SearchPlan(GDPEvent(mu), _ALL, terms, runs, choice)
+
+
+def _plan_repeat(terms: SearchTerms, epsilons: Sequence[float | None]) -> SearchPlan:
+    """Plan the best of K runs, each of a candidate drawn at random."""
+    event: Event
+    if terms.delta == 0.0:
+        run: Run = PureRun(terms.run_epsilon)
+        event = PureDPEvent(terms.run_epsilon)
+    else:
+        mu = _run_mu(terms.epsilon, terms.delta, terms.law, terms.gamma)
+        run, event = GaussianRun(mu, terms.delta), GDPEvent(mu)
+    return SearchPlan(terms.repeated(event), _REPEAT, terms, (run,) * len(epsilons))
+
+
+def _plan_cheapest(terms: SearchTerms, epsilons: Sequence[float | None]) -> SearchPlan:
+    """Plan the same for candidates of different ε, of which the least that is good enough wins."""
+    most = terms.run_epsilon
+    if any(epsilon is None or not 0.0 < epsilon <= most * _NEARLY for epsilon in epsilons):
+        raise ValueError(
+            f"with method='cheapest' each candidate needs an epsilon above 0 and up to {most:g}: "
+            f"the search costs {terms.pure_factor:g} times the largest, at most its own epsilon."
+        )
+    runs = tuple(PureRun(min(float(epsilon or 0.0), most)) for epsilon in epsilons)
+    costs = tuple(terms.pure_factor * run.epsilon for run in runs)
+    event = terms.repeated(PureDPEvent(max(run.epsilon for run in runs)))
+    return SearchPlan(event, _CHEAPEST, terms, runs, epsilons=costs)
+
+
+PLANS: dict[str, Callable[[SearchTerms, Sequence[float | None]], SearchPlan]] = {
+    "all": _plan_all,
+    "repeat": _plan_repeat,
+    "cheapest": _plan_cheapest,
+}
+_ALL = "a fit of each candidate and one private choice, on disjoint rows"
+_REPEAT = "best of K runs, each a fit and a noisy score on disjoint rows: Best of K, Theorem"
+_CHEAPEST = "cheapest of K runs, each a fit and a noisy score on disjoint rows: Best of K, Theorem"
+
+
+@lru_cache(maxsize=64)
+def _gamma(law: str, mean: float) -> float:
+    """Return γ of a distribution of the number of runs, by its mean."""
+    if law == "geometric":
+        return min(1.0 / mean, 1.0 - 1e-9)
+
+    def excess(log_gamma: float) -> float:
+        return RunCount("negative_binomial", math.exp(log_gamma), 0.0).mean - mean
+
+    return math.exp(brentq(excess, -700.0, -1e-9))
+
+
+@lru_cache(maxsize=64)
+def _run_mu(epsilon: float, delta: float, law: str, gamma: float) -> float:
+    """Return μ of each run, such that the best of them is (ε, δ)-DP."""
+
+    def holds(mu: float) -> bool:
+        event = RepeatAndSelectEvent(GDPEvent(mu), law, gamma)
+        return bool(event.curve(Neighboring.REPLACE_ONE).delta(epsilon) <= delta)
+
+    highest = gdp_mu(epsilon, delta)
+    return bisect(holds, 1e-3 * highest, highest, arithmetic(1e-4))
