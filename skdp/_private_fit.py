@@ -9,11 +9,13 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
-from skdp._random import noise_generator
+from skdp._random import HiddenSeed, noise_generator
 from skdp._validation import check_choice, check_delta, check_epsilon, check_part
 from skdp.accounting import AccountedCurve, PLDAccountant
 from skdp.budget import BudgetHandle
@@ -30,6 +32,7 @@ from skdp.workloads import Query, QueryPlan, plan_queries
 __all__ = [
     "DEFAULT_DELTA",
     "NonPrivatePlan",
+    "PrivateEstimator",
     "PrivateFit",
     "ReleaseParameters",
     "ReleasePlan",
@@ -326,6 +329,39 @@ class PrivateFit:
     def _publish_rehearsal(self, guarantee: PrivacyGuarantee) -> Any:
         """Set attributes such as might be released, from public facts, for steps behind this."""
         return self
+
+
+class PrivateEstimator(PrivateFit, BaseEstimator):
+    """A private fit behind scikit-learn's interface, whose views show no secret.
+
+    scikit-learn prints parameters and, in notebooks, fitted attributes, its own pipelines and
+    searches those of what is inside of them: all of them ask here.
+    """
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name; an integer seed among them does not print.
+
+        Parameters
+        ----------
+        deep : bool, default True
+            *Public.* Whether to return those of inner estimators as well.
+
+        Returns
+        -------
+        dict
+            As in scikit-learn. The seed equals what was given.
+        """
+        found: dict[str, Any] = super().get_params(deep=deep)
+        seed = found.get("random_state")
+        if isinstance(seed, Integral) and not isinstance(seed, HiddenSeed):
+            found["random_state"] = HiddenSeed(seed)
+        return found
+
+    def _get_fitted_attr_html(self, *args: Any, **more: Any) -> Any:
+        """Return scikit-learn's table of fitted attributes for notebooks, all of them released."""
+        shown = super()._get_fitted_attr_html(*args, **more)
+        shown.pop("diagnostics_", None)
+        return shown
 
 
 def _say(error: BaseException, sentence: str) -> None:

@@ -12,10 +12,19 @@ try:
 except ImportError:
     ChaCha = None
 
-__all__ = ["child_generator", "noise_generator", "seed_of"]
+__all__ = ["HiddenSeed", "child_generator", "noise_generator", "seed_of"]
 
 _KEY_BYTES = 32
 _ROUNDS = 20
+
+
+class HiddenSeed(int):
+    """A seed that does not print: whoever reads it takes the noise off."""
+
+    def __repr__(self) -> str:
+        return "<hidden>"
+
+    __str__ = __repr__
 
 
 def noise_generator(random_state: Any) -> np.random.Generator:

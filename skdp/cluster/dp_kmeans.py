@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import (
-    BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
     ClusterMixin,
     TransformerMixin,
@@ -19,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdp._blocks import Block, Blocks, for_workers, is_collection
 from skdp._lazy import lazy_on_blocks
-from skdp._private_fit import NonPrivatePlan, PrivateFit, ReleaseParameters
+from skdp._private_fit import NonPrivatePlan, PrivateEstimator, ReleaseParameters
 from skdp._random import seed_of
 from skdp._validation import check_count
 from skdp.cluster._lloyd import Estimate, ask_step, count_unit, release_step
@@ -47,9 +46,7 @@ _QUANTILE = 0.9  # of the rows, which count in full
 _FEWEST_DIRECTIONS = 2
 
 
-class DPKMeans(
-    PrivateFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
-):
+class DPKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, PrivateEstimator):
     """k-means: centres of clusters from a few noisy steps, behind a private start.
 
     Released one after another are a mean, a radius that most rows are within, the principal

@@ -7,13 +7,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.decomposition import PCA
 from sklearn.isotonic import isotonic_regression
 from sklearn.utils.validation import check_is_fitted
 
 from skdp._lazy import lazy_on_blocks
-from skdp._private_fit import NonPrivatePlan, PrivateFit, ReleaseParameters
+from skdp._private_fit import NonPrivatePlan, PrivateEstimator, ReleaseParameters
 from skdp._random import seed_of
 from skdp._validation import check_count, check_size
 from skdp.privacy import PrivacyGuarantee
@@ -49,7 +49,7 @@ class Components:
     variances: np.ndarray
 
 
-class DPPCA(PrivateFit, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class DPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator):
     """Principal components: private orthogonal directions in which the rows vary most.
 
     A noisy mean m is released; then the eigenvectors of Σ yyᵀ plus symmetric noise, where

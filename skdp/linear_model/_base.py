@@ -13,14 +13,13 @@ import numpy as np
 from joblib import effective_n_jobs
 from scipy import sparse
 from scipy.special import ndtri
-from sklearn.base import BaseEstimator
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import ThreadpoolController  # scikit-learn depends on it, always installed
 
 from skdp._blocks import Block, Blocks, for_workers, is_collection
 from skdp._data_validation import remember_columns, validated, validated_weights
-from skdp._private_fit import NonPrivatePlan, PrivateFit, ReleaseParameters, ReleasePlan
+from skdp._private_fit import NonPrivatePlan, PrivateEstimator, ReleaseParameters, ReleasePlan
 from skdp._random import child_generator
 from skdp._validation import (
     check_choice,
@@ -158,7 +157,7 @@ class LinearRecords:
         return min(self.n_rows, mean + math.sqrt(2.0 * _TAIL * mean) + 2.0 / 3.0 * _TAIL)
 
 
-class PrivateLinearModel(PrivateFit, BaseEstimator):
+class PrivateLinearModel(PrivateEstimator):
     """A linear model; what is public about its targets, a *task*, a subclass finds out first.
 
     A task is the array of classes, or the bounds of a number.

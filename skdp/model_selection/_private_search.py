@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_regressor
+from sklearn.base import MetaEstimatorMixin, clone, is_regressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, check_consistent_length
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from skdp._blocks import is_collection
-from skdp._private_fit import PrivateFit, ReleaseParameters
+from skdp._private_fit import PrivateEstimator, PrivateFit, ReleaseParameters
 from skdp._random import child_generator
 from skdp._validation import check_choice, check_real
 from skdp.exceptions import PrivacyLeakError
@@ -61,7 +61,7 @@ def _has(name: str) -> Any:
     return available_if(check)
 
 
-class PrivateSearch(MetaEstimatorMixin, PrivateFit, BaseEstimator):
+class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
     """The transaction of a search; a subclass names its candidates."""
 
     takes_infinite_epsilon = False

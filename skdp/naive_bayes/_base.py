@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from skdp._blocks import Block, Blocks, for_workers, is_collection
@@ -29,7 +29,7 @@ from skdp._data_validation import (
     validated_weights,
 )
 from skdp._lazy import lazy_on_blocks
-from skdp._private_fit import NonPrivatePlan, PrivateFit, ReleaseParameters
+from skdp._private_fit import NonPrivatePlan, PrivateEstimator, ReleaseParameters
 from skdp._several_fits import together
 from skdp._validation import check_choice, check_size
 from skdp.naive_bayes._records import LabelledBlocks, LabelledColumns, column_key
@@ -53,7 +53,7 @@ _MOST_ROWS = 2**29  # of which sums of whole parts of 2^−24 are exact as float
 _SMALLEST = 1e-9  # variance without noise, in units of half the distance of the bounds, squared
 
 
-class PrivateNaiveBayes(PrivateFit, ClassifierMixin, BaseEstimator):
+class PrivateNaiveBayes(ClassifierMixin, PrivateEstimator):
     """A naive Bayes classifier that releases all its counts and sums at once.
 
     A subclass says what its columns are, and how what was learnt of them is published.

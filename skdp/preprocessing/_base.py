@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from skdp._blocks import is_collection
 from skdp._column_facts import ColumnBounds
 from skdp._data_validation import column_names, remember_columns, validated_numbers
 from skdp._lazy import lazy_on_blocks
-from skdp._private_fit import PrivateFit, ReleaseParameters, ReleasePlan
+from skdp._private_fit import PrivateEstimator, PrivateFit, ReleaseParameters, ReleasePlan
 from skdp.privacy import PrivacyGuarantee
 
 __all__ = ["PrivateScaler"]
@@ -33,7 +33,7 @@ class Measurement:
         return int(self.records.n_rows)
 
 
-class PrivateScaler(PrivateFit, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class PrivateScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):
     """A scaler whose numbers are one private release; values are clipped to public bounds."""
 
     takes_infinite_epsilon = False

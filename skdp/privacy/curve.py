@@ -41,6 +41,7 @@ __all__ = [
     "SymmetricCurve",
     "TradeoffCurve",
     "TradeoffFunction",
+    "both_orders",
 ]
 
 _LARGEST_EPSILON = 700.0  # e^ε is a double up to here
@@ -212,6 +213,12 @@ class PrivacyCurve(ABC):
             epsilon = np.linspace(0.0, widest if 0.0 < widest < math.inf else 10.0, 201)
         epsilon = np.asarray(epsilon, dtype=float)
         return epsilon, np.asarray(self.delta(epsilon))
+
+
+def both_orders(curve: PrivacyCurve) -> tuple[PrivacyCurve, ...]:
+    """Return the curve, and that of the reversed pair unless it is the same."""
+    backwards = curve.reversed()
+    return (curve,) if backwards == curve else (curve, backwards)
 
 
 @dataclass(frozen=True)

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from functools import reduce
+from dataclasses import dataclass, field, replace
+from html import escape
 from typing import Any
 
-import numpy as np
-
 from skdp._validation import check_delta
-from skdp.privacy.curve import PrivacyCurve
+from skdp.privacy.curve import PrivacyCurve, both_orders
 from skdp.privacy.events import Event
 from skdp.privacy.neighboring import Neighboring
+from skdp.privacy.risk import AttackRisk
 from skdp.privacy.unit import Unit
 
 __all__ = ["PrivacyGuarantee"]
 
 _SHOWN_DELTA = 1e-5
+_VOID = "VOID for whoever knows random_state"
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class PrivacyGuarantee:
         """
         if check_delta(delta) == 0.0:
             return self.event.pure_epsilon(self.neighboring)
-        return max(curve.epsilon(delta) for curve in self._both_orders())
+        return max(curve.epsilon(delta) for curve in both_orders(self._curve))
 
     def delta(self, epsilon: Any) -> Any:
         """Return the least δ for which the release is (`epsilon`, δ)-DP; arrays are welcome.
@@ -102,7 +102,7 @@ class PrivacyGuarantee:
         -------
         float or ndarray
         """
-        return reduce(np.maximum, (curve.delta(epsilon) for curve in self._both_orders()))
+        return self.risk().delta(epsilon)
 
     def tradeoff(self, alpha: Any) -> Any:
         """Return the least type II error of any attack with type I error `alpha`.
@@ -116,23 +116,42 @@ class PrivacyGuarantee:
         -------
         float or ndarray
         """
-        curves = self._both_orders()
-        return reduce(np.minimum, (curve.tradeoff()(alpha) for curve in curves))
+        return self.risk().tradeoff(alpha)
 
-    def _both_orders(self) -> tuple[PrivacyCurve, ...]:
-        curve = self.event.curve(self.neighboring) if self.bound is None else self.bound
-        return (curve,) if curve.reversed() == curve else (curve, curve.reversed())
+    def risk(self) -> AttackRisk:
+        """Return how well anybody can attack one record, or person, who knows all others.
+
+        Returns
+        -------
+        AttackRisk
+            For whoever does not know the noise: where it is `seeded`, not for those with the seed.
+        """
+        return AttackRisk(self._curve)
+
+    @property
+    def _curve(self) -> PrivacyCurve:
+        return self.event.curve(self.neighboring) if self.bound is None else self.bound
 
     def __str__(self) -> str:
-        asked = "" if self.asked is None else "({:.6g}, {:.6g})-DP: ".format(*self.asked)
-        void = "; VOID for whoever knows random_state" if self.seeded else ""
+        statement = ": ".join(filter(None, (self._asked(), self._cost())))
+        void = f"; {_VOID}" if self.seeded else ""
         whose = "" if self.unit == Unit.RECORD else f" of a {self.unit}"
-        return f"{asked}{self._cost()} under {self.neighboring}{whose} ({self.theorem}){void}"
+        return f"{statement} under {self.neighboring}{whose} ({self.theorem}){void}"
+
+    def _repr_html_(self) -> str:
+        void = f"<p><strong>{_VOID}</strong></p>" if self.seeded else ""
+        statement = str(replace(self, seeded=False))
+        return f"<div><code>{escape(statement)}</code>{void}{self.risk()._repr_html_()}</div>"
+
+    def _asked(self) -> str:
+        return "" if self.asked is None else "({:.6g}, {:.6g})-DP".format(*self.asked)
 
     def _cost(self) -> str:
+        """Return what the release satisfies, "" where that is what was asked."""
         if (pure := self.event.pure_epsilon(self.neighboring)) < math.inf:
             return f"{pure:.6g}-DP without any delta"
         if self.bound is None and self.gdp_mu < math.inf:
             return f"{self.gdp_mu:.6g}-Gaussian DP"
         delta = _SHOWN_DELTA if self.asked is None else self.asked[1]
-        return f"({self.epsilon(delta):.6g}, {delta:g})-DP"
+        cost = f"({self.epsilon(delta):.6g}, {delta:.6g})-DP"
+        return "" if cost == self._asked() else cost

@@ -5,15 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import reduce
 from html import escape
 from typing import Any
 
+import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtri
 
 from skdp._validation import check_real
+from skdp.privacy.combined import SymmetrizedCurve
+from skdp.privacy.curve import PrivacyCurve, both_orders
 from skdp.privacy.gaussian import GaussianCurve
-from skdp.privacy.guarantee import PrivacyGuarantee
 
 __all__ = ["AttackRisk", "epsilon_for"]
 
@@ -26,26 +29,55 @@ class AttackRisk:
 
     Every number is an upper bound that holds for every attack, computed from the guarantee alone.
     The reference is a data set in which the record was replaced, or from which it was removed.
+    `PrivacyGuarantee.risk` makes it.
 
     Parameters
     ----------
-    guarantee : PrivacyGuarantee
-        *Public.* Of a release, or of several together.
+    curve : PrivacyCurve
+        *Public.* Of a release, or of several together; both orders of the neighbours count.
 
     Examples
     --------
-    >>> from skdp.privacy import GDPEvent
-    >>> risk = AttackRisk(PrivacyGuarantee(GDPEvent(0.268051), "replace_one", "Theorem A'"))
+    >>> risk = AttackRisk(GaussianCurve(0.268051))
     >>> round(risk.advantage, 3), round(risk.true_positive_rate(0.01), 4)
     (0.107, 0.0198)
     """
 
-    guarantee: PrivacyGuarantee
+    curve: PrivacyCurve
+
+    def delta(self, epsilon: Any) -> Any:
+        """Return the least δ for which what is released is (`epsilon`, δ)-DP.
+
+        Parameters
+        ----------
+        epsilon : float or ndarray
+            *Public.*
+
+        Returns
+        -------
+        float or ndarray
+        """
+        return reduce(np.maximum, (curve.delta(epsilon) for curve in both_orders(self.curve)))
+
+    def tradeoff(self, alpha: Any) -> Any:
+        """Return the least type II error of any attack with type I error `alpha`.
+
+        Parameters
+        ----------
+        alpha : float or ndarray
+            *Public.* Type I errors in [0, 1].
+
+        Returns
+        -------
+        float or ndarray
+        """
+        curves = both_orders(self.curve)
+        return reduce(np.minimum, (curve.tradeoff()(alpha) for curve in curves))
 
     @property
     def advantage(self) -> float:
         """True positives less false positives of the best test of membership: δ(0)."""
-        return float(self.guarantee.delta(0.0))
+        return float(self.delta(0.0))
 
     def true_positive_rate(self, false_positive_rate: float) -> float:
         """Return how many members are found by a test that accuses so many others.
@@ -60,9 +92,7 @@ class AttackRisk:
         float
             1 − f(α), f the trade-off function.
         """
-        return float(
-            1.0 - self.guarantee.tradeoff(_share("false_positive_rate", false_positive_rate))
-        )
+        return float(1.0 - self.tradeoff(_share("false_positive_rate", false_positive_rate)))
 
     def accuracy(self, prior: float = 0.5) -> float:
         """Return how often the best guess whether a record is there is right.
@@ -78,7 +108,7 @@ class AttackRisk:
             1 − π + π·δ(log((1 − π)/π)).
         """
         prior = check_real("prior", prior, low=0.0, high=1.0)
-        return _accuracy(prior, self.guarantee.delta)
+        return _accuracy(prior, self.delta)
 
     def posterior(self, false_positive_rate: float, prior: float = 0.5) -> float:
         """Return the probability of membership after evidence that is as rare for others.
@@ -113,9 +143,12 @@ class AttackRisk:
         Returns
         -------
         float
-            1 − f(κ): for the success of any attack is a mean of such tests, and 1 − f is concave.
+            1 − f(κ): for the success of any attack is a mean of such tests, and 1 − f is concave,
+            f of both orders at once.
         """
-        return float(1.0 - self.guarantee.tradeoff(_share("prior_success", prior_success)))
+        orders = both_orders(self.curve)
+        curve = self.curve if len(orders) == 1 else SymmetrizedCurve(self.curve)
+        return float(1.0 - curve.tradeoff()(_share("prior_success", prior_success)))
 
     def to_dict(self) -> dict[str, float]:
         """Return the numbers that a report shows, by name.
@@ -125,12 +158,16 @@ class AttackRisk:
         dict
             Text to a probability.
         """
+        return self._brief() | {
+            "members found at 0.1 % false alarms": self.true_positive_rate(0.001),
+            "right guesses of membership, 50 % without the release": self.accuracy(),
+        }
+
+    def _brief(self) -> dict[str, float]:
         return {
             "advantage of the best membership test": self.advantage,
             "members found at 1 % false alarms": self.true_positive_rate(0.01),
-            "members found at 0.1 % false alarms": self.true_positive_rate(0.001),
-            "right guesses of membership, 50 % without the release": self.accuracy(),
-            "right guesses of one of 10 values, 10 % without it": self.reconstruction(0.1),
+            "right guesses of one of 10 values, 10 % without the release": self.reconstruction(0.1),
         }
 
     def __str__(self) -> str:
@@ -139,7 +176,7 @@ class AttackRisk:
     def _repr_html_(self) -> str:
         rows = (
             f"<tr><td>{escape(name)}</td><td>{value:.2%}</td></tr>"
-            for name, value in self.to_dict().items()
+            for name, value in self._brief().items()
         )
         return f"<table>{''.join(rows)}</table>"
 

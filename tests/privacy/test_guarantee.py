@@ -2,6 +2,7 @@
 
 import math
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -57,6 +58,28 @@ def test_an_unknown_relation_is_refused():
 
 def test_it_prints_what_is_claimed_under_which_relation_and_why():
     assert str(GUARANTEE) == "0.5-Gaussian DP under replace_one (Theorem A')"
+
+
+def test_what_was_asked_comes_first_and_is_not_said_twice():
+    event, asked = PoissonSampledEvent(0.1, GaussianEvent(1.0)), (2.0, 1e-5)
+    exact = PrivacyGuarantee(event, "replace_one", "").epsilon(1e-5)
+    met = PrivacyGuarantee(event, "replace_one", "a sample", asked=(exact, 1e-5))
+    assert str(met) == f"({exact:.6g}, 1e-05)-DP under replace_one (a sample)"
+    better = str(PrivacyGuarantee(event, "replace_one", "a sample", asked=asked))
+    assert better.startswith(f"(2, 1e-05)-DP: ({exact:.6g}, 1e-05)-DP under replace_one")
+    assert str(replace(GUARANTEE, asked=asked)).startswith("(2, 1e-05)-DP: 0.5-Gaussian DP")
+
+
+def test_a_notebook_shows_three_risks_and_whether_the_noise_is_known():
+    html = replace(GUARANTEE, theorem="<b>&")._repr_html_()
+    assert html.count("<tr>") == 3
+    assert "19.74%" in html  # advantage
+    assert "&lt;b&gt;&amp;" in html
+    assert "VOID" not in html
+    assert (
+        "<strong>VOID for whoever knows random_state"
+        in replace(GUARANTEE, seeded=True)._repr_html_()
+    )
 
 
 def test_it_survives_pickling():

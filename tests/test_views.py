@@ -1,0 +1,89 @@
+"""Estimators in terminals and notebooks: no seed is shown, and nothing that was not released."""
+
+import json
+import pickle
+import re
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+
+from skdp import (
+    DPPCA,
+    DPGaussianNB,
+    DPKMeans,
+    DPLinearRegression,
+    DPLogisticRegression,
+)
+from skdp.model_selection import DPGridSearchCV
+from skdp.preprocessing import DPStandardScaler
+from skdp.statistics import mean
+
+SEED = 918273645
+ESTIMATORS = [
+    DPLogisticRegression(random_state=SEED),
+    DPLogisticRegression(random_state=np.int64(SEED)),
+    DPLinearRegression(target_bounds=(0, 1), random_state=SEED),
+    DPGaussianNB(bounds=(-1, 1), random_state=SEED),
+    DPStandardScaler(bounds=(-1, 1), random_state=SEED),
+    DPPCA(n_components=1, bounds=(-1, 1), random_state=SEED),
+    DPKMeans(n_clusters=2, bounds=(-1, 1), random_state=SEED),
+    DPGridSearchCV(DPLogisticRegression(), {"C": [1.0, 2.0]}, random_state=SEED),
+]
+
+
+@pytest.fixture
+def rows():
+    X = np.random.default_rng().uniform(-1.0, 1.0, (300, 2))
+    return X, (X[:, 0] > 0.0).astype(int)
+
+
+def views_of(estimator):
+    """Return what is shown of it, without styles and scripts."""
+    shown = repr(estimator) + str(estimator) + str(estimator.get_params())
+    return shown + re.sub("<style>.*?</style>", "", estimator._repr_html_(), flags=re.DOTALL)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda x: type(x).__name__)
+def test_no_view_shows_the_seed_before_or_after_a_fit(estimator, rows):
+    for model in (estimator, clone(estimator).fit(*rows)):
+        assert str(SEED) not in views_of(model)
+        assert "random_state=<hidden>" in repr(model)
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [make_pipeline, lambda x: GridSearchCV(x, {"C": [1.0]}), lambda x: [x], clone],
+    ids=["pipeline", "search", "list", "clone"],
+)
+def test_nor_does_a_view_of_what_it_is_inside_of(wrap):
+    outer = wrap(DPLogisticRegression(random_state=SEED))
+    assert str(SEED) not in (repr(outer) if isinstance(outer, list) else views_of(outer))
+
+
+def test_a_hidden_seed_is_the_seed():
+    model = DPLogisticRegression(random_state=SEED)
+    shown = model.get_params()["random_state"]
+    assert shown == SEED
+    assert hash(shown) == hash(SEED)
+    assert json.dumps(shown) == str(SEED)
+    assert pickle.loads(pickle.dumps(shown)) == SEED
+    assert clone(clone(model)).random_state == model.random_state == SEED
+
+
+def test_a_fit_repeats_with_a_hidden_seed(rows):
+    model = DPLogisticRegression(random_state=SEED).fit(*rows)
+    np.testing.assert_array_equal(clone(model).fit(*rows).coef_, model.coef_)
+
+
+def test_what_is_not_private_stays_out_of_notebooks(rows):
+    model = DPLogisticRegression(diagnostics=True).fit(*rows)
+    assert model.diagnostics_
+    assert "diagnostics_" not in views_of(model)
+
+
+def test_views_of_results_and_guarantees_show_no_seed():
+    found = mean([0.1, 0.2], 1.0, bounds=(0, 1), random_state=SEED)
+    assert str(SEED) not in f"{found}{found!r}{found.privacy}{found.privacy._repr_html_()}"
