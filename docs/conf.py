@@ -1,8 +1,12 @@
 """Sphinx configuration."""
 
 import re
+import sys
+from pathlib import Path
 
 import skdp
+
+sys.path.append(str(Path(__file__).parent / "_extensions"))
 
 project = "skdp"
 author = "The skdp developers"
@@ -10,16 +14,16 @@ copyright = author
 version = release = skdp.__version__
 
 extensions = [
+    "mathml",
     "matplotlib.sphinxext.plot_directive",
     "myst_parser",
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.doctest",
-    "sphinx.ext.mathjax",
     "sphinx.ext.viewcode",
 ]
-exclude_patterns = ["_build", "_templates"]
+exclude_patterns = ["_build", "_extensions", "_templates"]
 templates_path = ["_templates"]
 default_role = "py:obj"
 smartquotes = False
@@ -39,6 +43,9 @@ numpydoc_class_members_toctree = False
 plot_formats = [("png", 110)]
 plot_html_show_formats = plot_html_show_source_link = False
 
+html_math_renderer = "mathml"
+html_static_path = ["_static"]
+html_css_files = ["skdp.css"]
 html_theme = "pydata_sphinx_theme"
 html_title = f"skdp {release}"
 html_theme_options = {

@@ -40,8 +40,10 @@ def test_every_citation_is_in_the_list_of_references():
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_api_page_lists_every_public_name(name):
-    listed = set(re.findall(rf"^   {name}\.([\w.]+)$", (DOCS / "api.rst").read_text(), re.M))
+def test_api_page_of_a_module_lists_every_public_name(name):
+    assert f"   api/{name}\n" in (DOCS / "api.rst").read_text()
+    page = (DOCS / "api" / f"{name}.rst").read_text()
+    listed = set(re.findall(rf"^   {name}\.([\w.]+)$", page, re.M))
     module = import_module(f"skdp.{name}")
     assert {one for one in listed if "." not in one} == set(module.__all__)
     assert not any(inspect.ismodule(getattr(module, one)) for one in module.__all__)
