@@ -20,7 +20,7 @@ from skdp.privacy import PrivacyGuarantee
 from skdp.statistics._moments import EXACT, exact_sums
 from skdp.workloads import Query, QueryPlan
 
-__all__ = ["RegressionReport", "regression_report"]
+__all__ = ["RegressionReport", "check_numbers", "checked_bounds", "regression_report"]
 
 _AT_ONCE = 2**16  # rows
 
@@ -239,8 +239,8 @@ class _ErrorSums(PrivateFit):
         self.noise = noise
 
     def _check_data(self, parameters: ReleaseParameters, truth: Any, guess: Any) -> _NumberPairs:
-        self._bounds = _checked_bounds(self.target_bounds)
-        return _NumberPairs(Pairs.of(truth, guess, _check_numbers))
+        self._bounds = checked_bounds(self.target_bounds)
+        return _NumberPairs(Pairs.of(truth, guess, check_numbers))
 
     def _plan(self, parameters: ReleaseParameters, records: _NumberPairs) -> QueryPlan:
         replaced = parameters.neighboring.count_is_public
@@ -271,7 +271,8 @@ class _ErrorSums(PrivateFit):
         )
 
 
-def _checked_bounds(bounds: Any) -> tuple[float, float]:
+def checked_bounds(bounds: Any) -> tuple[float, float]:
+    """Return public bounds of targets as floats; raise if they are none."""
     if not (isinstance(bounds, tuple | list) and len(bounds) == 2):
         raise ValueError(f"target_bounds must be a pair of public numbers, got {bounds!r}.")
     low, high = (check_real("target_bounds", x, low=-1e100, high=1e100) for x in bounds)
@@ -280,7 +281,8 @@ def _checked_bounds(bounds: Any) -> tuple[float, float]:
     return low, high
 
 
-def _check_numbers(block: Block) -> None:
+def check_numbers(block: Block) -> None:
+    """Raise unless both columns hold finite numbers."""
     numbers_of("y_true", block.y)
     numbers_of("y_pred", block.X)
 

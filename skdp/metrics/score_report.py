@@ -23,7 +23,7 @@ from skdp.metrics._pairs import numbers_of
 from skdp.privacy import PrivacyGuarantee
 from skdp.workloads import QueryPlan
 
-__all__ = ["ScoreReport", "score_report"]
+__all__ = ["ScoreCounts", "ScoreReport", "bins_of", "checked_edges", "edges_for", "score_report"]
 
 _FEWEST_BINS, _MOST_BINS, _USUAL_BINS = 8, 128, 16
 
@@ -114,7 +114,7 @@ def score_report(
     >>> round(report.roc_auc, 2), round(report.accuracy(), 2)
     (0.83, 0.75)
     """
-    return _ScoreCounts(classes, noise, edges)._release(
+    return ScoreCounts(classes, noise, edges)._release(
         y_true,
         y_score,
         epsilon=epsilon,
@@ -156,9 +156,8 @@ class ScoreReport(NoisyReport):
 
     @property
     def average_precision(self) -> float:
-        """Area under the steps of the precision-recall curve."""
-        precision, recall, _ = self.precision_recall_curve()
-        return float(-np.sum(np.diff(recall) * precision[:-1]))
+        """Area under the precision-recall curve, as if rows of one bin came in any order."""
+        return _average_precision(self.counts)
 
     @property
     def brier_score(self) -> float:
@@ -217,13 +216,14 @@ class ScoreReport(NoisyReport):
 
         Parameters
         ----------
-        metric : {"roc_auc", "accuracy", "brier_score"}
+        metric : {"roc_auc", "average_precision", "accuracy", "brier_score"}
             *Public.*
         level : float in (0, 1), default 0.95
             *Public.* How often, nearly, such an interval holds its number: by the delta method.
         sampling : bool, default True
             *Public.* Whether the number is that of the population that the rows come from, instead
-            of that of the rows.
+            of that of the rows. An interval for the rows' area allows for any order within bins;
+            that for their average precision does not, and is too narrow where bins are few.
         threshold : float, default 0.5
             *Public.* Of the accuracy.
 
@@ -234,10 +234,14 @@ class ScoreReport(NoisyReport):
         """
         metrics: dict[str, Callable[[np.ndarray], float]] = {
             "roc_auc": _auc,
-            "accuracy": partial(self._accuracy, self._bin(threshold)),
+            "average_precision": _average_precision,
+            "accuracy": lambda counts: self._accuracy(self._bin(threshold), counts),
             "brier_score": self._brier,
         }
-        return self._interval(metrics[check_choice("metric", metric, metrics)], level, sampling)
+        function = metrics[check_choice("metric", metric, metrics)]
+        low, high = self._interval(function, level, sampling)
+        hidden = 0.0 if sampling or metric != "roc_auc" else 0.5 * _tied(self.counts)
+        return max(low - hidden, 0.0), min(high + hidden, 1.0)
 
     def roc_curve(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the ROC curve, made monotone.
@@ -335,7 +339,7 @@ class ScoreReport(NoisyReport):
         return "\n".join([*lines, str(self.privacy)])
 
 
-class _ScoreCounts(Counts):
+class ScoreCounts(Counts):
     """The parts of the transaction of `score_report`."""
 
     released_as = "metrics.score_report"
@@ -346,34 +350,39 @@ class _ScoreCounts(Counts):
         self.edges = edges
 
     def _check_data(self, parameters: ReleaseParameters, truth: Any, score: Any) -> CountedPairs:
-        edges = None if isinstance(self.edges, str) else _checked_edges(self.edges)
+        edges = None if isinstance(self.edges, str) else checked_edges(self.edges)
         check = _check_shares if edges is None else _check_scores
         pairs, classes = self._records(truth, score, check)
         if classes.size != 2:
             raise ValueError(
-                f"score_report judges scores of two classes, got {classes.size}; confusion_report "
-                "judges labels of several."
+                f"score_report judges scores of two classes, got {classes.size}; of several, "
+                "one_vs_rest_report judges scores, and confusion_report labels."
             )
         if edges is None:
-            edges = np.linspace(0.0, 1.0, _n_bins(parameters, pairs.n_rows) + 1)
+            edges = edges_for(parameters, pairs.n_rows)
         self._edges = edges
         return CountedPairs(pairs, classes, partial(_bins, edges), edges.size - 1)
 
     def _publish(
         self, plan: QueryPlan, records: CountedPairs, released: Any, guarantee: PrivacyGuarantee
-    ) -> ScoreReport:
+    ) -> Any:
         return ScoreReport(edges=self._edges, **self._facts(plan, records, released, guarantee))
 
 
-def _n_bins(parameters: ReleaseParameters, n_rows: int) -> int:
-    """Return how many bins suit so many rows, a public number, or 16 where it is private."""
-    if not parameters.neighboring.count_is_public:
-        return _USUAL_BINS
-    wanted = 16.0 * (n_rows * parameters.epsilon / 1000.0) ** 0.3
-    return int(np.clip(2 ** round(math.log2(wanted)), _FEWEST_BINS, _MOST_BINS))
+def edges_for(parameters: ReleaseParameters, n_rows: int, n_cells: int = 1) -> np.ndarray:
+    """Return ends of as many bins as suit so many rows, a public number, or 16 where it is private.
+
+    Each row is in `n_cells` of them.
+    """
+    n_bins = _USUAL_BINS
+    if parameters.neighboring.count_is_public:
+        wanted = 16.0 * (n_rows * parameters.epsilon / math.sqrt(n_cells) / 1000.0) ** 0.3
+        n_bins = int(np.clip(2 ** round(math.log2(wanted)), _FEWEST_BINS, _MOST_BINS))
+    return np.linspace(0.0, 1.0, n_bins + 1)
 
 
-def _checked_edges(edges: Any) -> np.ndarray:
+def checked_edges(edges: Any) -> np.ndarray:
+    """Return public ends of bins as floats; raise if they are none."""
     ends = np.asarray(edges, dtype=float)
     if ends.ndim != 1 or ends.size < 3 or not np.isfinite(ends).all() or np.any(np.diff(ends) <= 0):
         raise ValueError("edges must be 'auto' or at least three increasing finite numbers.")
@@ -395,14 +404,42 @@ def _check_shares(block: Block) -> None:
         )
 
 
+def bins_of(edges: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """Return the numbers of the bins of scores."""
+    return np.searchsorted(edges[1:-1], scores, side="right")
+
+
 def _bins(edges: np.ndarray, block: Block) -> np.ndarray:
-    return np.searchsorted(edges[1:-1], numbers_of("y_score", block.X), side="right")
+    return bins_of(edges, numbers_of("y_score", block.X))
 
 
 def _auc(counts: np.ndarray) -> float:
     negative, positive = counts
     below = np.cumsum(negative) - 0.5 * negative
     return float(ratio(ratio(positive @ below, negative.sum()), positive.sum()))
+
+
+def _tied(counts: np.ndarray) -> float:
+    """Return the share of pairs of different labels that lie in one bin."""
+    negative, positive = np.maximum(counts, 0.0)
+    return float(ratio(ratio(negative @ positive, negative.sum()), positive.sum()))
+
+
+def _average_precision(counts: np.ndarray) -> float:
+    """Return the mean precision at the positives, interpolated within bins.
+
+    With P₀ positives of N₀ rows above a bin that has c rows for each positive, the precision at its
+    t-th positive is (P₀ + t)/(N₀ + c·t); it is integrated over t up to those in the bin.
+    """
+    negative, positive = (_cumulated(row[::-1]) for row in counts)
+    gained, lost = np.diff(positive), np.diff(negative)
+    kept = gained > 0.0
+    gained, before = gained[kept], positive[:-1][kept]
+    rows, c = before + negative[:-1][kept], 1.0 + lost[kept] / gained
+    with np.errstate(divide="ignore", invalid="ignore"):
+        bent = (before - rows / c) / c * np.log1p(c * gained / rows)
+    areas = gained / c + np.where(rows > 0.0, bent, 0.0)
+    return float(areas.sum() / positive[-1])
 
 
 def _cumulated(counts: np.ndarray) -> np.ndarray:

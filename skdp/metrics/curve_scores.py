@@ -1,0 +1,225 @@
+"""The area under one curve of private test rows, from noisy counts of scores by label."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from skdp.budget import PrivacyBudget
+from skdp.metrics._score import Score
+from skdp.metrics.score_report import ScoreCounts
+from skdp.privacy import PrivacyGuarantee
+from skdp.workloads import QueryPlan
+
+__all__ = ["dp_average_precision_score", "dp_roc_auc_score"]
+
+
+def dp_roc_auc_score(
+    y_true: Any,
+    y_score: Any,
+    epsilon: float,
+    delta: float | None = None,
+    *,
+    classes: Any = None,
+    edges: Any = "auto",
+    noise: str = "auto",
+    neighboring: str = "replace_one",
+    budget: PrivacyBudget | None = None,
+    random_state: Any = None,
+    label: str | None = None,
+    part: str | int | None = None,
+) -> Score:
+    """Return the area under the ROC curve, privately.
+
+    Test rows must not be rows that the classifier was fitted to, nor rows of the same people:
+    otherwise the two costs add up for them, and the score flatters.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_rows,)
+        *Private.* Labels.
+    y_score : array-like of shape (n_rows,)
+        *Private.* Scores, such as probabilities of the second class.
+    epsilon : float
+        *Public.* Privacy loss in nats; finite.
+    delta : float or None, default None
+        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
+        budget's, or 1e-5 without a budget; 0 asks for pure privacy.
+    classes : array-like of 2 labels or None, default None
+        *Public.* The second is the positive one. ``None`` takes those in `y_true`, and they count
+        as public.
+    edges : "auto" or array-like, default "auto"
+        *Public.* Increasing ends of bins of scores, as in `score_report`.
+    noise : str, default "auto"
+        *Public.* One of `skdp.workloads.NOISES`, or "auto" for the least.
+    neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
+        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
+        public) or in its presence (then it is private).
+    budget : PrivacyBudget or None, default None
+        *Public.* What the release spends from, before a value is read.
+    random_state : None, int, numpy Generator or RandomState, default None
+        *Secret.* ``None`` takes fresh entropy from the operating system for each release. A seed
+        voids the guarantee, for whoever knows it can subtract the noise, and is refused beside a
+        budget: for tests only.
+    label : str or None, default None
+        *Public.* Name of the release in the budget's history. ``None`` takes the function's.
+    part : str, int or None, default None
+        *Public.* The part of the records that these are, by any name: in the budget, releases on
+        different parts do not add up. Every record lies in one part for good, whatever other
+        records there are; under ``replace_one`` so does what replaces it. ``None`` counts for all
+        parts.
+
+    Returns
+    -------
+    Score
+        Its `value`, and an `interval`.
+
+    Raises
+    ------
+    ValueError
+        If a parameter, a shape or a type is wrong.
+    BudgetExceededError, BudgetClosedError
+        If the budget does not admit the release; then nothing is read.
+
+    Notes
+    -----
+    **Guarantee.** That of `score_report`, whose `roc_auc` this is: no release for it alone is
+    known to have less noise. Who wants more than this number has it there at the same price.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.metrics import dp_roc_auc_score
+    >>> rng = np.random.default_rng(0)
+    >>> score = rng.uniform(size=5000)
+    >>> found = dp_roc_auc_score(rng.uniform(size=5000) < score, score, 1.0, random_state=0)
+    >>> round(found.value, 2)
+    0.83
+    """
+    return _ScoreOfCounts("roc_auc", classes, noise, edges)._release(
+        y_true,
+        y_score,
+        epsilon=epsilon,
+        delta=delta,
+        neighboring=neighboring,
+        budget=budget,
+        random_state=random_state,
+        label=label,
+        part=part,
+    )
+
+
+def dp_average_precision_score(
+    y_true: Any,
+    y_score: Any,
+    epsilon: float,
+    delta: float | None = None,
+    *,
+    classes: Any = None,
+    edges: Any = "auto",
+    noise: str = "auto",
+    neighboring: str = "replace_one",
+    budget: PrivacyBudget | None = None,
+    random_state: Any = None,
+    label: str | None = None,
+    part: str | int | None = None,
+) -> Score:
+    """Return the average precision, privately.
+
+    Test rows must not be rows that the classifier was fitted to, nor rows of the same people:
+    otherwise the two costs add up for them, and the score flatters.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_rows,)
+        *Private.* Labels.
+    y_score : array-like of shape (n_rows,)
+        *Private.* Scores, such as probabilities of the second class.
+    epsilon : float
+        *Public.* Privacy loss in nats; finite.
+    delta : float or None, default None
+        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
+        budget's, or 1e-5 without a budget; 0 asks for pure privacy.
+    classes : array-like of 2 labels or None, default None
+        *Public.* The second is the positive one. ``None`` takes those in `y_true`, and they count
+        as public.
+    edges : "auto" or array-like, default "auto"
+        *Public.* Increasing ends of bins of scores, as in `score_report`.
+    noise : str, default "auto"
+        *Public.* One of `skdp.workloads.NOISES`, or "auto" for the least.
+    neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
+        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
+        public) or in its presence (then it is private).
+    budget : PrivacyBudget or None, default None
+        *Public.* What the release spends from, before a value is read.
+    random_state : None, int, numpy Generator or RandomState, default None
+        *Secret.* ``None`` takes fresh entropy from the operating system for each release. A seed
+        voids the guarantee, for whoever knows it can subtract the noise, and is refused beside a
+        budget: for tests only.
+    label : str or None, default None
+        *Public.* Name of the release in the budget's history. ``None`` takes the function's.
+    part : str, int or None, default None
+        *Public.* The part of the records that these are, by any name: in the budget, releases on
+        different parts do not add up. Every record lies in one part for good, whatever other
+        records there are; under ``replace_one`` so does what replaces it. ``None`` counts for all
+        parts.
+
+    Returns
+    -------
+    Score
+        Its `value`, and an `interval`.
+
+    Raises
+    ------
+    ValueError
+        If a parameter, a shape or a type is wrong.
+    BudgetExceededError, BudgetClosedError
+        If the budget does not admit the release; then nothing is read.
+
+    Notes
+    -----
+    **Guarantee.** That of `score_report`, whose `average_precision` this is: no release for it
+    alone is known to have less noise. Who wants more than this number has it there at the same
+    price.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.metrics import dp_average_precision_score
+    >>> rng = np.random.default_rng(0)
+    >>> score = rng.uniform(size=5000)
+    >>> y = rng.uniform(size=5000) < score
+    >>> round(dp_average_precision_score(y, score, 1.0, random_state=0).value, 2)
+    0.83
+    """
+    return _ScoreOfCounts("average_precision", classes, noise, edges)._release(
+        y_true,
+        y_score,
+        epsilon=epsilon,
+        delta=delta,
+        neighboring=neighboring,
+        budget=budget,
+        random_state=random_state,
+        label=label,
+        part=part,
+    )
+
+
+class _ScoreOfCounts(ScoreCounts):
+    """One number of a score report."""
+
+    def __init__(self, metric: str, classes: Any, noise: str, edges: Any) -> None:
+        super().__init__(classes, noise, edges)
+        self.metric = metric
+
+    @property
+    def released_as(self) -> str:  # type: ignore[override]
+        return f"metrics.dp_{self.metric}_score"
+
+    def _publish(
+        self, plan: QueryPlan, records: Any, released: Any, guarantee: PrivacyGuarantee
+    ) -> Score:
+        report = super()._publish(plan, records, released, guarantee)
+        between = partial(report.interval, self.metric)
+        value = float(getattr(report, self.metric))
+        return Score(value=value, n_samples=report.n_samples, privacy=guarantee, _between=between)

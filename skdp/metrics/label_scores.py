@@ -1,0 +1,401 @@
+"""One private number on how good a classifier is, with the least noise for it alone."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from skdp._blocks import Block
+from skdp._data_validation import (
+    check_no_missing,
+    classes_of_blocks,
+    codes_in_block,
+    labels_in_block,
+)
+from skdp._private_fit import ReleaseParameters
+from skdp._validation import check_real
+from skdp.budget import PrivacyBudget
+from skdp.metrics._pairs import Pairs, numbers_of
+from skdp.metrics._row_sums import RowMean, SummedPairs
+from skdp.metrics._score import Score
+
+__all__ = [
+    "dp_accuracy_score",
+    "dp_brier_score_loss",
+    "dp_log_loss",
+]
+
+
+def dp_accuracy_score(
+    y_true: Any,
+    y_pred: Any,
+    epsilon: float,
+    delta: float | None = None,
+    *,
+    noise: str = "auto",
+    neighboring: str = "replace_one",
+    budget: PrivacyBudget | None = None,
+    random_state: Any = None,
+    label: str | None = None,
+    part: str | int | None = None,
+) -> Score:
+    """Return how often labels were predicted, privately.
+
+    Test rows must not be rows that the classifier was fitted to, nor rows of the same people:
+    otherwise the two costs add up for them, and the score flatters.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_rows,)
+        *Private.* Labels.
+    y_pred : array-like of shape (n_rows,)
+        *Private.* Predicted labels.
+    epsilon : float
+        *Public.* Privacy loss in nats; finite.
+    delta : float or None, default None
+        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
+        budget's, or 1e-5 without a budget; 0 asks for pure privacy.
+    noise : str, default "auto"
+        *Public.* One of `skdp.workloads.NOISES`, or "auto" for the least.
+    neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
+        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
+        public) or in its presence (then it is private).
+    budget : PrivacyBudget or None, default None
+        *Public.* What the release spends from, before a value is read.
+    random_state : None, int, numpy Generator or RandomState, default None
+        *Secret.* ``None`` takes fresh entropy from the operating system for each release. A seed
+        voids the guarantee, for whoever knows it can subtract the noise, and is refused beside a
+        budget: for tests only.
+    label : str or None, default None
+        *Public.* Name of the release in the budget's history. ``None`` takes the function's.
+    part : str, int or None, default None
+        *Public.* The part of the records that these are, by any name: in the budget, releases on
+        different parts do not add up. Every record lies in one part for good, whatever other
+        records there are; under ``replace_one`` so does what replaces it. ``None`` counts for all
+        parts.
+
+    Returns
+    -------
+    Score
+        Its `value`, and an `interval`.
+
+    Raises
+    ------
+    ValueError
+        If a parameter, a shape or a type is wrong.
+    BudgetExceededError, BudgetClosedError
+        If the budget does not admit the release; then nothing is read.
+
+    Notes
+    -----
+    **Guarantee.** The number of right predictions changes by 1. Where the number of rows is private
+    that of wrong ones is released beside it, and a row counts in one of the two.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.metrics import dp_accuracy_score
+    >>> y = np.arange(2000) % 2
+    >>> found = dp_accuracy_score(y, np.where(np.arange(2000) < 400, 0, y), 1.0, random_state=0)
+    >>> round(found.value, 2)
+    0.9
+    """
+    return _Accuracy(noise)._release(
+        y_true,
+        y_pred,
+        epsilon=epsilon,
+        delta=delta,
+        neighboring=neighboring,
+        budget=budget,
+        random_state=random_state,
+        label=label,
+        part=part,
+    )
+
+
+def dp_log_loss(
+    y_true: Any,
+    y_prob: Any,
+    epsilon: float,
+    delta: float | None = None,
+    *,
+    classes: Any = None,
+    most: float = 5.0,
+    noise: str = "auto",
+    neighboring: str = "replace_one",
+    budget: PrivacyBudget | None = None,
+    random_state: Any = None,
+    label: str | None = None,
+    part: str | int | None = None,
+) -> Score:
+    """Return the mean of log-losses, each up to a public bound, privately.
+
+    Test rows must not be rows that the classifier was fitted to, nor rows of the same people:
+    otherwise the two costs add up for them, and the score flatters.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_rows,)
+        *Private.* Labels.
+    y_prob : array-like of shape (n_rows,) or (n_rows, n_classes)
+        *Private.* Probabilities of the second class, or of each.
+    epsilon : float
+        *Public.* Privacy loss in nats; finite.
+    delta : float or None, default None
+        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
+        budget's, or 1e-5 without a budget; 0 asks for pure privacy.
+    classes : array-like of labels or None, default None
+        *Public.* All labels, in increasing order. ``None`` takes those in `y_true`, and they count
+        as public.
+    most : float, default 5.0
+        *Public.* In nats: larger losses count as this, those of probabilities below e^(−most). The
+        noise grows with it.
+    noise : str, default "auto"
+        *Public.* One of `skdp.workloads.NOISES`, or "auto" for the least.
+    neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
+        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
+        public) or in its presence (then it is private).
+    budget : PrivacyBudget or None, default None
+        *Public.* What the release spends from, before a value is read.
+    random_state : None, int, numpy Generator or RandomState, default None
+        *Secret.* ``None`` takes fresh entropy from the operating system for each release. A seed
+        voids the guarantee, for whoever knows it can subtract the noise, and is refused beside a
+        budget: for tests only.
+    label : str or None, default None
+        *Public.* Name of the release in the budget's history. ``None`` takes the function's.
+    part : str, int or None, default None
+        *Public.* The part of the records that these are, by any name: in the budget, releases on
+        different parts do not add up. Every record lies in one part for good, whatever other
+        records there are; under ``replace_one`` so does what replaces it. ``None`` counts for all
+        parts.
+
+    Returns
+    -------
+    Score
+        Its `value`, and an `interval`.
+
+    Raises
+    ------
+    ValueError
+        If a parameter, a shape or a type is wrong.
+    BudgetExceededError, BudgetClosedError
+        If the budget does not admit the release; then nothing is read.
+
+    Notes
+    -----
+    **Guarantee.** The sum of losses in units of `most` changes by 1 at most; where the number of
+    rows is private, the sum of what is left of each to 1 is released beside it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.metrics import dp_log_loss
+    >>> y = np.arange(2000) % 2
+    >>> round(dp_log_loss(y, np.where(y == 1, 0.8, 0.2), 1.0, random_state=0).value, 2)
+    0.22
+    """
+    return _LogLoss(noise, classes, most)._release(
+        y_true,
+        y_prob,
+        epsilon=epsilon,
+        delta=delta,
+        neighboring=neighboring,
+        budget=budget,
+        random_state=random_state,
+        label=label,
+        part=part,
+    )
+
+
+def dp_brier_score_loss(
+    y_true: Any,
+    y_prob: Any,
+    epsilon: float,
+    delta: float | None = None,
+    *,
+    classes: Any = None,
+    noise: str = "auto",
+    neighboring: str = "replace_one",
+    budget: PrivacyBudget | None = None,
+    random_state: Any = None,
+    label: str | None = None,
+    part: str | int | None = None,
+) -> Score:
+    """Return the mean squared difference of probability and outcome, privately.
+
+    Test rows must not be rows that the classifier was fitted to, nor rows of the same people:
+    otherwise the two costs add up for them, and the score flatters.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_rows,)
+        *Private.* Labels.
+    y_prob : array-like of shape (n_rows,)
+        *Private.* Probabilities of the second class.
+    epsilon : float
+        *Public.* Privacy loss in nats; finite.
+    delta : float or None, default None
+        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
+        budget's, or 1e-5 without a budget; 0 asks for pure privacy.
+    classes : array-like of 2 labels or None, default None
+        *Public.* The second is the positive one. ``None`` takes those in `y_true`, and they count
+        as public.
+    noise : str, default "auto"
+        *Public.* One of `skdp.workloads.NOISES`, or "auto" for the least.
+    neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
+        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
+        public) or in its presence (then it is private).
+    budget : PrivacyBudget or None, default None
+        *Public.* What the release spends from, before a value is read.
+    random_state : None, int, numpy Generator or RandomState, default None
+        *Secret.* ``None`` takes fresh entropy from the operating system for each release. A seed
+        voids the guarantee, for whoever knows it can subtract the noise, and is refused beside a
+        budget: for tests only.
+    label : str or None, default None
+        *Public.* Name of the release in the budget's history. ``None`` takes the function's.
+    part : str, int or None, default None
+        *Public.* The part of the records that these are, by any name: in the budget, releases on
+        different parts do not add up. Every record lies in one part for good, whatever other
+        records there are; under ``replace_one`` so does what replaces it. ``None`` counts for all
+        parts.
+
+    Returns
+    -------
+    Score
+        Its `value`, and an `interval`.
+
+    Raises
+    ------
+    ValueError
+        If a parameter, a shape or a type is wrong.
+    BudgetExceededError, BudgetClosedError
+        If the budget does not admit the release; then nothing is read.
+
+    Notes
+    -----
+    **Guarantee.** The sum of squares changes by 1 at most; where the number of rows is private, the
+    sum of what is left of each to 1 is released beside it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.metrics import dp_brier_score_loss
+    >>> y = np.arange(2000) % 2
+    >>> found = dp_brier_score_loss(y, np.where(y == 1, 0.8, 0.2), 1.0, random_state=0)
+    >>> round(found.value, 2)
+    0.04
+    """
+    return _Brier(noise, classes)._release(
+        y_true,
+        y_prob,
+        epsilon=epsilon,
+        delta=delta,
+        neighboring=neighboring,
+        budget=budget,
+        random_state=random_state,
+        label=label,
+        part=part,
+    )
+
+
+class _Accuracy(RowMean):
+    """Right predictions."""
+
+    released_as = "metrics.dp_accuracy_score"
+    integer = True
+
+    def _check_data(self, parameters: ReleaseParameters, truth: Any, guess: Any) -> SummedPairs:
+        return SummedPairs(Pairs.of(truth, guess, _check_labels))
+
+    def _losses(self, facts: Any, truth: Any, guess: Any) -> np.ndarray:
+        return np.asarray(truth == guess, dtype=bool)
+
+
+class _OfProbabilities(RowMean):
+    """Losses of probabilities of labels that are known; `facts` are the classes."""
+
+    guess_name = "y_prob"
+    most_classes: float = 2
+
+    def __init__(self, noise: str, classes: Any) -> None:
+        super().__init__(noise)
+        self.classes = classes
+
+    def _check_data(self, parameters: ReleaseParameters, truth: Any, guess: Any) -> SummedPairs:
+        check = partial(_labels_beside, self.classes)
+        pairs = Pairs.of(truth, guess, check, guess_name=self.guess_name)
+        found, columns = zip(*pairs.found, strict=True)
+        classes = classes_of_blocks(str(self.released_as), found, self.classes)
+        if classes.size > self.most_classes or any(
+            k not in ((1, 2) if classes.size == 2 else (classes.size,)) for k in columns
+        ):
+            raise ValueError(
+                "y_prob must have one column for each class, or, for two classes, that of the "
+                f"second; got {columns[0]} for {classes.size} classes."
+            )
+        return SummedPairs(pairs, classes)
+
+
+class _LogLoss(_OfProbabilities):
+    """Logarithms of what the true label was given."""
+
+    released_as = "metrics.dp_log_loss"
+    most_classes = math.inf
+
+    def __init__(self, noise: str, classes: Any, most: Any) -> None:
+        super().__init__(noise, classes)
+        self.most = most
+
+    def _check_data(self, parameters: ReleaseParameters, truth: Any, guess: Any) -> SummedPairs:
+        check_real("most", self.most, low=0.0, high=700.0)
+        return super()._check_data(parameters, truth, guess)
+
+    def _losses(self, facts: Any, truth: Any, guess: Any) -> np.ndarray:
+        codes, columns = codes_in_block(truth, facts), _columns(guess)
+        given = columns[np.arange(codes.size), codes]
+        least = math.exp(-float(self.most))
+        return np.clip(-np.log(np.maximum(given, least)) / float(self.most), 0.0, 1.0)
+
+    def _unit(self, facts: Any) -> float:
+        return float(self.most)
+
+
+class _Brier(_OfProbabilities):
+    """Squared differences of probability and outcome."""
+
+    released_as = "metrics.dp_brier_score_loss"
+
+    def _losses(self, facts: Any, truth: Any, guess: Any) -> np.ndarray:
+        return (_columns(guess)[:, 1] - codes_in_block(truth, facts)) ** 2
+
+
+def _check_labels(block: Block) -> None:
+    for name, labels in (("y_true", block.y), ("y_pred", block.X)):
+        if np.ndim(labels) != 1:
+            raise ValueError(f"{name} must be one column of labels.")
+        check_no_missing(name, labels)
+
+
+def _labels_beside(known: Any, block: Block) -> tuple[np.ndarray, int]:
+    """Return the labels and the number of columns of probabilities, after checks of both."""
+    if np.ndim(block.y) != 1:
+        raise ValueError("y_true must be one column of labels.")
+    columns = np.asarray(block.X)
+    if columns.ndim not in (1, 2):
+        raise ValueError("y_prob must be one column of probabilities or one for each class.")
+    shares = numbers_of("y_prob", columns.ravel())
+    if shares.size and (shares.min() < 0.0 or shares.max() > 1.0):
+        raise ValueError("y_prob has values outside of [0, 1].")
+    return labels_in_block(block.y, known), 1 if columns.ndim == 1 else columns.shape[1]
+
+
+def _columns(guess: Any) -> np.ndarray:
+    """Return a column of probabilities for each class."""
+    columns = np.asarray(guess, dtype=float)
+    if columns.ndim == 2 and columns.shape[1] > 1:
+        return columns
+    positive = columns.ravel()
+    return np.stack([1.0 - positive, positive], axis=1)

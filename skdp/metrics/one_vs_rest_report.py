@@ -1,0 +1,298 @@
+"""How good scores of several classes are, each class against all others, from one noisy release."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from skdp._blocks import Block
+from skdp._data_validation import classes_of_blocks, codes_in_block, labels_in_block
+from skdp._private_fit import PrivateFit, ReleaseParameters
+from skdp._validation import check_choice
+from skdp.budget import PrivacyBudget
+from skdp.metrics._pairs import Pairs, numbers_of
+from skdp.metrics.score_report import ScoreReport, bins_of, checked_edges, edges_for
+from skdp.privacy import PrivacyGuarantee
+from skdp.workloads import Query, QueryPlan
+
+__all__ = ["OneVsRestReport", "one_vs_rest_report"]
+
+_CELLS = "cells"
+
+
+def one_vs_rest_report(
+    y_true: Any,
+    y_score: Any,
+    epsilon: float,
+    delta: float | None = None,
+    *,
+    classes: Any,
+    edges: Any = "auto",
+    noise: str = "auto",
+    neighboring: str = "replace_one",
+    budget: PrivacyBudget | None = None,
+    random_state: Any = None,
+    label: str | None = None,
+    part: str | int | None = None,
+) -> OneVsRestReport:
+    """Judge scores of several classes on test rows, privately: each class against all others.
+
+    Test rows must not be rows that the classifier was fitted to, nor rows of the same people:
+    otherwise the two costs add up for them, and the scores flatter.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_rows,)
+        *Private.* Labels.
+    y_score : array-like of shape (n_rows, n_classes)
+        *Private.* Scores of each class, such as what `predict_proba` gives.
+    epsilon : float
+        *Public.* Privacy loss in nats of the whole report; finite.
+    delta : float or None, default None
+        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
+        budget's, or 1e-5 without a budget; 0 asks for pure privacy.
+    classes : array-like of labels
+        *Public.* All labels, such as `classes_` of the classifier: in increasing order, that of the
+        columns.
+    edges : "auto" or array-like, default "auto"
+        *Public.* Increasing ends of bins of scores, as in `score_report`.
+    noise : str, default "auto"
+        *Public.* One of `skdp.workloads.NOISES`, or "auto" for the least.
+    neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
+        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
+        public) or in its presence (then it is private).
+    budget : PrivacyBudget or None, default None
+        *Public.* What the release spends from, before a value is read.
+    random_state : None, int, numpy Generator or RandomState, default None
+        *Secret.* ``None`` takes fresh entropy from the operating system for each release. A seed
+        voids the guarantee, for whoever knows it can subtract the noise, and is refused beside a
+        budget: for tests only.
+    label : str or None, default None
+        *Public.* Name of the release in the budget's history. ``None`` takes the function's.
+    part : str, int or None, default None
+        *Public.* The part of the records that these are, by any name: in the budget, releases on
+        different parts do not add up. Every record lies in one part for good, whatever other
+        records there are; under ``replace_one`` so does what replaces it. ``None`` counts for all
+        parts.
+
+    Returns
+    -------
+    OneVsRestReport
+        A `ScoreReport` of each class, and means over classes.
+
+    Raises
+    ------
+    ValueError
+        If a parameter, a shape or a type is wrong, or a label is not among the classes.
+    BudgetExceededError, BudgetClosedError
+        If the budget does not admit the release; then nothing is read.
+
+    Notes
+    -----
+    **Guarantee.** A row lies in one cell of each of the K histograms: K counts change by 1 under
+    ``add_remove_one``, 2·K under ``replace_one``; Gaussian noise grows with √K, Laplace noise with
+    K.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdp.metrics import one_vs_rest_report
+    >>> rng = np.random.default_rng(0)
+    >>> shares = rng.dirichlet(np.full(3, 0.5), size=5000)
+    >>> y = (rng.uniform(size=(5000, 1)) > shares.cumsum(axis=1)).sum(axis=1).clip(0, 2)
+    >>> report = one_vs_rest_report(y, shares, 1.0, classes=range(3), random_state=0)
+    >>> round(report.roc_auc, 2), round(report[2].roc_auc, 2)
+    (0.87, 0.87)
+    """
+    return _Histograms(classes, edges, noise)._release(
+        y_true,
+        y_score,
+        epsilon=epsilon,
+        delta=delta,
+        neighboring=neighboring,
+        budget=budget,
+        random_state=random_state,
+        label=label,
+        part=part,
+    )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class OneVsRestReport:
+    """What noisy histograms of scores say; `one_vs_rest_report` makes it.
+
+    ``report[label]`` is that of one class against all others.
+
+    Parameters
+    ----------
+    reports : tuple of ScoreReport
+        *Released.* In the order of the classes.
+    classes : ndarray of shape (n_classes,)
+        *Public.* The labels.
+    privacy : PrivacyGuarantee
+        *Public.* Of everything in the report together.
+    """
+
+    reports: tuple[ScoreReport, ...]
+    classes: np.ndarray
+    privacy: PrivacyGuarantee
+
+    @property
+    def roc_auc(self) -> float:
+        """Mean of the areas under the ROC curves of the classes."""
+        return float(np.mean([report.roc_auc for report in self.reports]))
+
+    @property
+    def average_precision(self) -> float:
+        """Mean of the average precisions of the classes."""
+        return float(np.mean([report.average_precision for report in self.reports]))
+
+    def interval(
+        self, metric: str, level: float = 0.95, *, sampling: bool = True
+    ) -> tuple[float, float]:
+        """Return where a mean over classes lies.
+
+        It is as far from it as those of the classes are on average, which is enough however their
+        errors go together.
+
+        Parameters
+        ----------
+        metric : {"roc_auc", "average_precision"}
+            *Public.*
+        level : float in (0, 1), default 0.95
+            *Public.* How often, nearly, such an interval holds its number: by the delta method.
+        sampling : bool, default True
+            *Public.* Whether the number is that of the population that the rows come from, instead
+            of that of the rows.
+
+        Returns
+        -------
+        low, high : float
+        """
+        check_choice("metric", metric, ("roc_auc", "average_precision"))
+        each = [report.interval(metric, level, sampling=sampling) for report in self.reports]
+        low, high = np.mean(each, axis=0)
+        return float(low), float(high)
+
+    def __getitem__(self, label: Any) -> ScoreReport:
+        found = np.flatnonzero(self.classes == label)
+        if not found.size:
+            raise KeyError(label)
+        return self.reports[int(found[0])]
+
+    def __iter__(self) -> Iterator[ScoreReport]:
+        return iter(self.reports)
+
+    def __str__(self) -> str:
+        lines = []
+        for name in ("roc_auc", "average_precision"):
+            low, high = self.interval(name)
+            lines.append(f"{name:17} {getattr(self, name):.4f}  [{low:.4f}, {high:.4f}]")
+        return "\n".join([*lines, str(self.privacy)])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Scored:
+    """*Private* scores of several classes."""
+
+    pairs: Pairs
+    classes: np.ndarray
+    edges: np.ndarray
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return self.pairs.n_rows
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Classes; the rest, and the class; bins."""
+        return self.classes.size, 2, self.edges.size - 1
+
+
+class _Histograms(PrivateFit):
+    """The parts of the transaction of `one_vs_rest_report`."""
+
+    released_as = "metrics.one_vs_rest_report"
+    takes_infinite_epsilon = False
+
+    def __init__(self, classes: Any, edges: Any, noise: str) -> None:
+        self.classes = classes
+        self.edges = edges
+        self.noise = noise
+
+    def _check_data(self, parameters: ReleaseParameters, truth: Any, score: Any) -> _Scored:
+        if self.classes is None or np.ndim(self.classes) != 1:
+            raise ValueError("classes must be a list of all labels, which is public.")
+        known = np.unique(np.asarray(self.classes))
+        edges = None if isinstance(self.edges, str) else checked_edges(self.edges)
+        check = partial(_checked, known, edges is None)
+        pairs = Pairs.of(truth, score, check, guess_name="y_score")
+        classes = classes_of_blocks(self.released_as, pairs.found, known)
+        if edges is None:
+            edges = edges_for(parameters, pairs.n_rows, classes.size)
+        return _Scored(pairs, classes, edges)
+
+    def _plan(self, parameters: ReleaseParameters, records: _Scored) -> QueryPlan:
+        query = Query(
+            _CELLS,
+            size=int(np.prod(records.shape)),
+            linf_sensitivity=1.0,
+            l0_sensitivity=records.classes.size * parameters.neighboring.n_changed,
+            integer=True,
+        )
+        return parameters.plan_queries([query], self.noise)
+
+    def _read(self, plan: QueryPlan, records: _Scored, rng: np.random.Generator) -> np.ndarray:
+        counted = records.pairs.total(partial(_counted, records.classes, records.edges))
+        return plan.release(counted, rng)[_CELLS].reshape(records.shape).astype(float)
+
+    def _publish(
+        self, plan: QueryPlan, records: _Scored, released: Any, guarantee: PrivacyGuarantee
+    ) -> OneVsRestReport:
+        facts: dict[str, Any] = {
+            "classes": np.array([False, True]),
+            "n_samples": records.n_rows if guarantee.neighboring.count_is_public else None,
+            "privacy": guarantee,
+            "_variance": plan.mechanism(_CELLS).expected_loss("l2"),
+            "edges": records.edges,
+        }
+        reports = tuple(ScoreReport(counts=counts, **facts) for counts in released)
+        return OneVsRestReport(reports=reports, classes=records.classes, privacy=guarantee)
+
+
+def _checked(known: np.ndarray, are_shares: bool, block: Block) -> np.ndarray:
+    """Return the true labels in a block, after checks of both."""
+    if np.ndim(block.y) != 1:
+        raise ValueError("y_true must be one column of labels.")
+    columns = np.asarray(block.X)
+    if columns.ndim != 2 or columns.shape[1] != known.size:
+        raise ValueError(
+            f"y_score must have a column for each of the {known.size} classes, got the shape "
+            f"{columns.shape}."
+        )
+    scores = numbers_of("y_score", columns.ravel())
+    if are_shares and scores.size and (scores.min() < 0.0 or scores.max() > 1.0):
+        raise ValueError(
+            "y_score has values outside of [0, 1]: give edges= of public numbers, beyond which "
+            "scores count in the first and the last bin."
+        )
+    return labels_in_block(block.y, known)
+
+
+def _counted(classes: np.ndarray, edges: np.ndarray, block: Block) -> dict[str, np.ndarray]:
+    """Return the counts of all histograms, one after the other."""
+    codes, columns = codes_in_block(block.y, classes), np.asarray(block.X)
+    n_bins = edges.size - 1
+    counts = [
+        np.bincount(
+            (codes == k) * n_bins + bins_of(edges, numbers_of("y_score", columns[:, k])),
+            minlength=2 * n_bins,
+        )
+        for k in range(classes.size)
+    ]
+    return {_CELLS: np.concatenate(counts)}

@@ -1,0 +1,102 @@
+"""Private scores where scikit-learn wants a scorer: called with an estimator and test rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from skdp.metrics._score import Score
+from skdp.metrics.curve_scores import dp_average_precision_score, dp_roc_auc_score
+from skdp.metrics.label_scores import dp_accuracy_score, dp_brier_score_loss, dp_log_loss
+from skdp.metrics.number_scores import (
+    dp_mean_absolute_error,
+    dp_mean_squared_error,
+    dp_r2_score,
+)
+
+__all__ = ["PrivateScorer", "make_private_scorer"]
+
+_OF_LABELS = (dp_accuracy_score,)
+_OF_SECOND = (dp_roc_auc_score, dp_average_precision_score, dp_brier_score_loss)
+_OF_EACH = (dp_log_loss,)
+_OF_NUMBERS = (dp_mean_squared_error, dp_mean_absolute_error, dp_r2_score)
+_LOSSES = (dp_log_loss, dp_brier_score_loss, dp_mean_squared_error, dp_mean_absolute_error)
+_KNOWN = (*_OF_LABELS, *_OF_SECOND, *_OF_EACH, *_OF_NUMBERS)
+
+
+@dataclass(frozen=True, eq=False)
+class PrivateScorer:
+    """A scorer each call of which is one private release; `make_private_scorer` makes it.
+
+    Parameters
+    ----------
+    metric : callable
+        *Public.* Which score.
+    terms : dict
+        *Public.* What it is called with beside the rows.
+    """
+
+    metric: Callable[..., Score]
+    terms: dict[str, Any] = field(repr=False)
+
+    def __call__(self, estimator: Any, X: Any, y: Any) -> float:
+        """Return the private score of a fitted estimator, the greater the better."""
+        terms = dict(self.terms)
+        if self.metric in (*_OF_SECOND, *_OF_EACH):
+            terms.setdefault("classes", estimator.classes_)
+            guess = estimator.predict_proba(X)
+            guess = guess if self.metric in _OF_EACH else np.asarray(guess)[:, -1]
+        else:
+            guess = estimator.predict(X)
+        value = self.metric(y, guess, **terms).value
+        return -value if self.metric in _LOSSES else value
+
+
+def make_private_scorer(metric: Callable[..., Score], *, epsilon: float, **terms: Any) -> Any:
+    """Return a scorer each call of which is a private release, and is paid for.
+
+    In scikit-learn's searches and cross-validations every candidate and every fold is a call:
+    `DPGridSearchCV` chooses for less. Test rows must not be rows that the estimator was fitted to,
+    nor rows of the same people: otherwise the two costs add up for them, and the scores flatter.
+
+    Parameters
+    ----------
+    metric : callable
+        *Public.* One of the functions of `skdp.metrics` that return a `Score`.
+    epsilon : float
+        *Public.* Privacy loss in nats of each call; finite.
+    **terms : dict
+        *Public.* What else the metric takes, such as `budget` or `target_bounds`.
+
+    Returns
+    -------
+    PrivateScorer
+        To be called with a fitted estimator, rows and labels. Losses are negative, as in
+        scikit-learn.
+
+    Raises
+    ------
+    ValueError
+        If the metric is none of these.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from skdp import DPLogisticRegression, PrivacyBudget
+    >>> from skdp.metrics import dp_roc_auc_score, make_private_scorer
+    >>> X, y = make_classification(4000, random_state=0)
+    >>> budget = PrivacyBudget(epsilon=2.0, delta=1e-5)
+    >>> model = DPLogisticRegression(1.0, budget=budget, part="learnt").fit(X[:3000], y[:3000])
+    >>> scorer = make_private_scorer(dp_roc_auc_score, epsilon=1.0, budget=budget, part="judging")
+    >>> bool(scorer(model, X[3000:], y[3000:]) > 0.8)
+    True
+    >>> round(budget.spent.epsilon, 3)
+    1.0
+    """
+    if metric not in _KNOWN:
+        names = ", ".join(known.__name__ for known in _KNOWN)
+        raise ValueError(f"metric must be one of {names}, got {metric!r}.")
+    return PrivateScorer(metric, {"epsilon": epsilon, **terms})

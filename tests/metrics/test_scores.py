@@ -1,0 +1,282 @@
+"""One private number at a time: near to scikit-learn's, with little noise, and paid for."""
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.special import expit
+from sklearn import metrics as exact
+from sklearn.datasets import make_classification
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.model_selection import cross_val_score
+
+from skdp import PrivacyBudget
+from skdp.exceptions import BudgetExceededError
+from skdp.metrics import (
+    dp_accuracy_score,
+    dp_average_precision_score,
+    dp_brier_score_loss,
+    dp_log_loss,
+    dp_mean_absolute_error,
+    dp_mean_squared_error,
+    dp_r2_score,
+    dp_roc_auc_score,
+    make_private_scorer,
+    one_vs_rest_report,
+    score_report,
+)
+from skdp.workloads import QueryPlan
+
+RELATIONS = ("replace_one", "add_remove_one")
+FALSE_ALARM = 1e-6
+NUMBERS = {"target_bounds": (0.0, 10.0)}
+SCORES = {
+    dp_accuracy_score: (lambda y, s: exact.accuracy_score(y, s > 0.5), {}),
+    dp_log_loss: (exact.log_loss, {"classes": (0, 1), "most": 20.0}),
+    dp_brier_score_loss: (exact.brier_score_loss, {"classes": (0, 1)}),
+    dp_roc_auc_score: (exact.roc_auc_score, {"classes": (0, 1)}),
+    dp_average_precision_score: (exact.average_precision_score, {"classes": (0, 1)}),
+    dp_mean_squared_error: (exact.mean_squared_error, NUMBERS),
+    dp_mean_absolute_error: (exact.mean_absolute_error, NUMBERS),
+    dp_r2_score: (exact.r2_score, NUMBERS),
+}
+MEANS = [m for m in SCORES if m not in (dp_roc_auc_score, dp_average_precision_score)]
+every_score = pytest.mark.parametrize("metric", SCORES)
+every_relation = pytest.mark.parametrize("neighboring", RELATIONS)
+
+
+def rows_for(metric, n, rng):
+    """Return what is true and what was guessed, as the metric takes them."""
+    if SCORES[metric][1] is NUMBERS:
+        y = rng.uniform(2.0, 8.0, n)
+        return y, np.clip(y + rng.normal(size=n), 0.0, 10.0)
+    score = expit(1.5 * rng.normal(size=n))
+    y = (rng.uniform(size=n) < score).astype(int)
+    return y, (score > 0.5).astype(int) if metric is dp_accuracy_score else score
+
+
+@every_score
+@every_relation
+def test_without_noise_to_speak_of_a_score_is_that_of_scikit_learn(metric, neighboring):
+    y, guess = rows_for(metric, 20_000, np.random.default_rng(0))
+    truth, terms = SCORES[metric]
+    edges = {"edges": np.linspace(0, 1, 201)} if metric not in MEANS else {}
+    found = metric(y, guess, 1e4, neighboring=neighboring, **terms, **edges)
+    assert float(found) == pytest.approx(truth(y, guess), rel=3e-3)
+    low, high = found.interval()
+    assert low <= found.value <= high
+    assert str(found).startswith(f"{found.value:.6g}")
+    assert (found.n_samples is None) == (neighboring == "add_remove_one")
+
+
+@pytest.mark.parametrize("metric", MEANS)
+@every_relation
+def test_intervals_hold_the_number_of_these_rows_as_often_as_they_say(metric, neighboring):
+    """At 90 %, of 100; the limit is passed less than once in a million runs if 87 % is true."""
+    rng, held = np.random.default_rng(), 0
+    y, guess = rows_for(metric, 2000, rng)
+    truth, terms = SCORES[metric]
+    truth = truth(y, guess)
+    for _ in range(100):
+        found = metric(y, guess, 1.0, neighboring=neighboring, **terms)
+        low, high = found.interval(0.9, sampling=False)
+        held += low <= truth <= high
+        wide = found.interval(0.9)
+        assert wide[0] <= low
+        assert high <= wide[1]
+    assert held > stats.binom.ppf(FALSE_ALARM, 100, 0.87)
+
+
+def test_intervals_hold_the_accuracy_of_the_population():
+    """Exactly known: 90 % of rows are right."""
+    rng, held = np.random.default_rng(), 0
+    for _ in range(200):
+        right = (rng.uniform(size=500) < 0.9).astype(int)
+        low, high = dp_accuracy_score(np.ones(500, dtype=int), right, 0.5).interval(0.9)
+        held += low <= 0.9 <= high
+    assert held > stats.binom.ppf(FALSE_ALARM, 200, 0.87)
+
+
+def test_one_number_has_less_noise_than_a_report():
+    """By its intervals: the accuracy of one count against that of 32 cells."""
+    y, score = rows_for(dp_roc_auc_score, 1000, np.random.default_rng())
+    low, high = dp_accuracy_score(y, (score > 0.5).astype(int), 1.0).interval(sampling=False)
+    wide = score_report(y, score, 1.0).interval("accuracy", sampling=False)
+    assert 3.0 * (high - low) < wide[1] - wide[0]
+
+
+@every_score
+@every_relation
+def test_answers_are_no_farther_apart_than_declared(metric, neighboring, monkeypatch):
+    seen, rng = [], np.random.default_rng()
+
+    def release(plan, answers, rng):
+        seen.append((plan.queries[0], np.ravel(next(iter(answers.values()))).astype(float)))
+        return {query.name: np.ones(query.size) for query in plan.queries}
+
+    monkeypatch.setattr(QueryPlan, "release", release)
+    for _ in range(40):
+        seen.clear()
+        y, guess = rows_for(metric, 7, rng)
+        other_y, other = y.copy(), guess.copy()
+        if SCORES[metric][1] is NUMBERS:
+            y[-1], guess[-1], other_y[-1], other[-1] = rng.choice([-1e9, 0.0, 2.5, 10.0, 1e9], 4)
+        elif metric is dp_accuracy_score:
+            other_y[-1], other[-1] = rng.integers(2, size=2)
+        else:
+            other_y[-1], other[-1] = rng.integers(2), rng.choice([0.0, 0.5, 1.0])
+        if neighboring == "add_remove_one":
+            other_y, other = y[:-1], guess[:-1]
+        for one in ((y, guess), (other_y, other)):
+            metric(*one, epsilon=1.0, neighboring=neighboring, **SCORES[metric][1])
+        (query, before), (_, after) = seen
+        distance = np.abs(before - after)
+        assert np.count_nonzero(distance) <= query.l0_sensitivity
+        assert distance.max(initial=0.0) <= query.linf_sensitivity
+        assert distance.sum() <= query.l1_sensitivity
+        assert np.linalg.norm(distance) <= query.l2_sensitivity
+
+
+@every_score
+def test_a_score_is_paid_for_or_not_made(metric):
+    y, guess = rows_for(metric, 500, np.random.default_rng())
+    budget, terms = PrivacyBudget(1.0, 1e-5), SCORES[metric][1]
+    metric(y, guess, 0.6, budget=budget, **terms)
+    assert budget.spent.epsilon == pytest.approx(0.6, rel=0.05)
+    assert budget.history()[0]["label"] == f"metrics.{metric.__name__}"
+    with pytest.raises(BudgetExceededError):
+        metric(y, guess, 0.9, budget=budget, **terms)
+    assert len(budget.history()) == 1
+
+
+BAD = [
+    (dp_accuracy_score, [0, 1], [0], {}, "as many"),
+    (dp_accuracy_score, [], [], {}, "at least"),
+    (dp_accuracy_score, [[0], [1]], [0, 1], {}, "one column"),
+    (dp_accuracy_score, [0.0, np.nan], [0, 1], {}, "missing"),
+    (dp_accuracy_score, [0, 1], [0, 1], {"epsilon": np.inf}, "finite"),
+    (dp_log_loss, [0, 1], [0.5, 1.5], {}, "outside"),
+    (dp_log_loss, [0, 1], [0.5, np.nan], {}, "missing"),
+    (dp_log_loss, [0, 1, 2], [0.5, 0.4, 0.1], {}, "one column for each"),
+    (dp_log_loss, [0, 1], np.full((2, 3), 0.3), {}, "one column for each"),
+    (dp_log_loss, [0, 1], [0.5, 0.5], {"most": 0.0}, "most"),
+    (dp_log_loss, [0, 2], [0.5, 0.5], {"classes": (0, 1)}, "classes"),
+    (dp_brier_score_loss, [0, 1, 2], np.full((3, 3), 0.3), {}, "one column for each"),
+    (dp_roc_auc_score, [0, 0], [0.5, 0.5], {}, "two classes"),
+    (dp_mean_squared_error, [1.0], [2.0], {"target_bounds": (1, 0)}, "low"),
+    (dp_r2_score, ["a"], [2.0], NUMBERS, "numbers"),
+    (one_vs_rest_report, [0, 1], np.full((2, 3), 0.3), {"classes": (0, 1)}, "column for each"),
+    (one_vs_rest_report, [0, 2], np.full((2, 2), 0.3), {"classes": (0, 1)}, "classes"),
+    (one_vs_rest_report, [0, 1], np.full((2, 2), 1.3), {"classes": (0, 1)}, "outside"),
+    (one_vs_rest_report, [0, 1], np.full((2, 2), 0.3), {"classes": None}, "classes"),
+]
+
+
+@pytest.mark.parametrize(("metric", "y", "guess", "terms", "message"), BAD)
+def test_what_is_wrong_is_refused_and_nothing_is_spent(metric, y, guess, terms, message):
+    budget = PrivacyBudget(1.0, 1e-5)
+    with pytest.raises(ValueError, match=message) as refused:
+        metric(y, guess, **{"epsilon": 1.0, "budget": budget} | terms)
+    assert "Nothing was spent" in str(refused.value)
+    assert budget.history() == []
+
+
+def test_a_class_without_rows_has_no_area():
+    found = dp_roc_auc_score([0] * 50, np.linspace(0, 1, 50), 1000.0, classes=(0, 1))
+    assert np.isnan(found.value)
+    assert found.interval() == (0.0, 1.0)
+
+
+def test_labels_of_several_classes_have_a_log_loss():
+    rng = np.random.default_rng(0)
+    shares = rng.dirichlet(np.ones(3), size=3000)
+    y = np.array(["a", "b", "c"])[[rng.choice(3, p=row) for row in shares]]
+    found = dp_log_loss(y, shares, 1000.0, most=20.0)
+    assert found.value == pytest.approx(exact.log_loss(y, shares), rel=1e-2)
+
+
+@every_relation
+def test_each_of_several_classes_is_judged_against_the_others(neighboring):
+    rng = np.random.default_rng(0)
+    shares = rng.dirichlet(np.full(4, 0.5), size=20_000)
+    y = (rng.uniform(size=(20_000, 1)) > shares.cumsum(axis=1)).sum(axis=1).clip(0, 3)
+    terms = {"classes": range(4), "neighboring": neighboring}
+    found = one_vs_rest_report(y, shares, 1000.0, edges=np.linspace(0, 1, 129), **terms)
+    wanted = exact.roc_auc_score(y, shares, multi_class="ovr")
+    assert found.roc_auc == pytest.approx(wanted, abs=1e-3)
+    assert found[2].roc_auc == pytest.approx(exact.roc_auc_score(y == 2, shares[:, 2]), abs=1e-3)
+    assert len(list(found)) == 4
+    noisy = one_vs_rest_report(y, shares, 0.5, **terms)
+    low, high = noisy.interval("roc_auc", 1.0 - 1e-9)
+    assert low <= wanted <= high
+    assert "average_precision" in str(noisy)
+    with pytest.raises(KeyError):
+        noisy[7]
+
+
+@every_relation
+def test_histograms_of_classes_are_no_farther_apart_than_declared(neighboring, monkeypatch):
+    seen, rng = [], np.random.default_rng()
+
+    def release(plan, answers, rng):
+        seen.append((plan.queries[0], answers["cells"].astype(float)))
+        return {query.name: np.ones(query.size) for query in plan.queries}
+
+    monkeypatch.setattr(QueryPlan, "release", release)
+    for _ in range(30):
+        seen.clear()
+        y, shares = rng.integers(3, size=6), rng.uniform(size=(6, 3))
+        other_y, other = np.append(y[:-1], rng.integers(3)), shares.copy()
+        other[-1] = rng.uniform(size=3)
+        if neighboring == "add_remove_one":
+            other_y, other = y[:-1], shares[:-1]
+        for one in ((y, shares), (other_y, other)):
+            one_vs_rest_report(*one, epsilon=1.0, classes=range(3), neighboring=neighboring)
+        (query, before), (_, after) = seen
+        distance = np.abs(before - after)
+        assert np.count_nonzero(distance) <= query.l0_sensitivity
+        assert distance.max() <= query.linf_sensitivity
+        assert distance.sum() <= query.l1_sensitivity
+        assert np.linalg.norm(distance) <= query.l2_sensitivity
+
+
+def test_a_report_without_an_edge_in_the_middle_can_be_printed():
+    y, score = rows_for(dp_roc_auc_score, 500, np.random.default_rng(0))
+    report = score_report(y, score, 1.0, edges=[0.0, 0.3, 1.0])
+    assert "roc_auc" in str(report)
+    with pytest.raises(ValueError, match="threshold"):
+        report.interval("accuracy")
+
+
+@every_score
+def test_each_call_of_a_scorer_is_paid_for(metric):
+    X, y = make_classification(600, random_state=0)
+    model = LogisticRegression()
+    if SCORES[metric][1] is NUMBERS:
+        model, y = LinearRegression(), np.clip(X[:, 0] + 5.0, 0.0, 10.0)
+    model.fit(X[:300], y[:300])
+    budget = PrivacyBudget(6.0, 1e-4, composition="basic")
+    terms = {name: value for name, value in SCORES[metric][1].items() if name != "classes"}
+    scorer = make_private_scorer(metric, epsilon=1.0, delta=1e-5, budget=budget, **terms)
+    assert np.isfinite(scorer(model, X[300:], y[300:]))
+    assert len(budget.history()) == 1
+    assert len(cross_val_score(model, X, y, scoring=scorer, cv=5)) == 5
+    assert len(budget.history()) == 6
+    with pytest.raises(BudgetExceededError):
+        scorer(model, X[300:], y[300:])
+
+
+def test_losses_are_negative_and_other_metrics_are_refused():
+    model = LogisticRegression().fit([[0.0], [1.0]], [0, 1])
+    scorer = make_private_scorer(dp_log_loss, epsilon=1000.0)
+    assert scorer(model, [[0.0], [1.0]] * 50, [0, 1] * 50) < 0.0
+    with pytest.raises(ValueError, match="metric"):
+        make_private_scorer(exact.accuracy_score, epsilon=1.0)
+
+
+def test_blocks_of_dask_are_judged_as_rows_in_memory_are():
+    da = pytest.importorskip("dask.array")
+    for metric, (_, terms) in SCORES.items():
+        y, guess = rows_for(metric, 1000, np.random.default_rng(0))
+        whole = metric(y, guess, 1.0, random_state=0, **terms)
+        lazy = (da.from_array(values, chunks=300) for values in (y, guess))
+        assert metric(*lazy, 1.0, random_state=0, **terms).value == whole.value
