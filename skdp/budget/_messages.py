@@ -98,6 +98,9 @@ def _hint(rule: Filter, releases: list[Release]) -> str:
     ideal, tv = event_from_dict(releases[-1].event).ideal()
     if any(isinstance(leaf, NonPrivateEvent) for leaf, _ in ideal.leaves()):
         return " It has no privacy guarantee at all, and no finite budget admits that."
+    if rule.strict:
+        covered = not tv and math.isfinite(releases[-1].gdp_mu)
+        return "" if covered else " No Gaussian covers it, and a strict budget counts nothing else."
     if rule.composition == "gdp" and tv and not rule.tv:
         return (
             " Its sampler is near its target and not at it: make the budget with tv=, a reserve "

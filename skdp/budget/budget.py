@@ -6,16 +6,19 @@ from dataclasses import replace
 from json import loads
 from typing import Any
 
-from skdp._validation import check_choice
+from skdp._validation import check_choice, check_real
 from skdp.budget.filters import rule_of
 from skdp.budget.handle import BudgetHandle
 from skdp.budget.ledger.files import TemporaryFolder, place_of, whole_or_absent
 from skdp.budget.ledger.json_export import import_json
 from skdp.budget.ledger.store import Ledger
 from skdp.budget.share import BudgetShare
-from skdp.privacy import Neighboring, Unit
+from skdp.privacy import GaussianCurve, Neighboring, Unit
+from skdp.privacy.risk import gaussian_mu_for
 
 __all__ = ["PrivacyBudget"]
+
+_BELOW = 1.0 - 1e-9  # of a target's μ, so that there and back over ε is not above it
 
 
 class PrivacyBudget(BudgetHandle):
@@ -55,6 +58,10 @@ class PrivacyBudget(BudgetHandle):
     tv : float
         *Public.* Under ``"gdp"``, the total variation set aside for samplers that are not exact;
         it costs (1 + e^ε)·`tv` of `delta`.
+    strict : bool
+        *Public.* Under ``"gdp"`` with no reserves, whether the first release is held to the
+        Gaussian limit as well. What is promised then is the whole trade-off function of one
+        Gaussian release, as `from_risk` does, and not (`epsilon`, `delta`) alone.
 
     Raises
     ------
@@ -69,8 +76,8 @@ class PrivacyBudget(BudgetHandle):
     **Guarantee.** Gaussian filter: Koskela, Tobaben and Honkela 2022; basic and pure filters:
     Rogers, Roth, Ullman and Vadhan 2016; zCDP and Rényi filters: Feldman and Zrnic 2021. All
     limits are fixed when the budget is made. Where the very first release is (`epsilon`,
-    `delta`)-DP but outside of the filter's limits, it is admitted, and ε and δ are added up from
-    then on. Nothing is ever refunded.
+    `delta`)-DP but outside of the filter's limits, it is admitted unless the budget is `strict`,
+    and ε and δ are added up from then on. Nothing is ever refunded.
 
     Examples
     --------
@@ -94,8 +101,9 @@ class PrivacyBudget(BudgetHandle):
         path: Any = None,
         slack: float | None = None,
         tv: float = 0.0,
+        strict: bool = False,
     ) -> None:
-        rule = rule_of(composition, epsilon, delta, slack=slack, tv=tv)
+        rule = rule_of(composition, epsilon, delta, slack=slack, tv=tv, strict=strict)
         self._neighboring = Neighboring(check_choice("neighboring", neighboring, Neighboring))
         self._unit = Unit(check_choice("unit", unit, Unit))
         self._folder = TemporaryFolder() if path is None else None  # which lives as long as this
@@ -109,6 +117,79 @@ class PrivacyBudget(BudgetHandle):
         self, epsilon: float, delta: float | None = None, *, name: str = "share"
     ) -> BudgetShare:
         return BudgetShare(self, epsilon, delta, name)
+
+    @classmethod
+    def from_risk(
+        cls,
+        *,
+        advantage: float | None = None,
+        true_positive_rate: tuple[float, float] | None = None,
+        accuracy: tuple[float, float] | None = None,
+        reconstruction: tuple[float, float] | None = None,
+        delta: float = 1e-5,
+        neighboring: str = "replace_one",
+        unit: str = "record",
+        path: Any = None,
+    ) -> PrivacyBudget:
+        """Make a budget under which no attack on anybody gains more than one target says.
+
+        Parameters
+        ----------
+        advantage : float in (0, 1), optional
+            *Public.* True less false positives of a test of membership.
+        true_positive_rate : (float, float), optional
+            *Public.* Members found, at a rate of false positives.
+        accuracy : (float, float), optional
+            *Public.* Right guesses of membership, at a prior probability of it.
+        reconstruction : (float, float), optional
+            *Public.* Right guesses of a value, at their rate without the releases.
+        delta : float in (0, 1), default 1e-5
+            *Public.* Where ε is quoted; the promise does not depend on it.
+        neighboring : {"replace_one", "add_remove_one"}
+            *Public.* As in `PrivacyBudget`.
+        unit : {"record", "person"}
+            *Public.* As in `PrivacyBudget`.
+        path : path-like, str or None
+            *Public.* As in `PrivacyBudget`.
+
+        Returns
+        -------
+        PrivacyBudget
+            A `strict` one, of composition ``"gdp"``. Releases that are not Gaussian DP count at the
+            least μ that covers them, and those that have none, as of ``solver="dp_sgd"`` or a
+            ``subsample``, are refused.
+
+        Raises
+        ------
+        ValueError
+            If not just one target is given, it asks for less than an attacker has without a
+            release, or it is met by ε = 0 at this `delta`.
+
+        Notes
+        -----
+        **Guarantee.** With μ of the target, all releases together have a trade-off function that is
+        nowhere below that of N(μ, 1) against N(0, 1), however each was chosen (*A strict budget* in
+        the documentation).
+
+        Examples
+        --------
+        >>> budget = PrivacyBudget.from_risk(advantage=0.1)
+        >>> round(budget.epsilon, 2)
+        0.93
+        """
+        mu = _BELOW * gaussian_mu_for(
+            advantage=advantage,
+            true_positive_rate=true_positive_rate,
+            accuracy=accuracy,
+            reconstruction=reconstruction,
+        )
+        epsilon = GaussianCurve(mu).epsilon(check_real("delta", delta, low=0.0, high=1.0))
+        if epsilon == 0.0:
+            raise ValueError(
+                f"The target is so low that delta={delta:g} meets it: take a lower one."
+            )
+        terms = {"neighboring": neighboring, "unit": unit, "path": path}
+        return cls(epsilon, delta, strict=True, **terms)
 
     @classmethod
     def from_json(cls, text: str, *, path: Any = None) -> PrivacyBudget:

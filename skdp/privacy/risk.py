@@ -18,7 +18,7 @@ from skdp.privacy.combined import SymmetrizedCurve
 from skdp.privacy.curve import PrivacyCurve, both_orders
 from skdp.privacy.gaussian import GaussianCurve
 
-__all__ = ["AttackRisk", "epsilon_for"]
+__all__ = ["AttackRisk", "epsilon_for", "gaussian_mu_for"]
 
 _LARGEST_MU = 60.0
 
@@ -221,18 +221,23 @@ def epsilon_for(
     >>> round(epsilon_for(advantage=0.1), 2)
     0.93
     """
-    targets = {
-        "advantage": advantage,
-        "true_positive_rate": true_positive_rate,
-        "accuracy": accuracy,
-        "reconstruction": reconstruction,
-    }
+    check_real("delta", delta, low=0.0, high=1.0)
+    mu = gaussian_mu_for(
+        advantage=advantage,
+        true_positive_rate=true_positive_rate,
+        accuracy=accuracy,
+        reconstruction=reconstruction,
+    )
+    return GaussianCurve(mu).epsilon(delta)
+
+
+def gaussian_mu_for(**targets: Any) -> float:
+    """Return the Gaussian-DP parameter at which the one target that is not None is just met."""
     given = {name: target for name, target in targets.items() if target is not None}
     if len(given) != 1:
         raise ValueError(f"just one of {[*targets]} must be given, got {[*given]}.")
     ((name, target),) = given.items()
-    check_real("delta", delta, low=0.0, high=1.0)
-    return GaussianCurve(_mu_for(name, target)).epsilon(delta)
+    return _mu_for(name, target)
 
 
 def _mu_for(name: str, target: Any) -> float:

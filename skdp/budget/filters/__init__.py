@@ -36,9 +36,14 @@ def rule_of(
     slack: float | None = None,
     tv: float = 0.0,
     orders: Any = (),
+    strict: bool = False,
 ) -> Filter:
     """Return the filter of a budget with these terms, which may come from anywhere."""
     kind = FILTERS[check_choice("composition", composition, FILTERS)]
     epsilon, delta = check_real("epsilon", epsilon, low=0.0), check_delta(delta)
-    slack = kind.default_slack(delta) if slack is None else float(slack)
-    return kind(epsilon, delta, slack=slack, tv=float(tv), orders=tuple(orders))
+    if slack is None:
+        slack = 0.0 if strict else kind.default_slack(delta)
+    reserves = {"slack": float(slack), "tv": float(tv)}
+    if not isinstance(strict, bool):
+        raise ValueError(f"strict must be True or False, got {strict!r}.")
+    return kind(epsilon, delta, **reserves, orders=tuple(orders), strict=strict)

@@ -54,7 +54,8 @@ class Filter(ABC):
     **The first release decides.** A first release outside of the box is admitted if it is
     (`epsilon`, `delta`)-DP; from then on, ε and δ are added up as in basic composition. It is
     chosen before any output is seen, so this is not a trade on the way. The sums are outside of
-    the box then, and so say which of the two rules holds.
+    the box then, and so say which of the two rules holds. A `strict` rule has no such exception:
+    what it promises is the whole curve of the box.
 
     **Disjoint parts.** A release that reads one part only leaves the distribution of the others'
     releases as it is, so the rule has to hold for each part's releases with those that read every
@@ -72,6 +73,8 @@ class Filter(ABC):
         *Public.* What ``"gdp"`` sets aside for total-variation errors.
     orders : tuple of float
         *Public.* The Rényi orders of ``"rdp"``; the empty tuple selects its default.
+    strict : bool
+        *Public.* Whether the first release has to stay inside of the box as well.
     """
 
     epsilon: float
@@ -80,6 +83,7 @@ class Filter(ABC):
     slack: float = 0.0
     tv: float = 0.0
     orders: tuple[float, ...] = ()
+    strict: bool = False
 
     composition: ClassVar[str]
     units: ClassVar[tuple[str, ...]]
@@ -88,6 +92,8 @@ class Filter(ABC):
     def __post_init__(self) -> None:
         if (self.slack or self.tv) and not self.takes_reserves:
             raise ValueError("slack and tv belong to composition='gdp'; leave them at 0 here.")
+        if self.strict and (self.slack or self.tv or not self.takes_reserves):
+            raise ValueError("strict=True needs composition='gdp', with slack and tv at 0.")
         if not (self.slack >= 0.0 and self.tv >= 0.0):
             raise ValueError(f"slack and tv must be at least 0, got {self.slack}, {self.tv}.")
 
@@ -129,13 +135,14 @@ class Filter(ABC):
     @property
     def terms(self) -> dict[str, Any]:
         """What a budget is made with."""
-        names = ("epsilon", "delta", "composition", "slack", "tv")
+        names = ("epsilon", "delta", "composition", "slack", "tv", "strict")
         return {name: getattr(self, name) for name in names}
 
     @property
     def shown_terms(self) -> dict[str, Any]:
-        """The terms without the reserves that are as by default."""
-        defaults = {"slack": self.default_slack(self.delta), "tv": 0.0}
+        """The terms without those that are as by default."""
+        slack = 0.0 if self.strict else self.default_slack(self.delta)
+        defaults = {"slack": slack, "tv": 0.0, "strict": False}
         return {k: v for k, v in self.terms.items() if k not in defaults or v != defaults[k]}
 
     def stored_terms(self, neighboring: Neighboring, unit: Unit) -> dict[str, Any]:
@@ -179,7 +186,7 @@ class Filter(ABC):
         """Return whether a release is admitted after others with the sums `before`."""
         sums = before.worst(self.nothing, release.part)
         together = add(sums, self.costs(release))
-        if any(sums) and self.fits(sums):
+        if (any(sums) or self.strict) and self.fits(sums):
             return self.fits(together)
         if self.fits(together):
             return True
@@ -208,7 +215,7 @@ class Filter(ABC):
     def left_at(self, before: Totals, part: str | None = None) -> Amount:
         """Return the largest single release that is still admissible; all, if it is the first."""
         sums = before.worst(self.nothing, part)
-        if any(sums) and self.fits(sums):
+        if (any(sums) or self.strict) and self.fits(sums):
             return self.left(sums[:-2])
         if self.parts_differ(before, part):
             return Amount(0.0, 0.0)

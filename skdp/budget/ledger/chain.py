@@ -13,6 +13,8 @@ from skdp.privacy import Unit
 
 __all__ = ["Head", "first_head", "head_of", "next_hash"]
 
+_UNSPOKEN = (("unit", Unit.RECORD), ("strict", False))
+
 
 class Head(NamedTuple):
     """The end of a chain: how many releases it has, and the hash of the last."""
@@ -27,9 +29,9 @@ class Head(NamedTuple):
 def first_head(terms: dict[str, Any]) -> Head:
     """Return where the chain of a ledger with these terms begins.
 
-    The unit is among what is covered where it is no record, of which older ledgers do not speak.
+    Of a record as the unit, and of rules that are not strict, older ledgers do not speak.
     """
-    covered = {k: v for k, v in terms.items() if (k, v) != ("unit", Unit.RECORD)}
+    covered = {k: v for k, v in terms.items() if (k, v) not in _UNSPOKEN}
     return Head(0, sha256(json.dumps(covered, sort_keys=True).encode()).hexdigest())
 
 

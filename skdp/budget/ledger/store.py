@@ -21,7 +21,7 @@ from skdp.exceptions import BudgetClosedError
 
 __all__ = ["Ledger", "SpendRequest"]
 
-_DEFAULTS = {"slack": 0.0, "tv": 0.0, "unit": "record", "orders": "[]"}
+_DEFAULTS = {"slack": 0.0, "tv": 0.0, "unit": "record", "strict": False, "orders": "[]"}
 
 
 @dataclass(frozen=True)

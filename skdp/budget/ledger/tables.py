@@ -31,7 +31,7 @@ TABLES = (
     """CREATE TABLE totals (account TEXT, scope TEXT, amounts TEXT NOT NULL,
     PRIMARY KEY (account, scope))""",
 )
-_OF = " of a "
+_OF, _STRICT = " of a ", "strict "
 _TERM_NAMES = ("epsilon", "delta", "composition", "neighboring", "slack", "tv", "orders")
 _SELECT_TERMS = f"""
 SELECT {", ".join(_TERM_NAMES)}, identity, checksum,
@@ -183,17 +183,22 @@ class Tables(ABC):
 
 
 def _as_stored(terms: dict[str, Any]) -> dict[str, Any]:
-    """Return the terms with the unit, where it is no record, in the same text as the relation.
+    """Return the terms with what is not usual in the texts of the relation and the composition.
 
-    So the tables are those of all ledgers, and a version that knows no units refuses this one.
+    So the tables are those of all ledgers, and a version that knows nothing of it refuses this one.
     """
     unit, relation = terms["unit"], terms["neighboring"]
-    return terms | {"neighboring": relation if unit == Unit.RECORD else f"{relation}{_OF}{unit}"}
+    composition = f"{_STRICT * terms['strict']}{terms['composition']}"
+    relation = relation if unit == Unit.RECORD else f"{relation}{_OF}{unit}"
+    return terms | {"neighboring": relation, "composition": composition}
 
 
 def _as_read(stored: dict[str, Any]) -> dict[str, Any]:
     relation, _, unit = stored["neighboring"].partition(_OF)
-    return stored | {"neighboring": relation, "unit": unit or str(Unit.RECORD)}
+    composition = stored["composition"].removeprefix(_STRICT)
+    strict = composition != stored["composition"]
+    covered = {"neighboring": relation, "unit": unit or str(Unit.RECORD)}
+    return stored | covered | {"composition": composition, "strict": strict}
 
 
 def _checksum(values: list[Any], identity: Any) -> str:
