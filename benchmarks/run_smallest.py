@@ -12,9 +12,9 @@ TIMEOUT = 600  # seconds for each
 
 
 def programs():
-    """Return the files of this folder that can be run, but this one."""
+    """Return the files that can be run, but this one; of a folder its `run.py`."""
     here = Path(__file__)
-    files = sorted(here.parent.glob("*.py"))
+    files = sorted([*here.parent.glob("*.py"), *here.parent.glob("*/run.py")])
     return [path for path in files if path != here and '"__main__"' in path.read_text()]
 
 
@@ -26,9 +26,10 @@ def main():
         try:
             subprocess.run(command, check=True, capture_output=True, text=True, timeout=TIMEOUT)
         except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
-            failed.append(path.name)
+            failed.append(str(path))
             print(error, error.stderr, sep="\n", flush=True)
-        print(f"{path.name:32}{time.perf_counter() - start:8.1f} s", flush=True)
+        name, seconds = path.relative_to(Path(__file__).parent), time.perf_counter() - start
+        print(f"{name!s:32}{seconds:8.1f} s", flush=True)
     sys.exit(f"failed: {', '.join(failed)}" if failed else 0)
 
 

@@ -23,7 +23,7 @@ extensions = [
     "sphinx.ext.doctest",
     "sphinx.ext.viewcode",
 ]
-exclude_patterns = ["_build", "_extensions", "_templates"]
+exclude_patterns = ["_build", "_extensions", "_templates", "tabular_tables.md"]
 templates_path = ["_templates"]
 default_role = "py:obj"
 smartquotes = False

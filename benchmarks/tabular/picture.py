@@ -20,6 +20,7 @@ WITHOUT = {"boosting, no privacy": ":", "linear, no privacy": "--"}
 
 
 def main(path, out):
+    """Draw all panels into a file."""
     plt.rcParams |= {"font.size": 10, "svg.hashsalt": "skdp", "svg.fonttype": "path"}
     rows = pd.read_json(path, lines=True, dtype={"epsilon": str})
     rows["epsilon"] = rows["epsilon"].astype(float)

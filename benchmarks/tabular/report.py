@@ -20,6 +20,7 @@ TITLES = {
 
 
 def main(path):
+    """Print a table for each measure and ε."""
     rows = pd.read_json(path, lines=True, dtype={"epsilon": str})
     rows["epsilon"] = rows["epsilon"].astype(float)
     if "failed" in rows:
@@ -46,6 +47,7 @@ def write(rows, metric, title, epsilon):
 
 
 def cell(value, metric, bold):
+    """Return a number as the tables show it."""
     if pd.isna(value):
         return "–"
     text = f"{value:.{DIGITS[metric]}f}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:.2f}"

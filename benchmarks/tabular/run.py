@@ -101,7 +101,9 @@ def run_peers(args):
         with tempfile.TemporaryDirectory() as folder:
             venv.create(folder, with_pip=True)
             python = str(Path(folder) / "bin" / "python")
-            subprocess.run([python, "-m", "pip", "install", "-q", requirement, "pandas"], check=True)
+            subprocess.run(
+                [python, "-m", "pip", "install", "-q", requirement, "pandas"], check=True
+            )
             same = [arg for arg in sys.argv if arg != "--peers"]
             subprocess.run([python, *same, "--libraries", library], check=True)
 
