@@ -29,6 +29,7 @@ PEERS = {"diffprivlib": "diffprivlib==0.6.6", "interpret": "interpret-core>=0.7"
 
 
 def arguments():
+    """Return what was asked for."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--data", default=None)
     parser.add_argument("--seeds", type=int, default=3)
@@ -77,6 +78,7 @@ def known(out):
 
 
 def run(args):
+    """Make the fits that are missing, and print a line for each."""
     chosen = [*(tables(args.data))] if not args.smallest else [*own_tables()][1:4:2]
     if args.only:
         chosen = [table for table in chosen if table.name in args.only]
