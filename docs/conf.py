@@ -22,6 +22,7 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.doctest",
     "sphinx.ext.viewcode",
+    "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = ["_build", "_extensions", "_templates", "tabular_tables.md"]
 templates_path = ["_templates"]
@@ -40,6 +41,22 @@ autodoc_typehints = "none"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "ignore_pattern": r"run_",
+    "within_subsection_order": "FileNameSortKey",
+    "backreferences_dir": "gallery/backreferences",
+    "doc_module": ("skdp",),
+    "reset_modules": ("matplotlib", "strict_examples.reset_warnings"),
+    "reset_modules_order": "both",
+    "abort_on_example_error": True,
+    "show_memory": False,
+    "show_signature": False,
+    "write_computation_times": False,
+    "log_level": {"backreference_missing": "debug"},  # most classes have no example
+}
+
 plot_formats = [("png", 110)]
 plot_html_show_formats = plot_html_show_source_link = False
 
@@ -53,6 +70,7 @@ html_theme_options = {
     "secondary_sidebar_items": ["page-toc"],
     "show_prev_next": True,
 }
+html_sidebars = {"index": []}
 html_show_sourcelink = False
 
 _BAR = re.compile(r"(?<![\\`])\|(?!`)")

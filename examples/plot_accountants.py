@@ -1,7 +1,10 @@
-"""What does each accountant say that the same releases cost together?
+"""
+What do the same releases cost together?
+========================================
 
-Left: a Gaussian release is repeated; the exact cost is known. Right: an ε-DP release of which
-nothing else is known is repeated; again the exact cost is known. One data set, one δ.
+Each accountant says what it can prove. Left: a Gaussian release is repeated; the exact cost is
+known. Right: an ε-DP release of which nothing else is known is repeated; again the exact cost is
+known. One data set, one δ.
 """
 
 import matplotlib.pyplot as plt

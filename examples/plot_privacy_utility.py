@@ -1,6 +1,8 @@
-"""How accurate is each solver at a given ε?
+"""
+How accurate is each solver at a given ε?
+=========================================
 
-With `--data FOLDER` on Adult: is an income above 50 000 dollars a year? FOLDER holds
+With ``--data FOLDER`` on Adult: is an income above 50 000 dollars a year? FOLDER holds
 a9a.libsvm.gz and a9a.t.libsvm.gz, its one-hot coding. Without it on scikit-learn's
 digits, as a stand-in: is a digit above 4? Both data sets are public; the scores are exact.
 """
@@ -38,7 +40,7 @@ def digits():
 
 def main() -> None:
     """Fit every solver at every ε, and draw."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser()
     parser.add_argument("--data", type=Path, metavar="FOLDER")
     folder = parser.parse_args().data
     X, y, cv = adult(folder) if folder else digits()

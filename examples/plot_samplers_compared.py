@@ -1,4 +1,8 @@
-"""Which sampler samples from a non-smooth density, how well, and at what cost?
+"""
+Which sampler draws from a density with a kink?
+===============================================
+
+How well does it draw, and at what cost?
 
 The density of one coefficient, fitted with the hinge loss to records for which it is not smooth at
 1. Each panel shows samples of one sampler and the exact density. Samplers that prove a distance are
