@@ -25,7 +25,10 @@ from sklearn.model_selection import train_test_split
 from tables import own_tables, tables
 
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
-PEERS = {"diffprivlib": "diffprivlib==0.6.6", "interpret": "interpret-core>=0.7"}
+PEERS = {
+    "diffprivlib": ("diffprivlib==0.6.6", "scikit-learn==1.6.*", "pandas"),
+    "interpret": ("interpret-core>=0.7", "pandas"),
+}
 
 
 def arguments():
@@ -99,13 +102,11 @@ def run(args):
 
 def run_peers(args):
     """Run this program in an environment of each peer's own."""
-    for library, requirement in PEERS.items():
+    for library, requirements in PEERS.items():
         with tempfile.TemporaryDirectory() as folder:
             venv.create(folder, with_pip=True)
             python = str(Path(folder) / "bin" / "python")
-            subprocess.run(
-                [python, "-m", "pip", "install", "-q", requirement, "pandas"], check=True
-            )
+            subprocess.run([python, "-m", "pip", "install", "-q", *requirements], check=True)
             same = [arg for arg in sys.argv if arg != "--peers"]
             subprocess.run([python, *same, "--libraries", library], check=True)
 
