@@ -17,6 +17,7 @@ What a user calls, in scikit-learn's own module names:
 - `skdp.preprocessing`: scalers and clippers, of public or of privately released numbers.
 - `skdp.statistics`: counts, sums, means, variances, quantiles, histograms, tables.
 - `skdp.metrics`: how good a model is on private test rows.
+- `skdp.calibration`: probabilities that are right on average, from the same.
 - `skdp.model_selection`: private searches for hyper-parameters.
 - `skdp.pipeline`: pipelines of private steps under one budget, and what leaks beside them.
 - `skdp.inspection`: displays of what privacy costs, for public data.
@@ -46,6 +47,7 @@ _MODULES = (
     "accounting",
     "additive",
     "budget",
+    "calibration",
     "cluster",
     "decomposition",
     "design",

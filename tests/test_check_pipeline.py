@@ -57,6 +57,7 @@ from sklearn.utils.fixes import parse_version
 import skdp
 from skdp import DPLinearRegression, DPLogisticRegression
 from skdp.exceptions import PrivacyLeakError
+from skdp.model_selection import DPGridSearchCV
 from skdp.pipeline import check_pipeline, make_private_pipeline
 from skdp.preprocessing import BoundsScaler
 
@@ -353,3 +354,13 @@ def test_no_estimator_of_the_suite_is_unknown():
             needs = {"bounds": (0, 1), "target_bounds": (0, 1), "categories": [["a"]]}
             given = {k: v for k, v in needs.items() if k in kind.__init__.__annotations__}
             assert check_pipeline(kind(**given)) == []
+
+
+def test_what_is_inside_of_a_private_search_is_looked_at():
+    steps = make_pipeline(pre.StandardScaler(), DPLogisticRegression())
+    [leak] = check_pipeline(DPGridSearchCV(steps, {}))
+    assert leak.path == "estimator__standardscaler"
+
+
+def test_a_frozen_predictor_learns_no_more():
+    assert check_pipeline(FrozenEstimator(LogisticRegression())) == []

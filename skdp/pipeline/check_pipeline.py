@@ -134,13 +134,17 @@ def _leaks(path: str, estimator: Any, X_public: Any) -> Iterator[Leak]:
             yield from _leaks(inner, part, X_public)
     elif is_private(estimator):
         yield from _of_private(path, estimator)
+        for inner, part in _inside(path, estimator, ("estimator",)):
+            yield from _leaks(inner, part, X_public)
     elif known and name in CONDITIONS:
         yield from _broken(path, estimator, CONDITIONS[name])
     elif known and name in LEARNS:
         yield Leak(path, name, "", "learns", "high", LEARNS[name])
+    elif known and name in SAFE:  # a frozen predictor learns no more
+        return
     elif is_classifier(estimator) or is_regressor(estimator):
         yield Leak(path, name, "", "learns", "high", "it learns without privacy; see skdp's models")
-    elif not (known and (name in SAFE or kind.__module__.startswith("skdp."))):
+    elif not (known and kind.__module__.startswith("skdp.")):
         yield from _of_unknown(path, estimator, known, X_public)
 
 

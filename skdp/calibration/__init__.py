@@ -1,0 +1,6 @@
+"""Probabilities that are right on average, learnt privately from rows that judge."""
+
+from skdp.calibration.calibration_map import CalibrationMap
+from skdp.calibration.dp_calibrated_classifier import DPCalibratedClassifier
+
+__all__ = ["CalibrationMap", "DPCalibratedClassifier"]

@@ -1,0 +1,254 @@
+"""A fitted classifier with probabilities that are right on average."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.utils import check_consistent_length
+from sklearn.utils.validation import check_is_fitted
+
+from skdp._blocks import is_collection
+from skdp._private_fit import PrivateFit, ReleaseParameters
+from skdp._validation import check_choice
+from skdp.budget import PrivacyBudget
+from skdp.calibration.calibration_map import METHODS, CalibrationMap
+from skdp.metrics.score_report import ScoreCounts
+from skdp.privacy import PrivacyGuarantee
+from skdp.workloads import QueryPlan
+
+__all__ = ["DPCalibratedClassifier"]
+
+_FEWEST = 300.0  # rows times ε; with fewer the noise makes probabilities worse than they were
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Judged:
+    """*Private* scores and labels, and the transaction that counts them."""
+
+    counter: ScoreCounts
+    records: Any
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return int(self.records.n_rows)
+
+
+class DPCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, PrivateFit, BaseEstimator):
+    """Learn privately which probabilities the scores of a fitted classifier stand for.
+
+    The rows must not be rows that the classifier was fitted to, nor rows of the same people:
+    otherwise the two costs add up for them, and its scores look better than they are.
+
+    Parameters
+    ----------
+    estimator : estimator
+        *Public.* A classifier of two classes that is fitted, privately or to public data, and stays
+        as it is; put it into scikit-learn's `FrozenEstimator` where it will be cloned. Calibrated
+        is what it gives by `predict_proba`, or the logistic function of its `decision_function`.
+    epsilon : float, default 1.0
+        *Public.* Privacy loss in nats of the calibration; finite.
+    delta : float or None, default None
+        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
+        budget's, or 1e-5 without a budget; 0 asks for pure privacy.
+    method : {"isotonic", "sigmoid"}, default "isotonic"
+        *Public.* Any increasing function, linear between centres of bins; or a logistic function of
+        the scores' logits, which suits models that are only too sure of themselves.
+    noise : str, default "auto"
+        *Public.* One of `skdp.workloads.NOISES`, or "auto" for the least.
+    neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
+        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
+        public) or in its presence (then it is private).
+    budget : PrivacyBudget or None, default None
+        *Public.* What the fit spends from, before it learns.
+    random_state : None, int, numpy Generator or RandomState, default None
+        *Secret.* ``None`` takes fresh entropy from the operating system for each fit. A seed voids
+        the guarantee, for whoever knows it can subtract the noise, and is refused beside a budget:
+        for tests only.
+    label : str or None, default None
+        *Public.* Name of the release in the budget's history. ``None`` takes the class's.
+    part : str, int or None, default None
+        *Public.* The part of the records that X holds, by any name: in the budget, releases on
+        different parts do not add up. Every record lies in one part for good, whatever other
+        records there are; under ``replace_one`` so does what replaces it. ``None`` counts for all
+        parts.
+
+    Attributes
+    ----------
+    map_ : CalibrationMap
+        From scores to probabilities.
+    report_ : ScoreReport
+        How good the scores were before, from the same release.
+    classes_ : ndarray of shape (2,)
+        Labels of the classifier.
+    n_features_in_ : int
+        Columns of X, where the classifier says so.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Their names, where the classifier knows them.
+    privacy_ : PrivacyGuarantee
+        Of the calibration; that of the classifier is its own.
+
+    Notes
+    -----
+    **Guarantee.** That of `skdp.metrics.score_report`, from whose noisy counts all is computed:
+    they are projected on counts that are not negative and have the same sum.
+
+    Where the number of rows is public, fewer than 300/ε of them are refused: the noise would make
+    probabilities worse.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.frozen import FrozenEstimator
+    >>> from skdp import DPHingeClassifier
+    >>> from skdp.calibration import DPCalibratedClassifier
+    >>> X, y = make_classification(6000, random_state=0)
+    >>> model = FrozenEstimator(DPHingeClassifier(1.0).fit(X[:4000], y[:4000]))
+    >>> calibrated = DPCalibratedClassifier(model, epsilon=1.0).fit(X[4000:], y[4000:])
+    >>> calibrated.predict_proba(X[:10]).shape
+    (10, 2)
+    """
+
+    takes_infinite_epsilon = False
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        epsilon: float = 1.0,
+        delta: float | None = None,
+        method: str = "isotonic",
+        noise: str = "auto",
+        neighboring: str = "replace_one",
+        budget: PrivacyBudget | None = None,
+        random_state: Any = None,
+        label: str | None = None,
+        part: str | int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.epsilon = epsilon
+        self.delta = delta
+        self.method = method
+        self.noise = noise
+        self.neighboring = neighboring
+        self.budget = budget
+        self.random_state = random_state
+        self.label = label
+        self.part = part
+
+    def fit(self, X: Any, y: Any) -> DPCalibratedClassifier:
+        """Learn the probabilities of scores.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            *Private.* Rows that the classifier was not fitted to.
+        y : array-like of shape (n_samples,)
+            *Private.* Their labels.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If a parameter or a shape is wrong, there are too few rows, or labels are not those of
+            the classifier; nothing is spent.
+        NotFittedError
+            If the classifier is not fitted; nothing is spent.
+        BudgetExceededError, BudgetClosedError
+            If the budget does not admit the release; then nothing is learnt.
+        """
+        self._fit_privately(X, y)
+        return self
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return calibrated probabilities.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+            In the order of `classes_`.
+        """
+        check_is_fitted(self, "map_")
+        positive = self.map_(_scores(self.estimator, X))
+        return np.stack([1.0 - positive, positive], axis=1)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the more probable labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return self.classes_[(self.predict_proba(X)[:, 1] > 0.5).astype(int)]
+
+    def _check_data(self, parameters: ReleaseParameters, X: Any, y: Any) -> _Judged:
+        check_choice("method", self.method, METHODS)
+        check_is_fitted(self.estimator)
+        if is_collection(X) or is_collection(y):
+            raise ValueError(
+                "DPCalibratedClassifier reads rows in memory: call .compute() on them."
+            )
+        check_consistent_length(X, y)
+        counter = ScoreCounts(self.estimator.classes_, self.noise, "auto")
+        if np.size(self.estimator.classes_) != 2:
+            raise ValueError("estimator must be a classifier of two classes.")
+        judged = _Judged(counter, counter._check_data(parameters, y, _scores(self.estimator, X)))
+        if parameters.neighboring.count_is_public:
+            _check_enough(judged.n_rows, parameters.epsilon)
+        return judged
+
+    def _plan(self, parameters: ReleaseParameters, judged: _Judged) -> QueryPlan:
+        return judged.counter._plan(parameters, judged.records)
+
+    def _read(self, plan: QueryPlan, judged: _Judged, rng: np.random.Generator) -> np.ndarray:
+        return judged.counter._read(plan, judged.records, rng)
+
+    def _publish(
+        self, plan: QueryPlan, judged: _Judged, released: Any, guarantee: PrivacyGuarantee
+    ) -> DPCalibratedClassifier:
+        self.report_ = judged.counter._publish(plan, judged.records, released, guarantee)
+        self.map_ = CalibrationMap.of(self.report_, self.method)
+        self.privacy_ = guarantee
+        for name in ("classes_", "n_features_in_", "feature_names_in_"):
+            if hasattr(self.estimator, name):
+                setattr(self, name, getattr(self.estimator, name))
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags = self.estimator.__sklearn_tags__().input_tags
+        tags.classifier_tags.multi_class = False
+        tags.non_deterministic = self.random_state is None
+        return tags
+
+
+def _scores(estimator: Any, X: Any) -> np.ndarray:
+    """Return what a classifier of two classes thinks of the second, in [0, 1]."""
+    if hasattr(estimator, "predict_proba"):
+        return np.asarray(estimator.predict_proba(X))[:, 1]
+    return expit(np.asarray(estimator.decision_function(X)))
+
+
+def _check_enough(n_rows: int, epsilon: float) -> None:
+    if n_rows * epsilon < _FEWEST:
+        raise ValueError(
+            f"{n_rows} rows at epsilon={epsilon:g} are too few to calibrate with: there must be "
+            f"{_FEWEST / epsilon:.0f}."
+        )
