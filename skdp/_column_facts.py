@@ -18,6 +18,7 @@ __all__ = [
     "categories_by_column",
     "category_codes",
     "check_comparable",
+    "checked_keys",
 ]
 
 _LARGEST = 1e100
@@ -174,6 +175,19 @@ def _checked_categories(column: Any, values: Any) -> np.ndarray:
         f"column {column!r} must be different values, at least one and none missing, got "
         f"{values!r}."
     )
+    return _different_values(values, message)
+
+
+def checked_keys(keys: Any) -> np.ndarray:
+    """Return the different values, at least one and none missing, by which rows are grouped."""
+    return _different_values(
+        keys,
+        f"keys must be a list of different values, at least one and none missing, got {keys!r}.",
+    )
+
+
+def _different_values(values: Any, message: str) -> np.ndarray:
+    """Return a list of values as an array; raise ValueError if two are equal or one is missing."""
     if isinstance(values, (str, bytes)) or np.ndim(values) != 1:
         raise ValueError(message)
     known = list(values)

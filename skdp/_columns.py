@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import partial
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ __all__ = [
     "frame_names",
     "is_apart",
     "is_frame",
+    "is_label",
     "is_missing",
     "where_missing",
 ]
@@ -52,24 +53,54 @@ class Columns:
         *Public.* Names of the columns of a frame or series; empty if there are none.
     single : bool
         *Public.* Whether it was one column, without a second axis.
+    by : array-like of shape (n_rows,) or None, default None
+        *Private.* One more column, by which rows are grouped.
     """
 
     parts: list[Any]
     names: list[Any]
     single: bool
+    by: Any = None
 
     @classmethod
-    def of(cls, x: Any, parameter: str = "x") -> Columns:
-        """Return the columns of `x`; only shapes decide whether it is refused."""
+    def of(cls, x: Any, parameter: str = "x", by: Any = None) -> Columns:
+        """Return the columns of `x`; only shapes decide whether it is refused.
+
+        `by` is the column by which rows are grouped, or the name of one of `x`, which leaves it.
+        """
         if is_collection(x):
-            return BlockColumns.of_collection(x, parameter)
+            return BlockColumns.of_collection(x, parameter, by)
         if is_frame(x):
             check_frame(parameter, x)
             columns = cls(_parts(x), frame_names(x), False)
         else:
             columns = cls._of_array(x, parameter)
+        if by is not None:
+            columns = columns._split_off(by) if is_label(by) else columns._joined(by, parameter)
         columns._check_size(parameter)
         return columns
+
+    def _split_off(self, by: Any) -> Columns:
+        """Return the columns with one of them, by its name, as that by which rows are grouped."""
+        if by not in self.names or self.single:
+            raise ValueError(
+                f"by must be one of the columns {self.names}, or a column itself; got {by!r}."
+            )
+        j = self.names.index(by)
+        rest = [
+            (part, name)
+            for k, (part, name) in enumerate(zip(self.parts, self.names, strict=True))
+            if k != j
+        ]
+        parts, names = zip(*rest, strict=True) if rest else ((), ())
+        return Columns([*parts], [*names], False, self.parts[j])
+
+    def _joined(self, by: Any, parameter: str) -> Columns:
+        """Return the columns with another one, by which rows are grouped."""
+        (column,) = Columns.of(by, "by").parts[:1]
+        if np.ndim(column) != 1 or len(column) != self.n_rows or len(np.shape(by)) != 1:
+            raise ValueError(f"by must be one column with as many rows as {parameter}.")
+        return replace(self, by=column)
 
     @classmethod
     def _of_array(cls, x: Any, parameter: str) -> Columns:
@@ -106,6 +137,16 @@ class Columns:
         """Return the name of a column, its number where it has none."""
         return column_name(self.names, j)
 
+    @property
+    def labels(self) -> list[Any]:
+        """The names of the columns, their numbers where they have none."""
+        return [self.name(j) for j in range(self.n_columns)]
+
+    @property
+    def library(self) -> str:
+        """Whose frames the columns are of: "polars", or "pandas" for all else."""
+        return "polars" if type(self.parts[0]).__module__.startswith("polars") else "pandas"
+
     def check(self, function: Callable[[Columns], Any]) -> None:
         """Let a function raise an error if something is wrong with the types of columns."""
         function(self)
@@ -136,7 +177,11 @@ class Columns:
 
     def count_true(self) -> dict[str, np.ndarray]:
         """Return how often each column is true; what is missing is not."""
-        return {"count": np.array([np.count_nonzero(_truth(part)) for part in self.parts])}
+        return {"count": np.array([np.count_nonzero(part) for part in self.truth()])}
+
+    def truth(self) -> Iterator[np.ndarray]:
+        """Yield where each column is true; what is missing is not."""
+        return map(_truth, self.parts)
 
     def blocks(self) -> Iterator[np.ndarray]:
         """Yield the rows as floats, NaN for missing values, some at a time."""
@@ -178,13 +223,21 @@ class BlockColumns(Columns):
         *Private.* `check` comes before `n_rows` and `total`.
     """
 
-    rows: Blocks
+    rows: Blocks = field(kw_only=True)
 
     @classmethod
-    def of_collection(cls, x: Any, parameter: str) -> BlockColumns:
+    def of_collection(cls, x: Any, parameter: str, by: Any = None) -> BlockColumns:
         """Return the columns of a collection; none of its tasks is computed."""
+        if is_label(by):
+            if by not in frame_names(x):
+                raise ValueError(
+                    f"by must be one of the columns {frame_names(x)}, or a column itself; got "
+                    f"{by!r}."
+                )
+            x, by = x[[name for name in frame_names(x) if name != by]], x[by]
         empty = Columns.of(empty_rows(x), parameter)
-        return cls(empty.parts, empty.names, empty.single, Blocks.of(x))
+        blocks = Blocks.of(x, by, parameters=(parameter, "by", "sample_weight"))
+        return cls(empty.parts, empty.names, empty.single, by, rows=blocks)
 
     @property
     def n_rows(self) -> int:
@@ -199,7 +252,12 @@ class BlockColumns(Columns):
 
 
 def _in_block(function: Callable[[Columns], Any], block: Block) -> Any:
-    return function(Columns.of(block.X))
+    return function(Columns.of(block.X, by=block.y))
+
+
+def is_label(by: Any) -> bool:
+    """Return whether `by` is the name of a column, not a column."""
+    return isinstance(by, (str, Integral)) or type(by) is tuple
 
 
 def is_frame(X: Any) -> bool:

@@ -116,6 +116,26 @@ def test_marginals_of_texts():
     assert np.array_equal(found["sex",], st.marginals(MIXED, 1.0, **asked)["sex",])
 
 
+@pytest.mark.parametrize("name", ["count", "sum", "mean", "variance", "quantile"])
+def test_groups_are_those_of_memory(name):
+    """By a column's name, by a lazy column, and by one in memory."""
+    lazy = dd.from_pandas(MIXED, npartitions=3)
+    more = {"q": 0.5} if name == "quantile" else {}
+    terms = {"keys": ["m", "f"], "epsilon": 1.0, "delta": 0.0, "random_state": 0} | more
+    terms |= {} if name == "count" else {"bounds": (0, 1)}
+    numbers = ["a", "b", "c"]
+    known, rows = (t[numbers] > 0.5 if name == "count" else t[numbers] for t in (MIXED, lazy))
+    expected = getattr(st, name)(known, by=MIXED["sex"], **terms)
+    for by in (lazy["sex"], MIXED["sex"]):
+        found = getattr(st, name)(rows, by=by, **terms)
+        np.testing.assert_array_equal(found.value, expected.value)
+    assert found.to_frame().index.names[0] == "sex"
+    if name != "count":
+        np.testing.assert_array_equal(
+            getattr(st, name)(lazy, by="sex", **terms).value, expected.value
+        )
+
+
 def test_a_release_takes_two_round_trips(caplog):
     caplog.set_level(logging.DEBUG, "skdp.blocks")
     st.covariance(ARRAY, 1.0, bounds=(0, 1))

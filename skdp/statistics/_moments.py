@@ -14,7 +14,8 @@ import numpy as np
 from skdp._column_facts import ColumnBounds
 from skdp._columns import Columns
 from skdp._private_fit import PrivateFit, ReleaseParameters
-from skdp.statistics._result import half_width
+from skdp.statistics._keys import Keys, axes_of
+from skdp.statistics._noise import Terms, half_width, sum_half_widths
 from skdp.workloads import Query, QueryPlan
 from skdp.workloads.plan import becomes_gaussian
 
@@ -28,12 +29,14 @@ __all__ = [
     "largest_square",
     "least_square",
     "product",
+    "row_counts",
 ]
 
 EXACT = 1.0 + 2.0**-20
 """What sensitivities are multiplied by: the total of `exact_sums` is rounded once, as a float."""
 
 _BITS = 31
+_SMALL = 0.1  # half width of a mean of numbers in [−1, 1]; no guarantee rests on it
 
 
 @dataclass(frozen=True)
@@ -55,8 +58,20 @@ class Part:
     radius: float = 1.0
     farthest: float = math.inf
 
-    def query(self, n_changed: int) -> Query:
-        """Return what is asked: their sums, which one record changes by one row or by two."""
+    def query(self, n_changed: int, n_groups: int | None = None) -> Query:
+        """Return what is asked: their sums, which one record changes by one row or by two.
+
+        Of several groups, all numbers of one change where a record comes or goes; where one is
+        replaced, those of one group by 2·radius or those of two by the radius.
+        """
+        if n_groups is not None:
+            return Query(
+                self.name,
+                size=n_groups * self.size,
+                linf_sensitivity=n_changed * self.radius * EXACT,
+                l0_sensitivity=n_changed * self.size,
+                l1_sensitivity=n_changed * self.radius * self.size * EXACT,
+            )
         return Query(
             self.name,
             size=self.size,
@@ -68,27 +83,65 @@ class Part:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BoundedColumns:
-    """*Private* columns, their public bounds, and whether the number of rows is public."""
+    """*Private* columns, their public bounds, and whether the number of rows is public.
+
+    Parameters
+    ----------
+    columns : Columns
+        *Private.*
+    bounds : ColumnBounds
+        *Public.*
+    count_is_public : bool
+        *Public.* Of the rows that statistics are about: not if they are grouped.
+    keys : Keys or None
+        *Public.* By which rows are grouped.
+    """
 
     columns: Columns
     bounds: ColumnBounds
     count_is_public: bool
+    keys: Keys | None = None
 
     @classmethod
-    def of(cls, x: Any, bounds: Any, parameters: ReleaseParameters) -> BoundedColumns:
+    def of(
+        cls, x: Any, bounds: Any, parameters: ReleaseParameters, by: Any = None, keys: Any = None
+    ) -> BoundedColumns:
         """Return columns of numbers; where the number of rows is public there has to be one."""
-        columns = Columns.of(x)
+        groups = Keys.of(by, keys)
+        columns = Columns.of(x, by=by)
         checked = ColumnBounds.of(bounds, columns.n_columns, columns.names)
-        columns.check(Columns.check_numeric)
+        columns.check(partial(_check, groups))
         public = parameters.neighboring.count_is_public
         if public and not columns.n_rows:
             raise ValueError("x must have at least one row.")
-        return cls(columns, checked, public)
+        return cls(columns, checked, public and groups is None, groups)
 
     @property
     def n_rows(self) -> int:
         """The number of rows."""
         return self.columns.n_rows
+
+    @property
+    def n_groups(self) -> int | None:
+        """How many groups there are, None where rows are not grouped."""
+        return None if self.keys is None else self.keys.n_groups
+
+    @property
+    def labels(self) -> dict[str, Any]:
+        """What a statistic knows of names: a label for each group and column."""
+        axes = (*axes_of(self.keys), ("column", self.columns.labels))
+        return {"_axes": axes, "_library": self.columns.library}
+
+    def shaped(self, values: np.ndarray) -> Any:
+        """Return numbers of shape (n_groups, n_columns) without the axes that were not given."""
+        values = values[..., 0] if self.columns.single else values
+        return values if np.ndim(values) else float(values)
+
+
+def _check(keys: Keys | None, columns: Columns) -> None:
+    columns.check_numeric()
+    if keys is not None:
+        keys.check(columns)
 
 
 class MomentsStatistic(PrivateFit):
@@ -99,9 +152,11 @@ class MomentsStatistic(PrivateFit):
 
     takes_infinite_epsilon = False
 
-    def __init__(self, bounds: Any, noise: str = "auto") -> None:
+    def __init__(self, bounds: Any, noise: str = "auto", by: Any = None, keys: Any = None) -> None:
         self.bounds = bounds
         self.noise = noise
+        self.by = by
+        self.keys = keys
 
     def _is_gaussian(self) -> bool:
         return becomes_gaussian(self.noise)
@@ -116,35 +171,50 @@ class MomentsStatistic(PrivateFit):
         """Return the numbers of each part for some rows that were mapped to [−1, 1]."""
 
     def _check_data(self, parameters: ReleaseParameters, x: Any) -> BoundedColumns:
-        return BoundedColumns.of(x, self.bounds, parameters)
+        return BoundedColumns.of(x, self.bounds, parameters, self.by, self.keys)
 
     def _plan(self, parameters: ReleaseParameters, records: BoundedColumns) -> QueryPlan:
-        parts = self._parts(records.columns.n_columns)
-        queries = [part.query(parameters.neighboring.n_changed) for part in parts]
+        parts, n_changed = self._parts(records.columns.n_columns), parameters.neighboring.n_changed
+        queries = [part.query(n_changed, records.n_groups) for part in parts]
         if not records.count_is_public:
-            queries.append(Query("count", linf_sensitivity=1.0, integer=True))
+            queries.append(row_counts(n_changed, records.n_groups))
         return parameters.plan_queries(queries, self.noise)
 
     def _read(
         self, plan: QueryPlan, records: BoundedColumns, rng: np.random.Generator
     ) -> dict[str, np.ndarray]:
-        parts = self._parts(records.columns.n_columns)
+        sizes = {part.name: part.size for part in self._parts(records.columns.n_columns)} | {
+            "count": 1
+        }
         numbers = partial(_numbers_of, self._numbers, records.bounds)
-        sizes = {part.name: part.size for part in parts}
-        answers: dict[str, Any] = exact_sums(sizes, records.columns, numbers)
-        return plan.release(answers | {"count": records.columns.n_rows}, rng)
+        answers = exact_sums(sizes, records.columns, numbers, records.keys)
+        return plan.release(answers, rng)
 
     def _means(self, plan: QueryPlan, records: BoundedColumns, released: Any) -> Means:
         radii = {p.name: p.radius for p in self._parts(records.columns.n_columns)}
         n_rows = records.columns.n_rows if records.count_is_public else None
+        if records.keys is not None:
+            released = {name: sums.reshape(records.n_groups, -1) for name, sums in released.items()}
         return Means(plan, radii, released, n_rows)
+
+
+def row_counts(n_changed: int, n_groups: int | None) -> Query:
+    """Return the question how many rows there are, of each group if there are some."""
+    changed = 1 if n_groups is None else n_changed
+    return Query(
+        "count",
+        size=n_groups or 1,
+        linf_sensitivity=1.0,
+        l0_sensitivity=changed,
+        integer=True,
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class Means:
     """Released sums and, where it is not public, the released number of rows.
 
-    The mean of no rows counts as 0.
+    Sums are of shape (n_numbers,), or (n_groups, n_numbers). The mean of no rows counts as 0.
     """
 
     plan: QueryPlan
@@ -152,13 +222,47 @@ class Means:
     sums: Mapping[str, np.ndarray]
     n_rows: int | None
 
+    @property
+    def count(self) -> Any:
+        """The number of rows, at least 1; of each group, if there are some."""
+        return self.n_rows or np.maximum(self.sums["count"], 1.0)
+
     def mean(self, name: str) -> np.ndarray:
         """Return the means of a part, within its radius."""
-        count = self.n_rows or max(float(self.sums["count"][0]), 1.0)
-        return np.clip(self.sums[name] / count, -self.radii[name], self.radii[name])
+        return np.clip(self.ratio(name), -self.radii[name], self.radii[name])
+
+    def ratio(self, name: str) -> np.ndarray:
+        """Return the noisy sums of a part over the number of rows, nowhere cut off."""
+        return np.asarray(self.sums[name] / self.count)
+
+    def is_precise(self, name: str, risk: float) -> Any:
+        """Return where a mean's noise is so small that functions of it are nearly linear."""
+        count_width = 0.0 if self.n_rows else half_width(self.plan, "count", risk)
+        return max(half_width(self.plan, name, risk), count_width) <= _SMALL * self.count
+
+    def linear_half_width(self, slopes: Terms, decrease: Any, risk: float) -> np.ndarray:
+        """Return how far noise moves a function of means, but with probability `risk`.
+
+        `slopes` has names of parts, and the derivative of the function in one mean of each;
+        `decrease` is minus that in the logarithm of the number of rows: Σ slope·mean.
+        """
+        terms = [*slopes] if self.n_rows else [*slopes, ("count", decrease)]
+        return np.asarray(sum_half_widths(self.plan, terms, risk) / self.count)
 
     def ends(self, name: str, risk: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return intervals for the means without noise; each fails with probability ≤ `risk`.
+        """Return intervals for the means without noise; each fails with probability `risk`."""
+        value, safe = self.ratio(name), self.safe_ends(name, risk)
+        if self.n_rows:
+            return safe
+        width = self.linear_half_width([(name, np.ones(value.shape))], value, risk)
+        precise = self.is_precise(name, risk)
+        return (
+            np.where(precise, self._within(name, value - width), safe[0]),
+            np.where(precise, self._within(name, value + width), safe[1]),
+        )
+
+    def safe_ends(self, name: str, risk: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return intervals that fail with probability ≤ `risk`, however few rows there are.
 
         Without a public count the sum and the count may each miss with half of that.
         """
@@ -166,49 +270,73 @@ class Means:
         least, most = self.count_ends(risk)
         width = half_width(self.plan, name, risk)
         low, high = self.sums[name] - width, self.sums[name] + width
-        radius = self.radii[name]
         return (
-            np.clip(np.minimum(low / least, low / most), -radius, radius),
-            np.clip(np.maximum(high / least, high / most), -radius, radius),
+            self._within(name, np.minimum(low / least, low / most)),
+            self._within(name, np.maximum(high / least, high / most)),
         )
 
-    def count_ends(self, risk: float) -> tuple[float, float]:
+    def count_ends(self, risk: float) -> tuple[Any, Any]:
         """Return ends of an interval for the number of rows, at least 1."""
         if self.n_rows:
             return self.n_rows, self.n_rows
-        count, width = float(self.sums["count"][0]), half_width(self.plan, "count", risk)
-        return max(count - width, 1.0), max(count + width, 1.0)
+        width = half_width(self.plan, "count", risk)
+        count = self.sums["count"]
+        return np.maximum(count - width, 1.0), np.maximum(count + width, 1.0)
+
+    def _within(self, name: str, values: np.ndarray) -> np.ndarray:
+        return np.clip(values, -self.radii[name], self.radii[name])
 
 
 def _numbers_of(
     numbers: Callable[[np.ndarray], dict[str, np.ndarray]], bounds: ColumnBounds, columns: Columns
 ) -> Iterator[dict[str, np.ndarray]]:
-    """Yield the numbers of some rows at a time."""
-    return (numbers(bounds.unit(rows)) for rows in columns.blocks())
+    """Yield the numbers of some rows at a time, and 1 for each row."""
+    for rows in columns.blocks():
+        yield numbers(bounds.unit(rows)) | {"count": np.ones((len(rows), 1))}
 
 
 def exact_sums(
-    sizes: Mapping[str, int], table: Any, numbers: Callable[[Any], Iterable[Mapping[str, Any]]]
+    sizes: Mapping[str, int],
+    table: Any,
+    numbers: Callable[[Any], Iterable[Mapping[str, Any]]],
+    keys: Keys | None = None,
 ) -> dict[str, np.ndarray]:
     """Return the sums of numbers in [−1, 1], each rounded to a multiple of 2^−31.
 
     `numbers` yields those of some rows of a table at a time. They are added as integers, whatever
     their order and the blocks of rows that they come in. Totals of at least 2^53 steps are rounded
-    as floats, by 2^−54 of at most 2^31: for two neighbours by 2^−22 together.
+    as floats, by 2^−54 of at most 2^31: for two neighbours by 2^−22 together. With `keys` there
+    is a row of sums for each group.
     """
-    totals = table.total(partial(_steps, sizes, numbers))
+    totals = table.total(partial(_steps, sizes, numbers, keys))
     return {name: np.ldexp(total.astype(float), -_BITS) for name, total in totals.items()}
 
 
 def _steps(
-    sizes: Mapping[str, int], numbers: Callable[[Any], Iterable[Mapping[str, Any]]], table: Any
+    sizes: Mapping[str, int],
+    numbers: Callable[[Any], Iterable[Mapping[str, Any]]],
+    keys: Keys | None,
+    table: Any,
 ) -> dict[str, np.ndarray]:
     """Return the sums in steps of 2^−31."""
-    totals = {name: np.zeros(size, dtype=np.int64) for name, size in sizes.items()}
+    codes, n_groups = (None, ()) if keys is None else (keys.codes(table), (keys.n_groups,))
+    totals = {name: np.zeros((*n_groups, size), dtype=np.int64) for name, size in sizes.items()}
+    start = 0
     for block in numbers(table):
         for name, total in totals.items():
-            total += np.rint(np.ldexp(block[name], _BITS)).astype(np.int64).sum(axis=0)
+            steps = np.rint(np.ldexp(block[name], _BITS))
+            total += _added(steps, None if codes is None else codes[start:], len(total))
+        start += len(steps)
     return totals
+
+
+def _added(steps: np.ndarray, codes: np.ndarray | None, n_groups: int) -> np.ndarray:
+    """Return sums of integers over rows, at most 2^18 of them; over those of each group."""
+    if codes is None:
+        return np.asarray(steps.astype(np.int64).sum(axis=0))
+    places = codes[: len(steps)] + 1  # the first of them for rows in no group
+    sums = [np.bincount(places, column, n_groups + 1)[1:] for column in steps.T]  # exact as floats
+    return np.stack(sums, axis=1).astype(np.int64)
 
 
 def least_square(low: np.ndarray, high: np.ndarray) -> np.ndarray:

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from skdp._validation import check_real
 from skdp.privacy import PrivacyGuarantee
+from skdp.statistics._noise import half_width
 from skdp.workloads import QueryPlan
 
-__all__ = ["NoisyNumbers", "Statistic", "half_width", "risk_of", "shown"]
+__all__ = ["Axes", "NoisyNumbers", "Statistic", "framed", "index_of", "risk_of", "shown"]
+
+Axes = tuple[tuple[str, Sequence[Any]], ...]
+"""What released numbers are of, from the first axis to the last: a name, and a label for each."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,10 +32,14 @@ class Statistic(ABC):
         *Released.*
     privacy : PrivacyGuarantee
         *Public.* What the release promises; of all numbers together.
+    _axes, _library : tuple and str
+        *Public.* What the numbers are of, and whose frame `to_frame` returns.
     """
 
     value: Any
     privacy: PrivacyGuarantee
+    _axes: Axes = field(default=(), kw_only=True)
+    _library: str = field(default="pandas", kw_only=True)
 
     @abstractmethod
     def _ends(self, risk: float) -> tuple[Any, Any]:
@@ -40,8 +51,9 @@ class Statistic(ABC):
         Parameters
         ----------
         level : float in (0, 1), default 0.95
-            *Public.* The probability, over the noise, that an interval holds its number; more
-            where the statistic is a function of several noisy numbers (a union bound).
+            *Public.* The probability, over the noise, that an interval holds its number: for a
+            function of several noisy numbers nearly so, and more where there are few rows for the
+            noise; more for counts with little noise, as they are integers.
         simultaneous : bool, default False
             *Public.* Whether all intervals hold at once with that probability, by a union bound,
             instead of each by itself.
@@ -53,6 +65,38 @@ class Statistic(ABC):
         """
         low, high = self._ends(risk_of(level, np.size(self.value) if simultaneous else 1))
         return shown(low), shown(high)
+
+    def to_frame(self, level: float = 0.95, *, simultaneous: bool = False) -> Any:
+        """Return the numbers and their intervals as a frame, with the names that were given.
+
+        Parameters
+        ----------
+        level : float in (0, 1), default 0.95
+            *Public.* As in `interval`.
+        simultaneous : bool, default False
+            *Public.* As in `interval`.
+
+        Returns
+        -------
+        DataFrame
+            Of polars where the table was, else of pandas: the columns estimate, lower, upper and
+            level, a row for each number, which columns of polars, or the index of pandas, name.
+        """
+        return framed(index_of(self._axes), self._columns(level, simultaneous), self._library)
+
+    def _columns(self, level: float, simultaneous: bool = False) -> dict[str, list[float]]:
+        """Return the columns of `to_frame`."""
+        numbers = (self.value, *self.interval(level, simultaneous=simultaneous))
+        estimate, lower, upper = (np.ravel(one).tolist() for one in numbers)
+        levels = [level] * len(estimate)
+        return {"estimate": estimate, "lower": lower, "upper": upper, "level": levels}
+
+    def _repr_html_(self) -> str:
+        index, columns = index_of(self._axes), self._columns(0.95)
+        heads = "".join(f"<th>{escape(str(one))}</th>" for one in (*index, *columns))
+        rows = zip(*index.values(), *columns.values(), strict=True)
+        body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
+        return f"<table><tr>{heads}</tr>{body}</table><pre>{escape(str(self.privacy))}</pre>"
 
     def __repr__(self) -> str:
         if np.size(self.value) > 1:
@@ -76,6 +120,8 @@ class NoisyNumbers(Statistic):
         *Public.* The noise, of which `interval` is computed.
     _unit : float or ndarray
         *Public.* What the noise is multiplied by.
+    _axes, _library : tuple and str
+        *Public.* What the numbers are of, and whose frame `to_frame` returns.
     """
 
     _plan: QueryPlan = field(kw_only=True)
@@ -87,16 +133,27 @@ class NoisyNumbers(Statistic):
         return self.value - width, self.value + width
 
 
-def half_width(plan: QueryPlan, name: str, risk: float) -> float:
-    """Return what the noise of a query exceeds in size with probability at most `risk`.
+def index_of(axes: Axes) -> dict[str, list[Any]]:
+    """Return the labels of all numbers, a list for each axis."""
+    keys = [*product(*(labels for _, labels in axes))]
+    return {name: [key[k] for key in keys] for k, (name, _) in enumerate(axes)}
 
-    Two steps of the grid are added where the release is a rounded one.
-    """
-    mechanism = plan.mechanism(name)
-    on_integers = mechanism.step == 1.0
-    return float(mechanism.quantile(1.0 - 0.5 * risk)) + (
-        0.0 if on_integers else mechanism.step * 2
-    )
+
+def framed(index: Mapping[str, Sequence[Any]], columns: Mapping[str, Any], library: str) -> Any:
+    """Return a frame of columns, with labels in more columns of polars or the index of pandas."""
+    if library == "polars":
+        import polars
+
+        return polars.DataFrame({**index, **columns}, strict=False)
+    import pandas
+
+    frame = pandas.DataFrame({**index, **columns})
+    return frame.set_index([*index]) if index else frame
+
+
+def _cell(value: Any) -> str:
+    shown = f"{value:.6g}" if isinstance(value, float) else str(value)
+    return f"<td>{escape(shown)}</td>"
 
 
 def risk_of(level: float, n_intervals: int = 1) -> float:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ from skdp._columns import Columns
 from skdp._private_fit import PrivateFit, ReleaseParameters
 from skdp.budget import PrivacyBudget
 from skdp.privacy import PrivacyGuarantee
+from skdp.statistics._keys import Keys, axes_of
 from skdp.statistics._result import NoisyNumbers
 from skdp.workloads import Query, QueryPlan
 
@@ -21,6 +24,8 @@ def count(
     epsilon: float,
     delta: float | None = None,
     *,
+    by: Any = None,
+    keys: Any = None,
     noise: str = "auto",
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
@@ -41,6 +46,11 @@ def count(
     delta : float or None, default None
         *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
         budget's, or 1e-5 without a budget; 0 asks for pure privacy.
+    by : str, array-like or dask collection of shape (n_rows,), default None
+        *Private.* The column by which rows are grouped, or its name in a frame, which is public.
+        There are numbers for each of `keys`; rows with another value, or none, are in no group.
+    keys : list or None, default None
+        *Public.* The values of `by` that are asked about, known without a look at the data.
     noise : str, default "auto"
         *Public.* One of `skdp.workloads.NOISES`, or "auto" for the least.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
@@ -74,7 +84,8 @@ def count(
 
     Notes
     -----
-    **Guarantee.** A record changes each count by at most 1, under both relations.
+    **Guarantee.** A record changes each count by at most 1, under both relations. With groups it is
+    in one of them; what replaces it may be in another one, so that two counts change by 1.
 
     Examples
     --------
@@ -85,7 +96,7 @@ def count(
     >>> found.interval()
     (272.0, 278.0)
     """
-    return CountStatistic(noise)._release(
+    return CountStatistic(noise, by, keys)._release(
         condition,
         epsilon=epsilon,
         delta=delta,
@@ -103,29 +114,74 @@ class CountStatistic(PrivateFit):
     released_as = "statistics.count"
     takes_infinite_epsilon = False
 
-    def __init__(self, noise: str = "auto") -> None:
+    def __init__(self, noise: str = "auto", by: Any = None, keys: Any = None) -> None:
         self.noise = noise
+        self.by = by
+        self.keys = keys
 
-    def _check_data(self, parameters: ReleaseParameters, condition: Any) -> Columns:
-        columns = Columns.of(condition, "condition")
-        columns.check(Columns.check_boolean)
-        return columns
+    def _check_data(self, parameters: ReleaseParameters, condition: Any) -> _Conditions:
+        keys = Keys.of(self.by, self.keys)
+        columns = Columns.of(condition, "condition", self.by)
+        columns.check(partial(_check, keys))
+        return _Conditions(columns, keys)
 
-    def _plan(self, parameters: ReleaseParameters, columns: Columns) -> QueryPlan:
-        n = columns.n_columns
-        query = Query("count", size=n, linf_sensitivity=1.0, l0_sensitivity=n, integer=True)
+    def _plan(self, parameters: ReleaseParameters, records: _Conditions) -> QueryPlan:
+        n, keys = records.columns.n_columns, records.keys
+        n_groups, changed = (
+            (1, 1) if keys is None else (keys.n_groups, parameters.neighboring.n_changed)
+        )
+        query = Query(
+            "count",
+            size=n_groups * n,
+            linf_sensitivity=1.0,
+            l0_sensitivity=changed * n,
+            integer=True,
+        )
         return parameters.plan_queries([query], self.noise)
 
     def _read(
-        self, plan: QueryPlan, columns: Columns, rng: np.random.Generator
+        self, plan: QueryPlan, records: _Conditions, rng: np.random.Generator
     ) -> dict[str, np.ndarray]:
-        return plan.release(columns.total(Columns.count_true), rng)
+        return plan.release(records.columns.total(partial(_counts, records.keys)), rng)
 
     def _publish(
         self,
         plan: QueryPlan,
-        columns: Columns,
+        records: _Conditions,
         released: dict[str, np.ndarray],
         guarantee: PrivacyGuarantee,
     ) -> NoisyNumbers:
-        return NoisyNumbers(columns.shaped(released["count"]), guarantee, _plan=plan)
+        axes = (*axes_of(records.keys), ("condition", records.columns.labels))
+        counts = released["count"].reshape([len(labels) for _, labels in axes])
+        value: Any = counts[..., 0] if records.columns.single else counts
+        value = value if np.ndim(value) else float(value)
+        return NoisyNumbers(
+            value, guarantee, _plan=plan, _axes=axes, _library=records.columns.library
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Conditions:
+    """*Private* truth values, and the public keys by which rows are grouped."""
+
+    columns: Columns
+    keys: Keys | None
+
+    @property
+    def n_rows(self) -> int:
+        return self.columns.n_rows
+
+
+def _check(keys: Keys | None, columns: Columns) -> None:
+    columns.check_boolean()
+    if keys is not None:
+        keys.check(columns)
+
+
+def _counts(keys: Keys | None, columns: Columns) -> dict[str, np.ndarray]:
+    """Return how often each column is true, for each group if there are some."""
+    if keys is None:
+        return columns.count_true()
+    places, true = keys.codes(columns) + 1, columns.truth()
+    counts = [np.bincount(places[column], minlength=keys.n_groups + 1)[1:] for column in true]
+    return {"count": np.stack(counts, axis=1)}

@@ -39,6 +39,8 @@ class Covariance(Statistic):
         *Released*, together with the matrix.
     _means, _bounds : object
         *Released* and *public*: what `interval` is computed from.
+    _axes, _library : tuple and str
+        *Public.* What the numbers are of, and whose frame `to_frame` returns.
     """
 
     mean: np.ndarray
@@ -47,20 +49,43 @@ class Covariance(Statistic):
 
     def _ends(self, risk: float) -> tuple[Any, Any]:
         """Return ends for each entry: of the mean product less the product of the means."""
-        low, high = self._means.ends("x", risk / 3.0)
-        pairs = np.triu_indices(low.size, 1)
-        least, most = (np.empty((low.size, low.size)) for _ in range(2))
-        squares = self._means.ends("square", risk / 3.0)
-        np.fill_diagonal(least, np.maximum(squares[0] + 0.5 - largest_square(low, high), 0.0))
-        np.fill_diagonal(most, squares[1] + 0.5 - least_square(low, high))
-        if pairs[0].size:
-            i, j = pairs
-            smallest, largest = product((low[i], high[i]), (low[j], high[j]))
-            products = self._means.ends("product", risk / 3.0)
-            least[i, j] = least[j, i] = products[0] - largest
-            most[i, j] = most[j, i] = products[1] - smallest
+        means = self._means
+        least, most = (_linear if np.all(means.is_precise("x", risk)) else _safe)(means, risk)
+        np.fill_diagonal(least, np.maximum(np.diag(least), 0.0))
         unit = np.outer(self._bounds.half, self._bounds.half)
         return unit * np.clip(least, -1.0, 1.0), unit * np.clip(most, -1.0, 1.0)
+
+
+def _linear(means: Means, risk: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return ends for small noise, in which every entry is linear."""
+    first, second = means.ratio("x"), means.ratio("square")
+    values, widths = np.diag(second + 0.5 - first**2), np.zeros((first.size, first.size))
+    alone = [("x", -2.0 * first), ("square", np.ones(first.size))]
+    np.fill_diagonal(widths, means.linear_half_width(alone, second - 2.0 * first**2, risk))
+    i, j = np.triu_indices(first.size, 1)
+    if i.size:
+        both, found = first[i] * first[j], means.ratio("product")
+        values[i, j] = values[j, i] = found - both
+        slopes = [("x", -first[j]), ("x", -first[i]), ("product", np.ones(i.size))]
+        widths[i, j] = widths[j, i] = means.linear_half_width(slopes, found - 2.0 * both, risk)
+    return values - widths, values + widths
+
+
+def _safe(means: Means, risk: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return ends from those of the means, each of which may miss with a third of the risk."""
+    low, high = means.safe_ends("x", risk / 3.0)
+    pairs = np.triu_indices(low.size, 1)
+    least, most = (np.empty((low.size, low.size)) for _ in range(2))
+    squares = means.safe_ends("square", risk / 3.0)
+    np.fill_diagonal(least, squares[0] + 0.5 - largest_square(low, high))
+    np.fill_diagonal(most, squares[1] + 0.5 - least_square(low, high))
+    if pairs[0].size:
+        i, j = pairs
+        smallest, largest = product((low[i], high[i]), (low[j], high[j]))
+        products = means.safe_ends("product", risk / 3.0)
+        least[i, j] = least[j, i] = products[0] - largest
+        most[i, j] = most[j, i] = products[1] - smallest
+    return least, most
 
 
 def covariance(
@@ -180,7 +205,16 @@ class CovarianceStatistic(MomentsStatistic):
         unit = np.outer(bounds.half, bounds.half)
         value = _semidefinite(moments - np.outer(first, first)) * unit
         centre = bounds.middle + bounds.half * first
-        return Covariance(value, guarantee, centre, _means=means, _bounds=bounds)
+        names = records.columns.labels
+        return Covariance(
+            value,
+            guarantee,
+            centre,
+            _means=means,
+            _bounds=bounds,
+            _axes=(("column", names), ("with", names)),
+            _library=records.columns.library,
+        )
 
 
 def _semidefinite(matrix: np.ndarray) -> np.ndarray:

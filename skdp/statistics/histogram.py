@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from skdp._columns import Columns, column_name
 from skdp._private_fit import PrivateFit, ReleaseParameters
 from skdp.budget import PrivacyBudget
 from skdp.privacy import PrivacyGuarantee
-from skdp.statistics._result import NoisyNumbers
+from skdp.statistics._result import Axes, NoisyNumbers
 from skdp.workloads import Query, QueryPlan
 
 __all__ = ["histogram"]
@@ -121,6 +122,13 @@ class GriddedColumns:
         return tuple(len(ends) - 1 for ends in self.grid)
 
     @property
+    def axes(self) -> Axes:
+        """The cells of each column, by their ends."""
+        cells = ([f"[{low:g}, {high:g})" for low, high in pairwise(ends)] for ends in self.grid)
+        named = ([*one[:-1], one[-1].replace(")", "]")] for one in cells)
+        return tuple(zip(map(str, self.columns.labels), named, strict=True))
+
+    @property
     def n_cells(self) -> int:
         """How many cells there are."""
         return int(np.prod(self.shape))
@@ -185,7 +193,13 @@ class HistogramStatistic(PrivateFit):
         released: dict[str, np.ndarray],
         guarantee: PrivacyGuarantee,
     ) -> NoisyNumbers:
-        return NoisyNumbers(released["cells"].reshape(records.shape), guarantee, _plan=plan)
+        return NoisyNumbers(
+            released["cells"].reshape(records.shape),
+            guarantee,
+            _plan=plan,
+            _axes=records.axes,
+            _library=records.columns.library,
+        )
 
 
 def _checked_edges(edges: Any, n_columns: int, names: Sequence[Any]) -> list[np.ndarray]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,8 @@ from skdp._private_fit import PrivateFit, ReleaseParameters
 from skdp._validation import check_count
 from skdp.budget import PrivacyBudget
 from skdp.privacy import PrivacyGuarantee
-from skdp.statistics._result import half_width, risk_of
+from skdp.statistics._noise import half_width
+from skdp.statistics._result import framed, risk_of
 from skdp.workloads import Query, QueryPlan
 
 __all__ = ["Marginals", "marginals"]
@@ -37,11 +38,17 @@ class Marginals:
         *Public.* What the release promises; of all tables together.
     _plan : QueryPlan
         *Public.* The noise, of which `interval` is computed.
+    _categories : dict
+        *Public.* Those of the columns of each table.
+    _library : {"pandas", "polars"}
+        *Public.* Whose frame `to_frame` returns.
     """
 
     value: Mapping[Key, np.ndarray]
     privacy: PrivacyGuarantee
     _plan: QueryPlan = field(kw_only=True)
+    _categories: Mapping[Key, list[list[Any]]] = field(kw_only=True)
+    _library: str = field(default="pandas", kw_only=True)
 
     def __repr__(self) -> str:
         tables = (
@@ -69,6 +76,34 @@ class Marginals:
         risk = risk_of(level)
         widths = {key: half_width(self._plan, str(key), risk) for key in self.value}
         return {key: (t - widths[key], t + widths[key]) for key, t in self.value.items()}
+
+    def to_frame(self, level: float = 0.95) -> Any:
+        """Return the counts of all tables and their intervals as a frame.
+
+        Parameters
+        ----------
+        level : float in (0, 1), default 0.95
+            *Public.* As in `interval`.
+
+        Returns
+        -------
+        DataFrame
+            Of polars where the table was, else of pandas: the columns estimate, lower, upper and
+            level, a row for each count, named by its columns and by their categories: tuples,
+            unless tables have one column.
+        """
+        ends = self.interval(level)
+        numbers = {
+            "estimate": self.value.values(),
+            "lower": [low for low, _ in ends.values()],
+            "upper": [high for _, high in ends.values()],
+        }
+        columns = {name: np.concatenate([*map(np.ravel, one)]) for name, one in numbers.items()}
+        index = [(key, cell) for key in self.value for cell in product(*self._categories[key])]
+        named = [tuple(part[0] if len(part) == 1 else part for part in row) for row in index]
+        names, cells = zip(*named, strict=True)
+        levels = {"level": np.full(len(named), level)}
+        return framed({"columns": names, "categories": cells}, columns | levels, self._library)
 
 
 def marginals(
@@ -262,4 +297,8 @@ class MarginalsStatistic(PrivateFit):
             records.key(t): released[str(records.key(t))].reshape(records.shape(t))
             for t in records.tables
         }
-        return Marginals(tables, guarantee, _plan=plan)
+        categories = {
+            records.key(t): [records.values[j].tolist() for j in t] for t in records.tables
+        }
+        library = records.columns.library
+        return Marginals(tables, guarantee, _plan=plan, _categories=categories, _library=library)

@@ -30,6 +30,8 @@ class Mean(Statistic):
         *Public.* What the release promises; of all numbers together.
     _means, _bounds : object
         *Released* and *public*: what `interval` is computed from.
+    _axes, _library : tuple and str
+        *Public.* What the numbers are of, and whose frame `to_frame` returns.
     """
 
     _means: Means = field(kw_only=True)
@@ -57,13 +59,13 @@ class Mean(Statistic):
         risk = 0.5 * risk_of(level)
         low, high = self._means.ends("x", 0.5 * risk)
         least, _ = self._means.count_ends(0.5 * risk)
-        spread = math.sqrt(2.0 * math.log(2.0 / risk) / least)
+        spread = np.sqrt(2.0 * math.log(2.0 / risk) / least)
         low, high = np.maximum(low - spread, -1.0), np.minimum(high + spread, 1.0)
         return self._in_units(low, high)
 
     def _in_units(self, low: np.ndarray, high: np.ndarray) -> tuple[Any, Any]:
         ends = (self._bounds.middle + self._bounds.half * end for end in (low, high))
-        low, high = ends if np.ndim(self.value) else (end[0] for end in ends)
+        low, high = (end.reshape(np.shape(self.value)) for end in ends)
         return shown(low), shown(high)
 
 
@@ -73,6 +75,8 @@ def mean(
     delta: float | None = None,
     *,
     bounds: Any,
+    by: Any = None,
+    keys: Any = None,
     noise: str = "auto",
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
@@ -96,6 +100,11 @@ def mean(
     bounds : pair (low, high), one pair per column, or dict
         *Public.* The dict is from names or numbers of columns to pairs. Bounds come from knowledge
         about the columns, never from the data.
+    by : str, array-like or dask collection of shape (n_rows,), default None
+        *Private.* The column by which rows are grouped, or its name in a frame, which is public.
+        There are numbers for each of `keys`; rows with another value, or none, are in no group.
+    keys : list or None, default None
+        *Public.* The values of `by` that are asked about, known without a look at the data.
     noise : str, default "auto"
         *Public.* One of `skdp.workloads.NOISES`, or "auto" for the least.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
@@ -131,7 +140,9 @@ def mean(
     -----
     **Guarantee.** Let u be values mapped to [−1, 1]. Under ``replace_one`` Σu of each column moves
     by at most 2 and the number of rows is public. Under ``add_remove_one`` Σu moves by at most 1,
-    and the number of rows, which moves by 1, is part of the same release.
+    and the number of rows, which moves by 1, is part of the same release. Groups have the price of
+    one: a record that comes or goes is in one group. A replaced one may move Σu by 2 in one group,
+    or by 1 in each of two, as it does numbers of rows, which are released with them.
 
     Examples
     --------
@@ -143,7 +154,7 @@ def mean(
     >>> bool(low < ages.mean() < high), round(high - low, 2)
     (True, 0.6)
     """
-    return MeanStatistic(bounds, noise)._release(
+    return MeanStatistic(bounds, noise, by, keys)._release(
         x,
         epsilon=epsilon,
         delta=delta,
@@ -171,5 +182,5 @@ class MeanStatistic(MomentsStatistic):
         self, plan: QueryPlan, records: BoundedColumns, released: Any, guarantee: PrivacyGuarantee
     ) -> Mean:
         means, bounds = self._means(plan, records, released), records.bounds
-        value = records.columns.shaped(bounds.middle + bounds.half * means.mean("x"))
-        return Mean(value, guarantee, _means=means, _bounds=bounds)
+        value = records.shaped(bounds.middle + bounds.half * means.mean("x"))
+        return Mean(value, guarantee, _means=means, _bounds=bounds, **records.labels)

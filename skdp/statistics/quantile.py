@@ -16,8 +16,10 @@ from skdp.accounting import calibrate
 from skdp.budget import PrivacyBudget
 from skdp.mechanisms import ExponentialMechanism
 from skdp.privacy import BoundedRangeEvent, Event, PrivacyGuarantee, SelfComposedEvent
+from skdp.statistics._keys import Keys, axes_of
+from skdp.statistics._margin import Margin
 from skdp.statistics._moments import BoundedColumns
-from skdp.statistics._result import risk_of
+from skdp.statistics._result import Statistic, framed, index_of, risk_of
 
 __all__ = ["Quantile", "quantile"]
 
@@ -27,22 +29,29 @@ _ROUNDING = 1.0 + 2.0**-19  # of ranks, below 2^31, by two times 2^−22 at most
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Quantile:
+class Quantile(Statistic):
     """Released quantiles.
 
     Parameters
     ----------
     value : float or ndarray
-        *Released.* Of shape (n_probabilities, n_columns) without the axes that were not asked for.
+        *Released.* Of shape (n_groups, n_probabilities, n_columns) without the axes that were not
+        asked for.
     privacy : PrivacyGuarantee
         *Public.* What the release promises; of all quantiles together.
     _choice : ExponentialMechanism
         *Public.* Of which `rank_error` is computed.
+    _level : float or None
+        *Public.* Of the intervals.
+    _interval : tuple of float or ndarray
+        *Released*, together with the quantiles.
+    _axes, _library : tuple and str
+        *Public.* What the numbers are of, and whose frame `to_frame` returns.
     """
 
-    value: Any
-    privacy: PrivacyGuarantee
     _choice: ExponentialMechanism = field(kw_only=True)
+    _level: float | None = field(kw_only=True)
+    _interval: tuple[Any, Any] = field(kw_only=True)
 
     def __repr__(self) -> str:
         value = np.array2string(np.asarray(self.value), precision=6)
@@ -53,7 +62,7 @@ class Quantile:
 
         With probability `level`, over the noise, no more than this number of rows would have to
         change for `value` to be a quantile of the data, rounded to the grid: the tail bound of the
-        exponential mechanism. An interval of values would be a release of its own.
+        exponential mechanism, which holds whatever the data.
 
         Parameters
         ----------
@@ -68,6 +77,69 @@ class Quantile:
         log_tail = math.log((_CELLS + 1) / risk_of(level))
         return 2.0 * self._choice.sensitivity / _ROUNDING * log_tail / self._choice.epsilon
 
+    def interval(  # type: ignore[override]
+        self, level: float | None = None, *, simultaneous: bool = False
+    ) -> tuple[Any, Any]:
+        """Return where the quantiles lie, of these rows or of those that they are a sample of.
+
+        Parameters
+        ----------
+        level : float in (0, 1), default None
+            *Public.* That of the release, which is the only one there is.
+        simultaneous : bool, default False
+            *Public.* Each interval was chosen for its own quantile: True is refused for several.
+
+        Returns
+        -------
+        low, high : float or ndarray
+            *Released.* Of the shape of `value`.
+
+        Raises
+        ------
+        ValueError
+            If no intervals were asked for, or others than these.
+        """
+        if self._level is None:
+            raise ValueError(
+                "no intervals were released with these quantiles: ask for them by level=0.95, say."
+            )
+        if level not in (None, self._level) or (simultaneous and np.size(self.value) > 1):
+            raise ValueError(
+                f"the intervals were released at level {self._level:g}, each by itself: there are "
+                "no others."
+            )
+        return self._interval
+
+    def to_frame(self, level: float | None = None, *, simultaneous: bool = False) -> Any:  # type: ignore[override]
+        """Return the quantiles, and their intervals if there are any, as a frame.
+
+        Parameters
+        ----------
+        level : float in (0, 1), default None
+            *Public.* As in `interval`.
+        simultaneous : bool, default False
+            *Public.* As in `interval`.
+
+        Returns
+        -------
+        DataFrame
+            Of polars where the table was, else of pandas: the columns estimate, lower, upper and
+            level, of which the last three are nan without intervals.
+        """
+        if self._level is not None:
+            self.interval(level, simultaneous=simultaneous)
+        return framed(index_of(self._axes), self._columns(math.nan), self._library)
+
+    def _columns(self, level: float, simultaneous: bool = False) -> dict[str, list[float]]:
+        estimate, *ends = (np.ravel(one).tolist() for one in (self.value, *self._interval))
+        levels = [math.nan if self._level is None else self._level] * len(estimate)
+        return dict(
+            zip(("estimate", "lower", "upper", "level"), (estimate, *ends, levels), strict=True)
+        )
+
+    def _ends(self, risk: float) -> tuple[Any, Any]:
+        return self._interval
+
 
 def quantile(
     x: Any,
@@ -76,6 +148,10 @@ def quantile(
     *,
     q: Any,
     bounds: Any,
+    level: float | None = None,
+    sampling: bool = False,
+    by: Any = None,
+    keys: Any = None,
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
     random_state: Any = None,
@@ -85,7 +161,8 @@ def quantile(
     """Choose quantiles of each column from a public grid, privately.
 
     The grid has 2^14 cells between the bounds. Values outside of them are clipped. A missing value
-    counts as the middle of its bounds.
+    counts as the middle of its bounds. An interval ends at the quantiles of lower and higher ranks,
+    as far away as noise, and sampling, may have moved this one.
 
     Parameters
     ----------
@@ -101,6 +178,18 @@ def quantile(
     bounds : pair (low, high), one pair per column, or dict
         *Public.* The dict is from names or numbers of columns to pairs. Bounds come from knowledge
         about the columns, never from the data.
+    level : float in (0, 1) or None, default None
+        *Public.* How often intervals hold what they are about, nearly, each by itself; more where
+        values repeat. Their ends are two more quantiles each, which share ε with the first:
+        ``None`` for none.
+    sampling : bool, default False
+        *Public.* Whether the intervals are about the population that the rows are a sample of,
+        instead of the rows.
+    by : str, array-like or dask collection of shape (n_rows,), default None
+        *Private.* The column by which rows are grouped, or its name in a frame, which is public.
+        There are numbers for each of `keys`; rows with another value, or none, are in no group.
+    keys : list or None, default None
+        *Public.* The values of `by` that are asked about, known without a look at the data.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
         *Public.* Whether neighbouring data sets differ in the value of one record (then n is
         public) or in its presence (then it is private).
@@ -132,11 +221,13 @@ def quantile(
 
     Notes
     -----
-    **Guarantee.** The exponential mechanism with the utility −max(#{x < t} − q·n, q·n − #{x ≤ t},
-    0) of a grid point t, for values that were rounded to the grid: one record changes it by at
-    most 1 under ``replace_one``, and by max(q, 1 − q) under ``add_remove_one``, where n is private
-    (Smith 2011, on intervals in place of a grid). Each choice is purely private; all together are
-    composed.
+    **Guarantee.** The exponential mechanism with the utility −max(#{x < t} − r(n), r(n) − #{x ≤ t},
+    0) of a grid point t, for values that were rounded to the grid, r(n) = q·n: one record changes
+    it by at most 1 under ``replace_one``, and by max(q, 1 − q) under ``add_remove_one``, where n is
+    private (Smith 2011, on intervals in place of a grid). The ends of intervals have r(n) = q·n ±
+    m(n) with a public function m of slope s at most, which adds s where n is private. Each choice
+    is purely private; all together are composed. With groups each record is in one: it changes the
+    choices of that group, and where it is replaced by one of another group those of two.
 
     Examples
     --------
@@ -147,7 +238,7 @@ def quantile(
     >>> abs(median.value - 44) < 3, round(median.rank_error())
     (True, 25)
     """
-    return QuantileStatistic(bounds, q)._release(
+    return QuantileStatistic(bounds, q, level, sampling, by, keys)._release(
         x,
         epsilon=epsilon,
         delta=delta,
@@ -161,10 +252,21 @@ def quantile(
 
 @dataclass(frozen=True)
 class QuantilePlan:
-    """Some choices by the exponential mechanism, all alike."""
+    """Some choices by the exponential mechanism, all alike.
+
+    Parameters
+    ----------
+    choice : ExponentialMechanism
+        *Public.*
+    n_choices : int
+        *Public.* That one record may change.
+    ranks : tuple of Rank
+        *Public.* Those of each column.
+    """
 
     choice: ExponentialMechanism
     n_choices: int
+    ranks: tuple[Rank, ...]
 
     theorem = "exponential mechanism, composition"
 
@@ -174,43 +276,144 @@ class QuantilePlan:
         return SelfComposedEvent(self.choice.event, self.n_choices)
 
 
+@dataclass(frozen=True)
+class Rank:
+    """A public function of the number of rows: q·n, or that moved by a margin to one side."""
+
+    q: float
+    margin: Margin | None = None
+    side: int = 0
+
+    def of(self, n_rows: int) -> float:
+        """Return the rank among so many rows."""
+        moved = 0.0 if self.margin is None else self.side * self.margin(n_rows)
+        return self.q * n_rows + moved
+
+    @property
+    def sensitivity(self) -> float:
+        """How far #{x < t} − rank moves where a row comes or goes."""
+        slope = 0.0 if self.margin is None else self.margin.slope
+        return max(self.q, 1.0 - self.q) + slope
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """What quantiles are asked for, and with which intervals; public.
+
+    Parameters
+    ----------
+    q : tuple of float
+    level : float or None
+    sampling : bool
+    """
+
+    q: tuple[float, ...]
+    level: float | None
+    sampling: bool
+
+    @classmethod
+    def check(cls, q: Any, level: Any, sampling: Any) -> Ranks:
+        """Return what was asked, checked."""
+        probabilities = np.atleast_1d(np.asarray(q, dtype=float))
+        inside = (probabilities >= 0.0) & (probabilities <= 1.0)
+        if probabilities.ndim != 1 or not probabilities.size or not inside.all():
+            raise ValueError(f"q must be a probability in [0, 1], or several, got {q!r}.")
+        if level is not None:
+            risk_of(level)
+        if not isinstance(sampling, bool):
+            raise ValueError(f"sampling must be True or False, got {sampling!r}.")
+        return cls(tuple(probabilities.tolist()), level, sampling)
+
+    @property
+    def n_choices(self) -> int:
+        """How many choices there are for a column."""
+        return len(self.q) * (1 if self.level is None else 3)
+
+    def planned(
+        self, epsilon: float, n_changed: int, n_choices: int, n_rows: int | None
+    ) -> QuantilePlan:
+        """Return choices of pure `epsilon` each; `n_rows` is the number of rows, None if private.
+
+        Where it is private a replaced record may leave a group, or count no longer.
+        """
+        least = 1.0 if n_changed == 2 else max(max(p, 1.0 - p) for p in self.q)
+        farthest, ranks = least, self._ranks(2.0 * least / epsilon, n_rows)
+        if n_rows is None:  # margins widen the noise, which widens the margins a little more
+            farthest = max(least, *(rank.sensitivity for rank in ranks))
+            ranks = self._ranks(2.0 * farthest / epsilon, n_rows)
+            farthest = max(least, *(rank.sensitivity for rank in ranks))
+        choice = ExponentialMechanism(sensitivity=farthest * _ROUNDING, epsilon=epsilon)
+        return QuantilePlan(choice, n_choices, ranks)
+
+    def _ranks(self, scale: float, n_rows: int | None) -> tuple[Rank, ...]:
+        """Return the ranks of all quantiles, then of the lower and the upper ends."""
+        middle = [Rank(p) for p in self.q]
+        if self.level is None:
+            return tuple(middle)
+        risk = risk_of(self.level)
+        margins = [Margin.of(p, risk, scale, sampling=self.sampling, n_rows=n_rows) for p in self.q]
+        ends = [Rank(p, m, side) for side in (-1, 1) for p, m in zip(self.q, margins, strict=True)]
+        return (*middle, *ends)
+
+    def values(self, chosen: np.ndarray, bounds: ColumnBounds) -> np.ndarray:
+        """Return values of shape (1 or 3, ..., n_probabilities, n_columns) for chosen grid points.
+
+        The larger of a column is for the larger probability; what was rounded to the grid lies
+        within half a cell more.
+        """
+        order = np.argsort(np.argsort(self.q))
+        places = chosen.reshape(*chosen.shape[:-2], -1, len(self.q), chosen.shape[-1])
+        places = np.sort(places, axis=-2)[..., order, :]
+        places = np.moveaxis(places, -3, 0).astype(float)
+        if self.level is not None:
+            places[1] = np.minimum(places[1], places[0]) - 0.5
+            places[2] = np.maximum(places[2], places[0]) + 0.5
+        shares = np.clip(places / _CELLS, 0.0, 1.0)
+        return np.asarray(bounds.low + (bounds.high - bounds.low) * shares)
+
+
 class QuantileStatistic(PrivateFit):
     """The parts of the transaction of `quantile`."""
 
     released_as = "statistics.quantile"
     takes_infinite_epsilon = False
 
-    def __init__(self, bounds: Any, q: Any) -> None:
+    def __init__(
+        self,
+        bounds: Any,
+        q: Any,
+        level: Any = None,
+        sampling: Any = False,
+        by: Any = None,
+        keys: Any = None,
+    ) -> None:
         self.bounds = bounds
         self.q = q
+        self.level = level
+        self.sampling = sampling
+        self.by = by
+        self.keys = keys
 
     def _is_gaussian(self) -> bool:
         return True  # the ε of each choice is computed as a Gaussian budget counts it
 
     def _check_data(self, parameters: ReleaseParameters, x: Any) -> BoundedColumns:
-        self._probabilities()
-        return BoundedColumns.of(x, self.bounds, parameters)
+        self._asked()
+        return BoundedColumns.of(x, self.bounds, parameters, self.by, self.keys)
 
     def _plan(self, parameters: ReleaseParameters, records: BoundedColumns) -> QuantilePlan:
-        probabilities = self._probabilities()
-        farthest, n_choices = 1.0, probabilities.size * records.columns.n_columns
-        if not records.count_is_public:
-            farthest = float(np.maximum(probabilities, 1.0 - probabilities).max())
-        choice = ExponentialMechanism(
-            sensitivity=farthest * _ROUNDING, epsilon=_share(n_choices, parameters)
-        )
-        return QuantilePlan(choice, n_choices)
+        n_changed = parameters.neighboring.n_changed
+        in_groups = 1 if records.keys is None else n_changed
+        n_choices = self._asked().n_choices * records.columns.n_columns * in_groups
+        n_rows = records.n_rows if records.count_is_public else None
+        return self._asked().planned(_share(n_choices, parameters), n_changed, n_choices, n_rows)
 
     def _read(
         self, plan: QuantilePlan, records: BoundedColumns, rng: np.random.Generator
     ) -> np.ndarray:
-        """Return the chosen grid points, a row for each probability."""
-        columns = records.columns.total(partial(_cell_counts, records.bounds))["cells"]
-        choices = [
-            [_choose(counts, p, plan.choice, rng) for counts in columns]
-            for p in self._probabilities()
-        ]
-        return np.array(choices)
+        """Return the chosen grid points, of shape (n_groups, n_ranks, n_columns)."""
+        numbers = partial(cell_counts, records.bounds, records.keys)
+        return choose_all(plan, records.columns.total(numbers)["cells"], rng)
 
     def _publish(
         self,
@@ -219,21 +422,29 @@ class QuantileStatistic(PrivateFit):
         released: np.ndarray,
         guarantee: PrivacyGuarantee,
     ) -> Quantile:
-        """Return values, the larger of a column for the larger probability."""
-        ranks = np.argsort(np.argsort(self._probabilities()))
-        low, high = records.bounds.low, records.bounds.high
-        value = low + (high - low) * np.sort(released, axis=0)[ranks] / _CELLS
-        value = value[:, 0] if records.columns.single else value
-        value = value if np.ndim(self.q) else value[0]
-        shown = value if np.ndim(value) else float(value)
-        return Quantile(shown, guarantee, _choice=plan.choice)
+        asked = self._asked()
+        value, *ends = (
+            self._shaped(one, records) for one in asked.values(released, records.bounds)
+        )
+        groups, columns = axes_of(records.keys), ("column", records.columns.labels)
+        return Quantile(
+            value,
+            guarantee,
+            _choice=plan.choice,
+            _level=asked.level,
+            _interval=tuple(ends) or (value * np.nan, value * np.nan),
+            _axes=(*groups, ("quantile", asked.q), columns),
+            _library=records.columns.library,
+        )
 
-    def _probabilities(self) -> np.ndarray:
-        probabilities = np.atleast_1d(np.asarray(self.q, dtype=float))
-        inside = (probabilities >= 0.0) & (probabilities <= 1.0)
-        if probabilities.ndim != 1 or not probabilities.size or not inside.all():
-            raise ValueError(f"q must be a probability in [0, 1], or several, got {self.q!r}.")
-        return probabilities
+    def _shaped(self, values: np.ndarray, records: BoundedColumns) -> Any:
+        """Return values of shape (n_groups, n_probabilities, n_columns) without needless axes."""
+        values = values[0] if records.keys is None else values
+        values = values if np.ndim(self.q) else values[..., 0, :]
+        return records.shaped(values)
+
+    def _asked(self) -> Ranks:
+        return Ranks.check(self.q, self.level, self.sampling)
 
 
 def _share(n: int, parameters: ReleaseParameters) -> float:
@@ -255,21 +466,42 @@ def _composed_share(n: int, epsilon: float, delta: float, accountant: str) -> fl
     )
 
 
-def _cell_counts(bounds: ColumnBounds, columns: Columns) -> dict[str, np.ndarray]:
-    """Return how many *private* values round to each grid point, a row for each column."""
-    counts = np.zeros((columns.n_columns, _CELLS + 1), dtype=np.int64)
+def cell_counts(
+    bounds: ColumnBounds, keys: Keys | None, columns: Columns, *, with_missing: bool = True
+) -> dict[str, np.ndarray]:
+    """Return how many *private* values round to each grid point: (n_groups, n_columns, n_points).
+
+    A missing value is the middle of its bounds, or is not counted.
+    """
+    codes = None if keys is None else keys.codes(columns) + 1
+    n_groups, start = 1 if keys is None else keys.n_groups, 0
+    counts = np.zeros((n_groups + 1, columns.n_columns, _CELLS + 1), dtype=np.int64)
     for rows in columns.blocks():
         steps = np.rint((bounds.unit(rows) + 1.0) * (0.5 * _CELLS)).astype(np.intp)
-        for found, column in zip(counts, steps.T, strict=True):
-            found += np.bincount(column, minlength=_CELLS + 1)
-    return {"cells": counts}
+        places = 1 if codes is None else codes[start : start + len(rows), None]
+        steps += places * (_CELLS + 1)
+        for j, column in enumerate(steps.T):
+            cells = column if with_missing else column[~np.isnan(rows[:, j])]
+            found = np.bincount(cells, minlength=(n_groups + 1) * (_CELLS + 1))
+            counts[:, j] += found.reshape(n_groups + 1, -1)
+        start += len(rows)
+    return {"cells": counts[1:]}
+
+
+def choose_all(plan: QuantilePlan, counts: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return a grid point for each group, rank and column, for *private* numbers of values."""
+    choices = [
+        [[_choose(cells, rank, plan.choice, rng) for cells in group] for rank in plan.ranks]
+        for group in counts
+    ]
+    return np.array(choices)
 
 
 def _choose(
-    counts: np.ndarray, p: float, choice: ExponentialMechanism, rng: np.random.Generator
+    counts: np.ndarray, rank: Rank, choice: ExponentialMechanism, rng: np.random.Generator
 ) -> int:
     """Return a grid point for the *private* numbers of values at each."""
     at_most = np.cumsum(counts)
-    rank = p * int(at_most[-1])
-    miss = np.maximum(at_most - counts - rank, rank - at_most)
+    wanted = rank.of(int(at_most[-1]))
+    miss = np.maximum(at_most - counts - wanted, wanted - at_most)
     return choice.release(-np.maximum(miss, 0.0), rng)

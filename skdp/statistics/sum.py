@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -26,6 +27,8 @@ def sum(
     delta: float | None = None,
     *,
     bounds: Any,
+    by: Any = None,
+    keys: Any = None,
     noise: str = "auto",
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
@@ -36,7 +39,7 @@ def sum(
     """Sum the values of each column privately.
 
     Values outside of the bounds are clipped. A missing value counts as the middle of its bounds
-    where the number of rows is public, and as 0, clipped, where it is not.
+    where the number of rows is public, and as 0, clipped, where it is not, as in groups.
 
     Parameters
     ----------
@@ -50,6 +53,11 @@ def sum(
     bounds : pair (low, high), one pair per column, or dict
         *Public.* The dict is from names or numbers of columns to pairs. Bounds come from knowledge
         about the columns, never from the data.
+    by : str, array-like or dask collection of shape (n_rows,), default None
+        *Private.* The column by which rows are grouped, or its name in a frame, which is public.
+        There are numbers for each of `keys`; rows with another value, or none, are in no group.
+    keys : list or None, default None
+        *Public.* The values of `by` that are asked about, known without a look at the data.
     noise : str, default "auto"
         *Public.* One of `skdp.workloads.NOISES`, or "auto" for the least.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
@@ -84,7 +92,9 @@ def sum(
     Notes
     -----
     **Guarantee.** A record changes a sum by at most high − low under ``replace_one``, and by
-    max(abs(low), abs(high)) under ``add_remove_one``.
+    max(abs(low), abs(high)) under ``add_remove_one``. With groups a record that comes or goes
+    changes the sums of one; a replaced one those of one by high − low, or those of two by
+    max(abs(low), abs(high)) each.
 
     Examples
     --------
@@ -96,7 +106,7 @@ def sum(
     >>> low < 33250.0 < high, round(high - low)
     (True, 360)
     """
-    return SumStatistic(bounds, noise)._release(
+    return SumStatistic(bounds, noise, by, keys)._release(
         x,
         epsilon=epsilon,
         delta=delta,
@@ -114,17 +124,20 @@ class SumStatistic(PrivateFit):
     released_as = "statistics.sum"
     takes_infinite_epsilon = False
 
-    def __init__(self, bounds: Any, noise: str = "auto") -> None:
+    def __init__(self, bounds: Any, noise: str = "auto", by: Any = None, keys: Any = None) -> None:
         self.bounds = bounds
         self.noise = noise
+        self.by = by
+        self.keys = keys
 
     def _check_data(self, parameters: ReleaseParameters, x: Any) -> BoundedColumns:
-        return BoundedColumns.of(x, self.bounds, parameters)
+        return BoundedColumns.of(x, self.bounds, parameters, self.by, self.keys)
 
     def _plan(self, parameters: ReleaseParameters, records: BoundedColumns) -> QueryPlan:
-        n = records.columns.n_columns
-        largest = parameters.neighboring.n_changed * EXACT
-        query = Query("sum", size=n, linf_sensitivity=largest, l0_sensitivity=n)
+        n_changed, n = parameters.neighboring.n_changed, records.columns.n_columns
+        if records.n_groups is not None:
+            return parameters.plan_queries([_by_group(records, n_changed)], self.noise)
+        query = Query("sum", size=n, linf_sensitivity=n_changed * EXACT, l0_sensitivity=n)
         return parameters.plan_queries([query], self.noise)
 
     def _read(
@@ -132,18 +145,38 @@ class SumStatistic(PrivateFit):
     ) -> dict[str, np.ndarray]:
         numbers = partial(_centred if records.count_is_public else _whole, records.bounds)
         sizes = {"sum": records.columns.n_columns}
-        return plan.release(exact_sums(sizes, records.columns, numbers), rng)
+        return plan.release(exact_sums(sizes, records.columns, numbers, records.keys), rng)
 
     def _publish(
         self, plan: QueryPlan, records: BoundedColumns, released: Any, guarantee: PrivacyGuarantee
     ) -> NoisyNumbers:
-        bounds, columns = records.bounds, records.columns
+        bounds, sums = records.bounds, released["sum"]
+        if records.keys is not None:
+            sums = sums.reshape(records.n_groups, -1)
         if records.count_is_public:
-            offset, unit = columns.n_rows * bounds.middle, bounds.half
+            offset, unit = records.n_rows * bounds.middle, bounds.half
         else:
-            offset, unit = np.zeros(columns.n_columns), bounds.largest
-        value = columns.shaped(offset + unit * released["sum"])
-        return NoisyNumbers(value, guarantee, _plan=plan, _unit=columns.shaped(unit))
+            offset, unit = np.zeros(bounds.low.size), bounds.largest
+        value, unit = records.shaped(offset + unit * sums), records.shaped(unit)
+        return NoisyNumbers(value, guarantee, _plan=plan, _unit=unit, **records.labels)
+
+
+def _by_group(records: BoundedColumns, n_changed: int) -> Query:
+    """Return what is asked of groups, in units of the largest values.
+
+    A value that is replaced moves its sum by high − low, or those of two groups by 1 each.
+    """
+    n, bounds = records.columns.n_columns, records.bounds
+    within = float(((bounds.high - bounds.low) / bounds.largest).max()) if n_changed > 1 else 1.0
+    farthest = max(within, 1.0) * EXACT
+    return Query(
+        "sum",
+        size=n * (records.n_groups or 1),
+        linf_sensitivity=farthest,
+        l0_sensitivity=n_changed * n,
+        l1_sensitivity=n_changed * n * EXACT,
+        l2_sensitivity=math.sqrt(n) * max(farthest, math.sqrt(n_changed) * EXACT),
+    )
 
 
 def _centred(bounds: ColumnBounds, columns: Columns) -> Iterator[dict[str, np.ndarray]]:

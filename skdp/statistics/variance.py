@@ -38,6 +38,8 @@ class Variance(Statistic):
         *Released*, together with the variances.
     _means, _bounds : object
         *Released* and *public*: what `interval` is computed from.
+    _axes, _library : tuple and str
+        *Public.* What the numbers are of, and whose frame `to_frame` returns.
     """
 
     mean: Any
@@ -45,12 +47,27 @@ class Variance(Statistic):
     _bounds: ColumnBounds = field(kw_only=True)
 
     def _ends(self, risk: float) -> tuple[Any, Any]:
-        first, second = (self._means.ends(part, 0.5 * risk) for part in ("x", "square"))
-        low = np.maximum(second[0] + 0.5 - largest_square(*first), 0.0)
-        high = np.clip(second[1] + 0.5 - least_square(*first), 0.0, 1.0)
+        precise = self._means.is_precise("x", risk)
+        both = zip(_linear(self._means, risk), _safe(self._means, risk), strict=True)
+        low, high = (np.clip(np.where(precise, *end), 0.0, 1.0) for end in both)
         ends = (self._bounds.half**2 * end for end in (low, high))
-        low, high = ends if np.ndim(self.value) else (end[0] for end in ends)
+        low, high = (end.reshape(np.shape(self.value)) for end in ends)
         return shown(low), shown(high)
+
+
+def _linear(means: Means, risk: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return ends of second + 1/2 − first² for small noise, in which it is linear."""
+    first, second = means.ratio("x"), means.ratio("square")
+    slopes = [("x", -2.0 * first), ("square", np.ones(first.shape))]
+    width = means.linear_half_width(slopes, second - 2.0 * first**2, risk)
+    value = second + 0.5 - first**2
+    return value - width, value + width
+
+
+def _safe(means: Means, risk: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return ends from those of the two means, each of which may miss with half of the risk."""
+    first, second = (means.safe_ends(part, 0.5 * risk) for part in ("x", "square"))
+    return second[0] + 0.5 - largest_square(*first), second[1] + 0.5 - least_square(*first)
 
 
 def variance(
@@ -59,6 +76,8 @@ def variance(
     delta: float | None = None,
     *,
     bounds: Any,
+    by: Any = None,
+    keys: Any = None,
     noise: str = "auto",
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
@@ -82,6 +101,11 @@ def variance(
     bounds : pair (low, high), one pair per column, or dict
         *Public.* The dict is from names or numbers of columns to pairs. Bounds come from knowledge
         about the columns, never from the data.
+    by : str, array-like or dask collection of shape (n_rows,), default None
+        *Private.* The column by which rows are grouped, or its name in a frame, which is public.
+        There are numbers for each of `keys`; rows with another value, or none, are in no group.
+    keys : list or None, default None
+        *Public.* The values of `by` that are asked about, known without a look at the data.
     noise : str, default "auto"
         *Public.* One of `skdp.workloads.NOISES`, or "auto" for the least.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
@@ -117,7 +141,8 @@ def variance(
     -----
     **Guarantee.** Released are the means of u and of u² − 1/2, where u are values mapped to
     [−1, 1]. Under ``replace_one`` their sums move by at most 2 and 1, under ``add_remove_one`` by
-    1 and 1/2, and the number of rows is the third part of the release.
+    1 and 1/2, and the number of rows is the third part of the release. Groups have the price of
+    one, as in `mean`.
 
     Examples
     --------
@@ -129,7 +154,7 @@ def variance(
     >>> bool(low < ages.var() < high), round(spread.mean), round(spread.value**0.5)
     (True, 44, 26)
     """
-    return VarianceStatistic(bounds, noise)._release(
+    return VarianceStatistic(bounds, noise, by, keys)._release(
         x,
         epsilon=epsilon,
         delta=delta,
@@ -159,5 +184,5 @@ class VarianceStatistic(MomentsStatistic):
         means, bounds = self._means(plan, records, released), records.bounds
         first = means.mean("x")
         second = bounds.half**2 * np.maximum(means.mean("square") + 0.5 - first**2, 0.0)
-        value, centre = map(records.columns.shaped, (second, bounds.middle + bounds.half * first))
-        return Variance(value, guarantee, centre, _means=means, _bounds=bounds)
+        value, centre = map(records.shaped, (second, bounds.middle + bounds.half * first))
+        return Variance(value, guarantee, centre, _means=means, _bounds=bounds, **records.labels)

@@ -12,9 +12,9 @@ from skdp.workloads import QueryPlan
 BOUNDS = ([-1.0, 0.0], [3.0, 10.0])
 ROUNDING = 1e-8
 values = st.floats(-20.0, 20.0) | st.sampled_from([-1.0, 0.0, 1.0, 3.0, 10.0, np.nan, np.inf])
-rows = st.tuples(values, values)
+rows = st.tuples(values, values, st.sampled_from([0.0, 1.0, 2.0, 7.0, np.nan]))
 relations = st.sampled_from(["replace_one", "add_remove_one"])
-ASKED = {
+ALONE = {
     "sum": lambda x, **terms: statistics.sum(x, bounds=BOUNDS, **terms),
     "mean": lambda x, **terms: statistics.mean(x, bounds=BOUNDS, **terms),
     "variance": lambda x, **terms: statistics.variance(x, bounds=BOUNDS, **terms),
@@ -27,17 +27,25 @@ ASKED = {
         np.floor(x), categories={0: [-1, 0, 1, 2], 1: [0, 3, 9]}, n_ways=1, **terms
     ),
 }
+GROUPED = ("sum", "mean", "variance", "count")
+ASKED = {name: lambda x, ask=ask, **terms: ask(x[:, :2], **terms) for name, ask in ALONE.items()}
+ASKED |= {
+    f"{name} by": lambda x, ask=ALONE[name], **terms: ask(
+        x[:, :2], by=x[:, 2], keys=[0.0, 1.0, 2.0], **terms
+    )
+    for name in GROUPED
+}
 
 
 def neighbors(one, other, neighboring):
-    rest = [(0.5, 7.0), (2.0, 1.0)]
+    rest = [(0.5, 7.0, 1.0), (2.0, 1.0, 0.0)]
     first, second = [*rest, one], [*rest, other] if neighboring == "replace_one" else rest
     return (np.array(table, dtype=float) for table in (first, second))
 
 
 def test_no_statistic_is_missing():
     """A quantile has no queries, and a test of its own below."""
-    assert {*ASKED, "quantile"} == {name for name in statistics.__all__ if name.islower()}
+    assert {*ALONE, "quantile"} == {name for name in statistics.__all__ if name.islower()}
 
 
 @pytest.mark.parametrize("name", ASKED)
@@ -66,12 +74,22 @@ def test_answers_are_no_farther_apart_than_declared(name, one, other, neighborin
         assert np.linalg.norm(distance) <= query.l2_sensitivity * (1.0 + ROUNDING)
 
 
-@given(one=rows, other=rows, neighboring=relations, q=st.floats(0.0, 1.0))
+@given(
+    one=rows,
+    other=rows,
+    neighboring=relations,
+    q=st.sampled_from([0.0, 0.1, 1.0 / 3.0, 0.5, 0.9, 1.0]),
+    level=st.none() | st.just(0.9),
+    sampling=st.booleans(),
+    grouped=st.booleans(),
+)
 @settings(
     max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-def test_utilities_are_no_farther_apart_than_declared(one, other, neighboring, q, monkeypatch):
-    seen = []
+def test_utilities_are_no_farther_apart_than_declared(
+    one, other, neighboring, q, level, sampling, grouped, monkeypatch
+):
+    seen, spent = [], []
 
     def release(mechanism, utilities, rng):
         seen.append((mechanism.sensitivity, utilities))
@@ -79,11 +97,17 @@ def test_utilities_are_no_farther_apart_than_declared(one, other, neighboring, q
 
     monkeypatch.setattr(ExponentialMechanism, "release", release)
     for x in neighbors(one, other, neighboring):
-        statistics.quantile(x, q=q, bounds=BOUNDS, epsilon=1.0, neighboring=neighboring)
-    half = len(seen) // 2
+        by = {"by": x[:, 2], "keys": [0.0, 1.0, 2.0]} if grouped else {}
+        asked = {"q": q, "bounds": BOUNDS, "level": level, "sampling": sampling} | by
+        found = statistics.quantile(x[:, :2], **asked, epsilon=1.0, neighboring=neighboring)
+        spent.append(found.privacy.event.count)
+    half, n_changed = len(seen) // 2, 0
     for (sensitivity, before), (same, after) in zip(seen[:half], seen[half:], strict=True):
         assert sensitivity == same
-        assert np.abs(before - after).max() <= sensitivity * (1.0 + ROUNDING)
+        farthest = np.abs(before - after).max()
+        n_changed += farthest > 0.0
+        assert farthest <= sensitivity * (1.0 + ROUNDING)
+    assert n_changed <= spent[0] == spent[1]
 
 
 @pytest.mark.parametrize("q", [0.1, 1.0 / 3.0, 0.7])
