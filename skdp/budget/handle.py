@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from itertools import islice
 from operator import attrgetter
 from typing import Any, Self
 
-from skdp._validation import check_count, check_delta, check_part
+from skdp._validation import check_choice, check_count, check_delta, check_part
 from skdp.accounting import gdp_mu
 from skdp.budget._messages import shortfall
+from skdp.budget._report_views import FORMATS
 from skdp.budget._repr import as_html, as_text, show
 from skdp.budget.filters import Amount, Filter, rule_of
 from skdp.budget.ledger.chain import head_of
@@ -20,6 +21,7 @@ from skdp.budget.ledger.store import Ledger, SpendRequest
 from skdp.budget.ledger.totals import Totals
 from skdp.budget.plan import PlanCost, PlannedRelease, cost_of_plan
 from skdp.budget.release import Release
+from skdp.budget.report import report_data
 from skdp.exceptions import BudgetExceededError
 from skdp.privacy import Event, Neighboring, PrivacyCurve, PrivacyGuarantee, Unit
 
@@ -342,6 +344,60 @@ class BudgetHandle(ABC):
         if not number.isdecimal() or int(number) > len(releases):
             return False
         return head == str(head_of(self._ledger.terms, releases[: int(number)]))
+
+    def report(
+        self,
+        format: str = "markdown",
+        *,
+        audience: str = "public",
+        about: Mapping[str, Any] | None = None,
+        checked: Iterable[Any] | None = None,
+    ) -> str:
+        """Return what the ledger says, for those who have to decide about it.
+
+        What is protected and how much may be learnt, with what an attacker gains at the ceiling
+        and so far; every release; what is not protected; hazards; fields for a register of
+        deployments. Nothing is read from data, and nothing is spent.
+
+        Parameters
+        ----------
+        format : {"markdown", "html", "json"}, default "markdown"
+            *Public.* The same data in each; no text in it is markup.
+        audience : {"public", "internal"}, default "public"
+            *Public.* Tags, shares and process numbers are for the second only.
+        about : dict or None
+            *Public.* Text for the fields "deployment", "curator", "subjects", "use", "period",
+            "artefacts" and "contact"; any other one is "not stated".
+        checked : iterable or None
+            *Public.* What `skdp.pipeline.check_pipeline` has found, if it was asked.
+
+        Returns
+        -------
+        str
+            Every number in it is a function of the ledger.
+
+        Raises
+        ------
+        ValueError
+            If the format, the audience or a field is unknown.
+        BudgetClosedError
+            If the ledger is gone, replaced or damaged.
+        """
+        check_choice("format", format, FORMATS)
+        releases = self._ledger.releases()
+        data = report_data(
+            self._filter,
+            self._neighboring,
+            self._unit,
+            owner=self._account,
+            outer=None if self._parent is None else self._chain()[-1]._filter,
+            releases=filter(self._owns, releases),
+            head=str(head_of(self._ledger.terms, releases)),
+            audience=audience,
+            about=about,
+            checked=checked,
+        )
+        return FORMATS[format](data)
 
     def to_json(self) -> str:
         """Return the whole ledger as JSON, for `PrivacyBudget.from_json`.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -12,7 +13,10 @@ from skdp._validation import check_delta
 from skdp.budget.pricing import quote
 from skdp.privacy import PrivacyGuarantee
 
-__all__ = ["Release"]
+__all__ = ["VERSION", "Release"]
+
+VERSION: str = sys.modules["skdp"].__version__
+"""Of this library."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +58,10 @@ class Release:
         *Public.* What the filter ``"pure"`` adds; ``inf`` where the notion does not hold.
     renyi : tuple of float
         *Public.* Rényi divergences at the orders of the filter ``"rdp"``.
+    theorem : str
+        *Public.* The statement that proves the event, with its source; "" in older ledgers.
+    version : str
+        *Public.* Of the library that made the release; "" in older ledgers.
     """
 
     label: str
@@ -72,13 +80,16 @@ class Release:
     zcdp_rho: float = math.inf
     pure_epsilon: float = math.inf
     renyi: tuple[float, ...] = ()
+    theorem: str = ""
+    version: str = ""
 
     def __post_init__(self) -> None:
         check_delta(self.delta)
         numbers = (self.epsilon, self.gdp_mu, self.slack, self.tv, self.zcdp_rho)
         if not all(number >= 0.0 for number in (*numbers, self.pure_epsilon, *self.renyi)):
             raise ValueError(f"A cost is negative or no number: {self!r}.")
-        texts = (self.label, self.tag, self.account, "" if self.part is None else self.part)
+        named = (self.label, self.tag, self.account, "" if self.part is None else self.part)
+        texts = (*named, self.theorem, self.version)
         if not all(isinstance(text, str) for text in texts):
             raise ValueError(f"label, tag and part must be texts, got {texts}.")
 
@@ -123,6 +134,8 @@ class Release:
             delta=float(delta),
             neighboring=str(relation),
             event=event.to_dict(),
+            theorem=guarantee.theorem,
+            version=VERSION,
             **facts | more,
         )
 

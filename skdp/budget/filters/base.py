@@ -212,6 +212,17 @@ class Filter(ABC):
         """Return a curve that lies above that of admitted releases with these sums."""
         return self.curve(sums[:-2]) if self.fits(sums) else ApproxDPCurve(*self.spent_at(sums))
 
+    def promise_after(self, before: Totals) -> PrivacyCurve:
+        """Return a curve above that of everything that will have been admitted, from now on too.
+
+        Which rule holds is open until the first release on all parts; before it, what is certain
+        is (`epsilon`, `delta`) alone.
+        """
+        began = any(before.of_every(self.nothing)) and self.fits(before.worst(self.nothing))
+        if self.strict or began:
+            return self.curve(self.limits)
+        return ApproxDPCurve(self.epsilon, self.delta)
+
     def left_at(self, before: Totals, part: str | None = None) -> Amount:
         """Return the largest single release that is still admissible; all, if it is the first."""
         sums = before.worst(self.nothing, part)

@@ -12,7 +12,9 @@ from skdp.budget.release import Release
 __all__ = ["content_of", "data_of", "finite", "number", "release_from", "release_of"]
 
 _FIRST_FIELDS = {"label", "epsilon", "delta", "gdp_mu", "neighboring", "event"}
-_AS_THEY_ARE = ("label", "neighboring", "event", "time", "tag", "part", "account", "process")
+_AS_THEY_ARE = ("label", "neighboring", "event", "time", "tag", "part", "account", "process",
+                "theorem", "version")  # fmt: skip
+_LATER = ("theorem", "version")  # which rows of older ledgers do not have
 _FIELDS = [field.name for field in fields(Release)]
 
 
@@ -30,7 +32,7 @@ def release_from(time: str, content: str) -> Release:
 
 def data_of(release: Release) -> dict[str, Any]:
     """Return the fields of a release; infinities are the text "inf"."""
-    data = release.as_row()
+    data = {k: v for k, v in release.as_row().items() if v or k not in _LATER}
     return {name: finite(v if name in _AS_THEY_ARE else _floats(v)) for name, v in data.items()}
 
 

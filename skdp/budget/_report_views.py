@@ -1,0 +1,230 @@
+"""A report as Markdown, HTML or JSON, from the same data."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from skdp.budget.ledger.rows import number
+from skdp.privacy import event_from_dict
+
+__all__ = ["FORMATS"]
+
+_LONGEST = 160  # characters of an event in a table; JSON has it whole
+_HIDDEN_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]+")
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading, lines below it, and a table whose first row is its head."""
+
+    title: str
+    lines: Sequence[str] = ()
+    table: Sequence[Sequence[Any]] = ()
+
+
+def as_json(data: dict[str, Any]) -> str:
+    """Return the data as strict JSON; infinities are the text "inf"."""
+    return json.dumps(data, indent=1, allow_nan=False, ensure_ascii=False)
+
+
+def as_markdown(data: dict[str, Any]) -> str:
+    """Return the report as Markdown in which no text of a user is markup."""
+    blocks = [f"# {_TITLE}"]
+    for section in _sections(data):
+        blocks.append(f"## {section.title}")
+        blocks += [_as_lines([f"- {_in_markdown(line)}" for line in section.lines])]
+        blocks += [_as_lines(_markdown_rows(section.table))]
+    return "\n\n".join(filter(None, blocks)) + "\n"
+
+
+def as_html(data: dict[str, Any]) -> str:
+    """Return the report as a whole page of HTML without scripts."""
+    body = [f"<h1>{escape(_TITLE)}</h1>"]
+    for section in _sections(data):
+        body.append(f"<h2>{escape(section.title)}</h2>")
+        lines = "\n".join(f"<li>{escape(_plain(line))}</li>" for line in section.lines)
+        body.append(f"<ul>\n{lines}\n</ul>" if lines else "")
+        body.append(_html_table(section.table) if section.table else "")
+    text = "\n".join(filter(None, body))
+    return f"{_HEAD}\n<body>\n{text}\n</body>\n</html>\n"
+
+
+FORMATS: dict[str, Callable[[dict[str, Any]], str]] = {
+    "markdown": as_markdown,
+    "html": as_html,
+    "json": as_json,
+}
+"""The formats by name."""
+
+_TITLE = "Report of a privacy budget"
+_HEAD = f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>{_TITLE}</title>
+<style>
+body {{ font: 15px/1.45 system-ui, sans-serif; max-width: 70em; margin: 2em auto; padding: 0 1em; }}
+table {{ border-collapse: collapse; font-size: 13px; }}
+td, th {{ border: 1px solid #bbb; padding: .25em .6em; text-align: left; vertical-align: top; }}
+th {{ background: #eee; }}
+td {{ overflow-wrap: anywhere; }}
+</style>
+</head>"""
+
+
+def _sections(data: dict[str, Any]) -> Iterator[Section]:
+    yield _protected(data["protected"])
+    yield _ceiling(data["ceiling"], data["meter"])
+    yield _releases(data["releases"], data["head"])
+    yield Section("What is not protected", [*data["not_protected"], *_findings(data["checked"])])
+    hazards = [[row["hazard"], row["skdp"], row["you"]] for row in data["hazards"]]
+    head = ["hazard (NIST SP 800-226)", "provided by skdp", "left to you"]
+    yield Section("Hazards", table=[head, *hazards])
+    fields = [[name, _number(value)] for name, value in data["deployment"].items()]
+    yield Section("For a register of deployments", table=[["field", "value"], *fields])
+
+
+def _protected(found: dict[str, Any]) -> Section:
+    counted = "public" if found["count_is_public"] else "private"
+    lines = [
+        f"Unit of privacy: one {found['unit']}.",
+        f"Neighbouring data sets ({found['neighboring']}): {found['neighbours']}.",
+        f"The number of {found['unit']}s is {counted}.",
+        f"Trust model: {found['trust_model']}",
+    ]
+    return Section("What is protected", lines)
+
+
+def _ceiling(ceiling: dict[str, Any], meter: dict[str, Any]) -> Section:
+    risks = [
+        [name, f"{risk:.4%}", f"{meter['risk'][name]:.4%}"]
+        for name, risk in ceiling["risk"].items()
+    ]
+    return Section(
+        "How much may be learnt",
+        [*_of_ceiling(ceiling), _of_meter(meter)],
+        [
+            ["an attacker who knows everybody else", "at the ceiling (guarantee)", "at the meter"],
+            *risks,
+        ],
+    )
+
+
+def _of_ceiling(ceiling: dict[str, Any]) -> Iterator[str]:
+    pair = _pair(ceiling)
+    yield (
+        f"Ceiling, the guarantee: everything released is, together, {pair}, whatever was seen "
+        "before each release was chosen."
+    )
+    if ceiling["share"] is not None:
+        yield (
+            f"This is the share {ceiling['share']!r} of a budget of {_pair(ceiling['of'])}. Its "
+            "ceiling holds for releases that are not chosen by what other shares have released; "
+            "that of the budget holds for all."
+        )
+    mu = ceiling["gdp_mu"]
+    parameter = "" if mu is None else f", up to μ = {_number(mu)}"
+    yield f"Composition {ceiling['composition']}: {ceiling['adds_up']}{parameter}."
+    if ceiling["strict"]:
+        yield (
+            f"Promise: the trade-off function of all releases together is nowhere below that of "
+            f"N({_number(mu)}, 1) against N(0, 1); what no Gaussian covers is refused."
+        )
+
+
+def _of_meter(meter: dict[str, Any]) -> str:
+    return (
+        f"Meter: {meter['n_releases']} so far, {_pair(meter)} together, had their list been fixed "
+        "before. It is no guarantee of its own."
+    )
+
+
+def _releases(rows: list[dict[str, Any]], head: str) -> Section:
+    names = [name for name in _COLUMNS if any(name in row for row in rows)]
+    table = [[_COLUMNS[name] for name in names]]
+    table += [[_cell(name, row[name]) for name in names] for row in rows]
+    lines = [f"Head of the ledger, which covers its terms and every release: {head}"]
+    if not rows:
+        return Section("Releases", ["None so far.", *lines])
+    return Section("Releases", lines, table)
+
+
+_COLUMNS = {
+    "number": "no.",
+    "time": "time (UTC)",
+    "label": "label",
+    "account": "share",
+    "part": "part",
+    "event": "event",
+    "epsilon": "ε",
+    "delta": "at δ",
+    "theorem": "theorem",
+    "proof": "proof",
+    "version": "skdp",
+    "tag": "tag",
+    "process": "process",
+}
+
+
+def _cell(name: str, value: Any) -> str:
+    if name == "event":
+        text = repr(event_from_dict(_with_infinities(value)))
+        return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    if name == "part" and value is None:
+        return "all"
+    return _number(value)
+
+
+def _with_infinities(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _with_infinities(entry) for name, entry in value.items()}
+    if isinstance(value, list):
+        return [_with_infinities(entry) for entry in value]
+    return number(value) if value == "inf" else value
+
+
+def _findings(found: list[str] | None) -> list[str]:
+    if found is None:
+        return ["What stands before and around the private fits was not checked for this report."]
+    if not found:
+        return ["check_pipeline has found nothing, which proves nothing."]
+    return [f"Found by check_pipeline: {one}" for one in found]
+
+
+def _pair(amount: dict[str, Any]) -> str:
+    return f"(ε = {_number(amount['epsilon'])}, δ = {_number(amount['delta'])})-DP"
+
+
+def _number(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _plain(text: Any) -> str:
+    """Return a text on one line, without characters that nobody sees or that turn others around."""
+    return _HIDDEN_CHARACTERS.sub(" ", str(text))
+
+
+def _in_markdown(text: Any) -> str:
+    quoted = escape(_plain(text), quote=False)
+    return re.sub(r"([\\`*_{}\[\]|~#$^])", r"\\\1", quoted)
+
+
+def _as_lines(rows: Sequence[str]) -> str:
+    return "\n".join(rows)
+
+
+def _markdown_rows(table: Sequence[Sequence[Any]]) -> list[str]:
+    rows = [f"| {' | '.join(map(_in_markdown, row))} |" for row in table]
+    return [*rows[:1], "|" + "---|" * len(table[0]), *rows[1:]] if rows else []
+
+
+def _html_table(table: Sequence[Sequence[Any]]) -> str:
+    head, *rows = ([escape(_plain(cell)) for cell in row] for row in table)
+    lines = ["<tr>" + "".join(f"<th>{cell}</th>" for cell in head) + "</tr>"]
+    lines += ["<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows]
+    return "<table>\n" + "\n".join(lines) + "\n</table>"

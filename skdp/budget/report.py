@@ -1,0 +1,225 @@
+"""What a ledger says to those who have to decide: protection, ceiling, releases, what is left."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from skdp._validation import check_choice
+from skdp.budget.filters import Amount, Filter
+from skdp.budget.ledger.rows import finite
+from skdp.budget.ledger.totals import Totals
+from skdp.budget.release import VERSION, Release
+from skdp.privacy import (
+    AttackRisk,
+    Neighboring,
+    NonPrivateEvent,
+    PrivacyCurve,
+    Unit,
+    event_from_dict,
+)
+from skdp.privacy.events.pure import ApproxDPCurve
+
+__all__ = ["AUDIENCES", "report_data"]
+
+AUDIENCES = ("public", "internal")
+NOT_STATED = "not stated"
+_INTERNAL = ("tag", "account", "process")  # fields of a release that the public does not see
+_ABOUT = {
+    "deployment": "name of the deployment",
+    "curator": "data curator",
+    "subjects": "data subjects",
+    "use": "intended use",
+    "period": "period after which the budget is renewed",
+    "artefacts": "published artefacts",
+    "contact": "contact",
+}
+_NEIGHBOURS = {
+    (Unit.RECORD, True): "one record is replaced by any other one; the number of records is public",
+    (Unit.RECORD, False): "one record is added or removed; the number of records is private",
+    (Unit.PERSON, True): "all records of one person are replaced by any records of another one; "
+    "the number of persons is public, that of records is private",
+    (Unit.PERSON, False): "all records of one person are added or removed; the numbers of persons "
+    "and of records are private",
+}
+_TRUST = (
+    "central: whoever runs the fits, and holds the ledger, sees the records as they are. Protected "
+    "is what is released from them."
+)
+_ADDED = {
+    "gdp": "squares of Gaussian-DP parameters add up (fully adaptive)",
+    "zcdp": "ρ of zero-concentrated DP adds up (fully adaptive)",
+    "rdp": "Rényi divergences at a fixed order add up (fully adaptive)",
+    "basic": "ε and δ add up (fully adaptive)",
+    "pure": "ε adds up, every δ is 0 (fully adaptive)",
+}
+_UNPROTECTED = (
+    "Public facts that were taken as known: bounds and norms, classes and categories, columns and "
+    "their types, every parameter of an estimator; not covered where one was read off the data.",
+    "Whether a fit was refused for what its data are, such as a label that no class has.",
+    "Running time, memory and messages of other programs.",
+    "Exact scores, plots or tables of private rows, and diagnostics_, wherever they were shown.",
+    "Releases from the same records that were not spent from this ledger.",
+)
+_HAZARDS = (
+    (
+        "Privacy parameters",
+        "A ceiling that nothing passes, its ε and δ, and what an attacker gains at it.",
+        "To judge whether that may be borne, and δ far below one over the number of records.",
+    ),
+    (
+        "Unit of privacy",
+        "One unit and one relation for the whole ledger; releases of others are refused.",
+        "To choose the person where somebody has several records, and to say whose each is.",
+    ),
+    (
+        "Algorithms and correctness",
+        "A theorem for each release, noise on a grid safe in floating point, audits in the tests.",
+        "To install the library from where it is published, unchanged.",
+    ),
+    (
+        "Trust model",
+        "Spending before reading; a chain of hashes over all releases.",
+        "The curator, who sees the records as they are, and may make other ledgers.",
+    ),
+    (
+        "Utility and bias",
+        "Intervals of statistics that include the noise.",
+        "Clipping to bounds, and noise that weighs more on small groups: judge the results.",
+    ),
+    (
+        "Security and access control",
+        "Nothing: a ledger is a file, or a schema of a database, as protected as that.",
+        "Access to the data, the ledger and the machine; randomness of the operating system.",
+    ),
+    (
+        "Data collection exposure",
+        "Nothing.",
+        "What is collected, from whom, with whose consent, and how long it is kept.",
+    ),
+)
+
+
+def report_data(
+    rule: Filter,
+    neighboring: Neighboring,
+    unit: Unit,
+    *,
+    owner: str,
+    outer: Filter | None,
+    releases: Iterable[Release],
+    head: str,
+    audience: str,
+    about: Mapping[str, Any] | None,
+    checked: Iterable[Any] | None,
+) -> dict[str, Any]:
+    """Return all that a report says, as plain data; each number is a function of the ledger."""
+    check_choice("audience", audience, AUDIENCES)
+    releases = list(releases)
+    totals = rule.summed(releases)
+    data = {
+        "report": "skdp budget",
+        "version": 1,
+        "audience": audience,
+        "protected": _protected(neighboring, unit),
+        "ceiling": _ceiling(rule, totals, owner, outer),
+        "meter": _meter(rule, totals, len(releases)),
+        "releases": [_row(k, one, audience) for k, one in enumerate(releases, 1)],
+        "head": head,
+        "not_protected": [*_UNPROTECTED],
+        "checked": None if checked is None else [str(one) for one in checked],
+        "hazards": [dict(zip(("hazard", "skdp", "you"), row, strict=True)) for row in _HAZARDS],
+        "deployment": _deployment(rule, neighboring, unit, releases, about),
+    }
+    return finite(data)  # type: ignore[no-any-return]
+
+
+def _protected(neighboring: Neighboring, unit: Unit) -> dict[str, Any]:
+    return {
+        "unit": str(unit),
+        "neighboring": str(neighboring),
+        "neighbours": _NEIGHBOURS[unit, neighboring.count_is_public],
+        "count_is_public": neighboring.count_is_public,
+        "trust_model": _TRUST,
+    }
+
+
+def _ceiling(rule: Filter, totals: Totals, owner: str, outer: Filter | None) -> dict[str, Any]:
+    of = None if outer is None else {"epsilon": outer.epsilon, "delta": outer.delta}
+    return {
+        "epsilon": rule.epsilon,
+        "delta": rule.delta,
+        "composition": rule.composition,
+        "adds_up": _ADDED[rule.composition],
+        "gdp_mu": math.sqrt(rule.limits[0]) if rule.composition == "gdp" else None,
+        "slack": rule.slack,
+        "tv": rule.tv,
+        "strict": rule.strict,
+        "share": owner or None,
+        "of": of,
+        "risk": _risk(rule.promise_after(totals), Amount(rule.epsilon, rule.delta)),
+    }
+
+
+def _meter(rule: Filter, totals: Totals, n_releases: int) -> dict[str, Any]:
+    sums = totals.worst(rule.nothing)
+    spent = rule.spent_at(sums)
+    risk = _risk(rule.curve_at(sums), spent)
+    return {**spent._asdict(), "n_releases": n_releases, "risk": risk}
+
+
+def _risk(curve: PrivacyCurve, pair: Amount) -> dict[str, float]:
+    """Return what an attacker gains where the curve and the pair (ε, δ) both hold."""
+    first, second = (AttackRisk(one).to_dict() for one in (curve, ApproxDPCurve(*pair)))
+    return {name: min(risk, second[name]) for name, risk in first.items()}
+
+
+def _row(number: int, release: Release, audience: str) -> dict[str, Any]:
+    """Return what is said of one release."""
+    hidden = _INTERNAL if audience == "public" else ()
+    names = ("time", "label", "part", "epsilon", "delta", "event", *_INTERNAL)
+    shown = {name: getattr(release, name) for name in names if name not in hidden}
+    return {"number": number} | shown | {
+        "theorem": release.theorem or NOT_STATED,
+        "proof": _proof(release),
+        "version": release.version or NOT_STATED,
+    }  # fmt: skip
+
+
+def _proof(release: Release) -> str:
+    """Return whether a finite guarantee is proved of what was run, by the event alone."""
+    event, tv = event_from_dict(release.event).ideal()
+    if any(isinstance(leaf, NonPrivateEvent) for leaf, _ in event.leaves()):
+        return "asymptotic: nothing is proved"
+    return f"certified, within a total variation of {tv:.3g}" if tv else "certified"
+
+
+def _deployment(
+    rule: Filter,
+    neighboring: Neighboring,
+    unit: Unit,
+    releases: list[Release],
+    about: Mapping[str, Any] | None,
+) -> dict[str, Any]:
+    """Return the fields of a register of deployments; what nobody has said is not stated."""
+    about = dict(about or {})
+    if unknown := sorted(map(str, about.keys() - _ABOUT.keys())):
+        raise ValueError(f"about has no fields {unknown}; known: {[*_ABOUT]}.")
+    kinds = sorted({leaf for one in releases for leaf in _kinds(one)})
+    stated = {name: str(about.get(key) or NOT_STATED) for key, name in _ABOUT.items()}
+    return stated | {
+        "flavour of differential privacy": "pure" if rule.delta == 0.0 else "approximate",
+        "unit of privacy": str(unit),
+        "neighbouring relation": str(neighboring),
+        "epsilon": rule.epsilon,
+        "delta": rule.delta,
+        "composition": rule.composition,
+        "mechanisms": ", ".join(kinds) or "none yet",
+        "trust model": "central",
+        "library": f"skdp {VERSION}",
+    }
+
+
+def _kinds(release: Release) -> set[str]:
+    return {type(leaf).__name__ for leaf, _ in event_from_dict(release.event).leaves()}

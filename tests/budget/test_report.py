@@ -1,0 +1,288 @@
+"""A report says what the ledger says: the same data in three formats, and nothing else."""
+
+import json
+import math
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import skdp
+from skdp import DPLogisticRegression, PrivacyBudget
+from skdp.exceptions import BudgetClosedError
+from skdp.pipeline import check_pipeline
+from skdp.privacy import (
+    ApproximatedEvent,
+    AttackRisk,
+    GaussianCurve,
+    GDPEvent,
+    LaplaceEvent,
+    PrivacyGuarantee,
+    PureDPEvent,
+)
+
+FORMATS = ["markdown", "html", "json"]
+COMPOSITIONS = ["gdp", "zcdp", "rdp", "basic"]
+SMALL = GDPEvent(0.1)
+NASTY = "<script>alert(1)</script> | *a* [b](javascript:c) `d` \\ _e_ # $f$\nnew | line\u202e"
+
+
+def spend(budget, event=SMALL, delta=1e-6, label="a fit", **more):
+    relation, unit = budget.neighboring, budget.unit
+    guarantee = PrivacyGuarantee(event, relation, "Theorem 1 of a test", unit=unit)
+    budget.spend(guarantee, delta=delta, label=label, **more)
+
+
+def data_of(budget, **more):
+    return json.loads(budget.report("json", **more))
+
+
+class Page(HTMLParser):
+    """The tags of a page, and its text without styles."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.tags, self.text, self.hidden = [], [], False
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.hidden = tag == "style"
+
+    def handle_endtag(self, tag):
+        self.hidden = False
+
+    def handle_data(self, data):
+        self.text += [] if self.hidden else [data]
+
+
+def test_the_data_say_what_is_protected_how_much_and_by_what():
+    budget = PrivacyBudget(2.0, 1e-5, neighboring="add_remove_one", unit="person")
+    spend(budget, part="north", tag="first try")
+    data = data_of(budget)
+    assert list(data) == [
+        "report", "version", "audience", "protected", "ceiling", "meter", "releases", "head",
+        "not_protected", "checked", "hazards", "deployment",
+    ]  # fmt: skip
+    assert data["protected"]["unit"] == "person"
+    assert not data["protected"]["count_is_public"]
+    assert "all records of one person are added or removed" in data["protected"]["neighbours"]
+    assert data["ceiling"]["epsilon"] == 2.0
+    assert data["ceiling"]["composition"] == "gdp"
+    assert data["meter"]["n_releases"] == 1
+    (row,) = data["releases"]
+    (kept,) = budget.history()
+    shown = {name: row[name] for name in ("label", "part", "time", "epsilon", "delta", "event")}
+    assert shown == {name: kept[name] for name in shown}
+    assert row["theorem"] == "Theorem 1 of a test"
+    assert row["proof"] == "certified"
+    assert row["version"] == skdp.__version__
+    assert data["head"] == budget.head
+    assert data["deployment"]["mechanisms"] == "GDPEvent"
+    assert budget.report() == budget.report("markdown", audience="public")
+
+
+@pytest.mark.parametrize("format", ["markdown", "html"])
+def test_a_report_has_six_sections_and_a_row_for_each_release(format):
+    budget = PrivacyBudget(2.0, 1e-5)
+    for k in range(3):
+        spend(budget, label=f"fit {k}")
+    text = budget.report(format, about={"curator": "A hospital"})
+    assert text.count("\n## " if format == "markdown" else "<h2>") == 6
+    assert [f"fit {k}" in text for k in range(3)] == [True] * 3
+    assert "A hospital" in text
+    assert "not stated" in text
+    assert budget.head in text
+
+
+@pytest.mark.parametrize("composition", COMPOSITIONS)
+@pytest.mark.parametrize("first", [GDPEvent(0.1), PureDPEvent(0.5)])
+def test_the_risks_are_bounds_at_the_ceiling_and_at_the_meter(composition, first):
+    """The ceiling's are no lower than those of what is admitted, to the very end."""
+    budget = PrivacyBudget(2.0, 1e-5, composition=composition)
+    spend(budget, first)
+    data = data_of(budget)
+    so_far = AttackRisk(first.curve("replace_one")).to_dict()
+    for name, risk in so_far.items():
+        assert data["ceiling"]["risk"][name] >= data["meter"]["risk"][name] >= risk - 1e-9
+    if isinstance(first, GDPEvent) and composition != "basic":
+        spend(budget, GDPEvent(0.999 * budget.gaussian_mu(*budget.remaining)), 1e-5)
+    assert data_of(budget)["ceiling"] == data["ceiling"]
+    together = data_of(budget)["meter"]["risk"]
+    assert all(data["ceiling"]["risk"][name] >= risk for name, risk in together.items())
+
+
+def test_until_the_first_release_the_ceiling_is_that_of_its_pair_alone():
+    """For it might be of any shape that is (ε, δ)-DP; a strict budget has settled that before."""
+    pair = AttackRisk(PureDPEvent(1.0).curve("replace_one")).advantage
+    budget = PrivacyBudget(1.0, 1e-5)
+    assert data_of(budget)["ceiling"]["risk"]["advantage of the best membership test"] >= pair
+    spend(budget, part="north")
+    assert data_of(budget)["ceiling"]["risk"]["advantage of the best membership test"] >= pair
+    spend(budget)
+    gaussian = data_of(budget)["ceiling"]
+    expected = AttackRisk(GaussianCurve(gaussian["gdp_mu"])).advantage + gaussian["slack"]
+    shown = gaussian["risk"]["advantage of the best membership test"]
+    assert shown == pytest.approx(expected, rel=1e-9)
+    strict = data_of(PrivacyBudget.from_risk(advantage=0.1))["ceiling"]
+    assert strict["strict"]
+    assert 0.0999 < strict["risk"]["advantage of the best membership test"] <= 0.1
+
+
+def test_a_promise_is_stated():
+    text = PrivacyBudget.from_risk(advantage=0.1).report()
+    assert "nowhere below that of N(0.251" in text
+    assert "nowhere below" not in PrivacyBudget(1.0, 1e-5).report()
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_tags_shares_and_processes_are_for_internal_use(format):
+    budget = PrivacyBudget(2.0, 1e-5)
+    spend(budget.share(1.0, name="team-quokka"), tag="tag-wombat")
+    process = budget.history()[0]["process"]
+    public, internal = (
+        budget.report(format, audience=audience) for audience in ("public", "internal")
+    )
+    for secret in ("team-quokka", "tag-wombat"):
+        assert secret not in public
+        assert secret in internal
+    columns = [set(data_of(budget, audience=a)["releases"][0]) for a in ("public", "internal")]
+    assert columns[1] - columns[0] == {"tag", "account", "process"}
+    assert str(process) in internal
+
+
+@pytest.mark.parametrize("where", ["label", "tag", "part", "about", "checked"])
+def test_no_text_of_a_user_is_markup(where):
+    budget, more = PrivacyBudget(2.0, 1e-5), {}
+    if where == "about":
+        more = {"about": {"use": NASTY}}
+    elif where == "checked":
+        more = {"checked": [NASTY]}
+    spend(budget, **{where: NASTY} if not more else {})
+    page = Page(budget.report("html", audience="internal", **more))
+    usual = Page(budget.report("html", audience="internal"))
+    assert set(page.tags) == set(usual.tags) == {*usual.tags} - {"script", "a", "img"}
+    assert "alert(1)" in "".join(page.text)
+    text = budget.report("markdown", audience="internal", **more)
+    assert "<script" not in text
+    assert r"\*a\* \[b\](javascript:c) \`d\` \\ \_e\_ \# \$f\$ new" in text
+    assert "\u202e" not in text
+    rows = [line for line in text.splitlines() if line.startswith("| 1 |")]
+    assert len(rows) == 1
+    plain = PrivacyBudget(2.0, 1e-5)
+    spend(plain)
+    (expected,) = (
+        line for line in plain.report(audience="internal").splitlines() if line.startswith("| 1 |")
+    )
+    assert rows[0].replace(r"\|", "").count("|") == expected.count("|")
+
+
+def test_json_is_strict_and_goes_there_and_back():
+    budget = PrivacyBudget(2.0, 1e-5, composition="basic")
+    spend(budget, PureDPEvent(0.5), 0.0, label="é ✓")
+    data = data_of(budget, about={"curator": NASTY})
+    assert json.loads(json.dumps(data, allow_nan=False)) == data
+    assert data["deployment"]["data curator"] == NASTY
+    assert data["releases"][0]["label"] == "é ✓"
+
+
+def test_a_sampler_near_its_target_is_said_to_be():
+    budget = PrivacyBudget(2.0, 1e-5, tv=1e-8)
+    spend(budget, ApproximatedEvent(GDPEvent(0.1), 1e-9))
+    assert data_of(budget)["releases"][0]["proof"] == "certified, within a total variation of 1e-09"
+
+
+@pytest.mark.parametrize("place_of", ["share", "budget"])
+def test_a_share_reports_its_own_releases_under_its_own_ceiling(place_of):
+    budget = PrivacyBudget(2.0, 1e-5)
+    share = budget.share(1.0, name="a")
+    spend(budget, label="of the budget")
+    spend(share, label="of the share")
+    data = data_of(share if place_of == "share" else budget)
+    assert data["meter"]["n_releases"] == (1 if place_of == "share" else 2)
+    assert data["ceiling"]["epsilon"] == (1.0 if place_of == "share" else 2.0)
+    assert (data["ceiling"]["of"] or {}).get("epsilon") == (2.0 if place_of == "share" else None)
+    assert "share 'a' of a budget" in share.report()
+
+
+def test_a_report_of_a_file_or_a_server_is_the_same(place):
+    budget, plain = PrivacyBudget(2.0, 1e-5, path=place), PrivacyBudget(2.0, 1e-5)
+    for one in (budget, plain):
+        spend(one, part=3)
+    first, second = data_of(budget), data_of(plain)
+    for data in (first, second):
+        del data["head"], data["releases"][0]["time"]
+    assert first == second
+
+
+def test_a_report_of_neighbouring_data_is_the_same_and_spends_nothing():
+    """Times and the head aside, which say when; no value of a record can be in it."""
+    rng, reports = np.random.default_rng(), []
+    X, y = rng.normal(size=(60, 2)), np.arange(60) % 2
+    for value in (0.123456, 987654.0):
+        X[7] = value
+        budget = PrivacyBudget(2.0, 1e-5)
+        DPLogisticRegression(1.0, classes=[0, 1], budget=budget).fit(X, y)
+        before = budget.head
+        for format in FORMATS:
+            budget.report(format, audience="internal")
+        data = data_of(budget)
+        assert budget.head == before
+        assert data.pop("head") == before
+        del data["releases"][0]["time"]
+        assert "987654" not in json.dumps(data)
+        reports.append(data)
+    assert reports[0] == reports[1]
+
+
+def test_findings_are_told_and_so_is_that_nobody_looked():
+    budget = PrivacyBudget(2.0, 1e-5)
+    leaks = check_pipeline(make_pipeline(StandardScaler(), DPLogisticRegression()))
+    assert "StandardScaler" in budget.report(checked=leaks)
+    assert "which proves nothing" in budget.report(checked=[])
+    assert "was not checked" in budget.report()
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"format": "pdf"}, "format must be one of"),
+        ({"audience": "press"}, "audience must be one of"),
+        ({"about": {"colour": "red"}}, r"no fields \['colour'\]"),
+    ],
+)
+def test_what_is_unknown_is_refused(more, message):
+    with pytest.raises(ValueError, match=message):
+        PrivacyBudget(1.0, 1e-5).report(**more)
+
+
+def test_a_ledger_that_is_gone_has_no_report(tmp_path):
+    budget = PrivacyBudget(1.0, 1e-5, path=tmp_path / "a.db")
+    (tmp_path / "a.db").unlink()
+    with pytest.raises(BudgetClosedError):
+        budget.report()
+
+
+def test_rows_from_before_theorems_were_kept_are_read_and_keep_their_head():
+    budget = PrivacyBudget(2.0, 1e-5)
+    spend(budget)
+    data = json.loads(budget.to_json())
+    for name in ("theorem", "version"):
+        del data["releases"][0][name]
+    del data["head"]  # it covered them
+    older = PrivacyBudget.from_json(json.dumps(data))
+    assert data_of(older)["releases"][0]["theorem"] == "not stated"
+    again = PrivacyBudget.from_json(older.to_json())
+    assert again.extends(older.head)
+
+
+def test_pure_budgets_and_infinite_numbers_are_reported():
+    budget = PrivacyBudget(1.0, 0.0, composition="pure")
+    spend(budget, LaplaceEvent(4.0), 0.0)
+    data = data_of(budget)
+    assert data["deployment"]["flavour of differential privacy"] == "pure"
+    assert data["ceiling"]["risk"]["right guesses of membership, 50 % without the release"] == (
+        pytest.approx(math.e / (1.0 + math.e))
+    )
