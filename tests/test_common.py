@@ -27,9 +27,11 @@ from skdp import (
     ensemble,
     kernel_approximation,
     linear_model,
+    model_selection,
     naive_bayes,
     preprocessing,
 )
+from skdp.model_selection import DPGridSearchCV, DPRandomizedSearchCV
 from skdp.naive_bayes import DPCategoricalNB, DPGaussianNB, DPMixedNB
 from skdp.preprocessing import (
     AdditiveFeatures,
@@ -97,6 +99,14 @@ ESTIMATORS = [
     DPPCA(INF),
     DPKMeans(bounds=(-10.0, 10.0)),
     DPKMeans(INF),
+    DPGridSearchCV(DPLogisticRegression(), {"data_norm": [0.5, 2.0]}),
+    DPRandomizedSearchCV(
+        DPLinearRegression(target_bounds=(-10.0, 10.0)),
+        {"data_norm": [0.5, 2.0]},
+        n_iter=2,
+        method="repeat",
+        mean_runs=2,
+    ),
 ]
 OTHER_SETTINGS = [
     *(
@@ -127,6 +137,7 @@ def test_no_public_estimator_is_missing():
         ensemble,
         kernel_approximation,
         linear_model,
+        model_selection,
         naive_bayes,
         preprocessing,
     )

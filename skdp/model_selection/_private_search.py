@@ -13,7 +13,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import MetaEstimatorMixin, clone, is_regressor
 from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing, check_consistent_length
+from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
@@ -119,11 +119,12 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
                 f"{type(self).__name__} reads rows many times and in memory: call .compute() on a "
                 "sample of the dask collections that fits there."
             )
-        check_consistent_length(X, y)
+        X, y = indexable(X, y)
         self._tried = _checked_candidates(self.estimator, self._candidates(), self._may_vary)
         records = SearchRecords(X, y, _judges(_num_samples(X), share, parameters))
         if not 0 < np.count_nonzero(records.judges) < records.n_rows:
-            raise ValueError("there are too few rows to learn from some and to judge on others.")
+            n = f" n_samples={records.n_rows}" if parameters.neighboring.count_is_public else ""
+            raise ValueError(f"there are too few rows to learn from some and judge on others.{n}")
         return records
 
     def _check_threshold(self) -> None:
