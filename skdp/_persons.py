@@ -7,7 +7,7 @@ to a sum is a bound on how far neighbours' sums are apart, ``n_changed`` times t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -17,7 +17,7 @@ from skdp._blocks import is_collection
 from skdp._columns import is_frame, where_missing
 from skdp._validation import check_count
 
-__all__ = ["Persons", "check_max_rows"]
+__all__ = ["Persons", "check_max_rows", "refuse_blocks"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -43,10 +43,7 @@ class Persons:
         Equal values are one person. No message says what is among the values, or how many.
         """
         if is_collection(groups):
-            raise ValueError(
-                "groups is a dask collection: a person's rows may lie in any of its blocks, and "
-                "are counted in memory only. Call .compute() where X, y and groups fit into it."
-            )
+            refuse_blocks(groups)
         values = _one_column(groups)
         if values.shape != (n_rows,):
             raise ValueError("groups must hold one value for each row of X.")
@@ -80,14 +77,26 @@ class Persons:
         rank = np.arange(len(order)) - first[self.codes[order]]
         return np.sort(order[rank < max_rows])
 
-    def sampled(self, rate: float, rng: np.random.Generator) -> np.ndarray:
-        """Return the rows of a Poisson sample of persons: all of a person's, or none."""
-        chosen = rng.random(self.n_persons) < rate
+    def rows_of(self, persons: np.ndarray) -> np.ndarray:
+        """Return all rows of some persons, by number, in their order."""
+        chosen = np.zeros(self.n_persons, dtype=bool)
+        chosen[persons] = True
         return np.flatnonzero(chosen[self.codes])
 
     def take(self, rows: np.ndarray) -> Persons:
-        """Return the persons of some of the rows, numbered as they were."""
-        return replace(self, codes=self.codes[rows])
+        """Return the persons who have some of the rows, with these alone and new numbers."""
+        found, codes = np.unique(self.codes[rows], return_inverse=True)
+        return Persons(codes, len(found))
+
+
+def refuse_blocks(groups: Any) -> None:
+    """Raise if there are groups beside dask collections."""
+    if groups is not None:
+        raise ValueError(
+            "groups cannot be given with dask collections: a person's rows may lie in any of their "
+            "blocks, and are counted in memory only. Call .compute() where X, y and groups fit "
+            "into it."
+        )
 
 
 def check_max_rows(max_rows: Any, groups: Any) -> int | None:

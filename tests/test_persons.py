@@ -101,11 +101,13 @@ def _least(seed):
     return sorted(np.argsort(np.random.default_rng(seed).random(7)[:4])[:2].tolist())
 
 
-def test_a_sample_of_persons_holds_all_rows_of_each_or_none():
-    persons, rng = Persons.of([0, 1, 0, 2, 2, 0], 6), np.random.default_rng()
-    for _ in range(50):
-        chosen = set(persons.sampled(0.5, rng).tolist())
-        assert all(own <= chosen or not own & chosen for own in ({0, 2, 5}, {1}, {3, 4}))
+def test_the_rows_of_some_persons_are_all_of_theirs():
+    persons = Persons.of(["a", "b", "a", "c", "c", "a"], 6)
+    assert persons.rows_of(np.array([0, 2])).tolist() == [0, 2, 3, 4, 5]
+    some = persons.take(np.array([1, 3, 4]))
+    assert some.n_persons == 2
+    assert some.codes.tolist() == [0, 1, 1]
+    assert some.counts.tolist() == [1, 2]
 
 
 def test_most_rows_want_groups():

@@ -86,7 +86,8 @@ class AdditiveModel(MappedModel):
             return super()._read_fit(plan, records, rng)
         rows: Any = records.rows
         facts = rows.feature_map.facts
-        counts = rows.total(partial(counts_of, facts))
+        shares = None if records.persons is None else records.persons.row_weights()
+        counts = rows.total(partial(counts_of, facts, shares))
         if isinstance(plan, RankedPlan):
             found, plan = plan.ranks.release(counts, rng), plan.fit
         else:

@@ -27,7 +27,8 @@ class RankRelease:
     """One Gaussian release of a histogram of each column of numbers.
 
     A record has one count in each of p histograms at most: adding or removing it changes all counts
-    together by √p in l2, another in its place by √(2p).
+    together by √p in l2, another in its place by √(2p). So does a person whose rows have parts of
+    one count.
 
     Parameters
     ----------
@@ -81,14 +82,20 @@ class RankedPlan:
         return self.fit.problem
 
 
-def counts_of(facts: TableFacts, X: np.ndarray) -> np.ndarray:
-    """Return *private* counts of shape (n_numbers, 128), on the scales of the columns."""
+def counts_of(facts: TableFacts, shares: np.ndarray | None, X: np.ndarray) -> np.ndarray:
+    """Return *private* counts of shape (n_numbers, 128), on the scales of the columns.
+
+    `shares` are what each row counts, None for one each.
+    """
     counts = np.zeros((facts.numbers.size, N_BINS))
     for start in range(0, len(X), _ROWS):
         places = facts.place(X[start : start + _ROWS])
+        of_rows = None if shares is None else shares[start : start + _ROWS]
         for k, place in enumerate(places):
-            bins = np.minimum(place[~np.isnan(place)] * N_BINS, N_BINS - 1).astype(np.intp)
-            counts[k] += np.bincount(bins, minlength=N_BINS)
+            known = ~np.isnan(place)
+            bins = np.minimum(place[known] * N_BINS, N_BINS - 1).astype(np.intp)
+            weights = None if of_rows is None else of_rows[known]
+            counts[k] += np.bincount(bins, weights, minlength=N_BINS)
     return counts
 
 

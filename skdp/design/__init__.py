@@ -4,6 +4,7 @@ from skdp.design.base import Design, MemoryDesign, SlopeSum
 from skdp.design.dask import DaskDesign
 from skdp.design.expanded import ExpandedDesign, expanded_scores
 from skdp.design.memory import ClippedDesign, clip_factors
+from skdp.design.shared import SharedDesign
 from skdp.design.tabulated import TabulatedDesign
 from skdp.design.transformed import TransformedDesign
 
@@ -13,6 +14,7 @@ __all__ = [
     "Design",
     "ExpandedDesign",
     "MemoryDesign",
+    "SharedDesign",
     "SlopeSum",
     "TabulatedDesign",
     "TransformedDesign",

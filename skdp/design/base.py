@@ -30,9 +30,29 @@ class Design(ABC):
         """Number of rows; public under ``replace_one`` only."""
 
     @property
+    def n_records(self) -> int:
+        """Number of records, which is that of rows unless some have several; public likewise."""
+        return self.n_samples
+
+    @property
     @abstractmethod
     def n_features(self) -> int:
         """Number of columns of A, the intercept's included."""
+
+    def rows_of(self, records: np.ndarray) -> np.ndarray:
+        """Return the numbers of all rows of some records.
+
+        Parameters
+        ----------
+        records : ndarray of int
+            Numbers of records, rising.
+
+        Returns
+        -------
+        rows : ndarray of int
+            *Private*, rising.
+        """
+        return records
 
     @abstractmethod
     def parts(

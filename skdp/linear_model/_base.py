@@ -19,6 +19,7 @@ from threadpoolctl import ThreadpoolController  # scikit-learn depends on it, al
 
 from skdp._blocks import Block, Blocks, for_workers, is_collection
 from skdp._data_validation import remember_columns, validated, validated_weights
+from skdp._persons import Persons, check_max_rows, refuse_blocks
 from skdp._private_fit import NonPrivatePlan, PrivateEstimator, ReleaseParameters, ReleasePlan
 from skdp._random import child_generator
 from skdp._validation import (
@@ -28,7 +29,7 @@ from skdp._validation import (
     check_size,
 )
 from skdp.accounting import gdp_mu
-from skdp.design import ClippedDesign, Design
+from skdp.design import ClippedDesign, Design, SharedDesign
 from skdp.exceptions import IncompatibleSolverError
 from skdp.linear_model._block_rows import BlockRows
 from skdp.linear_model._sample import (
@@ -38,7 +39,7 @@ from skdp.linear_model._sample import (
     plan_sampled,
     sampling_rate,
 )
-from skdp.losses import Loss, WeightedLoss, weighted_targets
+from skdp.losses import Loss, SharedLoss, WeightedLoss, weighted_targets
 from skdp.privacy import PrivacyGuarantee
 from skdp.samplers import SAMPLERS
 from skdp.solvers import SOLVERS, Problem, Solution, Solver
@@ -115,11 +116,11 @@ class MatrixRows:
 class LinearRecords:
     """Validated rows, targets as the loss wants them, and what is public about them.
 
-    `n_known` is a number of rows that is public, exact under ``replace_one``, a guess otherwise;
+    `n_known` is a number of records that is public, exact under ``replace_one``, a guess otherwise;
     None where there is none. `task` is public about the targets. `weights` are None where none were
     given; in a private fit the targets carry them. Rows that are elsewhere have their targets, and
-    `y` is None. `start` are released coefficients from which `solver` goes on after `n_iter` steps,
-    None for none.
+    `y` is None. `persons` say whose each row is, where a record is a person. `start` are released
+    coefficients from which `solver` goes on after `n_iter` steps, None for none.
     """
 
     rows: Rows
@@ -128,20 +129,56 @@ class LinearRecords:
     solver: Solver
     n_known: int | None
     weights: Any = None
+    persons: Persons | None = None
     start: np.ndarray | None = None
     n_iter: int = 0
     rate: float = 1.0
 
     @property
     def n_rows(self) -> int:
-        """Number of rows."""
-        return self.rows.n_samples
+        """Number of rows, or of persons where a record is a person."""
+        return self.rows.n_samples if self.persons is None else self.persons.n_persons
 
     def sampled(self, rate: float, rng: np.random.Generator) -> LinearRecords:
-        """Return a Poisson sample, drawn from a stream of its own."""
-        chosen = poisson_sample(self.rows.n_samples, rate, child_generator(rng))
+        """Return a Poisson sample of the records, drawn from a stream of its own."""
+        chosen = poisson_sample(self.n_rows, rate, child_generator(rng))
+        rows = chosen if self.persons is None else self.persons.rows_of(chosen)
+        return self.expected(rate)._taken(rows)
+
+    def design(self, data_norm: float, intercept_scaling: float, loss: Loss) -> Design:
+        """Return the clipped rows and their targets, as a solver sees them."""
+        rows = self.rows.design(data_norm, intercept_scaling, self.y)
+        if self.persons is None or not isinstance(loss, SharedLoss):
+            return rows
+        return SharedDesign(rows, self.persons, loss.largest)
+
+    def kept(self, max_rows: int | None, rng: np.random.Generator) -> LinearRecords:
+        """Return the same with at most so many rows of each person, None for all."""
+        if self.persons is None or max_rows is None:
+            return self
+        return self._taken(self.persons.kept(max_rows, child_generator(rng)))
+
+    def shared(self, *, is_private: bool) -> LinearRecords:
+        """Return the same where all rows of a person count together as one record.
+
+        In a private fit the targets carry the weights.
+        """
+        if self.persons is None or self.y is None:
+            return self
+        shares = self.persons.row_weights()
+        if not is_private:
+            return replace(self, weights=shares * (1.0 if self.weights is None else self.weights))
+        if self.weights is None:
+            return replace(self, y=weighted_targets(self.y, shares))
+        return replace(self, y=weighted_targets(self.y["target"], shares * self.y["weight"]))
+
+    def _taken(self, chosen: np.ndarray) -> LinearRecords:
         rows, y = self.rows.take(chosen, self.y)
-        return replace(self.expected(rate), rows=rows, y=y)
+        if self.persons is None:
+            return replace(self, rows=rows, y=y)
+        weights = None if self.weights is None else self.weights[chosen]
+        persons = self.persons.take(chosen)
+        return replace(self, rows=rows, y=y, weights=weights, persons=persons)
 
     def expected(self, rate: float) -> LinearRecords:
         """Return the same records with the public number of those that a sample is to hold."""
@@ -165,7 +202,7 @@ class PrivateLinearModel(PrivateEstimator):
 
     subsample: Any = None
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Any:
         """Learn the coefficients privately.
 
         Parameters
@@ -177,6 +214,10 @@ class PrivateLinearModel(PrivateEstimator):
         sample_weight : array-like or dask collection of shape (n_samples,) or None
             *Private.* What the loss of each record is multiplied by, clipped to [0, max_weight];
             as it is with ``epsilon=inf``. ``None`` weighs all records alike.
+        groups : array-like of shape (n_samples,) or None
+            *Private.* Whose each row is, where a person may have several: then all rows of a person
+            are protected together, and count together as one record. ``None``: each row is a
+            record of its own.
 
         Returns
         -------
@@ -191,7 +232,7 @@ class PrivateLinearModel(PrivateEstimator):
         BudgetExceededError, BudgetClosedError
             If the budget does not admit the fit; then nothing is learnt.
         """
-        return self._fit_privately(X, y, sample_weight=sample_weight)
+        return self._fit_privately(X, y, sample_weight=sample_weight, groups=groups)
 
     def _check_data(
         self,
@@ -200,6 +241,7 @@ class PrivateLinearModel(PrivateEstimator):
         y: Any,
         *,
         sample_weight: Any = None,
+        groups: Any = None,
         known_task: Any = None,
         resume: bool = False,
     ) -> LinearRecords:
@@ -207,15 +249,20 @@ class PrivateLinearModel(PrivateEstimator):
         self._check_loss()
         solver = self._resolve_solver()
         self._check_max_weight(parameters, sample_weight)
+        self._check_takes_persons(solver, groups)
         given = X, y, sample_weight, known_task
         if is_collection(X) or is_collection(y):
+            refuse_blocks(groups)
             self._check_reads_blocks(solver, sampled=self.subsample is not None)
             rows, task, y, weights = self._in_blocks(*given, reset=not resume)
         else:
             rows, task, y, weights = self._labelled(*given, reset=not resume)
+        persons = None if groups is None else Persons.of(groups, rows.n_samples)
+        records = LinearRecords(rows, y, task, solver, None, weights, persons)
         earlier = self._resumed(task) if resume else {}
-        n_known = rows.n_samples if parameters.neighboring.count_is_public else self.n_samples_hint
-        return LinearRecords(rows, y, task, solver, n_known, weights, **earlier)
+        public = parameters.neighboring.count_is_public
+        n_known = records.n_rows if public else self.n_samples_hint
+        return replace(records, n_known=n_known, **earlier)
 
     def _labelled(
         self, X: Any, y: Any, sample_weight: Any, known_task: Any, *, reset: bool
@@ -309,7 +356,9 @@ class PrivateLinearModel(PrivateEstimator):
     def _read(self, plan: Any, records: LinearRecords, rng: np.random.Generator) -> Any:
         if isinstance(plan, SampledPlan):
             records, plan = records.sampled(plan.rate, rng), plan.fit
-        return self._read_fit(plan, records, rng)
+        records = records.kept(self.max_rows, rng)
+        is_private = not isinstance(plan, NonPrivatePlan)
+        return self._read_fit(plan, records.shared(is_private=is_private), rng)
 
     def _read_fit(self, plan: Any, records: LinearRecords, rng: np.random.Generator) -> Any:
         """Return the solver's solution; without privacy, the fitted reference."""
@@ -321,7 +370,7 @@ class PrivateLinearModel(PrivateEstimator):
         threads = effective_n_jobs(self.n_jobs)
         with _thread_pools().limit(limits=threads, user_api="blas"):
             norm, b0 = problem.data_norm, problem.intercept_scaling
-            design = records.rows.design(norm, b0, records.y)
+            design = records.design(norm, b0, problem.loss)
             return solver.solve(plan, design, rng, self._progress, start=records.start)
 
     def _publish(
@@ -359,6 +408,8 @@ class PrivateLinearModel(PrivateEstimator):
             check_size("C", self.C)
         if self.max_weight is not None:
             check_size("max_weight", self.max_weight)
+        if self.max_rows is not None:
+            check_count("max_rows", self.max_rows)
         if hasattr(self, "tol"):  # of those whose twin in scikit-learn has one
             check_real("tol", self.tol, low=0.0)
         check_subsample(self.subsample)
@@ -374,6 +425,15 @@ class PrivateLinearModel(PrivateEstimator):
                 "classes may go into class_weight."
             )
 
+    def _check_takes_persons(self, solver: Solver, groups: Any) -> None:
+        check_max_rows(self.max_rows, groups)
+        if groups is not None and not solver.takes_persons:
+            raise IncompatibleSolverError(
+                f"groups needs a solver that bounds what a person of several rows adds, one of "
+                f"{[name for name, kind in SOLVERS.items() if kind.takes_persons]}; "
+                f"{type(solver).__name__} bounds what one row does."
+            )
+
     def _is_gaussian(self) -> bool:
         return self._resolve_solver().is_gaussian and self.subsample in (None, 1.0)
 
@@ -385,19 +445,26 @@ class PrivateLinearModel(PrivateEstimator):
 
     def _problem(self, records: LinearRecords, parameters: ReleaseParameters) -> Problem:
         neighboring = parameters.neighboring
-        loss = self._loss_of(records.task)
         problem = Problem(
-            loss=loss if records.weights is None else WeightedLoss(loss, float(self.max_weight)),
+            loss=self._weighted(self._loss_of(records.task), records),
             data_norm=float(self.data_norm),
             intercept_scaling=float(self.intercept_scaling) if self.fit_intercept else 0.0,
             n_samples=records.n_known,
             neighboring=neighboring,
             C=self.C,
             n_features=records.rows.n_columns + bool(self.fit_intercept),
+            rows_each=1 if records.persons is None else self.max_rows,
         )
         if problem.n_samples is None or parameters.delta == 0.0:
             return problem
         return problem.adapted(problem.n_samples, gdp_mu(parameters.epsilon, parameters.delta))
+
+    def _weighted(self, loss: Loss, records: LinearRecords) -> Loss:
+        """Return the loss of rows that carry weights, where they do."""
+        largest = 1.0 if records.weights is None else float(self.max_weight)
+        if records.persons is not None:
+            return SharedLoss(loss, largest)
+        return loss if records.weights is None else WeightedLoss(loss, largest)
 
     @abstractmethod
     def _encode(self, y: np.ndarray, known: Any) -> tuple[Any, np.ndarray]:

@@ -79,7 +79,7 @@ class MappedModel(PrivateLinearModel):
 
     feature_map_: FeatureMap
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Any:
         """Learn the coefficients of the features privately.
 
         Parameters
@@ -92,6 +92,10 @@ class MappedModel(PrivateLinearModel):
         sample_weight : array-like or dask collection of shape (n_samples,) or None
             *Private.* What the loss of each record is multiplied by, clipped to [0, max_weight];
             as it is with ``epsilon=inf``. ``None`` weighs all records alike.
+        groups : array-like of shape (n_samples,) or None
+            *Private.* Whose each row is, where a person may have several: then all rows of a person
+            are protected together, and count together as one record. ``None``: each row is a
+            record of its own.
 
         Returns
         -------
@@ -101,12 +105,12 @@ class MappedModel(PrivateLinearModel):
         Raises
         ------
         ValueError
-            If a parameter, a shape or a type is wrong, or weights have no public `max_weight`;
-            nothing is spent.
+            If a parameter, a shape or a type is wrong, `groups` have missing values or
+            another length, or weights have no public `max_weight`; nothing is spent.
         BudgetExceededError, BudgetClosedError
             If the budget does not admit the fit; then nothing is learnt.
         """
-        return super().fit(X, y, sample_weight)
+        return super().fit(X, y, sample_weight, groups)
 
     @abstractmethod
     def _feature_map(self, n_columns: int, names: Sequence[Any]) -> FeatureMap:

@@ -79,6 +79,10 @@ class DPHingeClassifier(PrivateLinearClassifier):
         *Public.* Largest weight of a record: the `sample_weight` of `fit`, which is private, is
         clipped to [0, max_weight], and the noise grows in proportion to it. ``None`` refuses
         weights in a private fit.
+    max_rows : int or None
+        *Public.* Most rows of a person that count, where the `groups` of `fit` say whose each row
+        is: of more, a uniform subset of as many is drawn for each fit. ``None``: all of them. The
+        rows of a person weigh as much as one record in any case.
     neighboring : {"replace_one", "add_remove_one"}
         *Public.* Whether neighbouring data sets differ in the value of one record (then n is
         public) or in its presence (then it is private).
@@ -183,6 +187,7 @@ class DPHingeClassifier(PrivateLinearClassifier):
         classes: Any = None,
         class_weight: dict[Any, float] | None = None,
         max_weight: float | None = None,
+        max_rows: int | None = None,
         neighboring: str = "replace_one",
         n_samples_hint: int | None = None,
         subsample: float | str | None = None,
@@ -207,6 +212,7 @@ class DPHingeClassifier(PrivateLinearClassifier):
         self.classes = classes
         self.class_weight = class_weight
         self.max_weight = max_weight
+        self.max_rows = max_rows
         self.neighboring = neighboring
         self.n_samples_hint = n_samples_hint
         self.subsample = subsample

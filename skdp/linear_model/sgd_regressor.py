@@ -76,6 +76,10 @@ class DPSGDRegressor(PrivateSGD, PrivateLinearRegressor):
         *Public.* Largest weight of a record: the `sample_weight` of `fit`, which is private, is
         clipped to [0, max_weight], and the noise grows in proportion to it. ``None`` refuses
         weights in a private fit.
+    max_rows : int or None
+        *Public.* Most rows of a person that count, where the `groups` of `fit` say whose each row
+        is: of more, a uniform subset of as many is drawn for each fit. ``None``: all of them. The
+        rows of a person weigh as much as one record in any case.
     neighboring : {"replace_one", "add_remove_one"}
         *Public.* Whether neighbouring data sets differ in the value of one record (then n is
         public) or in its presence (then it is private).
@@ -168,6 +172,7 @@ class DPSGDRegressor(PrivateSGD, PrivateLinearRegressor):
         fit_intercept: bool = True,
         intercept_scaling: float = 0.5,
         max_weight: float | None = None,
+        max_rows: int | None = None,
         neighboring: str = "replace_one",
         n_samples_hint: int | None = None,
         budget: Any = None,
@@ -193,6 +198,7 @@ class DPSGDRegressor(PrivateSGD, PrivateLinearRegressor):
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
         self.max_weight = max_weight
+        self.max_rows = max_rows
         self.neighboring = neighboring
         self.n_samples_hint = n_samples_hint
         self.budget = budget

@@ -9,7 +9,7 @@ from skdp.losses.logistic import AdaptiveLogisticLoss, ClippedLogisticLoss, Logi
 from skdp.losses.multinomial import MultinomialLoss
 from skdp.losses.pairwise import PairwiseLoss
 from skdp.losses.quantile import QuantileLoss
-from skdp.losses.weighted import ClassWeightedLoss, WeightedLoss, weighted_targets
+from skdp.losses.weighted import ClassWeightedLoss, SharedLoss, WeightedLoss, weighted_targets
 
 __all__ = [
     "LOSSES",
@@ -28,6 +28,7 @@ __all__ = [
     "PairwiseLoss",
     "QuantileLoss",
     "ResidualLoss",
+    "SharedLoss",
     "SmoothedHingeLoss",
     "SquaredLoss",
     "WeightedLoss",

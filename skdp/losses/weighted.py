@@ -10,7 +10,7 @@ import numpy as np
 from skdp._validation import check_size, make_plain
 from skdp.losses.base import Loss
 
-__all__ = ["ClassWeightedLoss", "WeightedLoss", "weighted_targets"]
+__all__ = ["ClassWeightedLoss", "SharedLoss", "WeightedLoss", "weighted_targets"]
 
 
 def weighted_targets(y: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -103,6 +103,9 @@ class _Weighted(Loss):
     def minorant_gap(self) -> float:
         return self.largest * self.loss.minorant_gap
 
+    def oscillation(self, radius: float) -> float:
+        return self.largest * self.loss.oscillation(radius)
+
     def value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         return self._weights(y) * self.loss.value(self._targets(y), z)
 
@@ -182,3 +185,21 @@ class WeightedLoss(_Weighted):
 
     def _weights(self, y: np.ndarray) -> np.ndarray:
         return y["weight"]
+
+
+@dataclass(frozen=True)
+class SharedLoss(WeightedLoss):
+    """ℓ_w((y, w), z) = w·ℓ(y, z) of one of several rows of a person, whose weights are shares.
+
+    The weights w of a person's rows add up to `max_weight` at most, so the loss of the person is
+    `max_weight` times a mean of the losses of single rows: one person more or less changes the sum
+    of all by a function with the Lipschitz constant max_weight·L·R, as one row of the largest
+    weight would, however many rows they have. Every constant holds for the person.
+
+    Parameters
+    ----------
+    loss : Loss
+        *Public.* The loss at weight 1.
+    max_weight : float
+        *Public.* Bound of the sum of a person's weights, positive.
+    """

@@ -178,10 +178,11 @@ class Objective:
     def rounding(self, theta: np.ndarray) -> float:
         """Return a bound of how far from the true ∇J(θ) the certified one is.
 
+        The sizes of all gradients add up to n·R·L at most, n the number of records.
         A score, a sum of d products, is off by d + 4 units of R·|θ|, and moves the derivative by
         `smoothness` times that.
         """
-        n, R, size = self.design.n_samples, self.row_norm, float(np.linalg.norm(theta))
+        n, R, size = self.design.n_records, self.row_norm, float(np.linalg.norm(theta))
         of_scores = self.loss.smoothness * R * (self.design.n_features + 4) * size
         records = n * self.weight * R * ((_ROUNDINGS - 4) * self.loss.lipschitz + of_scores)
         return UNIT * (records + 2.0 * (self.ridge * size + float(np.linalg.norm(self.tilt))))

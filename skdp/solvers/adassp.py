@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from skdp.accounting import gdp_mu
 from skdp.design import Design, MemoryDesign
 from skdp.exceptions import IncompatibleSolverError
-from skdp.losses import Loss, SquaredLoss, WeightedLoss
+from skdp.losses import Loss, SharedLoss, SquaredLoss, WeightedLoss
 from skdp.privacy import GDPEvent, Neighboring
 from skdp.samplers import Progress
 from skdp.solvers.base import (
@@ -90,6 +92,9 @@ class AdaSSP(Solver):
     this grows with c up to 4(1 − s), attained by one row with targets 1 and −1. So Δ² = 8/3, no
     more than Aᵀy alone would cost.
 
+    *A person of several rows* adds Σ w·v with weights w that add up to 1 at most: a point of the
+    convex hull of 0 and what single rows would add, in which no two are farther apart.
+
     References
     ----------
     Y.-X. Wang, *Revisiting differentially private linear regression*, UAI 2018, Algorithm 2.
@@ -97,6 +102,7 @@ class AdaSSP(Solver):
 
     is_gaussian = True
     takes_blocks = True
+    takes_persons = True
 
     def plan(self, problem: Problem, epsilon: float, delta: float) -> AdaSSPPlan:
         _require_squared(problem.loss)
@@ -145,7 +151,9 @@ class AdaSSP(Solver):
         d = design.n_features
         gram = design.cross_product()
         noise = rng.standard_normal((d, d))  # of which the symmetric half has variances 1 and 1/2
-        moment = design.total(_moment) + plan.moment_noise * rng.standard_normal(d)
+        moment = design.total(
+            _moment_of(plan.problem.loss)
+        ) + plan.moment_noise * rng.standard_normal(d)
         gram += plan.gram_noise * 0.5 * (noise + noise.T)
         return NoisyMoments(rounded(gram, plan.gram_noise), rounded(moment, plan.moment_noise))
 
@@ -165,7 +173,7 @@ class AdaSSP(Solver):
             Released.
         """
         gram, d, problem = moments.gram.copy(), len(moments.moment), plan.problem
-        if problem.neighboring.count_is_public and problem.intercept_scaling > 0.0:
+        if _knows_weight(problem) and problem.intercept_scaling > 0.0:
             assert problem.n_samples is not None
             gram[-1, -1] = problem.n_samples * problem.intercept_scaling**2
         values, vectors = np.linalg.eigh(gram)
@@ -174,9 +182,23 @@ class AdaSSP(Solver):
         return vectors @ (vectors.T @ moments.moment / values)
 
 
+def _moment_of(loss: Loss) -> Callable[[MemoryDesign], np.ndarray]:
+    """Return what returns Aᵀy of a block, or of rows with shares the sum of share·y·a."""
+    return partial(_shared_moment, loss.largest) if isinstance(loss, SharedLoss) else _moment
+
+
 def _moment(block: MemoryDesign) -> np.ndarray:
-    """Return Aᵀy of a block."""
     return block.weighted_sum(np.clip(block.targets, -1.0, 1.0))
+
+
+def _shared_moment(largest: float, block: MemoryDesign) -> np.ndarray:
+    shares, y = block.targets["weight"] / largest, block.targets["target"]
+    return block.weighted_sum(shares * np.clip(y, -1.0, 1.0))
+
+
+def _knows_weight(problem: Problem) -> bool:
+    """Return whether the sum of all rows' weights is public: the number of rows."""
+    return problem.neighboring.count_is_public and not isinstance(problem.loss, SharedLoss)
 
 
 def _sensitivity(neighboring: Neighboring) -> float:
@@ -186,6 +208,8 @@ def _sensitivity(neighboring: Neighboring) -> float:
 
 def _require_squared(loss: Loss) -> None:
     """Raise unless every record counts alike with its squared error."""
+    if isinstance(loss, SharedLoss) and isinstance(loss.loss, SquaredLoss):
+        return
     if isinstance(loss, WeightedLoss) and isinstance(loss.loss, SquaredLoss):
         raise IncompatibleSolverError(
             "solver='adassp' takes no sample_weight: its moments count every record alike. Leave "

@@ -58,6 +58,7 @@ class AutoSolver(Solver):
 
     is_gaussian = True
     takes_blocks = True
+    takes_persons = True
 
     def with_sampler(self, sampler: Any) -> Solver:
         return RegularizedExponential().with_sampler(sampler)

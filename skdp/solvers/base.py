@@ -60,7 +60,7 @@ class Problem:
     intercept_scaling : float
         *Public.* b₀: every row is (x, b₀). 0 for no intercept.
     n_samples : int or None
-        *Public.* A number of rows, exact under ``replace_one``, a guess otherwise; None where
+        *Public.* A number of records, exact under ``replace_one``, a guess otherwise; None where
         there is none.
     neighboring : Neighboring
         *Public.* Which data sets are neighbours.
@@ -69,6 +69,9 @@ class Problem:
     n_features : int or None
         *Public.* Columns, the intercept's included. None: not known to whoever plans, and what
         depends on it is not checked.
+    rows_each : int or None
+        *Public.* Most rows of one record: 1, or what a person has; None for any number. Of several
+        rows the weights, which the targets carry, add up to the loss's largest at most.
     """
 
     loss: Loss
@@ -78,6 +81,7 @@ class Problem:
     neighboring: Neighboring
     C: float | str = "auto"
     n_features: int | None = None
+    rows_each: int | None = 1
 
     def __post_init__(self) -> None:
         make_plain(self)
@@ -220,6 +224,12 @@ class Solver(ABC):
     is_pure: ClassVar[bool] = False
     """Whether a release at (ε, δ) is ε-DP, without any δ."""
 
+    takes_persons: ClassVar[bool] = False
+    """Whether a record may be a person: several rows, whose weights add up to that of one.
+
+    It may where all that is released depends on sums over rows, each bounded by what a row adds.
+    """
+
     takes_blocks: ClassVar[bool] = False
     """Whether `solve` asks a design for sums and for some rows only, so that Dask can hold it."""
 
@@ -336,9 +346,9 @@ def require_delta(delta: float, name: str) -> None:
 
 @dataclass(frozen=True)
 class RowCount:
-    """The number of rows by which steps are chosen: public, or estimated privately.
+    """The number of records by which steps are chosen: public, or estimated privately.
 
-    A row more or less changes the count by 1, so with N(0, 1/μ²) added it is μ-Gaussian DP.
+    A record more or less changes the count by 1, so with N(0, 1/μ²) added it is μ-Gaussian DP.
 
     Parameters
     ----------
@@ -367,7 +377,7 @@ class RowCount:
         """Return the number: public, or estimated now."""
         if self.public is not None:
             return self.public
-        return max(_FEWEST_ROWS, round(design.n_samples + rng.normal() / self.mu))
+        return max(_FEWEST_ROWS, round(design.n_records + rng.normal() / self.mu))
 
     def rest(self, mu: float) -> float:
         """Return what is left of `mu`."""

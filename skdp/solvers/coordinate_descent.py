@@ -92,6 +92,7 @@ class CoordinateDescent(Solver):
     average: float = 0.0
 
     is_gaussian = True
+    takes_persons = True
 
     def __post_init__(self) -> None:
         make_plain(self)

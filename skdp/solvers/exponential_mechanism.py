@@ -81,6 +81,7 @@ class ExponentialMechanismSolver(Solver):
 
     is_pure = True
     takes_blocks = True
+    takes_persons = True
 
     def __post_init__(self) -> None:
         make_plain(self)

@@ -127,6 +127,7 @@ class NoisyGD(Solver):
     takes_start = True
     is_gaussian = True
     takes_blocks = True
+    takes_persons = True
 
     def __post_init__(self) -> None:
         make_plain(self)

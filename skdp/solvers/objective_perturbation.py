@@ -87,6 +87,10 @@ class ObjectivePerturbation(Solver):
     ``"basic"`` and ``"rdp"`` count them at less; the budget's `plan` says beforehand what is
     admitted.
 
+    **A person of several rows** pushes in as many directions as they have rows or the model
+    coefficients, and the trace of their curvature is that of one row at most: *Rows per person* in
+    the documentation. The noise grows with that number, so a small `max_rows` pays here.
+
     References
     ----------
     Redberg, Koskela and Wang, "Improving the privacy and practicality of objective perturbation
@@ -94,6 +98,7 @@ class ObjectivePerturbation(Solver):
     """
 
     takes_blocks = True
+    takes_persons = True
 
     def plan(self, problem: Problem, epsilon: float, delta: float) -> ObjectivePerturbationPlan:
         check_problem("objective_perturbation", problem, delta)
@@ -102,7 +107,8 @@ class ObjectivePerturbation(Solver):
         # P(loss of the output's noise > spent) is a hundredth of δ; the rest of both is for b.
         spent = 0.5 * output_mu**2 - output_mu * float(ndtri(_OUTPUT_FAILURE * delta))
         rest = epsilon - spent, (1.0 - _OUTPUT_FAILURE) * delta
-        shape = replace(problem, n_samples=None, n_features=None)  # the rest changes nothing
+        columns = None if problem.rows_each == 1 else problem.n_features
+        shape = replace(problem, n_samples=None, n_features=columns)  # the rest changes nothing
         multiplier = _least_multiplier(shape, mu, *rest)
         noise = multiplier * problem.loss.lipschitz * problem.row_norm
         ridge = _ridge(problem, multiplier)
@@ -153,12 +159,26 @@ def _ridge(problem: Problem, multiplier: float) -> float:
 
 def _event(problem: Problem, multiplier: float) -> ObjectivePerturbationEvent:
     """Return what a minimiser with noise s = `multiplier`·L costs."""
-    loss, k = problem.loss, problem.loss.n_directions
+    loss, k, m = problem.loss, _n_directions(problem), problem.rows_each
     change = _trace(loss) * problem.row_norm**2 / _ridge(problem, multiplier)
     determinant = k * math.log1p(change / k) * (1.0 + SCALE_MARGIN)
-    return ObjectivePerturbationEvent(
-        multiplier, determinant, k, pulls=loss.n_pulls, cosine=loss.pull_cosine
-    )
+    pulls, cosine = loss.n_pulls, loss.pull_cosine
+    if m != 1:
+        pulls, cosine = 0 if m is None or k == 1 else m * pulls, 1.0
+    return ObjectivePerturbationEvent(multiplier, determinant, k, pulls=pulls, cosine=cosine)
+
+
+def _n_directions(problem: Problem) -> int:
+    """Return the dimension of a space that holds all gradients of a record, for each record."""
+    loss, m, d = problem.loss, problem.rows_each, problem.n_features
+    of_rows = math.inf if m is None else m * loss.n_directions
+    of_all = math.inf if d is None or m == 1 else d * loss.n_directions
+    if math.isinf(found := min(of_rows, of_all)):
+        raise IncompatibleSolverError(
+            "solver='objective_perturbation' bounds the curvature that a person adds by how many "
+            "rows they have: give max_rows, or take solver='regularized_exponential'."
+        )
+    return int(found)
 
 
 def _trace(loss: Loss) -> float:

@@ -67,6 +67,7 @@ class OutputPerturbation(Solver):
 
     is_gaussian = True
     takes_blocks = True
+    takes_persons = True
 
     def plan(self, problem: Problem, epsilon: float, delta: float) -> OutputPerturbationPlan:
         check_problem("output_perturbation", problem, delta)

@@ -227,6 +227,8 @@ class RegularizedExponential(Solver):
     objective: str | None = None
     domain: Ball | None = None
 
+    takes_persons = True
+
     def __post_init__(self) -> None:
         make_plain(self)
         _refuse_reference(self.sampler)

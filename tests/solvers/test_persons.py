@@ -1,0 +1,246 @@
+"""What a person of several rows adds: enumerated, and compared with what is claimed of it."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from skdp._persons import Persons
+from skdp.accounting import gdp_mu
+from skdp.design import ClippedDesign, SharedDesign
+from skdp.losses import (
+    ClippedLogisticLoss,
+    HuberLoss,
+    LogisticLoss,
+    MultinomialLoss,
+    SharedLoss,
+    SquaredLoss,
+    weighted_targets,
+)
+from skdp.privacy import Neighboring, ObjectivePerturbationEvent, PrivacyGuarantee
+from skdp.solvers import DPSGD, AdaSSP, ObjectivePerturbation, PhasedSGD, Problem
+from skdp.solvers._metric import GramRelease
+from skdp.solvers.dp_sgd import _ClippedSlopes
+
+every_relation = pytest.mark.parametrize("neighboring", list(Neighboring), ids=str)
+R, B0 = 1.0, 0.5
+ROWS = [(1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.6, -0.8), (0.0, 0.0), (30.0, 40.0)]
+LOSSES = [
+    (ClippedLogisticLoss(0.35), (-1.0, 1.0)),
+    (HuberLoss(0.5), (-1.0, 0.2, 1.0)),
+    (MultinomialLoss(3), (0, 1, 2)),
+]
+
+
+def every_person(targets, most=3):
+    """Yield the rows and targets of every person of up to so many rows of a small domain."""
+    records = [(row, target) for row in ROWS for target in targets]
+    for count in range(1, most + 1):
+        for own in itertools.combinations_with_replacement(records, count):
+            rows, values = zip(*own, strict=True)
+            yield np.array(rows), np.array(values)
+
+
+def design_of(rows, targets, largest=1.0):
+    persons = Persons.of(np.zeros(len(rows)), len(rows))
+    weighted = weighted_targets(targets, largest * persons.row_weights())
+    return SharedDesign(ClippedDesign.clip(rows, R, B0, weighted), persons, largest)
+
+
+def problem_of(loss, neighboring, largest=1.0, **more):
+    return Problem(
+        loss=SharedLoss(loss, largest),
+        data_norm=R,
+        intercept_scaling=B0,
+        n_samples=10,
+        neighboring=neighboring,
+        n_features=3,
+        **({"rows_each": None} | more),
+    )
+
+
+def farthest(added, neighboring):
+    """How far sums of neighbours are apart: of those who add something, or it and nothing."""
+    if neighboring is Neighboring.ADD_REMOVE_ONE:
+        return float(np.linalg.norm(added, axis=1).max())
+    squares = (added**2).sum(axis=1)
+    apart = squares[:, None] + squares - 2.0 * added @ added.T
+    return float(np.sqrt(apart.max()))
+
+
+@every_relation
+@pytest.mark.parametrize(("loss", "targets"), LOSSES, ids=repr)
+@pytest.mark.parametrize("largest", [1.0, 2.5])
+def test_gradients_move_by_no_more_than_for_one_row(loss, targets, largest, neighboring):
+    problem = problem_of(loss, neighboring, largest)
+    rng = np.random.default_rng(0)
+    most = 2 if len(targets) > 2 else 3
+    designs = [design_of(*own, largest) for own in every_person(targets, most)]
+    reached = 0.0
+    for scale in (0.0, 1.0, 30.0):
+        theta = scale * rng.normal(size=problem.shape(3))
+        added = np.array([d.slope_sum(problem.loss.gradient, theta).ravel() for d in designs])
+        apart = farthest(added, neighboring)
+        assert apart <= problem.lipschitz_difference
+        reached = max(reached, apart)
+    assert reached > 0.7 * problem.lipschitz_difference
+
+
+@every_relation
+def test_clipped_gradients_of_a_person_add_up_to_no_more_than_the_clip(neighboring):
+    loss = SharedLoss(LogisticLoss(), 2.0)
+    theta = np.array([3.0, -1.0, 0.5])
+    slopes = _ClippedSlopes(loss, theta, 0.1)
+    added = np.array([design_of(*own, 2.0).total(slopes) for own in every_person((-1.0, 1.0))])
+    assert 0.19 < farthest(added, Neighboring.REPLACE_ONE) <= 0.2
+    assert 0.09 < farthest(added, Neighboring.ADD_REMOVE_ONE) <= 0.1
+
+
+@every_relation
+def test_the_matrix_for_a_metric_moves_by_no_more_than_for_one_row(neighboring):
+    problem = problem_of(LogisticLoss(), neighboring)
+    release = GramRelease.plan(problem, 1.0)
+    added = np.array([design_of(*own).cross_product().ravel() for own in every_person((1.0,))])
+    apart = farthest(added, neighboring)
+    assert 0.6 * release.mu * release.scale < apart <= release.mu * release.scale
+
+
+@every_relation
+def test_moments_move_by_no_more_than_for_one_row(neighboring):
+    solver, problem = AdaSSP(), problem_of(SquaredLoss(), neighboring)
+    plan = solver.plan(problem, 1.0, 1e-5)
+    mu, zero = gdp_mu(1.0, 1e-5), np.random.Generator(np.random.PCG64(0))
+    added = []
+    for own in every_person((-1.0, 1.0)):
+        exact = solver.release(plan, design_of(*own), _Silent(zero))
+        entries = np.r_[exact.gram.ravel() / plan.gram_noise, exact.moment / plan.moment_noise]
+        added.append(entries)
+    assert 0.9 * mu < farthest(np.array(added), neighboring) <= mu * (1.0 + 1e-5)  # of the grid
+
+
+class _Silent:
+    """A generator whose normal variables are 0."""
+
+    def __init__(self, rng):
+        self.rng = rng
+
+    def standard_normal(self, size):
+        return np.zeros(size)
+
+
+def test_a_poisson_sample_of_persons_reads_all_rows_of_each_or_none(monkeypatch):
+    codes = np.array([0, 1, 0, 2, 2, 0, 3])
+    weighted = weighted_targets(np.ones(7), Persons.of(codes, 7).row_weights())
+    inner = ClippedDesign.clip(np.eye(7), R, 0.0, weighted)
+    design = SharedDesign(inner, Persons.of(codes, 7))
+    read = []
+    monkeypatch.setattr(
+        SharedDesign, "total_over", lambda self, rows, f: read.append(rows) or np.zeros(7)
+    )
+    problem = Problem(
+        loss=SharedLoss(LogisticLoss(), 1.0),
+        data_norm=R,
+        intercept_scaling=0.0,
+        n_samples=4,
+        neighboring=Neighboring.REPLACE_ONE,
+        n_features=7,
+        rows_each=None,
+    )
+    solver = DPSGD(60, sampling_rate=0.5)
+    plan = solver.plan(problem, 1.0, 1e-5)
+    solver.solve(plan, design, np.random.default_rng(), lambda *steps: None)
+    sizes = []
+    for rows in read:
+        chosen = np.unique(codes[rows])
+        np.testing.assert_array_equal(rows, np.flatnonzero(np.isin(codes, chosen)))
+        sizes.append(len(chosen))
+    low, high = stats.binom(240, 0.5).ppf([5e-8, 1 - 5e-8])  # false alarms: 1e-7
+    assert low <= sum(sizes) <= high
+
+
+def test_solvers_that_bound_single_rows_say_so():
+    assert not PhasedSGD.takes_persons
+
+
+@pytest.mark.parametrize("rows_each", [2, 5, None])
+def test_the_determinant_is_that_of_curvature_spread_over_all_directions(rows_each):
+    """Attained by a person with a row along each axis, which one row alone could not add."""
+    problem = problem_of(LogisticLoss(), Neighboring.ADD_REMOVE_ONE, rows_each=rows_each, C=4.0)
+    plan = ObjectivePerturbation().plan(problem, 3.0, 1e-5)
+    minimum = next(one for one, _ in plan.event.leaves() if hasattr(one, "log_determinant"))
+    directions = min(3, rows_each or 3)
+    change = 0.25 * problem.row_norm**2 * 4.0
+    attained = directions * np.log1p(change / directions)
+    assert minimum.dimension == directions
+    assert np.log1p(change) < attained <= minimum.log_determinant <= attained * (1.0 + 1e-9)
+
+
+@every_relation
+@pytest.mark.parametrize("rows_each", [3, None])
+def test_a_perturbed_minimum_costs_no_more_than_claimed(rows_each, neighboring):
+    """The exact curve of two neighbours in two dimensions, by 4000 minima, in both orders.
+
+    The density of the minimiser at θ is that of the tilt −∇F(θ) there, times the determinant of the
+    Hessian: so the privacy loss of each minimum is exact, and δ(ε) a mean, with a Hoeffding bound.
+    """
+    problem = Problem(
+        loss=SharedLoss(LogisticLoss(), 1.0),
+        data_norm=R,
+        intercept_scaling=0.0,
+        n_samples=3,
+        neighboring=neighboring,
+        n_features=2,
+        C=4.0,
+        rows_each=rows_each,
+    )
+    plan = ObjectivePerturbation().plan(problem, 2.0, 1e-3)
+    own = np.array([[1.0, 0.0], [0.96, 0.28], [0.96, -0.28]]), np.full(3, 1 / 3)
+    other = np.array([[-1.0, 0.0]]), np.ones(1)
+    base = np.array([[0.3, -0.2], [-0.5, 0.1]]), np.ones(2)
+    if neighboring is Neighboring.ADD_REMOVE_ONE:
+        other = np.zeros((0, 2)), np.zeros(0)
+    worlds = [
+        tuple(np.concatenate(pair) for pair in zip(base, one, strict=True)) for one in (own, other)
+    ]
+    minimum = next(
+        one for one, _ in plan.event.leaves() if isinstance(one, ObjectivePerturbationEvent)
+    )
+    guarantee = PrivacyGuarantee(minimum, neighboring, "")
+    rng, n = np.random.default_rng(), 4000
+    error = np.sqrt(np.log(1e6) / (2 * n))
+    for P, Q in (worlds, worlds[::-1]):
+        theta = minima(P, plan, rng.normal(scale=plan.noise, size=(n, 2)))
+        loss = log_density(P, plan, theta) - log_density(Q, plan, theta)
+        for epsilon in (0.0, 0.25, 0.5, 1.0):
+            found = np.maximum(0.0, -np.expm1(epsilon - loss)).mean()
+            assert found - error <= guarantee.delta(epsilon)
+
+
+def gradient(world, plan, theta):
+    rows, weights = world
+    z = theta @ rows.T
+    return (-weights / (1.0 + np.exp(z))) @ rows + plan.ridge * theta
+
+
+def hessian(world, plan, theta):
+    rows, weights = world
+    p = 1.0 / (1.0 + np.exp(theta @ rows.T))
+    return np.einsum("nr,ri,rj->nij", weights * p * (1.0 - p), rows, rows) + plan.ridge * np.eye(2)
+
+
+def minima(world, plan, tilts):
+    theta = np.zeros_like(tilts)
+    for _ in range(300):  # damped Newton steps; the ridge makes them contract
+        left = gradient(world, plan, theta) + tilts
+        if np.abs(left).max() < 1e-8:
+            return theta
+        step = np.linalg.solve(hessian(world, plan, theta), left[..., None])[..., 0]
+        theta -= step / np.maximum(1.0, 0.2 * np.linalg.norm(step, axis=1))[:, None]
+    raise AssertionError("no minima were found")
+
+
+def log_density(world, plan, theta):
+    tilt = gradient(world, plan, theta)
+    determinant = np.linalg.slogdet(hessian(world, plan, theta))[1]
+    return determinant - 0.5 * (tilt**2).sum(axis=1) / plan.noise**2
