@@ -87,7 +87,7 @@ class AdditiveModel(MappedModel):
         rows: Any = records.rows
         facts = rows.feature_map.facts
         shares = None if records.persons is None else records.persons.row_weights()
-        counts = rows.total(partial(counts_of, facts, shares))
+        counts = rows.total(partial(counts_of, facts, shares=shares))
         if isinstance(plan, RankedPlan):
             found, plan = plan.ranks.release(counts, rng), plan.fit
         else:

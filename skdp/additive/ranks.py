@@ -82,7 +82,7 @@ class RankedPlan:
         return self.fit.problem
 
 
-def counts_of(facts: TableFacts, shares: np.ndarray | None, X: np.ndarray) -> np.ndarray:
+def counts_of(facts: TableFacts, X: np.ndarray, shares: np.ndarray | None = None) -> np.ndarray:
     """Return *private* counts of shape (n_numbers, 128), on the scales of the columns.
 
     `shares` are what each row counts, None for one each.
