@@ -147,6 +147,11 @@ class Columns:
         """Whose frames the columns are of: "polars", or "pandas" for all else."""
         return "polars" if type(self.parts[0]).__module__.startswith("polars") else "pandas"
 
+    def select(self, columns: Sequence[int]) -> Columns:
+        """Return some of the columns, in memory, with that by which rows are grouped."""
+        names = [self.names[j] for j in columns] if self.names else []
+        return Columns([self.parts[j] for j in columns], names, False, self.by)
+
     def check(self, function: Callable[[Columns], Any]) -> None:
         """Let a function raise an error if something is wrong with the types of columns."""
         function(self)

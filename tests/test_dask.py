@@ -136,6 +136,17 @@ def test_groups_are_those_of_memory(name):
         )
 
 
+def test_a_description_is_that_of_memory():
+    asked = {"bounds": dict.fromkeys("abc", (0, 1)), "categories": {"sex": ["f", "m"]}}
+    terms = asked | {"epsilon": 1.0, "delta": 0.0, "random_state": 0}
+    lazy = dd.from_pandas(MIXED, npartitions=3)
+    found, expected = (st.describe(table, **terms) for table in (lazy, MIXED))
+    np.testing.assert_array_equal(found.value, expected.value)
+    grouped = {"bounds": (0, 1), "by": "sex", "keys": ["m"], "epsilon": 1.0, "random_state": 0}
+    found, expected = (st.describe(table, **grouped) for table in (lazy, MIXED))
+    np.testing.assert_array_equal(found.value, expected.value)
+
+
 def test_a_release_takes_two_round_trips(caplog):
     caplog.set_level(logging.DEBUG, "skdp.blocks")
     st.covariance(ARRAY, 1.0, bounds=(0, 1))

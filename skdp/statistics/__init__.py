@@ -1,8 +1,9 @@
-"""Private counts, sums, means, variances, quantiles, histograms and tables."""
+"""Private counts, sums, means, variances, quantiles, histograms, tables and descriptions."""
 
 from skdp.statistics._result import NoisyNumbers, Statistic
 from skdp.statistics.count import count
 from skdp.statistics.covariance import Covariance, covariance
+from skdp.statistics.describe import Description, describe
 from skdp.statistics.histogram import histogram
 from skdp.statistics.marginals import Marginals, marginals
 from skdp.statistics.mean import Mean, mean
@@ -12,6 +13,7 @@ from skdp.statistics.variance import Variance, variance
 
 __all__ = [
     "Covariance",
+    "Description",
     "Marginals",
     "Mean",
     "NoisyNumbers",
@@ -20,6 +22,7 @@ __all__ = [
     "Variance",
     "count",
     "covariance",
+    "describe",
     "histogram",
     "marginals",
     "mean",

@@ -26,10 +26,13 @@ __all__ = [
     "MomentsStatistic",
     "Part",
     "exact_sums",
+    "from_steps",
     "largest_square",
     "least_square",
     "product",
     "row_counts",
+    "sums_in_steps",
+    "variance_ends",
 ]
 
 EXACT = 1.0 + 2.0**-20
@@ -287,6 +290,29 @@ class Means:
         return np.clip(values, -self.radii[name], self.radii[name])
 
 
+def variance_ends(means: Means, risk: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return intervals for the variances of the numbers in [−1, 1], which are "x" and "square"."""
+    precise = means.is_precise("x", risk)
+    both = zip(_linear(means, risk), _safe(means, risk), strict=True)
+    low, high = (np.clip(np.where(precise, *end), 0.0, 1.0) for end in both)
+    return low, high
+
+
+def _linear(means: Means, risk: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return ends of second + 1/2 − first² for small noise, in which it is linear."""
+    first, second = means.ratio("x"), means.ratio("square")
+    slopes = [("x", -2.0 * first), ("square", np.ones(first.shape))]
+    width = means.linear_half_width(slopes, second - 2.0 * first**2, risk)
+    value = second + 0.5 - first**2
+    return value - width, value + width
+
+
+def _safe(means: Means, risk: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return ends from those of the two means, each of which may miss with half of the risk."""
+    first, second = (means.safe_ends(part, 0.5 * risk) for part in ("x", "square"))
+    return second[0] + 0.5 - largest_square(*first), second[1] + 0.5 - least_square(*first)
+
+
 def _numbers_of(
     numbers: Callable[[np.ndarray], dict[str, np.ndarray]], bounds: ColumnBounds, columns: Columns
 ) -> Iterator[dict[str, np.ndarray]]:
@@ -308,11 +334,15 @@ def exact_sums(
     as floats, by 2^−54 of at most 2^31: for two neighbours by 2^−22 together. With `keys` there
     is a row of sums for each group.
     """
-    totals = table.total(partial(_steps, sizes, numbers, keys))
+    return from_steps(table.total(partial(sums_in_steps, sizes, numbers, keys)))
+
+
+def from_steps(totals: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return sums in steps of 2^−31 as floats."""
     return {name: np.ldexp(total.astype(float), -_BITS) for name, total in totals.items()}
 
 
-def _steps(
+def sums_in_steps(
     sizes: Mapping[str, int],
     numbers: Callable[[Any], Iterable[Mapping[str, Any]]],
     keys: Keys | None,

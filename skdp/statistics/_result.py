@@ -16,7 +16,7 @@ from skdp.privacy import PrivacyGuarantee
 from skdp.statistics._noise import half_width
 from skdp.workloads import QueryPlan
 
-__all__ = ["Axes", "NoisyNumbers", "Statistic", "framed", "index_of", "risk_of", "shown"]
+__all__ = ["Axes", "NoisyNumbers", "Statistic", "framed", "risk_of", "shown"]
 
 Axes = tuple[tuple[str, Sequence[Any]], ...]
 """What released numbers are of, from the first axis to the last: a name, and a label for each."""
@@ -82,7 +82,12 @@ class Statistic(ABC):
             Of polars where the table was, else of pandas: the columns estimate, lower, upper and
             level, a row for each number, which columns of polars, or the index of pandas, name.
         """
-        return framed(index_of(self._axes), self._columns(level, simultaneous), self._library)
+        return framed(self._index(), self._columns(level, simultaneous), self._library)
+
+    def _index(self) -> dict[str, list[Any]]:
+        """Return the labels of all numbers, a list for each axis."""
+        keys = [*product(*(labels for _, labels in self._axes))]
+        return {name: [key[k] for key in keys] for k, (name, _) in enumerate(self._axes)}
 
     def _columns(self, level: float, simultaneous: bool = False) -> dict[str, list[float]]:
         """Return the columns of `to_frame`."""
@@ -92,7 +97,7 @@ class Statistic(ABC):
         return {"estimate": estimate, "lower": lower, "upper": upper, "level": levels}
 
     def _repr_html_(self) -> str:
-        index, columns = index_of(self._axes), self._columns(0.95)
+        index, columns = self._index(), self._columns(0.95)
         heads = "".join(f"<th>{escape(str(one))}</th>" for one in (*index, *columns))
         rows = zip(*index.values(), *columns.values(), strict=True)
         body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
@@ -131,12 +136,6 @@ class NoisyNumbers(Statistic):
         (query,) = self._plan.queries
         width = self._unit * half_width(self._plan, query.name, risk)
         return self.value - width, self.value + width
-
-
-def index_of(axes: Axes) -> dict[str, list[Any]]:
-    """Return the labels of all numbers, a list for each axis."""
-    keys = [*product(*(labels for _, labels in axes))]
-    return {name: [key[k] for key in keys] for k, (name, _) in enumerate(axes)}
 
 
 def framed(index: Mapping[str, Sequence[Any]], columns: Mapping[str, Any], library: str) -> Any:

@@ -19,9 +19,17 @@ from skdp.privacy import BoundedRangeEvent, Event, PrivacyGuarantee, SelfCompose
 from skdp.statistics._keys import Keys, axes_of
 from skdp.statistics._margin import Margin
 from skdp.statistics._moments import BoundedColumns
-from skdp.statistics._result import Statistic, framed, index_of, risk_of
+from skdp.statistics._result import Statistic, framed, risk_of
 
-__all__ = ["Quantile", "quantile"]
+__all__ = [
+    "Quantile",
+    "QuantilePlan",
+    "Ranks",
+    "cell_counts",
+    "choose_all",
+    "quantile",
+    "share_of",
+]
 
 _CELLS = 2**14  # of the grid, between the bounds
 _SAFE = 1.0 - 1e-9  # of ε: the search for a share of it stops 1e-11 from the target
@@ -128,7 +136,7 @@ class Quantile(Statistic):
         """
         if self._level is not None:
             self.interval(level, simultaneous=simultaneous)
-        return framed(index_of(self._axes), self._columns(math.nan), self._library)
+        return framed(self._index(), self._columns(math.nan), self._library)
 
     def _columns(self, level: float, simultaneous: bool = False) -> dict[str, list[float]]:
         estimate, *ends = (np.ravel(one).tolist() for one in (self.value, *self._interval))
@@ -406,7 +414,10 @@ class QuantileStatistic(PrivateFit):
         in_groups = 1 if records.keys is None else n_changed
         n_choices = self._asked().n_choices * records.columns.n_columns * in_groups
         n_rows = records.n_rows if records.count_is_public else None
-        return self._asked().planned(_share(n_choices, parameters), n_changed, n_choices, n_rows)
+        in_gaussians = parameters.composition in ("gdp", "zcdp", "rdp")
+        accountant = "gdp" if in_gaussians else "pld"
+        each = share_of(parameters.epsilon, parameters.delta, n_choices, accountant)
+        return self._asked().planned(each, n_changed, n_choices, n_rows)
 
     def _read(
         self, plan: QuantilePlan, records: BoundedColumns, rng: np.random.Generator
@@ -447,12 +458,9 @@ class QuantileStatistic(PrivateFit):
         return Ranks.check(self.q, self.level, self.sampling)
 
 
-def _share(n: int, parameters: ReleaseParameters) -> float:
+def share_of(epsilon: float, delta: float, n: int, accountant: str) -> float:
     """Return the pure ε of each of n choices that cost together what is asked for."""
-    if parameters.delta == 0.0:
-        return parameters.epsilon / n * _SAFE
-    accountant = "gdp" if parameters.composition in ("gdp", "zcdp", "rdp") else "pld"
-    return _composed_share(n, parameters.epsilon, parameters.delta, accountant)
+    return _composed_share(n, epsilon, delta, accountant) if delta else epsilon / n * _SAFE
 
 
 @lru_cache(maxsize=128)

@@ -15,8 +15,7 @@ from skdp.statistics._moments import (
     Means,
     MomentsStatistic,
     Part,
-    largest_square,
-    least_square,
+    variance_ends,
 )
 from skdp.statistics._result import Statistic, shown
 from skdp.workloads import QueryPlan
@@ -47,27 +46,10 @@ class Variance(Statistic):
     _bounds: ColumnBounds = field(kw_only=True)
 
     def _ends(self, risk: float) -> tuple[Any, Any]:
-        precise = self._means.is_precise("x", risk)
-        both = zip(_linear(self._means, risk), _safe(self._means, risk), strict=True)
-        low, high = (np.clip(np.where(precise, *end), 0.0, 1.0) for end in both)
+        low, high = variance_ends(self._means, risk)
         ends = (self._bounds.half**2 * end for end in (low, high))
         low, high = (end.reshape(np.shape(self.value)) for end in ends)
         return shown(low), shown(high)
-
-
-def _linear(means: Means, risk: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return ends of second + 1/2 − first² for small noise, in which it is linear."""
-    first, second = means.ratio("x"), means.ratio("square")
-    slopes = [("x", -2.0 * first), ("square", np.ones(first.shape))]
-    width = means.linear_half_width(slopes, second - 2.0 * first**2, risk)
-    value = second + 0.5 - first**2
-    return value - width, value + width
-
-
-def _safe(means: Means, risk: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return ends from those of the two means, each of which may miss with half of the risk."""
-    first, second = (means.safe_ends(part, 0.5 * risk) for part in ("x", "square"))
-    return second[0] + 0.5 - largest_square(*first), second[1] + 0.5 - least_square(*first)
 
 
 def variance(

@@ -26,8 +26,11 @@ ALONE = {
     "marginals": lambda x, **terms: statistics.marginals(
         np.floor(x), categories={0: [-1, 0, 1, 2], 1: [0, 3, 9]}, n_ways=1, **terms
     ),
+    "describe": lambda x, **terms: statistics.describe(
+        x, bounds={1: (0.0, 10.0)}, categories={0: [-1.0, 0.0, 3.0]}, quantiles=(), **terms
+    ),
 }
-GROUPED = ("sum", "mean", "variance", "count")
+GROUPED = ("sum", "mean", "variance", "count", "describe")
 ASKED = {name: lambda x, ask=ask, **terms: ask(x[:, :2], **terms) for name, ask in ALONE.items()}
 ASKED |= {
     f"{name} by": lambda x, ask=ALONE[name], **terms: ask(
@@ -82,12 +85,13 @@ def test_answers_are_no_farther_apart_than_declared(name, one, other, neighborin
     level=st.none() | st.just(0.9),
     sampling=st.booleans(),
     grouped=st.booleans(),
+    described=st.booleans(),
 )
 @settings(
     max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 def test_utilities_are_no_farther_apart_than_declared(
-    one, other, neighboring, q, level, sampling, grouped, monkeypatch
+    one, other, neighboring, q, level, sampling, grouped, described, monkeypatch
 ):
     seen, spent = [], []
 
@@ -98,9 +102,13 @@ def test_utilities_are_no_farther_apart_than_declared(
     monkeypatch.setattr(ExponentialMechanism, "release", release)
     for x in neighbors(one, other, neighboring):
         by = {"by": x[:, 2], "keys": [0.0, 1.0, 2.0]} if grouped else {}
-        asked = {"q": q, "bounds": BOUNDS, "level": level, "sampling": sampling} | by
-        found = statistics.quantile(x[:, :2], **asked, epsilon=1.0, neighboring=neighboring)
-        spent.append(found.privacy.event.count)
+        asked = {"bounds": BOUNDS, "level": level, "neighboring": neighboring} | by
+        if described:
+            found = statistics.describe(x[:, :2], 1.0, 0.0, quantiles=[q], **asked)
+            spent.append(found.privacy.event.events[1].count)
+        else:
+            found = statistics.quantile(x[:, :2], 1.0, 0.0, q=q, sampling=sampling, **asked)
+            spent.append(found.privacy.event.count)
     half, n_changed = len(seen) // 2, 0
     for (sensitivity, before), (same, after) in zip(seen[:half], seen[half:], strict=True):
         assert sensitivity == same
