@@ -69,3 +69,19 @@ def test_first_sentences_say_what_this_is():
     for text in (readme, skdp.__doc__.split("\n")[0].lower()):
         assert "differential privacy" in text
         assert "scikit-learn" in text
+
+
+def test_every_file_states_the_same_version():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    cited = re.search(r"^version: (.+)$", (ROOT / "CITATION.cff").read_text(), re.M)
+    assert {project["version"], cited[1]} == {skdp.__version__}
+
+
+def test_installation_names_every_extra_and_every_requirement():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    page = (DOCS / "installation.md").read_text()
+    assert set(re.findall(r"^\| `(\w+)` \|", page, re.M)) == set(project["optional-dependencies"])
+    least = {tuple(wanted.split(">=")) for wanted in project["dependencies"]}
+    assert {name for name, _ in least} == {"scikit-learn", "numpy", "scipy", "joblib"}
+    for name, version in least:
+        assert re.search(rf"{name} \({version}\b", page.split("\n\n")[1], re.I)
