@@ -20,6 +20,7 @@ What a user calls, in scikit-learn's own module names:
 - `skdp.calibration`: probabilities that are right on average, from the same.
 - `skdp.model_selection`: private searches for hyper-parameters.
 - `skdp.pipeline`: pipelines of private steps under one budget, and what leaks beside them.
+- `skdp.auditing`: whether an estimator is as private as it says, as far as attacks show.
 - `skdp.inspection`: displays of what privacy costs, for public data.
 - `skdp.budget`: `PrivacyBudget`, its ledger, and the rules that admit a release.
 
@@ -46,6 +47,7 @@ __version__ = "0.1.0"
 _MODULES = (
     "accounting",
     "additive",
+    "auditing",
     "budget",
     "calibration",
     "cluster",

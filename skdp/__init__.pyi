@@ -3,6 +3,7 @@
 from skdp import (
     accounting,
     additive,
+    auditing,
     budget,
     calibration,
     cluster,
@@ -68,6 +69,7 @@ __all__ = [
     "__version__",
     "accounting",
     "additive",
+    "auditing",
     "budget",
     "calibration",
     "cluster",

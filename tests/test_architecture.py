@@ -24,7 +24,7 @@ FLOORS = [
     {"linear_model", "naive_bayes", "preprocessing", "decomposition", "cluster", "metrics"},
     {"additive", "kernel_approximation", "ensemble", "calibration"},
     {"pipeline"},
-    {"inspection", "model_selection"},
+    {"inspection", "model_selection", "auditing"},
 ]
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 FORBIDDEN = {("samplers", "privacy"), ("mechanisms", "accounting")}

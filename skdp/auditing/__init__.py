@@ -1,0 +1,23 @@
+"""Audits: whether an estimator is as private as it says, as far as attacks can show."""
+
+from skdp.auditing.attacks import Attack
+from skdp.auditing.check_private import (
+    CheckResult,
+    CheckResults,
+    PrivateCheck,
+    check_private,
+    private_checks,
+)
+from skdp.auditing.multi_run import MultiRunAudit
+from skdp.auditing.one_run import OneRunAudit
+
+__all__ = [
+    "Attack",
+    "CheckResult",
+    "CheckResults",
+    "MultiRunAudit",
+    "OneRunAudit",
+    "PrivateCheck",
+    "check_private",
+    "private_checks",
+]

@@ -1,0 +1,58 @@
+"""What any attack can reach under a guarantee, as lines that lie on the safe side of the truth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from skdp.privacy import PrivacyGuarantee
+
+__all__ = ["AttackBounds"]
+
+_DELTA = 1e-5
+_EPSILON = np.concatenate([np.linspace(0.0, 3.0, 121)[:-1], np.geomspace(3.0, 60.0, 120)])
+_COARSE = np.array([0.0, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0])  # of the ε asked, where each δ takes long
+
+
+@dataclass(frozen=True)
+class AttackBounds:
+    """Bounds from δ(ε) on a grid of ε ≥ 0, for both orders: any grid gives a valid bound.
+
+    Parameters
+    ----------
+    guarantee : PrivacyGuarantee
+        *Public.* The claim.
+    """
+
+    guarantee: PrivacyGuarantee
+
+    @cached_property
+    def _epsilon(self) -> np.ndarray:
+        if self.guarantee.bound is None:
+            return _EPSILON
+        asked = self.guarantee.asked
+        return _COARSE * (self.guarantee.epsilon(_DELTA) if asked is None else asked[0])
+
+    @cached_property
+    def _delta(self) -> np.ndarray:
+        return np.minimum(np.asarray(self.guarantee.delta(self._epsilon), dtype=float), 1.0)
+
+    def right(self, share: np.ndarray) -> np.ndarray:
+        """Return the largest probability to guess, and rightly, for a guess in `share` of all runs.
+
+        Of two worlds with equal prior: right − e^ε·wrong ≤ δ(ε), and right + wrong is the share.
+        """
+        s = 1.0 / (1.0 + np.exp(-self._epsilon))
+        lines = s * np.asarray(share)[..., None] + (1.0 - s) * self._delta
+        return np.minimum(lines.min(axis=-1), share)
+
+    def least_wrong(self, right: float) -> float:
+        """Return the least probability in one world of an event that has `right` in the other.
+
+        It is f(1 − x), f the convex symmetric trade-off function of the lines.
+        """
+        ratio = np.exp(-self._epsilon)
+        lines = np.maximum(ratio * (right - self._delta), 1.0 - self._delta - (1.0 - right) / ratio)
+        return max(float(lines.max()), 0.0)

@@ -1,0 +1,262 @@
+"""How an estimator behaves: what it pays, keeps, says, refuses, repeats. Each returns a failure."""
+
+from __future__ import annotations
+
+import math
+import pickle
+import random
+import traceback
+import warnings
+from contextlib import suppress
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+
+from skdp._private_fit import PrivateFit
+from skdp.auditing._leaves import leaves
+from skdp.auditing._subject import Subject
+from skdp.auditing.attacks import labels_of
+from skdp.budget import PrivacyBudget
+from skdp.exceptions import BudgetExceededError
+
+__all__ = ["CONDUCT", "Skipped"]
+
+_SECRET = "secret-4711"
+_ODD = 87654.321  # a number that would be recognised in a message
+_SMALL_EPSILON = 0.01
+_MOST_FITS = 20
+_HUGE = 1e6
+_AMPLE, _SCANT = 20.0, 1e-3  # budgets, in units of one fit
+
+
+class Skipped(Exception):
+    """A check says nothing of this estimator."""
+
+
+class _ReadError(Exception):
+    """A fault at the moment when the data are read."""
+
+
+def spends_first(subject: Subject) -> str | None:
+    """A fault while data are read comes after the spend and leaves nothing of an older fit."""
+    if not isinstance(subject.estimator, PrivateFit):
+        raise Skipped("it has no transaction of skdp that could be watched")
+    reads: list[int] = []
+    model, data = _faulty(subject.copy(random_state=None), reads), subject.attack.one
+    budget = _budget(subject, _AMPLE)
+    model.set_params(budget=budget)
+    with suppress(_ReadError):
+        model.fit(*data)
+    if not reads:
+        return "the fit did not read its data where they are read"
+    if len(budget.history()) != 1:
+        return f"{len(budget.history())} entries in the ledger after a fault at the read, not 1"
+    kept = [name for name in vars(model) if name.endswith("_") and "_in_" not in name]
+    return f"after a fault it still has {kept}" if kept else _refused(subject, model, reads)
+
+
+def _refused(subject: Subject, model: Any, reads: list[int]) -> str | None:
+    """Return what is wrong with the refusal of a budget that is too small."""
+    reads.clear()
+    budget = _budget(subject, _SCANT)
+    model.set_params(budget=budget)
+    before = repr(sorted(leaves(model).items()))
+    try:
+        model.fit(*subject.attack.one)
+    except BudgetExceededError:
+        pass
+    except _ReadError:
+        return "it reads data that its budget cannot pay for"
+    if reads or budget.history():
+        return "a budget that is too small was spent, or data were read"
+    changed = repr(sorted(leaves(model).items())) != before
+    return "a refusal changed the estimator" if changed else None
+
+
+def _faulty(model: Any, reads: list[int]) -> Any:
+    """Return the estimator with a fault where it reads."""
+
+    def read(*args: Any, **more: Any) -> Any:
+        reads.append(1)
+        raise _ReadError
+
+    model.__class__ = type(type(model).__name__, (type(model),), {"_read": read})
+    return model
+
+
+def _budget(subject: Subject, times: float) -> PrivacyBudget:
+    """Return a budget of some times what one fit asks for."""
+    given = getattr(subject.estimator, "delta", None)
+    delta = 1e-5 if given is None else float(given)
+    return PrivacyBudget(
+        times * float(subject.estimator.epsilon),
+        delta,
+        composition="gdp" if delta else "pure",
+        neighboring=subject.neighboring,
+    )
+
+
+def attributes(subject: Subject) -> str | None:
+    """No attribute is the same in all fits to the same data, and another for other data.
+
+    A release that is ε-DP is constantly c on one data set and c' on another, n records away, in k
+    fits each with probability at most 2·(e^(nε)/4)^k: at this ε and k, below 1e-8 for each number.
+    """
+    worlds = _two_worlds(subject)
+    fixed = [_at_small_epsilon(subject, data) for data in worlds]
+    for _ in range(_MOST_FITS - 1):
+        if not _differing(*fixed):
+            return None
+        for i, data in enumerate(worlds):
+            again = _at_small_epsilon(subject, data)
+            fixed[i] = {name: x for name, x in fixed[i].items() if again.get(name) == x}
+    found = sorted(_differing(*fixed))
+    return f"a function of the data, without noise: {', '.join(found[:5])}" if found else None
+
+
+def _at_small_epsilon(subject: Subject, data: tuple[Any, ...]) -> dict[str, str]:
+    try:
+        return leaves(subject.fitted(data, epsilon=_SMALL_EPSILON))
+    except ValueError as why:
+        raise Skipped(f"it cannot be fitted at epsilon={_SMALL_EPSILON}: {why}") from why
+
+
+def _differing(one: dict[str, str], other: dict[str, str]) -> set[str]:
+    return {name for name in one.keys() & other.keys() if one[name] != other[name]}
+
+
+def _two_worlds(subject: Subject) -> list[tuple[Any, ...]]:
+    """Return two data sets that differ in all but public facts: shapes, types and labels."""
+    X = subject.rows
+    reverse = X.iloc[::-1] if hasattr(X, "iloc") else np.asarray(X)[::-1]
+    other = reverse if subject.X is not None else np.where(np.asarray(X) == 0.0, 0.7, -reverse)
+    worlds = [(X, *_targets(subject, len(X))[:1]), (other, *_targets(subject, len(X))[1:])]
+    if subject.neighboring.count_is_public:
+        return worlds
+    return [worlds[0], tuple(_repeated(part, [*range(len(X))] * 2) for part in worlds[1])]
+
+
+def _targets(subject: Subject, n: int) -> list[np.ndarray]:
+    """Return targets for both; none for what takes none."""
+    if subject.kind_name == "transformer":
+        return []
+    if subject.kind_name == "regressor":
+        return [np.linspace(-1.0, 1.0, n), np.round(np.linspace(0.0, 1.0, n))]
+    labels = np.array(labels_of(subject.estimator))
+    k = np.arange(n)
+    return [labels[k % len(labels)], labels[np.maximum(len(labels) - 1 - k, 0)]]
+
+
+def messages(subject: Subject) -> str | None:
+    """Values and labels that are unknown, and odd numbers, appear in no message or warning."""
+    known = {"classes": labels_of(subject.estimator)} if subject.kind_name == "classifier" else {}
+    for data in _odd_data(subject):
+        said = _said(subject.copy(random_state=None, **known), data)
+        for word in (_SECRET, "87654"):
+            if word in said:
+                return "a message quotes a value of the data"
+    return None
+
+
+def _odd_data(subject: Subject) -> list[tuple[Any, ...]]:
+    """Return data with a value that no message may tell: text, a label, numbers beside NaN."""
+    X, rest = subject.rows, list(_two_worlds(subject)[0][1:])
+    table = np.array(X, dtype=object)
+    table[-1, 0] = _SECRET
+    if np.asarray(X).dtype.kind in "fiu":
+        odd = np.array(X, dtype=float)
+        odd[-1, 0], odd[-2, 0] = _ODD, math.nan
+        data = [(table, *rest), (odd, *rest)]
+    else:
+        data = [(table, *rest)]
+    if rest:
+        y = np.array(rest[0], dtype=object)
+        y[-1] = _SECRET
+        data.append((X, y))
+    return data
+
+
+def _said(model: Any, data: tuple[Any, ...]) -> str:
+    """Return all that a fit says: its warnings and its error."""
+    with warnings.catch_warnings(record=True) as caught, np.errstate(all="ignore"):
+        warnings.simplefilter("always")
+        try:
+            model.fit(*data)
+            error = ""
+        except Exception as raised:
+            error = "".join(traceback.format_exception_only(raised))
+    return error + " ".join(str(warning.message) for warning in caught)
+
+
+def odd_rows(subject: Subject) -> str | None:
+    """Rows of norm 1e6 and repeated ones are fitted; NaN is, or is refused before the spend."""
+    first, *rest = _two_worlds(subject)[0]
+    if subject.X is None:
+        subject.fitted((_HUGE * np.ones_like(first), *rest))
+    subject.fitted((_repeated(first, [0] * len(first)), *rest))
+    if np.asarray(first).dtype.kind != "f":
+        return None
+    missing = np.array(first)
+    missing[0, 0] = math.nan
+    model = subject.copy(random_state=None)
+    budget = _budget(subject, _AMPLE) if isinstance(model, PrivateFit) else None
+    if budget is not None:
+        model.set_params(budget=budget)
+    try:
+        model.fit(missing, *rest)
+    except ValueError:
+        paid = budget is not None and budget.history()
+        return "missing values were refused after the spend" if paid else None
+    return None
+
+
+def _repeated(part: Any, rows: list[int]) -> Any:
+    return part.iloc[rows] if hasattr(part, "iloc") else np.asarray(part)[rows]
+
+
+def seeds(subject: Subject) -> str | None:
+    """The same seed repeats a fit; without a seed no two fits are the same."""
+    data = _two_worlds(subject)[0]
+    if not subject.has("random_state"):
+        raise Skipped("it has no random_state")
+    fits = [leaves(subject.copy(random_state=s).fit(*data)) for s in (3, 3, None, None)]
+    if fits[0] != fits[1]:
+        return "two fits with the same seed differ"
+    return "two fits without a seed are the same" if fits[2] == fits[3] else None
+
+
+def copies(subject: Subject) -> str | None:
+    """Copies and pickles have noise of their own, whatever seeds NumPy and Python were given."""
+    data, state = _two_worlds(subject)[0], random.getstate()
+    numpys = np.random.get_state()  # noqa: NPY002
+    workers, found = [_as_in_a_worker(subject.copy(random_state=None)) for _ in range(2)], []
+    try:
+        for model in workers:
+            random.seed(0)
+            np.random.seed(0)  # noqa: NPY002
+            found.append(leaves(model.fit(*data)))
+    finally:
+        random.setstate(state)
+        np.random.set_state(numpys)  # noqa: NPY002
+    if found[0] == found[1]:
+        return "two copies have the same noise, as in workers that start from one state"
+    return None
+
+
+def _as_in_a_worker(model: Any) -> Any:
+    """Return what a worker would get: what was pickled, or a copy where nothing can be."""
+    try:
+        return pickle.loads(pickle.dumps(model))
+    except (pickle.PicklingError, AttributeError, TypeError):
+        return deepcopy(model)
+
+
+CONDUCT = {
+    "spends first": spends_first,
+    "attributes": attributes,
+    "messages": messages,
+    "odd rows": odd_rows,
+    "seeds": seeds,
+    "copies": copies,
+}

@@ -1,0 +1,101 @@
+"""The estimator under audit: its copies, its claim, its fits."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from skdp.auditing.attacks import Attack, attack_on, default_rows, kind_of
+from skdp.privacy import ApproxDPEvent, Neighboring, PrivacyGuarantee
+
+__all__ = ["Subject"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Subject:
+    """An estimator, what it claims, and on which rows it is tried."""
+
+    estimator: Any
+    epsilon: float | None
+    delta: float | None
+    kind: Any
+    X: Any
+    n_runs: int
+    level: float
+    rng: np.random.Generator
+
+    @property
+    def name(self) -> str:
+        """The name of the class."""
+        return type(self.estimator).__name__
+
+    @cached_property
+    def neighboring(self) -> Neighboring:
+        """The relation of the claim."""
+        return Neighboring(getattr(self.estimator, "neighboring", "replace_one"))
+
+    @cached_property
+    def attack(self) -> Attack:
+        """The pair of data sets."""
+        return attack_on(self.estimator, self.kind, self.X, self.neighboring)
+
+    @cached_property
+    def kind_name(self) -> str:
+        """What the estimator is."""
+        return kind_of(self.estimator, "auto" if isinstance(self.kind, Attack) else self.kind)
+
+    @cached_property
+    def rows(self) -> Any:
+        """The rows on which it is tried."""
+        return default_rows() if self.X is None else self.X
+
+    @cached_property
+    def claim(self) -> PrivacyGuarantee:
+        """What is claimed: as given, or by a fit."""
+        if self.epsilon is not None:
+            event = ApproxDPEvent(self.epsilon, self.delta or 0.0)
+            return PrivacyGuarantee(event, self.neighboring, "as claimed")
+        fitted = self.fitted(self.attack.one)
+        if not isinstance(getattr(fitted, "privacy_", None), PrivacyGuarantee):
+            raise ValueError(
+                f"{self.name} has no privacy_ that says what it claims: give epsilon=..., and "
+                "delta=... unless it is 0."
+            )
+        return fitted.privacy_
+
+    @property
+    def claim_delta(self) -> float:
+        """The δ at which bounds on ε are stated."""
+        if self.epsilon is not None:
+            return self.delta or 0.0
+        asked = self.claim.asked
+        return 1e-5 if asked is None else asked[1]
+
+    def has(self, parameter: str) -> bool:
+        """Return whether the estimator has a parameter."""
+        if hasattr(self.estimator, "get_params"):
+            return parameter in self.estimator.get_params(deep=False)
+        return hasattr(self.estimator, parameter)
+
+    def copy(self, **parameters: Any) -> Any:
+        """Return an unfitted copy without a budget, with the parameters that it has of these."""
+        fresh = clone(self.estimator, safe=False)
+        wanted: dict[str, Any] = {"budget": None, **parameters}
+        known = {name: value for name, value in wanted.items() if self.has(name)}
+        if hasattr(fresh, "set_params"):
+            return fresh.set_params(**known)
+        for name, value in known.items():
+            setattr(fresh, name, value)
+        return fresh
+
+    def fitted(self, data: tuple[Any, ...], **parameters: Any) -> Any:
+        """Return a copy fitted to some data, with noise of its own; warnings are not shown."""
+        fresh = self.copy(random_state=int(self.rng.integers(2**31)), **parameters)
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            return fresh.fit(*data)

@@ -1,0 +1,236 @@
+"""The two audits: a true claim is refuted at most as often as stated, a false one is found."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from skdp import statistics
+from skdp.accounting import gdp_mu
+from skdp.auditing import MultiRunAudit, OneRunAudit
+from skdp.privacy import ApproxDPEvent, GDPEvent, LaplaceEvent, PrivacyGuarantee, PureDPEvent
+
+MU = gdp_mu(3.0, 1e-5)
+LEVELS = np.array([0.2, 0.05, 0.01, 1e-3, 1e-5])
+
+
+def claim(event, neighboring="replace_one"):
+    return PrivacyGuarantee(event, neighboring, "a test")
+
+
+def gaussian_coins(rng, mu, m):
+    members = rng.integers(2, size=m)
+    return members * mu + rng.standard_normal(m), members
+
+
+def with_right(kind, m, r, v):
+    """An audit of m scores with r guesses, v of which are right."""
+    low = r // 2
+    members = np.zeros(m, dtype=int)
+    members[m - (r - low) :] = 1  # all are right now
+    wrong = np.r_[np.arange(low), np.arange(m - (r - low), m)][: r - v]
+    members[wrong] = 1 - members[wrong]
+    audit = kind(np.arange(m), members, n_guesses=r)
+    assert audit.n_right == v
+    return audit
+
+
+def law_of_right_guesses(mu, m, r):
+    """The exact law of the right guesses among the r surest of m independent Gaussian scores.
+
+    By |score|, not by halves: the surest have the largest posteriors, which is the worst case. Of
+    all r, conditional on the distance t of the (r + 1)-th, independent with a common probability.
+    """
+    t, step = np.linspace(0.0, 8.0, 4001, retstep=True)
+    right, wrong = stats.norm.sf(t, mu / 2), stats.norm.sf(t, -mu / 2)
+    share = right + wrong
+    density = stats.norm.pdf(t, mu / 2) + stats.norm.pdf(t, -mu / 2)
+    weights = stats.beta.pdf(share, r + 1, m - r) * density * step
+    return stats.binom.pmf(np.arange(r + 1)[:, None], r, right / share) @ weights
+
+
+@pytest.mark.parametrize(("mu", "m", "r"), [(MU, 60, 40), (0.27, 60, 20), (2.0, 30, 10)])
+@pytest.mark.parametrize("kind", [MultiRunAudit, OneRunAudit])
+def test_the_true_claim_is_refuted_at_most_at_the_level_by_the_exact_law(kind, mu, m, r):
+    law = law_of_right_guesses(mu, m, r)
+    assert law.sum() == pytest.approx(1.0, abs=1e-6)
+    values = np.array(
+        [with_right(kind, m, r, v).p_value(claim(GDPEvent(mu))) for v in range(r + 1)]
+    )
+    assert (np.diff(values) <= 1e-12).all()
+    rates = np.array([law[values <= level].sum() for level in LEVELS])
+    assert (rates <= LEVELS + 1e-9).all()
+    tails = law[::-1].cumsum()[::-1]
+    if kind is MultiRunAudit:  # which loses nothing but rounding, one run must lose something
+        seen = tails > 1e-7
+        np.testing.assert_allclose(values[seen], tails[seen], rtol=0.1)
+        assert (values[seen] >= tails[seen] - 1e-9).all()
+
+
+@pytest.mark.parametrize("kind", [MultiRunAudit, OneRunAudit])
+@pytest.mark.parametrize("event", [GDPEvent(0.7), PureDPEvent(0.8), ApproxDPEvent(0.5, 0.05)])
+def test_all_guesses_of_independent_coins_are_binomial(kind, event):
+    """Every score is guessed: the largest accuracy is (1 + δ(0))/2."""
+    m, bound = 40, claim(event)
+    right = 0.5 * (1.0 + float(bound.delta(0.0)))
+    values = np.array([with_right(kind, m, m, v).p_value(bound) for v in range(m + 1)])
+    exact = stats.binom.sf(np.arange(m + 1) - 1, m, right)
+    assert (values >= exact * (1 - 1e-9)).all()
+    if kind is MultiRunAudit:
+        np.testing.assert_allclose(values, exact, rtol=1e-9)
+
+
+def brute_force(posteriors, chances, m, r, v):
+    """P(v or more right) where runs have one of a few posteriors and the r surest are guessed."""
+    total = 0.0
+    for counts in np.ndindex(*([m + 1] * len(posteriors))):
+        if sum(counts) != m:
+            continue
+        chance = stats.multinomial.pmf(counts, m, chances)
+        law, left = np.ones(1), r
+        for q, count in sorted(zip(posteriors, counts, strict=True), reverse=True):
+            taken = min(count, left)
+            law = np.convolve(law, stats.binom.pmf(np.arange(taken + 1), taken, q))
+            left -= taken
+        total += chance * law[v:].sum()
+    return total
+
+
+def test_no_release_that_keeps_a_claim_is_right_more_often_than_the_bound():
+    """Random finite releases, each with the least claim that it keeps: its own curve."""
+    rng, m, r = np.random.default_rng(), 6, 4
+    for _ in range(20):
+        posteriors = rng.uniform(0.5, 1.0, size=3)
+        chances = rng.dirichlet(np.ones(3))
+        bound = claim(_Finite(tuple(posteriors), tuple(chances)))
+        for v in range(r + 1):
+            value = with_right(MultiRunAudit, m, r, v).p_value(bound)
+            assert value >= brute_force(posteriors, chances, m, r, v) * (1 - 1e-9)
+
+
+class _Finite(PureDPEvent):
+    """A release whose posteriors max(q, 1 − q) are a few numbers, as often on either side."""
+
+    def __init__(self, posteriors, chances):
+        object.__setattr__(self, "epsilon", 50.0)
+        object.__setattr__(self, "parts", (posteriors, chances))
+
+    def curve(self, neighboring):
+        q, chance = (np.array(part) for part in self.parts)
+
+        class Curve:
+            def delta(self, epsilon):
+                ratio = np.exp(np.asarray(epsilon, dtype=float))[..., None]
+                return (chance * np.maximum(q - ratio * (1 - q), 0.0)).sum(axis=-1)
+
+            def reversed(self):
+                return self
+
+        return Curve()
+
+
+def test_noise_of_half_the_size_is_found_in_100_runs_a_side():
+    """At ε = 3 and level .01 with probability .965: of 200 audits, 170 fail to with p < 1e-10."""
+    rng = np.random.default_rng()
+    found = [
+        MultiRunAudit(*gaussian_coins(rng, 2 * MU, 200)).p_value(claim(GDPEvent(MU))) <= 0.01
+        for _ in range(200)
+    ]
+    assert sum(found) > 170
+
+
+def test_right_noise_is_refuted_as_seldom_as_stated():
+    """At level 1e-3, of 200 audits, more than 6 with probability below 1e-8."""
+    rng = np.random.default_rng()
+    values = [
+        MultiRunAudit(*gaussian_coins(rng, MU, 200)).p_value(claim(GDPEvent(MU)))
+        for _ in range(200)
+    ]
+    assert sum(value <= 1e-3 for value in values) <= 6
+
+
+def test_bounds_on_mu_lie_below_the_truth_and_rise_with_the_runs():
+    """Above the truth with probability 1e-6 each."""
+    rng, bounds = np.random.default_rng(), []
+    for m in (200, 2000, 20_000):
+        audit = MultiRunAudit(*gaussian_coins(rng, 1.5, m))
+        bounds.append(audit.lower_mu(1 - 1e-6))
+    assert max(bounds) <= 1.5
+    assert bounds[0] < bounds[2]
+    assert bounds[2] > 1.3
+    assert audit.lower_epsilon(1e-5, 1 - 1e-6) == claim(GDPEvent(bounds[2])).epsilon(1e-5)
+    assert MultiRunAudit(*gaussian_coins(rng, 0.0, 100)).lower_mu(1 - 1e-9) == 0.0
+
+
+def test_one_run_finds_an_error_of_a_factor_four():
+    """1000 Gaussian canaries at four times the μ that is claimed: 25 wrong guesses would pass."""
+    rng = np.random.default_rng()
+    audit = OneRunAudit(*gaussian_coins(rng, 4 * MU, 1000))
+    assert audit.p_value(claim(GDPEvent(MU))) < 1e-3
+    assert MU < audit.lower_mu(1 - 1e-3) <= 4 * MU
+
+
+@pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
+@pytest.mark.parametrize(
+    ("call", "more"),
+    [
+        (statistics.count, {}),
+        (statistics.mean, {"bounds": (0.0, 1.0)}),
+        (statistics.quantile, {"bounds": (0.0, 1.0), "q": 0.5}),
+    ],
+)
+def test_statistics_survive_an_audit(call, more, neighboring):
+    """A right one is refuted with probability 1e-6."""
+    one, other = np.r_[1.0, np.full(9, 0.0)], np.zeros(10)
+    other = other if neighboring == "replace_one" else other[1:]
+    if call is statistics.count:
+        one, other = one > 0, other > 0
+
+    def release(x, rng):
+        found = call(x, 1.0, neighboring=neighboring, random_state=rng, **more)
+        release.guarantee = found.privacy
+        return float(np.ravel(found.value)[0])
+
+    audit = MultiRunAudit.run(release, one, other, n_runs=60)
+    assert audit.p_value(release.guarantee) > 1e-6
+
+
+def test_a_count_with_the_noise_of_another_epsilon_is_caught():
+    """Laplace noise for ε = 4 under a claim of 1: missed with probability below 1e-6."""
+
+    def release(x, rng):
+        return float(statistics.count(x, 4.0, random_state=rng).value)
+
+    audit = MultiRunAudit.run(release, [True] * 3, [True, True, False], n_runs=400)
+    assert audit.p_value(claim(LaplaceEvent(1.0))) < 1e-6
+    assert audit.p_value(claim(LaplaceEvent(0.25))) > 1e-6
+
+
+def test_the_audit_is_the_same_again_with_the_same_seed():
+    def release(x, rng):
+        return x + rng.standard_normal()
+
+    one, again = (MultiRunAudit.run(release, 1.0, 0.0, 50, random_state=1) for _ in range(2))
+    np.testing.assert_array_equal(one.scores, again.scores)
+    np.testing.assert_array_equal(one.members, again.members)
+
+
+def test_roc_has_the_errors_of_every_threshold():
+    audit = MultiRunAudit([3.0, 2.0, 1.0, 0.0], [1, 0, 1, 0])
+    false_positives, false_negatives = audit.roc()
+    assert false_positives.tolist() == [0.0, 0.0, 0.5, 0.5, 1.0]
+    assert false_negatives.tolist() == [1.0, 0.5, 0.5, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("kind", [MultiRunAudit, OneRunAudit])
+def test_scores_and_coins_that_make_no_sense_are_refused(kind):
+    for scores, members in [
+        ([1.0], [1]),
+        ([1.0, 2.0], [1]),
+        ([1.0, np.nan], [1, 0]),
+        ([1.0, 2.0], [1, 2]),
+    ]:
+        with pytest.raises(ValueError, match="scores"):
+            kind(scores, members)
+    for n in (0, 3, 1.5):
+        with pytest.raises(ValueError, match="n_guesses"):
+            kind([1.0, 2.0], [1, 0], n_guesses=n)

@@ -1,0 +1,285 @@
+"""check_private: on every estimator of the suite, and on estimators with mistakes made on purpose.
+
+An estimator of the suite fails by chance with probability 1e-6. Mistakes are gross, so that the
+short audits find them; benchmarks/bench_audit.py measures what longer ones find.
+"""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.linear_model import LogisticRegression
+from test_every_estimator import ESTIMATORS
+
+import skdp
+from skdp import DPLogisticRegression, PrivacyBudget
+from skdp.auditing import Attack, CheckResult, CheckResults, check_private, private_checks
+from skdp.exceptions import PrivacyLeakError
+from skdp.solvers import NoisyGD
+
+SURE = {"confidence": 1 - 1e-6}
+SHORT, LONGER = {"n_runs": 50, **SURE}, {"n_runs": 200, **SURE}
+CODES = np.array([[1, 1], [0, 0], *[[0, 0]] * 10])
+MIXED = np.array([[1, 1e4], [0, -1e4], *[[0, 0]] * 10])
+TABLES = {"categorical nb": CODES, "mixed nb": MIXED}
+SLOW = {"dp_sgd", "objective_perturbation", "coordinate_descent", "phased_sgd", "adassp", "auto"}
+RELATIONS = ["replace_one", "add_remove_one"]
+
+
+def checks_of(name, neighboring, **settings):
+    model = clone(ESTIMATORS[name][0]).set_params(neighboring=neighboring, label=None, budget=None)
+    return [
+        pytest.param(check, id=f"{name}-{neighboring}-{check.name}")
+        for check in private_checks(model, X=TABLES.get(name), **settings)
+    ]
+
+
+def every_check(relations, leave=(), **settings):
+    """The checks of every estimator; of two relations the short ones take turns."""
+    names = [name for name in ESTIMATORS if name not in {"exponential_mechanism", *leave}]
+    return [
+        one
+        for i, name in enumerate(names)
+        for neighboring in (relations if len(relations) > 1 else [RELATIONS[i % 2]])
+        for one in checks_of(name, neighboring, **settings)
+    ]
+
+
+@pytest.mark.parametrize("check", every_check(["in turn"], SLOW, **SHORT))
+def test_every_estimator_passes(check):
+    assert check().status in ("passed", "skipped")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("check", every_check(RELATIONS, n_runs=1000, **SURE))
+def test_every_estimator_passes_with_many_runs(check):
+    assert check().status in ("passed", "skipped")
+
+
+def numbers(name, values):
+    """NumPy's own message quotes a text."""
+    try:
+        return np.asarray(values, dtype=float)
+    except ValueError:
+        raise ValueError(f"{name} must be numbers.") from None
+
+
+class NoisyMeans(ClassifierMixin, BaseEstimator):
+    """A classifier of another library: a sum of clipped rows times labels, and Gaussian noise.
+
+    Two neighbours are 2 apart, so that noise of sd s is 2/s-Gaussian DP.
+    """
+
+    def __init__(self, noise=2.0, random_state=None):
+        self.noise, self.random_state = noise, random_state
+
+    def fit(self, X, y):
+        X, y = numbers("X", X), numbers("y", y)
+        rows = X / np.maximum(np.linalg.norm(X, axis=1), 1.0)[:, None]
+        rng = np.random.default_rng(self.random_state)
+        self.classes_ = np.array([0, 1])
+        self.coef_ = (np.nan_to_num(rows).T @ (2 * y - 1)) + self.noise * rng.normal(
+            size=X.shape[1]
+        )
+        return self
+
+    def decision_function(self, X):
+        return np.asarray(X) @ self.coef_
+
+    def predict(self, X):
+        return (self.decision_function(X) > 0).astype(int)
+
+
+def failed(estimator, **settings):
+    results = check_private(estimator, raises=False, **{**LONGER, **settings})
+    return {result.check for result in results if result.status == "failed"}
+
+
+def test_a_classifier_of_another_library_with_too_little_noise_is_caught():
+    """Its noise is a 75th of what an ε of 1 needs."""
+    assert failed(NoisyMeans(0.1), epsilon=1.0) == {"multi run", "one run"}
+    with pytest.raises(PrivacyLeakError, match="multi run"):
+        check_private(NoisyMeans(0.1), epsilon=1.0, **LONGER)
+
+
+def test_a_classifier_of_another_library_with_enough_noise_passes():
+    assert not failed(NoisyMeans(8.0), epsilon=1.0, delta=1e-5)
+
+
+def test_a_claim_that_nobody_makes_is_asked_for():
+    with pytest.raises(ValueError, match=r"NoisyMeans has no privacy_ .* give epsilon"):
+        check_private(NoisyMeans(8.0), n_runs=20)
+    with pytest.raises(ValueError, match="give epsilon as well"):
+        check_private(NoisyMeans(8.0), delta=1e-5)
+    with pytest.raises(ValueError, match="epsilon=inf claims nothing"):
+        check_private(DPLogisticRegression(np.inf), n_runs=20)
+
+
+class Plain:
+    """An object with fit, predict and epsilon, and nothing of scikit-learn."""
+
+    def __init__(self, epsilon=1.0):
+        self.epsilon = epsilon
+
+    def fit(self, X, y):
+        self.noisy_sum_ = float(np.sum(y)) + np.random.default_rng().laplace(scale=1 / self.epsilon)
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.noisy_sum_)
+
+
+def test_a_plain_object_is_audited():
+    with pytest.raises(ValueError, match="kind="):
+        check_private(Plain(), epsilon=1.0)
+    y = np.zeros(5)
+    attack = Attack((y[:, None], np.r_[1.0, y[1:]]), (y[:, None], y), lambda m: m.predict(y))
+    settings = {"kind": attack, "raises": False}
+    with pytest.raises(ValueError, match="kind="):  # whose targets do the other checks take?
+        check_private(Plain(), epsilon=1.0, **settings)
+    assert "multi run" in failed(Plain(30.0), epsilon=1.0, kind="regressor")
+
+
+def noisy_means(**changes):
+    return type("Faulty", (NoisyMeans,), changes)(8.0)
+
+
+def with_a_count(self, X, y):
+    NoisyMeans.fit(self, X, y)
+    self.class_count_ = np.bincount(np.asarray(y, dtype=int))
+    return self
+
+
+def with_an_exact_part(self, X, y):
+    NoisyMeans.fit(self, X, y)
+    self._inside = {"rows": [float(np.max(np.abs(X))), self.coef_[0]]}
+    return self
+
+
+@pytest.mark.parametrize("fit", [with_a_count, with_an_exact_part])
+def test_an_attribute_without_noise_is_caught(fit):
+    assert "attributes" in failed(noisy_means(fit=fit), epsilon=1.0, delta=1e-5)
+
+
+def with_a_message(self, X, y):
+    if np.isnan(np.asarray(X, dtype=float)).any():
+        raise ValueError(f"found {np.nanmax(X)}")
+    return NoisyMeans.fit(self, X, y)
+
+
+def with_a_warning(self, X, y):
+    if len(set(y)) > 2:
+        warnings.warn(f"labels {set(y)}", stacklevel=2)
+    return NoisyMeans.fit(self, X, np.where(np.asarray(y) == 1, 1, 0))
+
+
+@pytest.mark.parametrize("fit", [with_a_message, with_a_warning])
+def test_a_message_with_a_value_is_caught(fit):
+    assert "messages" in failed(noisy_means(fit=fit), epsilon=1.0, delta=1e-5)
+
+
+def with_numpys_noise(self, X, y):
+    NoisyMeans.fit(self, X, y)
+    self.coef_ = self.coef_ * 0 + np.random.normal(size=self.coef_.shape)  # noqa: NPY002
+    return self
+
+
+def with_one_noise(self, X, y):
+    NoisyMeans.fit(self, X, y)
+    self.coef_ = self.coef_ * 0 + np.random.default_rng(0).normal(size=self.coef_.shape)
+    return self
+
+
+def test_noise_that_two_workers_share_is_caught():
+    assert failed(noisy_means(fit=with_numpys_noise), epsilon=1.0) == {"seeds", "copies"}
+    found = failed(noisy_means(fit=with_one_noise), epsilon=1.0)
+    assert {"seeds", "copies"} <= found
+
+
+class SpendsLate(DPLogisticRegression):
+    """Reads before it spends."""
+
+    def _plan(self, parameters, records):
+        self._read(None, records, None)
+        return super()._plan(parameters, records)
+
+
+class KeepsTheOld(DPLogisticRegression):
+    """Does not forget an older fit."""
+
+    def _forget(self):
+        self.old_ = 1
+
+
+class SaysMore(DPLogisticRegression):
+    """Without the noise of the solver that it names."""
+
+    def _plan(self, parameters, records):
+        return super()._plan(parameters, records)
+
+    def _publish(self, plan, records, released, guarantee):
+        super()._publish(plan, records, released, guarantee)
+        self.n_positive_ = int(np.sum(records.n_rows))
+        return self
+
+
+@pytest.mark.parametrize("Model", [SpendsLate, KeepsTheOld])
+def test_a_transaction_in_another_order_is_caught(Model):
+    first = private_checks(Model(solver=NoisyGD(3)), **SHORT)[0]
+    with pytest.raises(PrivacyLeakError, match="spends first"):
+        first()
+
+
+def test_a_count_of_rows_is_caught_where_it_is_private():
+    settings = {"solver": NoisyGD(3), "classes": (0, 1)}
+    more = SaysMore(neighboring="add_remove_one", **settings)
+    assert "attributes" in failed(more, **SHORT)
+    assert "attributes" not in failed(SaysMore(**settings), **SHORT)
+
+
+def test_an_estimator_without_noise_is_caught_by_both_audits():
+    found = failed(LogisticRegression(), epsilon=1.0, n_runs=100)
+    assert {"attributes", "copies", "seeds", "multi run", "one run"} <= found
+
+
+def test_results_say_what_was_found_and_that_a_pass_proves_nothing():
+    results = check_private(DPLogisticRegression(solver=NoisyGD(3)), **SHORT)
+    assert isinstance(results, CheckResults)
+    audit = results[-2]
+    assert (audit.check, audit.status) == ("multi run", "passed")
+    assert audit.claim.startswith("(1, 1e-05)-DP")
+    assert 0.0 <= audit.lower_mu < 1.0
+    assert audit.p_value > 1e-6
+    assert str(results).endswith("A pass is not a proof: other attacks may be stronger.")
+    assert "<td>multi run</td>" in results._repr_html_()
+    assert "&lt;b&gt;" in CheckResults([CheckResult(check="<b>", status="failed")])._repr_html_()
+
+
+def test_a_seed_repeats_the_audit():
+    model = DPLogisticRegression(solver=NoisyGD(3))
+    one, again = (check_private(model, n_runs=40, random_state=3, **SURE) for _ in range(2))
+    assert list(map(str, one)) == list(map(str, again))
+
+
+def test_neither_the_estimator_nor_its_budget_is_touched():
+    budget = PrivacyBudget(3.0, 1e-5)
+    model = DPLogisticRegression(solver=NoisyGD(3), budget=budget)
+    check_private(model, **SHORT)
+    assert not budget.history()
+    assert not [name for name in vars(model) if name.endswith("_")]
+
+
+def test_what_cannot_be_audited_is_refused():
+    for wrong in ({"n_runs": 0}, {"confidence": 1.0}, {"kind": "tree"}, {"epsilon": -1.0}):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            check_private(DPLogisticRegression(), **wrong)
+    with pytest.raises(ValueError, match="object with fit"):
+        check_private(DPLogisticRegression)
+
+
+def test_ids_are_readable():
+    names = [str(check) for check in private_checks(skdp.DPKMeans(bounds=(0, 1)))]
+    assert names[0] == "DPKMeans-spends-first"
+    assert names[-1] == "DPKMeans-one-run"
+    assert len(set(names)) == len(names) == 8
