@@ -239,7 +239,7 @@ def test_a_count_of_rows_is_caught_where_it_is_private():
 
 
 def test_an_estimator_without_noise_is_caught_by_both_audits():
-    found = failed(LogisticRegression(), epsilon=1.0, n_runs=100)
+    found = failed(LogisticRegression(), epsilon=1.0)
     assert {"attributes", "copies", "seeds", "multi run", "one run"} <= found
 
 
