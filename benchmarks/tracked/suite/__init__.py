@@ -1,0 +1,1 @@
+"""What is kept track of, for asv."""

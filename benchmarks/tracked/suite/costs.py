@@ -1,0 +1,38 @@
+"""What stands around a fit: importing the package, spending from a ledger, accounting."""
+
+from itertools import count
+
+from skdp import PrivacyBudget
+from skdp.accounting import PLDAccountant
+from skdp.privacy import (
+    GaussianEvent,
+    GDPEvent,
+    PoissonSampledEvent,
+    PrivacyGuarantee,
+    SelfComposedEvent,
+)
+
+
+class Costs:
+    """Times of what every program does."""
+
+    timeout = 120
+
+    def setup(self):
+        """Open a ledger, and begin with noises that nothing remembers."""
+        self.budget = PrivacyBudget(100.0, 1e-3)
+        self.noises = count(1.0, 1e-6)
+
+    def timeraw_import(self):
+        """Import the package and an estimator."""
+        return "from skdp import DPLogisticRegression"
+
+    def time_spend(self):
+        """Write one release into a ledger."""
+        release = PrivacyGuarantee(GDPEvent(1e-6), "replace_one", "")
+        self.budget.spend(release, delta=1e-9, label="tracked")
+
+    def time_dp_sgd_epsilon(self):
+        """Account 10 000 steps on Poisson samples."""
+        step = PoissonSampledEvent(0.01, GaussianEvent(next(self.noises)))
+        PLDAccountant("add_remove_one").epsilon(SelfComposedEvent(step, 10_000), 1e-5)

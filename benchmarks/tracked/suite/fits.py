@@ -1,0 +1,77 @@
+"""What a default fit costs: time beside scikit-learn's, passes over the data, and memory."""
+
+import time
+import tracemalloc
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+
+from skdp import DPAdditiveClassifier, DPGaussianNB, DPLogisticRegression
+
+ROUNDS = 7
+MODELS = {
+    "DPLogisticRegression": lambda: DPLogisticRegression(1.0, random_state=0, diagnostics=True),
+    "DPAdditiveClassifier": lambda: DPAdditiveClassifier(
+        1.0, bounds=(-4, 4), random_state=0, diagnostics=True
+    ),
+    "DPGaussianNB": lambda: DPGaussianNB(1.0, bounds=(-4, 4), random_state=0),
+}
+TABLES = {
+    "2000 x 10": (2000, 10, 2),
+    "50000 x 20": (50_000, 20, 2),
+    "5000 x 20, 5 classes": (5000, 20, 5),
+}
+
+
+def table(n, d, k):
+    """Return Gaussian rows, and labels by k noisy linear scores."""
+    rng = np.random.default_rng(0)
+    X, weights = rng.normal(size=(n, d)), rng.normal(size=(d, k))
+    return X, (X @ weights + rng.gumbel(size=(n, k))).argmax(axis=1)
+
+
+def seconds(model, X, y):
+    """Return the processor time of a fit."""
+    start = time.process_time()
+    model.fit(X, y)
+    return time.process_time() - start
+
+
+class Fit:
+    """Default fits at ε = 1 with a fixed seed, so that all but time is the same in each run."""
+
+    params = (list(MODELS), list(TABLES))
+    param_names = ("model", "table")
+    number = repeat = 1
+    timeout = 300
+
+    def setup(self, model, table_name):
+        """Make the table."""
+        self.X, self.y = table(*TABLES[table_name])
+
+    def track_time_ratio(self, model, table_name):
+        """Return the time over that of scikit-learn's logistic regression, the median of pairs."""
+        MODELS[model]().fit(self.X, self.y)  # the first one imports
+        pairs = [
+            seconds(MODELS[model](), self.X, self.y) / seconds(LogisticRegression(), self.X, self.y)
+            for _ in range(ROUNDS)
+        ]
+        return float(np.median(pairs))
+
+    def track_passes(self, model, table_name):
+        """Return how often the rows are read to learn the coefficients; without solver, nan."""
+        fitted = MODELS[model]().fit(self.X, self.y)
+        read = getattr(fitted, "diagnostics_", {}).get("n_evaluations", np.nan)
+        return float(read / len(self.X))
+
+    def track_memory(self, model, table_name):
+        """Return the peak of what is allocated, over the size of X."""
+        tracemalloc.start()
+        MODELS[model]().fit(self.X, self.y)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return peak / self.X.nbytes
+
+    track_time_ratio.unit = "times scikit-learn's logistic regression"
+    track_passes.unit = "passes"
+    track_memory.unit = "times X"
