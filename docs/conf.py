@@ -1,12 +1,15 @@
 """Sphinx configuration."""
 
 import re
+import shutil
 import sys
 from pathlib import Path
 
 import skdp
 
-sys.path.append(str(Path(__file__).parent / "_extensions"))
+HERE = Path(__file__).parent
+sys.path.append(str(HERE / "_extensions"))
+shutil.copytree(HERE.parent / "examples" / "notebooks", HERE / "notebooks", dirs_exist_ok=True)
 
 project = "skdp"
 author = "The skdp developers"
@@ -16,7 +19,7 @@ version = release = skdp.__version__
 extensions = [
     "mathml",
     "matplotlib.sphinxext.plot_directive",
-    "myst_parser",
+    "myst_nb",
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
@@ -24,7 +27,7 @@ extensions = [
     "sphinx.ext.viewcode",
     "sphinx_gallery.gen_gallery",
 ]
-exclude_patterns = ["_build", "_extensions", "_templates", "tabular_tables.md"]
+exclude_patterns = ["_build", "_extensions", "_templates", "gallery/*.ipynb", "tabular_tables.md"]
 templates_path = ["_templates"]
 default_role = "py:obj"
 smartquotes = False
@@ -32,6 +35,10 @@ smartquotes = False
 myst_enable_extensions = ["amsmath", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 myst_dmath_double_inline = True
+
+nb_execution_mode = "force"
+nb_execution_raise_on_error = True
+nb_execution_timeout = 300
 
 doctest_test_doctest_blocks = ""  # those of docstrings are run by pytest
 
