@@ -1,0 +1,60 @@
+"""
+An audit that catches a bug
+===========================
+
+Does an attack find out that noise is half of what it should be?
+
+An attack sees 600 fits, each to one of two data sets that differ in one label, and accuses the
+first of them wherever a score is above a threshold. The coloured line shows, for every threshold,
+how often it accuses wrongly and how often it misses. The black line is the trade-off function of
+the claim: no attack gets below it. The right estimator stays above, but for chance; a copy in which
+somebody halved the noise does not. The p-value takes chance into account: if the claim is true, it
+is below 1 % in one audit of a hundred at most.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from skdp import DPLogisticRegression
+from skdp.accounting import gdp_mu
+from skdp.auditing import MultiRunAudit
+from skdp.privacy import epsilon_for
+
+X, y = np.zeros((11, 2)), np.arange(11) % 2  # public: made up for the attack
+X[0, 0] = 1e4  # is clipped, and pulls as far as a row can
+turned = np.r_[1 - y[0], y[1:]]
+
+
+def fit(labels, epsilon, noise=None):
+    """Return a model, fitted to some labels of these rows."""
+    model = DPLogisticRegression(epsilon, solver="output_perturbation", random_state=noise)
+    return model.fit(X, labels)
+
+
+# %%
+# Half of the noise is twice the μ. The bug is a larger ε than the one that is claimed.
+twice = epsilon_for(accuracy=(0.764, 0.5), delta=1e-5)  # Φ(μ), where the claim has Φ(μ/2)
+claim = fit(y, 3.0).privacy_
+print(f"claimed: mu = {claim.gdp_mu:.2f}; with the bug: mu = {gdp_mu(twice, 1e-5):.2f}")
+
+figure, panels = plt.subplots(1, 2, figsize=(9, 4.2), sharey=True, layout="constrained")
+alpha = np.linspace(0.0, 1.0, 200)
+ways = {"the estimator": (3.0, "#2b6ca3"), "its copy with half of the noise": (twice, "#c0392b")}
+for panel, (title, (epsilon, color)) in zip(panels, ways.items(), strict=True):
+
+    def release(labels, noise, epsilon=epsilon):
+        """Return the score of the row that pulls."""
+        return fit(labels, epsilon, noise).decision_function(X[:1])[0]
+
+    audit = MultiRunAudit.run(release, turned, y, n_runs=600, random_state=0)
+    panel.fill_between(alpha, claim.tradeoff(alpha), color="0.9")
+    panel.plot(alpha, claim.tradeoff(alpha), color="black")
+    panel.plot(*audit.roc(), color=color)
+    panel.plot([0, 1], [1, 0], ":", color="0.6")
+    panel.set(title=f"{title}: p = {audit.p_value(claim):.2g}", xlabel="accused wrongly")
+    panel.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
+    panel.spines[["top", "right"]].set_visible(False)
+    print(f"{title}: mu is at least {audit.lower_mu(0.99):.2f}")
+panels[0].set_ylabel("missed")
+panels[0].text(0.03, 0.06, "no attack reaches here\nif the claim is true", color="0.35")
+plt.show()
