@@ -39,6 +39,7 @@ myst_dmath_double_inline = True
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300
+nb_render_markdown_format = "gfm"
 
 doctest_test_doctest_blocks = ""  # those of docstrings are run by pytest
 
@@ -74,10 +75,10 @@ html_theme = "pydata_sphinx_theme"
 html_title = f"skdp {release}"
 html_theme_options = {
     "navbar_align": "left",
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": {"**": ["page-toc"], "notebooks/*": []},
     "show_prev_next": True,
 }
-html_sidebars = {"index": []}
+html_sidebars = {"index": [], "notebooks/*": []}
 html_show_sourcelink = False
 
 _BAR = re.compile(r"(?<![\\`])\|(?!`)")
