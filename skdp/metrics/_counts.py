@@ -14,6 +14,7 @@ from skdp._data_validation import classes_of_blocks, codes_in_block, labels_in_b
 from skdp._private_fit import PrivateFit, ReleaseParameters
 from skdp.metrics._estimate import interval_of
 from skdp.metrics._pairs import Pairs
+from skdp.metrics._view import Viewed
 from skdp.privacy import PrivacyGuarantee
 from skdp.workloads import Query, QueryPlan
 
@@ -48,8 +49,8 @@ def _counted(
     return {_CELLS: np.bincount(codes, minlength=classes.size * n_cells)}
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class NoisyReport:
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class NoisyReport(Viewed):
     """What one noisy histogram of test rows says.
 
     Parameters

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
+from skdp.metrics._view import Numbers, Viewed
 from skdp.privacy import PrivacyGuarantee
 
 __all__ = ["Score"]
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Score:
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Score(Viewed):
     """One noisy score; the functions of `skdp.metrics` make it, and ``float`` takes its value.
 
     Parameters
@@ -30,7 +31,7 @@ class Score:
     value: float
     n_samples: int | None
     privacy: PrivacyGuarantee
-    _between: Callable[..., tuple[float, float]] = field(repr=False)
+    _between: Callable[..., tuple[float, float]]
 
     def interval(self, level: float = 0.95, *, sampling: bool = True) -> tuple[float, float]:
         """Return where the score lies.
@@ -53,6 +54,5 @@ class Score:
     def __float__(self) -> float:
         return self.value
 
-    def __str__(self) -> str:
-        low, high = self.interval()
-        return f"{self.value:.6g}  [{low:.6g}, {high:.6g}]\n{self.privacy}"
+    def _numbers(self) -> Numbers:
+        yield "", self.value, self.interval()

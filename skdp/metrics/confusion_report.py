@@ -16,6 +16,7 @@ from skdp._validation import check_choice
 from skdp.budget import PrivacyBudget
 from skdp.metrics._counts import CountedPairs, Counts, NoisyReport
 from skdp.metrics._estimate import ratio
+from skdp.metrics._view import Numbers
 from skdp.privacy import PrivacyGuarantee
 from skdp.workloads import QueryPlan
 
@@ -113,7 +114,7 @@ def confusion_report(
     )
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class ConfusionReport(NoisyReport):
     """What a noisy confusion matrix says of a classifier; `confusion_report` makes it.
 
@@ -187,9 +188,8 @@ class ConfusionReport(NoisyReport):
     def _accuracy(self, counts: np.ndarray) -> float:
         return float(ratio(np.trace(counts), self._total(counts)))
 
-    def __str__(self) -> str:
-        low, high = self.interval("accuracy")
-        return f"accuracy {self.accuracy:.4f}  [{low:.4f}, {high:.4f}]\n{self.privacy}"
+    def _numbers(self) -> Numbers:
+        yield "accuracy", self.accuracy, self.interval("accuracy")
 
 
 class _LabelCounts(Counts):

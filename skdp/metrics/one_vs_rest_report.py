@@ -15,6 +15,7 @@ from skdp._private_fit import PrivateFit, ReleaseParameters
 from skdp._validation import check_choice
 from skdp.budget import PrivacyBudget
 from skdp.metrics._pairs import Pairs, numbers_of
+from skdp.metrics._view import Numbers, Viewed
 from skdp.metrics.score_report import ScoreReport, bins_of, checked_edges, edges_for
 from skdp.privacy import PrivacyGuarantee
 from skdp.workloads import Query, QueryPlan
@@ -121,8 +122,8 @@ def one_vs_rest_report(
     )
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class OneVsRestReport:
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class OneVsRestReport(Viewed):
     """What noisy histograms of scores say; `one_vs_rest_report` makes it.
 
     ``report[label]`` is that of one class against all others.
@@ -187,12 +188,9 @@ class OneVsRestReport:
     def __iter__(self) -> Iterator[ScoreReport]:
         return iter(self.reports)
 
-    def __str__(self) -> str:
-        lines = []
+    def _numbers(self) -> Numbers:
         for name in ("roc_auc", "average_precision"):
-            low, high = self.interval(name)
-            lines.append(f"{name:17} {getattr(self, name):.4f}  [{low:.4f}, {high:.4f}]")
-        return "\n".join([*lines, str(self.privacy)])
+            yield name, getattr(self, name), self.interval(name)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

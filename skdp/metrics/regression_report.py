@@ -16,6 +16,7 @@ from skdp._validation import check_choice, check_real
 from skdp.budget import PrivacyBudget
 from skdp.metrics._estimate import interval_of, ratio
 from skdp.metrics._pairs import Pairs, numbers_of
+from skdp.metrics._view import Numbers, Viewed
 from skdp.privacy import PrivacyGuarantee
 from skdp.statistics._moments import EXACT, exact_sums
 from skdp.workloads import Query, QueryPlan
@@ -119,8 +120,8 @@ def regression_report(
     )
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class RegressionReport:
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class RegressionReport(Viewed):
     """What noisy sums of errors and targets say; `regression_report` makes it.
 
     Parameters
@@ -209,11 +210,9 @@ class RegressionReport:
         whole = 0.25 * (sums[3] - ratio(sums[2] ** 2, n))  # in units of w²
         return 1.0 - float(ratio(sums[0], whole))
 
-    def __str__(self) -> str:
-        names = ("mean_squared_error", "mean_absolute_error", "r2")
-        shown = [(name, getattr(self, name), self.interval(name)) for name in names]
-        lines = [f"{name:20} {x:.6g}  [{low:.6g}, {high:.6g}]" for name, x, (low, high) in shown]
-        return "\n".join([*lines, str(self.privacy)])
+    def _numbers(self) -> Numbers:
+        for name in ("mean_squared_error", "mean_absolute_error", "r2"):
+            yield name, getattr(self, name), self.interval(name)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

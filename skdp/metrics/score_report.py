@@ -20,6 +20,7 @@ from skdp.budget import PrivacyBudget
 from skdp.metrics._counts import CountedPairs, Counts, NoisyReport
 from skdp.metrics._estimate import ratio
 from skdp.metrics._pairs import numbers_of
+from skdp.metrics._view import Numbers
 from skdp.privacy import PrivacyGuarantee
 from skdp.workloads import QueryPlan
 
@@ -127,7 +128,7 @@ def score_report(
     )
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class ScoreReport(NoisyReport):
     """What a noisy histogram of scores and labels says of a classifier; `score_report` makes it.
 
@@ -328,15 +329,9 @@ class ScoreReport(NoisyReport):
             raise ValueError(f"threshold must be one of the edges of the bins, got {threshold!r}.")
         return int(found[0])
 
-    def __str__(self) -> str:
-        shown = {
-            name: (getattr(self, name), self.interval(name)) for name in ("roc_auc", "brier_score")
-        }
-        lines = [
-            f"{name:12} {x:.4f}  [{low:.4f}, {high:.4f}]"
-            for name, (x, (low, high)) in shown.items()
-        ]
-        return "\n".join([*lines, str(self.privacy)])
+    def _numbers(self) -> Numbers:
+        for name in ("roc_auc", "brier_score"):
+            yield name, getattr(self, name), self.interval(name)
 
 
 class ScoreCounts(Counts):

@@ -221,3 +221,13 @@ def test_blocks_of_dask_are_judged_as_rows_in_memory_are():
         parts = report(*lazy, 1.0, random_state=0, **terms)
         for name in ("counts", "sums"):
             np.testing.assert_array_equal(getattr(whole, name, 0), getattr(parts, name, 0))
+
+
+def test_reports_are_shown_as_tables_of_what_was_released():
+    y = np.arange(400) % 2
+    report = score_report(y, 0.2 + 0.6 * y, 1.0, random_state=0)
+    assert repr(report) == str(report)
+    view = report._repr_html_()
+    assert view.count("<tr>") == 3
+    assert "roc_auc" in view
+    assert "VOID" in view  # as its guarantee says beside a seed

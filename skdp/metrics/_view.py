@@ -1,0 +1,42 @@
+"""How reports are printed and shown in notebooks: numbers, their intervals, the guarantee."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from html import escape
+
+from skdp.privacy import PrivacyGuarantee
+
+__all__ = ["Numbers", "Viewed"]
+
+Numbers = Iterator[tuple[str, float, tuple[float, float]]]
+"""The name of each number, the number, and where it lies."""
+
+
+class Viewed:
+    """A result with `privacy`, of which a few numbers are shown; all of them were released."""
+
+    privacy: PrivacyGuarantee
+
+    @abstractmethod
+    def _numbers(self) -> Numbers:
+        """Yield the numbers that are shown."""
+
+    def __str__(self) -> str:
+        lines = [
+            f"{name:20} {x:.6g}  [{low:.6g}, {high:.6g}]".strip()
+            for name, x, (low, high) in self._numbers()
+        ]
+        return "\n".join([*lines, str(self.privacy)])
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        heads = "".join(f"<th>{head}</th>" for head in ("", "estimate", "95 % interval"))
+        rows = "".join(
+            f"<tr><td>{escape(name)}</td><td>{x:.4g}</td><td>{low:.4g} to {high:.4g}</td></tr>"
+            for name, x, (low, high) in self._numbers()
+        )
+        return f"<table><tr>{heads}</tr>{rows}</table><pre>{escape(str(self.privacy))}</pre>"
