@@ -127,6 +127,36 @@ class Design(ABC):
         """
         return np.asarray(self.total(SlopeSum(derivative, theta)))
 
+    def clipped_slope_sum(
+        self,
+        derivative: Pointwise,
+        theta: np.ndarray,
+        longest: float,
+        records: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """Return `slope_sum` with each record's part scaled down to a length: one read of X.
+
+        Parameters
+        ----------
+        derivative : callable
+            A method of a loss, say; picklable.
+        theta : ndarray of shape (n_features,) or (n_features, k)
+            Coefficients, the intercept's last.
+        longest : float
+            *Public.* Longest part of a record, rounding included.
+        records : ndarray of int or None
+            Numbers of the records that count, rising; None: all.
+
+        Returns
+        -------
+        total : ndarray of the shape of θ
+            *Private.*
+        """
+        slopes = _ClippedSlopeSum(derivative, theta, longest)
+        return np.asarray(
+            self.total(slopes) if records is None else self.total_over(records, slopes)
+        )
+
     def loss_sum(self, value: Pointwise, theta: np.ndarray) -> float:
         """Return Σ value(y_i, a_i·θ): one read of X.
 
@@ -428,6 +458,21 @@ class SlopeSum:
     def __call__(self, block: MemoryDesign) -> np.ndarray:
         scores = block.scores(self.theta)
         return block.weighted_sum(self.derivative(block.targets, scores))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _ClippedSlopeSum:
+    """The sum of the gradients derivative·row, each scaled down to `longest`; none is formed."""
+
+    derivative: Pointwise
+    theta: np.ndarray
+    longest: float
+
+    def __call__(self, block: MemoryDesign) -> np.ndarray:
+        slopes = self.derivative(block.targets, block.scores(self.theta))
+        sizes = np.abs(slopes) if slopes.ndim == 1 else np.linalg.norm(slopes, axis=1)
+        factors = self.longest / np.maximum(sizes * block.row_norms(), self.longest)
+        return block.weighted_sum((slopes.T * factors).T)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

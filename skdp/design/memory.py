@@ -65,6 +65,12 @@ def _row_norms(X: Any) -> np.ndarray:
     return norms
 
 
+def _squared_norms(X: Any) -> np.ndarray:
+    if sparse.issparse(X):
+        return np.asarray(X.multiply(X).sum(axis=1)).ravel()
+    return np.einsum("ij,ij->i", X, X)
+
+
 def _float_parts(X: Any) -> Iterator[tuple[slice, Any]]:
     """Yield consecutive rows as float64, which holds every number of a narrower type exactly."""
     for rows in gen_batches(X.shape[0], _block_rows(X, X.shape[1])):
@@ -226,6 +232,30 @@ class ClippedDesign(MemoryDesign):
     def row_norms(self) -> np.ndarray:
         norms = _row_norms(self.X) * self.factors
         return np.hypot(norms, self.intercept_scaling) * (1.0 + _norm_margin(self.X.shape[1]))
+
+    def norms_of_sums(self, residual: np.ndarray, starts: np.ndarray) -> np.ndarray:
+        """Return the norms of Σ a_i ⊗ residual_i over groups of consecutive rows, rounding aside.
+
+        Parameters
+        ----------
+        residual : ndarray of shape (n_samples,) or (n_samples, k)
+            *Private.*
+        starts : ndarray of int
+            *Private.* The first row of each group, from 0 on.
+
+        Returns
+        -------
+        norms : ndarray of the shape of `starts`
+            *Private.*
+        """
+        indptr = np.append(starts, self.n_samples)
+        squares = np.zeros(len(starts))
+        for own in residual.reshape(self.n_samples, -1).T:
+            entries = own * self.factors, np.arange(self.n_samples), indptr
+            sums = sparse.csr_matrix(entries, shape=(len(starts), self.n_samples)) @ self.X
+            squares += _squared_norms(sums)
+            squares += (self.intercept_scaling * np.add.reduceat(own, starts)) ** 2
+        return np.sqrt(squares)
 
     def scores(self, theta: np.ndarray) -> np.ndarray:
         z = np.asfortranarray(self._times(theta[: self.X.shape[1]]))  # scores of a class adjoin

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ __all__ = ["SharedDesign"]
 
 _VALUES_AT_ONCE = 1 << 18  # of rows that are copied for a weighted matrix
 _FEWEST_ROWS = 256
+_UNIT = 2.0**-53
+_MORE_UNITS = 64  # for products with weights and factors, squares and roots; all over in few
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -67,6 +70,45 @@ class SharedDesign(Design):
     def total_over(self, rows: np.ndarray, function: Callable[[MemoryDesign], Any]) -> Any:
         return self.inner.total_over(rows, function)
 
+    def clipped_slope_sum(
+        self,
+        derivative: Pointwise,
+        theta: np.ndarray,
+        longest: float,
+        records: np.ndarray | None = None,
+    ) -> np.ndarray:
+        rows, starts = self._by_person(records)
+        total = np.zeros_like(theta)
+        for first, last in _batches(starts, len(rows), self._rows_at_once):
+            own = rows[starts[first] : starts[last] if last < len(starts) else None]
+            block = self.inner.take(own)
+            slopes = derivative(block.targets, block.scores(theta))
+            firsts = starts[first:last] - starts[first]
+            lengths = _lengths(block, slopes, firsts)
+            factors = longest / np.maximum(lengths, longest)
+            counts = np.diff(np.append(firsts, len(own)))
+            total += block.weighted_sum((slopes.T * np.repeat(factors, counts)).T)
+        return total
+
+    def _by_person(self, records: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rows of some persons, one person after the other, and where each begins."""
+        order, ends = self._order, np.cumsum(self.persons.counts)
+        counts = self.persons.counts
+        if records is None:
+            return order, ends - counts
+        chosen = np.zeros(self.persons.n_persons, dtype=bool)
+        chosen[records] = True
+        rows = order[np.repeat(chosen, counts)]
+        return rows, np.cumsum(counts[records]) - counts[records]
+
+    @cached_property
+    def _order(self) -> np.ndarray:
+        return np.argsort(self.persons.codes, kind="stable")
+
+    @property
+    def _rows_at_once(self) -> int:
+        return max(_FEWEST_ROWS, _VALUES_AT_ONCE // self.n_features)
+
     def scored(self, derivative: Pointwise, theta: np.ndarray) -> tuple[Design, np.ndarray]:
         return self.inner.scored(derivative, theta)
 
@@ -78,8 +120,7 @@ class SharedDesign(Design):
         product : ndarray of shape (n_features, n_features)
             *Private.*
         """
-        step = max(_FEWEST_ROWS, _VALUES_AT_ONCE // self.n_features)
-        return np.asarray(self.total(_SharedGram(self.largest), step))
+        return np.asarray(self.total(_SharedGram(self.largest), self._rows_at_once))
 
     def reach(self, delta: np.ndarray) -> float:
         return self.inner.reach(delta)
@@ -92,6 +133,29 @@ class SharedDesign(Design):
 
     def in_memory(self) -> Any:
         return self.inner.in_memory()
+
+
+def _batches(starts: np.ndarray, n_rows: int, most_rows: int) -> Iterator[tuple[int, int]]:
+    """Yield consecutive persons, as many as have so many rows together, or one."""
+    first = 0
+    while first < len(starts):
+        last = int(np.searchsorted(starts, starts[first] + most_rows, side="right"))
+        ends_here = last >= len(starts) and n_rows - starts[first] <= most_rows
+        last = len(starts) if ends_here else max(first + 1, last - 1)
+        yield first, last
+        first = last
+
+
+def _lengths(block: MemoryDesign, slopes: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """Return upper bounds of the lengths of persons' sums of gradients, rounding included.
+
+    A sum of m products is off by m units of the sum of their sizes, and by a few for what was
+    computed of each.
+    """
+    sizes = np.abs(slopes) if slopes.ndim == 1 else np.linalg.norm(slopes, axis=1)
+    together = np.add.reduceat(sizes * block.row_norms(), starts)
+    units = len(slopes) + block.n_features + _MORE_UNITS
+    return np.asarray(block.in_memory().norms_of_sums(slopes, starts) + units * _UNIT * together)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

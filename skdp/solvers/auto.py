@@ -47,7 +47,8 @@ class AutoSolver(Solver):
     exponential mechanism takes a number of steps in proportion to x: some x/9 for the logistic loss
     of two classes. Where it is at most 128, or 64 for a loss of several scores a record, there are
     at most 1024 columns and the loss is smooth or nearly so, that mechanism is taken. Elsewhere it
-    is `NoisyGD`, whose number of steps does not grow with x in its metric.
+    is `NoisyGD`, whose number of steps does not grow with x in its metric, and for persons of
+    several rows, whose gradients it clips together.
 
     Notes
     -----
@@ -104,7 +105,8 @@ class AutoSolver(Solver):
         solver : RegularizedExponential or NoisyGD
             With its default parameters.
         """
-        if (problem.n_features or 0) > _MOST_COLUMNS or problem.loss.minorant_gap:
+        many, persons = (problem.n_features or 0) > _MOST_COLUMNS, problem.rows_each != 1
+        if many or persons or problem.loss.minorant_gap:
             return NoisyGD()
         sampling = RegularizedExponential()
         run = sampling.plan_at(problem, mu).schedule

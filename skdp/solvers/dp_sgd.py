@@ -7,7 +7,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
@@ -15,9 +14,8 @@ from scipy.optimize import brentq
 from skdp._search import first_to_hold
 from skdp._validation import check_count, check_real, check_size, make_plain
 from skdp.accounting import PLDAccountant, gdp_mu
-from skdp.design import Design, MemoryDesign, SlopeSum
+from skdp.design import Design, SlopeSum
 from skdp.exceptions import IncompatibleSolverError
-from skdp.losses import Loss, SharedLoss
 from skdp.privacy import Event, GaussianEvent, Neighboring, PoissonSampledEvent, SelfComposedEvent
 from skdp.samplers import Progress
 from skdp.solvers._descent import (
@@ -32,10 +30,9 @@ from skdp.solvers.base import Plan, Problem, RowCount, Solution, Solver, compose
 
 __all__ = ["DPSGD", "DPSGDPlan", "noise_multiplier", "poisson_sample", "sampled_steps"]
 
-# No guarantee rests on these.
+# No guarantee rests on these three.
 _RATE = 0.1  # sampling rate where n is not public
 _BATCH = 1024  # expected rows of a batch where it is
-_LEAST_SHARE = 1e-200  # of a row without weight, whose gradient is 0: to divide by
 _PRECISION = 1e-3  # relative, of σ; the accountant is asked about the σ that is returned
 _THEOREM = (
     "Poisson-sampled Gaussian steps composed numerically; Zhu, Dong and Wang 2022, Theorems 10, 11;"
@@ -80,9 +77,9 @@ class DPSGD(Solver):
         *Public.* q; None: a tenth of the rows, or what makes 1024 of them if n is public. Each row
         enters the sample of a step independently with probability q (Poisson sampling).
     clip_norm : float or None
-        *Public.* Longer gradients of single records are scaled down to this l2 norm, those of one
-        of a person's rows to its share of it. None: the largest norm that the loss allows for, so
-        that no gradient is clipped.
+        *Public.* Longer gradients of single records, of a person that of all rows together, are
+        scaled down to this l2 norm. None: the largest norm that the loss allows for, so that no
+        gradient is clipped.
     step_size : float or None
         *Public.* h, for the gradient of the *sum* over all rows. None: such that the noise in a
         score ends as wide as the loss's `noise_scale`.
@@ -179,13 +176,14 @@ class DPSGD(Solver):
         loss, rate, clip_norm = plan.problem.loss, plan.sampling_rate, plan.clip_norm
 
         def gradient(theta: np.ndarray) -> np.ndarray:
-            slopes: SlopeSum | _ClippedSlopes = SlopeSum(loss.gradient, theta)
+            records = None if rate == 1.0 else poisson_sample(design.n_records, rate, rng)
             if self.clip_norm is not None:
-                slopes = _ClippedSlopes(loss, theta, clip_norm)
-            if rate == 1.0:
-                return np.asarray(design.total(slopes))
-            rows = design.rows_of(poisson_sample(design.n_records, rate, rng))
-            return np.asarray(design.total_over(rows, slopes)) / rate
+                clipped = design.clipped_slope_sum(loss.gradient, theta, clip_norm, records)
+                return clipped / rate
+            if records is None:
+                return design.slope_sum(loss.gradient, theta)
+            slopes = SlopeSum(loss.gradient, theta)
+            return np.asarray(design.total_over(design.rows_of(records), slopes)) / rate
 
         if start is None:
             start = np.zeros(plan.problem.shape(design.n_features))
@@ -243,28 +241,6 @@ class DPSGD(Solver):
                 f"The derivative of {problem.loss!r} is not bounded, so DPSGD needs a clip_norm."
             )
         return bound
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class _ClippedSlopes:
-    """The sum of the gradients derivative·row, each scaled down to `clip_norm`; none is formed.
-
-    Of a person's rows each is scaled down to its share, and the shares add up to 1 at most.
-    """
-
-    loss: Loss
-    theta: np.ndarray
-    clip_norm: float
-
-    def __call__(self, block: MemoryDesign) -> np.ndarray:
-        slopes = self.loss.gradient(block.targets, block.scores(self.theta))
-        sizes = np.abs(slopes) if slopes.ndim == 1 else np.linalg.norm(slopes, axis=1)
-        longest: Any = self.clip_norm
-        if isinstance(self.loss, SharedLoss):
-            shares = block.targets["weight"] / self.loss.largest
-            longest = np.maximum(shares, _LEAST_SHARE) * longest
-        factors = longest / np.maximum(sizes * block.row_norms(), longest)
-        return block.weighted_sum((slopes.T * factors).T)
 
 
 def poisson_sample(n: int, rate: float, rng: np.random.Generator) -> np.ndarray:

@@ -39,6 +39,8 @@ _METRIC_MOMENTUM = 0.8
 _MOST_METRIC_MOMENTUM = 0.85  # where fewer steps would not be stable
 _METRIC_AVERAGE = 0.3
 _STEADY_SIGNAL = 4000.0
+_LEAST_SHARE = 0.25
+_UNCLIPPED_SIGNAL = 16_000.0
 _FULL_SIGNAL = 24_000.0  # from which on runs are longer than the noise in scores says
 
 _SHARE_MARGIN = 1e-14  # a guarantee rests on it: some forty operations, each off by 2⁻⁵³ at most
@@ -100,6 +102,12 @@ class NoisyGD(Solver):
         None: 0.3 with a metric where there are very many rows, else 0.
     domain_radius : float or None
         *Public.* Iterates are projected on the ball of this radius; None: nowhere.
+    clip_share : float in (0, 1] or None
+        *Public.* Longer gradients of single records, of a person that of all rows together, are
+        scaled down to this share of the longest that the loss allows for; the noise is in
+        proportion to it. None: 1, so that nothing is scaled down, but for persons of several rows,
+        which pull several ways and so seldom far, 1/4; more where x = n·μ/k is above 4000, and 1
+        from 16 000 on, n the number of persons and k that in which neighbours differ.
     precondition : bool
         *Public.* Whether 1 % of μ² is spent on the matrix AᵀA, from which a metric for the steps is
         computed, so that they need not be shorter the more rows there are. Only with up to 1024
@@ -110,7 +118,8 @@ class NoisyGD(Solver):
     **Guarantee.** G bounds the change of Σ∇ℓ when a record changes. T steps with noise N(0, s²·I)
     in the gradient are √T·G/s-Gaussian DP, all iterates together (Dong, Roth and Su 2022,
     Corollary 2). The metric is computed from a matrix with Gaussian noise, and multiplies what has
-    noise already; matrix and steps compose. With β = 0 and no averaging, for a smooth loss, a ridge
+    noise already; matrix and steps compose. Where gradients are clipped, G is in proportion. With
+    β = 0, no averaging and no clipping, for a smooth loss, a ridge
     m = 1/C and a public row count, the last iterate alone is
     (G/s)·√((1 − c^T)/(1 + c^T)·(1 + c)/(1 − c))-Gaussian DP with
     c = max(\|1 − h·m\|, \|1 − h·M\|) < 1 and M = m + n·R²·smoothness (Bok, Su and Altschuler 2024),
@@ -122,6 +131,7 @@ class NoisyGD(Solver):
     momentum: float | None = None
     average: float | None = None
     domain_radius: float | None = None
+    clip_share: float | None = None
     precondition: bool = True
 
     takes_start = True
@@ -140,6 +150,8 @@ class NoisyGD(Solver):
             check_real("momentum", self.momentum, low=0.0, high=1.0, closed="[")
         if self.average is not None:
             check_real("average", self.average, low=0.0, high=1.0, closed="[]")
+        if self.clip_share is not None:
+            check_real("clip_share", self.clip_share, low=0.0, high=1.0, closed="]")
 
     @classmethod
     def theorem_2(
@@ -214,6 +226,17 @@ class NoisyGD(Solver):
             mu=steps,
         )
 
+    def _clips(self, problem: Problem) -> bool:
+        """Return whether gradients may be scaled down."""
+        return problem.rows_each != 1 if self.clip_share is None else self.clip_share < 1.0
+
+    def _share(self, plan: NoisyGDPlan, n: int) -> float:
+        """Return the length of a record's gradient over the longest that the loss allows for."""
+        if not self._clips(plan.problem):
+            return 1.0
+        of_persons = plan.problem.signal(n, plan.mu) / _UNCLIPPED_SIGNAL
+        return _given(self.clip_share, min(1.0, max(_LEAST_SHARE, of_persons)))
+
     @property
     def _takes_metric(self) -> bool:
         return self.precondition and self.step_size is None and self.momentum != 0.0
@@ -233,8 +256,13 @@ class NoisyGD(Solver):
         if start is None:
             start = np.zeros(problem.shape(design.n_features))
 
+        share = self._share(plan, n)
+        longest = share * problem.loss.lipschitz * problem.row_norm
+
         def gradient(theta: np.ndarray) -> np.ndarray:
-            return design.slope_sum(problem.loss.gradient, theta)
+            if share == 1.0:
+                return design.slope_sum(problem.loss.gradient, theta)
+            return design.clipped_slope_sum(problem.loss.gradient, theta, longest)
 
         theta = descent.run(start, gradient, rng, progress, metric)
         passes = descent.n_steps + (metric is not None)
@@ -263,6 +291,7 @@ class NoisyGD(Solver):
         descent : Descent
             Steps, noise and ridge.
         """
+        plan = replace(plan, mu=plan.mu / self._share(plan, n))  # of as much noise, nothing clipped
         problem, run = plan.problem, self._run(plan, n)
         noise = problem.lipschitz_difference * math.sqrt(run.n_steps) / plan.mu
         C = inverse_regularisation(problem, run.flow_time)
@@ -318,7 +347,7 @@ class NoisyGD(Solver):
 
     def _is_contractive(self, problem: Problem) -> bool:
         """Return whether the last iterate's own bound applies: all of it public facts."""
-        last = self.momentum == 0.0 and not self.average
+        last = self.momentum == 0.0 and not self.average and not self._clips(problem)
         public = problem.neighboring.count_is_public and problem.n_samples is not None
         return last and public and math.isfinite(problem.loss.smoothness)
 

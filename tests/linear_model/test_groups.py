@@ -99,7 +99,9 @@ def test_a_sample_holds_whole_persons():
     assert design.n_records == np.unique(ids).size
 
 
-SAME = [*(name for name in ON_TWO if name != "objective_perturbation"), DPSGD(20, clip_norm=0.1)]
+CLIPPING = ("objective_perturbation", "auto", "noisy_gd")
+SAME = [name for name in ON_TWO if name not in CLIPPING]
+SAME += [DPSGD(20, clip_norm=0.1), NoisyGD(clip_share=1.0)]
 
 
 @every_relation

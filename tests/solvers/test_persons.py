@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import sparse, stats
 
 from skdp._persons import Persons
 from skdp.accounting import gdp_mu
@@ -19,9 +19,8 @@ from skdp.losses import (
     weighted_targets,
 )
 from skdp.privacy import Neighboring, ObjectivePerturbationEvent, PrivacyGuarantee
-from skdp.solvers import DPSGD, AdaSSP, ObjectivePerturbation, PhasedSGD, Problem
+from skdp.solvers import DPSGD, AdaSSP, NoisyGD, ObjectivePerturbation, PhasedSGD, Problem
 from skdp.solvers._metric import GramRelease
-from skdp.solvers.dp_sgd import _ClippedSlopes
 
 every_relation = pytest.mark.parametrize("neighboring", list(Neighboring), ids=str)
 R, B0 = 1.0, 0.5
@@ -87,14 +86,62 @@ def test_gradients_move_by_no_more_than_for_one_row(loss, targets, largest, neig
     assert reached > 0.7 * problem.lipschitz_difference
 
 
-@every_relation
-def test_clipped_gradients_of_a_person_add_up_to_no_more_than_the_clip(neighboring):
-    loss = SharedLoss(LogisticLoss(), 2.0)
-    theta = np.array([3.0, -1.0, 0.5])
-    slopes = _ClippedSlopes(loss, theta, 0.1)
-    added = np.array([design_of(*own, 2.0).total(slopes) for own in every_person((-1.0, 1.0))])
+@pytest.mark.parametrize(("loss", "targets"), LOSSES, ids=repr)
+def test_the_gradients_of_a_person_are_clipped_together(loss, targets):
+    shared = SharedLoss(loss, 2.0)
+    theta = np.random.default_rng(0).normal(size=problem_of(loss, "replace_one").shape(3))
+    most = 2 if len(targets) > 2 else 3
+    designs = [design_of(*own, 2.0) for own in every_person(targets, most)]
+    added = np.array([d.clipped_slope_sum(shared.gradient, theta, 0.1).ravel() for d in designs])
     assert 0.19 < farthest(added, Neighboring.REPLACE_ONE) <= 0.2
     assert 0.09 < farthest(added, Neighboring.ADD_REMOVE_ONE) <= 0.1
+    plain = np.array([d.slope_sum(shared.gradient, theta).ravel() for d in designs])
+    sizes = np.linalg.norm(plain, axis=1, keepdims=True)
+    expected = plain * np.minimum(1.0, 0.1 / np.maximum(sizes, 0.1))
+    np.testing.assert_allclose(added, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse", "float32"])
+@pytest.mark.parametrize("n_scores", [1, 3])
+@pytest.mark.parametrize("some", [False, True])
+def test_clipping_in_batches_is_clipping_one_by_one(kind, n_scores, some, monkeypatch):
+    monkeypatch.setattr("skdp.design.shared._VALUES_AT_ONCE", 60)
+    monkeypatch.setattr("skdp.design.shared._FEWEST_ROWS", 5)
+    rng = np.random.default_rng(0)
+    codes, rows = rng.permutation(np.arange(90) % 17), rng.normal(size=(90, 4))
+    rows = {"dense": rows, "sparse": sparse.csr_matrix(rows), "float32": rows.astype("f4")}[kind]
+    persons = Persons.of(codes, 90)
+    y = rng.integers(3, size=90) if n_scores > 1 else rng.choice([-1.0, 1.0], 90)
+    targets = weighted_targets(y, persons.row_weights())
+    loss = SharedLoss(MultinomialLoss(3) if n_scores > 1 else LogisticLoss(), 1.0)
+    inner = ClippedDesign.clip(rows, R, B0, targets)
+    theta = rng.normal(size=(5, 3) if n_scores > 1 else 5)
+    chosen = np.array([0, 3, 4, 16]) if some else np.arange(17)
+    found = SharedDesign(inner, persons).clipped_slope_sum(
+        loss.gradient, theta, 0.2, chosen if some else None
+    )
+    one_by_one = [inner.take(np.flatnonzero(persons.codes == k)) for k in chosen]
+    alone = [one.slope_sum(loss.gradient, theta) for one in one_by_one]
+    expected = sum(g * min(1.0, 0.2 / np.linalg.norm(g)) for g in alone)
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+    nobody = SharedDesign(inner, persons).clipped_slope_sum(loss.gradient, theta, 0.2, chosen[:0])
+    assert not nobody.any()
+
+
+@every_relation
+def test_the_noise_of_clipped_steps_is_in_proportion_to_the_clip(neighboring):
+    problem = problem_of(LogisticLoss(), neighboring)
+    few, many = 100, 10**7
+    for solver, n, share in [
+        (NoisyGD(), few, 0.25),
+        (NoisyGD(), many, 1.0),
+        (NoisyGD(clip_share=0.5), few, 0.5),
+        (NoisyGD(clip_share=0.5, momentum=0.0), few, 0.5),
+    ]:
+        plan = solver.plan(problem, 1.0, 1e-5)
+        run = solver.descent(plan, n)
+        least = share * problem.lipschitz_difference * np.sqrt(run.n_steps) / plan.mu
+        assert run.noise == pytest.approx(least)
 
 
 @every_relation
