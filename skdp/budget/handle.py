@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
@@ -9,23 +10,27 @@ from itertools import islice
 from operator import attrgetter
 from typing import Any, Self
 
-from skdp._validation import check_choice, check_count, check_delta, check_part
+from skdp._validation import check_choice, check_count, check_delta, check_part, check_real
 from skdp.accounting import gdp_mu
 from skdp.budget._messages import shortfall
 from skdp.budget._report_views import FORMATS
 from skdp.budget._repr import as_html, as_text, show
 from skdp.budget.filters import Amount, Filter, rule_of
+from skdp.budget.filters.base import largest_gaussian
 from skdp.budget.ledger.chain import head_of
 from skdp.budget.ledger.json_export import export_json
 from skdp.budget.ledger.store import Ledger, SpendRequest
 from skdp.budget.ledger.totals import Totals
 from skdp.budget.plan import PlanCost, PlannedRelease, cost_of_plan
+from skdp.budget.price import Foreseen, foresee
 from skdp.budget.release import Release
 from skdp.budget.report import report_data
 from skdp.exceptions import BudgetExceededError
 from skdp.privacy import Event, Neighboring, PrivacyCurve, PrivacyGuarantee, Unit
 
 __all__ = ["BudgetHandle"]
+
+_BELOW = 1.0 - 1e-9  # no guarantee rests on it: the budget checks what is asked for
 
 
 class _RefusedError(BudgetExceededError):
@@ -58,6 +63,8 @@ class BudgetHandle(ABC):
     _ledger: Ledger
     _account: str = ""
     _parent: BudgetHandle | None = None
+    _foreseen: Foreseen | None = None
+    """For a stand-in that spends nothing: what would have been spent."""
 
     epsilon = property(attrgetter("_filter.epsilon"), doc="The ε of the ceiling. Read-only.")
     delta = property(attrgetter("_filter.delta"), doc="The δ of the ceiling. Read-only.")
@@ -140,6 +147,9 @@ class BudgetHandle(ABC):
         """
         self._check_relation(guarantee, label)
         part = check_part(part)
+        if self._foreseen is not None:
+            self._foreseen.append((self, label, guarantee, part))
+            return
         release = self._priced(guarantee, delta, label, epsilon=epsilon, tag=tag, part=part)
         refused = None
         try:
@@ -217,6 +227,8 @@ class BudgetHandle(ABC):
             If one is private under another neighbouring relation than the budget, or for another
             unit.
         """
+        if self._foreseen is not None:
+            return
         listed = list(releases)
         for label, guarantee, *_ in listed:
             self._check_relation(guarantee, label)
@@ -226,6 +238,95 @@ class BudgetHandle(ABC):
         )
         if refused := self._first_refused(planned):
             raise BudgetExceededError(shortfall(*refused))
+
+    def price(self, estimator: Any, X: Any, y: Any = None, **fit_params: Any) -> PlanCost:
+        """Return what a fit, a pipeline or a search would cost here, before it is made.
+
+        Nothing is spent, and no private data are read: a copy is tried on rows that are nobody's.
+
+        Parameters
+        ----------
+        estimator : estimator
+            *Public.* Private itself, or one that fits private ones, such as a pipeline, scikit-
+            learn's ``GridSearchCV`` or an ensemble. Where it has no budget, this one is meant. What
+            other libraries spend is not counted.
+        X : (int, int) or array-like of shape (n_samples, n_features)
+            *Public.* The numbers of rows and columns; or rows that are nobody's, such as a frame of
+            made-up values, where an estimator needs columns of certain names or types.
+        y : array-like of shape (n_samples,) or None, default None
+            *Public.* Targets that are nobody's, if X is no shape; else the classes that an
+            estimator knows, or two, or zeros.
+        **fit_params : dict
+            *Public.* What else goes to ``fit``, such as groups; nobody's too.
+
+        Returns
+        -------
+        PlanCost
+            Of all releases together. A search of scikit-learn that fits its winner once more is
+            taken to have chosen the dearest candidate.
+
+        Raises
+        ------
+        ValueError
+            If nothing in it spends, or it would be refused for another reason than its cost.
+
+        Examples
+        --------
+        >>> from skdp import DPLogisticRegression
+        >>> from skdp.budget import PrivacyBudget
+        >>> from sklearn.model_selection import GridSearchCV, KFold
+        >>> budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
+        >>> search = GridSearchCV(DPLogisticRegression(0.3), {"C": [1, 10]}, cv=KFold(5))
+        >>> cost = budget.price(search, (1000, 5))
+        >>> cost.n_releases, round(cost.epsilon, 2), cost.admitted
+        (11, 1.1, True)
+        """
+
+        def cost(foreseen: Sequence[Any]) -> float:
+            return self.plan(_planned(foreseen)).epsilon
+
+        stand_in = object.__new__(type(self))
+        vars(stand_in).update(vars(self), _foreseen=Foreseen())
+        foreseen = foresee(estimator, self, stand_in, (X, y, fit_params), cost)
+        if not foreseen:
+            raise ValueError("Nothing in it has spent from this budget.")
+        return self.plan(_planned(foreseen))
+
+    def epsilon_each(
+        self, n_releases: int, epsilon: float | None = None, delta: float | None = None
+    ) -> Amount:
+        """Return the (ε, δ) of each of several releases that together cost so much here.
+
+        Parameters
+        ----------
+        n_releases : int
+            *Public.* How many; Gaussian DP ones, unless the budget adds ε and δ, as it does where
+            its first release was none.
+        epsilon : float or None, default None
+            *Public.* The ε of all of them together. None: all that is left.
+        delta : float or None, default None
+            *Public.* The δ of the same statement. None: all that is left.
+
+        Returns
+        -------
+        Amount
+            What each may ask for.
+
+        Examples
+        --------
+        >>> from skdp.budget import PrivacyBudget
+        >>> round(PrivacyBudget(epsilon=3.0, delta=1e-5).epsilon_each(11).epsilon, 3)
+        0.801
+        """
+        k, left = check_count("n_releases", n_releases), self.remaining
+        asked = epsilon is not None and check_real("epsilon", epsilon, low=0.0)
+        delta = left.delta if delta is None else check_delta(delta)
+        if self.composition in ("basic", "pure") or not self._filter.fits(self._totals()):
+            return Amount((asked or left.epsilon) / k * _BELOW, delta / k * _BELOW)
+        total = asked or self.epsilon, delta
+        most = gdp_mu(*left) if left.epsilon and left.delta else 0.0
+        mu = min(self.gaussian_mu(*total), most)
+        return largest_gaussian(mu / math.sqrt(k) * _BELOW, delta) if mu else Amount(0.0, delta)
 
     def gaussian_mu(self, epsilon: float, delta: float) -> float:
         """Return the μ of the Gaussian releases that (ε, δ) admits, counted as here.
@@ -515,3 +616,7 @@ class BudgetHandle(ABC):
 
     def _repr_html_(self) -> str:
         return show(self, as_html)
+
+
+def _planned(foreseen: Sequence[Any]) -> list[PlannedRelease]:
+    return [PlannedRelease(guarantee, part=part) for _, _, guarantee, part in foreseen]

@@ -1,0 +1,203 @@
+"""What something would cost is said before it is fitted, and then it costs that."""
+
+import math
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import VotingClassifier
+from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+
+from skdp import (
+    DPPCA,
+    DPGaussianNB,
+    DPKMeans,
+    DPLinearRegression,
+    DPLogisticRegression,
+    PrivacyBudget,
+)
+from skdp.exceptions import BudgetExceededError
+from skdp.model_selection import DPGridSearchCV
+from skdp.pipeline import make_private_pipeline
+from skdp.preprocessing import BoundsScaler, DPStandardScaler
+from skdp.privacy import PrivacyGuarantee, PureDPEvent
+
+SHAPE = (300, 3)
+BOX = {"bounds": (0, 1)}
+
+
+def made(kind, budget):
+    """Return an estimator that spends from the budget, or from any if it is None."""
+    model = DPLogisticRegression(0.3, delta=1e-6, classes=[0, 1], budget=budget)
+    return {
+        "model": model,
+        "sampled": DPLogisticRegression(0.3, delta=1e-6, budget=budget, subsample=0.5),
+        "regressor": DPLinearRegression(0.3, delta=1e-6, target_bounds=(5, 9), budget=budget),
+        "naive Bayes": DPGaussianNB(0.3, delta=1e-6, **BOX, budget=budget),
+        "scaler": DPStandardScaler(0.3, delta=1e-6, **BOX, budget=budget),
+        "components": DPPCA(0.3, delta=1e-6, n_components=2, **BOX, budget=budget),
+        "clusters": DPKMeans(0.3, delta=1e-6, n_clusters=2, **BOX, budget=budget),
+        "pipeline": make_pipeline(BoundsScaler((0, 1)), model),
+        "grid": GridSearchCV(model, {"C": [1.0, 3.0]}, cv=KFold(4), n_jobs=2),
+        "voting": VotingClassifier(
+            [("a", model), ("b", DPGaussianNB(0.3, delta=1e-6, **BOX, budget=budget))]
+        ),
+        "search": DPGridSearchCV(
+            DPLogisticRegression(), {"C": [1.0, 3.0]}, epsilon=0.3, delta=1e-6, budget=budget
+        ),
+    }[kind]
+
+
+KINDS = ["model", "sampled", "regressor", "naive Bayes", "scaler", "components", "clusters",
+         "pipeline", "grid", "voting", "search"]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("composition", ["gdp", "basic"])
+def test_it_costs_what_was_said(kind, composition):
+    said, paid = (PrivacyBudget(3.0, 1e-4, composition=composition) for _ in range(2))
+    price = said.price(made(kind, None), SHAPE)
+    assert said.history() == []
+    assert said.price(made(kind, said), SHAPE) == price
+    assert price.admitted
+    rng = np.random.default_rng()
+    y = rng.uniform(5, 9, 300) if kind == "regressor" else np.arange(300) % 2
+    model = made(kind, paid)
+    if kind == "grid":
+        model.set_params(n_jobs=None)  # several processes take their time to start
+    model.fit(rng.uniform(size=SHAPE), y)
+    assert len(paid.history()) == price.n_releases
+    if composition == "gdp" and kind != "sampled":
+        assert price.epsilon == pytest.approx(paid.spent.epsilon, rel=1e-4)
+
+
+def test_a_private_pipeline_costs_what_it_was_made_for():
+    steps = DPStandardScaler(**BOX), DPLogisticRegression()
+    pipeline = make_private_pipeline(*steps, epsilon=1.0, delta=1e-5)
+    budget = pipeline[-1].budget
+    price = budget.price(pipeline, SHAPE)
+    assert price.n_releases == 2
+    assert price.admitted
+    assert 0.99 < price.epsilon <= 1.0
+    assert budget.history() == []
+
+
+def test_a_grid_over_epsilon_is_priced_with_the_dearest_as_its_winner():
+    budget = PrivacyBudget(3.0, 1e-5)
+    grid = {"epsilon": [0.1, 0.5, 0.2]}
+    search = GridSearchCV(DPLogisticRegression(), grid, cv=KFold(3))
+    mus = [budget.price(DPLogisticRegression(e), SHAPE) for e in (0.1, 0.5, 0.2)]
+    price = budget.price(search, SHAPE)
+    assert price.n_releases == 10
+    once = budget.price(search.set_params(refit=False), SHAPE)
+    assert once.n_releases == 9
+    assert once.epsilon < price.epsilon < once.epsilon + mus[1].epsilon
+
+
+def test_more_than_is_left_is_priced_and_not_admitted():
+    budget = PrivacyBudget(1.0, 1e-5)
+    price = budget.price(DPLogisticRegression(2.0), SHAPE)
+    assert price.epsilon == pytest.approx(2.0)
+    assert not price.admitted
+    assert not budget.price(DPLogisticRegression(math.inf), SHAPE).admitted
+
+
+def test_rows_that_are_nobodys_stand_for_columns_with_names_and_types():
+    frame = pd.DataFrame({"age": [20.0, 90.0] * 20, "sex": ["f", "m"] * 20})
+    encoder = OneHotEncoder(categories=[["f", "m"]], handle_unknown="ignore")
+    columns = ColumnTransformer(
+        [("a", BoundsScaler((17, 90)), ["age"]), ("b", encoder, ["sex"])], sparse_threshold=0
+    )
+    model = make_pipeline(columns, DPLogisticRegression(0.7, classes=["no", "yes"]))
+    price = PrivacyBudget(1.0, 1e-5).price(model, frame, ["no", "yes"] * 20)
+    assert price.epsilon == pytest.approx(0.7)
+
+
+def test_a_share_prices_by_its_own_ceiling_and_by_that_of_the_budget():
+    budget = PrivacyBudget(3.0, 1e-5)
+    share = budget.share(1.0)
+    model = DPLogisticRegression(2.0)
+    assert budget.price(model, SHAPE).admitted
+    assert not share.price(model, SHAPE).admitted
+    assert not share.price(DPLogisticRegression(2.0, budget=share), SHAPE).admitted
+
+
+class _Sharing(ClassifierMixin, BaseEstimator):
+    """A model that makes a share, and pickles its budget if it is told to."""
+
+    def __init__(self, budget=None, pickles=False):
+        self.budget, self.pickles = budget, pickles
+
+    def fit(self, X, y):
+        if self.pickles:
+            pickle.loads(pickle.dumps(self.budget))
+        budget = self.budget.share(0.5, name="inner")
+        DPLogisticRegression(0.3, delta=1e-6, budget=budget).fit(X, y)
+        return self
+
+
+def test_what_makes_shares_is_priced_and_what_leaves_the_process_is_not():
+    budget = PrivacyBudget(3.0, 1e-5)
+    price = budget.price(_Sharing(), SHAPE)
+    assert price.n_releases == 1
+    assert price.epsilon < 0.3
+    with pytest.raises(ValueError, match="in one process"):
+        budget.price(_Sharing(pickles=True), SHAPE)
+    assert budget.history() == []
+    assert "inner" not in budget.to_json()
+
+
+@pytest.mark.parametrize(
+    ("estimator", "message"),
+    [
+        (BoundsScaler((0, 1)), "Nothing in it has spent"),
+        (DPLogisticRegression(budget=PrivacyBudget(1.0, 1e-5)), "another budget"),
+        (DPLogisticRegression(random_state=0), "random_state must be None"),
+        (DPLogisticRegression(neighboring="add_remove_one"), "neighboring"),
+        (GridSearchCV(DPLogisticRegression(), {"epsilon": [-1.0]}), "epsilon"),
+    ],
+)
+def test_what_would_be_refused_for_another_reason_has_no_price(estimator, message):
+    budget = PrivacyBudget(1.0, 1e-5)
+    with pytest.raises(ValueError, match=message):
+        budget.price(estimator, SHAPE)
+    assert budget.history() == []
+
+
+@pytest.mark.parametrize("composition", ["gdp", "zcdp", "rdp", "basic"])
+@pytest.mark.parametrize("begun", [False, True])
+@pytest.mark.parametrize("k", [1, 7])
+def test_so_many_fits_at_what_is_left_for_each_are_admitted_and_one_more_is_not(
+    composition, begun, k
+):
+    budget = PrivacyBudget(2.0, 1e-4, composition=composition)
+    rows = np.random.default_rng().uniform(size=(40, 2)), np.arange(40) % 2
+    if begun:
+        DPLogisticRegression(0.5, delta=1e-5, budget=budget).fit(*rows)
+    epsilon, delta = budget.epsilon_each(k)
+    for _ in range(k):
+        DPLogisticRegression(epsilon, delta=delta, budget=budget).fit(*rows)
+    with pytest.raises(BudgetExceededError):
+        DPLogisticRegression(0.1 * epsilon, delta=delta, budget=budget).fit(*rows)
+
+
+def test_after_a_first_release_that_was_not_gaussian_epsilon_and_delta_are_shared_out():
+    budget = PrivacyBudget(3.0, 1e-5)
+    guarantee = PrivacyGuarantee(PureDPEvent(2.0), "replace_one", "test")
+    budget.spend(guarantee, delta=0.0, label="first")
+    assert budget.epsilon_each(4) == pytest.approx((0.25, 2.5e-6))
+
+
+def test_each_of_several_for_a_given_total():
+    budget = PrivacyBudget(3.0, 1e-5)
+    epsilon, delta = budget.epsilon_each(11, 1.0)
+    search = GridSearchCV(DPLogisticRegression(epsilon, delta=delta), {"C": [1, 2]}, cv=KFold(5))
+    assert budget.price(search, SHAPE).epsilon == pytest.approx(1.0, rel=1e-2)
+    assert PrivacyBudget(1.0, 0.0, composition="pure").epsilon_each(4) == pytest.approx((0.25, 0))
+    with pytest.raises(ValueError, match="n_releases"):
+        budget.epsilon_each(0)
