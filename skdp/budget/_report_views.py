@@ -102,8 +102,7 @@ def _protected(found: dict[str, Any]) -> Section:
 
 def _ceiling(ceiling: dict[str, Any], meter: dict[str, Any]) -> Section:
     risks = [
-        [name, f"{risk:.4%}", f"{meter['risk'][name]:.4%}"]
-        for name, risk in ceiling["risk"].items()
+        [name, _share(risk), _share(meter["risk"][name])] for name, risk in ceiling["risk"].items()
     ]
     return Section(
         "How much may be learnt",
@@ -198,6 +197,10 @@ def _findings(found: list[str] | None) -> list[str]:
 
 def _pair(amount: dict[str, Any]) -> str:
     return f"(ε = {_number(amount['epsilon'])}, δ = {_number(amount['delta'])})-DP"
+
+
+def _share(probability: float) -> str:
+    return f"{100.0 * probability:.4g} %"
 
 
 def _number(value: Any) -> str:

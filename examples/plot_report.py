@@ -1,0 +1,108 @@
+"""
+From a table to a report
+========================
+
+What does a whole private analysis look like, up to the page that a privacy officer reads?
+
+A census-like table with missing values, made up here by a fixed generator, is checked, priced,
+learnt from and judged under one budget, which was made from what an attacker may gain. Then the
+budget reports itself. On the left is how good the model is, by one private release from rows that
+it has not seen, on the right what everybody who reads all of this could gain.
+"""
+
+import io
+import json
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from skdp import DPLogisticRegression, PrivacyBudget
+from skdp.metrics import score_report
+from skdp.pipeline import check_pipeline
+from skdp.preprocessing import BoundsScaler
+
+rng, n = np.random.default_rng(0), 20_000
+work = rng.choice(["private", "public", "self-employed"], n, p=[0.7, 0.18, 0.12])
+age, hours = rng.integers(17, 91, n), np.clip(rng.normal(40, 12, n), 1, 99).round()
+schooling = np.clip(rng.normal(10, 2.5, n), 1, 16).round()
+odds = 0.55 * (schooling - 11) + 0.04 * (hours - 42) + 0.03 * (age - 42) + (work == "public") - 0.8
+table = pd.DataFrame({"age": age, "hours": hours, "schooling": schooling, "work": work})
+table = table.mask(rng.uniform(size=table.shape) < 0.03)  # unknown
+table["income"] = np.where(rng.uniform(size=n) < 1 / (1 + np.exp(-odds)), "high", "low")
+file = io.StringIO(table.sample(frac=1.0, random_state=1).to_csv(index=False))
+
+# %%
+# What is public: names of columns, bounds and categories. A usual pipeline would learn all of them
+# from the records; `check_pipeline` says so before anything is fitted.
+data = pd.read_csv(file)
+numbers = {"age": (17, 90), "hours": (0, 80), "schooling": (1, 16)}
+kinds = [["private", "public", "self-employed"]]
+print(check_pipeline(make_pipeline(StandardScaler(), DPLogisticRegression())))
+
+encoder = OneHotEncoder(categories=kinds, handle_unknown="ignore", sparse_output=False)
+columns = ColumnTransformer(
+    [
+        ("numbers", BoundsScaler(numbers, missing="indicator"), [*numbers]),
+        ("work", encoder, ["work"]),
+    ]
+)
+model = make_pipeline(columns, DPLogisticRegression(1.0, classes=["low", "high"], data_norm=2.5))
+found = check_pipeline(model)
+print(found)
+
+# %%
+# The budget: no test may tell members from others with an advantage above 15 %. The first 15 000
+# rows are for learning, the others for judging; a record is one of the former or of the latter, and
+# so costs do not add up.
+budget = PrivacyBudget.from_risk(advantage=0.15, delta=1e-6)
+epsilon = 0.9 * budget.epsilon
+model.set_params(
+    dplogisticregression__epsilon=epsilon,
+    dplogisticregression__budget=budget,
+    dplogisticregression__part="learning",
+)
+made_up = pd.DataFrame({"age": [40], "hours": [40], "schooling": [9], "work": ["public"]})
+print(budget.price(model, made_up.loc[[0, 0]], ["low", "high"]))
+
+learning, judging = data[:15_000], data[15_000:]
+model.fit(learning.drop(columns="income"), learning["income"])
+scores = model.predict_proba(judging.drop(columns="income"))[:, 1]
+judged = score_report(
+    judging["income"], scores, epsilon, classes=["low", "high"], budget=budget, part="judging"
+)
+print(judged)
+
+# %%
+# The report, as Markdown here; ``budget.report("html")`` is a page to send.
+about = {"deployment": "Income by work", "curator": "The office", "use": "To show a report"}
+print(budget.report(about=about, checked=found))
+
+# %%
+# Its numbers, as JSON. All of them are functions of the ledger; none is of the data.
+told = json.loads(budget.report("json"))
+risks = {at: [*told[at]["risk"].values()][:3] for at in ("ceiling", "meter")}
+figure, (left, right) = plt.subplots(1, 2, figsize=(9.5, 3.8), layout="constrained")
+fpr, tpr, _ = judged.roc_curve()
+left.plot(fpr, tpr, color="#2b6ca3")
+left.plot([0, 1], [0, 1], "k:", linewidth=1)
+low, high = judged.interval("roc_auc")
+left.set(title=f"area {judged.roc_auc:.3f}, 95 % in [{low:.3f}, {high:.3f}]")
+left.set(xlabel="false positives", ylabel="true positives", xlim=(0, 1), ylim=(0, 1.01))
+place = np.arange(3)
+for shift, (at, color) in zip(
+    (0.2, -0.2), {"ceiling": "#b9d4ea", "meter": "#2b6ca3"}.items(), strict=True
+):
+    bars = right.barh(place + shift, risks[at], 0.38, color=color, label=f"at the {at}")
+    right.bar_label(bars, [f"{risk:.1%}" for risk in risks[at]], padding=3)
+right.vlines([0, 0.01, 0.1], place - 0.45, place + 0.45, color="black", label="without any release")
+right.set_yticks(place, ["advantage", "found at 1 %\nfalse alarms", "one of 10\nvalues guessed"])
+right.set(title="what an attacker gains", xlim=(0, 0.24), xlabel="probability")
+right.invert_yaxis()
+right.legend(frameon=False, loc="center right", fontsize="small")
+for panel in (left, right):
+    panel.spines[["top", "right"]].set_visible(False)
+plt.show()
