@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
+from sklearn import get_config
 from sklearn.base import MetaEstimatorMixin, clone, is_regressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, indexable
@@ -18,6 +19,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from skdp._blocks import is_collection
+from skdp._persons import Persons
 from skdp._private_fit import PrivateEstimator, PrivateFit, ReleaseParameters
 from skdp._random import child_generator
 from skdp._validation import check_choice, check_real
@@ -36,21 +38,42 @@ _FEW = 3  # candidates, up to which a fit of each costs no more than repetition
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SearchRecords:
-    """*Private* rows, and which of them judge; the assignment hangs on no value."""
+    """*Private* rows, and which of the records judge; the assignment hangs on no value.
+
+    `persons` say whose each row is, where a record is a person: all rows of theirs judge, or none.
+    """
 
     X: Any
     y: Any
     judges: np.ndarray
+    persons: Persons | None = None
 
     @property
     def n_rows(self) -> int:
-        """The number of rows."""
+        """The number of rows, or of persons where a record is a person."""
         return self.judges.size
 
-    def split(self, judging: bool) -> tuple[Any, Any]:
-        """Return the rows that judge, or those that are learnt from."""
-        rows = np.flatnonzero(self.judges == judging)
-        return _safe_indexing(self.X, rows), _safe_indexing(self.y, rows)
+    def split(self, judging: bool) -> SearchRecords:
+        """Return the records that judge, or those that are learnt from."""
+        chosen = np.flatnonzero(self.judges == judging)
+        rows = chosen if self.persons is None else self.persons.rows_of(chosen)
+        persons = None if self.persons is None else self.persons.take(rows)
+        X, y = _safe_indexing(self.X, rows), _safe_indexing(self.y, rows)
+        return SearchRecords(X, y, np.full(chosen.size, judging), persons)
+
+    def fit(self, model: Any) -> Any:
+        """Return the fit of a model to all of them."""
+        if self.persons is None:
+            return model.fit(self.X, self.y)
+        name = "groups"
+        if isinstance(model, Pipeline) and not get_config()["enable_metadata_routing"]:
+            name = f"{model.steps[-1][0]}__groups"
+        return model.fit(self.X, self.y, **{name: self.persons.codes})
+
+    def total(self, scores: np.ndarray) -> float:
+        """Return the sum of a score a row, those of a person as their mean."""
+        weights = 1.0 if self.persons is None else self.persons.row_weights()
+        return float(np.sum(weights * scores))
 
 
 def _has(name: str) -> Any:
@@ -74,7 +97,7 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
     holdout: float
     n_jobs: Any
 
-    def fit(self, X: Any, y: Any) -> Any:
+    def fit(self, X: Any, y: Any, groups: Any = None) -> Any:
         """Choose a candidate privately, and keep its fit.
 
         Parameters
@@ -83,6 +106,10 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
             *Private.* What the estimator takes.
         y : array-like of shape (n_samples,)
             *Private.* What the estimator takes.
+        groups : array-like of shape (n_samples,) or None
+            *Private.* Whose each row is, where a person may have several: then all rows of a person
+            are protected together, judge or are learnt from together, and count together as one
+            record. ``None``: each row is a record of its own.
 
         Returns
         -------
@@ -99,7 +126,7 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
         BudgetExceededError, BudgetClosedError
             If the budget does not admit the search; then nothing is learnt.
         """
-        return self._fit_privately(X, y)
+        return self._fit_privately(X, y, groups=groups)
 
     @abstractmethod
     def _candidates(self) -> list[dict[str, Any]]:
@@ -108,7 +135,9 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
     def _is_gaussian(self) -> bool:
         return self.method == "all"
 
-    def _check_data(self, parameters: ReleaseParameters, X: Any, y: Any) -> SearchRecords:
+    def _check_data(
+        self, parameters: ReleaseParameters, X: Any, y: Any, *, groups: Any = None
+    ) -> SearchRecords:
         check_choice("method", self.method, _METHODS)
         check_choice("law", self.law, LAWS)
         check_real("mean_runs", self.mean_runs, low=1.0)
@@ -121,7 +150,10 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
             )
         X, y = indexable(X, y)
         self._tried = _checked_candidates(self.estimator, self._candidates(), self._may_vary)
-        records = SearchRecords(X, y, _judges(_num_samples(X), share, parameters))
+        n = _num_samples(X)
+        persons = None if groups is None else Persons.of(groups, n)
+        judges = _judges(n if persons is None else persons.n_persons, share, parameters)
+        records = SearchRecords(X, y, judges, persons)
         if not 0 < np.count_nonzero(records.judges) < records.n_rows:
             n = f" n_samples={records.n_rows}" if parameters.neighboring.count_is_public else ""
             raise ValueError(f"there are too few rows to learn from some and judge on others.{n}")
@@ -160,11 +192,11 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
         """Raise if a candidate would be refused, or cost more than it is given."""
         rows = records.split(judging=False)
         judged_too = _rehearsing(self._made(0, plan, None), [])
-        judged_too.fit(records.X, records.y)  # so that what is wrong with a judge is seen as well
+        records.fit(judged_too)  # so that what is wrong with a judge is seen as well
         for i, setting in enumerate(self._tried):
             planned: list[Any] = []
             copy = _rehearsing(self._made(i, plan, None), planned)
-            copy.fit(*rows)
+            rows.fit(copy)
             cost = ComposedEvent(tuple(guarantee.event for _, _, guarantee, *_ in planned))
             if not plan.runs[i].pays_for(cost, plan.terms.neighboring):
                 raise ValueError(
@@ -192,10 +224,10 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
     def _fitted(
         self, tried: Iterable[int], plan: SearchPlan, records: SearchRecords, rng: Any
     ) -> list[Any]:
-        X, y = records.split(judging=False)
+        rows = records.split(judging=False)
         seeds = (None if self.random_state is None else child_generator(rng) for _ in iter(int, 1))
         made = [self._made(i, plan, seed) for i, seed in zip(tried, seeds, strict=False)]
-        return list(Parallel(n_jobs=self.n_jobs)(delayed(_fit)(model, X, y) for model in made))
+        return list(Parallel(n_jobs=self.n_jobs)(delayed(_fit)(model, rows) for model in made))
 
     def _made(self, i: int, plan: SearchPlan, seed: Any) -> Any:
         """Return a candidate whose fit costs what the plan says."""
@@ -219,14 +251,14 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
 
         One record changes it by 1 at most.
         """
-        X, y = records.split(judging=True)
-        found, truth = fitted.predict(X), np.asarray(y)
-        needed = truth.size * float(self.threshold or 0.0)
+        judges = records.split(judging=True)
+        found, truth = fitted.predict(judges.X), np.asarray(judges.y)
+        needed = judges.n_rows * float(self.threshold or 0.0)
         if not is_regressor(self.estimator):
-            return float(np.count_nonzero(found == truth)) - needed
+            return judges.total(found == truth) - needed
         low, high = _steps(fitted)[-1].target_bounds
         misses = np.abs(np.clip(truth.astype(float), low, high) - np.clip(found, low, high))
-        return float(np.sum(1.0 - (misses / (high - low)) ** 2)) - needed
+        return judges.total(1.0 - (misses / (high - low)) ** 2) - needed
 
     def _publish(
         self, plan: SearchPlan, records: SearchRecords, released: Any, guarantee: PrivacyGuarantee
@@ -383,7 +415,7 @@ def _steps(estimator: Any) -> list[Any]:
 
 
 def _judges(n: int, share: float, parameters: ReleaseParameters) -> np.ndarray:
-    """Return which rows judge: by position where n is public, else by a coin for each row."""
+    """Return which records judge: by position where n is public, else by a coin for each."""
     if not parameters.neighboring.count_is_public:
         return parameters.rng.uniform(size=n) < share
     judges = np.zeros(n, dtype=bool)
@@ -397,8 +429,8 @@ def _rehearsing(estimator: Any, planned: list[Any]) -> Any:
     return estimator
 
 
-def _fit(model: Any, X: Any, y: Any) -> Any:
+def _fit(model: Any, records: SearchRecords) -> Any:
     """Return the fit, without a word that would tell how many there are."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return model.fit(X, y)
+        return records.fit(model)
