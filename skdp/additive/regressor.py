@@ -139,7 +139,7 @@ class DPAdditiveRegressor(AdditiveModel, TransformedTargets, DPLinearRegression)
         *Public.* Number of BLAS threads, −1 for all; ``None`` for one. More of them shorten AᵀA of
         many columns on an idle machine; passes over the rows are bound by memory, and gain little.
     verbose : int
-        *Public.* Above 0, print steps done; the number of steps is public.
+        *Public.* Above 0, show steps done, by tqdm where it is installed; their number is public.
     diagnostics : bool
         *Public.* Keep `diagnostics_`, which is **not private** and is dropped on pickling.
 

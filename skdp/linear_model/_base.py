@@ -41,7 +41,7 @@ from skdp.linear_model._sample import (
 )
 from skdp.losses import Loss, SharedLoss, WeightedLoss, weighted_targets
 from skdp.privacy import PrivacyGuarantee
-from skdp.samplers import SAMPLERS
+from skdp.samplers import SAMPLERS, Progress
 from skdp.solvers import SOLVERS, Problem, Solution, Solver
 from skdp.solvers.dp_sgd import poisson_sample
 
@@ -371,7 +371,7 @@ class PrivateLinearModel(PrivateEstimator):
         with _thread_pools().limit(limits=threads, user_api="blas"):
             norm, b0 = problem.data_norm, problem.intercept_scaling
             design = records.design(norm, b0, problem.loss)
-            return solver.solve(plan, design, rng, self._progress, start=records.start)
+            return solver.solve(plan, design, rng, self._progress(), start=records.start)
 
     def _publish(
         self, plan: Any, records: LinearRecords, released: Any, guarantee: PrivacyGuarantee
@@ -556,10 +556,13 @@ class PrivateLinearModel(PrivateEstimator):
             return MatrixRows(checked)
         return MatrixRows(checked[0]), checked[1]
 
-    def _progress(self, step: int, n_steps: int) -> None:
-        """Show progress; steps are public, so the display is too."""
-        if self.verbose and (step * 10) // n_steps > ((step - 1) * 10) // n_steps:
-            print(f"[{type(self).__name__}] step {step} of {n_steps}")
+    def _progress(self) -> Progress:
+        """Return what shows the steps done: nothing, unless `verbose`."""
+        if not self.verbose:
+            return _show_nothing
+        from skdp._progress import ProgressBar
+
+        return ProgressBar(type(self).__name__)
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
@@ -571,6 +574,10 @@ class PrivateLinearModel(PrivateEstimator):
         tags.input_tags.sparse = True
         tags.non_deterministic = self.random_state is None
         return tags
+
+
+def _show_nothing(step: int, n_steps: int) -> None:
+    pass
 
 
 def _task_in_block(model: Any, known: Any, block: Block) -> Any:

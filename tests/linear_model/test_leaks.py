@@ -1,7 +1,9 @@
 """Nothing that a fit shows depends on the data, but for what the solver releases."""
 
+import sys
 import warnings
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -10,7 +12,7 @@ from linear_models import CLASSIFIERS, HUBER, LEAST_SQUARES, REGRESSORS
 from scipy import sparse
 from sklearn.base import is_classifier
 
-from skdp import PrivacyBudget
+from skdp import DPLogisticRegression, PrivacyBudget
 from skdp.solvers import SOLVERS, RegularizedExponential, Solution
 
 PUBLIC = {
@@ -172,9 +174,33 @@ def test_a_second_fit_forgets_the_diagnostics_of_the_first(Model):
 
 
 @every_fit
-def test_progress_tells_public_step_counts_only(Model, solver, capsys):
+def test_progress_tells_public_step_counts_only(Model, solver, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)  # as where it is not installed
     (X, y), _ = two_worlds(2, "replace_one")
     model = Model(solver=solver, verbose=1).fit(X, y)
     lines = capsys.readouterr().out.splitlines()
     assert 0 < len(lines) <= 10
     assert all(line.endswith(f"of {model.n_iter_}") for line in lines)
+
+
+def test_progress_is_a_bar_where_tqdm_is_installed(capsys, monkeypatch):
+    bars = []
+
+    class Bar:
+        def __init__(self, total, desc, unit):
+            self.n, self.total, self.is_open = 0, total, True
+            bars.append(self)
+
+        def update(self, steps):
+            self.n += steps
+
+        def close(self):
+            self.is_open = False
+
+    monkeypatch.setitem(sys.modules, "tqdm.auto", SimpleNamespace(tqdm=Bar))
+    (X, y), _ = two_worlds(2, "replace_one")
+    model = DPLogisticRegression(solver="noisy_gd", verbose=1, random_state=0).fit(X, y)
+    (bar,) = bars
+    assert bar.n == bar.total == model.n_iter_
+    assert not bar.is_open
+    assert not capsys.readouterr().out
