@@ -69,7 +69,7 @@ class DPAdditiveClassifier(AdditiveModel, DPLogisticRegression):
         *Public.* How the coefficients are learnt: a name of `skdp.solvers.SOLVERS` or an instance.
         ``"auto"`` takes ``"regularized_exponential"``, or ``"noisy_gd"`` where that one's run would
         have more than 128 steps, or 64 with several scores a record, and for more than 1024
-        columns; `solver_` says which.
+        columns or with `groups`; `solver_` says which.
     sampler : str or Sampler, default "auto"
         *Public.* What draws the sample: a name of `skdp.samplers.SAMPLERS` or an instance.
         ``"auto"`` is ``"proximal"``, which takes every loss and both relations. Only for solvers
