@@ -8,7 +8,7 @@ import numpy as np
 
 from skdp.auditing._guesses import Guesses
 from skdp.auditing._subject import Subject
-from skdp.auditing.attacks import labels_of, margins
+from skdp.auditing.attacks import labels_of, margins, taken
 from skdp.auditing.multi_run import MultiRunAudit
 from skdp.auditing.one_run import OneRunAudit
 
@@ -50,26 +50,26 @@ def one_run(subject: Subject) -> Guesses:
     X = _canaries(subject)
     members = subject.rng.integers(2, size=len(X))
     y, there = _told(subject, members)
-    data = (X[there], y[there])
+    data = (taken(X, there), y[there])
     return OneRunAudit(_scores(subject, subject.fitted(data), X), members)
 
 
-def _canaries(subject: Subject) -> np.ndarray:
+def _canaries(subject: Subject) -> Any:
     """Return rows along their own axes for a model of slopes, else spread over the rows' box."""
-    X, n = np.asarray(subject.rows), max(_LEAST_CANARIES, subject.n_runs)
+    X, n = subject.rows, max(_LEAST_CANARIES, subject.n_runs)
     slopes = getattr(subject.fitted(subject.attack.one), "coef_", np.zeros(0))
-    if subject.X is None and np.shape(slopes)[-1] == X.shape[1]:
+    if subject.X is None and np.shape(slopes)[-1:] == X.shape[1:]:
         return _FAR * np.eye(n)
-    return X[subject.rng.integers(len(X), size=n)]
+    return taken(X, subject.rng.integers(len(X), size=n))
 
 
 def _told(subject: Subject, members: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return targets, and which rows are there: the coin turns a target, or removes its row."""
     high, low = _targets(subject)
     if subject.neighboring.count_is_public:
-        return np.where(members == 1, high, low), np.ones(members.size, dtype=bool)
+        return np.where(members == 1, high, low), np.arange(members.size)
     y = np.where(np.arange(members.size) % 2 == 0, high, low)
-    return y, members == 1
+    return y, np.flatnonzero(members)
 
 
 def _targets(subject: Subject) -> tuple[Any, Any]:
@@ -79,7 +79,7 @@ def _targets(subject: Subject) -> tuple[Any, Any]:
     return labels[1], labels[0]
 
 
-def _scores(subject: Subject, fitted: Any, X: np.ndarray) -> np.ndarray:
+def _scores(subject: Subject, fitted: Any, X: Any) -> np.ndarray:
     """Return how much each canary seems to be a member, by its score."""
     found = (
         fitted.predict(X)

@@ -16,7 +16,7 @@ import numpy as np
 from skdp._private_fit import PrivateFit
 from skdp.auditing._leaves import leaves
 from skdp.auditing._subject import Subject
-from skdp.auditing.attacks import labels_of
+from skdp.auditing.attacks import labels_of, taken
 from skdp.budget import PrivacyBudget
 from skdp.exceptions import BudgetExceededError
 
@@ -129,12 +129,12 @@ def _differing(one: dict[str, str], other: dict[str, str]) -> set[str]:
 def _two_worlds(subject: Subject) -> list[tuple[Any, ...]]:
     """Return two data sets that differ in all but public facts: shapes, types and labels."""
     X = subject.rows
-    reverse = X.iloc[::-1] if hasattr(X, "iloc") else np.asarray(X)[::-1]
+    reverse = taken(X, np.arange(len(X))[::-1])
     other = reverse if subject.X is not None else np.where(np.asarray(X) == 0.0, 0.7, -reverse)
     worlds = [(X, *_targets(subject, len(X))[:1]), (other, *_targets(subject, len(X))[1:])]
     if subject.neighboring.count_is_public:
         return worlds
-    return [worlds[0], tuple(_repeated(part, [*range(len(X))] * 2) for part in worlds[1])]
+    return [worlds[0], tuple(taken(part, [*range(len(X))] * 2) for part in worlds[1])]
 
 
 def _targets(subject: Subject, n: int) -> list[np.ndarray]:
@@ -194,7 +194,7 @@ def odd_rows(subject: Subject) -> str | None:
     first, *rest = _two_worlds(subject)[0]
     if subject.X is None:
         subject.fitted((_HUGE * np.ones_like(first), *rest))
-    subject.fitted((_repeated(first, [0] * len(first)), *rest))
+    subject.fitted((taken(first, [0] * len(first)), *rest))
     if np.asarray(first).dtype.kind != "f":
         return None
     missing = np.array(first)
@@ -209,10 +209,6 @@ def odd_rows(subject: Subject) -> str | None:
         paid = budget is not None and budget.history()
         return "missing values were refused after the spend" if paid else None
     return None
-
-
-def _repeated(part: Any, rows: list[int]) -> Any:
-    return part.iloc[rows] if hasattr(part, "iloc") else np.asarray(part)[rows]
 
 
 def seeds(subject: Subject) -> str | None:

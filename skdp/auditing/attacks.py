@@ -146,7 +146,7 @@ def _regressor_pair(estimator: Any, X: Any) -> tuple[tuple[Any, ...], tuple[Any,
 def _transformer_pair(estimator: Any, X: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """The first row stands in the place of the second, or the other way round."""
     n = len(X)
-    return (_taken(X, [0, *range(2, n)]),), (_taken(X, [1, *range(2, n)]),)
+    return (taken(X, [0, *range(2, n)]),), (taken(X, [1, *range(2, n)]),)
 
 
 KINDS: dict[str, Callable[[Any, Any], tuple[tuple[Any, ...], tuple[Any, ...]]]] = {
@@ -158,7 +158,7 @@ KINDS: dict[str, Callable[[Any, Any], tuple[tuple[Any, ...], tuple[Any, ...]]]] 
 
 def reader(kind: str, X: Any) -> Callable[[Any], Any]:
     """Return what reads a fit: the score of the first row, or all that was released."""
-    probes = _taken(X, [0])
+    probes = taken(X, [0])
     if kind == "classifier":
         return lambda fitted: margins(fitted, probes, labels_of(fitted)[1])
     if kind == "regressor":
@@ -190,12 +190,13 @@ def released_numbers(fitted: Any) -> np.ndarray:
 
 def _rest_at_middle(X: Any) -> Any:
     """Return the rows without the second, which only transformers need."""
-    return _taken(X, [0, *range(2, len(X))])
+    return taken(X, [0, *range(2, len(X))])
 
 
-def _taken(X: Any, rows: list[int]) -> Any:
+def taken(X: Any, rows: Any) -> Any:
+    """Return some rows of an array or a frame."""
     return X.iloc[rows] if hasattr(X, "iloc") else np.asarray(X)[rows]
 
 
 def _without_first(part: Any) -> Any:
-    return _taken(part, list(range(1, len(part))))
+    return taken(part, list(range(1, len(part))))
