@@ -85,3 +85,11 @@ def test_installation_names_every_extra_and_every_requirement():
     assert {name for name, _ in least} == {"scikit-learn", "numpy", "scipy", "joblib"}
     for name, version in least:
         assert re.search(rf"{name} \({version}\b", page.split("\n\n")[1], re.I)
+
+
+def test_code_on_pages_is_run_or_says_that_it_is_not():
+    for path in DOCS.rglob("*.md"):
+        text = path.read_text()
+        assert "```python" not in text, path
+        for block in text.split("```{code-block} python\n")[1:]:
+            assert block.startswith(":caption: Not run here"), path

@@ -1,0 +1,49 @@
+"""How far a long fit is: a bar of tqdm where it is installed, else a line now and then."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+__all__ = ["ProgressBar"]
+
+_LINES = 10
+
+
+class ProgressBar:
+    """Shows public numbers of steps, as they are called with.
+
+    Parameters
+    ----------
+    title : str
+        *Public.* What runs.
+    """
+
+    def __init__(self, title: str) -> None:
+        self._title = title
+        self._bar: Any = None
+
+    def __call__(self, step: int, n_steps: int) -> None:
+        """Show that `step` of `n_steps` steps are done."""
+        tqdm = _tqdm()
+        if tqdm is None:
+            if step * _LINES // n_steps > (step - 1) * _LINES // n_steps:
+                print(f"[{self._title}] step {step} of {n_steps}")
+            return
+        if self._bar is None:
+            self._bar = tqdm(total=n_steps, desc=self._title, unit="step")
+        self._bar.update(step - self._bar.n)
+        if step >= n_steps:
+            self._bar.close()
+            self._bar = None
+
+
+def _tqdm() -> Any:
+    """Return the bar that suits a terminal or a notebook; None where tqdm is not installed."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of notebooks without widgets, where it writes text
+        try:
+            from tqdm.auto import tqdm
+        except ImportError:
+            return None
+    return tqdm
