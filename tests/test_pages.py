@@ -90,6 +90,6 @@ def test_installation_names_every_extra_and_every_requirement():
 def test_code_on_pages_is_run_or_says_that_it_is_not():
     for path in DOCS.rglob("*.md"):
         text = path.read_text()
-        assert "```python" not in text, path
+        assert not re.search(r"^```python", text, re.M), path
         for block in text.split("```{code-block} python\n")[1:]:
             assert block.startswith(":caption: Not run here"), path
