@@ -72,7 +72,7 @@ body {{ font: 15px/1.45 system-ui, sans-serif; max-width: 70em; margin: 2em auto
 table {{ border-collapse: collapse; font-size: 13px; }}
 td, th {{ border: 1px solid #bbb; padding: .25em .6em; text-align: left; vertical-align: top; }}
 th {{ background: #eee; }}
-td {{ overflow-wrap: anywhere; }}
+td {{ overflow-wrap: break-word; }}
 </style>
 </head>"""
 
@@ -90,11 +90,9 @@ def _sections(data: dict[str, Any]) -> Iterator[Section]:
 
 
 def _protected(found: dict[str, Any]) -> Section:
-    counted = "public" if found["count_is_public"] else "private"
     lines = [
         f"Unit of privacy: one {found['unit']}.",
         f"Neighbouring data sets ({found['neighboring']}): {found['neighbours']}.",
-        f"The number of {found['unit']}s is {counted}.",
         f"Trust model: {found['trust_model']}",
     ]
     return Section("What is protected", lines)
@@ -138,8 +136,8 @@ def _of_ceiling(ceiling: dict[str, Any]) -> Iterator[str]:
 
 def _of_meter(meter: dict[str, Any]) -> str:
     return (
-        f"Meter: {meter['n_releases']} so far, {_pair(meter)} together, had their list been fixed "
-        "before. It is no guarantee of its own."
+        f"Meter, releases so far: {meter['n_releases']}. They are {_pair(meter)} together, had "
+        "their list been fixed before, which is no guarantee of its own."
     )
 
 
@@ -172,11 +170,20 @@ _COLUMNS = {
 
 def _cell(name: str, value: Any) -> str:
     if name == "event":
-        text = repr(event_from_dict(_with_infinities(value)))
+        text = _event_text(_with_infinities(value))
         return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
     if name == "part" and value is None:
         return "all"
+    if name == "time":
+        return str(value)[:19].replace("T", " ")
     return _number(value)
+
+
+def _event_text(data: dict[str, Any]) -> str:
+    try:
+        return repr(event_from_dict(data))
+    except ValueError:  # of another library or version
+        return str(data)
 
 
 def _with_infinities(value: Any) -> Any:

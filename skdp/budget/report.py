@@ -189,7 +189,10 @@ def _row(number: int, release: Release, audience: str) -> dict[str, Any]:
 
 def _proof(release: Release) -> str:
     """Return whether a finite guarantee is proved of what was run, by the event alone."""
-    event, tv = event_from_dict(release.event).ideal()
+    try:
+        event, tv = event_from_dict(release.event).ideal()
+    except ValueError:
+        return "unknown: an event of another library or version"
     if any(isinstance(leaf, NonPrivateEvent) for leaf, _ in event.leaves()):
         return "asymptotic: nothing is proved"
     return f"certified, within a total variation of {tv:.3g}" if tv else "certified"
@@ -222,4 +225,7 @@ def _deployment(
 
 
 def _kinds(release: Release) -> set[str]:
-    return {type(leaf).__name__ for leaf, _ in event_from_dict(release.event).leaves()}
+    try:
+        return {type(leaf).__name__ for leaf, _ in event_from_dict(release.event).leaves()}
+    except ValueError:
+        return {str(release.event.get("kind"))}

@@ -278,6 +278,19 @@ def test_rows_from_before_theorems_were_kept_are_read_and_keep_their_head():
     assert again.extends(older.head)
 
 
+class ForeignEvent(GDPEvent):
+    """An event that no table of this library lists."""
+
+
+def test_an_event_of_another_library_is_shown_as_it_is_kept():
+    budget = PrivacyBudget(2.0, 1e-5)
+    spend(budget, ForeignEvent(0.1))
+    data = data_of(budget)
+    assert data["releases"][0]["proof"].startswith("unknown")
+    assert data["deployment"]["mechanisms"] == "ForeignEvent"
+    assert "ForeignEvent" in budget.report()
+
+
 def test_pure_budgets_and_infinite_numbers_are_reported():
     budget = PrivacyBudget(1.0, 0.0, composition="pure")
     spend(budget, LaplaceEvent(4.0), 0.0)
