@@ -27,7 +27,7 @@ class Persons:
     Parameters
     ----------
     codes : ndarray of shape (n_rows,)
-        *Private.* The number of the person that each row is of; the order of numbers means nothing.
+        *Private.* The number of the person that each row is of, in the order in which they appear.
     n_persons : int
         *Public* under ``replace_one``, where it takes the place of the number of rows; that one is
         private in both relations.
@@ -120,12 +120,15 @@ def _one_column(groups: Any) -> np.ndarray:
 
 
 def _numbered(values: np.ndarray) -> np.ndarray:
-    """Return the values as numbers from 0 on, equal ones alike."""
+    """Return the values as numbers from 0 on, in the order in which they appear."""
     if values.dtype.kind != "O":
-        return np.unique(values, return_inverse=True)[1]
+        _, first, codes = np.unique(values, return_index=True, return_inverse=True)
+        numbered = np.empty(len(first), dtype=np.intp)
+        numbered[np.argsort(first)] = np.arange(len(first))
+        return numbered[codes]
     numbers: dict[Any, int] = {}
     try:
-        codes = [numbers.setdefault(value, len(numbers)) for value in values]
+        found = [numbers.setdefault(value, len(numbers)) for value in values]
     except TypeError:
         raise ValueError("groups must hold values that can be compared: numbers, texts.") from None
-    return np.array(codes, dtype=np.intp)
+    return np.array(found, dtype=np.intp)

@@ -78,15 +78,16 @@ class SharedDesign(Design):
         records: np.ndarray | None = None,
     ) -> np.ndarray:
         rows, starts = self._by_person(records)
+        in_place = records is None and self._is_in_order
         total = np.zeros_like(theta)
         for first, last in _batches(starts, len(rows), self._rows_at_once):
-            own = rows[starts[first] : starts[last] if last < len(starts) else None]
-            block = self.inner.take(own)
+            own = slice(starts[first], starts[last] if last < len(starts) else len(rows))
+            block = self.inner.take(own if in_place else rows[own])
             slopes = derivative(block.targets, block.scores(theta))
             firsts = starts[first:last] - starts[first]
             lengths = _lengths(block, slopes, firsts)
             factors = longest / np.maximum(lengths, longest)
-            counts = np.diff(np.append(firsts, len(own)))
+            counts = np.diff(np.append(firsts, block.n_samples))
             total += block.weighted_sum((slopes.T * np.repeat(factors, counts)).T)
         return total
 
@@ -104,6 +105,11 @@ class SharedDesign(Design):
     @cached_property
     def _order(self) -> np.ndarray:
         return np.argsort(self.persons.codes, kind="stable")
+
+    @cached_property
+    def _is_in_order(self) -> bool:
+        """Whether the rows of a person stand together, so that a slice of rows is no copy."""
+        return bool((np.diff(self.persons.codes) >= 0).all())
 
     @property
     def _rows_at_once(self) -> int:

@@ -219,6 +219,7 @@ class DPSGDClassifier(PrivateSGD, PrivateLinearClassifier):
         classes: Any = None,
         sample_weight: Any = None,
         part: str | int | None = None,
+        groups: Any = None,
     ) -> DPSGDClassifier:
         """Learn from more rows, starting from the coefficients that are already released.
 
@@ -244,6 +245,9 @@ class DPSGDClassifier(PrivateSGD, PrivateLinearClassifier):
             *Private.* As in `fit`.
         part : str, int or None
             *Public.* The part of the records that X holds; None: that of the parameter `part`.
+        groups : array-like of shape (n_samples,) or None
+            *Private.* As in `fit`; in every call or in none. A person is in one part, with all of
+            their rows.
 
         Returns
         -------
@@ -255,7 +259,7 @@ class DPSGDClassifier(PrivateSGD, PrivateLinearClassifier):
         ValueError
             As in `fit`, and if the labels that may occur are not known; nothing is spent.
         """
-        return self._resume(X, y, sample_weight, part, self._known_classes(classes))
+        return self._resume(X, y, sample_weight, groups, part, self._known_classes(classes))
 
     def _known_classes(self, classes: Any) -> np.ndarray:
         every = (self.classes, classes, getattr(self, "classes_", None))

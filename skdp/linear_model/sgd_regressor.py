@@ -211,7 +211,12 @@ class DPSGDRegressor(PrivateSGD, PrivateLinearRegressor):
 
     @available_if(is_private)
     def partial_fit(
-        self, X: Any, y: Any, sample_weight: Any = None, part: str | int | None = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        part: str | int | None = None,
+        groups: Any = None,
     ) -> DPSGDRegressor:
         """Learn from more rows, starting from the coefficients that are already released.
 
@@ -234,6 +239,9 @@ class DPSGDRegressor(PrivateSGD, PrivateLinearRegressor):
             *Private.* As in `fit`.
         part : str, int or None
             *Public.* The part of the records that X holds; None: that of the parameter `part`.
+        groups : array-like of shape (n_samples,) or None
+            *Private.* As in `fit`; in every call or in none. A person is in one part, with all of
+            their rows.
 
         Returns
         -------
@@ -245,7 +253,7 @@ class DPSGDRegressor(PrivateSGD, PrivateLinearRegressor):
         ValueError
             As in `fit`; nothing is spent.
         """
-        return self._resume(X, y, sample_weight, part)
+        return self._resume(X, y, sample_weight, groups, part)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -214,6 +214,9 @@ def test_a_later_fit_of_records_does_not_add_to_one_of_persons():
     with pytest.raises(ValueError, match="groups= in every fit"):
         model.partial_fit(X, y)
     assert model.privacy_ == before
+    model.partial_fit(X, y, groups=GROUPS)
+    assert model.privacy_.unit == "person"
+    assert model.privacy_.epsilon(1e-5) > before.epsilon(1e-5)
 
 
 def test_groups_are_metadata_that_can_be_routed():
