@@ -15,7 +15,8 @@ from skdp.privacy import event_from_dict
 __all__ = ["FORMATS"]
 
 _LONGEST = 160  # characters of an event in a table; JSON has it whole
-_HIDDEN_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]+")
+_HIDDEN_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+")
+_MARKUP = re.compile(r"[\\`*_{}\[\]|~#$^@]|:(?=//)|(?<=www)\.", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class Section:
 
 def as_json(data: dict[str, Any]) -> str:
     """Return the data as strict JSON; infinities are the text "inf"."""
-    return json.dumps(data, indent=1, allow_nan=False, ensure_ascii=False)
+    return json.dumps(data, indent=1, allow_nan=False)
 
 
 def as_markdown(data: dict[str, Any]) -> str:
@@ -221,7 +222,7 @@ def _plain(text: Any) -> str:
 
 def _in_markdown(text: Any) -> str:
     quoted = escape(_plain(text), quote=False)
-    return re.sub(r"([\\`*_{}\[\]|~#$^])", r"\\\1", quoted)
+    return _MARKUP.sub(r"\\\g<0>", quoted)
 
 
 def _as_lines(rows: Sequence[str]) -> str:

@@ -26,7 +26,8 @@ from skdp.privacy import (
 FORMATS = ["markdown", "html", "json"]
 COMPOSITIONS = ["gdp", "zcdp", "rdp", "basic"]
 SMALL = GDPEvent(0.1)
-NASTY = "<script>alert(1)</script> | *a* [b](javascript:c) `d` \\ _e_ # $f$\nnew | line\u202e"
+NASTY = "<script>alert(1)</script> | *a* [b](javascript:c) `d` \\ _e_ # $f$\nnew | line"
+NASTY += "\u202ehttp://a.b WWW.c.d e@f.g"
 
 
 def spend(budget, event=SMALL, delta=1e-6, label="a fit", **more):
@@ -168,7 +169,7 @@ def test_no_text_of_a_user_is_markup(where):
     text = budget.report("markdown", audience="internal", **more)
     assert "<script" not in text
     assert r"\*a\* \[b\](javascript:c) \`d\` \\ \_e\_ \# \$f\$ new" in text
-    assert "\u202e" not in text
+    assert r"line http\://a.b WWW\.c.d e\@f.g" in text
     rows = [line for line in text.splitlines() if line.startswith("| 1 |")]
     assert len(rows) == 1
     plain = PrivacyBudget(2.0, 1e-5)
@@ -177,6 +178,13 @@ def test_no_text_of_a_user_is_markup(where):
         line for line in plain.report(audience="internal").splitlines() if line.startswith("| 1 |")
     )
     assert rows[0].replace(r"\|", "").count("|") == expected.count("|")
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_text_that_no_file_can_hold_is_no_obstacle(format):
+    budget = PrivacyBudget(2.0, 1e-5)
+    spend(budget, label="half \ud800 of a pair")
+    assert budget.report(format, about={"use": "\udfff"}).encode()
 
 
 def test_json_is_strict_and_goes_there_and_back():
