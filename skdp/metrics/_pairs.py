@@ -12,7 +12,7 @@ from skdp._blocks import Block, Blocks, added, is_collection
 from skdp._columns import as_floats
 from skdp._data_validation import check_no_missing
 
-__all__ = ["Pairs", "numbers_of"]
+__all__ = ["Pairs", "check_order", "numbers_of"]
 
 _MOST_ROWS = 2**31
 
@@ -69,3 +69,11 @@ def numbers_of(name: str, values: Any) -> np.ndarray:
     if not np.isfinite(floats).all():
         raise ValueError(f"{name} must hold finite numbers.")
     return floats
+
+
+def check_order(classes: Any) -> None:
+    """Raise unless labels are in increasing order, as a classifier's are: the last is positive."""
+    if classes is None:
+        return
+    if np.ndim(classes) != 1 or list(classes) != np.unique(np.asarray(classes)).tolist():
+        raise ValueError(f"classes must be different labels in increasing order, got {classes!r}.")

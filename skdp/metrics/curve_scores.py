@@ -46,8 +46,8 @@ def dp_roc_auc_score(
         *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
         budget's, or 1e-5 without a budget; 0 asks for pure privacy.
     classes : array-like of 2 labels or None, default None
-        *Public.* The second is the positive one. ``None`` takes those in `y_true`, and they count
-        as public.
+        *Public.* In increasing order; the second is the positive one. ``None`` takes those in
+        `y_true`, and they count as public.
     edges : "auto" or array-like, default "auto"
         *Public.* Increasing ends of bins of scores, as in `score_report`.
     noise : str, default "auto"
@@ -141,8 +141,8 @@ def dp_average_precision_score(
         *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
         budget's, or 1e-5 without a budget; 0 asks for pure privacy.
     classes : array-like of 2 labels or None, default None
-        *Public.* The second is the positive one. ``None`` takes those in `y_true`, and they count
-        as public.
+        *Public.* In increasing order; the second is the positive one. ``None`` takes those in
+        `y_true`, and they count as public.
     edges : "auto" or array-like, default "auto"
         *Public.* Increasing ends of bins of scores, as in `score_report`.
     noise : str, default "auto"

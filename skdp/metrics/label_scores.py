@@ -18,7 +18,7 @@ from skdp._data_validation import (
 from skdp._private_fit import ReleaseParameters
 from skdp._validation import check_real
 from skdp.budget import PrivacyBudget
-from skdp.metrics._pairs import Pairs, numbers_of
+from skdp.metrics._pairs import Pairs, check_order, numbers_of
 from skdp.metrics._row_sums import RowMean, SummedPairs
 from skdp.metrics._score import Score
 
@@ -241,8 +241,8 @@ def dp_brier_score_loss(
         *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
         budget's, or 1e-5 without a budget; 0 asks for pure privacy.
     classes : array-like of 2 labels or None, default None
-        *Public.* The second is the positive one. ``None`` takes those in `y_true`, and they count
-        as public.
+        *Public.* In increasing order; the second is the positive one. ``None`` takes those in
+        `y_true`, and they count as public.
     noise : str, default "auto"
         *Public.* One of `skdp.workloads.NOISES`, or "auto" for the least.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
@@ -325,6 +325,7 @@ class _OfProbabilities(RowMean):
         self.classes = classes
 
     def _check_data(self, parameters: ReleaseParameters, truth: Any, guess: Any) -> SummedPairs:
+        check_order(self.classes)
         check = partial(_labels_beside, self.classes)
         pairs = Pairs.of(truth, guess, check, guess_name=self.guess_name)
         found, columns = zip(*pairs.found, strict=True)

@@ -14,7 +14,7 @@ from skdp._data_validation import classes_of_blocks, codes_in_block, labels_in_b
 from skdp._private_fit import PrivateFit, ReleaseParameters
 from skdp._validation import check_choice
 from skdp.budget import PrivacyBudget
-from skdp.metrics._pairs import Pairs, numbers_of
+from skdp.metrics._pairs import Pairs, check_order, numbers_of
 from skdp.metrics._view import Numbers, Viewed
 from skdp.metrics.score_report import ScoreReport, bins_of, checked_edges, edges_for
 from skdp.privacy import PrivacyGuarantee
@@ -226,6 +226,7 @@ class _Histograms(PrivateFit):
     def _check_data(self, parameters: ReleaseParameters, truth: Any, score: Any) -> _Scored:
         if self.classes is None or np.ndim(self.classes) != 1:
             raise ValueError("classes must be a list of all labels, which is public.")
+        check_order(self.classes)
         known = np.unique(np.asarray(self.classes))
         edges = None if isinstance(self.edges, str) else checked_edges(self.edges)
         check = partial(_checked, known, edges is None)

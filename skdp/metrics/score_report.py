@@ -19,7 +19,7 @@ from skdp._validation import check_choice, check_count
 from skdp.budget import PrivacyBudget
 from skdp.metrics._counts import CountedPairs, Counts, NoisyReport
 from skdp.metrics._estimate import ratio
-from skdp.metrics._pairs import numbers_of
+from skdp.metrics._pairs import check_order, numbers_of
 from skdp.metrics._view import Numbers
 from skdp.privacy import PrivacyGuarantee
 from skdp.workloads import QueryPlan
@@ -61,8 +61,8 @@ def score_report(
         *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
         budget's, or 1e-5 without a budget; 0 asks for pure privacy.
     classes : array-like of 2 labels or None, default None
-        *Public.* The second is the positive one. ``None`` takes those in `y_true`, and they count
-        as public.
+        *Public.* In increasing order; the second is the positive one. ``None`` takes those in
+        `y_true`, and they count as public.
     edges : "auto" or array-like, default "auto"
         *Public.* Increasing ends of bins of scores; those beyond count in the first and the last.
         "auto" cuts [0, 1], outside of which it refuses scores, into 8 to 128 equal bins: the more,
@@ -345,6 +345,7 @@ class ScoreCounts(Counts):
         self.edges = edges
 
     def _check_data(self, parameters: ReleaseParameters, truth: Any, score: Any) -> CountedPairs:
+        check_order(self.classes)
         edges = None if isinstance(self.edges, str) else checked_edges(self.edges)
         check = _check_shares if edges is None else _check_scores
         pairs, classes = self._records(truth, score, check)

@@ -69,9 +69,9 @@ def test_no_outcome_loses_more_than_the_theorem_says(law):
 
 
 def test_the_reversed_order_breaks_the_theorem():
-    """As a look at 2000 instances showed for about one in 40; for none of 5000 less than 1e-50."""
+    """In about one instance of eight; in none of 500 less than once in 1e20."""
     rng = np.random.default_rng()
-    broken = [largest_excess("geometric", 0.05, random_runs(rng), False) for _ in range(5000)]
+    broken = [largest_excess("geometric", 0.05, random_runs(rng), False) for _ in range(500)]
     assert max(broken) > 0.01
 
 
