@@ -55,12 +55,18 @@ class Columns:
         *Public.* Whether it was one column, without a second axis.
     by : array-like of shape (n_rows,) or None, default None
         *Private.* One more column, by which rows are grouped.
+    weights : ndarray of shape (n_rows,) or None, default None
+        *Private.* What each row counts in steps of 2^−31, the rows of a person 2^31 steps at most.
+    n_persons : int or None, default None
+        *Private* as the number of rows is; None where each row is a record of its own.
     """
 
     parts: list[Any]
     names: list[Any]
     single: bool
     by: Any = None
+    weights: np.ndarray | None = None
+    n_persons: int | None = None
 
     @classmethod
     def of(cls, x: Any, parameter: str = "x", by: Any = None) -> Columns:
@@ -76,27 +82,28 @@ class Columns:
         else:
             columns = cls._of_array(x, parameter)
         if by is not None:
-            columns = columns._split_off(by) if is_label(by) else columns._joined(by, parameter)
+            columns = columns._grouped(by, parameter)
         columns._check_size(parameter)
         return columns
 
-    def _split_off(self, by: Any) -> Columns:
-        """Return the columns with one of them, by its name, as that by which rows are grouped."""
-        if by not in self.names or self.single:
+    def split_off(self, name: Any, parameter: str) -> tuple[Columns, Any]:
+        """Return the columns without one of them, by its name, and that one."""
+        if name not in self.names or self.single:
             raise ValueError(
-                f"by must be one of the columns {self.names}, or a column itself; got {by!r}."
+                f"{parameter} must be one of the columns {self.names}, or a column itself; got "
+                f"{name!r}."
             )
-        j = self.names.index(by)
-        rest = [
-            (part, name)
-            for k, (part, name) in enumerate(zip(self.parts, self.names, strict=True))
-            if k != j
-        ]
-        parts, names = zip(*rest, strict=True) if rest else ((), ())
-        return Columns([*parts], [*names], False, self.parts[j])
+        j = self.names.index(name)
+        rest = [k for k in range(self.n_columns) if k != j]
+        if not rest:
+            raise ValueError(f"there is no column beside {name!r}, which {parameter} is.")
+        return self.select(rest), self.parts[j]
 
-    def _joined(self, by: Any, parameter: str) -> Columns:
-        """Return the columns with another one, by which rows are grouped."""
+    def _grouped(self, by: Any, parameter: str) -> Columns:
+        """Return the columns with another one, or one of them, by which rows are grouped."""
+        if is_label(by):
+            columns, column = self.split_off(by, "by")
+            return replace(columns, by=column)
         (column,) = Columns.of(by, "by").parts[:1]
         if np.ndim(column) != 1 or len(column) != self.n_rows or len(np.shape(by)) != 1:
             raise ValueError(f"by must be one column with as many rows as {parameter}.")
@@ -129,6 +136,11 @@ class Columns:
         return len(self.parts[0])
 
     @property
+    def n_records(self) -> int:
+        """The number of persons, or of rows where each is a record of its own."""
+        return self.n_rows if self.n_persons is None else self.n_persons
+
+    @property
     def n_columns(self) -> int:
         """The number of columns."""
         return len(self.parts)
@@ -148,9 +160,9 @@ class Columns:
         return "polars" if type(self.parts[0]).__module__.startswith("polars") else "pandas"
 
     def select(self, columns: Sequence[int]) -> Columns:
-        """Return some of the columns, in memory, with that by which rows are grouped."""
+        """Return some of the columns, in memory, with all else that is known of the rows."""
         names = [self.names[j] for j in columns] if self.names else []
-        return Columns([self.parts[j] for j in columns], names, False, self.by)
+        return replace(self, parts=[self.parts[j] for j in columns], names=names, single=False)
 
     def check(self, function: Callable[[Columns], Any]) -> None:
         """Let a function raise an error if something is wrong with the types of columns."""
@@ -179,10 +191,6 @@ class Columns:
                     "condition must hold True and False, such as ages >= 65; got the dtype "
                     f"{getattr(part, 'dtype', None)}."
                 )
-
-    def count_true(self) -> dict[str, np.ndarray]:
-        """Return how often each column is true; what is missing is not."""
-        return {"count": np.array([np.count_nonzero(part) for part in self.truth()])}
 
     def truth(self) -> Iterator[np.ndarray]:
         """Yield where each column is true; what is missing is not."""

@@ -41,7 +41,7 @@ class Margin:
         knots = _KNOTS if n_rows is None and sampling else (float(n_rows or 1),)
         return cls(knots, _margins(0.5 * risk, scale, q * (1.0 - q) if sampling else 0.0, knots))
 
-    def __call__(self, n_rows: int) -> float:
+    def __call__(self, n_rows: float) -> float:
         """Return the margin for a number of rows."""
         return float(np.interp(n_rows, self.knots, self.rows))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -16,6 +16,7 @@ from skdp._columns import Columns
 from skdp._private_fit import PrivateFit, ReleaseParameters
 from skdp.statistics._keys import Keys, axes_of
 from skdp.statistics._noise import Terms, half_width, sum_half_widths
+from skdp.statistics._weights import STEP_BITS, weighed
 from skdp.workloads import Query, QueryPlan
 from skdp.workloads.plan import becomes_gaussian
 
@@ -29,6 +30,7 @@ __all__ = [
     "from_steps",
     "largest_square",
     "least_square",
+    "of_persons",
     "product",
     "row_counts",
     "sums_in_steps",
@@ -38,7 +40,6 @@ __all__ = [
 EXACT = 1.0 + 2.0**-20
 """What sensitivities are multiplied by: the total of `exact_sums` is rounded once, as a float."""
 
-_BITS = 31
 _SMALL = 0.1  # half width of a mean of numbers in [−1, 1]; no guarantee rests on it
 
 
@@ -107,22 +108,34 @@ class BoundedColumns:
 
     @classmethod
     def of(
-        cls, x: Any, bounds: Any, parameters: ReleaseParameters, by: Any = None, keys: Any = None
+        cls,
+        x: Any,
+        bounds: Any,
+        parameters: ReleaseParameters,
+        *,
+        by: Any = None,
+        keys: Any = None,
+        groups: Any = None,
     ) -> BoundedColumns:
         """Return columns of numbers; where the number of rows is public there has to be one."""
-        groups = Keys.of(by, keys)
-        columns = Columns.of(x, by=by)
+        known = Keys.of(by, keys)
+        columns = weighed(Columns.of(x, by=by), groups)
         checked = ColumnBounds.of(bounds, columns.n_columns, columns.names)
-        columns.check(partial(_check, groups))
+        columns.check(partial(_check, known))
         public = parameters.neighboring.count_is_public
         if public and not columns.n_rows:
             raise ValueError("x must have at least one row.")
-        return cls(columns, checked, public and groups is None, groups)
+        return cls(columns, checked, public and known is None, known)
 
     @property
     def n_rows(self) -> int:
-        """The number of rows."""
-        return self.columns.n_rows
+        """The number of records: of rows, or of persons."""
+        return self.columns.n_records
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether rows count as parts of persons."""
+        return self.columns.weights is not None
 
     @property
     def n_groups(self) -> int | None:
@@ -173,14 +186,21 @@ class MomentsStatistic(PrivateFit):
     def _numbers(units: np.ndarray) -> dict[str, np.ndarray]:
         """Return the numbers of each part for some rows that were mapped to [−1, 1]."""
 
-    def _check_data(self, parameters: ReleaseParameters, x: Any) -> BoundedColumns:
-        return BoundedColumns.of(x, self.bounds, parameters, self.by, self.keys)
+    def _check_data(
+        self, parameters: ReleaseParameters, x: Any, *, groups: Any = None
+    ) -> BoundedColumns:
+        asked = {"by": self.by, "keys": self.keys, "groups": groups}
+        return BoundedColumns.of(x, self.bounds, parameters, **asked)
 
     def _plan(self, parameters: ReleaseParameters, records: BoundedColumns) -> QueryPlan:
         parts, n_changed = self._parts(records.columns.n_columns), parameters.neighboring.n_changed
+        if records.is_weighted:  # whose sums are rounded once a row, for each number by itself
+            parts = tuple(replace(part, farthest=math.inf) for part in parts)
         queries = [part.query(n_changed, records.n_groups) for part in parts]
         if not records.count_is_public:
             queries.append(row_counts(n_changed, records.n_groups))
+        if records.is_weighted:
+            queries = [of_persons(query) for query in queries]
         return parameters.plan_queries(queries, self.noise)
 
     def _read(
@@ -195,10 +215,19 @@ class MomentsStatistic(PrivateFit):
 
     def _means(self, plan: QueryPlan, records: BoundedColumns, released: Any) -> Means:
         radii = {p.name: p.radius for p in self._parts(records.columns.n_columns)}
-        n_rows = records.columns.n_rows if records.count_is_public else None
+        n_rows = records.n_rows if records.count_is_public else None
         if records.keys is not None:
             released = {name: sums.reshape(records.n_groups, -1) for name, sums in released.items()}
         return Means(plan, radii, released, n_rows)
+
+
+def of_persons(query: Query) -> Query:
+    """Return the same question about means of persons' rows, which may move any of the numbers.
+
+    They lie in the convex hull of what one row may add: no norm of a difference is larger, but the
+    number of numbers that change is.
+    """
+    return replace(query, l0_sensitivity=query.size, integer=False)
 
 
 def row_counts(n_changed: int, n_groups: int | None) -> Query:
@@ -339,7 +368,7 @@ def exact_sums(
 
 def from_steps(totals: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Return sums in steps of 2^−31 as floats."""
-    return {name: np.ldexp(total.astype(float), -_BITS) for name, total in totals.items()}
+    return {name: np.ldexp(total.astype(float), -STEP_BITS) for name, total in totals.items()}
 
 
 def sums_in_steps(
@@ -351,13 +380,20 @@ def sums_in_steps(
     """Return the sums in steps of 2^−31."""
     codes, n_groups = (None, ()) if keys is None else (keys.codes(table), (keys.n_groups,))
     totals = {name: np.zeros((*n_groups, size), dtype=np.int64) for name, size in sizes.items()}
-    start = 0
+    start, weights = 0, table.weights if isinstance(table, Columns) else None
     for block in numbers(table):
         for name, total in totals.items():
-            steps = np.rint(np.ldexp(block[name], _BITS))
+            steps = _in_steps(block[name], None if weights is None else weights[start:])
             total += _added(steps, None if codes is None else codes[start:], len(total))
         start += len(steps)
     return totals
+
+
+def _in_steps(numbers: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+    """Return numbers in whole steps; of a person's rows they add up to what these weigh at most."""
+    if weights is None:
+        return np.asarray(np.rint(np.ldexp(numbers, STEP_BITS)))
+    return np.asarray(np.trunc(numbers * weights[: len(numbers), None]))
 
 
 def _added(steps: np.ndarray, codes: np.ndarray | None, n_groups: int) -> np.ndarray:

@@ -13,7 +13,9 @@ from skdp._private_fit import PrivateFit, ReleaseParameters
 from skdp.budget import PrivacyBudget
 from skdp.privacy import PrivacyGuarantee
 from skdp.statistics._keys import Keys, axes_of
+from skdp.statistics._moments import from_steps, of_persons
 from skdp.statistics._result import NoisyNumbers
+from skdp.statistics._weights import counted, weighed
 from skdp.workloads import Query, QueryPlan
 
 __all__ = ["count"]
@@ -26,6 +28,7 @@ def count(
     *,
     by: Any = None,
     keys: Any = None,
+    groups: Any = None,
     noise: str = "auto",
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
@@ -40,7 +43,7 @@ def count(
     condition : array-like or dask collection of bool, shape (n_rows,) or (n_rows, n_conditions)
         *Private.* Such as ``ages >= 65``; a missing value does not fulfil it. Several conditions
         are released together. The number of all rows, where that is private, is the count of
-        ``np.ones(n_rows, dtype=bool)``.
+        ``np.ones(n_rows, dtype=bool)``. A person counts by the share of rows that fulfil it.
     epsilon : float
         *Public.* Privacy loss in nats of all numbers together; finite.
     delta : float or None, default None
@@ -51,6 +54,10 @@ def count(
         There are numbers for each of `keys`; rows with another value, or none, are in no group.
     keys : list or None, default None
         *Public.* The values of `by` that are asked about, known without a look at the data.
+    groups : array-like of shape (n_rows,), str or None, default None
+        *Private.* Whose each row is, where a person may have several, or the name of that column of
+        a frame, which is public: all rows of a person are protected together, and count together as
+        one record, each alike. ``None``: each row is a record of its own.
     noise : str, default "auto"
         *Public.* One of `skdp.workloads.NOISES`, or "auto" for the least.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
@@ -98,6 +105,7 @@ def count(
     """
     return CountStatistic(noise, by, keys)._release(
         condition,
+        groups=groups,
         epsilon=epsilon,
         delta=delta,
         neighboring=neighboring,
@@ -119,30 +127,34 @@ class CountStatistic(PrivateFit):
         self.by = by
         self.keys = keys
 
-    def _check_data(self, parameters: ReleaseParameters, condition: Any) -> _Conditions:
+    def _check_data(
+        self, parameters: ReleaseParameters, condition: Any, *, groups: Any = None
+    ) -> _Conditions:
         keys = Keys.of(self.by, self.keys)
-        columns = Columns.of(condition, "condition", self.by)
+        columns = weighed(Columns.of(condition, "condition", self.by), groups)
         columns.check(partial(_check, keys))
         return _Conditions(columns, keys)
 
     def _plan(self, parameters: ReleaseParameters, records: _Conditions) -> QueryPlan:
         n, keys = records.columns.n_columns, records.keys
-        n_groups, changed = (
-            (1, 1) if keys is None else (keys.n_groups, parameters.neighboring.n_changed)
-        )
+        n_changed = 1 if keys is None else parameters.neighboring.n_changed
         query = Query(
             "count",
-            size=n_groups * n,
+            size=n if keys is None else keys.n_groups * n,
             linf_sensitivity=1.0,
-            l0_sensitivity=changed * n,
+            l0_sensitivity=n_changed * n,
             integer=True,
         )
+        if records.columns.weights is not None:
+            query = of_persons(query)
         return parameters.plan_queries([query], self.noise)
 
     def _read(
         self, plan: QueryPlan, records: _Conditions, rng: np.random.Generator
     ) -> dict[str, np.ndarray]:
-        return plan.release(records.columns.total(partial(_counts, records.keys)), rng)
+        columns = records.columns
+        counts = columns.total(partial(_counts, records.keys))
+        return plan.release(counts if columns.weights is None else from_steps(counts), rng)
 
     def _publish(
         self,
@@ -169,7 +181,7 @@ class _Conditions:
 
     @property
     def n_rows(self) -> int:
-        return self.columns.n_rows
+        return self.columns.n_records
 
 
 def _check(keys: Keys | None, columns: Columns) -> None:
@@ -179,9 +191,14 @@ def _check(keys: Keys | None, columns: Columns) -> None:
 
 
 def _counts(keys: Keys | None, columns: Columns) -> dict[str, np.ndarray]:
-    """Return how often each column is true, for each group if there are some."""
-    if keys is None:
-        return columns.count_true()
-    places, true = keys.codes(columns) + 1, columns.truth()
-    counts = [np.bincount(places[column], minlength=keys.n_groups + 1)[1:] for column in true]
+    """Return how often each column is true, or what it weighs; for each group if there are some."""
+    weights = columns.weights
+    if keys is None and weights is None:
+        return {"count": np.array([np.count_nonzero(true) for true in columns.truth()])}
+    n_groups = 1 if keys is None else keys.n_groups
+    groups = np.ones(columns.n_rows, np.int8) if keys is None else keys.codes(columns) + 1
+    counts = [
+        counted(groups[true], n_groups + 1, None if weights is None else weights[true])[1:]
+        for true in columns.truth()
+    ]
     return {"count": np.stack(counts, axis=1)}

@@ -23,10 +23,25 @@ from skdp.accounting import gdp_mu
 from skdp.budget import PrivacyBudget
 from skdp.privacy import ComposedEvent, Event, GaussianCurve, PrivacyGuarantee
 from skdp.statistics._keys import Keys
-from skdp.statistics._moments import Means, Part, from_steps, sums_in_steps, variance_ends
+from skdp.statistics._moments import (
+    Means,
+    Part,
+    from_steps,
+    of_persons,
+    sums_in_steps,
+    variance_ends,
+)
 from skdp.statistics._noise import half_width
 from skdp.statistics._result import Statistic, risk_of
-from skdp.statistics.quantile import QuantilePlan, Ranks, cell_counts, choose_all, share_of
+from skdp.statistics._weights import counted, weighed
+from skdp.statistics.quantile import (
+    QuantilePlan,
+    Ranks,
+    cell_counts,
+    choose_all,
+    n_groups_of_record,
+    share_of,
+)
 from skdp.workloads import Query, QueryPlan, plan_queries
 
 __all__ = ["Description", "describe"]
@@ -87,6 +102,7 @@ def describe(
     level: float | None = 0.95,
     by: Any = None,
     keys: Any = None,
+    groups: Any = None,
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
     random_state: Any = None,
@@ -126,6 +142,10 @@ def describe(
         There are numbers for each of `keys`; rows with another value, or none, are in no group.
     keys : list or None, default None
         *Public.* The values of `by` that are asked about, known without a look at the data.
+    groups : array-like of shape (n_rows,), str or None, default None
+        *Private.* Whose each row is, where a person may have several, or the name of that column of
+        a frame, which is public: all rows of a person are protected together, and count together as
+        one record, each alike. ``None``: each row is a record of its own.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
         *Public.* Whether neighbouring data sets differ in the value of one record (then n is
         public) or in its presence (then it is private).
@@ -162,7 +182,8 @@ def describe(
     values that are there, and the choices of quantiles have an equal part each of μ², or of ε where
     δ = 0. A record that comes or goes, or of which a value is there or not, moves a sum as in
     `variance`, by half of what a replaced value does; it moves ranks as in `quantile` where n is
-    private, for how many values there are is. A replaced record may be in two groups.
+    private, for how many values there are is. A replaced record may be in two groups. The rows of a
+    person add what lies in the convex hull of what rows add.
 
     Examples
     --------
@@ -176,6 +197,7 @@ def describe(
     """
     return DescribeStatistic(bounds, categories, quantiles, level, by, keys)._release(
         x,
+        groups=groups,
         epsilon=epsilon,
         delta=delta,
         neighboring=neighboring,
@@ -255,6 +277,8 @@ class Layout:
         """Return the *private* sums of shape (n_groups, n_numbers), and cells for quantiles."""
         totals = columns.total(self._totals)
         cells = {name: totals.pop(name) for name in ("cells", "categories")}
+        if columns.weights is not None:
+            cells |= from_steps({"categories": cells["categories"]})
         sums = {name: s.reshape(self.n_groups, -1) for name, s in from_steps(totals).items()}
         sums["count"] = np.hstack([sums.pop("present"), cells["categories"]])
         return sums | {"cells": cells["cells"]}
@@ -280,7 +304,8 @@ class Layout:
             places = category_codes(columns.parts[j], values)
             known = (places >= 0) & (groups >= 0)
             cells = (groups * values.size + places)[known]
-            found = np.bincount(cells, minlength=self.n_groups * values.size)
+            weights = None if columns.weights is None else columns.weights[known]
+            found = counted(cells, self.n_groups * values.size, weights)
             counts.append(found.reshape(self.n_groups, -1))
         return np.hstack(counts)
 
@@ -315,8 +340,13 @@ class DescribedColumns:
 
     @property
     def n_rows(self) -> int:
-        """The number of rows."""
-        return self.columns.n_rows
+        """The number of records: of rows, or of persons."""
+        return self.columns.n_records
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether rows count as parts of persons."""
+        return self.columns.weights is not None
 
 
 def _present(bounds: ColumnBounds, columns: Columns) -> Iterator[dict[str, np.ndarray]]:
@@ -372,8 +402,10 @@ class DescribeStatistic(PrivateFit):
     def _is_gaussian(self) -> bool:
         return True  # all parts are counted as a Gaussian budget counts them
 
-    def _check_data(self, parameters: ReleaseParameters, x: Any) -> DescribedColumns:
-        keys, columns = Keys.of(self.by, self.keys), Columns.of(x, by=self.by)
+    def _check_data(
+        self, parameters: ReleaseParameters, x: Any, *, groups: Any = None
+    ) -> DescribedColumns:
+        keys, columns = Keys.of(self.by, self.keys), weighed(Columns.of(x, by=self.by), groups)
         categories = categories_by_column(self.categories, columns.n_columns, columns.names)
         categories = {j: categories[j] for j in sorted(categories)}
         numbers, bounds = self._numbers(columns, categories)
@@ -411,14 +443,16 @@ class DescribeStatistic(PrivateFit):
         n_changed = parameters.neighboring.n_changed
         layout, ranks = records.layout, records.layout.ranks
         queries = layout.queries(n_changed)
+        if records.is_weighted:
+            queries = [of_persons(query) for query in queries]
         share = 0.0 if ranks is None else 1.0 / (len(queries) + 1)
         noise = "gaussian" if parameters.delta else "auto"
         epsilon = _part_of(parameters, 1.0 - share)
         plan = plan_queries(queries, epsilon, parameters.delta, noise)
         if ranks is None:
             return DescribePlan(plan, None)
-        in_groups = 1 if layout.keys is None else n_changed
-        n_choices = ranks.n_choices * len(layout.numbers) * in_groups
+        groups = n_groups_of_record(n_changed, layout.keys, records.is_weighted)
+        n_choices = ranks.n_choices * len(layout.numbers) * groups
         each = share_of(_part_of(parameters, share), parameters.delta, n_choices, "gdp")
         return DescribePlan(plan, ranks.planned(each, n_changed, n_choices, None))
 
@@ -429,7 +463,7 @@ class DescribeStatistic(PrivateFit):
         cells = answers.pop("cells")
         released = plan.queries.release(answers, rng)
         if plan.choices is not None:
-            released["cells"] = choose_all(plan.choices, cells, rng)
+            released["cells"] = choose_all(plan.choices, cells, rng, records.is_weighted)
         return released
 
     def _publish(

@@ -15,7 +15,9 @@ from skdp._columns import Columns, column_name
 from skdp._private_fit import PrivateFit, ReleaseParameters
 from skdp.budget import PrivacyBudget
 from skdp.privacy import PrivacyGuarantee
+from skdp.statistics._moments import from_steps, of_persons
 from skdp.statistics._result import Axes, NoisyNumbers
+from skdp.statistics._weights import counted, weighed
 from skdp.workloads import Query, QueryPlan
 
 __all__ = ["histogram"]
@@ -27,6 +29,7 @@ def histogram(
     delta: float | None = None,
     *,
     edges: Any,
+    groups: Any = None,
     noise: str = "auto",
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
@@ -51,6 +54,10 @@ def histogram(
     edges : array-like, one for each column, or dict
         *Public.* Increasing ends of the cells; the last cell holds its right end. The dict is from
         names or numbers of columns to such ends.
+    groups : array-like of shape (n_rows,), str or None, default None
+        *Private.* Whose each row is, where a person may have several, or the name of that column of
+        a frame, which is public: all rows of a person are protected together, and count together as
+        one record, each alike. ``None``: each row is a record of its own.
     noise : str, default "auto"
         *Public.* One of `skdp.workloads.NOISES`, or "auto" for the least.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
@@ -85,7 +92,8 @@ def histogram(
     Notes
     -----
     **Guarantee.** A row lies in at most one cell: one count changes by 1 under ``add_remove_one``,
-    two under ``replace_one``, however many cells there are.
+    two under ``replace_one``, however many cells there are. The rows of a person weigh 1 together:
+    any cell may change then, but all of them by as much together.
 
     Examples
     --------
@@ -99,6 +107,7 @@ def histogram(
     """
     return HistogramStatistic(edges, noise)._release(
         x,
+        groups=groups,
         epsilon=epsilon,
         delta=delta,
         neighboring=neighboring,
@@ -135,23 +144,28 @@ class GriddedColumns:
 
     @property
     def n_rows(self) -> int:
-        """The number of rows."""
-        return self.columns.n_rows
+        """The number of records: of rows, or of persons."""
+        return self.columns.n_records
 
     def counts(self) -> dict[str, np.ndarray]:
         """Return the *private* counts, flattened."""
-        return self.columns.total(partial(_counts, self.grid, self.shape))
+        counts = self.columns.total(partial(_counts, self.grid, self.shape))
+        return counts if self.columns.weights is None else from_steps(counts)
 
 
 def _counts(
     grid: list[np.ndarray], shape: tuple[int, ...], columns: Columns
 ) -> dict[str, np.ndarray]:
-    found = np.zeros(int(np.prod(shape)), dtype=np.int64)
+    found, start = np.zeros(int(np.prod(shape)), dtype=np.int64), 0
     for rows in columns.blocks():
-        known = rows[~np.isnan(rows).any(axis=1)]
+        whole = ~np.isnan(rows).any(axis=1)
+        known, weights = rows[whole], columns.weights
+        if weights is not None:
+            weights = weights[start : start + len(rows)][whole]
+        start += len(rows)
         inner = (np.searchsorted(ends[1:-1], known[:, j], "right") for j, ends in enumerate(grid))
         cells = np.ravel_multi_index(tuple(inner), shape)
-        found += np.bincount(cells, minlength=found.size)
+        found += counted(cells, found.size, weights)
     return {"cells": found}
 
 
@@ -165,8 +179,10 @@ class HistogramStatistic(PrivateFit):
         self.edges = edges
         self.noise = noise
 
-    def _check_data(self, parameters: ReleaseParameters, x: Any) -> GriddedColumns:
-        columns = Columns.of(x)
+    def _check_data(
+        self, parameters: ReleaseParameters, x: Any, *, groups: Any = None
+    ) -> GriddedColumns:
+        columns = weighed(Columns.of(x), groups)
         grid = _checked_edges(self.edges, columns.n_columns, columns.names)
         columns.check(Columns.check_numeric)
         return GriddedColumns(columns, grid)
@@ -179,6 +195,8 @@ class HistogramStatistic(PrivateFit):
             l0_sensitivity=parameters.neighboring.n_changed,
             integer=True,
         )
+        if records.columns.weights is not None:
+            query = of_persons(query)
         return parameters.plan_queries([query], self.noise)
 
     def _read(

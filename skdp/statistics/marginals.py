@@ -16,8 +16,10 @@ from skdp._private_fit import PrivateFit, ReleaseParameters
 from skdp._validation import check_count
 from skdp.budget import PrivacyBudget
 from skdp.privacy import PrivacyGuarantee
+from skdp.statistics._moments import from_steps, of_persons
 from skdp.statistics._noise import half_width
 from skdp.statistics._result import framed, risk_of
+from skdp.statistics._weights import counted, weighed
 from skdp.workloads import Query, QueryPlan
 
 __all__ = ["Marginals", "marginals"]
@@ -113,6 +115,7 @@ def marginals(
     *,
     categories: Any,
     n_ways: int = 1,
+    groups: Any = None,
     noise: str = "auto",
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
@@ -139,6 +142,10 @@ def marginals(
         that are asked about, or a list that holds for every column.
     n_ways : int, default 1
         *Public.* How many columns a table has: 1 for one-way marginals.
+    groups : array-like of shape (n_rows,), str or None, default None
+        *Private.* Whose each row is, where a person may have several, or the name of that column of
+        a frame, which is public: all rows of a person are protected together, and count together as
+        one record, each alike. ``None``: each row is a record of its own.
     noise : str, default "auto"
         *Public.* One of `skdp.workloads.NOISES`, or "auto" for the least.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
@@ -188,6 +195,7 @@ def marginals(
     """
     return MarginalsStatistic(categories, n_ways, noise)._release(
         x,
+        groups=groups,
         epsilon=epsilon,
         delta=delta,
         neighboring=neighboring,
@@ -216,13 +224,14 @@ class CategoricalColumns:
 
     @property
     def n_rows(self) -> int:
-        """The number of rows."""
-        return self.columns.n_rows
+        """The number of records: of rows, or of persons."""
+        return self.columns.n_records
 
     def counts(self) -> dict[str, np.ndarray]:
         """Return the *private* counts of all tables, flattened."""
         tables = {str(self.key(table)): (table, self.shape(table)) for table in self.tables}
-        return self.columns.total(partial(_counts, self.values, tables))
+        counts = self.columns.total(partial(_counts, self.values, tables))
+        return counts if self.columns.weights is None else from_steps(counts)
 
 
 def _counts(
@@ -231,13 +240,18 @@ def _counts(
     columns: Columns,
 ) -> dict[str, np.ndarray]:
     codes = {j: category_codes(columns.parts[j], known) for j, known in values.items()}
-    return {key: _count([codes[j] for j in table], shape) for key, (table, shape) in tables.items()}
+    return {
+        key: _count([codes[j] for j in table], shape, columns.weights)
+        for key, (table, shape) in tables.items()
+    }
 
 
-def _count(codes: Sequence[np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
+def _count(
+    codes: Sequence[np.ndarray], shape: tuple[int, ...], weights: np.ndarray | None
+) -> np.ndarray:
     known = np.all([one >= 0 for one in codes], axis=0)
     cells = np.ravel_multi_index(tuple(one[known] for one in codes), shape)
-    return np.bincount(cells, minlength=int(np.prod(shape)))
+    return counted(cells, int(np.prod(shape)), None if weights is None else weights[known])
 
 
 def _nothing(columns: Columns) -> None:
@@ -255,8 +269,10 @@ class MarginalsStatistic(PrivateFit):
         self.n_ways = n_ways
         self.noise = noise
 
-    def _check_data(self, parameters: ReleaseParameters, x: Any) -> CategoricalColumns:
-        columns = Columns.of(x)
+    def _check_data(
+        self, parameters: ReleaseParameters, x: Any, *, groups: Any = None
+    ) -> CategoricalColumns:
+        columns = weighed(Columns.of(x), groups)
         values = categories_by_column(self.categories, columns.n_columns, columns.names)
         if not values:
             raise ValueError("categories must be given: the values of each column asked about.")
@@ -279,6 +295,8 @@ class MarginalsStatistic(PrivateFit):
             )
             for table in records.tables
         ]
+        if records.columns.weights is not None:
+            queries = [of_persons(query) for query in queries]
         return parameters.plan_queries(queries, self.noise)
 
     def _read(

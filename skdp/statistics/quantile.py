@@ -20,6 +20,7 @@ from skdp.statistics._keys import Keys, axes_of
 from skdp.statistics._margin import Margin
 from skdp.statistics._moments import BoundedColumns
 from skdp.statistics._result import Statistic, framed, risk_of
+from skdp.statistics._weights import STEP_BITS, counted
 
 __all__ = [
     "Quantile",
@@ -27,6 +28,7 @@ __all__ = [
     "Ranks",
     "cell_counts",
     "choose_all",
+    "n_groups_of_record",
     "quantile",
     "share_of",
 ]
@@ -160,6 +162,7 @@ def quantile(
     sampling: bool = False,
     by: Any = None,
     keys: Any = None,
+    groups: Any = None,
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
     random_state: Any = None,
@@ -198,6 +201,10 @@ def quantile(
         There are numbers for each of `keys`; rows with another value, or none, are in no group.
     keys : list or None, default None
         *Public.* The values of `by` that are asked about, known without a look at the data.
+    groups : array-like of shape (n_rows,), str or None, default None
+        *Private.* Whose each row is, where a person may have several, or the name of that column of
+        a frame, which is public: all rows of a person are protected together, and count together as
+        one record, each alike. ``None``: each row is a record of its own.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
         *Public.* Whether neighbouring data sets differ in the value of one record (then n is
         public) or in its presence (then it is private).
@@ -235,7 +242,10 @@ def quantile(
     private (Smith 2011, on intervals in place of a grid). The ends of intervals have r(n) = q·n ±
     m(n) with a public function m of slope s at most, which adds s where n is private. Each choice
     is purely private; all together are composed. With groups each record is in one: it changes the
-    choices of that group, and where it is replaced by one of another group those of two.
+    choices of that group, and where it is replaced by one of another group those of two. The rows
+    of a person add at most 1 to #{x < t}, and c ≤ 1 to n: what they add to the difference to q·n
+    lies in [−q, 1 − q] for every t, as for one row. They may be in all groups, which then cost as
+    many times as there are.
 
     Examples
     --------
@@ -248,6 +258,7 @@ def quantile(
     """
     return QuantileStatistic(bounds, q, level, sampling, by, keys)._release(
         x,
+        groups=groups,
         epsilon=epsilon,
         delta=delta,
         neighboring=neighboring,
@@ -292,7 +303,7 @@ class Rank:
     margin: Margin | None = None
     side: int = 0
 
-    def of(self, n_rows: int) -> float:
+    def of(self, n_rows: float) -> float:
         """Return the rank among so many rows."""
         moved = 0.0 if self.margin is None else self.side * self.margin(n_rows)
         return self.q * n_rows + moved
@@ -405,14 +416,17 @@ class QuantileStatistic(PrivateFit):
     def _is_gaussian(self) -> bool:
         return True  # the ε of each choice is computed as a Gaussian budget counts it
 
-    def _check_data(self, parameters: ReleaseParameters, x: Any) -> BoundedColumns:
+    def _check_data(
+        self, parameters: ReleaseParameters, x: Any, *, groups: Any = None
+    ) -> BoundedColumns:
         self._asked()
-        return BoundedColumns.of(x, self.bounds, parameters, self.by, self.keys)
+        asked = {"by": self.by, "keys": self.keys, "groups": groups}
+        return BoundedColumns.of(x, self.bounds, parameters, **asked)
 
     def _plan(self, parameters: ReleaseParameters, records: BoundedColumns) -> QuantilePlan:
         n_changed = parameters.neighboring.n_changed
-        in_groups = 1 if records.keys is None else n_changed
-        n_choices = self._asked().n_choices * records.columns.n_columns * in_groups
+        groups = n_groups_of_record(n_changed, records.keys, records.is_weighted)
+        n_choices = self._asked().n_choices * records.columns.n_columns * groups
         n_rows = records.n_rows if records.count_is_public else None
         in_gaussians = parameters.composition in ("gdp", "zcdp", "rdp")
         accountant = "gdp" if in_gaussians else "pld"
@@ -424,7 +438,8 @@ class QuantileStatistic(PrivateFit):
     ) -> np.ndarray:
         """Return the chosen grid points, of shape (n_groups, n_ranks, n_columns)."""
         numbers = partial(cell_counts, records.bounds, records.keys)
-        return choose_all(plan, records.columns.total(numbers)["cells"], rng)
+        cells = records.columns.total(numbers)["cells"]
+        return choose_all(plan, cells, rng, records.is_weighted)
 
     def _publish(
         self,
@@ -458,6 +473,13 @@ class QuantileStatistic(PrivateFit):
         return Ranks.check(self.q, self.level, self.sampling)
 
 
+def n_groups_of_record(n_changed: int, keys: Keys | None, in_persons: bool) -> int:
+    """Return in how many groups choices change with a record: rows of a person may be in all."""
+    if keys is None:
+        return 1
+    return keys.n_groups if in_persons else min(n_changed, keys.n_groups)
+
+
 def share_of(epsilon: float, delta: float, n: int, accountant: str) -> float:
     """Return the pure ε of each of n choices that cost together what is asked for."""
     return _composed_share(n, epsilon, delta, accountant) if delta else epsilon / n * _SAFE
@@ -479,7 +501,7 @@ def cell_counts(
 ) -> dict[str, np.ndarray]:
     """Return how many *private* values round to each grid point: (n_groups, n_columns, n_points).
 
-    A missing value is the middle of its bounds, or is not counted.
+    A missing value is the middle of its bounds, or is not counted. Weights count in steps.
     """
     codes = None if keys is None else keys.codes(columns) + 1
     n_groups, start = 1 if keys is None else keys.n_groups, 0
@@ -489,27 +511,41 @@ def cell_counts(
         places = 1 if codes is None else codes[start : start + len(rows), None]
         steps += places * (_CELLS + 1)
         for j, column in enumerate(steps.T):
-            cells = column if with_missing else column[~np.isnan(rows[:, j])]
-            found = np.bincount(cells, minlength=(n_groups + 1) * (_CELLS + 1))
+            known = slice(None) if with_missing else ~np.isnan(rows[:, j])
+            weights = columns.weights
+            if weights is not None:
+                weights = weights[start : start + len(rows)][known]
+            found = counted(column[known], (n_groups + 1) * (_CELLS + 1), weights)
             counts[:, j] += found.reshape(n_groups + 1, -1)
         start += len(rows)
     return {"cells": counts[1:]}
 
 
-def choose_all(plan: QuantilePlan, counts: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return a grid point for each group, rank and column, for *private* numbers of values."""
+def choose_all(
+    plan: QuantilePlan, counts: np.ndarray, rng: np.random.Generator, in_steps: bool
+) -> np.ndarray:
+    """Return a grid point for each group, rank and column, for *private* numbers of values.
+
+    Numbers of persons are in steps, which are added up as they are.
+    """
+    unit = math.ldexp(1.0, -STEP_BITS) if in_steps else 1.0
     choices = [
-        [[_choose(cells, rank, plan.choice, rng) for cells in group] for rank in plan.ranks]
+        [[_choose(cells, unit, rank, plan.choice, rng) for cells in group] for rank in plan.ranks]
         for group in counts
     ]
     return np.array(choices)
 
 
 def _choose(
-    counts: np.ndarray, rank: Rank, choice: ExponentialMechanism, rng: np.random.Generator
+    counts: np.ndarray,
+    unit: float,
+    rank: Rank,
+    choice: ExponentialMechanism,
+    rng: np.random.Generator,
 ) -> int:
-    """Return a grid point for the *private* numbers of values at each."""
+    """Return a grid point for the *private* numbers of values at each, in this unit."""
     at_most = np.cumsum(counts)
-    wanted = rank.of(int(at_most[-1]))
-    miss = np.maximum(at_most - counts - wanted, wanted - at_most)
+    below, at_most = (at_most - counts) * unit, at_most * unit
+    wanted = rank.of(at_most[-1])
+    miss = np.maximum(below - wanted, wanted - at_most)
     return choice.release(-np.maximum(miss, 0.0), rng)

@@ -14,7 +14,7 @@ from skdp._columns import Columns
 from skdp._private_fit import PrivateFit, ReleaseParameters
 from skdp.budget import PrivacyBudget
 from skdp.privacy import PrivacyGuarantee
-from skdp.statistics._moments import EXACT, BoundedColumns, exact_sums
+from skdp.statistics._moments import EXACT, BoundedColumns, exact_sums, of_persons
 from skdp.statistics._result import NoisyNumbers
 from skdp.workloads import Query, QueryPlan
 
@@ -29,6 +29,7 @@ def sum(
     bounds: Any,
     by: Any = None,
     keys: Any = None,
+    groups: Any = None,
     noise: str = "auto",
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
@@ -39,7 +40,8 @@ def sum(
     """Sum the values of each column privately.
 
     Values outside of the bounds are clipped. A missing value counts as the middle of its bounds
-    where the number of rows is public, and as 0, clipped, where it is not, as in groups.
+    where the number of rows is public, and as 0, clipped, where it is not, as with `keys`. Of a
+    person of several rows the mean is added: add up the rows of each before where totals matter.
 
     Parameters
     ----------
@@ -58,6 +60,10 @@ def sum(
         There are numbers for each of `keys`; rows with another value, or none, are in no group.
     keys : list or None, default None
         *Public.* The values of `by` that are asked about, known without a look at the data.
+    groups : array-like of shape (n_rows,), str or None, default None
+        *Private.* Whose each row is, where a person may have several, or the name of that column of
+        a frame, which is public: all rows of a person are protected together, and count together as
+        one record, each alike. ``None``: each row is a record of its own.
     noise : str, default "auto"
         *Public.* One of `skdp.workloads.NOISES`, or "auto" for the least.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
@@ -108,6 +114,7 @@ def sum(
     """
     return SumStatistic(bounds, noise, by, keys)._release(
         x,
+        groups=groups,
         epsilon=epsilon,
         delta=delta,
         neighboring=neighboring,
@@ -130,14 +137,18 @@ class SumStatistic(PrivateFit):
         self.by = by
         self.keys = keys
 
-    def _check_data(self, parameters: ReleaseParameters, x: Any) -> BoundedColumns:
-        return BoundedColumns.of(x, self.bounds, parameters, self.by, self.keys)
+    def _check_data(
+        self, parameters: ReleaseParameters, x: Any, *, groups: Any = None
+    ) -> BoundedColumns:
+        asked = {"by": self.by, "keys": self.keys, "groups": groups}
+        return BoundedColumns.of(x, self.bounds, parameters, **asked)
 
     def _plan(self, parameters: ReleaseParameters, records: BoundedColumns) -> QueryPlan:
         n_changed, n = parameters.neighboring.n_changed, records.columns.n_columns
-        if records.n_groups is not None:
-            return parameters.plan_queries([_by_group(records, n_changed)], self.noise)
         query = Query("sum", size=n, linf_sensitivity=n_changed * EXACT, l0_sensitivity=n)
+        if records.n_groups is not None:
+            query = _by_group(records, n_changed)
+        query = of_persons(query) if records.is_weighted else query
         return parameters.plan_queries([query], self.noise)
 
     def _read(

@@ -60,6 +60,7 @@ def variance(
     bounds: Any,
     by: Any = None,
     keys: Any = None,
+    groups: Any = None,
     noise: str = "auto",
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
@@ -88,6 +89,10 @@ def variance(
         There are numbers for each of `keys`; rows with another value, or none, are in no group.
     keys : list or None, default None
         *Public.* The values of `by` that are asked about, known without a look at the data.
+    groups : array-like of shape (n_rows,), str or None, default None
+        *Private.* Whose each row is, where a person may have several, or the name of that column of
+        a frame, which is public: all rows of a person are protected together, and count together as
+        one record, each alike. ``None``: each row is a record of its own.
     noise : str, default "auto"
         *Public.* One of `skdp.workloads.NOISES`, or "auto" for the least.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
@@ -138,6 +143,7 @@ def variance(
     """
     return VarianceStatistic(bounds, noise, by, keys)._release(
         x,
+        groups=groups,
         epsilon=epsilon,
         delta=delta,
         neighboring=neighboring,

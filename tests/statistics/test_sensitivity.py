@@ -51,6 +51,14 @@ def test_no_statistic_is_missing():
     assert {*ALONE, "quantile"} == {name for name in statistics.__all__ if name.islower()}
 
 
+def persons(one, other, neighboring):
+    """Return tables that differ in the rows of one person, and whose each row is."""
+    rest = [(0.5, 7.0, 1.0), (2.0, 1.0, 0.0), (2.0, 9.0, 0.0)]
+    for mine in (one, other if neighboring == "replace_one" else []):
+        whose = [0, 0, 1, *[2] * len(mine)]
+        yield np.array([*rest, *mine], dtype=float), np.array(whose)
+
+
 @pytest.mark.parametrize("name", ASKED)
 @given(one=rows, other=rows, neighboring=relations)
 @settings(
@@ -66,7 +74,37 @@ def test_answers_are_no_farther_apart_than_declared(name, one, other, neighborin
     monkeypatch.setattr(QueryPlan, "release", release)
     for x in neighbors(one, other, neighboring):
         ASKED[name](x, epsilon=1.0, neighboring=neighboring, random_state=0)
-    (plan, before), (same, after) = seen
+    check_distances(*seen)
+
+
+@pytest.mark.parametrize("name", ASKED)
+@given(
+    one=st.lists(rows, min_size=1, max_size=5),
+    other=st.lists(rows, min_size=1, max_size=5),
+    neighboring=relations,
+)
+@settings(
+    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_answers_of_persons_are_no_farther_apart_than_declared(
+    name, one, other, neighboring, monkeypatch
+):
+    seen = []
+
+    def release(plan, answers, rng):
+        seen.append((plan, {key: np.ravel(answer) for key, answer in answers.items()}))
+        return {query.name: np.ones(query.size) for query in plan.queries}
+
+    monkeypatch.setattr(QueryPlan, "release", release)
+    for x, whose in persons(one, other, neighboring):
+        terms = {"neighboring": neighboring, "random_state": 0, "delta": 1e-5}
+        found = ASKED[name](x, epsilon=1.0, groups=whose, **terms)
+        assert found.privacy.unit == "person"
+    check_distances(*seen)
+
+
+def check_distances(first, second):
+    (plan, before), (same, after) = first, second
     assert plan == same
     for query in plan.queries:
         distance = np.abs(before[query.name].astype(float) - after[query.name])
@@ -78,20 +116,21 @@ def test_answers_are_no_farther_apart_than_declared(name, one, other, neighborin
 
 
 @given(
-    one=rows,
-    other=rows,
+    one=st.lists(rows, min_size=1, max_size=4),
+    other=st.lists(rows, min_size=1, max_size=4),
     neighboring=relations,
     q=st.sampled_from([0.0, 0.1, 1.0 / 3.0, 0.5, 0.9, 1.0]),
     level=st.none() | st.just(0.9),
     sampling=st.booleans(),
     grouped=st.booleans(),
     described=st.booleans(),
+    in_persons=st.booleans(),
 )
 @settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 def test_utilities_are_no_farther_apart_than_declared(
-    one, other, neighboring, q, level, sampling, grouped, described, monkeypatch
+    one, other, neighboring, q, level, sampling, grouped, described, in_persons, monkeypatch
 ):
     seen, spent = [], []
 
@@ -100,9 +139,12 @@ def test_utilities_are_no_farther_apart_than_declared(
         return 0
 
     monkeypatch.setattr(ExponentialMechanism, "release", release)
-    for x in neighbors(one, other, neighboring):
+    if not in_persons:
+        one, other = one[:1], other[:1]
+    for x, whose in persons(one, other, neighboring):
         by = {"by": x[:, 2], "keys": [0.0, 1.0, 2.0]} if grouped else {}
         asked = {"bounds": BOUNDS, "level": level, "neighboring": neighboring} | by
+        asked["groups"] = whose if in_persons else None
         if described:
             found = statistics.describe(x[:, :2], 1.0, 0.0, quantiles=[q], **asked)
             spent.append(found.privacy.event.events[1].count)
