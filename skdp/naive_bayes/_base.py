@@ -29,6 +29,7 @@ from skdp._data_validation import (
     validated_weights,
 )
 from skdp._lazy import lazy_on_blocks
+from skdp._persons import Persons, refuse_blocks
 from skdp._private_fit import NonPrivatePlan, PrivateEstimator, ReleaseParameters
 from skdp._several_fits import together
 from skdp._validation import check_choice, check_size
@@ -59,7 +60,7 @@ class PrivateNaiveBayes(ClassifierMixin, PrivateEstimator):
     A subclass says what its columns are, and how what was learnt of them is published.
     """
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Any:
         """Learn the distributions of the classes privately.
 
         Parameters
@@ -72,6 +73,10 @@ class PrivateNaiveBayes(ClassifierMixin, PrivateEstimator):
         sample_weight : array-like or dask collection of shape (n_samples,) or None, default None
             *Private.* How much each record counts, clipped to [0, `max_weight`]; without that
             refused, but for ``epsilon=inf``, which takes weights as they are.
+        groups : array-like of shape (n_samples,) or None, default None
+            *Private.* Whose each row is, where a person may have several: then all rows of a person
+            are protected together, and count together as one record. ``None``: each row is a
+            record of its own.
 
         Returns
         -------
@@ -85,7 +90,7 @@ class PrivateNaiveBayes(ClassifierMixin, PrivateEstimator):
         BudgetExceededError, BudgetClosedError
             If the budget does not admit the fit; then nothing is learnt.
         """
-        return self._fit_privately(X, y, sample_weight=sample_weight)
+        return self._fit_privately(X, y, sample_weight=sample_weight, groups=groups)
 
     def partial_fit(
         self,
@@ -94,6 +99,7 @@ class PrivateNaiveBayes(ClassifierMixin, PrivateEstimator):
         classes: Any = None,
         sample_weight: Any = None,
         part: str | int | None = None,
+        groups: Any = None,
     ) -> Any:
         """Learn from more rows: what is released of them is added to what was released before.
 
@@ -118,6 +124,8 @@ class PrivateNaiveBayes(ClassifierMixin, PrivateEstimator):
             *Private.* As in `fit`.
         part : str, int or None, default None
             *Public.* The part of the records that X holds; None: that of the parameter `part`.
+        groups : array-like of shape (n_samples,) or None, default None
+            *Private.* As in `fit`; the rows of a person lie in one part.
 
         Returns
         -------
@@ -131,7 +139,8 @@ class PrivateNaiveBayes(ClassifierMixin, PrivateEstimator):
             columns has changed; nothing is spent.
         """
         known = self._known_classes(classes)
-        return self._fit_privately(X, y, sample_weight=sample_weight, part=part, known=known)
+        more = {"sample_weight": sample_weight, "groups": groups}
+        return self._fit_privately(X, y, **more, part=part, known=known)
 
     def _known_classes(self, classes: Any) -> np.ndarray:
         every = (getattr(self, "classes_", None), self.classes, classes)
@@ -155,11 +164,13 @@ class PrivateNaiveBayes(ClassifierMixin, PrivateEstimator):
         y: Any,
         *,
         sample_weight: Any,
+        groups: Any = None,
         known: np.ndarray | None = None,
     ) -> LabelledColumns | LabelledBlocks:
         """Return the records; `known` are the classes of `partial_fit`, None in `fit`."""
         earlier = None if known is None else getattr(self, "_totals_", None)
-        records = self._checked(parameters, X, y, sample_weight, known, reset=earlier is None)
+        reset = earlier is None
+        records = self._checked(parameters, X, y, sample_weight, groups, known, reset=reset)
         if earlier is None:
             return records
         if earlier.asked != _asked(records.features):
@@ -180,6 +191,7 @@ class PrivateNaiveBayes(ClassifierMixin, PrivateEstimator):
         X: Any,
         y: Any,
         sample_weight: Any,
+        groups: Any,
         known: np.ndarray | None,
         *,
         reset: bool,
@@ -188,6 +200,7 @@ class PrivateNaiveBayes(ClassifierMixin, PrivateEstimator):
         check_choice("noise", self.noise, ("auto", *NOISES))
         public, unit = parameters.neighboring.count_is_public, self._largest_weight(sample_weight)
         if is_collection(X):
+            refuse_blocks(groups)
             return self._check_collections(X, y, sample_weight, unit, public, known, reset=reset)
         X, y = validated_table(self, X, y, reset=reset)
         columns = Columns.of(X, "X")
@@ -199,7 +212,8 @@ class PrivateNaiveBayes(ClassifierMixin, PrivateEstimator):
         self._check_columns(columns, features)
         weights = self._weights(sample_weight, codes.size, unit)
         self._check_any(weights is None or bool(weights.any()))
-        return LabelledColumns(columns, codes, classes, features, public, weights, unit)
+        records = LabelledColumns(columns, codes, classes, features, public, weights, unit)
+        return records if groups is None else records.of_persons(Persons.of(groups, codes.size))
 
     def _check_collections(
         self,
@@ -236,6 +250,8 @@ class PrivateNaiveBayes(ClassifierMixin, PrivateEstimator):
         for j, feature in enumerate(records.features):
             queries.append(feature.query(column_key(j), n_classes, parameters.neighboring))
         asked = [_of_weights(query) for query in queries] if records.is_weighted else queries
+        if records.n_persons is not None:
+            asked = [_of_persons(query) for query in queries]
         return parameters.plan_queries(asked, self.noise)
 
     def _promised(self, parameters: ReleaseParameters, plan: Any, records: Any) -> PrivacyGuarantee:
@@ -463,6 +479,15 @@ def _told(records: LabelledColumns | LabelledBlocks, released: Any) -> Totals:
 def _of_weights(query: Query) -> Query:
     """Return a query whose numbers are sums of weights in [0, 1]."""
     return replace(query, integer=False)
+
+
+def _of_persons(query: Query) -> Query:
+    """Return a query whose numbers are sums of persons' rows, which may be in any of the cells.
+
+    They add up to what lies in the convex hull of what one row may add: the distances in l1 and in
+    one number are no larger. In l2 Hölder's inequality is taken, which holds for rounded ones too.
+    """
+    return replace(query, l0_sensitivity=query.size, l2_sensitivity=math.inf, integer=False)
 
 
 def _with_sum(counts: np.ndarray, total: float) -> np.ndarray:

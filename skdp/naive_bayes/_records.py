@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -12,7 +12,8 @@ import numpy as np
 from skdp._blocks import Block, Blocks, added
 from skdp._columns import Columns
 from skdp._data_validation import codes_in_block
-from skdp.naive_bayes.features import Feature, in_units
+from skdp._persons import Persons
+from skdp.naive_bayes.features import Feature, in_units, in_units_below
 from skdp.naive_bayes.totals import Totals
 
 __all__ = ["LabelledBlocks", "LabelledColumns", "column_key"]
@@ -34,11 +35,19 @@ class LabelledColumns:
     weights: np.ndarray | None
     unit: float
     earlier: Totals | None = None
+    n_persons: int | None = None
+
+    def of_persons(self, persons: Persons) -> LabelledColumns:
+        """Return the records of persons, whose rows weigh as much as one together at most."""
+        weights = persons.row_weights()
+        if self.weights is not None:
+            weights = weights * self.weights
+        return replace(self, weights=weights, n_persons=persons.n_persons)
 
     @property
     def n_rows(self) -> int:
-        """The number of rows."""
-        return self.codes.size
+        """The number of records: of rows, or of persons."""
+        return self.codes.size if self.n_persons is None else self.n_persons
 
     @property
     def is_weighted(self) -> bool:
@@ -49,7 +58,7 @@ class LabelledColumns:
         """Return the *private* answers; `exact` sums take weights as multiples of 2^−24."""
         n_classes, weights = self.classes.size, self.weights
         if weights is not None and exact:
-            weights = in_units(weights)
+            weights = in_units(weights) if self.n_persons is None else in_units_below(weights)
         found = {"classes": np.bincount(self.codes, weights, n_classes)}
         for j, (feature, x) in enumerate(zip(self.features, self.columns.parts, strict=True)):
             found[column_key(j)] = feature.answer(x, self.codes, n_classes, weights)
@@ -71,6 +80,7 @@ class LabelledBlocks:
     is_weighted: bool
     unit: float
     earlier: Totals | None = None
+    n_persons: None = None
 
     @property
     def n_rows(self) -> int:

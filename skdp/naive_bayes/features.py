@@ -14,7 +14,14 @@ from skdp._columns import as_floats
 from skdp.privacy import Neighboring
 from skdp.workloads import Query
 
-__all__ = ["CategoricalFeature", "Feature", "NumericFeature", "class_counts", "in_units"]
+__all__ = [
+    "CategoricalFeature",
+    "Feature",
+    "NumericFeature",
+    "class_counts",
+    "in_units",
+    "in_units_below",
+]
 
 _UNIT = 2.0**24  # values are summed in whole parts of 1/_UNIT: exactly, for up to 5e8 rows
 _APART = 0.25 * (2.0 + math.sqrt(2.0))  # |u + u'| of the records that change two moments most
@@ -23,6 +30,15 @@ _APART = 0.25 * (2.0 + math.sqrt(2.0))  # |u + u'| of the records that change tw
 def in_units(numbers: np.ndarray) -> np.ndarray:
     """Return numbers rounded to multiples of 2^−24, of which sums are exact."""
     return np.rint(numbers * _UNIT) / _UNIT
+
+
+def in_units_below(weights: np.ndarray) -> np.ndarray:
+    """Return weights rounded downwards to multiples of 2^−24.
+
+    Numbers in [−1, 1] times such a weight, rounded to a multiple, are at most the weight in size:
+    those of a person's rows add up to what these weigh at most, however many there are.
+    """
+    return np.floor(weights * _UNIT) / _UNIT
 
 
 def class_counts(n_classes: int, neighboring: Neighboring, *, integer: bool = True) -> Query:

@@ -38,7 +38,7 @@ class PrivateScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):
 
     takes_infinite_epsilon = False
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Any:
         """Learn the numbers of each column privately.
 
         Parameters
@@ -50,6 +50,10 @@ class PrivateScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):
             Ignored.
         sample_weight : None
             Refused: a weight is private, and multiplies what a record changes.
+        groups : array-like of shape (n_samples,) or None, default None
+            *Private.* Whose each row is, where a person may have several: then all rows of a person
+            are protected together, and count together as one record. ``None``: each row is a
+            record of its own.
 
         Returns
         -------
@@ -63,7 +67,7 @@ class PrivateScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):
         BudgetExceededError, BudgetClosedError
             If the budget does not admit the fit; then nothing is read.
         """
-        return self._fit_privately(X, sample_weight=sample_weight)
+        return self._fit_privately(X, sample_weight=sample_weight, groups=groups)
 
     @lazy_on_blocks
     def transform(self, X: Any) -> np.ndarray:
@@ -83,7 +87,9 @@ class PrivateScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):
         X = validated_numbers(self, X, reset=False)
         return self._scaled(self._bounds().clip(X))
 
-    def _check_data(self, parameters: ReleaseParameters, X: Any, sample_weight: Any) -> Measurement:
+    def _check_data(
+        self, parameters: ReleaseParameters, X: Any, *, sample_weight: Any, groups: Any = None
+    ) -> Measurement:
         if sample_weight is not None:
             raise ValueError(
                 f"sample_weight is refused by {type(self).__name__}: a weight is private, and "
@@ -94,7 +100,7 @@ class PrivateScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):
         else:
             X = validated_numbers(self, X, reset=True)
         statistic = self._statistic(self._bounds())
-        return Measurement(statistic, statistic._check_data(parameters, X))
+        return Measurement(statistic, statistic._check_data(parameters, X, groups=groups))
 
     def _plan(self, parameters: ReleaseParameters, records: Measurement) -> ReleasePlan:
         plan: ReleasePlan = records.statistic._plan(parameters, records.records)
