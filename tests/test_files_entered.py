@@ -35,14 +35,16 @@ print(*entered(lambda: {call}), sep="\\n")
 
 @pytest.mark.parametrize(
     ("call", "most"),
-    [("linear_model.DPLogisticRegression().fit(X, y)", 29), ("statistics.count(y == 1, 1.0)", 13)],
+    [("linear_model.DPLogisticRegression().fit(X, y)", 31), ("statistics.count(y == 1, 1.0)", 16)],
     ids=["a default fit", "a count"],
 )
 def test_a_call_enters_few_files(call, most):
     """In a fresh process, with the imports done before: scikit-learn's own fit enters 25.
 
-    Four more: `_blocks.py` and `_sample.py` only tell whether X is of Dask and whether to sample,
-    `design/base.py` adds sums over rows up, and `row_stream.py` has the rows of proposals.
+    Six more: `_blocks.py`, `_sample.py`, `_persons.py` and `unit.py` only tell whether X is of
+    Dask, whether to sample and whether rows are of persons, `design/base.py` adds sums over rows
+    up, and `row_stream.py` has the rows of proposals. Of a count `unit.py`, `_keys.py` and
+    `_weights.py` only tell that there are neither groups nor persons.
     """
     code = COUNT.replace("{call}", call)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
