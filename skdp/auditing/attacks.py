@@ -124,9 +124,9 @@ def default_rows() -> np.ndarray:
 
 
 def labels_of(estimator: Any) -> list[Any]:
-    """Return the labels that an estimator knows, or 0 and 1."""
+    """Return the labels that an estimator knows, in the order of `classes_`, or 0 and 1."""
     classes = getattr(estimator, "classes", None)
-    return [0, 1] if classes is None else list(classes)
+    return [0, 1] if classes is None else sorted(classes)
 
 
 def _classifier_pair(estimator: Any, X: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
@@ -160,10 +160,18 @@ def reader(kind: str, X: Any) -> Callable[[Any], Any]:
     """Return what reads a fit: the score of the first row, or all that was released."""
     probes = taken(X, [0])
     if kind == "classifier":
-        return lambda fitted: margins(fitted, probes, labels_of(fitted)[1])
+        return lambda fitted: _preference(fitted, probes)
     if kind == "regressor":
         return lambda fitted: fitted.predict(probes)
     return released_numbers
+
+
+def _preference(fitted: Any, probes: Any) -> Any:
+    """Return how much more there is of the second class: by counts, where these are released."""
+    counts = getattr(fitted, "class_count_", None)
+    return (
+        margins(fitted, probes, labels_of(fitted)[1]) if counts is None else counts[1] - counts[0]
+    )
 
 
 def margins(fitted: Any, X: Any, label: Any) -> np.ndarray:

@@ -52,7 +52,7 @@ def test_every_estimator_passes(check):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("check", every_check(RELATIONS, n_runs=1000, **SURE))
+@pytest.mark.parametrize("check", every_check(RELATIONS, n_runs=400, **SURE))
 def test_every_estimator_passes_with_many_runs(check):
     assert check().status in ("passed", "skipped")
 
@@ -139,6 +139,27 @@ def test_a_plain_object_is_audited():
     with pytest.raises(ValueError, match="kind="):  # whose targets do the other checks take?
         check_private(Plain(), epsilon=1.0, **settings)
     assert "multi run" in failed(Plain(30.0), epsilon=1.0, kind="regressor")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("neighboring", RELATIONS)
+@pytest.mark.parametrize(
+    "model",
+    [
+        DPLogisticRegression(300.0, classes=("yes", "no"), solver="output_perturbation"),
+        DPLogisticRegression(300.0, classes=(3, 1, 2), solver="output_perturbation"),
+        skdp.DPHuberRegressor(300.0, target_bounds=(-1, 1), solver="output_perturbation"),
+        skdp.DPGaussianNB(300.0, bounds=(-1, 1)),
+        skdp.DPPCA(300.0, bounds=(-1, 1)),
+        skdp.DPKMeans(300.0, bounds=(-1, 1), n_clusters=2, max_iter=2),
+    ],
+    ids=repr,
+)
+def test_the_attack_on_each_kind_finds_a_record_that_is_hardly_hidden(model, neighboring):
+    model = clone(model).set_params(neighboring=neighboring)
+    (attack,) = (c for c in private_checks(model, epsilon=1.0, **LONGER) if c.name == "multi run")
+    with pytest.raises(PrivacyLeakError, match="multi run"):
+        attack()
 
 
 def noisy_means(**changes):
