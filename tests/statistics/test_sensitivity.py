@@ -160,6 +160,29 @@ def test_utilities_are_no_farther_apart_than_declared(
     assert n_changed <= spent[0] == spent[1]
 
 
+@pytest.mark.parametrize("n", [50, 99, 100, 101, 130, 150, 5000])
+@pytest.mark.parametrize("q", [0.1, 0.5, 0.9])
+def test_margins_that_grow_with_a_private_number_of_rows_are_paid_for(n, q, monkeypatch):
+    """Where the margin grows it moves the utilities farther than a rank alone does."""
+    seen = []
+
+    def release(mechanism, utilities, rng):
+        seen.append((mechanism.sensitivity, utilities))
+        return 0
+
+    monkeypatch.setattr(ExponentialMechanism, "release", release)
+    asked = {"q": q, "bounds": (0, 10), "level": 0.9, "sampling": True}
+    rng = np.random.default_rng()
+    x = rng.uniform(0.0, 10.0, n + 1)
+    for rows in (x, x[:-1]):
+        statistics.quantile(rows, 5.0, 0.0, **asked, neighboring="add_remove_one")
+    moved = [
+        np.abs(one - other).max() for (_, one), (_, other) in zip(seen[:3], seen[3:], strict=True)
+    ]
+    assert max(moved) <= seen[0][0] * (1.0 + ROUNDING)
+    assert (max(moved) > max(q, 1.0 - q) * (1.0 + 1e-6)) == (n >= 100)
+
+
 @pytest.mark.parametrize("q", [0.1, 1.0 / 3.0, 0.7])
 def test_ranks_of_very_many_rows_are_rounded_within_the_sensitivity(q):
     """What `_choose` computes for n and for n + 1 rows, up to the most that are allowed."""
