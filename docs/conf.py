@@ -75,7 +75,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = f"skdp {release}"
 html_theme_options = {
     "navbar_align": "left",
-    "secondary_sidebar_items": {"**": ["page-toc"], "notebooks/*": []},
+    "secondary_sidebar_items": ["page-toc"],
     "show_prev_next": True,
 }
 html_sidebars = {"index": [], "notebooks/*": []}
@@ -92,5 +92,13 @@ def escape_marks(app, what, name, obj, options, lines):
             lines[i] = _FITTED_NAME.sub(r"\_", _BAR.sub(r"\|", line))
 
 
+def widen_notebooks(app, pagename, templatename, context, doctree):
+    """Notebooks keep the room of the page's contents, for their tables and pictures."""
+    if pagename.startswith("notebooks/"):
+        leave_out = {"html_theme.sidebar_secondary.remove": True}
+        context["meta"] = {**(context.get("meta") or {}), **leave_out}
+
+
 def setup(app):
+    app.connect("html-page-context", widen_notebooks)
     app.connect("autodoc-process-docstring", escape_marks)
