@@ -239,10 +239,8 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
             budget=None,
             random_state=seed,
         )
-        for name in made.get_params():
-            if (
-                name.split("__")[-1] == "verbose"
-            ):  # or the output would tell how many runs there are
+        for name in made.get_params():  # or the output would tell how many runs there are
+            if name.split("__")[-1] == "verbose":
                 made.set_params(**{name: False})
         return made
 
