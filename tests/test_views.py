@@ -17,6 +17,7 @@ from skdp import (
     DPLinearRegression,
     DPLogisticRegression,
 )
+from skdp.calibration import DPCalibratedClassifier
 from skdp.model_selection import DPGridSearchCV
 from skdp.preprocessing import DPStandardScaler
 from skdp.statistics import mean
@@ -51,6 +52,10 @@ def test_no_view_shows_the_seed_before_or_after_a_fit(estimator, rows):
     for model in (estimator, clone(estimator).fit(*rows)):
         assert str(SEED) not in views_of(model)
         assert "random_state=<hidden>" in repr(model)
+
+
+def test_nor_does_one_that_is_given_a_fitted_one():
+    assert str(SEED) not in views_of(DPCalibratedClassifier(DPGaussianNB(), random_state=SEED))
 
 
 @pytest.mark.parametrize(

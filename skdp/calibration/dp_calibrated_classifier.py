@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 from scipy.special import expit
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.base import ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
 from skdp._blocks import is_collection
-from skdp._private_fit import PrivateFit, ReleaseParameters
+from skdp._private_fit import PrivateEstimator, ReleaseParameters
 from skdp._validation import check_choice
 from skdp.budget import PrivacyBudget
 from skdp.calibration.calibration_map import METHODS, CalibrationMap
@@ -38,7 +38,7 @@ class _Judged:
         return int(self.records.n_rows)
 
 
-class DPCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, PrivateFit, BaseEstimator):
+class DPCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, PrivateEstimator):
     """Learn privately which probabilities the scores of a fitted classifier stand for.
 
     The rows must not be rows that the classifier was fitted to, nor rows of the same people:

@@ -60,6 +60,7 @@ CALLS = {
     "variance": (X, BOX),
     "covariance": (X, BOX),
     "quantile": (X[:, 0], {"q": 0.5, **BOX}),
+    "describe": (X, BOX),
 }
 
 
