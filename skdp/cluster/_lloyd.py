@@ -11,7 +11,8 @@ import numpy as np
 from skdp.privacy import Neighboring
 from skdp.statistics._bounded_rows import BoundedRows
 from skdp.statistics._moments import EXACT
-from skdp.statistics._spread import Centre, farthest, projected, shortened, whole
+from skdp.statistics._spread import Centre, farthest, projected, shortened, weighed_rows, whole
+from skdp.statistics._weights import counted, in_records
 from skdp.workloads.gaussian_steps import GaussianPlan, GaussianStep
 
 __all__ = ["Estimate", "ask_step", "count_unit", "release_step"]
@@ -81,19 +82,18 @@ def _totals(
 ) -> dict[str, np.ndarray]:
     """Return the number of rows of each cluster, and their sum, clipped to length 1."""
     reach, k = farthest(rows), len(centres)
-    totals = np.zeros((k, vectors.shape[1] + 1))
+    counts, sums = np.zeros(k, np.int64), np.zeros((k, vectors.shape[1]))
     C = whole(centres.copy(), _CENTRE_BITS)
     half_squares = (C * C).sum(axis=1) * 2.0 ** (_BITS - _CENTRE_BITS - 1)
-    for along, _ in projected(rows, centre, vectors, reach, max(k, vectors.shape[1])):
+    for along, _, weights in projected(rows, centre, vectors, reach, max(k, vectors.shape[1])):
         along *= reach / radius
         along *= shortened(np.sqrt((along * along).sum(axis=1)), 1.0)[:, None]
         z = whole(along, _BITS)
         nearest = (z @ C.T - half_squares).argmax(axis=1)
         members = (nearest == np.arange(k)[:, None]).astype(float)
-        totals[:, 0] += members.sum(axis=1)
-        totals[:, 1:] += members @ z
-    totals[:, 1:] *= 2.0**-_BITS
-    return {"totals": totals}
+        counts += counted(nearest, k, weights)
+        sums += members @ weighed_rows(z, weights)
+    return {"totals": np.column_stack([in_records(counts, rows.weights), sums * 2.0**-_BITS])}
 
 
 def _improved(

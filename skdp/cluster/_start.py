@@ -11,6 +11,7 @@ from sklearn.cluster import KMeans
 from skdp.privacy import Neighboring
 from skdp.statistics._bounded_rows import BoundedRows
 from skdp.statistics._spread import Centre, Directions, distance_of, farthest, projected
+from skdp.statistics._weights import counted, in_records
 from skdp.workloads.gaussian_steps import GaussianPlan, GaussianStep
 
 __all__ = ["MOST_CELLS", "ask_cells", "deviations", "release_start"]
@@ -75,12 +76,12 @@ def _counts(
 ) -> dict[str, np.ndarray]:
     """Return the number of rows in each cell of a grid along some directions."""
     reach, shape = farthest(rows), (per_axis,) * box.size
-    counts = np.zeros(math.prod(shape))
-    for along, _ in projected(rows, centre, vectors, reach):
+    counts = np.zeros(math.prod(shape), np.int64)
+    for along, _, weights in projected(rows, centre, vectors, reach):
         cells = np.floor((along * reach / box + 1.0) * (0.5 * per_axis))
         places = np.clip(cells, 0, per_axis - 1).astype(np.intp)
-        counts += np.bincount(np.ravel_multi_index(places.T, shape), None, counts.size)
-    return {"cells": counts}
+        counts += counted(np.ravel_multi_index(places.T, shape), counts.size, weights)
+    return {"cells": in_records(counts, rows.weights)}
 
 
 def _n_made_up(n_clusters: int) -> int:

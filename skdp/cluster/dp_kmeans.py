@@ -109,7 +109,9 @@ class DPKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
     -----
     **Guarantee.** μ-Gaussian DP: each release has Gaussian noise for how far it may move between
     neighbours, given the earlier ones, and μ² adds up (proofs: `docs/maths/unsupervised.md`). A
-    step's counts and sums of rows in a ball of radius R move by 2R where a record is replaced.
+    step's counts and sums of rows in a ball of radius R move by 2R where a record is replaced. With
+    groups each of a person's m rows counts 1/m, and all of them together move no sum farther than
+    one row.
 
     Values outside of the bounds are clipped in `fit`, and a missing value counts as the middle.
     Columns with wide bounds rule the distances, as columns with large values do in
@@ -157,7 +159,7 @@ class DPKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         self.label = label
         self.part = part
 
-    def fit(self, X: Any, y: Any = None) -> DPKMeans:
+    def fit(self, X: Any, y: Any = None, groups: Any = None) -> DPKMeans:
         """Learn the centres privately.
 
         Parameters
@@ -167,6 +169,10 @@ class DPKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
             its bounds. Without privacy values are taken as they are, and none may be missing.
         y : None
             Ignored.
+        groups : array-like of shape (n_samples,) or None, default None
+            *Private.* Whose each row is, where a person may have several: then all rows of a person
+            are protected together, and count together as one record. ``None``: each row is a
+            record of its own.
 
         Returns
         -------
@@ -180,10 +186,10 @@ class DPKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         BudgetExceededError, BudgetClosedError
             If the budget does not admit the fit; then nothing is read.
         """
-        fitted: DPKMeans = self._fit_privately(X)
+        fitted: DPKMeans = self._fit_privately(X, groups=groups)
         return fitted
 
-    def fit_predict(self, X: Any, y: Any = None) -> np.ndarray:
+    def fit_predict(self, X: Any, y: Any = None, groups: Any = None) -> np.ndarray:
         """Learn the centres privately, and return the nearest one of each row.
 
         Parameters
@@ -192,13 +198,15 @@ class DPKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
             *Private.*
         y : None
             Ignored.
+        groups : array-like of shape (n_samples,) or None, default None
+            *Private.* As in `fit`.
 
         Returns
         -------
         ndarray of shape (n_samples,)
             *Private*: each label depends on its row, and the fit does not protect them.
         """
-        return self.fit(X).predict(X)
+        return self.fit(X, groups=groups).predict(X)
 
     @lazy_on_blocks
     def predict(self, X: Any) -> np.ndarray:
@@ -267,11 +275,13 @@ class DPKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
     def _is_gaussian(self) -> bool:
         return True
 
-    def _check_data(self, parameters: ReleaseParameters, X: Any) -> BoundedRows:
+    def _check_data(
+        self, parameters: ReleaseParameters, X: Any, *, groups: Any = None
+    ) -> BoundedRows:
         check_count("n_clusters", self.n_clusters)
         if self.max_iter != "auto":
             check_count("max_iter", self.max_iter)
-        return BoundedRows.of(self, X, parameters)
+        return BoundedRows.of(self, X, parameters, groups)
 
     def _n_steps(self, otherwise: int) -> int:
         return otherwise if self.max_iter == "auto" else int(self.max_iter)
@@ -303,7 +313,10 @@ class DPKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
     def _read(self, plan: Any, records: BoundedRows, rng: np.random.Generator) -> Any:
         if isinstance(plan, NonPrivatePlan):
             seed, n_steps = seed_of(self.random_state), self._n_steps(_STEPS_WITHOUT_PRIVACY)
-            return KMeans(self.n_clusters, max_iter=n_steps, random_state=seed).fit(records.source)
+            exact = KMeans(self.n_clusters, max_iter=n_steps, random_state=seed)
+            persons = records.persons
+            weights = None if persons is None else persons.row_weights()
+            return exact.fit(records.source, sample_weight=weights)
         unit = count_unit(self._most_directions(), Neighboring(self.neighboring))
         centre = release_centre(plan, records, rng)
         radius, directions = release_spread(plan, records, centre, rng, quantile=_QUANTILE)

@@ -13,6 +13,7 @@ from sklearn.isotonic import isotonic_regression
 from sklearn.utils.validation import check_is_fitted
 
 from skdp._lazy import lazy_on_blocks
+from skdp._persons import Persons
 from skdp._private_fit import NonPrivatePlan, PrivateEstimator, ReleaseParameters
 from skdp._random import seed_of
 from skdp._validation import check_count, check_size
@@ -109,7 +110,8 @@ class DPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator)
     n_components_ : int
         *Public.*
     n_samples_ : int or float
-        *Public* under ``replace_one``, else *released*: how many rows there are, about.
+        *Public* under ``replace_one``, else *released*: how many rows there are, about; with
+        groups how many persons.
     privacy_ : PrivacyGuarantee
         *Public.* What was released and what it guarantees.
     n_features_in_ : int
@@ -122,7 +124,8 @@ class DPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator)
     **Guarantee.** μ-Gaussian DP: each release has Gaussian noise for how far it may move between
     neighbours, given the earlier ones, and μ² adds up. In Frobenius norm yyᵀ is at most 1 long, and
     yyᵀ − zzᵀ at most √2 (proofs: `docs/maths/unsupervised.md`). A fifth of μ² is for the mean,
-    three quarters for the components, the rest for the variances.
+    three quarters for the components, the rest for the variances. With groups each of a person's m
+    rows counts 1/m, and all of them together move no sum farther than one row.
 
     Values outside of the bounds are clipped in `fit`, and a missing value counts as the middle.
     Columns with wide bounds rule the components, as columns with large values do in
@@ -172,7 +175,7 @@ class DPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator)
         self.label = label
         self.part = part
 
-    def fit(self, X: Any, y: Any = None) -> DPPCA:
+    def fit(self, X: Any, y: Any = None, groups: Any = None) -> DPPCA:
         """Learn the mean, the components and their variances privately.
 
         Parameters
@@ -182,6 +185,10 @@ class DPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator)
             its bounds. Without privacy values are taken as they are, and none may be missing.
         y : None
             Ignored.
+        groups : array-like of shape (n_samples,) or None, default None
+            *Private.* Whose each row is, where a person may have several: then all rows of a person
+            are protected together, and count together as one record. ``None``: each row is a
+            record of its own.
 
         Returns
         -------
@@ -195,7 +202,7 @@ class DPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator)
         BudgetExceededError, BudgetClosedError
             If the budget does not admit the fit; then nothing is read.
         """
-        fitted: DPPCA = self._fit_privately(X)
+        fitted: DPPCA = self._fit_privately(X, groups=groups)
         return fitted
 
     @lazy_on_blocks
@@ -241,12 +248,14 @@ class DPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator)
     def _is_gaussian(self) -> bool:
         return True
 
-    def _check_data(self, parameters: ReleaseParameters, X: Any) -> BoundedRows:
+    def _check_data(
+        self, parameters: ReleaseParameters, X: Any, *, groups: Any = None
+    ) -> BoundedRows:
         if self.n_components is not None:
             check_count("n_components", self.n_components)
         if self.data_norm is not None:
             check_size("data_norm", self.data_norm)
-        rows = BoundedRows.of(self, X, parameters)
+        rows = BoundedRows.of(self, X, parameters, groups)
         if (self.n_components or 1) > self.n_features_in_:
             raise ValueError(
                 f"n_components must be at most the number of columns, {self.n_features_in_}, got "
@@ -276,6 +285,8 @@ class DPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator)
 
     def _read(self, plan: Any, records: BoundedRows, rng: np.random.Generator) -> Any:
         if isinstance(plan, NonPrivatePlan):
+            if records.persons is not None:
+                return _exact(records.source, records.persons, self._n_components())
             seed = seed_of(self.random_state)
             return PCA(self.n_components, random_state=seed).fit(records.source)
         centre = release_centre(plan, records, rng)
@@ -349,12 +360,25 @@ _ATTRIBUTES = (
 )
 
 
+def _exact(X: np.ndarray, persons: Persons, n_components: int) -> Components:
+    """Return the components without privacy, of which scikit-learn's have no weights."""
+    weights = persons.row_weights()
+    mean = np.average(X, axis=0, weights=weights)
+    Z = (X - mean) * np.sqrt(weights)[:, None]
+    values, vectors = np.linalg.eigh(Z.T @ Z)
+    squares, rest = values[::-1][:n_components], values[::-1][n_components:].sum()
+    centre = Centre(mean, persons.n_persons)
+    return Components(
+        centre, Directions(vectors[:, ::-1], values[::-1], 0.0), np.append(squares, rest)
+    )
+
+
 def _parts(centre: Centre, vectors: np.ndarray, radius: float, records: BoundedRows) -> Any:
     """Yield what each row adds: its squares along the vectors, and the rest of its length's square.
 
     They are non-negative, and sum to 1 at most, in units of the radius squared.
     """
-    for along, z in projected(records, centre, vectors, radius, vectors.shape[1]):
+    for along, z, _ in projected(records, centre, vectors, radius, vectors.shape[1]):
         squares = along**2
         inside = squares.sum(axis=1)
         rest = np.maximum((z * z).sum(axis=1) - inside, 0.0)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,9 @@ from skdp._data_validation import (
     validated,
     validated_numbers,
 )
+from skdp._persons import Persons, refuse_blocks
 from skdp._private_fit import ReleaseParameters
+from skdp.statistics._weights import steps_of
 
 __all__ = ["BoundedRows", "filled_rows"]
 
@@ -40,19 +42,33 @@ class BoundedRows:
     bounds : ColumnBounds or None
         *Public.* To which values are clipped; None for rows that are read without privacy.
     count_is_public : bool
-        *Public.*
+        *Public.* Of the number of records.
+    persons : Persons or None, default None
+        *Private.* Whose each row is, where a record is a person.
     """
 
     source: Any
     bounds: ColumnBounds | None
     count_is_public: bool
+    persons: Persons | None = None
 
     @classmethod
-    def of(cls, estimator: Any, X: Any, parameters: ReleaseParameters) -> BoundedRows:
-        """Return the rows after checks of shape, types and bounds; without privacy as floats.
+    def of(
+        cls, estimator: Any, X: Any, parameters: ReleaseParameters, groups: Any = None
+    ) -> BoundedRows:
+        """Return the rows after checks of shape, types, bounds and groups; without privacy floats.
 
         The estimator keeps what a missing number counts as, for `filled_rows`.
         """
+        if is_collection(X):
+            refuse_blocks(groups)
+        rows = cls._of_records(estimator, X, parameters)
+        if groups is None:
+            return rows
+        return replace(rows, persons=Persons.of(groups, rows.n_rows))
+
+    @classmethod
+    def _of_records(cls, estimator: Any, X: Any, parameters: ReleaseParameters) -> BoundedRows:
         public = parameters.neighboring.count_is_public
         estimator._filling = None
         if not parameters.is_private:  # which takes what is in memory
@@ -72,8 +88,15 @@ class BoundedRows:
 
     @property
     def n_rows(self) -> int:
-        """The number of rows, public where `count_is_public` says so."""
+        """The number of records, rows or persons: public where `count_is_public` says so."""
+        if self.persons is not None:
+            return self.persons.n_persons
         return self.source.n_rows if isinstance(self.source, Columns) else len(self.source)
+
+    @cached_property
+    def weights(self) -> np.ndarray | None:
+        """What each row weighs, in steps; None where each is a record of its own."""
+        return None if self.persons is None else steps_of(self.persons)
 
     def total(
         self, function: Callable[[BoundedRows], dict[str, np.ndarray]]

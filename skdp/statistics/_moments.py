@@ -380,7 +380,7 @@ def sums_in_steps(
     """Return the sums in steps of 2^−31."""
     codes, n_groups = (None, ()) if keys is None else (keys.codes(table), (keys.n_groups,))
     totals = {name: np.zeros((*n_groups, size), dtype=np.int64) for name, size in sizes.items()}
-    start, weights = 0, table.weights if isinstance(table, Columns) else None
+    start, weights = 0, getattr(table, "weights", None)
     for block in numbers(table):
         for name, total in totals.items():
             steps = _in_steps(block[name], None if weights is None else weights[start:])

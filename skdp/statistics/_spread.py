@@ -2,6 +2,8 @@
 
 Each answer is a sum over rows of terms that are whole numbers times a power of two, so that every
 sum is exact in double precision, in any order and in any blocks: no row changes what another adds.
+The rows of a person weigh 1 together at most, and add what is in the convex hull of 0 and of what
+one row may add: all distances here are those of records.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import numpy as np
 from skdp.privacy import Neighboring
 from skdp.statistics._bounded_rows import BoundedRows
 from skdp.statistics._moments import EXACT, exact_sums
+from skdp.statistics._weights import STEP_BITS, counted, in_records
 from skdp.workloads.gaussian_steps import GaussianPlan, GaussianStep
 
 __all__ = [
@@ -30,6 +33,7 @@ __all__ = [
     "release_centre",
     "release_spread",
     "shortened",
+    "weighed_rows",
     "whole",
 ]
 
@@ -155,13 +159,23 @@ def _spread_sums(
 ) -> dict[str, np.ndarray]:
     """Return the number of rows in each shell, and Σ yyᵀ in steps of 2^−2·_BITS."""
     d = rows.within.half.size
-    radii, counts, total = _radii(rows), np.zeros(_N_RADII), np.zeros((d, d), dtype=np.int64)
-    for block, lengths in _from_centre(rows, centre):
-        counts += np.bincount(_shells(lengths, radii), minlength=_N_RADII)
-        block *= _factors(lengths, data_norm)[:, None]
+    radii, counts, total = _radii(rows), np.zeros(_N_RADII, np.int64), np.zeros((d, d), np.int64)
+    for block, lengths, weights in _from_centre(rows, centre):
+        counts += counted(_shells(lengths, radii), _N_RADII, weights)
+        factors = _factors(lengths, data_norm)
+        if weights is not None:
+            factors *= np.sqrt(np.ldexp(weights, -STEP_BITS))
+        block *= factors[:, None]
         y = whole(block, _BITS)
         total += (y.T @ y).astype(np.int64)
-    return {"shells": counts, "moments": total}
+    return {"shells": in_records(counts, rows.weights), "moments": total}
+
+
+def weighed_rows(z: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+    """Return rows of whole numbers times what they weigh, without fractions."""
+    if weights is None:
+        return z
+    return np.asarray(np.trunc(z * np.ldexp(weights, -STEP_BITS)[:, None]))
 
 
 def _first_of_many(counts: np.ndarray, most: float) -> int:
@@ -176,11 +190,14 @@ def _first_of_many(counts: np.ndarray, most: float) -> int:
 
 def _from_centre(
     rows: BoundedRows, centre: Centre, width: int = 1
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield x − m and its length for some rows at a time."""
+) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
+    """Yield x − m, its length, and what it weighs if that is not 1, for some rows at a time."""
+    weights, start = rows.weights, 0
     for block in rows.blocks(width):
         block -= centre.mean
-        yield block, np.sqrt((block * block).sum(axis=1))
+        lengths = np.sqrt((block * block).sum(axis=1))
+        yield block, lengths, None if weights is None else weights[start : start + len(lengths)]
+        start += len(lengths)
 
 
 def farthest(rows: BoundedRows) -> float:
@@ -211,16 +228,19 @@ def shortened(lengths: np.ndarray, largest: float) -> np.ndarray:
 
 def projected(
     rows: BoundedRows, centre: Centre, vectors: np.ndarray, largest: float, width: int = 1
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield z·V for some rows at a time, and z: x − m, `largest` long at most, in units of that."""
+) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
+    """Yield z·V for some rows at a time, z, and what they weigh if that is not 1.
+
+    z is x − m, `largest` long at most, in units of that.
+    """
     V = whole(vectors.copy(), _FINE_BITS)
-    for block, lengths in _from_centre(rows, centre, width):
+    for block, lengths, weights in _from_centre(rows, centre, width):
         block *= (shortened(lengths, largest) / largest)[:, None]
         z = whole(block, _FINE_BITS)
         along = z @ V
         along *= 4.0**-_FINE_BITS
         z *= 2.0**-_FINE_BITS
-        yield along, z
+        yield along, z, weights
 
 
 def whole(values: np.ndarray, bits: int) -> np.ndarray:

@@ -1,0 +1,189 @@
+"""DPPCA and DPKMeans of persons with several rows: all of them count together as one record."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from skdp import DPPCA, DPKMeans, PrivacyBudget
+from skdp.privacy import Neighboring
+from skdp.workloads.gaussian_steps import GaussianPlan
+
+RNG = np.random.default_rng(0)
+LOW, HIGH = np.array([-1.0, 0.0, -1e3]), np.array([1.0, 9.0, 1e3])
+BOUNDS = list(zip(LOW.tolist(), HIGH.tolist(), strict=True))
+MODELS = {
+    "pca": DPPCA(2.0, n_components=2, bounds=BOUNDS),
+    "pca, norm": DPPCA(2.0, n_components=2, data_norm=500.0, bounds=BOUNDS),
+    "one cluster": DPKMeans(2.0, n_clusters=1, bounds=BOUNDS),
+    "four clusters": DPKMeans(20.0, n_clusters=4, max_iter=2, bounds=BOUNDS),
+}
+N = 300
+COUNTS = RNG.integers(1, 6, N)
+WHOSE = RNG.permutation(np.repeat(np.arange(N), COUNTS))
+X = RNG.uniform(LOW, HIGH, (WHOSE.size, 3)) * (0.2 * COUNTS[WHOSE])[:, None]
+every_model = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+every_relation = pytest.mark.parametrize("neighboring", list(Neighboring), ids=str)
+
+
+def answers(model, rows, groups, monkeypatch, told=None):
+    """Return what each step is asked for, releases, and prices; releases are `told` if given."""
+    asked, given, prices, release = {}, {}, {}, GaussianPlan.release
+
+    def spy(plan, name, values, rng):
+        noisy = release(plan, name, values, rng)
+        asked[name], given[name] = np.array(values, float), noisy if told is None else told[name]
+        prices[name] = next(s.l2_sensitivity for s in plan.steps if s.name == name)
+        return given[name]
+
+    with monkeypatch.context() as patch, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # scikit-learn's, of rows that are made up
+        patch.setattr(GaussianPlan, "release", spy)
+        clone(model).fit(rows, groups=groups)
+    return asked, given, prices
+
+
+def extreme_rows(rng):
+    """Return the rows of one person: alike or not, few or many."""
+    kind, count = rng.integers(5), rng.choice([1, 2, 3, 7, 300])
+    corners = np.where(rng.random((count, 3)) < 0.5, LOW, HIGH)
+    if kind == 0:
+        return corners
+    if kind == 1:
+        return np.repeat(corners[:1], count, axis=0)
+    if kind == 2:
+        return np.where(rng.random((count, 3)) < 0.3, rng.choice([np.nan, np.inf]), corners)
+    if kind == 3:
+        return 1e290 * rng.standard_normal((count, 3))
+    return rng.uniform(LOW, HIGH, (count, 3))
+
+
+def table(persons, rng):
+    """Return the rows of all persons in any order, and whose they are."""
+    rows = np.concatenate(persons)
+    groups = np.repeat(np.arange(len(persons)), [*map(len, persons)])
+    order = rng.permutation(len(rows))
+    return rows[order], groups[order]
+
+
+@every_model
+@every_relation
+def test_no_step_moves_farther_than_the_price_of_one_record(model, neighboring, monkeypatch):
+    rng, farthest = np.random.default_rng(7), 0.0
+    for seed in range(12):
+        rest = [extreme_rows(rng) for _ in range([0, 1, 20][seed % 3])]
+        persons = [*rest, extreme_rows(rng)]
+        others = [*rest, extreme_rows(rng)] if neighboring == "replace_one" else rest
+        if not others:
+            continue
+        model = clone(model).set_params(neighboring=neighboring, random_state=seed)
+        asked, given, prices = answers(model, *table(persons, rng), monkeypatch)
+        there, _, _ = answers(model, *table(others, rng), monkeypatch, given)
+        for name, values in asked.items():
+            distance = np.linalg.norm(values - there[name])
+            assert distance <= prices[name], name
+            farthest = max(farthest, distance / prices[name])
+    assert farthest > 0.9
+
+
+@every_model
+@every_relation
+def test_sums_are_those_of_weighted_rows_in_any_order(model, neighboring, monkeypatch):
+    """Four times the same row of a person is once the row, but for numbers cut to whole steps."""
+    model = clone(model).set_params(neighboring=neighboring, random_state=0)
+    rows = np.round(RNG.uniform(-1.0, 1.0, (500, 3)) * 64.0) / 64.0
+    whose = np.arange(500)
+    asked, given, _ = answers(model.set_params(bounds=(-1, 1)), rows, None, monkeypatch)
+    for groups, copies in ((whose, 1), (np.repeat(whose, 4), 4)):
+        order = RNG.permutation(groups.size)
+        many = np.repeat(rows, copies, axis=0)[order]
+        again, _, _ = answers(model, many, groups[order], monkeypatch, given)
+        for name, values in asked.items():
+            exact = copies == 1 and name != "variances"
+            most = 0.0 if exact else 500 * 2.0**-15
+            np.testing.assert_allclose(again[name], values, rtol=0.0, atol=most)
+
+
+@pytest.mark.parametrize("neighboring", list(Neighboring), ids=str)
+def test_groups_of_single_rows_release_what_no_groups_release(neighboring):
+    """Where values are whole numbers of steps, so that no rounding differs."""
+    rows = np.round(RNG.uniform(-1.0, 1.0, (500, 3)) * 64.0) / 64.0
+    model = DPKMeans(n_clusters=2, bounds=(-1, 1), neighboring=neighboring, random_state=0)
+    alone, grouped = clone(model).fit(rows), clone(model).fit(rows, groups=np.arange(500))
+    np.testing.assert_array_equal(grouped.cluster_centers_, alone.cluster_centers_)
+    assert (alone.privacy_.unit, grouped.privacy_.unit) == ("record", "person")
+
+
+@every_model
+def test_the_ledger_says_that_persons_were_protected(model):
+    budget = PrivacyBudget(30.0, 1e-5, unit="person")
+    fitted = clone(model).set_params(budget=budget).fit(X, groups=WHOSE)
+    assert fitted.privacy_.unit == "person"
+    assert budget.spent.epsilon == pytest.approx(model.epsilon, rel=0.03)
+    with pytest.raises(ValueError, match=r"unit='person'.*Nothing was spent"):
+        fitted.fit(X)
+    of_records = clone(model).set_params(budget=PrivacyBudget(30.0, 1e-5))
+    with pytest.raises(ValueError, match=r"unit='record'.*Nothing was spent"):
+        of_records.fit(X, groups=WHOSE)
+    assert len(budget.history()) == 1
+
+
+@every_model
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        (WHOSE[:-1], "one value for each row"),
+        (np.where(WHOSE == 0, np.nan, WHOSE), "missing values"),
+        (np.c_[WHOSE, WHOSE], "one value for each row"),
+    ],
+    ids=["short", "missing", "two columns"],
+)
+def test_wrong_groups_are_refused_before_the_spend(model, groups, message):
+    budget = PrivacyBudget(30.0, 1e-5, unit="person")
+    model = clone(model).set_params(budget=budget)
+    with pytest.raises(ValueError, match=rf"{message}.*Nothing was spent"):
+        model.fit(X, groups=groups)
+    assert not budget.history()
+    da = pytest.importorskip("dask.array")
+    with pytest.raises(ValueError, match=r"groups cannot be given with dask.*Nothing was spent"):
+        model.fit(da.from_array(X, chunks=(100, 3)), groups=WHOSE)
+    assert not budget.history()
+
+
+@pytest.mark.parametrize("epsilon", [5000.0, np.inf])
+@every_relation
+def test_persons_count_alike(epsilon, neighboring):
+    weights = 1.0 / COUNTS[WHOSE]
+    bounds = {"bounds": BOUNDS, "neighboring": neighboring, "random_state": 0}
+    rows = np.clip(X, LOW, HIGH)
+    pca = DPPCA(epsilon, n_components=1, data_norm=2000.0, **bounds).fit(rows, groups=WHOSE)
+    expected = np.average(rows, axis=0, weights=weights)
+    np.testing.assert_allclose(pca.mean_, expected, rtol=0.02, atol=0.02)
+    assert abs(pca.mean_[1] / rows.mean(axis=0)[1] - 1.0) > 0.1
+    covariance = np.cov(rows.T, aweights=weights, ddof=0) * N / (N - 1.0)
+    values, vectors = np.linalg.eigh(covariance)
+    assert abs(pca.components_[0] @ vectors[:, -1]) > 0.999
+    assert pca.explained_variance_[0] == pytest.approx(values[-1], rel=0.02)
+    assert pca.n_samples_ == pytest.approx(N, rel=0.01)
+    kmeans = DPKMeans(epsilon, n_clusters=1, **bounds).fit(rows, groups=WHOSE)
+    if epsilon == np.inf:
+        np.testing.assert_allclose(kmeans.cluster_centers_[0], expected, rtol=1e-6)
+
+
+def test_what_is_public_of_persons_is_their_number():
+    """Under replace_one, where a person may have any number of rows."""
+    fits = [
+        DPPCA(bounds=BOUNDS, random_state=0).fit(X[rows], groups=WHOSE[rows])
+        for rows in (slice(None), np.unique(WHOSE, return_index=True)[1])
+    ]
+    assert fits[0].n_samples_ == fits[1].n_samples_ == N
+
+
+def test_labels_and_coordinates_go_with_a_fit_of_persons():
+    kmeans = DPKMeans(n_clusters=2, bounds=BOUNDS)
+    assert kmeans.fit_predict(X, groups=WHOSE).shape == WHOSE.shape
+    assert kmeans.privacy_.unit == "person"
+    pca = DPPCA(n_components=1, bounds=BOUNDS)
+    assert pca.fit_transform(X, groups=WHOSE).shape == (WHOSE.size, 1)
+    assert pca.privacy_.unit == "person"
