@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from sklearn import get_config
 from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import has_fit_parameter
 
 from skdp._private_fit import PrivateFit, resolved_delta
 from skdp._validation import check_real
@@ -15,7 +17,7 @@ from skdp.budget import Amount, BudgetHandle, PrivacyBudget
 from skdp.budget.filters.base import largest_gaussian
 from skdp.exceptions import PrivacyLeakError
 from skdp.pipeline.check_pipeline import check_pipeline
-from skdp.privacy import GDPEvent, Neighboring
+from skdp.privacy import GDPEvent, Neighboring, Unit
 
 __all__ = ["PrivatePipeline", "make_private_pipeline"]
 
@@ -78,6 +80,8 @@ class PrivatePipeline(Pipeline):
             *Private.* What the last step takes.
         **params : dict
             *Private.* What goes to the steps, such as weights, as in scikit-learn's `Pipeline`.
+            ``groups``, whose each row is, goes to every step that spends; with metadata routing to
+            those that request it.
 
         Returns
         -------
@@ -91,6 +95,7 @@ class PrivatePipeline(Pipeline):
         BudgetExceededError, BudgetClosedError
             If the budget does not admit all steps.
         """
+        params = self._with_groups(params)
         self._rehearse(X, y, params)
         return super().fit(X, y, **params)
 
@@ -105,15 +110,33 @@ class PrivatePipeline(Pipeline):
         y : array-like of shape (n_samples,) or None
             *Private.* What the steps take.
         **params : dict
-            *Private.* What goes to the steps, as in scikit-learn's `Pipeline`.
+            *Private.* What goes to the steps, as in `fit`.
 
         Returns
         -------
         array-like of shape (n_samples, n_outputs)
             The rows, as private as X.
         """
+        params = self._with_groups(params)
         self._rehearse(X, y, params)
         return super().fit_transform(X, y, **params)
+
+    def _with_groups(self, params: dict[str, Any]) -> dict[str, Any]:
+        """Return what goes to the steps, with groups for each that spends, unless it is routed."""
+        groups = params.get("groups")
+        if groups is not None and get_config()["enable_metadata_routing"]:
+            return params
+        rest = {name: value for name, value in params.items() if name != "groups"}
+        if groups is None:
+            return rest
+        spending = {name: step for name, step in self.steps if _spends(step)}
+        for step in spending.values():
+            if not has_fit_parameter(step, "groups"):
+                raise ValueError(
+                    f"{type(step).__name__} takes no groups, and would not protect all rows of a "
+                    "person together."
+                )
+        return {f"{name}__groups": groups for name in spending} | rest
 
     def _rehearse(self, X: Any, y: Any, params: dict[str, Any]) -> None:
         """Fit copies that stop before they spend, up to a spending step of another library."""
@@ -145,6 +168,7 @@ def make_private_pipeline(
     epsilon: float = 1.0,
     delta: float | None = None,
     neighboring: str = "replace_one",
+    unit: str | None = None,
     budget: PrivacyBudget | None = None,
     model_share: float = 0.9,
 ) -> PrivatePipeline:
@@ -165,6 +189,10 @@ def make_private_pipeline(
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
         *Public.* Whether neighbouring data sets differ in the value of one record (then n is
         public) or in its presence (then it is private).
+    unit : {"record", "person"} or None, default None
+        *Public.* Whose contribution the budget covers as a whole: that of one record, or of all
+        rows of a person where `fit` is given ``groups=``. ``None`` takes the budget's, or
+        ``"record"`` without a budget.
     budget : PrivacyBudget or None, default None
         *Public.* What every step spends from. ``None`` makes one of just (ε, δ), for one fit, with
         composition ``"gdp"`` where all steps are Gaussian DP, else ``"basic"``.
@@ -221,7 +249,15 @@ def make_private_pipeline(
     gaussian = len(private) == 1 or all(_is_gaussian(steps[i]) for i in private)
     if budget is None:
         composition = ("gdp" if gaussian else "basic") if delta else "pure"
-        budget = PrivacyBudget(epsilon, delta, composition=composition, neighboring=relation)
+        budget = PrivacyBudget(
+            epsilon,
+            delta,
+            composition=composition,
+            neighboring=relation,
+            unit=Unit.RECORD if unit is None else unit,
+        )
+    elif unit not in (None, budget.unit):
+        raise ValueError(f"unit={unit!r} is not that of the budget, {str(budget.unit)!r}.")
     made = list(steps)
     parts = _parts(epsilon, delta, _shares(len(private), model_share), budget, gaussian)
     for i, part in zip(private, parts, strict=True):
