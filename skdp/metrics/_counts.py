@@ -16,6 +16,8 @@ from skdp.metrics._estimate import interval_of
 from skdp.metrics._pairs import Pairs
 from skdp.metrics._view import Viewed
 from skdp.privacy import PrivacyGuarantee
+from skdp.statistics._moments import of_persons
+from skdp.statistics._weights import counted
 from skdp.workloads import Query, QueryPlan
 
 __all__ = ["CountedPairs", "Counts", "NoisyReport"]
@@ -39,14 +41,18 @@ class CountedPairs:
 
     def counts(self) -> dict[str, np.ndarray]:
         """Return the *private* counts: for each true label those of the cells, flattened."""
-        return self.pairs.total(partial(_counted, self.classes, self.cell_of, self.n_cells))
+        return self.pairs.counts(partial(_counted, self.classes, self.cell_of, self.n_cells))
 
 
 def _counted(
-    classes: np.ndarray, cell_of: Callable[[Block], np.ndarray], n_cells: int, block: Block
+    classes: np.ndarray,
+    cell_of: Callable[[Block], np.ndarray],
+    n_cells: int,
+    weights: np.ndarray | None,
+    block: Block,
 ) -> dict[str, np.ndarray]:
     codes = codes_in_block(block.y, classes) * n_cells + cell_of(block)
-    return {_CELLS: np.bincount(codes, minlength=classes.size * n_cells)}
+    return {_CELLS: counted(codes, classes.size * n_cells, weights)}
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -60,7 +66,7 @@ class NoisyReport(Viewed):
     classes : ndarray of shape (n_classes,)
         *Public.* The labels.
     n_samples : int or None
-        *Public.* The number of test rows; None where it is private.
+        *Public.* The number of test rows, with groups of persons; None where it is private.
     privacy : PrivacyGuarantee
         *Public.* Of everything in the report together.
     _variance : float
@@ -114,11 +120,11 @@ class Counts(PrivateFit):
         self.noise = noise
 
     def _records(
-        self, truth: Any, guess: Any, check: Callable[[Block], Any]
+        self, truth: Any, guess: Any, check: Callable[[Block], Any], groups: Any
     ) -> tuple[Pairs, np.ndarray]:
         """Return checked pairs, and the public classes."""
         check = partial(_checked, self.classes, check)
-        pairs = Pairs.of(truth, guess, check, guess_name=self.guess_name)
+        pairs = Pairs.of(truth, guess, check, guess_name=self.guess_name, groups=groups)
         return pairs, classes_of_blocks(str(self.released_as), pairs.found, self.classes)
 
     def _plan(self, parameters: ReleaseParameters, records: CountedPairs) -> QueryPlan:
@@ -129,6 +135,8 @@ class Counts(PrivateFit):
             l0_sensitivity=parameters.neighboring.n_changed,
             integer=True,
         )
+        if records.pairs.persons is not None:
+            query = of_persons(query)
         return parameters.plan_queries([query], self.noise)
 
     def _read(self, plan: QueryPlan, records: CountedPairs, rng: np.random.Generator) -> np.ndarray:

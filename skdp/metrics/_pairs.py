@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ import numpy as np
 from skdp._blocks import Block, Blocks, added, is_collection
 from skdp._columns import as_floats
 from skdp._data_validation import check_no_missing
+from skdp._persons import Persons, refuse_blocks
+from skdp.statistics._weights import in_records, steps_of
 
 __all__ = ["Pairs", "check_order", "numbers_of"]
 
@@ -19,26 +22,41 @@ _MOST_ROWS = 2**31
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Pairs:
-    """*Private* predictions, and the truth beside them."""
+    """*Private* predictions, and the truth beside them.
+
+    `n_rows` is the number of records: of rows, or of persons.
+    """
 
     blocks: Blocks | None
     block: Block | None
     n_rows: int
     found: list[Any]
+    persons: Persons | None = None
 
     @classmethod
     def of(
-        cls, truth: Any, guess: Any, check: Callable[[Block], Any], *, guess_name: str = "y_pred"
+        cls,
+        truth: Any,
+        guess: Any,
+        check: Callable[[Block], Any],
+        *,
+        guess_name: str = "y_pred",
+        groups: Any = None,
     ) -> Pairs:
         """Return the pairs, and what a check has found in each block of them."""
         if is_collection(truth) or is_collection(guess):
+            refuse_blocks(groups)
             blocks = Blocks.of(guess, truth, parameters=(guess_name, "y_true", "sample_weight"))
             found = blocks.check(check)
             return cls(blocks, None, _checked_count(sum(blocks.n_rows)), found)
         block = Block(np.asarray(guess), np.asarray(truth))
         if len(block.X) != len(block.y):
             raise ValueError("there must be as many predictions as true values.")
-        return cls(None, block, _checked_count(len(block.y)), [check(block)])
+        n_rows = _checked_count(len(block.y))
+        if groups is None:
+            return cls(None, block, n_rows, [check(block)])
+        persons = Persons.of(groups, n_rows)
+        return cls(None, block, persons.n_persons, [check(block)], persons)
 
     def total(self, function: Callable[[Block], dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
         """Return sums over rows, by name, which a function gives for a block."""
@@ -46,6 +64,36 @@ class Pairs:
             assert self.block is not None, "pairs are in memory or in blocks"
             return function(self.block)
         return added(self.blocks.gather(function))
+
+    def counts(
+        self, function: Callable[[np.ndarray | None, Block], dict[str, np.ndarray]]
+    ) -> dict[str, np.ndarray]:
+        """Return what `total` does of a function that counts rows by what they weigh, in steps."""
+        if self.persons is None:
+            return self.total(partial(function, None))
+        weights = steps_of(self.persons)
+        counts = self.total(partial(function, weights))
+        return {name: in_records(steps, weights) for name, steps in counts.items()}
+
+    def of_records(
+        self, numbers: Callable[[Block], Iterator[dict[str, np.ndarray]]]
+    ) -> Callable[[Block], Iterator[dict[str, np.ndarray]]]:
+        """Return what gives the numbers of records: those of rows, or their means for persons."""
+        return numbers if self.persons is None else partial(_means, self.persons, numbers)
+
+
+def _means(
+    persons: Persons, numbers: Callable[[Block], Iterator[dict[str, np.ndarray]]], block: Block
+) -> Iterator[dict[str, np.ndarray]]:
+    """Yield the mean numbers of each person's rows, within what one row may have.
+
+    A mean is in the convex hull of rows, but for 2^−53 a row: what a record is rounded by is more.
+    """
+    some = list(numbers(block))
+    for name in some[0]:
+        rows = np.concatenate([one[name] for one in some])
+        sums = [np.bincount(persons.codes, one, persons.n_persons) for one in rows.T]
+        yield {name: np.stack(sums, axis=1) / persons.counts[:, None]}
 
 
 def _checked_count(n: int) -> int:

@@ -16,7 +16,7 @@ from skdp.metrics._estimate import interval_of, ratio
 from skdp.metrics._pairs import Pairs
 from skdp.metrics._score import Score
 from skdp.privacy import PrivacyGuarantee
-from skdp.statistics._moments import EXACT, exact_sums
+from skdp.statistics._moments import EXACT, exact_sums, of_persons
 from skdp.workloads import Query, QueryPlan
 
 __all__ = ["RowMean", "RowSums", "SummedPairs"]
@@ -69,12 +69,14 @@ class RowSums(PrivateFit):
 
     def _plan(self, parameters: ReleaseParameters, records: SummedPairs) -> QueryPlan:
         query = self._query(parameters.neighboring.count_is_public)
+        if records.pairs.persons is not None:
+            query = of_persons(query)
         return parameters.plan_queries([query], self.noise)
 
     def _read(self, plan: QueryPlan, records: SummedPairs, rng: np.random.Generator) -> np.ndarray:
         query = plan.queries[0]
         rows = partial(_of_block, self._rows, records.facts, query.size)
-        sums = exact_sums({_SUMS: query.size}, records.pairs, rows)
+        sums = exact_sums({_SUMS: query.size}, records.pairs, records.pairs.of_records(rows))
         if query.integer:
             sums = {_SUMS: np.rint(sums[_SUMS]).astype(np.int64)}
         return plan.release(sums, rng)[_SUMS].astype(float)

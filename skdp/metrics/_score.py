@@ -21,7 +21,7 @@ class Score(Viewed):
         *Released.* Nearly unbiased, so that it may lie outside of what is possible; nan where the
         noise leaves nothing to be said.
     n_samples : int or None
-        *Public.* The number of test rows; None where it is private.
+        *Public.* The number of test rows, with groups of persons; None where it is private.
     privacy : PrivacyGuarantee
         *Public.*
     _between : callable

@@ -30,6 +30,7 @@ def confusion_report(
     delta: float | None = None,
     *,
     classes: Any,
+    groups: Any = None,
     noise: str = "auto",
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
@@ -55,6 +56,10 @@ def confusion_report(
         budget's, or 1e-5 without a budget; 0 asks for pure privacy.
     classes : array-like of labels
         *Public.* All labels, such as `classes_` of the classifier.
+    groups : array-like of shape (n_rows,) or None, default None
+        *Private.* Whose each row is, where a person may have several: all rows of a person are
+        protected together, and count together as one record, each alike. ``None``: each row is a
+        record of its own.
     noise : str, default "auto"
         *Public.* One of `skdp.workloads.NOISES`, or "auto" for the least.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
@@ -104,6 +109,7 @@ def confusion_report(
     return _LabelCounts(classes, noise)._release(
         y_true,
         y_pred,
+        groups=groups,
         epsilon=epsilon,
         delta=delta,
         neighboring=neighboring,
@@ -126,7 +132,7 @@ class ConfusionReport(NoisyReport):
     classes : ndarray of shape (n_classes,)
         *Public.* The labels.
     n_samples : int or None
-        *Public.* The number of test rows; None where it is private.
+        *Public.* The number of test rows, with groups of persons; None where it is private.
     privacy : PrivacyGuarantee
         *Public.* Of everything in the report together.
     _variance : float
@@ -197,11 +203,14 @@ class _LabelCounts(Counts):
 
     released_as = "metrics.confusion_report"
 
-    def _check_data(self, parameters: ReleaseParameters, truth: Any, guess: Any) -> CountedPairs:
+    def _check_data(
+        self, parameters: ReleaseParameters, truth: Any, guess: Any, *, groups: Any = None
+    ) -> CountedPairs:
         if self.classes is None or np.ndim(self.classes) != 1:
             raise ValueError("classes must be a list of all labels, which is public.")
         known = np.unique(np.asarray(self.classes))
-        pairs, classes = self._records(truth, guess, partial(_check_labels, known))
+        check = partial(_check_labels, known)
+        pairs, classes = self._records(truth, guess, check, groups)
         return CountedPairs(pairs, classes, partial(_codes, classes), classes.size)
 
     def _publish(

@@ -22,6 +22,7 @@ def dp_roc_auc_score(
     *,
     classes: Any = None,
     edges: Any = "auto",
+    groups: Any = None,
     noise: str = "auto",
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
@@ -50,6 +51,10 @@ def dp_roc_auc_score(
         `y_true`, and they count as public.
     edges : "auto" or array-like, default "auto"
         *Public.* Increasing ends of bins of scores, as in `score_report`.
+    groups : array-like of shape (n_rows,) or None, default None
+        *Private.* Whose each row is, where a person may have several: all rows of a person are
+        protected together, and count together as one record, each alike. ``None``: each row is a
+        record of its own.
     noise : str, default "auto"
         *Public.* One of `skdp.workloads.NOISES`, or "auto" for the least.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
@@ -99,6 +104,7 @@ def dp_roc_auc_score(
     return _ScoreOfCounts("roc_auc", classes, noise, edges)._release(
         y_true,
         y_score,
+        groups=groups,
         epsilon=epsilon,
         delta=delta,
         neighboring=neighboring,
@@ -117,6 +123,7 @@ def dp_average_precision_score(
     *,
     classes: Any = None,
     edges: Any = "auto",
+    groups: Any = None,
     noise: str = "auto",
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
@@ -145,6 +152,10 @@ def dp_average_precision_score(
         `y_true`, and they count as public.
     edges : "auto" or array-like, default "auto"
         *Public.* Increasing ends of bins of scores, as in `score_report`.
+    groups : array-like of shape (n_rows,) or None, default None
+        *Private.* Whose each row is, where a person may have several: all rows of a person are
+        protected together, and count together as one record, each alike. ``None``: each row is a
+        record of its own.
     noise : str, default "auto"
         *Public.* One of `skdp.workloads.NOISES`, or "auto" for the least.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
@@ -195,6 +206,7 @@ def dp_average_precision_score(
     return _ScoreOfCounts("average_precision", classes, noise, edges)._release(
         y_true,
         y_score,
+        groups=groups,
         epsilon=epsilon,
         delta=delta,
         neighboring=neighboring,

@@ -35,6 +35,7 @@ def dp_accuracy_score(
     epsilon: float,
     delta: float | None = None,
     *,
+    groups: Any = None,
     noise: str = "auto",
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
@@ -58,6 +59,10 @@ def dp_accuracy_score(
     delta : float or None, default None
         *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
         budget's, or 1e-5 without a budget; 0 asks for pure privacy.
+    groups : array-like of shape (n_rows,) or None, default None
+        *Private.* Whose each row is, where a person may have several: all rows of a person are
+        protected together, and count together as one record, each alike. ``None``: each row is a
+        record of its own.
     noise : str, default "auto"
         *Public.* One of `skdp.workloads.NOISES`, or "auto" for the least.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
@@ -106,6 +111,7 @@ def dp_accuracy_score(
     return _Accuracy(noise)._release(
         y_true,
         y_pred,
+        groups=groups,
         epsilon=epsilon,
         delta=delta,
         neighboring=neighboring,
@@ -124,6 +130,7 @@ def dp_log_loss(
     *,
     classes: Any = None,
     most: float = 5.0,
+    groups: Any = None,
     noise: str = "auto",
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
@@ -153,6 +160,10 @@ def dp_log_loss(
     most : float, default 5.0
         *Public.* In nats: larger losses count as this, those of probabilities below e^(−most). The
         noise grows with it.
+    groups : array-like of shape (n_rows,) or None, default None
+        *Private.* Whose each row is, where a person may have several: all rows of a person are
+        protected together, and count together as one record, each alike. ``None``: each row is a
+        record of its own.
     noise : str, default "auto"
         *Public.* One of `skdp.workloads.NOISES`, or "auto" for the least.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
@@ -200,6 +211,7 @@ def dp_log_loss(
     return _LogLoss(noise, classes, most)._release(
         y_true,
         y_prob,
+        groups=groups,
         epsilon=epsilon,
         delta=delta,
         neighboring=neighboring,
@@ -217,6 +229,7 @@ def dp_brier_score_loss(
     delta: float | None = None,
     *,
     classes: Any = None,
+    groups: Any = None,
     noise: str = "auto",
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
@@ -243,6 +256,10 @@ def dp_brier_score_loss(
     classes : array-like of 2 labels or None, default None
         *Public.* In increasing order; the second is the positive one. ``None`` takes those in
         `y_true`, and they count as public.
+    groups : array-like of shape (n_rows,) or None, default None
+        *Private.* Whose each row is, where a person may have several: all rows of a person are
+        protected together, and count together as one record, each alike. ``None``: each row is a
+        record of its own.
     noise : str, default "auto"
         *Public.* One of `skdp.workloads.NOISES`, or "auto" for the least.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
@@ -291,6 +308,7 @@ def dp_brier_score_loss(
     return _Brier(noise, classes)._release(
         y_true,
         y_prob,
+        groups=groups,
         epsilon=epsilon,
         delta=delta,
         neighboring=neighboring,
@@ -307,8 +325,10 @@ class _Accuracy(RowMean):
     released_as = "metrics.dp_accuracy_score"
     integer = True
 
-    def _check_data(self, parameters: ReleaseParameters, truth: Any, guess: Any) -> SummedPairs:
-        return SummedPairs(Pairs.of(truth, guess, _check_labels))
+    def _check_data(
+        self, parameters: ReleaseParameters, truth: Any, guess: Any, *, groups: Any = None
+    ) -> SummedPairs:
+        return SummedPairs(Pairs.of(truth, guess, _check_labels, groups=groups))
 
     def _losses(self, facts: Any, truth: Any, guess: Any) -> np.ndarray:
         return np.asarray(truth == guess, dtype=bool)
@@ -324,10 +344,12 @@ class _OfProbabilities(RowMean):
         super().__init__(noise)
         self.classes = classes
 
-    def _check_data(self, parameters: ReleaseParameters, truth: Any, guess: Any) -> SummedPairs:
+    def _check_data(
+        self, parameters: ReleaseParameters, truth: Any, guess: Any, *, groups: Any = None
+    ) -> SummedPairs:
         check_order(self.classes)
         check = partial(_labels_beside, self.classes)
-        pairs = Pairs.of(truth, guess, check, guess_name=self.guess_name)
+        pairs = Pairs.of(truth, guess, check, guess_name=self.guess_name, groups=groups)
         found, columns = zip(*pairs.found, strict=True)
         classes = classes_of_blocks(str(self.released_as), found, self.classes)
         if classes.size > self.most_classes or any(
@@ -350,9 +372,11 @@ class _LogLoss(_OfProbabilities):
         super().__init__(noise, classes)
         self.most = most
 
-    def _check_data(self, parameters: ReleaseParameters, truth: Any, guess: Any) -> SummedPairs:
+    def _check_data(
+        self, parameters: ReleaseParameters, truth: Any, guess: Any, *, groups: Any = None
+    ) -> SummedPairs:
         check_real("most", self.most, low=0.0, high=700.0)
-        return super()._check_data(parameters, truth, guess)
+        return super()._check_data(parameters, truth, guess, groups=groups)
 
     def _losses(self, facts: Any, truth: Any, guess: Any) -> np.ndarray:
         codes, columns = codes_in_block(truth, facts), _columns(guess)

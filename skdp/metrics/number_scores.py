@@ -29,6 +29,7 @@ def dp_mean_squared_error(
     delta: float | None = None,
     *,
     target_bounds: tuple[float, float],
+    groups: Any = None,
     noise: str = "auto",
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
@@ -54,6 +55,10 @@ def dp_mean_squared_error(
         budget's, or 1e-5 without a budget; 0 asks for pure privacy.
     target_bounds : (low, high)
         *Public.* Between which the numbers lie.
+    groups : array-like of shape (n_rows,) or None, default None
+        *Private.* Whose each row is, where a person may have several: all rows of a person are
+        protected together, and count together as one record, each alike. ``None``: each row is a
+        record of its own.
     noise : str, default "auto"
         *Public.* One of `skdp.workloads.NOISES`, or "auto" for the least.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
@@ -104,6 +109,7 @@ def dp_mean_squared_error(
     return _SquaredError(noise, target_bounds)._release(
         y_true,
         y_pred,
+        groups=groups,
         epsilon=epsilon,
         delta=delta,
         neighboring=neighboring,
@@ -121,6 +127,7 @@ def dp_mean_absolute_error(
     delta: float | None = None,
     *,
     target_bounds: tuple[float, float],
+    groups: Any = None,
     noise: str = "auto",
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
@@ -146,6 +153,10 @@ def dp_mean_absolute_error(
         budget's, or 1e-5 without a budget; 0 asks for pure privacy.
     target_bounds : (low, high)
         *Public.* Between which the numbers lie.
+    groups : array-like of shape (n_rows,) or None, default None
+        *Private.* Whose each row is, where a person may have several: all rows of a person are
+        protected together, and count together as one record, each alike. ``None``: each row is a
+        record of its own.
     noise : str, default "auto"
         *Public.* One of `skdp.workloads.NOISES`, or "auto" for the least.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
@@ -196,6 +207,7 @@ def dp_mean_absolute_error(
     return _AbsoluteError(noise, target_bounds)._release(
         y_true,
         y_pred,
+        groups=groups,
         epsilon=epsilon,
         delta=delta,
         neighboring=neighboring,
@@ -213,6 +225,7 @@ def dp_r2_score(
     delta: float | None = None,
     *,
     target_bounds: tuple[float, float],
+    groups: Any = None,
     noise: str = "auto",
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
@@ -238,6 +251,10 @@ def dp_r2_score(
         budget's, or 1e-5 without a budget; 0 asks for pure privacy.
     target_bounds : (low, high)
         *Public.* Between which the numbers lie.
+    groups : array-like of shape (n_rows,) or None, default None
+        *Private.* Whose each row is, where a person may have several: all rows of a person are
+        protected together, and count together as one record, each alike. ``None``: each row is a
+        record of its own.
     noise : str, default "auto"
         *Public.* One of `skdp.workloads.NOISES`, or "auto" for the least.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
@@ -290,6 +307,7 @@ def dp_r2_score(
     return _R2(noise, target_bounds)._release(
         y_true,
         y_pred,
+        groups=groups,
         epsilon=epsilon,
         delta=delta,
         neighboring=neighboring,
@@ -305,9 +323,11 @@ class _Bounded:
 
     target_bounds: Any
 
-    def _check_data(self, parameters: ReleaseParameters, truth: Any, guess: Any) -> SummedPairs:
+    def _check_data(
+        self, parameters: ReleaseParameters, truth: Any, guess: Any, *, groups: Any = None
+    ) -> SummedPairs:
         bounds = checked_bounds(self.target_bounds)
-        return SummedPairs(Pairs.of(truth, guess, check_numbers), bounds)
+        return SummedPairs(Pairs.of(truth, guess, check_numbers, groups=groups), bounds)
 
 
 class _Error(_Bounded, RowMean):

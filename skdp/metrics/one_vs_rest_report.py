@@ -18,6 +18,8 @@ from skdp.metrics._pairs import Pairs, check_order, numbers_of
 from skdp.metrics._view import Numbers, Viewed
 from skdp.metrics.score_report import ScoreReport, bins_of, checked_edges, edges_for
 from skdp.privacy import PrivacyGuarantee
+from skdp.statistics._moments import of_persons
+from skdp.statistics._weights import counted
 from skdp.workloads import Query, QueryPlan
 
 __all__ = ["OneVsRestReport", "one_vs_rest_report"]
@@ -33,6 +35,7 @@ def one_vs_rest_report(
     *,
     classes: Any,
     edges: Any = "auto",
+    groups: Any = None,
     noise: str = "auto",
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
@@ -61,6 +64,10 @@ def one_vs_rest_report(
         columns.
     edges : "auto" or array-like, default "auto"
         *Public.* Increasing ends of bins of scores, as in `score_report`.
+    groups : array-like of shape (n_rows,) or None, default None
+        *Private.* Whose each row is, where a person may have several: all rows of a person are
+        protected together, and count together as one record, each alike. ``None``: each row is a
+        record of its own.
     noise : str, default "auto"
         *Public.* One of `skdp.workloads.NOISES`, or "auto" for the least.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
@@ -112,6 +119,7 @@ def one_vs_rest_report(
     return _Histograms(classes, edges, noise)._release(
         y_true,
         y_score,
+        groups=groups,
         epsilon=epsilon,
         delta=delta,
         neighboring=neighboring,
@@ -223,14 +231,16 @@ class _Histograms(PrivateFit):
         self.edges = edges
         self.noise = noise
 
-    def _check_data(self, parameters: ReleaseParameters, truth: Any, score: Any) -> _Scored:
+    def _check_data(
+        self, parameters: ReleaseParameters, truth: Any, score: Any, *, groups: Any = None
+    ) -> _Scored:
         if self.classes is None or np.ndim(self.classes) != 1:
             raise ValueError("classes must be a list of all labels, which is public.")
         check_order(self.classes)
         known = np.unique(np.asarray(self.classes))
         edges = None if isinstance(self.edges, str) else checked_edges(self.edges)
         check = partial(_checked, known, edges is None)
-        pairs = Pairs.of(truth, score, check, guess_name="y_score")
+        pairs = Pairs.of(truth, score, check, guess_name="y_score", groups=groups)
         classes = classes_of_blocks(self.released_as, pairs.found, known)
         if edges is None:
             edges = edges_for(parameters, pairs.n_rows, classes.size)
@@ -244,11 +254,13 @@ class _Histograms(PrivateFit):
             l0_sensitivity=records.classes.size * parameters.neighboring.n_changed,
             integer=True,
         )
+        if records.pairs.persons is not None:
+            query = of_persons(query)
         return parameters.plan_queries([query], self.noise)
 
     def _read(self, plan: QueryPlan, records: _Scored, rng: np.random.Generator) -> np.ndarray:
-        counted = records.pairs.total(partial(_counted, records.classes, records.edges))
-        return plan.release(counted, rng)[_CELLS].reshape(records.shape).astype(float)
+        counts = records.pairs.counts(partial(_counted, records.classes, records.edges))
+        return plan.release(counts, rng)[_CELLS].reshape(records.shape).astype(float)
 
     def _publish(
         self, plan: QueryPlan, records: _Scored, released: Any, guarantee: PrivacyGuarantee
@@ -283,14 +295,17 @@ def _checked(known: np.ndarray, are_shares: bool, block: Block) -> np.ndarray:
     return labels_in_block(block.y, known)
 
 
-def _counted(classes: np.ndarray, edges: np.ndarray, block: Block) -> dict[str, np.ndarray]:
+def _counted(
+    classes: np.ndarray, edges: np.ndarray, weights: np.ndarray | None, block: Block
+) -> dict[str, np.ndarray]:
     """Return the counts of all histograms, one after the other."""
     codes, columns = codes_in_block(block.y, classes), np.asarray(block.X)
     n_bins = edges.size - 1
     counts = [
-        np.bincount(
+        counted(
             (codes == k) * n_bins + bins_of(edges, numbers_of("y_score", columns[:, k])),
-            minlength=2 * n_bins,
+            2 * n_bins,
+            weights,
         )
         for k in range(classes.size)
     ]

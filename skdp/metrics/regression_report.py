@@ -33,6 +33,7 @@ def regression_report(
     delta: float | None = None,
     *,
     target_bounds: tuple[float, float],
+    groups: Any = None,
     noise: str = "auto",
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
@@ -58,6 +59,10 @@ def regression_report(
         budget's, or 1e-5 without a budget; 0 asks for pure privacy.
     target_bounds : (low, high)
         *Public.* Between which the numbers lie.
+    groups : array-like of shape (n_rows,) or None, default None
+        *Private.* Whose each row is, where a person may have several: all rows of a person are
+        protected together, and count together as one record, each alike. ``None``: each row is a
+        record of its own.
     noise : str, default "auto"
         *Public.* One of `skdp.workloads.NOISES`, or "auto" for the least.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
@@ -110,6 +115,7 @@ def regression_report(
     return _ErrorSums(target_bounds, noise)._release(
         y_true,
         y_pred,
+        groups=groups,
         epsilon=epsilon,
         delta=delta,
         neighboring=neighboring,
@@ -131,7 +137,7 @@ class RegressionReport(Viewed):
     target_bounds : (float, float)
         *Public.*
     n_samples : int or None
-        *Public.* The number of test rows; None where it is private.
+        *Public.* The number of test rows, with groups of persons; None where it is private.
     privacy : PrivacyGuarantee
         *Public.* Of everything in the report together.
     _variance : float
@@ -237,9 +243,11 @@ class _ErrorSums(PrivateFit):
         self.target_bounds = target_bounds
         self.noise = noise
 
-    def _check_data(self, parameters: ReleaseParameters, truth: Any, guess: Any) -> _NumberPairs:
+    def _check_data(
+        self, parameters: ReleaseParameters, truth: Any, guess: Any, *, groups: Any = None
+    ) -> _NumberPairs:
         self._bounds = checked_bounds(self.target_bounds)
-        return _NumberPairs(Pairs.of(truth, guess, check_numbers))
+        return _NumberPairs(Pairs.of(truth, guess, check_numbers, groups=groups))
 
     def _plan(self, parameters: ReleaseParameters, records: _NumberPairs) -> QueryPlan:
         replaced = parameters.neighboring.count_is_public
@@ -255,7 +263,7 @@ class _ErrorSums(PrivateFit):
 
     def _read(self, plan: QueryPlan, records: _NumberPairs, rng: np.random.Generator) -> np.ndarray:
         size = plan.queries[0].size
-        numbers = partial(_of_rows, self._bounds, size)
+        numbers = records.pairs.of_records(partial(_of_rows, self._bounds, size))
         return plan.release(exact_sums({"sums": size}, records.pairs, numbers), rng)["sums"]
 
     def _publish(

@@ -37,6 +37,7 @@ def score_report(
     *,
     classes: Any = None,
     edges: Any = "auto",
+    groups: Any = None,
     noise: str = "auto",
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
@@ -67,6 +68,10 @@ def score_report(
         *Public.* Increasing ends of bins of scores; those beyond count in the first and the last.
         "auto" cuts [0, 1], outside of which it refuses scores, into 8 to 128 equal bins: the more,
         the more rows there are and the larger ε is, 16 where the number of rows is private.
+    groups : array-like of shape (n_rows,) or None, default None
+        *Private.* Whose each row is, where a person may have several: all rows of a person are
+        protected together, and count together as one record, each alike. ``None``: each row is a
+        record of its own.
     noise : str, default "auto"
         *Public.* One of `skdp.workloads.NOISES`, or "auto" for the least.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
@@ -118,6 +123,7 @@ def score_report(
     return ScoreCounts(classes, noise, edges)._release(
         y_true,
         y_score,
+        groups=groups,
         epsilon=epsilon,
         delta=delta,
         neighboring=neighboring,
@@ -139,7 +145,7 @@ class ScoreReport(NoisyReport):
     classes : ndarray of shape (2,)
         *Public.* The labels; the second is the positive one.
     n_samples : int or None
-        *Public.* The number of test rows; None where it is private.
+        *Public.* The number of test rows, with groups of persons; None where it is private.
     privacy : PrivacyGuarantee
         *Public.* Of everything in the report together.
     _variance : float
@@ -344,11 +350,13 @@ class ScoreCounts(Counts):
         super().__init__(classes, noise)
         self.edges = edges
 
-    def _check_data(self, parameters: ReleaseParameters, truth: Any, score: Any) -> CountedPairs:
+    def _check_data(
+        self, parameters: ReleaseParameters, truth: Any, score: Any, *, groups: Any = None
+    ) -> CountedPairs:
         check_order(self.classes)
         edges = None if isinstance(self.edges, str) else checked_edges(self.edges)
         check = _check_shares if edges is None else _check_scores
-        pairs, classes = self._records(truth, score, check)
+        pairs, classes = self._records(truth, score, check, groups)
         if classes.size != 2:
             raise ValueError(
                 f"score_report judges scores of two classes, got {classes.size}; of several, "

@@ -225,9 +225,17 @@ def of_persons(query: Query) -> Query:
     """Return the same question about means of persons' rows, which may move any of the numbers.
 
     They lie in the convex hull of what one row may add: no norm of a difference is larger, but the
-    number of numbers that change is.
+    number of numbers that change is, and what was an integer is rounded.
     """
-    return replace(query, l0_sensitivity=query.size, integer=False)
+    rounding = EXACT if query.integer else 1.0
+    return replace(
+        query,
+        linf_sensitivity=query.linf_sensitivity * rounding,
+        l0_sensitivity=query.size,
+        l1_sensitivity=query.l1_sensitivity * rounding,
+        l2_sensitivity=query.l2_sensitivity * rounding,
+        integer=False,
+    )
 
 
 def row_counts(n_changed: int, n_groups: int | None) -> Query:

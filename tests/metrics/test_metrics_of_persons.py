@@ -1,0 +1,147 @@
+"""Reports and scores of persons with several test rows: all of them count together as one."""
+
+import numpy as np
+import pytest
+from sklearn import metrics as exact
+
+from skdp import PrivacyBudget, metrics
+from skdp.workloads.plan import QueryPlan
+
+RNG = np.random.default_rng(0)
+N = 3000
+COUNTS = RNG.integers(1, 6, N)
+WHOSE = RNG.permutation(np.repeat(np.arange(N), COUNTS))
+W = 1.0 / COUNTS[WHOSE]
+S = np.clip(RNG.random(WHOSE.size) * (0.6 + 0.08 * COUNTS[WHOSE]), 0.0, 1.0)
+Y = (RNG.random(WHOSE.size) < S).astype(int)
+LABEL = (S > 0.5).astype(int)
+BOTH = np.c_[1.0 - S, S]
+LOSS = np.minimum(-np.log(np.where(Y == 1, S, 1.0 - S)), 5.0)
+TWO, PUBLIC = {"classes": [0, 1]}, {"target_bounds": (0, 1)}
+SCORES = {
+    "confusion_report": (
+        lambda y, s, **t: metrics.confusion_report(y, s > 0.5, **TWO, **t).accuracy,
+        W @ (Y == LABEL) / N,
+    ),
+    "score_report": (
+        lambda y, s, **t: metrics.score_report(y, s, **TWO, **t).accuracy(0.5),
+        W @ (Y == LABEL) / N,
+    ),
+    "one_vs_rest_report": (
+        lambda y, s, **t: metrics.one_vs_rest_report(y, np.c_[1 - s, s], **TWO, **t).roc_auc,
+        exact.roc_auc_score(Y, S, sample_weight=W),
+    ),
+    "regression_report": (
+        lambda y, s, **t: metrics.regression_report(y, s, **PUBLIC, **t).r2,
+        exact.r2_score(Y, S, sample_weight=W),
+    ),
+    "dp_accuracy_score": (
+        lambda y, s, **t: metrics.dp_accuracy_score(y, s > 0.5, **t),
+        W @ (Y == LABEL) / N,
+    ),
+    "dp_log_loss": (lambda y, s, **t: metrics.dp_log_loss(y, s, **TWO, **t), W @ LOSS / N),
+    "dp_brier_score_loss": (
+        lambda y, s, **t: metrics.dp_brier_score_loss(y, s, **TWO, **t),
+        W @ (S - Y) ** 2 / N,
+    ),
+    "dp_roc_auc_score": (
+        lambda y, s, **t: metrics.dp_roc_auc_score(y, s, **TWO, **t),
+        exact.roc_auc_score(Y, S, sample_weight=W),
+    ),
+    "dp_average_precision_score": (
+        lambda y, s, **t: metrics.dp_average_precision_score(y, s, **TWO, **t),
+        exact.average_precision_score(Y, S, sample_weight=W),
+    ),
+    "dp_mean_absolute_error": (
+        lambda y, s, **t: metrics.dp_mean_absolute_error(y, s, **PUBLIC, **t),
+        W @ np.abs(S - Y) / N,
+    ),
+    "dp_mean_squared_error": (
+        lambda y, s, **t: metrics.dp_mean_squared_error(y, s, **PUBLIC, **t),
+        W @ (S - Y) ** 2 / N,
+    ),
+    "dp_r2_score": (
+        lambda y, s, **t: metrics.dp_r2_score(y, s, **PUBLIC, **t),
+        exact.r2_score(Y, S, sample_weight=W),
+    ),
+}
+every_score = pytest.mark.parametrize("name", SCORES)
+every_relation = pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
+
+
+def test_no_score_is_missing():
+    public = {n for n in metrics.__all__ if n.endswith("_report") or n.startswith("dp_")}
+    assert set(SCORES) == public
+
+
+@every_score
+@every_relation
+def test_persons_count_alike(name, neighboring):
+    score, expected = SCORES[name]
+    terms = {"epsilon": 500.0, "neighboring": neighboring, "random_state": 0}
+    assert float(score(Y, S, groups=WHOSE, **terms)) == pytest.approx(expected, abs=0.01)
+
+
+@every_score
+def test_a_budget_of_persons_pays_for_one(name):
+    score, _ = SCORES[name]
+    budget = PrivacyBudget(2.0, 1e-5, unit="person")
+    score(Y, S, epsilon=1.0, groups=WHOSE, budget=budget)
+    assert budget.spent.epsilon == pytest.approx(1.0, rel=0.03)
+    for given, message in (
+        ({}, "unit='person'"),
+        ({"groups": WHOSE[1:]}, "one value for each row"),
+        ({"groups": np.where(WHOSE == 0, np.nan, WHOSE)}, "missing values"),
+    ):
+        with pytest.raises(ValueError, match=rf"{message}.*Nothing was spent"):
+            score(Y, S, epsilon=0.1, budget=budget, **given)
+    assert len(budget.history()) == 1
+
+
+def person(rng):
+    count = rng.choice([1, 2, 3, 50])
+    corners = rng.integers(2, size=count), rng.choice([0.0, 0.25, 0.75, 1.0], size=count)
+    return corners if rng.random() < 0.5 else tuple(np.repeat(one[:1], count) for one in corners)
+
+
+@every_score
+@every_relation
+def test_no_answers_are_farther_apart_than_declared(name, neighboring, monkeypatch):
+    rng, score, asked = np.random.default_rng(3), SCORES[name][0], []
+    release = QueryPlan.release
+
+    def spy(plan, answers, rng):
+        asked.append((plan.queries, {k: np.asarray(v, float).ravel() for k, v in answers.items()}))
+        return release(plan, answers, rng)
+
+    monkeypatch.setattr(QueryPlan, "release", spy)
+    farthest = 0.0
+    for _ in range(25):
+        rest = [person(rng) for _ in range(3)]
+        worlds = [[*rest, person(rng)], rest]
+        if neighboring == "replace_one":
+            worlds[1] = [*rest, person(rng)]
+        asked.clear()
+        for persons in worlds:
+            y, s = (np.concatenate(column) for column in zip(*persons, strict=True))
+            groups = np.repeat(np.arange(len(persons)), [len(one) for one, _ in persons])
+            score(y, s, epsilon=1.0, neighboring=neighboring, groups=groups, random_state=0)
+        (queries, one), (_, other) = asked
+        for query in queries:
+            moved = one[query.name] - other[query.name]
+            assert np.abs(moved).max() <= query.linf_sensitivity
+            assert np.abs(moved).sum() <= query.l1_sensitivity
+            assert np.linalg.norm(moved) <= query.l2_sensitivity
+            farthest = max(farthest, np.linalg.norm(moved) / query.l2_sensitivity)
+    assert farthest > 0.85
+
+
+def test_the_number_of_rows_is_told_by_nothing_but_the_noise():
+    """What is public are the persons: bins and counts are chosen by their number."""
+    once = np.unique(WHOSE, return_index=True)[1]
+    reports = [
+        metrics.score_report(Y[rows], S[rows], 1.0, **TWO, groups=WHOSE[rows])
+        for rows in (slice(None), once)
+    ]
+    assert reports[0].n_samples == reports[1].n_samples == N
+    np.testing.assert_array_equal(reports[0].edges, reports[1].edges)
