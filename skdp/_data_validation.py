@@ -38,6 +38,7 @@ __all__ = [
     "column_names",
     "encode_labels",
     "labels_in_block",
+    "one_column",
     "refuse_missing",
     "remember_columns",
     "remember_names",
@@ -73,6 +74,11 @@ def encode_labels(name: str, y: np.ndarray, known: Any) -> tuple[np.ndarray, np.
     if known is None:  # else comparison with them is the stronger check
         check_classification_targets(y)
     return _encoded(name, y, known)
+
+
+def one_column(y: Any) -> Any:
+    """Return targets without a second axis: beside one, a comparison is of all rows with all."""
+    return y if np.ndim(y) == 1 else column_or_1d(y, warn=True)
 
 
 def labels_in_block(y: Any, known: Any) -> np.ndarray:

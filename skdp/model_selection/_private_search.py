@@ -5,20 +5,22 @@ from __future__ import annotations
 import math
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn import get_config
-from sklearn.base import MetaEstimatorMixin, clone, is_regressor
+from sklearn.base import MetaEstimatorMixin, clone, is_classifier, is_regressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from skdp._blocks import is_collection
+from skdp._data_validation import one_column
 from skdp._persons import Persons
 from skdp._private_fit import PrivateEstimator, PrivateFit, ReleaseParameters
 from skdp._random import child_generator
@@ -148,7 +150,7 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
                 f"{type(self).__name__} reads rows many times and in memory: call .compute() on a "
                 "sample of the dask collections that fits there."
             )
-        X, y = indexable(X, y)
+        X, y = indexable(X, one_column(y))
         self._tried = _checked_candidates(self.estimator, self._candidates(), self._may_vary)
         n = _num_samples(X)
         persons = None if groups is None else Persons.of(groups, n)
@@ -227,11 +229,12 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
         rows = records.split(judging=False)
         seeds = (None if self.random_state is None else child_generator(rng) for _ in iter(int, 1))
         made = [self._made(i, plan, seed) for i, seed in zip(tried, seeds, strict=False)]
-        return list(Parallel(n_jobs=self.n_jobs)(delayed(_fit)(model, rows) for model in made))
+        fits = Parallel(n_jobs=self.n_jobs, verbose=0)  # or joblib's context tells how many
+        return list(fits(delayed(_fit)(model, rows) for model in made))
 
     def _made(self, i: int, plan: SearchPlan, seed: Any) -> Any:
         """Return a candidate whose fit costs what the plan says."""
-        made, amount = clone(self.estimator).set_params(**self._tried[i]), plan.runs[i].amount
+        made, amount = _candidate(self.estimator, self._tried[i]), plan.runs[i].amount
         _steps(made)[-1].set_params(
             epsilon=amount.epsilon,
             delta=amount.delta,
@@ -250,10 +253,12 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
         One record changes it by 1 at most.
         """
         judges = records.split(judging=True)
-        found, truth = fitted.predict(judges.X), np.asarray(judges.y)
+        truth = np.asarray(judges.y)
+        with _unheard():
+            found = np.asarray(fitted.predict(judges.X)).reshape(truth.shape)
         needed = judges.n_rows * float(self.threshold or 0.0)
         if not is_regressor(self.estimator):
-            return judges.total(found == truth) - needed
+            return judges.total(np.asarray(found == truth, dtype=bool)) - needed
         low, high = _steps(fitted)[-1].target_bounds
         misses = np.abs(np.clip(truth.astype(float), low, high) - np.clip(found, low, high))
         return judges.total(1.0 - (misses / (high - low)) ** 2) - needed
@@ -263,13 +268,13 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
     ) -> Any:
         best, fitted, score = released
         self.best_index_, self.privacy_ = best, guarantee
-        self.cv_results_ = {"params": [dict(setting) for setting in self._tried]}
+        self.cv_results_ = {"params": [clone(setting, safe=False) for setting in self._tried]}
         if plan.epsilons is not None:
             self.epsilon_spent_ = max(plan.epsilons) if best is None else plan.epsilons[best]
         if best is None:
             warnings.warn("No candidate has reached the threshold.", stacklevel=4)
             return self
-        self.best_params_, self.best_estimator_ = dict(self._tried[best]), fitted
+        self.best_params_, self.best_estimator_ = clone(self._tried[best], safe=False), fitted
         if score is not None and guarantee.neighboring.count_is_public:
             self.best_score_ = score / np.count_nonzero(records.judges) + (self.threshold or 0.0)
         for name in ("classes_", "n_features_in_", "feature_names_in_"):
@@ -381,8 +386,13 @@ def _checked_candidates(
                 "known part on each fit. Values of epsilon are compared by method='cheapest', or "
                 "on public data."
             )
-        _check_candidate(clone(estimator).set_params(**setting))
+        _check_candidate(estimator, _candidate(estimator, setting))
     return settings
+
+
+def _candidate(estimator: Any, setting: dict[str, Any]) -> Any:
+    """Return a copy with a setting; estimators in it are copied too, and stay as they were."""
+    return clone(estimator).set_params(**clone(setting, safe=False))
 
 
 def _epsilon_in(estimator: Any, setting: dict[str, Any]) -> float | None:
@@ -392,8 +402,8 @@ def _epsilon_in(estimator: Any, setting: dict[str, Any]) -> float | None:
     return None if epsilon is None else check_real("epsilon", epsilon, low=0.0)
 
 
-def _check_candidate(candidate: Any) -> None:
-    """Raise unless its last step is an estimator of skdp, and no other one learns or spends.
+def _check_candidate(estimator: Any, candidate: Any) -> None:
+    """Raise unless its last step predicts and is of skdp, and no other one learns or spends.
 
     A setting may replace steps, so that this is asked of every candidate.
     """
@@ -402,6 +412,12 @@ def _check_candidate(candidate: Any) -> None:
     *before, last = _steps(candidate)
     if not isinstance(last, PrivateFit):
         raise ValueError(f"estimator must be, or end with, an estimator of skdp, got {last!r}.")
+    kind = (is_classifier(candidate), is_regressor(candidate))
+    if not any(kind) or kind != (is_classifier(estimator), is_regressor(estimator)):
+        raise ValueError(
+            "candidates must all be classifiers or all regressors, as estimator is: a search "
+            f"judges what they predict, got {last!r}."
+        )
     if spending := [step for step in before if is_private(step)]:
         raise ValueError(
             f"{spending} would spend beside the last step; the search pays for that one alone."
@@ -428,7 +444,13 @@ def _rehearsing(estimator: Any, planned: list[Any]) -> Any:
 
 
 def _fit(model: Any, records: SearchRecords) -> Any:
-    """Return the fit, without a word that would tell how many there are."""
+    with _unheard():
+        return records.fit(model)
+
+
+@contextmanager
+def _unheard() -> Iterator[None]:
+    """Let nothing warn, which would tell of how many fits there are, or of rows that judge."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return records.fit(model)
+        yield

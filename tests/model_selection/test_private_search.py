@@ -1,15 +1,25 @@
 """Private searches: what they cost, what they publish, what they refuse, and that they help."""
 
+import joblib
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import loguniform
 from sklearn.base import BaseEstimator, TransformerMixin, clone, is_regressor
 from sklearn.datasets import make_classification
+from sklearn.exceptions import DataConversionWarning
 from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skdp import DPGaussianNB, DPLinearRegression, DPLogisticRegression, PrivacyBudget
+from skdp import (
+    DPPCA,
+    DPGaussianNB,
+    DPKMeans,
+    DPLinearRegression,
+    DPLogisticRegression,
+    PrivacyBudget,
+)
 from skdp.exceptions import BudgetExceededError, PrivacyLeakError
 from skdp.mechanisms import ExponentialMechanism, Gaussian
 from skdp.model_selection import DPGridSearchCV, DPRandomizedSearchCV
@@ -209,3 +219,57 @@ def test_nothing_that_is_printed_or_warned_of_tells_how_many_runs_there_were(cap
 def test_a_search_is_cloned_like_any_estimator():
     search = DPGridSearchCV(MODEL, GRID, epsilon=2.0)
     assert clone(search).get_params()["estimator__data_norm"] == MODEL.data_norm
+
+
+@pytest.mark.parametrize("form", [np.asarray, pd.DataFrame, np.ndarray.tolist])
+def test_a_column_of_targets_is_judged_row_by_row(form):
+    y = np.ones((400, 1), dtype=int)
+    y[0] = 0
+    search = DPGridSearchCV(MODEL, {"data_norm": [1.0]}, epsilon=5.0, method="repeat", holdout=0.9)
+    with pytest.warns(DataConversionWarning):
+        search.fit(np.ones((400, 2)), form(y))
+    assert abs(search.best_score_) < 3.0  # 360 times as much if all are compared with all
+
+
+def test_two_columns_of_targets_are_refused():
+    budget = PrivacyBudget(3.0, 1e-5)
+    with pytest.raises(ValueError, match="should be a 1d array"):
+        DPGridSearchCV(MODEL, GRID, budget=budget).fit(X, np.stack([Y, Y], axis=1))
+
+
+@methods
+def test_estimators_in_a_grid_are_copied(method):
+    given = [DPLogisticRegression(data_norm=norm, classes=(0, 1)) for norm in (1.0, 2.0)]
+    before = [dict(vars(model)) for model in given]
+    grid = {"model": given}
+    search = DPGridSearchCV(Pipeline([("model", MODEL)]), grid, epsilon=3.0, method=method)
+    search.fit(X, Y)
+    assert [vars(model) for model in given] == before
+    assert search.best_params_["model"] not in given
+    assert search.best_estimator_[-1] is not search.best_params_["model"]
+    assert not hasattr(search.cv_results_["params"][0]["model"], "coef_")
+    assert search.best_estimator_[-1].data_norm == given[search.best_index_].data_norm
+
+
+def test_what_a_context_of_joblib_prints_does_not_tell_how_many_runs_there_were(capfd):
+    with joblib.parallel_config(verbose=10):
+        DPGridSearchCV(MODEL, GRID, method="repeat").fit(X, Y)
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("estimator", "grid"),
+    [
+        (DPPCA(bounds=(-8.0, 8.0)), {"n_components": [1, 2]}),
+        (DPKMeans(bounds=(-8.0, 8.0)), {"n_clusters": [2, 3]}),
+        (
+            Pipeline([("model", DPLinearRegression(target_bounds=(0.0, 1.0)))]),
+            {"model": [MODEL, DPLinearRegression(target_bounds=(0.0, 1.0))]},
+        ),
+    ],
+)
+def test_candidates_that_cannot_be_judged_are_refused(estimator, grid):
+    budget = PrivacyBudget(3.0, 1e-5)
+    with pytest.raises(ValueError, match="all be classifiers or all regressors"):
+        DPGridSearchCV(estimator, grid, budget=budget).fit(X, Y)
+    assert not budget.history()
