@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -14,9 +15,9 @@ from skdp.budget._messages import shortfall
 from skdp.budget.filters import Amount, Filter, rule_of
 from skdp.budget.filters.base import largest_gaussian
 from skdp.budget.ledger.store import SpendRequest
-from skdp.budget.ledger.totals import Totals
+from skdp.budget.ledger.totals import Totals, accounts_of
 from skdp.budget.plan import PlanCost, PlannedRelease, cost_of_plan
-from skdp.budget.price import Foreseen, foresee
+from skdp.budget.price import check_that_it_may_leave, foresee, foreseen_from
 from skdp.budget.reader import LedgerReader
 from skdp.budget.release import Release
 from skdp.exceptions import BudgetExceededError
@@ -52,8 +53,11 @@ class BudgetHandle(LedgerReader):
     """
 
     _parent: BudgetHandle | None = None
-    _foreseen: Foreseen | None = None
-    """For a stand-in that spends nothing: what would have been spent."""
+
+    @property
+    def _foreseen(self) -> list[Any] | None:
+        """While a price is found, what would have been spent from this ledger."""
+        return foreseen_from(self._ledger.identity)
 
     @abstractmethod
     def share(
@@ -129,8 +133,8 @@ class BudgetHandle(LedgerReader):
         """
         self._check_relation(guarantee, label)
         part = check_part(part)
-        if self._foreseen is not None:
-            self._foreseen.append((self, label, guarantee, part))
+        if (foreseen := self._foreseen) is not None:
+            foreseen.append((self, label, guarantee, part))
             return
         release = self._priced(guarantee, delta, label, epsilon=epsilon, tag=tag, part=part)
         refused = None
@@ -224,7 +228,8 @@ class BudgetHandle(LedgerReader):
     def price(self, estimator: Any, X: Any, y: Any = None, **fit_params: Any) -> PlanCost:
         """Return what a fit, a pipeline or a search would cost here, before it is made.
 
-        Nothing is spent, and no private data are read: a copy is tried on rows that are nobody's.
+        Nothing is spent, and no private data are read: a copy is tried on rows that are nobody's,
+        one thing after the other, and whatever in it spends from this ledger is counted instead.
 
         Parameters
         ----------
@@ -250,7 +255,8 @@ class BudgetHandle(LedgerReader):
         Raises
         ------
         ValueError
-            If nothing in it spends, or it would be refused for another reason than its cost.
+            If nothing in it spends, it spends from another budget, or from a thread or process of
+            its own, or it would be refused for another reason than its cost.
 
         Examples
         --------
@@ -267,12 +273,11 @@ class BudgetHandle(LedgerReader):
         def cost(foreseen: Sequence[Any]) -> float:
             return self.plan(_planned(foreseen)).epsilon
 
-        stand_in = object.__new__(type(self))
-        vars(stand_in).update(vars(self), _foreseen=Foreseen())
-        foreseen = foresee(estimator, self, stand_in, (X, y, fit_params), cost)
+        foreseen = foresee(estimator, self, (X, y, fit_params), cost)
         if not foreseen:
             raise ValueError("Nothing in it has spent from this budget.")
-        return self.plan(_planned(foreseen))
+        price = self.plan(_planned(foreseen))
+        return replace(price, admitted=price.admitted and _is_admitted(foreseen, self))
 
     def epsilon_each(
         self, n_releases: int, epsilon: float | None = None, delta: float | None = None
@@ -332,6 +337,10 @@ class BudgetHandle(LedgerReader):
         rule = rule_of(self.composition, epsilon, delta, **reserves)
         largest = rule.left(rule.nothing[: len(rule.limits)])
         return gdp_mu(*largest) if largest.epsilon else 0.0
+
+    def __getstate__(self) -> dict[str, Any]:
+        check_that_it_may_leave(self._ledger.identity)
+        return vars(self)
 
     def _priced(
         self,
@@ -410,6 +419,17 @@ class BudgetHandle(LedgerReader):
                 f"{guarantee.unit}. A fit protects a person, with all rows of theirs, where "
                 "groups= says whose each row is, and a record where it does not."
             )
+
+
+def _is_admitted(foreseen: Sequence[Any], known: BudgetHandle) -> bool:
+    """Return whether each share that would spend, other than the one known, admits its own."""
+    shares = {share._account: share for handle, *_ in foreseen for share in handle._chain()}
+    shares.pop(known._account, None)
+    for name, share in shares.items():
+        own = [one for one in foreseen if name in accounts_of(one[0]._account)]
+        if not share.plan(_planned(own)).admitted:
+            return False
+    return True
 
 
 def _planned(foreseen: Sequence[Any]) -> list[PlannedRelease]:

@@ -2,72 +2,137 @@
 
 from __future__ import annotations
 
+import os
+import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from skdp._validation import check_count
 
-__all__ = ["Foreseen", "foresee"]
+__all__ = ["check_that_it_may_leave", "foresee", "foreseen_from", "pricing"]
 
 
-class Foreseen(list[Any]):
-    """Releases that are not made: budget, label, guarantee and part of each, in their order."""
+@dataclass(frozen=True, eq=False)
+class _Pricing:
+    """A price that is being found: releases from one ledger, none of which is made."""
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        raise ValueError("A price is found in one process.")
+    ledger: str | None
+    releases: list[Any] = field(default_factory=list)  # budget, label, guarantee and part of each
+    process: int = field(default_factory=os.getpid)
+    threads: frozenset[Any] = field(default_factory=lambda: frozenset(threading.enumerate()))
+
+
+_HERE: ContextVar[_Pricing | None] = ContextVar("price", default=None)
+_UNDER_WAY: set[_Pricing] = set()  # of this process, and of what it was forked from
+
+
+@contextmanager
+def pricing(ledger: str | None) -> Iterator[list[Any]]:
+    """Let nothing be spent inside, and yield the list of what would be spent from the ledger.
+
+    Other threads go on spending, but for those that start meanwhile: they may belong to it.
+    """
+    price = _Pricing(ledger)
+    token = _HERE.set(price)
+    _UNDER_WAY.add(price)
+    try:
+        yield price.releases
+    finally:
+        _UNDER_WAY.discard(price)
+        _HERE.reset(token)
+
+
+def foreseen_from(ledger: str | None) -> list[Any] | None:
+    """Return where what would be spent from the ledger is noted; None where it is spent."""
+    price = _HERE.get()
+    if price is None:
+        if _priced_meanwhile(ledger):
+            raise ValueError(
+                "A price is being found, and this thread, which has started since, may belong to "
+                "it: spend when it is found."
+            )
+        return None
+    if price.process != os.getpid() or price not in _UNDER_WAY:
+        raise ValueError("A price is found in one process, and nothing is left to run after it.")
+    if price.ledger != ledger:
+        raise ValueError("It spends from another budget: price it there.")
+    return price.releases
+
+
+def check_that_it_may_leave(ledger: str | None) -> None:
+    """Raise ValueError while a price is found: elsewhere a copy of the budget would spend."""
+    if any(price.ledger == ledger for price in _of_this_process()):
+        raise ValueError("A price is found in one process: until then its budget stays there.")
+
+
+def _priced_meanwhile(ledger: str | None) -> bool:
+    """Return whether this thread is younger than a price of the ledger."""
+    mine = threading.current_thread()
+    return any(p.ledger == ledger and mine not in p.threads for p in _of_this_process())
+
+
+def _of_this_process() -> list[_Pricing]:
+    return [price for price in tuple(_UNDER_WAY) if price.process == os.getpid()]
 
 
 def foresee(
     estimator: Any,
     budget: Any,
-    stand_in: Any,
     data: tuple[Any, Any, dict[str, Any]],
     cost: Callable[[Sequence[Any]], float],
 ) -> Sequence[Any]:
-    """Return what a fit would spend, found with a copy of it that spends from `stand_in`.
+    """Return what a fit would spend, found with a copy of it.
 
     What is private itself stops before it reads anything. What others make copies of is fitted to
-    the rows that are nobody's. A search that fits its winner once more is taken to have chosen
+    the rows that are nobody's. A search that fits its winner once more is taken to choose
     the dearest candidate.
     """
-    copy = _prepared(estimator, budget, stand_in)
+    from joblib import parallel_backend
+
     X, y, params = data
-    X, y = (_zeros(X), _labels(copy, X[0]) if y is None else y) if _is_shape(X) else (X, y)
-    refit = _is_search(copy) and copy.refit
-    if refit:
-        copy.set_params(refit=False)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        copy.fit(X, y, **params)
-    found: Sequence[Any] = stand_in._foreseen
-    return [*found, *_dearest(copy, found, cost)] if refit else found
+    with pricing(budget._ledger.identity) as found, parallel_backend("sequential"):
+        copy = _prepared(estimator, budget, found)
+        X, y = (_zeros(X), _labels(copy, X[0]) if y is None else y) if _is_shape(X) else (X, y)
+        if _is_search(copy) and copy.refit:
+            copy.set_params(refit=lambda results: _dearest(len(results["params"]), found, cost))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            copy.fit(X, y, **params)
+    return found
 
 
-def _prepared(estimator: Any, budget: Any, stand_in: Any) -> Any:
-    """Return a copy whose private parts spend from the stand-in, in this process."""
+def _prepared(estimator: Any, budget: Any, found: list[Any]) -> Any:
+    """Return a copy whose private parts spend from the budget, in this process."""
     from sklearn.base import clone
 
     copy = clone(estimator)
     parts = dict(_private_parts("", copy))
     given: dict[str, Any] = {}
-    for name in copy.get_params():
+    for name, value in copy.get_params().items():
         *path, last = name.split("__")
         if last == "n_jobs":
             given[name] = None
         elif last == "error_score":
             given[name] = "raise"
         elif last == "budget" and "__".join(path) in parts:
-            given[name] = stand_in
-            if copy.get_params()[name] not in (None, budget):
+            given[name] = budget if value is None else value
+            if not (value is None or _same_ledger(value, budget)):
                 raise ValueError(f"{name} is another budget: price it there.")
     copy.set_params(**given)
     for part in parts.values():
         if hasattr(part, "_foreseen"):
-            part._foreseen = stand_in._foreseen
+            part._foreseen = found
     return copy
+
+
+def _same_ledger(one: Any, other: Any) -> bool:
+    return hasattr(one, "_ledger") and one._ledger.identity == other._ledger.identity
 
 
 def _private_parts(path: str, estimator: Any) -> Iterator[tuple[str, Any]]:
@@ -112,10 +177,9 @@ def _is_search(estimator: Any) -> bool:
 
 
 def _dearest(
-    search: Any, found: Sequence[Any], cost: Callable[[Sequence[Any]], float]
-) -> Sequence[Any]:
-    """Return the releases of the fit that costs most."""
-    n_fits = search.n_splits_ * len(search.cv_results_["params"])
-    each = len(found) // n_fits
-    fits = [found[k * each : (k + 1) * each] for k in range(0, n_fits, search.n_splits_)]
-    return max(fits, key=cost)
+    n_candidates: int, found: Sequence[Any], cost: Callable[[Sequence[Any]], float]
+) -> int:
+    """Return the number of the candidate whose releases, which are of one each, cost most."""
+    each = len(found) // n_candidates
+    costs = [cost(found[k * each : (k + 1) * each]) for k in range(n_candidates)]
+    return int(np.argmax(costs))

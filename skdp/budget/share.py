@@ -52,7 +52,6 @@ class BudgetShare(BudgetHandle):
         self._filter = parent._filter.share(name, epsilon, delta)
         name = check_text("name", name)
         self._account = f"{parent._account}/{name}".lstrip("/")
-        self._foreseen = parent._foreseen
         if self._foreseen is None:
             self._ledger.open_account(self._account, self.epsilon, self.delta)
 

@@ -2,16 +2,19 @@
 
 import math
 import pickle
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 
 import numpy as np
 import pandas as pd
 import pytest
+from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import VotingClassifier
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 
 from skdp import (
     DPPCA,
@@ -22,10 +25,12 @@ from skdp import (
     PrivacyBudget,
 )
 from skdp.exceptions import BudgetExceededError
+from skdp.metrics import dp_accuracy_score, make_private_scorer
 from skdp.model_selection import DPGridSearchCV
 from skdp.pipeline import make_private_pipeline
 from skdp.preprocessing import BoundsScaler, DPStandardScaler
 from skdp.privacy import PrivacyGuarantee, PureDPEvent
+from skdp.statistics import mean
 
 SHAPE = (300, 3)
 BOX = {"bounds": (0, 1)}
@@ -201,3 +206,83 @@ def test_each_of_several_for_a_given_total():
     assert PrivacyBudget(1.0, 0.0, composition="pure").epsilon_each(4) == pytest.approx((0.25, 0))
     with pytest.raises(ValueError, match="n_releases"):
         budget.epsilon_each(0)
+
+
+def _centred(X, ledger):
+    mean(X[:, 0], 0.2, bounds=(0, 1), delta=1e-6, budget=ledger)
+    return X
+
+
+class _Elsewhere(ClassifierMixin, BaseEstimator):
+    """A model that spends in a thread of its own, or through joblib, whatever it is told."""
+
+    def __init__(self, ledger=None, where="thread"):
+        self.ledger, self.where = ledger, where
+
+    def fit(self, X, y):
+        if self.where == "thread":
+            with ThreadPoolExecutor(1) as pool:
+                pool.submit(_centred, X, self.ledger).result()
+        else:
+            prefer = {"prefer": "threads"} if self.where == "preferred" else {"backend": self.where}
+            Parallel(2, **prefer)(delayed(_centred)(X, self.ledger) for _ in range(2))
+        self.classes_ = np.unique(y)
+        return self
+
+
+def test_what_spends_by_any_other_way_is_priced_too_and_spends_nothing():
+    def made(ledger):
+        scoring = make_private_scorer(dp_accuracy_score, epsilon=0.2, delta=1e-6, budget=ledger)
+        hidden = FunctionTransformer(_centred, kw_args={"ledger": ledger.share(2.0, name="a")})
+        model = DPLogisticRegression(0.2, delta=1e-6, budget=ledger)
+        pipeline = make_pipeline(hidden, BoundsScaler((0, 1)), model)
+        grid = {"dplogisticregression__C": [1.0, 3.0]}
+        return GridSearchCV(pipeline, grid, cv=KFold(2), scoring=scoring)
+
+    said, paid = (PrivacyBudget(9.0, 1e-4) for _ in range(2))
+    search = made(said)
+    price = said.price(search, SHAPE)
+    assert price == said.share(9.0, name="a share").price(search, SHAPE)
+    assert said.history() == []
+    made(paid).fit(np.random.default_rng().uniform(size=SHAPE), np.arange(300) % 2)
+    assert len(paid.history()) == price.n_releases
+    assert price.epsilon == pytest.approx(paid.spent.epsilon, rel=1e-4)
+    assert price.admitted
+    assert not said.price(DPLogisticRegression(2.0, budget=said.share(1.0)), SHAPE).admitted
+
+
+@pytest.mark.parametrize("where", ["thread", "threading", "multiprocessing"])
+def test_what_spends_elsewhere_has_no_price(where):
+    budget = PrivacyBudget(3.0, 1e-5)
+    with pytest.raises(ValueError, match="A price is"):
+        budget.price(_Elsewhere(budget, where), SHAPE)
+    assert budget.history() == []
+    assert budget.price(_Elsewhere(budget, "preferred"), SHAPE).n_releases == 2
+
+
+def test_another_budget_that_is_hidden_spends_nothing_either():
+    budget, other = (PrivacyBudget(3.0, 1e-5) for _ in range(2))
+    hidden = FunctionTransformer(_centred, kw_args={"ledger": other})
+    with pytest.raises(ValueError, match="another budget"):
+        budget.price(make_pipeline(hidden, DPLogisticRegression(0.5)), SHAPE)
+    assert budget.history() == other.history() == []
+
+
+def test_other_threads_spend_while_a_price_is_found():
+    budget, X = PrivacyBudget(3.0, 1e-5), np.zeros(SHAPE)
+    pool = ThreadPoolExecutor(1)
+    pool.submit(int).result()
+    hidden = FunctionTransformer(lambda X: pool.submit(_centred, X, budget).result())
+    with pool:
+        price = budget.price(make_pipeline(hidden, DPLogisticRegression(0.5)), SHAPE)
+    assert price.n_releases == len(budget.history()) == 1
+    _centred(X, budget)
+    assert len(budget.history()) == 2
+
+
+def test_what_outlives_its_price_never_spends_unseen():
+    budget, kept = PrivacyBudget(3.0, 1e-5), []
+    hidden = FunctionTransformer(lambda X: kept.append(copy_context()) or X)
+    budget.price(make_pipeline(hidden, DPLogisticRegression(0.5)), SHAPE)
+    with pytest.raises(ValueError, match="nothing is left to run"):
+        kept[0].run(_centred, np.zeros(SHAPE), budget)
