@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from skdp._private_fit import PrivateEstimator, ReleaseParameters
 from skdp._validation import check_choice
 from skdp.budget import PrivacyBudget
 from skdp.calibration.calibration_map import METHODS, CalibrationMap
+from skdp.metrics._foreign import answer_of
 from skdp.metrics.score_report import ScoreCounts
 from skdp.privacy import PrivacyGuarantee
 from skdp.workloads import QueryPlan
@@ -209,7 +211,8 @@ class DPCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, PrivateEstimat
         counter = ScoreCounts(self.estimator.classes_, self.noise, "auto")
         if np.size(self.estimator.classes_) != 2:
             raise ValueError("estimator must be a classifier of two classes.")
-        judged = _Judged(counter, counter._check_data(parameters, y, _scores(self.estimator, X)))
+        scores = answer_of(partial(_scores, self.estimator), X)
+        judged = _Judged(counter, counter._check_data(parameters, y, scores))
         if parameters.neighboring.count_is_public:
             _check_enough(judged.n_rows, parameters.epsilon)
         return judged

@@ -401,6 +401,8 @@ def _check_labels(block: Block) -> None:
     for name, labels in (("y_true", block.y), ("y_pred", block.X)):
         if np.ndim(labels) != 1:
             raise ValueError(f"{name} must be one column of labels.")
+        if labels.dtype == object and any(np.ndim(label) for label in labels):
+            raise ValueError(f"{name} must hold labels, and it has lists or arrays.")
         check_no_missing(name, labels)
 
 

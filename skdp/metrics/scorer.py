@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from skdp.metrics._foreign import answer_of
 from skdp.metrics._score import Score
 from skdp.metrics.curve_scores import dp_average_precision_score, dp_roc_auc_score
 from skdp.metrics.label_scores import dp_accuracy_score, dp_brier_score_loss, dp_log_loss
@@ -47,10 +48,10 @@ class PrivateScorer:
         terms = dict(self.terms)
         if self.metric in (*_OF_SECOND, *_OF_EACH):
             terms.setdefault("classes", estimator.classes_)
-            guess = estimator.predict_proba(X)
+            guess = answer_of(estimator.predict_proba, X)
             guess = guess if self.metric in _OF_EACH else np.asarray(guess)[:, -1]
         else:
-            guess = estimator.predict(X)
+            guess = answer_of(estimator.predict, X)
         value = self.metric(y, guess, **terms).value
         return -value if self.metric in _LOSSES else value
 

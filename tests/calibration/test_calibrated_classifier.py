@@ -135,6 +135,17 @@ def test_what_is_wrong_is_refused_and_nothing_is_spent(model, y, message):
     assert not hasattr(model, "map_")
 
 
+def test_what_a_classifier_says_of_private_rows_is_not_passed_on():
+    X, y = make_classification(400, random_state=0)
+    model = FrozenEstimator(LogisticRegression().fit(X, y))
+    X = X.astype(object)
+    X[3, 1] = "secret-4711"
+    with pytest.raises(ValueError, match="withheld") as refused:
+        DPCalibratedClassifier(model).fit(X, y)
+    assert "4711" not in str(refused.value)
+    assert refused.value.__context__ is None
+
+
 def test_private_numbers_of_rows_are_never_too_few():
     X, y = draw(50, np.random.default_rng(0))
     model = DPCalibratedClassifier(MODEL, epsilon=0.1, neighboring="add_remove_one").fit(X, y)

@@ -148,11 +148,15 @@ def test_a_score_is_paid_for_or_not_made(metric):
     assert len(budget.history()) == 1
 
 
+ARRAYS = np.array([0, None], dtype=object)
+ARRAYS[1] = np.array([0, 1])
 BAD = [
     (dp_accuracy_score, [0, 1], [0], {}, "as many"),
     (dp_accuracy_score, [], [], {}, "at least"),
     (dp_accuracy_score, [[0], [1]], [0, 1], {}, "one column"),
     (dp_accuracy_score, [0.0, np.nan], [0, 1], {}, "missing"),
+    (dp_accuracy_score, ARRAYS, [0, 1], {}, "arrays"),
+    (dp_accuracy_score, [0, 1], ARRAYS, {}, "arrays"),
     (dp_accuracy_score, [0, 1], [0, 1], {"epsilon": np.inf}, "finite"),
     (dp_log_loss, [0, 1], [0.5, 1.5], {}, "outside"),
     (dp_log_loss, [0, 1], [0.5, np.nan], {}, "missing"),
@@ -266,6 +270,16 @@ def test_each_call_of_a_scorer_is_paid_for(metric):
     assert len(budget.history()) == 6
     with pytest.raises(BudgetExceededError):
         scorer(model, X[300:], y[300:])
+
+
+@pytest.mark.parametrize("metric", [dp_accuracy_score, dp_roc_auc_score, dp_log_loss])
+def test_a_scorer_does_not_pass_on_what_a_model_says_of_private_rows(metric):
+    model = LogisticRegression().fit([[0.0], [1.0]], [0, 1])
+    scorer = make_private_scorer(metric, epsilon=1.0)
+    with pytest.raises(ValueError, match="withheld") as refused:
+        scorer(model, np.array([[0.5], ["secret-4711"]], dtype=object), [0, 1])
+    assert "4711" not in str(refused.value)
+    assert refused.value.__context__ is None
 
 
 def test_losses_are_negative_and_other_metrics_are_refused():

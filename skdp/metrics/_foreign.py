@@ -1,0 +1,24 @@
+"""Estimators of anybody on private rows: what they say of them is not passed on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sklearn.exceptions import NotFittedError
+
+__all__ = ["answer_of"]
+
+
+def answer_of(function: Callable[[Any], Any], X: Any) -> Any:
+    """Return what a method of an estimator gives for *private* rows, or an error without them."""
+    try:
+        return function(X)
+    except NotFittedError:
+        raise
+    except Exception as error:
+        kind = type(error).__name__
+    raise ValueError(
+        f"estimator fails on these rows with {kind}. Its message is withheld, as it may quote "
+        "them: try public rows of the same columns and types."
+    )
