@@ -81,7 +81,7 @@ td {{ overflow-wrap: break-word; }}
 def _sections(data: dict[str, Any]) -> Iterator[Section]:
     yield _protected(data["protected"])
     yield _ceiling(data["ceiling"], data["meter"])
-    yield _releases(data["releases"], data["head"])
+    yield _releases(data["releases"], data.get("head"))
     yield Section("What is not protected", [*data["not_protected"], *_findings(data["checked"])])
     hazards = [[row["hazard"], row["skdp"], row["you"]] for row in data["hazards"]]
     head = ["hazard (NIST SP 800-226)", "provided by skdp", "left to you"]
@@ -119,9 +119,10 @@ def _of_ceiling(ceiling: dict[str, Any]) -> Iterator[str]:
         f"Ceiling, the guarantee: everything released is, together, {pair}, whatever was seen "
         "before each release was chosen."
     )
-    if ceiling["share"] is not None:
+    if ceiling["of"] is not None:
+        name = "a share" if ceiling["share"] is None else f"the share {ceiling['share']!r}"
         yield (
-            f"This is the share {ceiling['share']!r} of a budget of {_pair(ceiling['of'])}. Its "
+            f"This is {name} of a budget of {_pair(ceiling['of'])}. Its "
             "ceiling holds for releases that are not chosen by what other shares have released; "
             "that of the budget holds for all."
         )
@@ -142,11 +143,12 @@ def _of_meter(meter: dict[str, Any]) -> str:
     )
 
 
-def _releases(rows: list[dict[str, Any]], head: str) -> Section:
+def _releases(rows: list[dict[str, Any]], head: str | None) -> Section:
     names = [name for name in _COLUMNS if any(name in row for row in rows)]
     table = [[_COLUMNS[name] for name in names]]
     table += [[_cell(name, row[name]) for name in names] for row in rows]
-    lines = [f"Head of the ledger, which covers its terms and every release: {head}"]
+    covers = "Head of the ledger, which covers its terms and every release"
+    lines = [] if head is None else [f"{covers}: {head}"]
     if not rows:
         return Section("Releases", ["None so far.", *lines])
     return Section("Releases", lines, table)

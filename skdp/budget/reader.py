@@ -153,7 +153,8 @@ class LedgerReader(ABC):
         format : {"markdown", "html", "json"}, default "markdown"
             *Public.* The same data in each; no text in it is markup.
         audience : {"public", "internal"}, default "public"
-            *Public.* Tags, shares and process numbers are for the second only.
+            *Public.* Tags, names of shares, process numbers and the head, a hash of all of them, by
+            which a guess could be confirmed, are for the second only.
         about : dict or None
             *Public.* Text for the fields "deployment", "curator", "subjects", "use", "period",
             "artefacts" and "contact"; any other one is "not stated".

@@ -123,10 +123,10 @@ def report_data(
         "version": 1,
         "audience": audience,
         "protected": _protected(neighboring, unit),
-        "ceiling": _ceiling(rule, totals, owner, outer),
+        "ceiling": _ceiling(rule, totals, owner if audience == "internal" else "", outer),
         "meter": _meter(rule, totals, len(releases)),
         "releases": [_row(k, one, audience) for k, one in enumerate(releases, 1)],
-        "head": head,
+        **({"head": head} if audience == "internal" else {}),  # a hash of all, hidden fields too
         "not_protected": [*_UNPROTECTED],
         "checked": None if checked is None else [str(one) for one in checked],
         "hazards": [dict(zip(("hazard", "skdp", "you"), row, strict=True)) for row in _HAZARDS],
@@ -147,12 +147,13 @@ def _protected(neighboring: Neighboring, unit: Unit) -> dict[str, Any]:
 
 def _ceiling(rule: Filter, totals: Totals, owner: str, outer: Filter | None) -> dict[str, Any]:
     of = None if outer is None else {"epsilon": outer.epsilon, "delta": outer.delta}
+    gaussian = rule.composition == "gdp" and rule.keeps_to_box(totals)
     return {
         "epsilon": rule.epsilon,
         "delta": rule.delta,
         "composition": rule.composition,
-        "adds_up": _ADDED[rule.composition],
-        "gdp_mu": math.sqrt(rule.limits[0]) if rule.composition == "gdp" else None,
+        "adds_up": _adds_up(rule, totals),
+        "gdp_mu": math.sqrt(rule.limits[0]) if gaussian else None,
         "slack": rule.slack,
         "tv": rule.tv,
         "strict": rule.strict,
@@ -160,6 +161,18 @@ def _ceiling(rule: Filter, totals: Totals, owner: str, outer: Filter | None) -> 
         "of": of,
         "risk": _risk(rule.promise_after(totals), Amount(rule.epsilon, rule.delta)),
     }
+
+
+def _adds_up(rule: Filter, totals: Totals) -> str:
+    """Return what adds up, which the first release decides."""
+    own, basic = _ADDED[rule.composition], _ADDED["basic"]
+    if rule.keeps_to_box(totals) or rule.composition in ("basic", "pure"):
+        return own
+    if rule.parts_differ(totals):
+        return f"{basic} on some parts; on others, {own}"
+    if not rule.fits(totals.worst(rule.nothing)):
+        return f"{basic}, since the first release was outside of the limits of {rule.composition}"
+    return f"{own}; but ε and δ, should the first release be outside of the limits of that"
 
 
 def _meter(rule: Filter, totals: Totals, n_releases: int) -> dict[str, Any]:

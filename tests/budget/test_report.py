@@ -62,7 +62,8 @@ class Page(HTMLParser):
 def test_the_data_say_what_is_protected_how_much_and_by_what():
     budget = PrivacyBudget(2.0, 1e-5, neighboring="add_remove_one", unit="person")
     spend(budget, part="north", tag="first try")
-    data = data_of(budget)
+    data = data_of(budget, audience="internal")
+    assert [*data_of(budget)] == [name for name in data if name != "head"]
     assert list(data) == [
         "report", "version", "audience", "protected", "ceiling", "meter", "releases", "head",
         "not_protected", "checked", "hazards", "deployment",
@@ -90,7 +91,7 @@ def test_a_report_has_six_sections_and_a_row_for_each_release(format):
     budget = PrivacyBudget(2.0, 1e-5)
     for k in range(3):
         spend(budget, label=f"fit {k}")
-    text = budget.report(format, about={"curator": "A hospital"})
+    text = budget.report(format, audience="internal", about={"curator": "A hospital"})
     assert text.count("\n## " if format == "markdown" else "<h2>") == 6
     assert [f"fit {k}" in text for k in range(3)] == [True] * 3
     assert "A hospital" in text
@@ -124,12 +125,38 @@ def test_until_the_first_release_the_ceiling_is_that_of_its_pair_alone():
     assert data_of(budget)["ceiling"]["risk"]["advantage of the best membership test"] >= pair
     spend(budget)
     gaussian = data_of(budget)["ceiling"]
+    for open_still in (PrivacyBudget(1.0, 1e-5), PrivacyBudget(1.0, 1e-5).share(0.5)):
+        assert data_of(open_still)["ceiling"]["gdp_mu"] is None
     expected = AttackRisk(GaussianCurve(gaussian["gdp_mu"])).advantage + gaussian["slack"]
     shown = gaussian["risk"]["advantage of the best membership test"]
     assert shown == pytest.approx(expected, rel=1e-9)
     strict = data_of(PrivacyBudget.from_risk(advantage=0.1))["ceiling"]
     assert strict["strict"]
     assert 0.0999 < strict["risk"]["advantage of the best membership test"] <= 0.1
+
+
+@pytest.mark.parametrize("composition", ["gdp", "zcdp", "rdp"])
+def test_what_adds_up_is_what_the_first_release_has_decided(composition):
+    def said(*releases):
+        budget = PrivacyBudget(0.93, 1e-5, composition=composition)
+        for event, part in releases:
+            spend(budget, event, part=part)
+        return data_of(budget)["ceiling"]["adds_up"], "μ = " in budget.report()
+
+    large, gaussian = PureDPEvent(0.93), composition == "gdp"
+    own, shows_mu = said((GDPEvent(0.01), None))
+    assert shows_mu is gaussian
+    assert "ε and δ" not in own
+    basic, shows_mu = said((large, None))
+    assert not shows_mu
+    assert basic.startswith("ε and δ add up (fully adaptive), since the first release was outside")
+    for open_still in (said(), said((SMALL, "a"))):
+        assert open_still == (
+            f"{own}; but ε and δ, should the first release be outside of the limits of that",
+            False,
+        )
+    mixed = said((large, "a"), (SMALL, "b"))
+    assert mixed == (f"ε and δ add up (fully adaptive) on some parts; on others, {own}", False)
 
 
 def test_a_promise_is_stated():
@@ -143,10 +170,14 @@ def test_tags_shares_and_processes_are_for_internal_use(format):
     budget = PrivacyBudget(2.0, 1e-5)
     spend(budget.share(1.0, name="team-quokka"), tag="tag-wombat")
     process = budget.history()[0]["process"]
+    shares_own = budget.share(1.0, name="team-quokka").report(format)
+    assert "team-quokka" not in shares_own
+    if format != "json":
+        assert "This is a share of a budget of" in shares_own
     public, internal = (
         budget.report(format, audience=audience) for audience in ("public", "internal")
     )
-    for secret in ("team-quokka", "tag-wombat"):
+    for secret in ("team-quokka", "tag-wombat", budget.head):
         assert secret not in public
         assert secret in internal
     columns = [set(data_of(budget, audience=a)["releases"][0]) for a in ("public", "internal")]
@@ -212,7 +243,7 @@ def test_a_share_reports_its_own_releases_under_its_own_ceiling(place_of):
     assert data["meter"]["n_releases"] == (1 if place_of == "share" else 2)
     assert data["ceiling"]["epsilon"] == (1.0 if place_of == "share" else 2.0)
     assert (data["ceiling"]["of"] or {}).get("epsilon") == (2.0 if place_of == "share" else None)
-    assert "share 'a' of a budget" in share.report()
+    assert "share 'a' of a budget" in share.report(audience="internal")
 
 
 def test_a_report_of_a_file_or_a_server_is_the_same(place):
@@ -221,7 +252,7 @@ def test_a_report_of_a_file_or_a_server_is_the_same(place):
         spend(one, part=3)
     first, second = data_of(budget), data_of(plain)
     for data in (first, second):
-        del data["head"], data["releases"][0]["time"]
+        del data["releases"][0]["time"]
     assert first == second
 
 
@@ -236,7 +267,7 @@ def test_a_report_of_neighbouring_data_is_the_same_and_spends_nothing():
         before = budget.head
         for format in FORMATS:
             budget.report(format, audience="internal")
-        data = data_of(budget)
+        data = data_of(budget, audience="internal")
         assert budget.head == before
         assert data.pop("head") == before
         del data["releases"][0]["time"]
@@ -280,7 +311,7 @@ def test_rows_from_before_theorems_were_kept_are_read_and_keep_their_head():
     for name in ("theorem", "version"):
         del data["releases"][0][name]
     del data["head"]  # it covered them
-    older = PrivacyBudget.from_json(json.dumps(data))
+    older = PrivacyBudget.from_json(json.dumps(data | {"version": 1}))
     assert data_of(older)["releases"][0]["theorem"] == "not stated"
     again = PrivacyBudget.from_json(older.to_json())
     assert again.extends(older.head)

@@ -218,10 +218,14 @@ class Filter(ABC):
         Which rule holds is open until the first release on all parts; before it, what is certain
         is (`epsilon`, `delta`) alone.
         """
-        began = any(before.of_every(self.nothing)) and self.fits(before.worst(self.nothing))
-        if self.strict or began:
+        if self.keeps_to_box(before):
             return self.curve(self.limits)
         return ApproxDPCurve(self.epsilon, self.delta)
+
+    def keeps_to_box(self, before: Totals) -> bool:
+        """Return whether it is certain, from the releases so far, that the box holds to the end."""
+        began = any(before.of_every(self.nothing)) and self.fits(before.worst(self.nothing))
+        return self.strict or began
 
     def left_at(self, before: Totals, part: str | None = None) -> Amount:
         """Return the largest single release that is still admissible; all, if it is the first."""
