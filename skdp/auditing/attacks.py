@@ -18,7 +18,7 @@ _FAR = 1e4  # a record that is clipped wherever something is
 _ROWS, _COLUMNS = 12, 2
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Attack:
     """Two neighbouring data sets, and numbers that tell a fit to one from a fit to the other.
 

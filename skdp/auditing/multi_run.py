@@ -21,7 +21,7 @@ __all__ = ["MultiRunAudit"]
 _CELLS = ndtr(np.linspace(-8.0, 8.0, 801))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class MultiRunAudit(Guesses):
     r"""An attack on many runs, each on one of two neighbouring data sets by a fair coin.
 

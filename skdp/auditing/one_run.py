@@ -14,7 +14,7 @@ __all__ = ["OneRunAudit"]
 _LEAST, _FINE = 1e-12, 1.001  # of p-values: the least one, and how much one may be too large
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class OneRunAudit(Guesses):
     r"""An attack on one run, with many records that are there, or changed, each by a fair coin.
 

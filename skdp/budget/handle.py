@@ -267,7 +267,7 @@ class BudgetHandle(LedgerReader):
         >>> search = GridSearchCV(DPLogisticRegression(0.3), {"C": [1, 10]}, cv=KFold(5))
         >>> cost = budget.price(search, (1000, 5))
         >>> cost.n_releases, round(cost.epsilon, 2), cost.admitted
-        (11, 1.1, True)
+        (11, 1.11, True)
         """
 
         def cost(foreseen: Sequence[Any]) -> float:
@@ -303,7 +303,7 @@ class BudgetHandle(LedgerReader):
         --------
         >>> from skdp.budget import PrivacyBudget
         >>> round(PrivacyBudget(epsilon=3.0, delta=1e-5).epsilon_each(11).epsilon, 3)
-        0.801
+        0.79
         """
         k, left = check_count("n_releases", n_releases), self.remaining
         asked = epsilon is not None and check_real("epsilon", epsilon, low=0.0)

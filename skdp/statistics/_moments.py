@@ -391,17 +391,20 @@ def sums_in_steps(
     start, weights = 0, getattr(table, "weights", None)
     for block in numbers(table):
         for name, total in totals.items():
-            steps = _in_steps(block[name], None if weights is None else weights[start:])
-            total += _added(steps, None if codes is None else codes[start:], len(total))
-        start += len(steps)
+            own = None if weights is None else weights[start:]
+            group = None if codes is None else codes[start:]
+            total += _added(_in_steps(block[name], own), group, len(total))
+        start += len(block[name])
     return totals
 
 
 def _in_steps(numbers: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
     """Return numbers in whole steps; of a person's rows they add up to what these weigh at most."""
     if weights is None:
-        return np.asarray(np.rint(np.ldexp(numbers, STEP_BITS)))
-    return np.asarray(np.trunc(numbers * weights[: len(numbers), None]))
+        steps = np.ldexp(numbers, STEP_BITS)
+        return np.asarray(np.rint(steps, out=steps))
+    steps = numbers * weights[: len(numbers), None]
+    return np.asarray(np.trunc(steps, out=steps))
 
 
 def _added(steps: np.ndarray, codes: np.ndarray | None, n_groups: int) -> np.ndarray:

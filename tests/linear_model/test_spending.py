@@ -165,7 +165,7 @@ def test_a_distance_to_the_target_is_spent_from_the_reserve_for_it():
     model = DPLogisticRegression(**asked, budget=budget).fit(X, y)
     assert len(budget.history()) == 1
     assert model.privacy_.delta(1.0) <= 1e-6
-    assert str(model.privacy_).startswith("(1, 1e-06)-DP: (1, 1e-06)-DP")
+    assert str(model.privacy_).startswith("(1, 1e-06)-DP under replace_one")
     without = PrivacyBudget(3.0, 1e-5)
     DPLogisticRegression(0.1, 1e-6, budget=without).fit(X, y)  # a first release may be anything
     with pytest.raises(BudgetExceededError, match="with tv=, a reserve"):

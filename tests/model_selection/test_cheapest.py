@@ -1,5 +1,7 @@
 """The cheapest of K runs: its theorem by brute force, its price, and that it stops early enough."""
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.datasets import make_classification
@@ -93,10 +95,17 @@ def test_what_is_spent_is_that_of_the_winner_and_what_is_charged_the_most(neighb
 
 
 def test_the_least_that_is_good_enough_wins():
-    """Searches of 60 runs on average miss ε = 0.2 once in 60, all four once in 1e7."""
+    """Searches of 60 runs on average miss ε = 0.2 once in 30, or find nothing: four once in 1e6."""
     grid = {"epsilon": [0.2, 2.0]}
-    search = DPGridSearchCV(MODEL, grid, epsilon=6.0, method="cheapest", threshold=0.7)
-    found = [search.set_params(mean_runs=60).fit(X, Y).best_params_["epsilon"] for _ in range(4)]
+    search = DPGridSearchCV(
+        MODEL, grid, epsilon=6.0, method="cheapest", threshold=0.7, mean_runs=60
+    )
+    found = []
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="No candidate has reached")
+        for _ in range(4):
+            search.fit(X, Y)
+            found.append(None if search.best_index_ is None else search.best_params_["epsilon"])
     assert 0.2 in found
 
 
