@@ -36,7 +36,7 @@ class MultiRunAudit(Guesses):
     and increasing in their M; its maximum over all choices of r runs is convex and increasing in
     each M, so its mean is largest where M has the quantiles A'. There, given the share u beyond the
     (r + 1)-th largest, the r above are independent and right with probability A(u)/u, u of the
-    distribution Beta(r + 1, m − r); the integral over u is bounded from above cell by cell. []
+    distribution Beta(r + 1, m − r); the integral over u is bounded from above cell by cell.
 
     Parameters
     ----------

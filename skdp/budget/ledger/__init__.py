@@ -1,1 +1,1 @@
-"""Storage of a budget: one SQLite file, one line a release, one transaction a spend."""
+"""Storage of a budget, in SQLite or PostgreSQL: one row a release, one transaction a spend."""
