@@ -9,13 +9,12 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from numbers import Integral
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from skdp._random import HiddenSeed, noise_generator
+from skdp._random import hidden, noise_generator
 from skdp._validation import check_choice, check_delta, check_epsilon, check_part
 from skdp.accounting import AccountedCurve, PLDAccountant
 from skdp.budget import BudgetHandle
@@ -339,7 +338,7 @@ class PrivateEstimator(PrivateFit, BaseEstimator):
     """
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name; an integer seed among them does not print.
+        """Return the parameters by name; a seed among them does not print.
 
         Parameters
         ----------
@@ -349,12 +348,12 @@ class PrivateEstimator(PrivateFit, BaseEstimator):
         Returns
         -------
         dict
-            As in scikit-learn. The seed equals what was given.
+            As in scikit-learn. An integer seed equals what was given; one of another kind, such as
+            a list, is the `value` of what stands for it.
         """
         found: dict[str, Any] = super().get_params(deep=deep)
-        seed = found.get("random_state")
-        if isinstance(seed, Integral) and not isinstance(seed, HiddenSeed):
-            found["random_state"] = HiddenSeed(seed)
+        if "random_state" in found:
+            found["random_state"] = hidden(found["random_state"])
         return found
 
     def _get_fitted_attr_html(self, *args: Any, **more: Any) -> Any:

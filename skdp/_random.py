@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ try:
 except ImportError:
     ChaCha = None
 
-__all__ = ["HiddenSeed", "child_generator", "noise_generator", "seed_of"]
+__all__ = ["child_generator", "hidden", "noise_generator", "seed_of"]
 
 _KEY_BYTES = 32
 _ROUNDS = 20
@@ -25,6 +26,29 @@ class HiddenSeed(int):
         return "<hidden>"
 
     __str__ = __repr__
+
+
+class HiddenState:
+    """A seed that is no integer, as `value`; it does not print either."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __repr__(self) -> str:
+        return "<hidden>"
+
+
+def hidden(random_state: Any) -> Any:
+    """Return a random state in a form that prints no seed."""
+    silent = np.random.Generator, np.random.RandomState, HiddenSeed, HiddenState
+    if random_state is None or isinstance(random_state, silent):
+        return random_state
+    kind = HiddenSeed if isinstance(random_state, Integral) else HiddenState
+    return kind(random_state)
+
+
+def _shown(random_state: Any) -> Any:
+    return random_state.value if isinstance(random_state, HiddenState) else random_state
 
 
 def noise_generator(random_state: Any) -> np.random.Generator:
@@ -49,12 +73,20 @@ def noise_generator(random_state: Any) -> np.random.Generator:
     >>> noise_generator(0).integers(100, size=3).tolist()
     [85, 63, 51]
     """
+    random_state = _shown(random_state)
     if random_state is None and ChaCha is not None:
         key = int.from_bytes(os.urandom(_KEY_BYTES), "little")
         return np.random.Generator(ChaCha(key=key, rounds=_ROUNDS))
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(2**32, size=4, dtype=np.uint32))
-    return np.random.default_rng(random_state)
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError):
+        pass  # whose message has the seed
+    raise ValueError(
+        "random_state must be None, a NumPy Generator or RandomState, an integer that is not "
+        "negative, or several of these."
+    )
 
 
 def child_generator(rng: np.random.Generator) -> np.random.Generator:
@@ -80,4 +112,4 @@ def seed_of(random_state: Any) -> Any:
     """Return a random state in a form that scikit-learn takes, for fits without privacy."""
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**31))
-    return random_state
+    return _shown(random_state)

@@ -3,6 +3,7 @@
 import json
 import pickle
 import re
+import traceback
 
 import numpy as np
 import pytest
@@ -26,6 +27,9 @@ SEED = 918273645
 ESTIMATORS = [
     DPLogisticRegression(random_state=SEED),
     DPLogisticRegression(random_state=np.int64(SEED)),
+    DPLogisticRegression(random_state=[1, SEED]),
+    DPLogisticRegression(random_state=np.array([SEED])),
+    DPLogisticRegression(random_state=np.random.SeedSequence(SEED)),
     DPLinearRegression(target_bounds=(0, 1), random_state=SEED),
     DPGaussianNB(bounds=(-1, 1), random_state=SEED),
     DPStandardScaler(bounds=(-1, 1), random_state=SEED),
@@ -78,9 +82,19 @@ def test_a_hidden_seed_is_the_seed():
     assert clone(clone(model)).random_state == model.random_state == SEED
 
 
-def test_a_fit_repeats_with_a_hidden_seed(rows):
-    model = DPLogisticRegression(random_state=SEED).fit(*rows)
+@pytest.mark.parametrize("seed", [SEED, [1, SEED], np.random.SeedSequence(SEED)])
+def test_a_fit_repeats_with_a_hidden_seed(rows, seed):
+    model = DPLogisticRegression(random_state=seed).fit(*rows)
     np.testing.assert_array_equal(clone(model).fit(*rows).coef_, model.coef_)
+
+
+@pytest.mark.parametrize("seed", [float(SEED), -SEED, f"{SEED}", [-SEED]])
+def test_a_seed_that_is_none_is_refused_without_a_word_about_it(rows, seed):
+    model = clone(DPLogisticRegression(random_state=seed))
+    assert str(SEED) not in views_of(model)
+    with pytest.raises(ValueError, match="random_state must be") as refused:
+        model.fit(*rows)
+    assert str(SEED) not in "".join(traceback.format_exception(refused.value))
 
 
 def test_what_is_not_private_stays_out_of_notebooks(rows):

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
+from unicodedata import category
 
 from skdp.budget.ledger.rows import number
 from skdp.privacy import event_from_dict
@@ -15,7 +16,7 @@ from skdp.privacy import event_from_dict
 __all__ = ["FORMATS"]
 
 _LONGEST = 160  # characters of an event in a table; JSON has it whole
-_HIDDEN_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+")
+_UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}  # Unicode categories
 _MARKUP = re.compile(r"[\\`*_{}\[\]|~#$^@]|:(?=//)|(?<=www)\.", re.IGNORECASE)
 
 
@@ -219,7 +220,7 @@ def _number(value: Any) -> str:
 
 def _plain(text: Any) -> str:
     """Return a text on one line, without characters that nobody sees or that turn others around."""
-    return _HIDDEN_CHARACTERS.sub(" ", str(text))
+    return "".join(" " if category(one) in _UNSEEN else one for one in str(text))
 
 
 def _in_markdown(text: Any) -> str:

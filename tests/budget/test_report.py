@@ -212,6 +212,17 @@ def test_no_text_of_a_user_is_markup(where):
 
 
 @pytest.mark.parametrize("format", FORMATS)
+def test_nobody_meets_characters_that_are_not_seen(format):
+    unseen = "\x1b\x9b\xad\u061c\u200b\u200f\u2028\u202e\u2060\u2069\ufeff\U000e0041"
+    budget = PrivacyBudget(2.0, 1e-5)
+    spend(budget, label=f"seen{unseen}é ✓")
+    text = budget.report(format)
+    assert not {*unseen} & {*text}
+    if format != "json":
+        assert f"seen{' ' * len(unseen)}é ✓" in text
+
+
+@pytest.mark.parametrize("format", FORMATS)
 def test_a_text_that_no_file_can_hold_is_no_obstacle(format):
     budget = PrivacyBudget(2.0, 1e-5)
     spend(budget, label="half \ud800 of a pair")
