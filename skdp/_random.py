@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from numbers import Integral
 from typing import Any
@@ -41,10 +42,14 @@ class HiddenState:
 def hidden(random_state: Any) -> Any:
     """Return a random state in a form that prints no seed."""
     silent = np.random.Generator, np.random.RandomState, HiddenSeed, HiddenState
-    if random_state is None or isinstance(random_state, silent):
+    if random_state is None or isinstance(random_state, silent) or _is_infinite(random_state):
         return random_state
     kind = HiddenSeed if isinstance(random_state, Integral) else HiddenState
     return kind(random_state)
+
+
+def _is_infinite(random_state: Any) -> bool:
+    return isinstance(random_state, float) and not math.isfinite(random_state)  # and so no seed
 
 
 def _shown(random_state: Any) -> Any:
