@@ -5,11 +5,19 @@ short audits find them; benchmarks/bench_audit.py measures what longer ones find
 """
 
 import warnings
+from collections import deque
+from datetime import timedelta
+from decimal import Decimal
+from functools import partial
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KDTree
+from sklearn.tree import DecisionTreeClassifier
 from test_every_estimator import ESTIMATORS
 
 import skdp
@@ -181,6 +189,49 @@ def with_an_exact_part(self, X, y):
 @pytest.mark.parametrize("fit", [with_a_count, with_an_exact_part])
 def test_an_attribute_without_noise_is_caught(fit):
     assert "attributes" in failed(noisy_means(fit=fit), epsilon=1.0, delta=1e-5)
+
+
+class Slots:
+    """An object without a dictionary."""
+
+    __slots__ = ("rows",)
+
+    def __init__(self, rows):
+        self.rows = rows
+
+
+KEPT = {
+    "a number of NumPy": lambda X, y: X[0, 0],
+    "a truth value of NumPy": lambda X, y: X[0, 0] > 0.0,
+    "a complex number": lambda X, y: complex(X.sum(), 1.0),
+    "a decimal": lambda X, y: Decimal(X[0, 0]),
+    "a time": lambda X, y: timedelta(seconds=abs(X).sum()),
+    "a frame of pandas": lambda X, y: pd.DataFrame(X),
+    "an index of pandas": lambda X, y: pd.Index(X[:, 0]),
+    "a series of polars": lambda X, y: pl.Series(X[:, 0]),
+    "values under a mask": lambda X, y: np.ma.array(X, mask=True),
+    "keys": lambda X, y: dict.fromkeys(X[:, 0].tolist()),
+    "a deque": lambda X, y: deque(X[:, 0].tolist()),
+    "a closure": lambda X, y: lambda: X,
+    "a partial function": lambda X, y: partial(print, X),
+    "slots": lambda X, y: Slots(X),
+    "a compiled tree": lambda X, y: DecisionTreeClassifier(random_state=0).fit(X, y).tree_,
+    "a compiled index": lambda X, y: KDTree(X),
+}
+
+
+@pytest.mark.parametrize("kept", KEPT.values(), ids=KEPT)
+@pytest.mark.parametrize("name", ["inside_", "noise"])
+def test_whatever_is_kept_is_looked_into_and_parameters_too(kept, name):
+    def fit(self, X, y):
+        NoisyMeans.fit(self, X, y)
+        setattr(self, name, kept(np.array(X, dtype=float), np.array(y, dtype=int)))
+        return self
+
+    model = type("Keeps", (NoisyMeans,), {"fit": fit})(8.0)
+    (attributes,) = (c for c in private_checks(model, epsilon=1.0) if c.name == "attributes")
+    with pytest.raises(PrivacyLeakError, match=name):
+        attributes()
 
 
 def with_a_message(self, X, y):
