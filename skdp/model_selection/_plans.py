@@ -203,13 +203,16 @@ _CHEAPEST = "cheapest of K runs, each a fit and a noisy score on disjoint rows: 
 @lru_cache(maxsize=64)
 def _gamma(law: str, mean: float) -> float:
     """Return γ of a distribution of the number of runs, by its mean."""
+    highest = 1.0 - 1e-9
     if law == "geometric":
-        return min(1.0 / mean, 1.0 - 1e-9)
+        return min(1.0 / mean, highest)
 
     def excess(log_gamma: float) -> float:
         return RunCount("negative_binomial", math.exp(log_gamma), 0.0).mean - mean
 
-    return math.exp(brentq(excess, -700.0, -1e-9))
+    if excess(math.log(highest)) >= 0.0:
+        return highest
+    return math.exp(brentq(excess, -700.0, math.log(highest)))
 
 
 @lru_cache(maxsize=64)

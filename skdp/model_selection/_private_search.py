@@ -35,6 +35,7 @@ __all__ = ["PrivateSearch"]
 
 _METHODS = ("auto", *PLANS)
 _SQUARED_BUDGETS = ("gdp", "zcdp")
+_MOST_RUNS = 1e9
 _FEW = 3  # candidates, up to which a fit of each costs no more than repetition
 
 
@@ -142,7 +143,7 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
     ) -> SearchRecords:
         check_choice("method", self.method, _METHODS)
         check_choice("law", self.law, LAWS)
-        check_real("mean_runs", self.mean_runs, low=1.0)
+        check_real("mean_runs", self.mean_runs, low=1.0, high=_MOST_RUNS)
         share = check_real("holdout", self.holdout, low=0.0, high=1.0)
         self._check_threshold()
         if is_collection(X) or is_collection(y):

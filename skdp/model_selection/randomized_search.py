@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from sklearn.model_selection import ParameterSampler
 
+from skdp._random import child_generator, noise_generator
 from skdp.model_selection._private_search import PrivateSearch
 
 __all__ = ["DPRandomizedSearchCV"]
@@ -160,4 +162,7 @@ class DPRandomizedSearchCV(PrivateSearch):
         self.part = part
 
     def _candidates(self) -> list[dict[str, Any]]:
-        return list(ParameterSampler(self.param_distributions, self.n_iter, random_state=None))
+        shown = child_generator(noise_generator(self.random_state))  # tells nothing of the noise
+        seed = np.random.RandomState(shown.integers(2**32, size=4, dtype=np.uint32))
+        drawn = ParameterSampler(self.param_distributions, self.n_iter, random_state=seed)
+        return list(drawn)

@@ -273,3 +273,26 @@ def test_candidates_that_cannot_be_judged_are_refused(estimator, grid):
     with pytest.raises(ValueError, match="all be classifiers or all regressors"):
         DPGridSearchCV(estimator, grid, budget=budget).fit(X, Y)
     assert not budget.history()
+
+
+@pytest.mark.parametrize("seed", [lambda: 0, lambda: np.random.default_rng(0)])
+def test_a_seed_repeats_random_candidates_as_well(seed):
+    def fitted(random_state):
+        norms = {"data_norm": loguniform(0.1, 10)}
+        search = DPRandomizedSearchCV(MODEL, norms, n_iter=3, random_state=random_state).fit(X, Y)
+        return search.cv_results_["params"], search.best_estimator_.coef_.tolist()
+
+    assert fitted(seed()) == fitted(seed())
+    np.random.seed(0)  # noqa: NPY002
+    one, _ = fitted(None)
+    np.random.seed(0)  # noqa: NPY002
+    assert one != fitted(None)[0]
+
+
+@pytest.mark.parametrize("law", ["geometric", "logarithmic"])
+def test_hardly_more_than_one_run_is_planned(law):
+    search = DPGridSearchCV(MODEL, GRID, method="repeat", mean_runs=1 + 1e-10, law=law)
+    assert search.fit(X, Y).privacy_.epsilon(1e-5) <= 1.0
+    budget = PrivacyBudget(1.0, 1e-5)
+    with pytest.raises(ValueError, match="mean_runs"):
+        search.set_params(mean_runs=1e305, budget=budget).fit(X, Y)
