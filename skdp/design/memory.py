@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import gen_batches
 from sklearn.utils.extmath import row_norms
 
 from skdp.design.base import MemoryDesign
@@ -73,7 +72,9 @@ def _squared_norms(X: Any) -> np.ndarray:
 
 def _float_parts(X: Any) -> Iterator[tuple[slice, Any]]:
     """Yield consecutive rows as float64, which holds every number of a narrower type exactly."""
-    for rows in gen_batches(X.shape[0], _block_rows(X, X.shape[1])):
+    step = _block_rows(X, X.shape[1])
+    for start in range(0, X.shape[0], step):
+        rows = slice(start, min(start + step, X.shape[0]))
         yield rows, _float_rows(X, rows)
 
 

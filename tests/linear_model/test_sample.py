@@ -195,6 +195,18 @@ def test_an_empty_sample_is_fitted_as_any_other(solver, neighboring, hint):
         assert np.isfinite(model.fit(X[:30], Y[:30]).coef_).all()
 
 
+@pytest.mark.parametrize("form", [np.float32, np.int64, bool, sparse.csr_array, "kernel"])
+@pytest.mark.parametrize("groups", [None, np.arange(30) // 2])
+def test_an_empty_sample_of_any_type_is_fitted(form, groups):
+    model = skdp.DPLogisticRegression(subsample=1e-4)
+    x = (X[:30] > 0.0).astype(np.float32)
+    if form == "kernel":
+        model = skdp.DPKernelClassifier(subsample=1e-4, bounds=(0, 1), n_components=10)
+    else:
+        x = form(x) if form is sparse.csr_array else x.astype(form)
+    assert np.isfinite(model.fit(x, Y[:30], groups=groups).predict_proba(x)).all()
+
+
 # What shows
 
 
