@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from skdp._columns import column_name, is_missing
+from skdp._columns import column_name, is_missing, values_of, without_nulls
 
 __all__ = [
     "ColumnBounds",
@@ -197,22 +197,40 @@ def _different_values(values: Any, message: str) -> np.ndarray:
         raise ValueError(message) from error
     if not known or not different or any(map(is_missing, known)):
         raise ValueError(message)
-    texts = sum(isinstance(value, str) for value in known)
-    mixed = 0 < texts < len(known)  # of which NumPy would make texts
-    return np.array(known, dtype=object) if mixed else np.asarray(known)
+    return values_of(known)
 
 
 def category_codes(column: Any, values: np.ndarray) -> np.ndarray:
-    """Return a column as places in `values`, −1 for any other or missing value; none is refused."""
-    column = np.asarray(column)
+    """Return a column as places in `values`, −1 for any other or missing value; none is refused.
+
+    What is equal in Python is one value, in a column of any type.
+    """
+    column, missing = without_nulls(column)
+    codes = _codes(np.asarray(column), values)
+    return codes if missing is None else np.where(missing, -1, codes)
+
+
+def _codes(column: np.ndarray, values: np.ndarray) -> np.ndarray:
     if column.dtype.kind in "biuf" and values.dtype.kind in "biuf":
-        order = np.argsort(values)
-        places = order[np.minimum(np.searchsorted(values[order], column), values.size - 1)]
-        return np.where(values[places] == column, places, -1)
+        return _codes_of_numbers(column, values)
     if column.dtype.kind in "mM":
         return _codes_of_times(column, values)
     known = {value: code for code, value in enumerate(values.tolist())}
-    return np.fromiter((_place(known, value) for value in column.tolist()), np.intp, column.size)
+    return np.fromiter(
+        (_place(known, value, values) for value in column.tolist()), np.intp, column.size
+    )
+
+
+def _codes_of_numbers(column: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return places among those values that the type of the column holds without rounding."""
+    with np.errstate(all="ignore"):
+        held = values.astype(column.dtype)
+    exact = np.array([a == b for a, b in zip(held.tolist(), values.tolist(), strict=True)])
+    if not exact.any():
+        return np.full(column.shape, -1)
+    order = np.flatnonzero(exact)[np.argsort(held[exact])]
+    places = order[np.minimum(np.searchsorted(held[order], column), order.size - 1)]
+    return np.where(held[places] == column, places, -1)
 
 
 def check_comparable(column: Any, values: np.ndarray, name: Any) -> None:
@@ -231,7 +249,9 @@ def check_comparable(column: Any, values: np.ndarray, name: Any) -> None:
         )
 
 
-def _place(known: Mapping[Any, int], value: Any) -> int:
+def _place(known: Mapping[Any, int], value: Any, values: np.ndarray) -> int:
+    if isinstance(value, (np.datetime64, np.timedelta64)):  # equal to one of another unit
+        return int(_codes_of_times(np.array([value]), values)[0])
     try:
         return known.get(value, -1)
     except TypeError:  # not hashable, so none of the values

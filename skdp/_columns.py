@@ -31,14 +31,16 @@ __all__ = [
     "is_frame",
     "is_label",
     "is_missing",
+    "values_of",
     "where_missing",
+    "without_nulls",
 ]
 
 _MOST_ROWS = 2**31
 _AT_ONCE = 2**18  # numbers that are converted at a time
 _NUMBERS = (Real, Decimal, np.bool_)
 _COMPARABLE = (*_NUMBERS, np.generic)  # with themselves: what differs from itself is missing
-_MISSING_TYPES = ("NoneType", "NAType", "NaTType")
+_MISSING_TYPES = ("NoneType", "NAType", "NaTType", "MaskedConstant")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -112,7 +114,7 @@ class Columns:
     @classmethod
     def _of_array(cls, x: Any, parameter: str) -> Columns:
         name = getattr(x, "name", None)
-        part = getattr(x, "array", x) if hasattr(x, "dtype") else np.asarray(x)
+        part = getattr(x, "array", x) if hasattr(x, "dtype") else values_of(x)
         if sparse.issparse(part):
             raise TypeError(f"{parameter} is sparse: dense data are required, as .toarray() gives.")
         if np.ndim(part) not in (1, 2):
@@ -322,6 +324,37 @@ def column_name(names: Sequence[Any], j: int) -> Any:
     return names[j] if len(names) else j
 
 
+def values_of(x: Any) -> np.ndarray:
+    """Return an array; a list in a type of NumPy only where that changes none of its values.
+
+    Of numbers and texts NumPy makes texts, and of integers and floats floats: then one value would
+    say what all others are.
+    """
+    if not isinstance(x, (list, tuple)):
+        return np.asarray(x)
+    found = np.array(x, dtype=object)
+    if any(isinstance(value, (list, tuple)) for value in found.flat):
+        raise ValueError("a list must hold single values, or rows of one length.")
+    if any(value is np.ma.masked for value in found.flat):
+        return found
+    try:
+        narrow = np.asarray(x)
+    except (TypeError, ValueError, OverflowError):  # as of times and other numbers
+        return found
+    return narrow if _is_same(found.ravel(), narrow.ravel()) else found
+
+
+def _is_same(objects: np.ndarray, narrow: np.ndarray) -> bool:
+    """Return whether values are equal, in Python, to those of an array of a narrower type."""
+    if narrow.dtype.kind in "mM":
+        return all(getattr(one, "dtype", None) == narrow.dtype for one in objects)
+    if narrow.dtype.kind == "O":
+        return False
+    plain = [one.item() if isinstance(one, np.generic) else one for one in objects]
+    pairs = zip(plain, narrow.tolist(), strict=True)
+    return all(a == b or (is_missing(a) and is_missing(b)) for a, b in pairs)
+
+
 def is_missing(value: Any) -> bool:
     """Return whether a value is NaN, NaT, None or pandas' NA."""
     if type(value).__name__ in _MISSING_TYPES:
@@ -386,6 +419,18 @@ def _n_missing(column: Any) -> int:
         count = column.null_count
         return int(count() if callable(count) else count)
     return int(np.count_nonzero(column.isna())) if hasattr(column, "isna") else 0
+
+
+def without_nulls(column: Any) -> tuple[Any, np.ndarray | None]:
+    """Return a column of whole numbers with 0 for nulls, and where these are; None if nowhere.
+
+    In NumPy a null would make floats of all numbers beside it.
+    """
+    if not hasattr(column, "null_count") or not _n_missing(column):
+        return column, None
+    if np.asarray(column[:0]).dtype.kind not in "iu":
+        return column, None
+    return column.fill_null(0), np.asarray(column.is_null())
 
 
 def _types(column: Any) -> set[type]:

@@ -28,6 +28,7 @@ from skdp._columns import (
     frame_names,
     is_apart,
     is_frame,
+    values_of,
     where_missing,
 )
 
@@ -185,11 +186,8 @@ def validated_table(estimator: Any, X: Any, y: Any = "no_validation", *, reset: 
 
 
 def _mixed(X: Any) -> Any:
-    """Return lists of numbers and texts as objects, of which NumPy would make texts."""
-    if not isinstance(X, (list, tuple)):
-        return X
-    values = np.array(X, dtype=object)
-    return values if any(isinstance(value, str) for value in values.flat) else X
+    """Return lists as arrays, of objects where NumPy would change some of them."""
+    return values_of(X) if isinstance(X, (list, tuple)) else X
 
 
 def validated_weights(sample_weight: Any, n_samples: int) -> np.ndarray:

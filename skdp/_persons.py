@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from skdp._blocks import is_collection
-from skdp._columns import is_frame, where_missing
+from skdp._columns import is_frame, values_of, where_missing
 from skdp._validation import check_count
 
 __all__ = ["Persons", "check_max_rows", "refuse_blocks"]
@@ -47,7 +47,7 @@ class Persons:
         values = _one_column(groups)
         if values.shape != (n_rows,):
             raise ValueError("groups must hold one value for each row of X.")
-        if where_missing(values).any():
+        if np.ma.is_masked(groups) or where_missing(values).any():
             raise ValueError(
                 "groups has missing values (NaN, None or NA), and must say of every row whose it "
                 "is: a person whose rows are in two groups is not protected as one."
@@ -115,7 +115,7 @@ def _one_column(groups: Any) -> np.ndarray:
     """Return groups as an array, one column of a table as a list of its values."""
     if is_frame(groups) and np.ndim(groups) == 2 and np.shape(groups)[1] != 1:
         raise ValueError("groups must hold one value for each row of X, and is a table.")
-    values = np.asarray(groups)
+    values = values_of(groups)
     return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
 
 

@@ -47,6 +47,8 @@ def test_equal_values_of_any_type_are_one_person(kind):
         (pd.DataFrame({"a": NAMES, "b": NAMES}), "is a table"),
         ([1.0, np.nan, 1.0, 2.0, 2.0], "missing"),
         ([*NAMES[1:], None], "missing"),
+        (np.ma.masked_array(np.arange(5), mask=[0, 0, 1, 0, 0]), "missing"),
+        ([1, 2, 3, 4, np.ma.masked], "missing"),
         (pd.Series([*NAMES[1:], pd.NA], dtype="string"), "missing"),
         (pd.Series([1, 2, 3, 4, None], dtype="Int64"), "missing"),
         (np.array(["2020-01-01", "NaT"] * 2 + ["NaT"], dtype="datetime64[D]"), "missing"),
@@ -56,6 +58,14 @@ def test_groups_of_another_shape_or_with_missing_values_are_refused(groups, matc
     with pytest.raises(ValueError, match=match) as caught:
         Persons.of(groups, 5)
     assert not any(str(one) in str(caught.value) for one in (7.5, "'b'", "'c'", 2020))
+
+
+@pytest.mark.parametrize("odd", ["x", 0.5, 2**70])
+def test_the_type_of_one_value_makes_or_parts_no_other_persons(odd):
+    groups = [7, 7.0, np.int64(7), True, 1, 2**53, 2**53 + 1]
+    for added in ([], [odd]):
+        persons = Persons.of([*groups, *added], 7 + len(added))
+        np.testing.assert_array_equal(persons.codes[:7], [0, 0, 0, 1, 1, 2, 3])
 
 
 def test_values_that_cannot_be_compared_are_refused():

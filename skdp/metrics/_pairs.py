@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from skdp._blocks import Block, Blocks, added, is_collection
-from skdp._columns import as_floats
+from skdp._columns import as_floats, values_of
 from skdp._data_validation import check_no_missing
 from skdp._persons import Persons, refuse_blocks
 from skdp.statistics._weights import in_records, steps_of
@@ -49,7 +49,7 @@ class Pairs:
             blocks = Blocks.of(guess, truth, parameters=(guess_name, "y_true", "sample_weight"))
             found = blocks.check(check)
             return cls(blocks, None, _checked_count(sum(blocks.n_rows)), found)
-        block = Block(np.asarray(guess), np.asarray(truth))
+        block = Block(values_of(guess), values_of(truth))
         if len(block.X) != len(block.y):
             raise ValueError("there must be as many predictions as true values.")
         n_rows = _checked_count(len(block.y))

@@ -192,3 +192,56 @@ def test_ranks_of_very_many_rows_are_rounded_within_the_sensitivity(q):
     for added in (0.0, 1.0):
         moved = np.abs((below + added - q * (n + 1.0)) - (below - q * n))
         assert moved.max() <= max(q, 1.0 - q) * (1.0 + 2.0**-19)
+
+
+ODD = {  # values of which one more, of another type, would change what NumPy makes of the others
+    "text": ([1] * 20, "a", [1, "a"]),
+    "nothing": ([True] * 20, None, [True]),
+    "float": ([2**53 + 1] * 20, 0.5, [2**53, 2**53 + 1, 0.5]),
+    "long": ([2**53 + 1] * 20, 2**70, [2**53, 2**53 + 1]),
+    "scalar": ([np.int64(2**53 + 1)] * 20, 0.5, [2**53, 2**53 + 1]),
+    "nul": (["a\0"] * 20, 1, ["a", "a\0", 1]),
+    "bytes": ([b"a"] * 20, "a", [b"a", "a"]),
+    "time": ([np.datetime64("2020-01-01")] * 20, "a", [np.datetime64("2020-01-01")]),
+    "unit": ([np.datetime64("2020-01-01")] * 20, np.datetime64(1, "ns"), [np.datetime64(1, "ns")]),
+}
+GROUPED = {
+    "count": lambda x, known: statistics.count(
+        np.ones(len(x), bool), 1.0, 0.0, by=x, keys=known, neighboring="add_remove_one"
+    ),
+    "marginals": lambda x, known: statistics.marginals(
+        x, 1.0, 0.0, categories=known, neighboring="add_remove_one"
+    ),
+    "describe": lambda x, known: statistics.describe(
+        x, 1.0, 0.0, categories=known, neighboring="add_remove_one"
+    ),
+    "mean": lambda x, known: statistics.mean(
+        np.ones(len(x)), 1.0, 0.0, bounds=(0, 1), by=x, keys=known, neighboring="add_remove_one"
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", ODD)
+@pytest.mark.parametrize("name", GROUPED)
+def test_the_type_of_one_value_in_a_list_changes_no_other(name, kind, monkeypatch):
+    seen = []
+
+    def release(plan, answers, rng):
+        seen.append(np.concatenate([np.ravel(answers[query.name]) for query in plan.queries]))
+        return {query.name: np.ones_like(answers[query.name]) for query in plan.queries}
+
+    monkeypatch.setattr(QueryPlan, "release", release)
+    usual, odd, known = ODD[kind]
+    GROUPED[name](usual, known)
+    GROUPED[name]([*usual, odd], known)
+    assert np.abs(seen[0] - seen[1]).max() <= 1.0
+
+
+@pytest.mark.parametrize("library", ["polars", "pyarrow"])
+def test_a_null_makes_no_floats_of_whole_numbers(library):
+    made = pytest.importorskip(library)
+    frame = made.table if library == "pyarrow" else made.DataFrame
+    table = frame({"x": [2**53 + 1, None, 0]})
+    asked = {"categories": {"x": [0, 2**53, 2**53 + 1]}, "random_state": 0}
+    counts = statistics.marginals(table, 1e6, **asked)["x",]
+    np.testing.assert_allclose(counts, [1, 0, 1], atol=1e-3)
