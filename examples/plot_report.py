@@ -32,7 +32,7 @@ schooling = np.clip(rng.normal(10, 2.5, n), 1, 16).round()
 odds = 0.55 * (schooling - 11) + 0.04 * (hours - 42) + 0.03 * (age - 42) + (work == "public") - 0.8
 table = pd.DataFrame({"age": age, "hours": hours, "schooling": schooling, "work": work})
 table = table.mask(rng.uniform(size=table.shape) < 0.03)  # unknown
-table["income"] = np.where(rng.uniform(size=n) < 1 / (1 + np.exp(-odds)), "high", "low")
+table["income"] = np.where(rng.uniform(size=n) < 1 / (1 + np.exp(-odds)), ">50K", "<=50K")
 file = io.StringIO(table.sample(frac=1.0, random_state=1).to_csv(index=False))
 
 # %%
@@ -50,7 +50,7 @@ columns = ColumnTransformer(
         ("work", encoder, ["work"]),
     ]
 )
-model = make_pipeline(columns, DPLogisticRegression(1.0, classes=["low", "high"], data_norm=2.5))
+model = make_pipeline(columns, DPLogisticRegression(1.0, classes=["<=50K", ">50K"], data_norm=2.5))
 found = check_pipeline(model)
 print(found)
 
@@ -66,13 +66,13 @@ model.set_params(
     dplogisticregression__part="learning",
 )
 made_up = pd.DataFrame({"age": [40], "hours": [40], "schooling": [9], "work": ["public"]})
-print(budget.price(model, made_up.loc[[0, 0]], ["low", "high"]))
+print(budget.price(model, made_up.loc[[0, 0]], ["<=50K", ">50K"]))
 
 learning, judging = data[:15_000], data[15_000:]
 model.fit(learning.drop(columns="income"), learning["income"])
 scores = model.predict_proba(judging.drop(columns="income"))[:, 1]
 judged = score_report(
-    judging["income"], scores, epsilon, classes=["low", "high"], budget=budget, part="judging"
+    judging["income"], scores, epsilon, classes=["<=50K", ">50K"], budget=budget, part="judging"
 )
 print(judged)
 

@@ -11,7 +11,7 @@ from scipy.special import ndtri
 
 from skdp._validation import check_real
 
-__all__ = ["interval_of", "ratio"]
+__all__ = ["interval_of", "ratio", "spread"]
 
 _STEP = 1e-4  # of the total, by which sums are moved to find slopes
 
@@ -49,7 +49,29 @@ def interval_of(
     if not (math.isfinite(variance) and variance >= 0.0):
         return bounds
     half = float(ndtri(0.5 + 0.5 * level)) * math.sqrt(variance)
-    return max(value - half, bounds[0]), min(value + half, bounds[1])
+    low, high = np.clip([value - half, value + half], *bounds).tolist()
+    return low, high
+
+
+def spread(slopes: np.ndarray, sums: np.ndarray, n: float) -> float:
+    """Return the largest variance of a sum over n rows of what slopes make of (e, u, u²).
+
+    A number between a and b of mean m has a variance of (b − m)·(m − a) at most.
+
+    Parameters
+    ----------
+    slopes : ndarray of shape (3,)
+    sums : ndarray of shape (3,)
+        *Released.* Of e in [0, 1], and of u in [−1, 1] and its square.
+    n : float
+        The number of rows.
+    """
+    error, linear, square = (float(slope) for slope in slopes)
+    top = np.clip(-0.5 * linear / square, -1.0, 1.0) if square else 0.0
+    ends = [linear * u + square * u * u for u in (-1.0, 1.0, float(top))]
+    low, high = min(error, 0.0) + min(ends), max(error, 0.0) + max(ends)
+    mean = min(max(float(slopes @ sums) / n, low), high)
+    return n * (high - mean) * (mean - low)
 
 
 def _slopes(metric: Callable[[np.ndarray], float], sums: np.ndarray) -> np.ndarray:

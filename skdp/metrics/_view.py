@@ -14,8 +14,18 @@ Numbers = Iterator[tuple[str, float, tuple[float, float]]]
 """The name of each number, the number, and where it lies."""
 
 
+def _possible(numbers: Numbers) -> Numbers:
+    """Yield numbers moved to what is possible, to where their intervals are cut as well."""
+    for name, x, (low, high) in numbers:
+        yield name, min(max(x, low), high) if x == x else x, (low, high)
+
+
 class Viewed:
-    """A result with `privacy`, of which a few numbers are shown; all of them were released."""
+    """A result with `privacy`, of which a few numbers are shown; all of them were released.
+
+    Numbers are nearly unbiased; where the noise has made one impossible, the nearest possible one
+    is shown.
+    """
 
     privacy: PrivacyGuarantee
 
@@ -25,8 +35,8 @@ class Viewed:
 
     def __str__(self) -> str:
         lines = [
-            f"{name:20} {x:.6g}  [{low:.6g}, {high:.6g}]".strip()
-            for name, x, (low, high) in self._numbers()
+            f"{name:24}{x:.6g}  [{low:.6g}, {high:.6g}]".strip()
+            for name, x, (low, high) in _possible(self._numbers())
         ]
         return "\n".join([*lines, str(self.privacy)])
 
@@ -37,6 +47,6 @@ class Viewed:
         heads = "".join(f"<th>{head}</th>" for head in ("", "estimate", "95 % interval"))
         rows = "".join(
             f"<tr><td>{escape(name)}</td><td>{x:.4g}</td><td>{low:.4g} to {high:.4g}</td></tr>"
-            for name, x, (low, high) in self._numbers()
+            for name, x, (low, high) in _possible(self._numbers())
         )
         return f"<table><tr>{heads}</tr>{rows}</table><pre>{escape(str(self.privacy))}</pre>"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -191,11 +192,34 @@ class ConfusionReport(NoisyReport):
         """
         return ConfusionMatrixDisplay(self.counts.astype(int), display_labels=self.classes)
 
+    def to_frame(self) -> Any:
+        """Return the counts as a frame of pandas.
+
+        Returns
+        -------
+        DataFrame
+            A row for each true label, a column for each predicted one.
+        """
+        import pandas
+
+        true, predicted = (pandas.Index(self.classes, name=x) for x in ("true", "predicted"))
+        return pandas.DataFrame(self.counts, index=true, columns=predicted)
+
     def _accuracy(self, counts: np.ndarray) -> float:
         return float(ratio(np.trace(counts), self._total(counts)))
 
     def _numbers(self) -> Numbers:
-        yield "accuracy", self.accuracy, self.interval("accuracy")
+        for name in ("accuracy", "balanced_accuracy"):
+            yield name, getattr(self, name), self.interval(name)
+
+    def _repr_html_(self) -> str:
+        labels = [escape(str(label)) for label in self.classes.tolist()]
+        heads = "".join(f"<th>{label}</th>" for label in ("true, predicted", *labels))
+        rows = "".join(
+            f"<tr><th>{label}</th>{''.join(f'<td>{count:.0f}</td>' for count in row)}</tr>"
+            for label, row in zip(labels, self.counts, strict=True)
+        )
+        return f"<table><tr>{heads}</tr>{rows}</table>{super()._repr_html_()}"
 
 
 class _LabelCounts(Counts):

@@ -10,7 +10,7 @@ import numpy as np
 
 from skdp._private_fit import ReleaseParameters
 from skdp.budget import PrivacyBudget
-from skdp.metrics._estimate import interval_of, ratio
+from skdp.metrics._estimate import interval_of, ratio, spread
 from skdp.metrics._pairs import Pairs, numbers_of
 from skdp.metrics._row_sums import RowMean, RowSums, SummedPairs
 from skdp.metrics._score import Score
@@ -415,19 +415,8 @@ def _interval_of_r2(
 ) -> tuple[float, float]:
     def variance(slopes: np.ndarray) -> float:
         n = float(sums[3]) if n_samples is None else float(n_samples)
-        return noise * float(slopes @ slopes) + (_spread(slopes, sums, n) if sampling else 0.0)
+        return noise * float(slopes @ slopes) + (
+            spread(slopes[:3], sums[:3], n) if sampling else 0.0
+        )
 
     return interval_of(partial(_r2, n_samples), sums, variance, level, (-math.inf, 1.0))
-
-
-def _spread(slopes: np.ndarray, sums: np.ndarray, n: float) -> float:
-    """Return the largest variance of a sum over n rows of what slopes make of (e, u, u²[, 1]).
-
-    A number between a and b of mean m has a variance of (b − m)·(m − a) at most.
-    """
-    error, linear, square = (float(slope) for slope in slopes[:3])
-    top = np.clip(-0.5 * linear / square, -1.0, 1.0) if square else 0.0
-    ends = [linear * u + square * u * u for u in (-1.0, 1.0, float(top))]
-    low, high = min(error, 0.0) + min(ends), max(error, 0.0) + max(ends)
-    mean = min(max(float(slopes[:3] @ sums[:3]) / n, low), high)
-    return n * (high - mean) * (mean - low)

@@ -14,7 +14,7 @@ from skdp._blocks import Block
 from skdp._private_fit import PrivateFit, ReleaseParameters
 from skdp._validation import check_choice, check_real
 from skdp.budget import PrivacyBudget
-from skdp.metrics._estimate import interval_of, ratio
+from skdp.metrics._estimate import interval_of, ratio, spread
 from skdp.metrics._pairs import Pairs, numbers_of
 from skdp.metrics._view import Numbers, Viewed
 from skdp.privacy import PrivacyGuarantee
@@ -24,6 +24,7 @@ from skdp.workloads import Query, QueryPlan
 __all__ = ["RegressionReport", "check_numbers", "checked_bounds", "regression_report"]
 
 _AT_ONCE = 2**16  # rows
+_METRICS = ("mean_squared_error", "root_mean_squared_error", "mean_absolute_error", "r2")
 
 
 def regression_report(
@@ -157,9 +158,8 @@ class RegressionReport(Viewed):
 
     @property
     def root_mean_squared_error(self) -> float:
-        """Its root, in units of the target; nan where the noise made it negative."""
-        square = self.mean_squared_error
-        return math.sqrt(square) if square >= 0.0 else math.nan
+        """Its root, in units of the target; 0 where the noise made it negative."""
+        return float(np.sqrt(np.maximum(self.mean_squared_error, 0.0)))
 
     @property
     def mean_absolute_error(self) -> float:
@@ -171,30 +171,40 @@ class RegressionReport(Viewed):
         """1 less the share of the targets' variance that is left; nan where none is seen."""
         return self._r2(self.sums)
 
-    def interval(self, metric: str, level: float = 0.95) -> tuple[float, float]:
-        """Return where a metric of these rows lies, as it would be without noise.
+    def interval(
+        self, metric: str, level: float = 0.95, *, sampling: bool = True
+    ) -> tuple[float, float]:
+        """Return where a metric lies.
 
         Parameters
         ----------
-        metric : {"mean_squared_error", "mean_absolute_error", "r2"}
+        metric : {"mean_squared_error", "root_mean_squared_error", "mean_absolute_error", "r2"}
             *Public.*
         level : float in (0, 1), default 0.95
             *Public.* How often, nearly, such an interval holds its number: by the delta method.
+        sampling : bool, default True
+            *Public.* Whether the number is that of the population that the rows come from, instead
+            of that of the rows. Where how far losses are spread was not released, the spread is
+            taken as large as their mean allows, and the interval is too wide.
 
         Returns
         -------
         low, high : float
         """
+        if metric == "root_mean_squared_error":
+            low, high = self.interval("mean_squared_error", level, sampling=sampling)
+            return math.sqrt(low), math.sqrt(high)
         width = self._width
         metrics = {
             "mean_squared_error": (self._mean_squared_error, (0.0, width * width)),
             "mean_absolute_error": (self._mean_absolute_error, (0.0, width)),
             "r2": (self._r2, (-math.inf, 1.0)),
         }
-        function, bounds = metrics[check_choice("metric", metric, metrics)]
+        function, bounds = metrics[check_choice("metric", metric, _METRICS)]
 
         def variance(slopes: np.ndarray) -> float:
-            return self._variance * float(slopes @ slopes)
+            noise = self._variance * float(slopes @ slopes)
+            return noise + self._spread(slopes) if sampling else noise
 
         return interval_of(function, self.sums, variance, level, bounds)
 
@@ -204,6 +214,14 @@ class RegressionReport(Viewed):
 
     def _count(self, sums: np.ndarray) -> float:
         return float(sums[4]) if self.n_samples is None else float(self.n_samples)
+
+    def _spread(self, slopes: np.ndarray) -> float:
+        """Return the variance of a sum over rows; of r² and u the largest there can be."""
+        n = self._count(self.sums)
+        if slopes[1]:  # of |r| alone, whose square was released too
+            square, error = self.sums[:2] / n
+            return n * slopes[1] ** 2 * max(float(square - error**2), 0.0)
+        return spread(slopes[[0, 2, 3]], self.sums[[0, 2, 3]], n)
 
     def _mean_squared_error(self, sums: np.ndarray) -> float:
         return self._width**2 * float(ratio(sums[0], self._count(sums)))
@@ -217,7 +235,7 @@ class RegressionReport(Viewed):
         return 1.0 - float(ratio(sums[0], whole))
 
     def _numbers(self) -> Numbers:
-        for name in ("mean_squared_error", "mean_absolute_error", "r2"):
+        for name in _METRICS:
             yield name, getattr(self, name), self.interval(name)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ from skdp.privacy import PrivacyGuarantee
 from skdp.statistics._noise import half_width
 from skdp.workloads import QueryPlan
 
-__all__ = ["Axes", "NoisyNumbers", "Statistic", "framed", "risk_of", "shown"]
+__all__ = ["Axes", "NoisyNumbers", "Statistic", "framed", "html_table", "risk_of", "shown"]
 
 Axes = tuple[tuple[str, Sequence[Any]], ...]
 """What released numbers are of, from the first axis to the last: a name, and a label for each."""
@@ -93,15 +94,11 @@ class Statistic(ABC):
         """Return the columns of `to_frame`."""
         numbers = (self.value, *self.interval(level, simultaneous=simultaneous))
         estimate, lower, upper = (np.ravel(one).tolist() for one in numbers)
-        levels = [level] * len(estimate)
+        levels = [level if low == low else math.nan for low in lower]
         return {"estimate": estimate, "lower": lower, "upper": upper, "level": levels}
 
     def _repr_html_(self) -> str:
-        index, columns = self._index(), self._columns(0.95)
-        heads = "".join(f"<th>{escape(str(one))}</th>" for one in (*index, *columns))
-        rows = zip(*index.values(), *columns.values(), strict=True)
-        body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
-        return f"<table><tr>{heads}</tr>{body}</table><pre>{escape(str(self.privacy))}</pre>"
+        return html_table(self._index() | self._columns(0.95), self.privacy)
 
     def __repr__(self) -> str:
         if np.size(self.value) > 1:
@@ -150,7 +147,18 @@ def framed(index: Mapping[str, Sequence[Any]], columns: Mapping[str, Any], libra
     return frame.set_index([*index]) if index else frame
 
 
+def html_table(columns: Mapping[str, Sequence[Any]], privacy: PrivacyGuarantee) -> str:
+    """Return columns for a notebook, and the guarantee below them."""
+    heads = "".join(f"<th>{escape(str(one))}</th>" for one in columns)
+    rows = zip(*columns.values(), strict=True)
+    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
+    return f"<table><tr>{heads}</tr>{body}</table><pre>{escape(str(privacy))}</pre>"
+
+
 def _cell(value: Any) -> str:
+    """Return a cell of HTML, empty where there is no number."""
+    if isinstance(value, float) and math.isnan(value):
+        return "<td></td>"
     shown = f"{value:.6g}" if isinstance(value, float) else str(value)
     return f"<td>{escape(shown)}</td>"
 

@@ -623,3 +623,16 @@ def test_a_count_enters_sixteen_files():
     finally:
         sys.setprofile(None)
     assert len(entered) <= 16, sorted(entered)
+
+
+def test_intervals_that_were_not_asked_for_are_empty_cells():
+    frame = pytest.importorskip("pandas").DataFrame({"a": np.arange(300.0)})
+    bounds = {"a": (0, 300)}
+    for found in (
+        statistics.quantile(frame, 1.0, q=[0.5], bounds=bounds),
+        statistics.describe(frame, 1.0, bounds=bounds, level=None),
+    ):
+        assert "<td></td><td></td><td></td>" in found._repr_html_()
+        assert "nan" not in found._repr_html_()
+        shown = found.to_frame()
+        np.testing.assert_array_equal(shown["level"].isna(), shown["lower"].isna())
