@@ -145,10 +145,14 @@ def bounds_of_numbers(
         return bounds
     found = by_column("bounds", bounds, n_columns, names)
     if sorted(found) != numbers:
-        wanted, named = ([column_name(names, j) for j in js] for js in (numbers, found))
+        without, surplus = (
+            [column_name(names, j) for j in js if j not in others]
+            for js, others in ((numbers, found), (found, numbers))
+        )
+        wrong = f"it has none for {without}" if without else f"{surplus} have categories"
         raise ValueError(
-            f"bounds must name just the columns without categories, {wanted}; it names {named}."
-            f"{advice}"
+            f"bounds must name just the columns without categories; {wrong}.{advice} Leave columns "
+            "that are not to be used out of X."
         )
     return {place: found[j] for place, j in enumerate(numbers)}
 

@@ -44,6 +44,8 @@ class Persons:
         """
         if is_collection(groups):
             refuse_blocks(groups)
+        if isinstance(groups, str):
+            raise ValueError("groups must be an array here, not the name of a column.")
         values = _one_column(groups)
         if values.shape != (n_rows,):
             raise ValueError("groups must hold one value for each row of X.")

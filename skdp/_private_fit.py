@@ -159,7 +159,7 @@ class ReleaseParameters:
             return
         why = None
         if self.delta > _LARGE_DELTA:
-            why = "one record in a thousand could be published as it is"
+            why = f"{100.0 * self.delta:.4g} % of the records could be published as they are"
         elif self.neighboring.count_is_public and self.delta * n_samples >= 1.0:
             why = "one of the records, chosen at random, could be published"
         if why is not None:

@@ -128,3 +128,8 @@ def test_most_rows_want_groups():
             check_max_rows(wrong, [1, 2])
     with pytest.raises(ValueError, match="needs groups="):
         check_max_rows(3, None)
+
+
+def test_a_name_is_no_array_of_persons():
+    with pytest.raises(ValueError, match="not the name of a column"):
+        Persons.of("who", 3)

@@ -21,7 +21,7 @@ from skdp import (
 from skdp.calibration import DPCalibratedClassifier
 from skdp.model_selection import DPGridSearchCV
 from skdp.preprocessing import DPStandardScaler
-from skdp.statistics import mean
+from skdp.statistics import marginals, mean
 
 SEED = 918273645
 ESTIMATORS = [
@@ -106,3 +106,18 @@ def test_what_is_not_private_stays_out_of_notebooks(rows):
 def test_views_of_results_and_guarantees_show_no_seed():
     found = mean([0.1, 0.2], 1.0, bounds=(0, 1), random_state=SEED)
     assert str(SEED) not in f"{found}{found!r}{found.privacy}{found.privacy._repr_html_()}"
+
+
+def test_a_guarantee_is_shown_by_what_it_states():
+    privacy = mean([0.1, 0.2], 1.0, bounds=(0, 1)).privacy
+    assert repr(privacy) == str(privacy)
+    assert repr(privacy).startswith("(1, 1e-05)-DP")
+
+
+def test_tables_of_counts_are_a_table_with_their_categories():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": ["<x", "y"] * 20, "b": ["u", "v"] * 20})
+    categories = {"a": ["<x", "y"], "b": ["u", "v"]}
+    shown = marginals(frame, 1.0, categories=categories, n_ways=2)._repr_html_()
+    assert "<td>a, b</td><td>&lt;x, u</td>" in shown
+    assert shown.count("<tr>") == 5

@@ -16,6 +16,7 @@ from skdp.privacy import event_from_dict
 __all__ = ["FORMATS"]
 
 _LONGEST = 160  # characters of an event in a table; JSON has it whole
+_DECIMALS = re.compile(r"\d+\.\d+(e[+-]?\d+)?")
 _UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}  # Unicode categories
 _MARKUP = re.compile(r"[\\`*_{}\[\]|~#$^@]|:(?=//)|(?<=www)\.", re.IGNORECASE)
 
@@ -185,9 +186,11 @@ def _cell(name: str, value: Any) -> str:
 
 def _event_text(data: dict[str, Any]) -> str:
     try:
-        return repr(event_from_dict(data))
+        leaves = [*event_from_dict(data).leaves()]
     except ValueError:  # of another library or version
         return str(data)
+    texts = (f"{count} × {leaf!r}" if count > 1 else repr(leaf) for leaf, count in leaves)
+    return _DECIMALS.sub(lambda found: f"{float(found[0]):.4g}", " + ".join(texts))
 
 
 def _with_infinities(value: Any) -> Any:

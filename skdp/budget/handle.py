@@ -241,8 +241,8 @@ class BudgetHandle(LedgerReader):
             *Public.* The numbers of rows and columns; or rows that are nobody's, such as a frame of
             made-up values, where an estimator needs columns of certain names or types.
         y : array-like of shape (n_samples,) or None, default None
-            *Public.* Targets that are nobody's, if X is no shape; else the classes that an
-            estimator knows, or two, or zeros.
+            *Public.* Targets that are nobody's. ``None``: the classes that an estimator knows, or
+            two, or zeros.
         **fit_params : dict
             *Public.* What else goes to ``fit``, such as groups; nobody's too.
 

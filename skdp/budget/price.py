@@ -98,7 +98,9 @@ def foresee(
     X, y, params = data
     with pricing(budget._ledger.identity) as found, parallel_backend("sequential"):
         copy = _prepared(estimator, budget, found)
-        X, y = (_zeros(X), _labels(copy, X[0]) if y is None else y) if _is_shape(X) else (X, y)
+        if y is None and (_is_shape(X) or _has_targets(copy)):
+            y = _labels(copy, X[0] if _is_shape(X) else np.shape(X)[0])
+        X = _zeros(X) if _is_shape(X) else X
         if _is_search(copy) and copy.refit:
             copy.set_params(refit=lambda results: _dearest(len(results["params"]), found, cost))
         with warnings.catch_warnings():
@@ -168,6 +170,12 @@ def _labels(estimator: Any, n: int) -> Any:
     known = [value for name, value in params if name.split("__")[-1] == "classes"]
     classes = next((value for value in known if value is not None), (0, 1))
     return np.resize(np.asarray(classes), n)
+
+
+def _has_targets(estimator: Any) -> bool:
+    from sklearn.base import is_classifier, is_regressor
+
+    return bool(is_classifier(estimator) or is_regressor(estimator))
 
 
 def _is_search(estimator: Any) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
 
@@ -20,7 +20,7 @@ _SHOWN_DELTA = 1e-5
 _VOID = "VOID for whoever knows random_state"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PrivacyGuarantee:
     """A proved bound on what one release reveals about any single record, or person.
 
@@ -60,7 +60,7 @@ class PrivacyGuarantee:
     bound: PrivacyCurve | None = None
     asked: tuple[float, float] | None = None
     seeded: bool = False
-    by_part: tuple[tuple[str | None, Event], ...] = field(default=(), repr=False)
+    by_part: tuple[tuple[str | None, Event], ...] = ()
     unit: Unit = Unit.RECORD
 
     def __post_init__(self) -> None:
@@ -137,6 +137,9 @@ class PrivacyGuarantee:
         void = f"; {_VOID}" if self.seeded else ""
         whose = "" if self.unit == Unit.RECORD else f" of a {self.unit}"
         return f"{statement} under {self.neighboring}{whose} ({self.theorem}){void}"
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def _repr_html_(self) -> str:
         void = f"<p><strong>{_VOID}</strong></p>" if self.seeded else ""

@@ -18,7 +18,7 @@ from skdp.budget import PrivacyBudget
 from skdp.privacy import PrivacyGuarantee
 from skdp.statistics._moments import from_steps, of_persons
 from skdp.statistics._noise import half_width
-from skdp.statistics._result import framed, risk_of
+from skdp.statistics._result import framed, html_table, risk_of
 from skdp.statistics._weights import counted, weighed
 from skdp.workloads import Query, QueryPlan
 
@@ -94,6 +94,23 @@ class Marginals:
             level, a row for each count, named by its columns and by their categories: tuples,
             unless tables have one column.
         """
+        return framed(self._index(), self._columns(level), self._library)
+
+    def _repr_html_(self) -> str:
+        index = {
+            name: [", ".join(map(str, one)) if isinstance(one, tuple) else one for one in labels]
+            for name, labels in self._index().items()
+        }
+        return html_table(index | self._columns(0.95), self.privacy)
+
+    def _index(self) -> dict[str, Any]:
+        """Return the names of each count: its columns and their categories."""
+        index = [(key, cell) for key in self.value for cell in product(*self._categories[key])]
+        named = [tuple(part[0] if len(part) == 1 else part for part in row) for row in index]
+        return dict(zip(("columns", "categories"), zip(*named, strict=True), strict=True))
+
+    def _columns(self, level: float) -> dict[str, Any]:
+        """Return the counts and where they lie."""
         ends = self.interval(level)
         numbers = {
             "estimate": self.value.values(),
@@ -101,11 +118,7 @@ class Marginals:
             "upper": [high for _, high in ends.values()],
         }
         columns = {name: np.concatenate([*map(np.ravel, one)]) for name, one in numbers.items()}
-        index = [(key, cell) for key in self.value for cell in product(*self._categories[key])]
-        named = [tuple(part[0] if len(part) == 1 else part for part in row) for row in index]
-        names, cells = zip(*named, strict=True)
-        levels = {"level": np.full(len(named), level)}
-        return framed({"columns": names, "categories": cells}, columns | levels, self._library)
+        return columns | {"level": np.full(columns["estimate"].size, level)}
 
 
 def marginals(

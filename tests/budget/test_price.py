@@ -286,3 +286,13 @@ def test_what_outlives_its_price_never_spends_unseen():
     budget.price(make_pipeline(hidden, DPLogisticRegression(0.5)), SHAPE)
     with pytest.raises(ValueError, match="nothing is left to run"):
         kept[0].run(_centred, np.zeros(SHAPE), budget)
+
+
+def test_targets_are_made_up_beside_made_up_rows():
+    pandas = pytest.importorskip("pandas")
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
+    rows = pandas.DataFrame({"a": [0.1] * 50})
+    model = make_pipeline(
+        BoundsScaler({"a": (0, 1)}), DPLogisticRegression(0.3, classes=("no", "yes"))
+    )
+    assert budget.price(model, rows) == budget.price(model, rows, ["no", "yes"] * 25)

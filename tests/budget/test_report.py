@@ -16,6 +16,7 @@ from skdp.pipeline import check_pipeline
 from skdp.privacy import (
     ApproximatedEvent,
     AttackRisk,
+    ComposedEvent,
     GaussianCurve,
     GDPEvent,
     LaplaceEvent,
@@ -349,3 +350,11 @@ def test_pure_budgets_and_infinite_numbers_are_reported():
     assert data["ceiling"]["risk"]["right guesses of membership, 50 % without the release"] == (
         pytest.approx(math.e / (1.0 + math.e))
     )
+
+
+def test_a_composed_event_is_told_by_its_leaves_with_four_digits():
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
+    spend(budget, ComposedEvent((GDPEvent(0.0384840874), GDPEvent(0.05))))
+    shown = budget.report()
+    assert "GDPEvent(mu=0.03848) + GDPEvent(mu=0.05)" in shown
+    assert "ComposedEvent" not in shown.split("## What is not protected")[0]

@@ -127,7 +127,7 @@ def test_class_sizes_have_the_noise_that_is_asked_for():
         (
             DPMixedNB(categories={"wide": [0]}, bounds={"long": (0, 8), "wide": (0, 1)}),
             FRAME,
-            r"categories, \['long', 'sepal'\]; it names \['long', 'wide'\]",
+            r"categories; it has none for \['sepal'\]. Leave",
         ),
         (
             DPMixedNB(bounds=(0, 8)),

@@ -212,10 +212,17 @@ class Ledger:
         seen = self._seen
         found = tables.look(seen.number if seen else 0)
         if found.terms != self.terms:
-            raise ValueError(
-                f"The ledger {self.path} was made for {found.terms}, not for {self.terms}."
-            )
+            made, asked = _differing(found.terms, self.terms)
+            raise ValueError(f"The ledger {self.path} was made for {made}, not for {asked}.")
         if self.identity not in (None, found.identity) or seen not in (None, found.earlier):
             raise replaced(self.path)
         self.identity, self._seen = found.identity, found.head
         return found.head
+
+
+def _differing(*terms: dict[str, Any]) -> Iterator[str]:
+    """Yield, of each of two terms, what differs from the other one."""
+    names = sorted({*terms[0], *terms[1]})
+    differing = [name for name in names if terms[0].get(name) != terms[1].get(name)]
+    for one in terms:
+        yield ", ".join(f"{name}={one.get(name)!r}" for name in differing)
