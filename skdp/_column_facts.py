@@ -248,8 +248,9 @@ def check_comparable(column: Any, values: np.ndarray, name: Any) -> None:
     texts = kind in "US" or str(dtype).lower() in ("str", "string")
     if (kind in "biumM" and values.dtype.kind in "US") or (texts and values.dtype.kind in "biuf"):
         raise ValueError(
-            f"column {name!r} holds {dtype}, and its categories are {values.tolist()}: none of "
-            "them can be equal. Give categories of the column's own type."
+            f"column {name!r} holds {'texts' if texts else dtype}, and its categories are "
+            f"{values.tolist()}: none of them can be equal. Give categories of the column's "
+            "own type."
         )
 
 

@@ -103,7 +103,7 @@ class Columns:
 
     def _grouped(self, by: Any, parameter: str) -> Columns:
         """Return the columns with another one, or one of them, by which rows are grouped."""
-        if is_label(by):
+        if is_label(by, self.names):
             columns, column = self.split_off(by, "by")
             return replace(columns, by=column)
         (column,) = Columns.of(by, "by").parts[:1]
@@ -243,7 +243,9 @@ class BlockColumns(Columns):
     @classmethod
     def of_collection(cls, x: Any, parameter: str, by: Any = None) -> BlockColumns:
         """Return the columns of a collection; none of its tasks is computed."""
-        if is_label(by):
+        if isinstance(by, (list, tuple)) and not is_label(by, frame_names(x)):
+            by = values_of(by)
+        if is_label(by, frame_names(x)):
             if by not in frame_names(x):
                 raise ValueError(
                     f"by must be one of the columns {frame_names(x)}, or a column itself; got "
@@ -270,9 +272,11 @@ def _in_block(function: Callable[[Columns], Any], block: Block) -> Any:
     return function(Columns.of(block.X, by=block.y))
 
 
-def is_label(by: Any) -> bool:
-    """Return whether `by` is the name of a column, not a column."""
-    return isinstance(by, (str, Integral)) or type(by) is tuple
+def is_label(by: Any, names: Sequence[Any]) -> bool:
+    """Return whether `by` is the name of a column, not a column: a tuple is if it is in `names`."""
+    if type(by) is tuple:
+        return any(type(name) is tuple and name == by for name in names)
+    return isinstance(by, (str, Integral))
 
 
 def is_frame(X: Any) -> bool:

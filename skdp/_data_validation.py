@@ -10,13 +10,12 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import (
     check_array,
-    check_consistent_length,
     check_X_y,
     column_or_1d,
     gen_batches,
 )
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import _num_samples, validate_data
 
 from skdp._blocks import empty_rows, is_collection
 from skdp._columns import (
@@ -33,6 +32,7 @@ from skdp._columns import (
 )
 
 __all__ = [
+    "check_lengths",
     "check_no_missing",
     "classes_of_blocks",
     "codes_in_block",
@@ -55,6 +55,9 @@ _RULES = {
     "sample_weight": "the same weight whatever the data are, such as 0, with which a record does "
     "not count",
 }
+_UNEQUAL = (
+    "Found input variables with inconsistent numbers of samples: X and y must have equally many."
+)
 _SQUARABLE = 1e150
 _CODED_AT_ONCE = 1 << 16  # labels; what is looked up for more would be as large as they are
 _UNSORTED = "y and classes must hold labels of one type that can be sorted."
@@ -181,8 +184,14 @@ def validated_table(estimator: Any, X: Any, y: Any = "no_validation", *, reset: 
     if not checks_y:
         return X
     y = column_or_1d(y, warn=True)
-    check_consistent_length(X, y)
+    check_lengths(X, y)
     return X, y
+
+
+def check_lengths(X: Any, y: Any) -> None:
+    """Raise unless X and y have equally many rows; how many is not said, since it is private."""
+    if _num_samples(X) != _num_samples(y):
+        raise ValueError(_UNEQUAL)
 
 
 def _mixed(X: Any) -> Any:
@@ -202,10 +211,7 @@ def validated_weights(sample_weight: Any, n_samples: int) -> np.ndarray:
     if weights.ndim == 0:
         weights = np.full(n_samples, float(weights))
     if weights.shape != (n_samples,):
-        raise ValueError(
-            f"sample_weight must have shape ({n_samples},), one weight a record, got "
-            f"{weights.shape}."
-        )
+        raise ValueError("sample_weight must hold one weight for each row of X, or be one number.")
     if not np.isfinite(weights).all():
         raise ValueError("sample_weight must hold finite numbers.")
     return weights
@@ -319,6 +325,12 @@ def _without_values(error: Exception, X: Any, y: Any, finite: bool, advice: str)
         may_be_missing = name == "X" and not finite
         if not may_be_missing and not sparse.issparse(array) and where_missing(array).any():
             return ValueError(_missing(_column_of_missing(array, X) if name == "X" else name))
+    if "inconsistent numbers of samples" in str(error):
+        return ValueError(_UNEQUAL)
+    if "inhomogeneous" in str(error):
+        return ValueError("X must have rows of one length.")
+    if "should be a 1d array" in str(error):
+        return ValueError("y should be a 1d array: one value for each row of X.")
     if isinstance(error, TypeError) or not str(error).startswith("could not convert"):
         return error
     return ValueError(f"X must hold numbers, and it has text{_columns_of_text(X)}.{advice}")

@@ -42,7 +42,7 @@ def test_equal_values_of_any_type_are_one_person(kind):
     ("groups", "match"),
     [
         (NAMES[1:], "one value for each row"),
-        ("a", "one value for each row"),
+        ("a", "not the name of a column"),
         (np.zeros((5, 2)), "one value for each row"),
         (pd.DataFrame({"a": NAMES, "b": NAMES}), "is a table"),
         ([1.0, np.nan, 1.0, 2.0, 2.0], "missing"),

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 from sklearn.base import ClassifierMixin, MetaEstimatorMixin
-from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted
 
 from skdp._blocks import is_collection
+from skdp._data_validation import check_lengths
 from skdp._private_fit import PrivateEstimator, ReleaseParameters
 from skdp._validation import check_choice
 from skdp.budget import PrivacyBudget
@@ -207,7 +207,7 @@ class DPCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, PrivateEstimat
             raise ValueError(
                 "DPCalibratedClassifier reads rows in memory: call .compute() on them."
             )
-        check_consistent_length(X, y)
+        check_lengths(X, y)
         counter = ScoreCounts(self.estimator.classes_, self.noise, "auto")
         if np.size(self.estimator.classes_) != 2:
             raise ValueError("estimator must be a classifier of two classes.")

@@ -20,7 +20,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from skdp._blocks import is_collection
-from skdp._data_validation import one_column
+from skdp._data_validation import check_lengths, one_column
 from skdp._persons import Persons
 from skdp._private_fit import PrivateEstimator, PrivateFit, ReleaseParameters
 from skdp._random import child_generator
@@ -29,7 +29,7 @@ from skdp.exceptions import PrivacyLeakError
 from skdp.model_selection._plans import LAWS, PLANS, SearchPlan, SearchTerms
 from skdp.pipeline import check_pipeline
 from skdp.pipeline._verdicts import is_private
-from skdp.privacy import ComposedEvent, PrivacyGuarantee
+from skdp.privacy import ComposedEvent, PrivacyGuarantee, Unit
 
 __all__ = ["PrivateSearch"]
 
@@ -151,7 +151,8 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
                 f"{type(self).__name__} reads rows many times and in memory: call .compute() on a "
                 "sample of the dask collections that fits there."
             )
-        X, y = indexable(X, one_column(y))
+        X, y = indexable(X)[0], indexable(one_column(y))[0]
+        check_lengths(X, y)
         self._tried = _checked_candidates(self.estimator, self._candidates(), self._may_vary)
         n = _num_samples(X)
         persons = None if groups is None else Persons.of(groups, n)
@@ -200,6 +201,11 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
             planned: list[Any] = []
             copy = _rehearsing(self._made(i, plan, None), planned)
             rows.fit(copy)
+            unit = Unit.RECORD if records.persons is None else Unit.PERSON
+            if any(guarantee.unit is not unit for _, _, guarantee, *_ in planned):
+                raise ValueError(
+                    f"with {setting!r} a fit does not protect a {unit}, as the search has to."
+                )
             cost = ComposedEvent(tuple(guarantee.event for _, _, guarantee, *_ in planned))
             if not plan.runs[i].pays_for(cost, plan.terms.neighboring):
                 raise ValueError(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from skdp._column_facts import category_codes, check_comparable, checked_keys
-from skdp._columns import Columns, is_label
+from skdp._columns import Columns, frame_names, is_label
 from skdp.statistics._result import Axes
 
 __all__ = ["Keys", "axes_of"]
@@ -30,8 +30,8 @@ class Keys:
     values: np.ndarray
 
     @classmethod
-    def of(cls, by: Any, keys: Any) -> Keys | None:
-        """Return the keys, None where rows are not grouped."""
+    def of(cls, x: Any, by: Any, keys: Any) -> Keys | None:
+        """Return the keys, None where rows of `x` are not grouped."""
         if by is None and keys is None:
             return None
         if by is None or keys is None:
@@ -39,7 +39,7 @@ class Keys:
                 "by and keys go together: the column that has the keys, and the list of those that "
                 "are asked about. The list is public: known without a look at the data."
             )
-        name = by if is_label(by) else getattr(by, "name", None)
+        name = by if is_label(by, frame_names(x)) else getattr(by, "name", None)
         return cls("by" if name in (None, "") else name, checked_keys(keys))
 
     @property

@@ -118,7 +118,7 @@ class BoundedColumns:
         groups: Any = None,
     ) -> BoundedColumns:
         """Return columns of numbers; where the number of rows is public there has to be one."""
-        known = Keys.of(by, keys)
+        known = Keys.of(x, by, keys)
         columns = weighed(Columns.of(x, by=by), groups)
         checked = ColumnBounds.of(bounds, columns.n_columns, columns.names)
         columns.check(partial(_check, known))

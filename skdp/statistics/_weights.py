@@ -24,7 +24,7 @@ def weighed(columns: Columns, groups: Any) -> Columns:
         return columns
     if isinstance(columns, BlockColumns):
         refuse_blocks(groups)
-    if is_label(groups):
+    if is_label(groups, columns.names):
         columns, groups = columns.split_off(groups, "groups")
     persons = Persons.of(groups, columns.n_rows)
     return replace(columns, weights=steps_of(persons), n_persons=persons.n_persons)

@@ -130,7 +130,7 @@ class CountStatistic(PrivateFit):
     def _check_data(
         self, parameters: ReleaseParameters, condition: Any, *, groups: Any = None
     ) -> _Conditions:
-        keys = Keys.of(self.by, self.keys)
+        keys = Keys.of(condition, self.by, self.keys)
         columns = weighed(Columns.of(condition, "condition", self.by), groups)
         columns.check(partial(_check, keys))
         return _Conditions(columns, keys)

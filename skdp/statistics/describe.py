@@ -405,7 +405,8 @@ class DescribeStatistic(PrivateFit):
     def _check_data(
         self, parameters: ReleaseParameters, x: Any, *, groups: Any = None
     ) -> DescribedColumns:
-        keys, columns = Keys.of(self.by, self.keys), weighed(Columns.of(x, by=self.by), groups)
+        keys = Keys.of(x, self.by, self.keys)
+        columns = weighed(Columns.of(x, by=self.by), groups)
         categories = categories_by_column(self.categories, columns.n_columns, columns.names)
         categories = {j: categories[j] for j in sorted(categories)}
         numbers, bounds = self._numbers(columns, categories)

@@ -55,6 +55,8 @@ def test_a_bad_parameter_spends_nothing(budget, change, message):
         ((X, X[:, 0]), "Unknown label type"),
         ((X[:5], Y), "inconsistent numbers of samples"),
         ((X, Y, np.ones(120)), "sample_weight"),
+        (([*X.tolist(), [1.0]], np.ones(121)), "rows of one length"),
+        ((X, np.ones((120, 2))), "1d array"),
     ],
 )
 def test_bad_data_spend_nothing(budget, data, message):
@@ -62,6 +64,16 @@ def test_bad_data_spend_nothing(budget, data, message):
     with pytest.raises(ValueError, match=message):
         DPLogisticRegression(budget=budget).fit(*data[:2], **weight)
     assert budget.history() == []
+
+
+@pytest.mark.parametrize(
+    "data", [(X, Y[:-1]), (X, Y, Y[:-1]), (X, np.ones((120, 2))), ([*X.tolist(), [1.0]], Y)]
+)
+def test_no_message_says_how_many_rows_there_are(data):
+    """Where a record is a person, or may be absent, the number of rows is private."""
+    with pytest.raises(ValueError, match=r"y|X|weight") as caught:
+        DPLogisticRegression(max_weight=1.0).fit(*data)
+    assert not any(str(n) in str(caught.value) for n in (119, 120, 121))
 
 
 def test_a_bad_seed_spends_nothing(budget):

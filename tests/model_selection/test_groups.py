@@ -84,3 +84,16 @@ def test_bad_groups_and_budgets_of_records_are_refused_before_the_spend():
     with pytest.raises(ValueError, match=r"unit='record'.*Nothing was spent\."):
         search(budget=budget).fit(X, y, groups=GROUPS)
     assert budget.history() == []
+
+
+class Forgetful(DPLogisticRegression):
+    def fit(self, X, y, groups=None):
+        return super().fit(X, y)
+
+
+def test_a_fit_of_another_unit_than_the_search_is_refused_before_the_spend():
+    budget = PrivacyBudget(3.0, 1e-5, unit="person")
+    forgetful = DPGridSearchCV(Forgetful(classes=[0, 1]), {"C": [0.1, 1.0]}, budget=budget)
+    with pytest.raises(ValueError, match=r"does not protect a person.*Nothing was spent"):
+        forgetful.fit(np.ones((40, 2)), np.arange(40) % 2, groups=np.arange(40) // 2)
+    assert budget.history() == []

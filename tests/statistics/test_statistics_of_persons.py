@@ -1,5 +1,7 @@
 """Statistics of persons with several rows: all of them count together as one record."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -118,6 +120,19 @@ def test_bad_groups_are_refused_before_the_spend(groups, message):
         statistics.mean(FRAME[["x", "y"]], 1.0, **B, groups=groups, budget=budget)
     assert "Nothing was spent." in str(error.value)
     assert budget.spent.epsilon == 0.0
+
+
+@pytest.mark.parametrize("given", ["groups", "by"])
+def test_a_tuple_is_a_column_unless_it_is_the_name_of_one(given):
+    terms = {"keys": ["secret 1"]} if given == "by" else {}
+    secret = tuple(f"secret {i}" for i in range(len(FRAME)))
+    frame = FRAME[["x", "y"]].set_axis([("x", 1), ("y", 1)], axis=1)
+    ask = partial(statistics.mean, frame, 1.0, **B, **terms)
+    assert np.shape(ask(**{given: ("y", 1)}).value)[-1] == 1
+    assert np.shape(ask(**{given: secret}).value)[-1] == 2
+    with pytest.raises(ValueError, match="row") as caught:
+        ask(**{given: secret[:-1]})
+    assert "secret" not in str(caught.value)
 
 
 def test_persons_of_blocks_are_refused():
