@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import Any
@@ -449,9 +450,10 @@ class QuantileStatistic(PrivateFit):
         guarantee: PrivacyGuarantee,
     ) -> Quantile:
         asked = self._asked()
-        value, *ends = (
-            self._shaped(one, records) for one in asked.values(released, records.bounds)
-        )
+        values = asked.values(released, records.bounds)
+        if asked.level is not None and records.count_is_public:
+            widen(values, plan.ranks, records.bounds, records.n_rows)
+        value, *ends = (self._shaped(one, records) for one in values)
         groups, columns = axes_of(records.keys), ("column", records.columns.labels)
         return Quantile(
             value,
@@ -471,6 +473,14 @@ class QuantileStatistic(PrivateFit):
 
     def _asked(self) -> Ranks:
         return Ranks.check(self.q, self.level, self.sampling)
+
+
+def widen(values: np.ndarray, ranks: Sequence[Rank], bounds: ColumnBounds, n_rows: int) -> None:
+    """Move ends whose ranks are beyond all of a public number of rows to the bounds."""
+    for j, rank in enumerate(ranks):
+        side, place = divmod(j, values.shape[-2])
+        if side and not 0.0 <= rank.of(n_rows) <= n_rows:
+            values[side, ..., place, :] = bounds.low if side == 1 else bounds.high
 
 
 def n_groups_of_record(n_changed: int, keys: Keys | None, in_persons: bool) -> int:

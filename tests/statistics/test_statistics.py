@@ -636,3 +636,10 @@ def test_intervals_that_were_not_asked_for_are_empty_cells():
         assert "nan" not in found._repr_html_()
         shown = found.to_frame()
         np.testing.assert_array_equal(shown["level"].isna(), shown["lower"].isna())
+
+
+def test_few_rows_have_intervals_as_wide_as_the_bounds():
+    """The margin of each rank is beyond all rows, of which there are a public number."""
+    asked = {"q": [0.9, 0.1], "bounds": (0, 10), "level": 0.9}
+    low, high = statistics.quantile(np.full(50, 3.0), 0.1, 0.0, **asked).interval()
+    np.testing.assert_array_equal([low, high], [[0.0, 0.0], [10.0, 10.0]])
