@@ -82,7 +82,7 @@ def encode_labels(name: str, y: np.ndarray, known: Any) -> tuple[np.ndarray, np.
 
 def one_column(y: Any) -> Any:
     """Return targets without a second axis: beside one, a comparison is of all rows with all."""
-    return y if np.ndim(y) == 1 else column_or_1d(y, warn=True)
+    return y if np.asarray(y).ndim == 1 else column_or_1d(y, warn=True)
 
 
 def labels_in_block(y: Any, known: Any) -> np.ndarray:

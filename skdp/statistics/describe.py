@@ -136,8 +136,8 @@ def describe(
     level : float in (0, 1) or None, default 0.95
         *Public.* How often intervals hold what they are about, nearly, each by itself; more where
         values repeat, and less for a private number of rows that is small beside the noise in
-        their ranks: at ε = 0.1 below some hundreds. Their ends are two more quantiles each, which share ε with the first:
-        ``None`` for none.
+        their ranks: at ε = 0.1 below some hundreds. Their ends are two more quantiles each, which
+        share ε with the first: ``None`` for none.
     by : str, array-like or dask collection of shape (n_rows,), default None
         *Private.* The column by which rows are grouped, or its name in a frame, which is public.
         There are numbers for each of `keys`; rows with another value, or none, are in no group.

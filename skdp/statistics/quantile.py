@@ -193,8 +193,8 @@ def quantile(
     level : float in (0, 1) or None, default None
         *Public.* How often intervals hold what they are about, nearly, each by itself; more where
         values repeat, and less for a private number of rows that is small beside the noise in
-        their ranks: at ε = 0.1 below some hundreds. Their ends are two more quantiles each, which share ε with the first:
-        ``None`` for none.
+        their ranks: at ε = 0.1 below some hundreds. Their ends are two more quantiles each, which
+        share ε with the first: ``None`` for none.
     sampling : bool, default False
         *Public.* Whether the intervals are about the population that the rows are a sample of,
         instead of the rows.
