@@ -24,7 +24,7 @@ from skdp.workloads import QueryPlan
 
 __all__ = ["DPCalibratedClassifier"]
 
-_FEWEST = 300.0  # rows times ε; with fewer the noise makes probabilities worse than they were
+_FEWEST = 300.0  # records times ε; with fewer the noise makes probabilities worse than they were
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -36,7 +36,7 @@ class _Judged:
 
     @property
     def n_rows(self) -> int:
-        """The number of rows."""
+        """The number of rows, or of persons where a record is a person."""
         return int(self.records.n_rows)
 
 
@@ -142,7 +142,7 @@ class DPCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, PrivateEstimat
         self.label = label
         self.part = part
 
-    def fit(self, X: Any, y: Any) -> DPCalibratedClassifier:
+    def fit(self, X: Any, y: Any, groups: Any = None) -> DPCalibratedClassifier:
         """Learn the probabilities of scores.
 
         Parameters
@@ -151,6 +151,10 @@ class DPCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, PrivateEstimat
             *Private.* Rows that the classifier was not fitted to.
         y : array-like of shape (n_samples,)
             *Private.* Their labels.
+        groups : array-like of shape (n_samples,) or None, default None
+            *Private.* Whose each row is, where a person may have several: all rows of a person are
+            protected together, and count together as one record, each alike. ``None``: each row is
+            a record of its own.
 
         Returns
         -------
@@ -159,14 +163,14 @@ class DPCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, PrivateEstimat
         Raises
         ------
         ValueError
-            If a parameter or a shape is wrong, there are too few rows, or labels are not those of
+            If a parameter or a shape is wrong, there are too few rows or persons, or labels are not those of
             the classifier; nothing is spent.
         NotFittedError
             If the classifier is not fitted; nothing is spent.
         BudgetExceededError, BudgetClosedError
             If the budget does not admit the release; then nothing is learnt.
         """
-        self._fit_privately(X, y)
+        self._fit_privately(X, y, groups=groups)
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -200,7 +204,9 @@ class DPCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, PrivateEstimat
         """
         return self.classes_[(self.predict_proba(X)[:, 1] > 0.5).astype(int)]
 
-    def _check_data(self, parameters: ReleaseParameters, X: Any, y: Any) -> _Judged:
+    def _check_data(
+        self, parameters: ReleaseParameters, X: Any, y: Any, *, groups: Any = None
+    ) -> _Judged:
         check_choice("method", self.method, METHODS)
         check_is_fitted(self.estimator)
         if is_collection(X) or is_collection(y):
@@ -212,9 +218,9 @@ class DPCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, PrivateEstimat
         if np.size(self.estimator.classes_) != 2:
             raise ValueError("estimator must be a classifier of two classes.")
         scores = answer_of(partial(_scores, self.estimator), X)
-        judged = _Judged(counter, counter._check_data(parameters, y, scores))
+        judged = _Judged(counter, counter._check_data(parameters, y, scores, groups=groups))
         if parameters.neighboring.count_is_public:
-            _check_enough(judged.n_rows, parameters.epsilon)
+            _check_enough(judged.n_rows, parameters)
         return judged
 
     def _plan(self, parameters: ReleaseParameters, judged: _Judged) -> QueryPlan:
@@ -249,9 +255,10 @@ def _scores(estimator: Any, X: Any) -> np.ndarray:
     return expit(np.asarray(estimator.decision_function(X)))
 
 
-def _check_enough(n_rows: int, epsilon: float) -> None:
-    if n_rows * epsilon < _FEWEST:
+def _check_enough(n_records: int, parameters: ReleaseParameters) -> None:
+    epsilon = parameters.epsilon
+    if n_records * epsilon < _FEWEST:
         raise ValueError(
-            f"{n_rows} rows at epsilon={epsilon:g} are too few to calibrate with: there must be "
-            f"{_FEWEST / epsilon:.0f}."
+            f"{n_records} {parameters.unit}s at epsilon={epsilon:g} are too few to calibrate with: "
+            f"there must be {_FEWEST / epsilon:.0f}."
         )

@@ -213,3 +213,25 @@ def test_a_clone_keeps_a_frozen_classifier_and_loses_another():
     public = LogisticRegression().fit(X, y)
     with pytest.raises(NotFittedError):
         clone(DPCalibratedClassifier(public)).fit(X, y)
+
+
+def test_of_persons_each_counts_once():
+    """A person of many rows moves what is learnt no more than one of a single row."""
+    X, y = draw(3000, np.random.default_rng(5))
+    loud = np.zeros(6000, dtype=int)  # one person's rows, all alike
+    X, y = np.r_[X, np.full((6000, 1), -1.0)], np.r_[y, loud + 1]
+    groups = np.r_[np.arange(1, 3001), loud]
+    budget = PrivacyBudget(epsilon=20.0, delta=1e-5, unit="person")
+    model = DPCalibratedClassifier(MODEL, epsilon=10.0, method="sigmoid", budget=budget)
+    model.fit(X, y, groups=groups)
+    assert model.privacy_.unit == "person"
+    assert model.report_.n_samples == 3001
+    assert log_loss(FRESH[1], model.predict_proba(FRESH[0])) < BEST + 0.05
+    with pytest.raises(ValueError, match="one record"):
+        model.fit(X, y)
+
+
+def test_too_few_persons():
+    X, y = draw(1000, np.random.default_rng(0))
+    with pytest.raises(ValueError, match="200 persons at epsilon=1 are too few"):
+        DPCalibratedClassifier(MODEL).fit(X, y, groups=np.arange(1000) // 5)
