@@ -19,6 +19,7 @@ from skdp._validation import check_choice, check_delta, check_epsilon, check_par
 from skdp.accounting import AccountedCurve, PLDAccountant
 from skdp.budget import BudgetHandle
 from skdp.privacy import (
+    Composition,
     Event,
     Neighboring,
     NoClosedCurveError,
@@ -140,9 +141,14 @@ class ReleaseParameters:
         )
 
     @property
-    def composition(self) -> str | None:
+    def composition(self) -> Composition | None:
         """How the budget adds releases up, None without a budget."""
         return None if self.budget is None else self.budget.composition
+
+    @property
+    def counts_gaussians(self) -> bool:
+        """Whether the budget counts Gaussian noise as what it costs, and other noise as more."""
+        return self.composition is not None and self.composition.counts_gaussians
 
     @property
     def is_private(self) -> bool:

@@ -10,7 +10,7 @@ from skdp.budget._fractions import Amounts, decimal, minus
 from skdp.budget.filters import FILTERS, Amount, Filter
 from skdp.budget.ledger.totals import Totals
 from skdp.budget.release import Release
-from skdp.privacy import Neighboring, NonPrivateEvent, event_from_dict
+from skdp.privacy import Composition, Neighboring, NonPrivateEvent, event_from_dict
 
 __all__ = ["shortfall"]
 
@@ -50,7 +50,7 @@ def shortfall(
 
 def _counted_at_more(rule: Filter, sums: Amounts, earlier: Iterable[Release]) -> str:
     """Return which earlier releases take much more of a Gaussian budget than they asked for."""
-    if rule.composition != "gdp" or not rule.fits(sums):
+    if rule.composition is not Composition.GDP or not rule.fits(sums):
         return ""
     asked = {(row.label, row.epsilon): row for row in earlier if row.delta <= rule.delta}
     counts = {key: rule.amount(rule.cost(row)).epsilon for key, row in asked.items()}
@@ -101,13 +101,17 @@ def _hint(rule: Filter, releases: list[Release]) -> str:
     if rule.strict:
         covered = not tv and math.isfinite(releases[-1].gdp_mu)
         return "" if covered else " No Gaussian covers it, and a strict budget counts nothing else."
-    if rule.composition == "gdp" and tv and not rule.tv:
+    if rule.takes_reserves and tv and not rule.tv:
         return (
             " Its sampler is near its target and not at it: make the budget with tv=, a reserve "
             "for such distances, or with composition='basic'."
         )
     relation = Neighboring(releases[-1].neighboring)
-    if rule.composition == "gdp" and not rule.slack and math.isinf(ideal.gdp_mu(relation)):
+    if (
+        rule.composition is Composition.GDP
+        and not rule.slack
+        and math.isinf(ideal.gdp_mu(relation))
+    ):
         return (
             " It is not Gaussian DP: make the budget with slack=, a part of delta for such "
             "releases, or with composition='rdp'."

@@ -308,7 +308,7 @@ class BudgetHandle(LedgerReader):
         k, left = check_count("n_releases", n_releases), self.remaining
         asked = epsilon is not None and check_real("epsilon", epsilon, low=0.0)
         delta = left.delta if delta is None else check_delta(delta)
-        if self.composition in ("basic", "pure") or not self._filter.fits(self._totals()):
+        if self.composition.adds_epsilon or not self._filter.fits(self._totals()):
             return Amount((asked or left.epsilon) / k * _BELOW, delta / k * _BELOW)
         total = asked or self.epsilon, delta
         most = gdp_mu(*left) if left.epsilon and left.delta else 0.0

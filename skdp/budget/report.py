@@ -13,6 +13,7 @@ from skdp.budget.ledger.totals import Totals
 from skdp.budget.release import VERSION, Release
 from skdp.privacy import (
     AttackRisk,
+    Composition,
     Neighboring,
     NonPrivateEvent,
     PrivacyCurve,
@@ -147,11 +148,11 @@ def _protected(neighboring: Neighboring, unit: Unit) -> dict[str, Any]:
 
 def _ceiling(rule: Filter, totals: Totals, owner: str, outer: Filter | None) -> dict[str, Any]:
     of = None if outer is None else {"epsilon": outer.epsilon, "delta": outer.delta}
-    gaussian = rule.composition == "gdp" and rule.keeps_to_box(totals)
+    gaussian = rule.composition is Composition.GDP and rule.keeps_to_box(totals)
     return {
         "epsilon": rule.epsilon,
         "delta": rule.delta,
-        "composition": rule.composition,
+        "composition": str(rule.composition),
         "adds_up": _adds_up(rule, totals),
         "gdp_mu": math.sqrt(rule.limits[0]) if gaussian else None,
         "slack": rule.slack,
@@ -166,7 +167,7 @@ def _ceiling(rule: Filter, totals: Totals, owner: str, outer: Filter | None) -> 
 def _adds_up(rule: Filter, totals: Totals) -> str:
     """Return what adds up, which the first release decides."""
     own, basic = _ADDED[rule.composition], _ADDED["basic"]
-    if rule.keeps_to_box(totals) or rule.composition in ("basic", "pure"):
+    if rule.keeps_to_box(totals) or rule.composition.adds_epsilon:
         return own
     if rule.parts_differ(totals):
         return f"{basic} on some parts; on others, {own}"
@@ -230,7 +231,7 @@ def _deployment(
         "neighbouring relation": str(neighboring),
         "epsilon": rule.epsilon,
         "delta": rule.delta,
-        "composition": rule.composition,
+        "composition": str(rule.composition),
         "mechanisms": ", ".join(kinds) or "none yet",
         "trust model": "central",
         "library": f"skdp {VERSION}",

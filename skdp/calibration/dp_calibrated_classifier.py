@@ -163,8 +163,8 @@ class DPCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, PrivateEstimat
         Raises
         ------
         ValueError
-            If a parameter or a shape is wrong, there are too few rows or persons, or labels are not those of
-            the classifier; nothing is spent.
+            If a parameter or a shape is wrong, there are too few records, or labels are not those
+            of the classifier; nothing is spent.
         NotFittedError
             If the classifier is not fitted; nothing is spent.
         BudgetExceededError, BudgetClosedError

@@ -333,7 +333,7 @@ class PrivateLinearModel(PrivateEstimator):
         """
         subsample = self.subsample
         if subsample is None and isinstance(records.rows, BlockRows):
-            exact = parameters.composition in (None, "basic", "pure")
+            exact = not parameters.counts_gaussians
             if exact and can_be_sampled(records.solver, parameters.delta):
                 subsample = "auto"
         return sampling_rate(subsample, records.n_known)

@@ -29,12 +29,12 @@ from skdp.exceptions import PrivacyLeakError
 from skdp.model_selection._plans import LAWS, PLANS, SearchPlan, SearchTerms
 from skdp.pipeline import check_pipeline
 from skdp.pipeline._verdicts import is_private
-from skdp.privacy import ComposedEvent, PrivacyGuarantee, Unit
+from skdp.privacy import ComposedEvent, Composition, PrivacyGuarantee, Unit
 
 __all__ = ["PrivateSearch"]
 
 _METHODS = ("auto", *PLANS)
-_SQUARED_BUDGETS = ("gdp", "zcdp")
+_SQUARED_BUDGETS = (Composition.GDP, Composition.ZCDP)
 _MOST_RUNS = 1e9
 _FEW = 3  # candidates, up to which a fit of each costs no more than repetition
 

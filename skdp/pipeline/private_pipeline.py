@@ -298,7 +298,7 @@ def _parts(
     """
     if len(shares) == 1:
         return [Amount(epsilon * _MARGIN, delta)]
-    if budget.composition in ("basic", "pure"):
+    if budget.composition.adds_epsilon:
         parts, left = [Amount(*_times(s, epsilon, delta)) for s in shares], budget.remaining
         admitted = epsilon * _MARGIN <= left.epsilon and delta * _MARGIN <= left.delta
     else:

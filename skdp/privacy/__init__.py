@@ -1,6 +1,7 @@
 """What a guarantee is: curves, trade-off functions, events and the neighbouring relations."""
 
 from skdp.privacy.combined import MaximumCurve, MixtureCurve, StitchedCurve, SymmetrizedCurve
+from skdp.privacy.composition import Composition
 from skdp.privacy.curve import (
     DiscretePairCurve,
     FunctionTradeoff,
@@ -52,6 +53,7 @@ __all__ = [
     "BetweenNeighborsEvent",
     "BoundedRangeEvent",
     "ComposedEvent",
+    "Composition",
     "DataDependentNoiseEvent",
     "DiscreteGaussianEvent",
     "DiscreteLaplaceEvent",

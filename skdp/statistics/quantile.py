@@ -430,8 +430,7 @@ class QuantileStatistic(PrivateFit):
         groups = n_groups_of_record(n_changed, records.keys, records.is_weighted)
         n_choices = self._asked().n_choices * records.columns.n_columns * groups
         n_rows = records.n_rows if records.count_is_public else None
-        in_gaussians = parameters.composition in ("gdp", "zcdp", "rdp")
-        accountant = "gdp" if in_gaussians else "pld"
+        accountant = "gdp" if parameters.counts_gaussians else "pld"
         each = share_of(parameters.epsilon, parameters.delta, n_choices, accountant)
         return self._asked().planned(each, n_changed, n_choices, n_rows)
 

@@ -36,6 +36,7 @@ from skdp.mechanisms import (
 from skdp.privacy import (
     BetweenNeighborsEvent,
     ComposedEvent,
+    Composition,
     DiscreteLaplaceEvent,
     Event,
     LaplaceEvent,
@@ -355,7 +356,7 @@ def plan_queries(
         raise ValueError(f"queries must have different names, at least one, got {queries!r}.")
     if noise != "auto":
         return _within(queries, epsilon, delta, noise)
-    if delta > 0.0 and composition in ("gdp", "zcdp", "rdp"):
+    if delta > 0.0 and composition and Composition(composition).counts_gaussians:
         return _within(queries, epsilon, delta, "gaussian")
     return _least(queries, epsilon, delta)
 

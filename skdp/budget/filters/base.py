@@ -14,7 +14,7 @@ from skdp._validation import check_delta, check_real
 from skdp.budget._fractions import Amounts, add, decimal, down, minus
 from skdp.budget.ledger.totals import Totals
 from skdp.budget.release import Release
-from skdp.privacy import Event, GaussianCurve, Neighboring, PrivacyCurve, Unit
+from skdp.privacy import Composition, Event, GaussianCurve, Neighboring, PrivacyCurve, Unit
 from skdp.privacy.events.pure import ApproxDPCurve
 
 __all__ = ["Amount", "Filter", "largest_gaussian"]
@@ -85,7 +85,7 @@ class Filter(ABC):
     orders: tuple[float, ...] = ()
     strict: bool = False
 
-    composition: ClassVar[str]
+    composition: ClassVar[Composition]
     units: ClassVar[tuple[str, ...]]
     takes_reserves: ClassVar[bool] = False
 

@@ -9,6 +9,7 @@ from typing import ClassVar
 from skdp.budget._fractions import Amounts, decimal, down, minus
 from skdp.budget.filters.base import Amount, Filter
 from skdp.budget.release import Release
+from skdp.privacy import Composition
 from skdp.privacy.events.pure import ApproxDPCurve
 
 __all__ = ["BasicFilter", "PureFilter"]
@@ -21,7 +22,7 @@ class BasicFilter(Filter):
     Sums are exact in the decimal digits that the numbers print with: three times 0.1 is 0.3.
     """
 
-    composition: ClassVar[str] = "basic"
+    composition: ClassVar[Composition] = Composition.BASIC
     units: ClassVar[tuple[str, ...]] = ("epsilon", "delta")
 
     @property
@@ -49,7 +50,7 @@ class PureFilter(Filter):
     Pure ε add up exactly, and their sum is a guarantee whenever one stops to look at it.
     """
 
-    composition: ClassVar[str] = "pure"
+    composition: ClassVar[Composition] = Composition.PURE
     units: ClassVar[tuple[str, ...]] = ("pure epsilon",)
 
     def __post_init__(self) -> None:

@@ -15,7 +15,7 @@ from skdp.budget._fractions import Amounts, decimal, minus, square
 from skdp.budget.filters.base import Amount, Filter, largest_gaussian
 from skdp.budget.pricing import CoveredCurve, gaussian_cost
 from skdp.budget.release import Release
-from skdp.privacy import Event, Neighboring
+from skdp.privacy import Composition, Event, Neighboring
 
 __all__ = ["GaussianFilter"]
 
@@ -39,7 +39,7 @@ class GaussianFilter(Filter):
     variations: *Reserves* in the documentation.
     """
 
-    composition: ClassVar[str] = "gdp"
+    composition: ClassVar[Composition] = Composition.GDP
     units: ClassVar[tuple[str, ...]] = ("squared gdp_mu", "slack", "tv")
     takes_reserves: ClassVar[bool] = True
 

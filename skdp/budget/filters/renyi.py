@@ -13,7 +13,7 @@ from skdp.budget._fractions import Amounts, minus, up
 from skdp.budget.filters.base import Amount, Filter, largest_gaussian
 from skdp.budget.pricing import ConvertedCurve, renyi_cost
 from skdp.budget.release import Release
-from skdp.privacy import Event, Neighboring
+from skdp.privacy import Composition, Event, Neighboring
 
 __all__ = ["ORDERS", "RenyiFilter"]
 
@@ -37,7 +37,7 @@ class RenyiFilter(Filter):
     has room" would admit more, and is not proved: which one is left depends on the outputs.)
     """
 
-    composition: ClassVar[str] = "rdp"
+    composition: ClassVar[Composition] = Composition.RDP
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -11,6 +11,7 @@ from skdp.accounting.rdp_conversion import epsilon_from_rdp, rho_budget
 from skdp.budget._fractions import Amounts, minus, up
 from skdp.budget.filters.base import Amount, Filter, largest_gaussian
 from skdp.budget.release import Release
+from skdp.privacy import Composition
 from skdp.privacy.events.zcdp import ZCDPCurve
 
 __all__ = ["ZCDPFilter"]
@@ -24,7 +25,7 @@ class ZCDPFilter(Filter):
     classic ρ + 2·sqrt(ρ·log 1/δ).
     """
 
-    composition: ClassVar[str] = "zcdp"
+    composition: ClassVar[Composition] = Composition.ZCDP
     units: ClassVar[tuple[str, ...]] = ("rho",)
 
     def __post_init__(self) -> None:
