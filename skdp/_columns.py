@@ -37,7 +37,8 @@ __all__ = [
 ]
 
 _MOST_ROWS = 2**31
-_AT_ONCE = 2**18  # numbers that are converted at a time
+ROWS_AT_ONCE = 2**18
+"""Numbers that are read at a time, and so at most rows: on it rests that sums are exact."""
 _NUMBERS = (Real, Decimal, np.bool_)
 _COMPARABLE = (*_NUMBERS, np.generic)  # with themselves: what differs from itself is missing
 _MISSING_TYPES = ("NoneType", "NAType", "NaTType", "MaskedConstant")
@@ -200,7 +201,7 @@ class Columns:
 
     def blocks(self) -> Iterator[np.ndarray]:
         """Yield the rows as floats, NaN for missing values, some at a time."""
-        step = max(_AT_ONCE // self.n_columns, 1)
+        step = max(ROWS_AT_ONCE // self.n_columns, 1)
         for start in range(0, self.n_rows, step):
             rows = slice(start, start + step)
             yield np.stack([as_floats(part[rows]) for part in self.parts], axis=1)
@@ -215,7 +216,7 @@ class Columns:
         types = dtype if isinstance(dtype, (list, tuple)) else [dtype]
         dtype = np.dtype(common if dtype is None or common in types else types[0])
         matrix = np.empty((self.n_rows, self.n_columns), dtype)
-        step = max(_AT_ONCE // self.n_columns, 1)
+        step = max(ROWS_AT_ONCE // self.n_columns, 1)
         for start in range(0, self.n_rows, step):
             rows = slice(start, start + step)
             for j, part in enumerate(self.parts):

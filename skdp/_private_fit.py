@@ -155,9 +155,18 @@ class ReleaseParameters:
         """Whether `epsilon` is finite."""
         return math.isfinite(self.epsilon)
 
-    def plan_queries(self, queries: Sequence[Query], noise: str) -> QueryPlan:
-        """Return noise with which all answers together cost what the release asks for."""
-        return plan_queries(queries, self.epsilon, self.delta, noise, composition=self.composition)
+    def plan_queries(
+        self, queries: Sequence[Query], noise: str, epsilon: float | None = None
+    ) -> QueryPlan:
+        """Return noise with which all answers together cost what the release asks for.
+
+        That is the `epsilon` of the release, unless a part of it is given. Queries say what one row
+        may change; where the unit is a person, they are asked of persons' means of rows.
+        """
+        if self.unit is Unit.PERSON:
+            queries = [query.of_persons() for query in queries]
+        epsilon = self.epsilon if epsilon is None else epsilon
+        return plan_queries(queries, epsilon, self.delta, noise, composition=self.composition)
 
     def warn_of_delta(self, n_samples: int) -> None:
         """Warn of a δ at which whole records may be published; n counts where it is public."""

@@ -15,7 +15,7 @@ FLOORS = [
     {"exceptions", "_blocks", "_progress"},
     {"_validation", "_columns", "_search", "_random", "_lazy"},
     {"_data_validation", "_column_facts", "_persons"},
-    {"_feature_maps"},
+    {"_feature_maps", "_exact_sums"},
     {"privacy", "losses", "design"},
     {"accounting", "mechanisms", "samplers"},
     {"solvers", "budget", "workloads"},

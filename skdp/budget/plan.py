@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from skdp._validation import check_part
-from skdp.budget.pricing import epsilon_of_plan
+from skdp.budget.cost import epsilon_of_plan
 from skdp.privacy import ComposedEvent, Event, Neighboring, PrivacyGuarantee
 
 __all__ = ["PlanCost", "PlannedRelease", "cost_of_plan"]

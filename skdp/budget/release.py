@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from skdp._validation import check_delta
-from skdp.budget.pricing import quote
+from skdp.budget.cost import quote
 from skdp.privacy import PrivacyGuarantee
 
 __all__ = ["VERSION", "Release"]

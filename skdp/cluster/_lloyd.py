@@ -8,11 +8,11 @@ from functools import partial
 
 import numpy as np
 
+from skdp._exact_sums import counted, in_records
 from skdp.privacy import Neighboring
 from skdp.statistics._bounded_rows import BoundedRows
-from skdp.statistics._moments import EXACT
 from skdp.statistics._spread import Centre, farthest, projected, shortened, weighed_rows, whole
-from skdp.statistics._weights import counted, in_records
+from skdp.workloads import ROUNDED_ONCE
 from skdp.workloads.gaussian_steps import GaussianPlan, GaussianStep
 
 __all__ = ["Estimate", "ask_step", "count_unit", "release_step"]
@@ -52,7 +52,7 @@ def ask_step(
     """
     b = count_unit(n_coordinates, neighboring)
     distance = 2.0 if neighboring.count_is_public else math.hypot(1.0, b)
-    return GaussianStep(name, n_clusters * (n_coordinates + 1), distance * EXACT, share)
+    return GaussianStep(name, n_clusters * (n_coordinates + 1), distance * ROUNDED_ONCE, share)
 
 
 def release_step(

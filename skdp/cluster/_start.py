@@ -8,10 +8,10 @@ from functools import partial
 import numpy as np
 from sklearn.cluster import KMeans
 
+from skdp._exact_sums import counted, in_records
 from skdp.privacy import Neighboring
 from skdp.statistics._bounded_rows import BoundedRows
 from skdp.statistics._spread import Centre, Directions, distance_of, farthest, projected
-from skdp.statistics._weights import counted, in_records
 from skdp.workloads.gaussian_steps import GaussianPlan, GaussianStep
 
 __all__ = ["MOST_CELLS", "ask_cells", "deviations", "release_start"]

@@ -12,6 +12,7 @@ from sklearn.decomposition import PCA
 from sklearn.isotonic import isotonic_regression
 from sklearn.utils.validation import check_is_fitted
 
+from skdp._exact_sums import exact_sums
 from skdp._lazy import lazy_on_blocks
 from skdp._persons import Persons
 from skdp._private_fit import NonPrivatePlan, PrivateEstimator, ReleaseParameters
@@ -19,7 +20,6 @@ from skdp._random import seed_of
 from skdp._validation import check_count, check_size
 from skdp.privacy import PrivacyGuarantee
 from skdp.statistics._bounded_rows import BoundedRows, filled_rows
-from skdp.statistics._moments import exact_sums
 from skdp.statistics._spread import (
     Centre,
     Directions,

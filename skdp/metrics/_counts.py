@@ -11,13 +11,12 @@ import numpy as np
 
 from skdp._blocks import Block
 from skdp._data_validation import classes_of_blocks, codes_in_block, labels_in_block
+from skdp._exact_sums import counted
 from skdp._private_fit import PrivateFit, ReleaseParameters
 from skdp.metrics._estimate import interval_of
 from skdp.metrics._pairs import Pairs
 from skdp.metrics._view import Viewed
 from skdp.privacy import PrivacyGuarantee
-from skdp.statistics._moments import of_persons
-from skdp.statistics._weights import counted
 from skdp.workloads import Query, QueryPlan
 
 __all__ = ["CountedPairs", "Counts", "NoisyReport"]
@@ -135,8 +134,6 @@ class Counts(PrivateFit):
             l0_sensitivity=parameters.neighboring.n_changed,
             integer=True,
         )
-        if records.pairs.persons is not None:
-            query = of_persons(query)
         return parameters.plan_queries([query], self.noise)
 
     def _read(self, plan: QueryPlan, records: CountedPairs, rng: np.random.Generator) -> np.ndarray:

@@ -12,8 +12,8 @@ import numpy as np
 from skdp._blocks import Block, Blocks, added, is_collection
 from skdp._columns import as_floats, values_of
 from skdp._data_validation import check_no_missing
+from skdp._exact_sums import in_records, steps_of
 from skdp._persons import Persons, refuse_blocks
-from skdp.statistics._weights import in_records, steps_of
 
 __all__ = ["Pairs", "check_order", "numbers_of"]
 

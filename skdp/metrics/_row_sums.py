@@ -11,13 +11,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from skdp._blocks import Block
+from skdp._exact_sums import exact_sums
 from skdp._private_fit import PrivateFit, ReleaseParameters
 from skdp.metrics._estimate import interval_of, ratio
 from skdp.metrics._pairs import Pairs
 from skdp.metrics._score import Score
 from skdp.privacy import PrivacyGuarantee
-from skdp.statistics._moments import EXACT, exact_sums, of_persons
-from skdp.workloads import Query, QueryPlan
+from skdp.workloads import ROUNDED_ONCE, Query, QueryPlan
 
 __all__ = ["RowMean", "RowSums", "SummedPairs"]
 
@@ -69,8 +69,6 @@ class RowSums(PrivateFit):
 
     def _plan(self, parameters: ReleaseParameters, records: SummedPairs) -> QueryPlan:
         query = self._query(parameters.neighboring.count_is_public)
-        if records.pairs.persons is not None:
-            query = of_persons(query)
         return parameters.plan_queries([query], self.noise)
 
     def _read(self, plan: QueryPlan, records: SummedPairs, rng: np.random.Generator) -> np.ndarray:
@@ -111,7 +109,7 @@ class RowMean(RowSums):
         return 1.0
 
     def _query(self, count_is_public: bool) -> Query:
-        exact = 1.0 if self.integer else EXACT
+        exact = 1.0 if self.integer else ROUNDED_ONCE
         size = 1 if count_is_public else 2
         return Query(
             _SUMS,

@@ -16,8 +16,7 @@ from skdp.metrics._row_sums import RowMean, RowSums, SummedPairs
 from skdp.metrics._score import Score
 from skdp.metrics.regression_report import check_numbers, checked_bounds
 from skdp.privacy import PrivacyGuarantee
-from skdp.statistics._moments import EXACT
-from skdp.workloads import Query
+from skdp.workloads import ROUNDED_ONCE, Query
 
 __all__ = ["dp_mean_absolute_error", "dp_mean_squared_error", "dp_r2_score"]
 
@@ -369,10 +368,10 @@ class _R2(_Bounded, RowSums):
         return Query(
             "sums",
             size=3 if count_is_public else 4,
-            linf_sensitivity=(2.0 if count_is_public else 1.0) * EXACT,
+            linf_sensitivity=(2.0 if count_is_public else 1.0) * ROUNDED_ONCE,
             l0_sensitivity=3 if count_is_public else 4,
-            l1_sensitivity=(3.25 if count_is_public else 4.0) * EXACT,
-            l2_sensitivity=(math.sqrt(5.0) if count_is_public else 2.0) * EXACT,
+            l1_sensitivity=(3.25 if count_is_public else 4.0) * ROUNDED_ONCE,
+            l2_sensitivity=(math.sqrt(5.0) if count_is_public else 2.0) * ROUNDED_ONCE,
         )
 
     def _rows(self, facts: Any, truth: Any, guess: Any) -> list[np.ndarray]:

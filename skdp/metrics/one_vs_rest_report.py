@@ -11,6 +11,7 @@ import numpy as np
 
 from skdp._blocks import Block
 from skdp._data_validation import classes_of_blocks, codes_in_block, labels_in_block
+from skdp._exact_sums import counted
 from skdp._private_fit import PrivateFit, ReleaseParameters
 from skdp._validation import check_choice
 from skdp.budget import PrivacyBudget
@@ -18,8 +19,6 @@ from skdp.metrics._pairs import Pairs, check_order, numbers_of
 from skdp.metrics._view import Numbers, Viewed
 from skdp.metrics.score_report import ScoreReport, bins_of, checked_edges, edges_for
 from skdp.privacy import PrivacyGuarantee
-from skdp.statistics._moments import of_persons
-from skdp.statistics._weights import counted
 from skdp.workloads import Query, QueryPlan
 
 __all__ = ["OneVsRestReport", "one_vs_rest_report"]
@@ -254,8 +253,6 @@ class _Histograms(PrivateFit):
             l0_sensitivity=records.classes.size * parameters.neighboring.n_changed,
             integer=True,
         )
-        if records.pairs.persons is not None:
-            query = of_persons(query)
         return parameters.plan_queries([query], self.noise)
 
     def _read(self, plan: QueryPlan, records: _Scored, rng: np.random.Generator) -> np.ndarray:

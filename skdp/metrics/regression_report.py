@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from skdp._blocks import Block
+from skdp._exact_sums import exact_sums
 from skdp._private_fit import PrivateFit, ReleaseParameters
 from skdp._validation import check_choice, check_real
 from skdp.budget import PrivacyBudget
@@ -18,8 +19,7 @@ from skdp.metrics._estimate import interval_of, ratio, spread
 from skdp.metrics._pairs import Pairs, numbers_of
 from skdp.metrics._view import Numbers, Viewed
 from skdp.privacy import PrivacyGuarantee
-from skdp.statistics._moments import EXACT, exact_sums
-from skdp.workloads import Query, QueryPlan
+from skdp.workloads import ROUNDED_ONCE, Query, QueryPlan
 
 __all__ = ["RegressionReport", "check_numbers", "checked_bounds", "regression_report"]
 
@@ -272,10 +272,10 @@ class _ErrorSums(PrivateFit):
         query = Query(
             "sums",
             size=4 if replaced else 5,
-            linf_sensitivity=(2.0 if replaced else 1.0) * EXACT,
+            linf_sensitivity=(2.0 if replaced else 1.0) * ROUNDED_ONCE,
             l0_sensitivity=4 if replaced else 5,
-            l1_sensitivity=(4.25 if replaced else 5.0) * EXACT,
-            l2_sensitivity=math.sqrt(6.0 if replaced else 5.0) * EXACT,
+            l1_sensitivity=(4.25 if replaced else 5.0) * ROUNDED_ONCE,
+            l2_sensitivity=math.sqrt(6.0 if replaced else 5.0) * ROUNDED_ONCE,
         )
         return parameters.plan_queries([query], self.noise)
 

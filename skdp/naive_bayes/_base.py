@@ -251,7 +251,7 @@ class PrivateNaiveBayes(ClassifierMixin, PrivateEstimator):
             queries.append(feature.query(column_key(j), n_classes, parameters.neighboring))
         asked = [_of_weights(query) for query in queries] if records.is_weighted else queries
         if records.n_persons is not None:
-            asked = [_of_persons(query) for query in queries]
+            asked = [replace(query, l2_sensitivity=math.inf) for query in queries]
         return parameters.plan_queries(asked, self.noise)
 
     def _promised(self, parameters: ReleaseParameters, plan: Any, records: Any) -> PrivacyGuarantee:
@@ -479,15 +479,6 @@ def _told(records: LabelledColumns | LabelledBlocks, released: Any) -> Totals:
 def _of_weights(query: Query) -> Query:
     """Return a query whose numbers are sums of weights in [0, 1]."""
     return replace(query, integer=False)
-
-
-def _of_persons(query: Query) -> Query:
-    """Return a query whose numbers are sums of persons' rows, which may be in any of the cells.
-
-    They add up to what lies in the convex hull of what one row may add: the distances in l1 and in
-    one number are no larger. In l2 Hölder's inequality is taken, which holds for rounded ones too.
-    """
-    return replace(query, l0_sensitivity=query.size, l2_sensitivity=math.inf, integer=False)
 
 
 def _with_sum(counts: np.ndarray, total: float) -> np.ndarray:

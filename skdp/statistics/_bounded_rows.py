@@ -11,7 +11,7 @@ import numpy as np
 
 from skdp._blocks import is_collection
 from skdp._column_facts import ColumnBounds
-from skdp._columns import BlockColumns, Columns, is_frame
+from skdp._columns import ROWS_AT_ONCE, BlockColumns, Columns, is_frame
 from skdp._data_validation import (
     column_names,
     refuse_missing,
@@ -20,13 +20,12 @@ from skdp._data_validation import (
     validated,
     validated_numbers,
 )
+from skdp._exact_sums import steps_of
 from skdp._persons import Persons, refuse_blocks
 from skdp._private_fit import ReleaseParameters
-from skdp.statistics._weights import steps_of
 
 __all__ = ["BoundedRows", "filled_rows"]
 
-_AT_ONCE = 2**18  # numbers that are copied at a time; at most 2^18 rows, on which sums rest
 _MOST_COLUMNS = 4096  # of which a matrix with exact noise takes half a minute
 _MOST_ROWS = 2**31
 
@@ -125,7 +124,7 @@ class BoundedRows:
         if isinstance(self.source, Columns):
             yield from self.source.blocks()
             return
-        step = max(_AT_ONCE // max(width, self.source.shape[1]), 1)
+        step = max(ROWS_AT_ONCE // max(width, self.source.shape[1]), 1)
         for start in range(0, len(self.source), step):
             yield np.asarray(self.source[start : start + step], dtype=np.float64)
 

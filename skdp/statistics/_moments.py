@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -13,32 +13,24 @@ import numpy as np
 
 from skdp._column_facts import ColumnBounds
 from skdp._columns import Columns
+from skdp._exact_sums import exact_sums, weighed
 from skdp._private_fit import PrivateFit, ReleaseParameters
 from skdp.statistics._keys import Keys, axes_of
 from skdp.statistics._noise import Terms, half_width, sum_half_widths
-from skdp.statistics._weights import STEP_BITS, weighed
-from skdp.workloads import Query, QueryPlan
+from skdp.workloads import ROUNDED_ONCE, Query, QueryPlan
 from skdp.workloads.plan import becomes_gaussian
 
 __all__ = [
-    "EXACT",
     "BoundedColumns",
     "Means",
     "MomentsStatistic",
     "Part",
-    "exact_sums",
-    "from_steps",
     "largest_square",
     "least_square",
-    "of_persons",
     "product",
     "row_counts",
-    "sums_in_steps",
     "variance_ends",
 ]
-
-EXACT = 1.0 + 2.0**-20
-"""What sensitivities are multiplied by: the total of `exact_sums` is rounded once, as a float."""
 
 _SMALL = 0.1  # half width of a mean of numbers in [−1, 1]; no guarantee rests on it
 
@@ -72,16 +64,16 @@ class Part:
             return Query(
                 self.name,
                 size=n_groups * self.size,
-                linf_sensitivity=n_changed * self.radius * EXACT,
+                linf_sensitivity=n_changed * self.radius * ROUNDED_ONCE,
                 l0_sensitivity=n_changed * self.size,
-                l1_sensitivity=n_changed * self.radius * self.size * EXACT,
+                l1_sensitivity=n_changed * self.radius * self.size * ROUNDED_ONCE,
             )
         return Query(
             self.name,
             size=self.size,
-            linf_sensitivity=n_changed * self.radius * EXACT,
+            linf_sensitivity=n_changed * self.radius * ROUNDED_ONCE,
             l0_sensitivity=self.size,
-            l1_sensitivity=math.inf if n_changed == 1 else self.farthest * EXACT,
+            l1_sensitivity=math.inf if n_changed == 1 else self.farthest * ROUNDED_ONCE,
         )
 
 
@@ -199,8 +191,6 @@ class MomentsStatistic(PrivateFit):
         queries = [part.query(n_changed, records.n_groups) for part in parts]
         if not records.count_is_public:
             queries.append(row_counts(n_changed, records.n_groups))
-        if records.is_weighted:
-            queries = [of_persons(query) for query in queries]
         return parameters.plan_queries(queries, self.noise)
 
     def _read(
@@ -219,23 +209,6 @@ class MomentsStatistic(PrivateFit):
         if records.keys is not None:
             released = {name: sums.reshape(records.n_groups, -1) for name, sums in released.items()}
         return Means(plan, radii, released, n_rows)
-
-
-def of_persons(query: Query) -> Query:
-    """Return the same question about means of persons' rows, which may move any of the numbers.
-
-    They lie in the convex hull of what one row may add: no norm of a difference is larger, but the
-    number of numbers that change is, and what was an integer is rounded.
-    """
-    rounding = EXACT if query.integer else 1.0
-    return replace(
-        query,
-        linf_sensitivity=query.linf_sensitivity * rounding,
-        l0_sensitivity=query.size,
-        l1_sensitivity=query.l1_sensitivity * rounding,
-        l2_sensitivity=query.l2_sensitivity * rounding,
-        integer=False,
-    )
 
 
 def row_counts(n_changed: int, n_groups: int | None) -> Query:
@@ -356,64 +329,6 @@ def _numbers_of(
     """Yield the numbers of some rows at a time, and 1 for each row."""
     for rows in columns.blocks():
         yield numbers(bounds.unit(rows)) | {"count": np.ones((len(rows), 1))}
-
-
-def exact_sums(
-    sizes: Mapping[str, int],
-    table: Any,
-    numbers: Callable[[Any], Iterable[Mapping[str, Any]]],
-    keys: Keys | None = None,
-) -> dict[str, np.ndarray]:
-    """Return the sums of numbers in [−1, 1], each rounded to a multiple of 2^−31.
-
-    `numbers` yields those of some rows of a table at a time. They are added as integers, whatever
-    their order and the blocks of rows that they come in. Totals of at least 2^53 steps are rounded
-    as floats, by 2^−54 of at most 2^31: for two neighbours by 2^−22 together. With `keys` there
-    is a row of sums for each group.
-    """
-    return from_steps(table.total(partial(sums_in_steps, sizes, numbers, keys)))
-
-
-def from_steps(totals: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Return sums in steps of 2^−31 as floats."""
-    return {name: np.ldexp(total.astype(float), -STEP_BITS) for name, total in totals.items()}
-
-
-def sums_in_steps(
-    sizes: Mapping[str, int],
-    numbers: Callable[[Any], Iterable[Mapping[str, Any]]],
-    keys: Keys | None,
-    table: Any,
-) -> dict[str, np.ndarray]:
-    """Return the sums in steps of 2^−31."""
-    codes, n_groups = (None, ()) if keys is None else (keys.codes(table), (keys.n_groups,))
-    totals = {name: np.zeros((*n_groups, size), dtype=np.int64) for name, size in sizes.items()}
-    start, weights = 0, getattr(table, "weights", None)
-    for block in numbers(table):
-        for name, total in totals.items():
-            own = None if weights is None else weights[start:]
-            group = None if codes is None else codes[start:]
-            total += _added(_in_steps(block[name], own), group, len(total))
-        start += len(block[name])
-    return totals
-
-
-def _in_steps(numbers: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-    """Return numbers in whole steps; of a person's rows they add up to what these weigh at most."""
-    if weights is None:
-        steps = np.ldexp(numbers, STEP_BITS)
-        return np.asarray(np.rint(steps, out=steps))
-    steps = numbers * weights[: len(numbers), None]
-    return np.asarray(np.trunc(steps, out=steps))
-
-
-def _added(steps: np.ndarray, codes: np.ndarray | None, n_groups: int) -> np.ndarray:
-    """Return sums of integers over rows, at most 2^18 of them; over those of each group."""
-    if codes is None:
-        return np.asarray(steps.astype(np.int64).sum(axis=0))
-    places = codes[: len(steps)] + 1  # the first of them for rows in no group
-    sums = [np.bincount(places, column, n_groups + 1)[1:] for column in steps.T]  # exact as floats
-    return np.stack(sums, axis=1).astype(np.int64)
 
 
 def least_square(low: np.ndarray, high: np.ndarray) -> np.ndarray:

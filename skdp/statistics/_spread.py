@@ -15,10 +15,10 @@ from functools import partial
 
 import numpy as np
 
+from skdp._exact_sums import STEP_BITS, counted, exact_sums, in_records
 from skdp.privacy import Neighboring
 from skdp.statistics._bounded_rows import BoundedRows
-from skdp.statistics._moments import EXACT, exact_sums
-from skdp.statistics._weights import STEP_BITS, counted, in_records
+from skdp.workloads import ROUNDED_ONCE
 from skdp.workloads.gaussian_steps import GaussianPlan, GaussianStep
 
 __all__ = [
@@ -74,15 +74,15 @@ def distance_of(neighboring: Neighboring) -> float:
 
     One row's part has l2 norm 1 at most; two have a non-negative product: √2.
     """
-    return math.sqrt(neighboring.n_changed) * EXACT
+    return math.sqrt(neighboring.n_changed) * ROUNDED_ONCE
 
 
 def ask_centre(n_columns: int, neighboring: Neighboring, share: float) -> GaussianStep:
     """Return the step of `release_centre`: sums, and the number of rows where it is private."""
     if neighboring.count_is_public:
-        return GaussianStep("centre", n_columns, 2.0 * EXACT, share)
+        return GaussianStep("centre", n_columns, 2.0 * ROUNDED_ONCE, share)
     distance = math.hypot(1.0, _count_unit(n_columns))
-    return GaussianStep("centre", n_columns + 1, distance * EXACT, share)
+    return GaussianStep("centre", n_columns + 1, distance * ROUNDED_ONCE, share)
 
 
 def ask_radius(neighboring: Neighboring, share: float) -> GaussianStep:

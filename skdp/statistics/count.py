@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 
 from skdp._columns import Columns
+from skdp._exact_sums import counted, from_steps, weighed
 from skdp._private_fit import PrivateFit, ReleaseParameters
 from skdp.budget import PrivacyBudget
 from skdp.privacy import PrivacyGuarantee
 from skdp.statistics._keys import Keys, axes_of
-from skdp.statistics._moments import from_steps, of_persons
 from skdp.statistics._result import NoisyNumbers
-from skdp.statistics._weights import counted, weighed
 from skdp.workloads import Query, QueryPlan
 
 __all__ = ["count"]
@@ -145,8 +144,6 @@ class CountStatistic(PrivateFit):
             l0_sensitivity=n_changed * n,
             integer=True,
         )
-        if records.columns.weights is not None:
-            query = of_persons(query)
         return parameters.plan_queries([query], self.noise)
 
     def _read(

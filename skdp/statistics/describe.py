@@ -18,22 +18,15 @@ from skdp._column_facts import (
     check_comparable,
 )
 from skdp._columns import Columns, column_name
+from skdp._exact_sums import counted, from_steps, sums_in_steps, weighed
 from skdp._private_fit import PrivateFit, ReleaseParameters
 from skdp.accounting import gdp_mu
 from skdp.budget import PrivacyBudget
 from skdp.privacy import ComposedEvent, Event, GaussianCurve, PrivacyGuarantee
 from skdp.statistics._keys import Keys
-from skdp.statistics._moments import (
-    Means,
-    Part,
-    from_steps,
-    of_persons,
-    sums_in_steps,
-    variance_ends,
-)
+from skdp.statistics._moments import Means, Part, variance_ends
 from skdp.statistics._noise import half_width
 from skdp.statistics._result import Statistic, risk_of
-from skdp.statistics._weights import counted, weighed
 from skdp.statistics.quantile import (
     QuantilePlan,
     Ranks,
@@ -42,7 +35,7 @@ from skdp.statistics.quantile import (
     n_groups_of_record,
     share_of,
 )
-from skdp.workloads import Query, QueryPlan, plan_queries
+from skdp.workloads import Query, QueryPlan
 
 __all__ = ["Description", "describe"]
 
@@ -445,12 +438,9 @@ class DescribeStatistic(PrivateFit):
         n_changed = parameters.neighboring.n_changed
         layout, ranks = records.layout, records.layout.ranks
         queries = layout.queries(n_changed)
-        if records.is_weighted:
-            queries = [of_persons(query) for query in queries]
         share = 0.0 if ranks is None else 1.0 / (len(queries) + 1)
         noise = "gaussian" if parameters.delta else "auto"
-        epsilon = _part_of(parameters, 1.0 - share)
-        plan = plan_queries(queries, epsilon, parameters.delta, noise)
+        plan = parameters.plan_queries(queries, noise, _part_of(parameters, 1.0 - share))
         if ranks is None:
             return DescribePlan(plan, None)
         groups = n_groups_of_record(n_changed, layout.keys, records.is_weighted)

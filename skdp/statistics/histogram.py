@@ -12,12 +12,11 @@ import numpy as np
 
 from skdp._column_facts import by_column
 from skdp._columns import Columns, column_name
+from skdp._exact_sums import counted, from_steps, weighed
 from skdp._private_fit import PrivateFit, ReleaseParameters
 from skdp.budget import PrivacyBudget
 from skdp.privacy import PrivacyGuarantee
-from skdp.statistics._moments import from_steps, of_persons
 from skdp.statistics._result import Axes, NoisyNumbers
-from skdp.statistics._weights import counted, weighed
 from skdp.workloads import Query, QueryPlan
 
 __all__ = ["histogram"]
@@ -195,8 +194,6 @@ class HistogramStatistic(PrivateFit):
             l0_sensitivity=parameters.neighboring.n_changed,
             integer=True,
         )
-        if records.columns.weights is not None:
-            query = of_persons(query)
         return parameters.plan_queries([query], self.noise)
 
     def _read(

@@ -12,14 +12,13 @@ import numpy as np
 
 from skdp._column_facts import categories_by_column, category_codes
 from skdp._columns import Columns
+from skdp._exact_sums import counted, from_steps, weighed
 from skdp._private_fit import PrivateFit, ReleaseParameters
 from skdp._validation import check_count
 from skdp.budget import PrivacyBudget
 from skdp.privacy import PrivacyGuarantee
-from skdp.statistics._moments import from_steps, of_persons
 from skdp.statistics._noise import half_width
 from skdp.statistics._result import framed, html_table, risk_of
-from skdp.statistics._weights import counted, weighed
 from skdp.workloads import Query, QueryPlan
 
 __all__ = ["Marginals", "marginals"]
@@ -308,8 +307,6 @@ class MarginalsStatistic(PrivateFit):
             )
             for table in records.tables
         ]
-        if records.columns.weights is not None:
-            queries = [of_persons(query) for query in queries]
         return parameters.plan_queries(queries, self.noise)
 
     def _read(

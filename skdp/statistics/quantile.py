@@ -12,6 +12,7 @@ import numpy as np
 
 from skdp._column_facts import ColumnBounds
 from skdp._columns import Columns
+from skdp._exact_sums import STEP_BITS, counted
 from skdp._private_fit import PrivateFit, ReleaseParameters
 from skdp.accounting import calibrate
 from skdp.budget import PrivacyBudget
@@ -21,7 +22,6 @@ from skdp.statistics._keys import Keys, axes_of
 from skdp.statistics._margin import Margin
 from skdp.statistics._moments import BoundedColumns
 from skdp.statistics._result import Statistic, framed, risk_of
-from skdp.statistics._weights import STEP_BITS, counted
 
 __all__ = [
     "Quantile",

@@ -11,12 +11,13 @@ import numpy as np
 
 from skdp._column_facts import ColumnBounds
 from skdp._columns import Columns
+from skdp._exact_sums import exact_sums
 from skdp._private_fit import PrivateFit, ReleaseParameters
 from skdp.budget import PrivacyBudget
 from skdp.privacy import PrivacyGuarantee
-from skdp.statistics._moments import EXACT, BoundedColumns, exact_sums, of_persons
+from skdp.statistics._moments import BoundedColumns
 from skdp.statistics._result import NoisyNumbers
-from skdp.workloads import Query, QueryPlan
+from skdp.workloads import ROUNDED_ONCE, Query, QueryPlan
 
 __all__ = ["sum"]
 
@@ -145,10 +146,9 @@ class SumStatistic(PrivateFit):
 
     def _plan(self, parameters: ReleaseParameters, records: BoundedColumns) -> QueryPlan:
         n_changed, n = parameters.neighboring.n_changed, records.columns.n_columns
-        query = Query("sum", size=n, linf_sensitivity=n_changed * EXACT, l0_sensitivity=n)
+        query = Query("sum", size=n, linf_sensitivity=n_changed * ROUNDED_ONCE, l0_sensitivity=n)
         if records.n_groups is not None:
             query = _by_group(records, n_changed)
-        query = of_persons(query) if records.is_weighted else query
         return parameters.plan_queries([query], self.noise)
 
     def _read(
@@ -179,14 +179,14 @@ def _by_group(records: BoundedColumns, n_changed: int) -> Query:
     """
     n, bounds = records.columns.n_columns, records.bounds
     within = float(((bounds.high - bounds.low) / bounds.largest).max()) if n_changed > 1 else 1.0
-    farthest = max(within, 1.0) * EXACT
+    farthest = max(within, 1.0) * ROUNDED_ONCE
     return Query(
         "sum",
         size=n * (records.n_groups or 1),
         linf_sensitivity=farthest,
         l0_sensitivity=n_changed * n,
-        l1_sensitivity=n_changed * n * EXACT,
-        l2_sensitivity=math.sqrt(n) * max(farthest, math.sqrt(n_changed) * EXACT),
+        l1_sensitivity=n_changed * n * ROUNDED_ONCE,
+        l2_sensitivity=math.sqrt(n) * max(farthest, math.sqrt(n_changed) * ROUNDED_ONCE),
     )
 
 

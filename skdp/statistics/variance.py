@@ -10,13 +10,7 @@ import numpy as np
 from skdp._column_facts import ColumnBounds
 from skdp.budget import PrivacyBudget
 from skdp.privacy import PrivacyGuarantee
-from skdp.statistics._moments import (
-    BoundedColumns,
-    Means,
-    MomentsStatistic,
-    Part,
-    variance_ends,
-)
+from skdp.statistics._moments import BoundedColumns, Means, MomentsStatistic, Part, variance_ends
 from skdp.statistics._result import Statistic, shown
 from skdp.workloads import QueryPlan
 

@@ -44,7 +44,18 @@ from skdp.privacy import (
     SelfComposedEvent,
 )
 
-__all__ = ["NOISES", "Noise", "Query", "QueryPlan", "becomes_gaussian", "plan_queries"]
+__all__ = [
+    "NOISES",
+    "ROUNDED_ONCE",
+    "Noise",
+    "Query",
+    "QueryPlan",
+    "becomes_gaussian",
+    "plan_queries",
+]
+
+ROUNDED_ONCE = 1.0 + 2.0**-20
+"""What sensitivities of sums are multiplied by that are rounded once, as floats of 2^31 at most."""
 
 # No guarantee rests on these three: they say which kinds of noise are tried, and how hard.
 _FEW = 5  # numbers that one record may change, beyond which splitting δ loses against composing
@@ -103,6 +114,26 @@ class Query:
         l1 = min(l1, linf * l0)
         l2 = min(l2, math.sqrt(linf * l1))
         set_checked(self, l0_sensitivity=l0, l1_sensitivity=l1, l2_sensitivity=l2)
+
+    def of_persons(self) -> Query:
+        """Return the same question where each record is a mean of a person's rows.
+
+        It lies in the convex hull of what one row may add: no norm of a difference is larger, but
+        any of the numbers may change, and what was an integer is rounded.
+
+        Returns
+        -------
+        Query
+        """
+        rounding = ROUNDED_ONCE if self.integer else 1.0
+        return replace(
+            self,
+            linf_sensitivity=self.linf_sensitivity * rounding,
+            l0_sensitivity=self.size,
+            l1_sensitivity=self.l1_sensitivity * rounding,
+            l2_sensitivity=self.l2_sensitivity * rounding,
+            integer=False,
+        )
 
 
 Queries = tuple[Query, ...]
