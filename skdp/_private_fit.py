@@ -168,14 +168,14 @@ class ReleaseParameters:
         epsilon = self.epsilon if epsilon is None else epsilon
         return plan_queries(queries, epsilon, self.delta, noise, composition=self.composition)
 
-    def warn_of_delta(self, n_samples: int) -> None:
+    def warn_of_delta(self, n_records: int) -> None:
         """Warn of a δ at which whole records may be published; n counts where it is public."""
         if not self.is_private:
             return
         why = None
         if self.delta > _LARGE_DELTA:
             why = f"{100.0 * self.delta:.4g} % of the records could be published as they are"
-        elif self.neighboring.count_is_public and self.delta * n_samples >= 1.0:
+        elif self.neighboring.count_is_public and self.delta * n_records >= 1.0:
             why = "one of the records, chosen at random, could be published"
         if why is not None:
             warnings.warn(
@@ -260,7 +260,7 @@ class PrivateFit:
             if self._foreseen is not None:
                 parameters.foresee(guarantee, self._foreseen)
                 return self._publish_rehearsal(guarantee)
-            parameters.warn_of_delta(records.n_rows)
+            parameters.warn_of_delta(records.n_records)
             parameters.spend(plan, entry.commit)
         self._forget()
         released = self._read(plan, records, parameters.rng)
@@ -316,7 +316,7 @@ class PrivateFit:
 
     @abstractmethod
     def _check_data(self, parameters: ReleaseParameters, *data: Any, **more: Any) -> Any:
-        """Return the records, with their `n_rows`, after checks of all but what they hold."""
+        """Return the records, with their `n_records`, after checks of all but what they hold."""
 
     @abstractmethod
     def _plan(self, parameters: ReleaseParameters, records: Any) -> ReleasePlan:

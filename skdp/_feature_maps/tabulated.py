@@ -62,7 +62,8 @@ class TabulatedMap(FeatureMap):
         if j in self.facts.categories:
             one = float(self.feature_map.expand(rows)[0, span.start])
             size = span.stop - span.start
-            return one * sparse.eye_array(size + 1, size, format="csr")  # the last is unknown
+            k, shape = np.arange(size), (size + 1, size)  # the last is unknown
+            return sparse.csr_array((np.full(size, one), (k, k)), shape=shape)
         levels = self.facts.values_at(j, np.linspace(0.0, 1.0, _LEVELS))
         rows = np.zeros((_LEVELS + self.facts.has_missing, self.facts.n_columns))
         rows[:, j] = np.append(levels, [np.nan] * self.facts.has_missing)

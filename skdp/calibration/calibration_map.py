@@ -14,7 +14,7 @@ from skdp.metrics import ScoreReport
 __all__ = ["METHODS", "CalibrationMap"]
 
 _RIDGE = 1e-3  # on slope less 1 and intercept, beside a mean loss in nats
-_SMOOTHED = 1.0  # rows of each label added to a bin, so that none says never or always
+_SMOOTHED = 1.0  # rows of each label added to a bin and to all, so that none says never or always
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +50,8 @@ class CalibrationMap:
         centres = 0.5 * (report.edges[1:] + report.edges[:-1])
         whole = max(report.total, 1.0)
         counts = _projected(report.counts.ravel(), whole).reshape(report.counts.shape)
-        return cls(centres, METHODS[method](centres, counts))
+        least = _SMOOTHED / (whole + 2.0 * _SMOOTHED)
+        return cls(centres, np.clip(METHODS[method](centres, counts), least, 1.0 - least))
 
     def __call__(self, scores: np.ndarray) -> np.ndarray:
         """Return the probabilities of scores."""

@@ -35,9 +35,9 @@ class _Judged:
     records: Any
 
     @property
-    def n_rows(self) -> int:
+    def n_records(self) -> int:
         """The number of rows, or of persons where a record is a person."""
-        return int(self.records.n_rows)
+        return int(self.records.n_records)
 
 
 class DPCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, PrivateEstimator):
@@ -220,7 +220,7 @@ class DPCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, PrivateEstimat
         scores = answer_of(partial(_scores, self.estimator), X)
         judged = _Judged(counter, counter._check_data(parameters, y, scores, groups=groups))
         if parameters.neighboring.count_is_public:
-            _check_enough(judged.n_rows, parameters)
+            _check_enough(judged.n_records, parameters)
         return judged
 
     def _plan(self, parameters: ReleaseParameters, judged: _Judged) -> QueryPlan:

@@ -307,7 +307,7 @@ class DPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator)
             for name in _ATTRIBUTES:
                 setattr(self, name, getattr(released, name))
             return self
-        n = records.n_rows if records.count_is_public else released.centre.n_rows
+        n = records.n_records if records.count_is_public else released.centre.n_rows
         vectors = released.directions.vectors[:, : self._n_components()]
         self._keep(released.centre.mean, vectors.T, released.variances, n)
         return self

@@ -135,13 +135,13 @@ class LinearRecords:
     rate: float = 1.0
 
     @property
-    def n_rows(self) -> int:
+    def n_records(self) -> int:
         """Number of rows, or of persons where a record is a person."""
         return self.rows.n_samples if self.persons is None else self.persons.n_persons
 
     def sampled(self, rate: float, rng: np.random.Generator) -> LinearRecords:
         """Return a Poisson sample of the records, drawn from a stream of its own."""
-        chosen = poisson_sample(self.n_rows, rate, child_generator(rng))
+        chosen = poisson_sample(self.n_records, rate, child_generator(rng))
         rows = chosen if self.persons is None else self.persons.rows_of(chosen)
         return self.expected(rate)._taken(rows)
 
@@ -189,9 +189,9 @@ class LinearRecords:
     def most_rows(self) -> float:
         """As many rows as are fitted; of a sample more have a chance of e^−700 (Bernstein)."""
         if self.rate == 1.0:
-            return self.n_rows
-        mean = self.rate * self.n_rows
-        return min(self.n_rows, mean + math.sqrt(2.0 * _TAIL * mean) + 2.0 / 3.0 * _TAIL)
+            return self.n_records
+        mean = self.rate * self.n_records
+        return min(self.n_records, mean + math.sqrt(2.0 * _TAIL * mean) + 2.0 / 3.0 * _TAIL)
 
 
 class PrivateLinearModel(PrivateEstimator):
@@ -261,7 +261,7 @@ class PrivateLinearModel(PrivateEstimator):
         records = LinearRecords(rows, y, task, solver, None, weights, persons)
         earlier = self._resumed(task) if resume else {}
         public = parameters.neighboring.count_is_public
-        n_known = records.n_rows if public else self.n_samples_hint
+        n_known = records.n_records if public else self.n_samples_hint
         return replace(records, n_known=n_known, **earlier)
 
     def _labelled(

@@ -34,9 +34,9 @@ class CountedPairs:
     n_cells: int
 
     @property
-    def n_rows(self) -> int:
-        """The number of rows."""
-        return self.pairs.n_rows
+    def n_records(self) -> int:
+        """The number of records: of rows, or of persons."""
+        return self.pairs.n_records
 
     def counts(self) -> dict[str, np.ndarray]:
         """Return the *private* counts: for each true label those of the cells, flattened."""
@@ -147,7 +147,7 @@ class Counts(PrivateFit):
         return {
             "counts": released,
             "classes": records.classes,
-            "n_samples": records.n_rows if guarantee.neighboring.count_is_public else None,
+            "n_samples": records.n_records if guarantee.neighboring.count_is_public else None,
             "privacy": guarantee,
             "_variance": plan.mechanism(_CELLS).expected_loss("l2"),
         }

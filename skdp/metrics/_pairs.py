@@ -24,12 +24,12 @@ _MOST_ROWS = 2**31
 class Pairs:
     """*Private* predictions, and the truth beside them.
 
-    `n_rows` is the number of records: of rows, or of persons.
+    `n_records` is the number of records: of rows, or of persons.
     """
 
     blocks: Blocks | None
     block: Block | None
-    n_rows: int
+    n_records: int
     found: list[Any]
     persons: Persons | None = None
 

@@ -33,9 +33,9 @@ class SummedPairs:
     facts: Any = None
 
     @property
-    def n_rows(self) -> int:
-        """The number of rows."""
-        return self.pairs.n_rows
+    def n_records(self) -> int:
+        """The number of records: of rows, or of persons."""
+        return self.pairs.n_records
 
 
 class RowSums(PrivateFit):
@@ -85,7 +85,7 @@ class RowSums(PrivateFit):
         return self._score(
             records.facts,
             sums=released,
-            n_samples=records.n_rows if guarantee.neighboring.count_is_public else None,
+            n_samples=records.n_records if guarantee.neighboring.count_is_public else None,
             noise=plan.mechanism(_SUMS).expected_loss("l2"),
             privacy=guarantee,
         )

@@ -209,9 +209,9 @@ class _Scored:
     edges: np.ndarray
 
     @property
-    def n_rows(self) -> int:
-        """The number of rows."""
-        return self.pairs.n_rows
+    def n_records(self) -> int:
+        """The number of records: of rows, or of persons."""
+        return self.pairs.n_records
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -242,7 +242,7 @@ class _Histograms(PrivateFit):
         pairs = Pairs.of(truth, score, check, guess_name="y_score", groups=groups)
         classes = classes_of_blocks(self.released_as, pairs.found, known)
         if edges is None:
-            edges = edges_for(parameters, pairs.n_rows, classes.size)
+            edges = edges_for(parameters, pairs.n_records, classes.size)
         return _Scored(pairs, classes, edges)
 
     def _plan(self, parameters: ReleaseParameters, records: _Scored) -> QueryPlan:
@@ -264,7 +264,7 @@ class _Histograms(PrivateFit):
     ) -> OneVsRestReport:
         facts: dict[str, Any] = {
             "classes": np.array([False, True]),
-            "n_samples": records.n_rows if guarantee.neighboring.count_is_public else None,
+            "n_samples": records.n_records if guarantee.neighboring.count_is_public else None,
             "privacy": guarantee,
             "_variance": plan.mechanism(_CELLS).expected_loss("l2"),
             "edges": records.edges,

@@ -246,9 +246,9 @@ class _NumberPairs:
     pairs: Pairs
 
     @property
-    def n_rows(self) -> int:
-        """The number of rows."""
-        return self.pairs.n_rows
+    def n_records(self) -> int:
+        """The number of records: of rows, or of persons."""
+        return self.pairs.n_records
 
 
 class _ErrorSums(PrivateFit):
@@ -290,7 +290,7 @@ class _ErrorSums(PrivateFit):
         return RegressionReport(
             sums=released,
             target_bounds=self._bounds,
-            n_samples=records.n_rows if guarantee.neighboring.count_is_public else None,
+            n_samples=records.n_records if guarantee.neighboring.count_is_public else None,
             privacy=guarantee,
             _variance=plan.mechanism("sums").expected_loss("l2"),
         )

@@ -363,7 +363,7 @@ class ScoreCounts(Counts):
                 "one_vs_rest_report judges scores, and confusion_report labels."
             )
         if edges is None:
-            edges = edges_for(parameters, pairs.n_rows)
+            edges = edges_for(parameters, pairs.n_records)
         self._edges = edges
         return CountedPairs(pairs, classes, partial(_bins, edges), edges.size - 1)
 
@@ -373,14 +373,14 @@ class ScoreCounts(Counts):
         return ScoreReport(edges=self._edges, **self._facts(plan, records, released, guarantee))
 
 
-def edges_for(parameters: ReleaseParameters, n_rows: int, n_cells: int = 1) -> np.ndarray:
+def edges_for(parameters: ReleaseParameters, n_records: int, n_cells: int = 1) -> np.ndarray:
     """Return ends of as many bins as suit so many rows, a public number, or 16 where it is private.
 
     Each row is in `n_cells` of them.
     """
     n_bins = _USUAL_BINS
     if parameters.neighboring.count_is_public:
-        wanted = 16.0 * (n_rows * parameters.epsilon / math.sqrt(n_cells) / 1000.0) ** 0.3
+        wanted = 16.0 * (n_records * parameters.epsilon / math.sqrt(n_cells) / 1000.0) ** 0.3
         n_bins = int(np.clip(2 ** round(math.log2(wanted)), _FEWEST_BINS, _MOST_BINS))
     return np.linspace(0.0, 1.0, n_bins + 1)
 

@@ -52,7 +52,7 @@ class SearchRecords:
     persons: Persons | None = None
 
     @property
-    def n_rows(self) -> int:
+    def n_records(self) -> int:
         """The number of rows, or of persons where a record is a person."""
         return self.judges.size
 
@@ -158,8 +158,8 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
         persons = None if groups is None else Persons.of(groups, n)
         judges = _judges(n if persons is None else persons.n_persons, share, parameters)
         records = SearchRecords(X, y, judges, persons)
-        if not 0 < np.count_nonzero(records.judges) < records.n_rows:
-            n = f" n_samples={records.n_rows}" if parameters.neighboring.count_is_public else ""
+        if not 0 < np.count_nonzero(records.judges) < records.n_records:
+            n = f" n_samples={records.n_records}" if parameters.neighboring.count_is_public else ""
             raise ValueError(f"there are too few rows to learn from some and judge on others.{n}")
         return records
 
@@ -263,7 +263,7 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
         truth = np.asarray(judges.y)
         with _unheard():
             found = np.asarray(fitted.predict(judges.X)).reshape(truth.shape)
-        needed = judges.n_rows * float(self.threshold or 0.0)
+        needed = judges.n_records * float(self.threshold or 0.0)
         if not is_regressor(self.estimator):
             return judges.total(np.asarray(found == truth, dtype=bool)) - needed
         low, high = _steps(fitted)[-1].target_bounds

@@ -472,7 +472,7 @@ def _told(records: LabelledColumns | LabelledBlocks, released: Any) -> Totals:
     """Return what was released of these records and of those before."""
     sums = {name: records.unit * numbers for name, numbers in released.items()}
     is_known = records.count_is_public and not records.is_weighted
-    now = Totals(_asked(records.features), sums, records.n_rows if is_known else None)
+    now = Totals(_asked(records.features), sums, records.n_records if is_known else None)
     return now if records.earlier is None else records.earlier + now
 
 

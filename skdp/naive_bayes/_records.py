@@ -45,7 +45,7 @@ class LabelledColumns:
         return replace(self, weights=weights, n_persons=persons.n_persons)
 
     @property
-    def n_rows(self) -> int:
+    def n_records(self) -> int:
         """The number of records: of rows, or of persons."""
         return self.codes.size if self.n_persons is None else self.n_persons
 
@@ -83,7 +83,7 @@ class LabelledBlocks:
     n_persons: None = None
 
     @property
-    def n_rows(self) -> int:
+    def n_records(self) -> int:
         """The number of rows."""
         return sum(self.blocks.n_rows)
 

@@ -28,9 +28,9 @@ class Measurement:
     records: Any
 
     @property
-    def n_rows(self) -> int:
-        """The number of rows."""
-        return int(self.records.n_rows)
+    def n_records(self) -> int:
+        """The number of records: of rows, or of persons."""
+        return int(self.records.n_records)
 
 
 class PrivateScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):

@@ -64,7 +64,7 @@ class BoundedRows:
         rows = cls._of_records(estimator, X, parameters)
         if groups is None:
             return rows
-        return replace(rows, persons=Persons.of(groups, rows.n_rows))
+        return replace(rows, persons=Persons.of(groups, rows.n_records))
 
     @classmethod
     def _of_records(cls, estimator: Any, X: Any, parameters: ReleaseParameters) -> BoundedRows:
@@ -86,7 +86,7 @@ class BoundedRows:
         return cls(source, bounds, public)
 
     @property
-    def n_rows(self) -> int:
+    def n_records(self) -> int:
         """The number of records, rows or persons: public where `count_is_public` says so."""
         if self.persons is not None:
             return self.persons.n_persons

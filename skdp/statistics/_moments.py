@@ -120,7 +120,7 @@ class BoundedColumns:
         return cls(columns, checked, public and known is None, known)
 
     @property
-    def n_rows(self) -> int:
+    def n_records(self) -> int:
         """The number of records: of rows, or of persons."""
         return self.columns.n_records
 
@@ -205,7 +205,7 @@ class MomentsStatistic(PrivateFit):
 
     def _means(self, plan: QueryPlan, records: BoundedColumns, released: Any) -> Means:
         radii = {p.name: p.radius for p in self._parts(records.columns.n_columns)}
-        n_rows = records.n_rows if records.count_is_public else None
+        n_rows = records.n_records if records.count_is_public else None
         if records.keys is not None:
             released = {name: sums.reshape(records.n_groups, -1) for name, sums in released.items()}
         return Means(plan, radii, released, n_rows)

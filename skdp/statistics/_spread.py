@@ -110,7 +110,7 @@ def release_centre(plan: GaussianPlan, rows: BoundedRows, rng: np.random.Generat
     A row u in [−1, 1]^d counts as u_j·√(h_j/Σh), h half the widths of the bounds: of all weights
     these have the least noise in the mean, in units of X.
     """
-    bounds, n = rows.within, rows.n_rows
+    bounds, n = rows.within, rows.n_records
     weights = np.sqrt(bounds.half / bounds.half.sum())
     sums = exact_sums({"u": weights.size}, rows, _units)["u"] * weights
     if rows.count_is_public:

@@ -177,7 +177,7 @@ class _Conditions:
     keys: Keys | None
 
     @property
-    def n_rows(self) -> int:
+    def n_records(self) -> int:
         return self.columns.n_records
 
 

@@ -333,7 +333,7 @@ class DescribedColumns:
     layout: Layout
 
     @property
-    def n_rows(self) -> int:
+    def n_records(self) -> int:
         """The number of records: of rows, or of persons."""
         return self.columns.n_records
 

@@ -142,7 +142,7 @@ class GriddedColumns:
         return int(np.prod(self.shape))
 
     @property
-    def n_rows(self) -> int:
+    def n_records(self) -> int:
         """The number of records: of rows, or of persons."""
         return self.columns.n_records
 

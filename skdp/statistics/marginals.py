@@ -235,7 +235,7 @@ class CategoricalColumns:
         return tuple(self.values[j].size for j in table)
 
     @property
-    def n_rows(self) -> int:
+    def n_records(self) -> int:
         """The number of records: of rows, or of persons."""
         return self.columns.n_records
 

@@ -429,7 +429,7 @@ class QuantileStatistic(PrivateFit):
         n_changed = parameters.neighboring.n_changed
         groups = n_groups_of_record(n_changed, records.keys, records.is_weighted)
         n_choices = self._asked().n_choices * records.columns.n_columns * groups
-        n_rows = records.n_rows if records.count_is_public else None
+        n_rows = records.n_records if records.count_is_public else None
         accountant = "gdp" if parameters.counts_gaussians else "pld"
         each = share_of(parameters.epsilon, parameters.delta, n_choices, accountant)
         return self._asked().planned(each, n_changed, n_choices, n_rows)
@@ -452,7 +452,7 @@ class QuantileStatistic(PrivateFit):
         asked = self._asked()
         values = asked.values(released, records.bounds)
         if asked.level is not None and records.count_is_public:
-            widen(values, plan.ranks, records.bounds, records.n_rows)
+            widen(values, plan.ranks, records.bounds, records.n_records)
         value, *ends = (self._shaped(one, records) for one in values)
         groups, columns = axes_of(records.keys), ("column", records.columns.labels)
         return Quantile(

@@ -165,7 +165,7 @@ class SumStatistic(PrivateFit):
         if records.keys is not None:
             sums = sums.reshape(records.n_groups, -1)
         if records.count_is_public:
-            offset, unit = records.n_rows * bounds.middle, bounds.half
+            offset, unit = records.n_records * bounds.middle, bounds.half
         else:
             offset, unit = np.zeros(bounds.low.size), bounds.largest
         value, unit = records.shaped(offset + unit * sums), records.shaped(unit)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from additive_models import FACTS, JOBS, labels, people
+from scipy.integrate import trapezoid
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
@@ -46,7 +47,7 @@ def test_global_effects_are_centred_and_named(model):
     assert effects["job"].missing_effect is not None
     np.testing.assert_allclose(effects["income"].values[0][[0, -1]], [0, 1e6])
     u = np.linspace(0, 1, 101)
-    assert np.trapezoid(effects["age"].effect, u) == pytest.approx(0.0, abs=0.01)
+    assert trapezoid(effects["age"].effect, u) == pytest.approx(0.0, abs=0.01)
     importances = model.term_importances()
     assert importances[2] == pytest.approx(np.sqrt((effects["job"].effect ** 2).mean()))
     assert (importances > 0).all()

@@ -292,7 +292,7 @@ class SaysMore(DPLogisticRegression):
 
     def _publish(self, plan, records, released, guarantee):
         super()._publish(plan, records, released, guarantee)
-        self.n_positive_ = int(np.sum(records.n_rows))
+        self.n_positive_ = int(np.sum(records.n_records))
         return self
 
 

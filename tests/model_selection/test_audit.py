@@ -49,7 +49,7 @@ class Rows:
     X: np.ndarray
 
     @property
-    def n_rows(self):
+    def n_records(self):
         return len(self.X)
 
 
