@@ -30,6 +30,7 @@ __all__ = [
     "product",
     "row_counts",
     "variance_ends",
+    "variance_half_width",
 ]
 
 _SMALL = 0.1  # half width of a mean of numbers in [−1, 1]; no guarantee rests on it
@@ -310,11 +311,16 @@ def variance_ends(means: Means, risk: float) -> tuple[np.ndarray, np.ndarray]:
 
 def _linear(means: Means, risk: float) -> tuple[np.ndarray, np.ndarray]:
     """Return ends of second + 1/2 − first² for small noise, in which it is linear."""
+    value = means.ratio("square") + 0.5 - means.ratio("x") ** 2
+    width = variance_half_width(means, risk)
+    return value - width, value + width
+
+
+def variance_half_width(means: Means, risk: float) -> np.ndarray:
+    """Return how far small noise moves the variances, but with probability `risk`."""
     first, second = means.ratio("x"), means.ratio("square")
     slopes = [("x", -2.0 * first), ("square", np.ones(first.shape))]
-    width = means.linear_half_width(slopes, second - 2.0 * first**2, risk)
-    value = second + 0.5 - first**2
-    return value - width, value + width
+    return means.linear_half_width(slopes, second - 2.0 * first**2, risk)
 
 
 def _safe(means: Means, risk: float) -> tuple[np.ndarray, np.ndarray]:

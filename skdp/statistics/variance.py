@@ -10,7 +10,14 @@ import numpy as np
 from skdp._column_facts import ColumnBounds
 from skdp.budget import PrivacyBudget
 from skdp.privacy import PrivacyGuarantee
-from skdp.statistics._moments import BoundedColumns, Means, MomentsStatistic, Part, variance_ends
+from skdp.statistics._moments import (
+    BoundedColumns,
+    Means,
+    MomentsStatistic,
+    Part,
+    variance_ends,
+    variance_half_width,
+)
 from skdp.statistics._result import Statistic, shown
 from skdp.workloads import QueryPlan
 
@@ -44,6 +51,10 @@ class Variance(Statistic):
         ends = (self._bounds.half**2 * end for end in (low, high))
         low, high = (end.reshape(np.shape(self.value)) for end in ends)
         return shown(low), shown(high)
+
+    def _half_width(self, risk: float) -> np.ndarray:
+        """Return how far noise moves each variance, but with probability `risk`; at most to h²."""
+        return self._bounds.half**2 * np.minimum(variance_half_width(self._means, risk), 1.0)
 
 
 def variance(

@@ -107,6 +107,20 @@ def test_without_much_noise_they_scale_as_they_should():
     np.testing.assert_allclose(clipped.min(axis=0), np.quantile(X, 0.2, axis=0), atol=0.02)
 
 
+@pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
+@pytest.mark.parametrize("delta", [0.0, 1e-5])
+def test_a_variance_below_its_noise_makes_no_column_large(neighboring, delta):
+    narrow = np.full((3000, 8), 30.0)
+    scaler = DPStandardScaler(0.5, delta, bounds=(0, 100), neighboring=neighboring)
+    assert np.abs(scaler.fit_transform(narrow)).max() < 6.0  # a false alarm in 1e9 runs
+
+
+def test_a_small_deviation_that_is_well_measured_is_kept():
+    narrow = np.random.default_rng(0).normal(30.0, 1.0, size=(300_000, 2))
+    scaler = DPStandardScaler(1.0, 1e-7, bounds=(0, 100)).fit(narrow)
+    assert scaler.scale_ == pytest.approx(1.0, rel=0.5)  # a false alarm in 1e5 runs
+
+
 @pytest.mark.parametrize("composition", ["gdp", "basic"])
 @every_scaler
 def test_a_pipeline_spends_its_whole_budget_and_no_more(scaler, composition):
