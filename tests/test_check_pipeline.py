@@ -1,9 +1,12 @@
 """What leaks beside paid releases: every verdict, where it is said, and what can't be known."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
 import sklearn
+from scipy import stats
 from sklearn import feature_selection as select
 from sklearn import preprocessing as pre
 from sklearn.base import BaseEstimator, TransformerMixin
@@ -14,6 +17,7 @@ from sklearn.decomposition import NMF, PCA, FastICA, KernelPCA, TruncatedSVD
 from sklearn.ensemble import (
     AdaBoostClassifier,
     BaggingClassifier,
+    BaggingRegressor,
     StackingClassifier,
     VotingClassifier,
 )
@@ -55,17 +59,21 @@ from sklearn.utils import all_estimators
 from sklearn.utils.fixes import parse_version
 
 import skdp
-from skdp import DPLinearRegression, DPLogisticRegression
+from skdp import DPLinearRegression, DPLogisticRegression, PrivacyBudget
 from skdp.exceptions import PrivacyLeakError
-from skdp.model_selection import DPGridSearchCV
+from skdp.model_selection import DPGridSearchCV, DPRandomizedSearchCV
 from skdp.pipeline import check_pipeline, make_private_pipeline
-from skdp.preprocessing import BoundsScaler
+from skdp.preprocessing import BoundsScaler, DPStandardScaler
 
 KNOTS = np.linspace(-1.0, 1.0, 5)[:, None]
 ABC = [["a", "b", "c"]]
 ENCODER = pre.OneHotEncoder(categories=ABC, handle_unknown="ignore", sparse_output=False)
 SPARSE = pre.OneHotEncoder(categories=ABC, handle_unknown="ignore")
 MODEL = DPLogisticRegression()
+BUDGET = PrivacyBudget(3.0, 1e-5)
+PAID = DPLogisticRegression(budget=BUDGET)
+OTHER = PrivacyBudget(3.0, 1e-5)
+SCALER = DPStandardScaler(bounds=(0, 1))
 
 
 def columns(part, **more):
@@ -114,17 +122,22 @@ SAFE = [
     ),
     make_pipeline(BoundsScaler(bounds=(0, 1)), MODEL),
     make_private_pipeline(BoundsScaler(bounds=(0, 1)), MODEL),
-    VotingClassifier([("one", MODEL), ("two", MODEL)]),
+    VotingClassifier([("one", PAID), ("two", PAID)]),
+    VotingClassifier([("one", PAID), ("two", DPLogisticRegression(budget=BUDGET.share(1.0)))]),
+    VotingClassifier([("one", MODEL), ("two", "drop")]),
     OneVsRestClassifier(MODEL),
     OneVsOneClassifier(MODEL),
     OutputCodeClassifier(MODEL),
     MultiOutputClassifier(MODEL),
     ClassifierChain(MODEL),
     FixedThresholdClassifier(MODEL),
-    BaggingClassifier(MODEL),
+    OutputCodeClassifier(MODEL, random_state=0),  # of the code alone: its members have no seeds
+    make_pipeline(DPStandardScaler(bounds=(0, 1), budget=BUDGET), PAID),
+    make_private_pipeline(SCALER, MODEL),
+    DPGridSearchCV(MODEL, {"C": [0.1, 1.0]}),
     select.RFE(MODEL),
     select.SelectFromModel(MODEL),
-    StackingClassifier([("one", MODEL)], final_estimator=MODEL, cv=KFold(3)),
+    StackingClassifier([("one", PAID)], final_estimator=PAID, cv=KFold(3)),
 ]
 LEAKS = [
     columns(pre.StandardScaler()),
@@ -195,8 +208,19 @@ LEAKS = [
     TunedThresholdClassifierCV(MODEL),
     StackingClassifier([("one", MODEL)]),
     StackingClassifier([("one", MODEL)], final_estimator=MODEL),
+    BaggingClassifier(MODEL),
     BaggingClassifier(MODEL, random_state=0),
+    BaggingClassifier(PAID, bootstrap=False),
+    BaggingRegressor(DPLinearRegression(target_bounds=(0, 1))),
     AdaBoostClassifier(MODEL),
+    VotingClassifier([("one", MODEL), ("two", MODEL)]),
+    VotingClassifier([("one", PAID), ("two", LogisticRegression())]),
+    VotingClassifier([("one", PAID), ("two", DPLogisticRegression(budget=OTHER))]),
+    StackingClassifier([("one", MODEL)], final_estimator=MODEL, cv=KFold(3)),
+    make_pipeline(SCALER, MODEL),
+    make_pipeline(SCALER, PAID),
+    FeatureUnion([("one", SCALER), ("two", SCALER)]),
+    DPLogisticRegression(diagnostics=True),
     SelfTrainingClassifier(MODEL),
     ClassifierChain(MODEL, cv=3),
     RANSACRegressor(DPLinearRegression(target_bounds=(0, 1))),
@@ -325,6 +349,14 @@ def test_a_private_pipeline_takes_public_encoders_and_refuses_what_leaks():
         make_private_pipeline(learning, MODEL)
 
 
+@pytest.mark.parametrize(
+    "step", [columns(SCALER), FeatureUnion([("one", SCALER)]), make_pipeline(SCALER)]
+)
+def test_a_private_pipeline_refuses_a_step_with_parts_that_would_spend_beside_it(step):
+    with pytest.raises(ValueError, match="beside the budget"):
+        make_private_pipeline(step, MODEL)
+
+
 def test_a_step_that_looks_at_other_rows_is_refused_without_tags_too():
     with pytest.raises(PrivacyLeakError, match="other rows"):
         make_private_pipeline(pre.FunctionTransformer(lambda X: X - X.mean(axis=0)), MODEL)
@@ -364,3 +396,98 @@ def test_what_is_inside_of_a_private_search_is_looked_at():
 
 def test_a_frozen_predictor_learns_no_more():
     assert check_pipeline(FrozenEstimator(LogisticRegression())) == []
+
+
+STEPS = Pipeline([("scaler", BoundsScaler(bounds=(0, 1))), ("model", MODEL)])
+SEARCHES = [
+    lambda grid: DPGridSearchCV(STEPS, grid),
+    lambda grid: DPGridSearchCV(STEPS, [{}, grid]),
+    lambda grid: DPRandomizedSearchCV(STEPS, grid),
+    lambda grid: GridSearchCV(STEPS, grid, cv=KFold(3)),
+    lambda grid: RandomizedSearchCV(STEPS, grid, cv=KFold(3)),
+    lambda grid: HalvingGridSearchCV(STEPS, grid, cv=KFold(3)),
+]
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize(
+    ("grid", "path", "parameter"),
+    [
+        ({"scaler": ["passthrough", pre.StandardScaler()]}, "scaler", "with_mean"),
+        ({"model__random_state": [None, 0]}, "model", "random_state"),
+        ({"model__epsilon": [1.0, np.inf]}, "model", "epsilon"),
+        ({"model__diagnostics": [False, True]}, "model", "diagnostics"),
+        ({"model": [DPLogisticRegression(random_state=0)]}, "model", "random_state"),
+        ({"scaler": [ENCODER], "scaler__max_categories": [2]}, "scaler", "max_categories"),
+    ],
+)
+def test_what_leaks_in_a_grid_is_found(search, grid, path, parameter):
+    found = [leak for leak in check_pipeline(search(grid)) if leak.path]
+    assert [(leak.path, leak.parameter) for leak in found] == [(f"estimator__{path}", parameter)]
+    assert found[0].advice.startswith("a candidate of param_")
+
+
+def test_only_settings_that_are_tried_together_are_judged():
+    still = {"scaler__with_mean": [False], "scaler__with_std": [False]}
+    silent = {"scaler": [pre.StandardScaler()], **still, "model__C": [0.1, 1.0]}
+    wrong = {"scaler__no_such": [0]}
+    drawn = {"model__C": stats.uniform(0.1, 1.0)}
+    assert check_pipeline(DPRandomizedSearchCV(STEPS, silent | drawn)) == []
+    assert check_pipeline(DPGridSearchCV(STEPS, wrong)) == []  # the fit says what is wrong
+
+
+def test_nothing_in_a_grid_is_changed_or_said_twice():
+    scaler = pre.StandardScaler()
+    search = DPGridSearchCV(STEPS, {"scaler": [scaler, pre.StandardScaler()]})
+    assert len(check_pipeline(search)) == 1
+    assert search.param_grid["scaler"][0] is scaler
+    assert isinstance(search.estimator.steps[0][1], BoundsScaler)
+
+
+def test_a_sum_that_no_budget_knows_is_found_where_the_parts_meet():
+    inner = make_pipeline(SCALER, MODEL)
+    leaks = check_pipeline(FixedThresholdClassifier(inner))
+    assert [(leak.path, leak.kind, leak.severity) for leak in leaks] == [
+        ("estimator", "budget", "medium")
+    ]
+
+
+CURES = {
+    GridSearchCV(MODEL, {}): "DPGridSearchCV",
+    RandomizedSearchCV(MODEL, {}): "DPRandomizedSearchCV",
+    CalibratedClassifierCV(MODEL): "DPCalibratedClassifier",
+    TunedThresholdClassifierCV(MODEL): "score_report",
+    BaggingClassifier(MODEL): "DPRandomForestClassifier",
+    AdaBoostClassifier(MODEL): "DPAdditiveClassifier",
+    pre.StandardScaler(): "DPStandardScaler",
+    pre.MinMaxScaler(): "DPMinMaxScaler",
+    pre.RobustScaler(): "BoundsScaler",
+    SimpleImputer(): "BoundsScaler",
+    PCA(): "DPPCA",
+    KMeans(): "DPKMeans",
+    RBFSampler(gamma="scale"): "RandomFourierFeatures",
+    pre.SplineTransformer(): "AdditiveFeatures",
+    select.SelectKBest(): "DPGridSearchCV",
+    LogisticRegression(): "DPLogisticRegression",
+    HuberRegressor(): "DPHuberRegressor",
+    Ridge(): "DPLinearRegression",
+    SVR(): "DPKernelRegressor",
+}
+
+
+@pytest.mark.parametrize(("estimator", "cure"), CURES.items(), ids=lambda e: str(e)[:20])
+def test_advice_names_what_skdp_has_in_the_place(estimator, cure):
+    assert cure in str(check_pipeline(estimator))
+
+
+def test_advice_for_a_predictor_of_scikit_learn_is_its_namesake_where_there_is_one():
+    for name, estimator in all_estimators(type_filter=["classifier", "regressor"]):
+        if f"DP{name}" in skdp.__all__:
+            assert f"DP{name} " in str(check_pipeline(estimator())), name
+
+
+def test_advice_names_nothing_that_skdp_does_not_have():
+    text = str([check_pipeline(estimator) for estimator in LEAKS])
+    rooms = [getattr(skdp, room) for room in skdp._MODULES]
+    known = {name for room in [skdp, *rooms] for name in room.__all__}
+    assert {*re.findall(r"\bDP[A-Z]\w+", text)} <= known

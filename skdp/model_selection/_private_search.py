@@ -414,9 +414,13 @@ def _check_candidate(estimator: Any, candidate: Any) -> None:
 
     A setting may replace steps, so that this is asked of every candidate.
     """
+    *before, last = _steps(candidate)
+    if spending := [step for step in before if is_private(step)]:
+        raise ValueError(
+            f"{spending} would spend beside the last step; the search pays for that one alone."
+        )
     if leaks := check_pipeline(candidate):
         raise PrivacyLeakError(str(leaks))
-    *before, last = _steps(candidate)
     if not isinstance(last, PrivateFit):
         raise ValueError(f"estimator must be, or end with, an estimator of skdp, got {last!r}.")
     kind = (is_classifier(candidate), is_regressor(candidate))
@@ -424,10 +428,6 @@ def _check_candidate(estimator: Any, candidate: Any) -> None:
         raise ValueError(
             "candidates must all be classifiers or all regressors, as estimator is: a search "
             f"judges what they predict, got {last!r}."
-        )
-    if spending := [step for step in before if is_private(step)]:
-        raise ValueError(
-            f"{spending} would spend beside the last step; the search pays for that one alone."
         )
 
 

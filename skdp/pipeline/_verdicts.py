@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import sklearn
+from sklearn.base import is_classifier
 from sklearn.compose import make_column_selector
 from sklearn.utils.fixes import parse_version
 
 from skdp._private_fit import PrivateFit
 
-__all__ = ["CONDITIONS", "LEARNS", "SAFE", "WRAPPERS", "Condition", "is_private"]
+__all__ = ["CONDITIONS", "LEARNS", "SAFE", "WRAPPERS", "Condition", "instead_of", "is_private"]
 
 _DROPS_EMPTY_COLUMNS = parse_version(sklearn.__version__) >= parse_version("1.8")
 
@@ -81,14 +82,18 @@ Or, in a frozen estimator, of what was fitted to public data or paid for before.
 """
 
 _BOUNDS = "BoundsScaler scales by public bounds, "
-_SELECTION = "choose columns by what is public about them, or on public data"
+_SELECTION = (
+    "choose columns by what is public about them, or on public data; DPGridSearchCV compares "
+    "lists of columns privately"
+)
 _COMPONENTS = "DPPCA releases principal components privately"
+_KERNEL_MAP = "RandomFourierFeatures is a kernel map by public numbers"
 _PUBLIC_VALUES = "give the list of public values"
 
 LEARNS = {
     "DictVectorizer": "it lists the names that occur; FeatureHasher does not",
     "FastICA": _COMPONENTS,
-    "FeatureAgglomeration": _SELECTION,
+    "FeatureAgglomeration": _COMPONENTS,
     "GenericUnivariateSelect": _SELECTION,
     "IncrementalPCA": _COMPONENTS,
     "Isomap": _COMPONENTS,
@@ -96,7 +101,7 @@ LEARNS = {
     "KBinsDiscretizer": "AdditiveFeatures has bins by public bounds",
     "KMeans": "DPKMeans finds clusters privately",
     "KNNImputer": "SimpleImputer(strategy='constant') and BoundsScaler(missing=...) do not",
-    "KernelCenterer": "RandomFourierFeatures is a kernel map by public numbers",
+    "KernelCenterer": _KERNEL_MAP,
     "KernelPCA": _COMPONENTS,
     "LabelBinarizer": _PUBLIC_VALUES + " as classes= of a private classifier",
     "LabelEncoder": _PUBLIC_VALUES + " as classes= of a private classifier",
@@ -105,17 +110,18 @@ LEARNS = {
     "MiniBatchKMeans": "DPKMeans finds clusters privately",
     "MultiLabelBinarizer": _PUBLIC_VALUES + " as classes",
     "NMF": _COMPONENTS,
-    "Nystroem": "RandomFourierFeatures is a kernel map by public numbers",
+    "Nystroem": _KERNEL_MAP,
     "PCA": _COMPONENTS,
     "PowerTransformer": "AdditiveFeatures(transformation=...) has public transformations",
-    "QuantileTransformer": "DPQuantileClipper learns quantiles privately",
-    "RobustScaler": "DPQuantileClipper learns quantiles privately",
+    "QuantileTransformer": "DPQuantileClipper clips at private quantiles, AdditiveFeatures has "
+    "public transformations",
+    "RobustScaler": _BOUNDS + "DPQuantileClipper learns quantiles privately",
     "SelectFdr": _SELECTION,
     "SelectFpr": _SELECTION,
     "SelectFwe": _SELECTION,
     "SelectKBest": _SELECTION,
     "SelectPercentile": _SELECTION,
-    "TargetEncoder": "naive Bayes and additive models learn from categories privately",
+    "TargetEncoder": "naive Bayes (DPMixedNB) and additive models learn from categories privately",
     "TruncatedSVD": _COMPONENTS,
     "VarianceThreshold": _SELECTION,
 }
@@ -124,7 +130,8 @@ LEARNS = {
 _CATEGORIES = Condition(
     "categories",
     _given("categories"),
-    "which values occur would be learnt: give categories=, a list of public values a column",
+    "which values occur would be learnt: give categories=, a list of public values a column, here "
+    "or to a model of skdp that takes them",
 )
 _NO_COUNTS = tuple(
     Condition(name, _is(name, None), f"{name} counts values in the data: leave it at None")
@@ -179,13 +186,18 @@ CONDITIONS: dict[str, tuple[Condition, ...]] = {
         ),
     ),
     "RBFSampler": (
-        Condition("gamma", _differs("gamma", "scale"), "the variance would be learnt: a number"),
+        Condition(
+            "gamma",
+            _differs("gamma", "scale"),
+            f"the variance would be learnt: a number; {_KERNEL_MAP}",
+        ),
     ),
     "SimpleImputer": (
         Condition(
             "strategy",
             _is("strategy", "constant"),
-            "means and the like would be learnt: strategy='constant' with a public fill_value",
+            "means and the like would be learnt: strategy='constant' with a public fill_value, or "
+            "BoundsScaler(missing=...)",
         ),
         Condition(
             "add_indicator",
@@ -201,7 +213,11 @@ CONDITIONS: dict[str, tuple[Condition, ...]] = {
     ),
     "SparseRandomProjection": (_COMPONENT_COUNT,),
     "SplineTransformer": (
-        Condition("knots", _given("knots"), "knots would be learnt: give an array of them"),
+        Condition(
+            "knots",
+            _given("knots"),
+            "knots would be learnt: give an array of them; AdditiveFeatures has public bounds",
+        ),
     ),
     "StandardScaler": (
         Condition(
@@ -281,39 +297,72 @@ def is_private(estimator: Any) -> bool:
     return "epsilon" in names and bool(names & {"accountant", "bounds", "budget", "delta"})
 
 
-def _private_one(name: str) -> Callable[[Any], bool]:
-    return lambda estimator: is_private(getattr(estimator, name))
+_NAMESAKES = {"CategoricalNB", "GaussianNB", "HuberRegressor", "LinearRegression"}
+_NAMESAKES |= {"LogisticRegression", "QuantileRegressor", "SGDClassifier", "SGDRegressor"}
+_NAMESAKES |= {"RandomForestClassifier", "RandomForestRegressor"}
 
 
-def _no_seeds(name: str) -> Condition:
+def instead_of(predictor: Any) -> str:
+    """Return which models of skdp can stand in the place of one that is not private."""
+    name = type(predictor).__name__
+    if name in _NAMESAKES:
+        return f"it learns without privacy: DP{name} learns with it"
+    kind = "Classifier" if is_classifier(predictor) else "Regressor"
+    linear = "DPLogisticRegression" if kind == "Classifier" else "DPLinearRegression"
+    others = f"DPAdditive{kind}, DPKernel{kind} and DPRandomForest{kind}"
+    return f"it learns without privacy: {linear}, {others} learn with it"
+
+
+def _published_seeds(name: str) -> Condition:
     return Condition(
-        "random_state",
-        _is("random_state", None),
-        f"{name} hands seeds to its members, and whoever knows them can take the noise off: "
-        "random_state=None",
+        "",
+        lambda _: False,
+        f"{name} sets the random_state of every member to an integer that it publishes, whoever "
+        f"reads it takes the noise off, and rows are repeated: {_ENSEMBLES}",
         kind="seed",
     )
 
 
+_ENSEMBLES = (
+    "DPRandomForestClassifier, DPAdditiveClassifier and their regressors are private, and "
+    "VotingClassifier of private models with one budget= sets no seeds"
+)
 _SEARCH = _exact(
     "exact scores of held-out records choose the winner, and cv_results_ publishes them",
-    "choose on public data, or keep the scores to yourself and count the choice as a leak",
+    "DPGridSearchCV and DPRandomizedSearchCV pay for the choice as well; or choose on public data",
+)
+_LAST = Condition(
+    "final_estimator",
+    lambda e: is_private(e.final_estimator),
+    "the last estimator learns from exact targets: give a private one, such as "
+    "DPLogisticRegression or DPLinearRegression",
 )
 
 WRAPPERS: dict[str, tuple[tuple[str, ...], tuple[Condition, ...]]] = {
     "AdaBoostClassifier": (
         ("estimator",),
-        (_exact("errors of exact labels weigh the members", "a forest of skdp.ensemble"),),
+        (
+            _exact("errors of exact labels weigh the members", _ENSEMBLES),
+            _published_seeds("boosting"),
+        ),
     ),
     "AdaBoostRegressor": (
         ("estimator",),
-        (_exact("records are drawn again by their exact errors", "a forest of skdp.ensemble"),),
+        (
+            _exact("records are drawn again by their exact errors", _ENSEMBLES),
+            _published_seeds("boosting"),
+        ),
     ),
-    "BaggingClassifier": (("estimator",), (_no_seeds("bagging"),)),
-    "BaggingRegressor": (("estimator",), (_no_seeds("bagging"),)),
+    "BaggingClassifier": (("estimator",), (_published_seeds("bagging"),)),
+    "BaggingRegressor": (("estimator",), (_published_seeds("bagging"),)),
     "CalibratedClassifierCV": (
         ("estimator",),
-        (_exact("exact labels of held-out records set the curve", "calibrate on public data"),),
+        (
+            _exact(
+                "exact labels of held-out records set the curve",
+                "DPCalibratedClassifier calibrates privately",
+            ),
+        ),
     ),
     "ClassifierChain": (
         ("estimator", "base_estimator"),
@@ -345,7 +394,7 @@ WRAPPERS: dict[str, tuple[tuple[str, ...], tuple[Condition, ...]]] = {
     "MultiOutputRegressor": (("estimator",), ()),
     "OneVsOneClassifier": (("estimator",), ()),
     "OneVsRestClassifier": (("estimator",), ()),
-    "OutputCodeClassifier": (("estimator",), (_no_seeds("it"),)),
+    "OutputCodeClassifier": (("estimator",), ()),
     "Pipeline": (("steps",), ()),
     "PrivatePipeline": (("steps",), ()),
     "RANSACRegressor": (
@@ -370,30 +419,22 @@ WRAPPERS: dict[str, tuple[tuple[str, ...], tuple[Condition, ...]]] = {
     ),
     "StackingClassifier": (
         ("estimators", "final_estimator"),
-        (
-            Condition(
-                "final_estimator",
-                _private_one("final_estimator"),
-                "the last estimator learns from exact labels: give a private one",
-            ),
-            _FOLDS,
-        ),
+        (_LAST, _FOLDS),
     ),
     "StackingRegressor": (
         ("estimators", "final_estimator"),
-        (
-            Condition(
-                "final_estimator",
-                _private_one("final_estimator"),
-                "the last estimator learns from exact targets: give a private one",
-            ),
-            _FOLDS,
-        ),
+        (_LAST, _FOLDS),
     ),
     "TransformedTargetRegressor": (("regressor", "transformer"), ()),
     "TunedThresholdClassifierCV": (
         ("estimator",),
-        (_exact("exact scores choose the threshold", "FixedThresholdClassifier has a public one"),),
+        (
+            _exact(
+                "exact scores choose the threshold",
+                "score_report has the errors at all thresholds privately, and "
+                "FixedThresholdClassifier a threshold that was chosen by them",
+            ),
+        ),
     ),
     "VotingClassifier": (("estimators",), ()),
     "VotingRegressor": (("estimators",), ()),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import astuple, dataclass, fields
+from collections.abc import Iterable, Iterator
+from dataclasses import astuple, dataclass, fields, replace
 from html import escape
 from typing import Any
 
@@ -12,8 +12,18 @@ from sklearn.base import is_classifier, is_regressor
 
 from skdp._private_fit import PrivateFit
 from skdp.exceptions import PrivacyLeakError
+from skdp.pipeline._candidates import GRIDS, candidates
+from skdp.pipeline._payers import inside, is_wrapper, payers
 from skdp.pipeline._synthetic import what_differs
-from skdp.pipeline._verdicts import CONDITIONS, LEARNS, SAFE, WRAPPERS, Condition, is_private
+from skdp.pipeline._verdicts import (
+    CONDITIONS,
+    LEARNS,
+    SAFE,
+    WRAPPERS,
+    Condition,
+    instead_of,
+    is_private,
+)
 
 __all__ = ["Leak", "Leaks", "check_pipeline"]
 
@@ -27,7 +37,8 @@ class Leak:
     Parameters
     ----------
     path : str
-        *Public.* Where it is, in the words of `set_params`; empty for the outermost estimator.
+        *Public.* Where it is, in the words of `set_params`; empty for the outermost estimator. What
+        a candidate of a search leaks is where the search would set it.
     estimator : str
         *Public.* The class.
     parameter : str
@@ -36,7 +47,8 @@ class Leak:
         *Public.* "learns": from values, without privacy. "errors": messages quote values.
         "scores": exact scores or errors of records choose something, or are published. "folds":
         other records move when one changes. "seed": whoever knows it can take the noise off.
-        "untested": an unknown class of which nothing is proved.
+        "budget": several parts spend, and no
+        budget adds it up. "untested": an unknown class of which nothing is proved.
     severity : str
         *Public.* "high", "medium", or "unknown" where nothing was found and nothing is proved.
     advice : str
@@ -124,18 +136,15 @@ def check_pipeline(estimator: Any, X_public: Any = None, *, strict: bool = False
 
 
 def _leaks(path: str, estimator: Any, X_public: Any) -> Iterator[Leak]:
-    """Yield what one estimator leaks, and those in its parameters."""
+    """Yield what one estimator leaks, those in its parameters, and those in its grid."""
     kind = type(estimator)
     name, known = kind.__name__, kind.__module__.split(".")[0] in ("sklearn", "skdp")
-    if known and name in WRAPPERS:
-        parameters, conditions = WRAPPERS[name]
-        yield from _broken(path, estimator, conditions)
-        for inner, part in _inside(path, estimator, parameters):
-            yield from _leaks(inner, part, X_public)
+    if is_wrapper(estimator):
+        yield from _of_wrapper(path, estimator, X_public)
     elif is_private(estimator):
         yield from _of_private(path, estimator)
-        for inner, part in _inside(path, estimator, ("estimator",)):
-            yield from _leaks(inner, part, X_public)
+        yield from _of_parts(inside(path, estimator, ("estimator",)), X_public)
+        yield from _of_candidates(path, estimator, X_public)
     elif known and name in CONDITIONS:
         yield from _broken(path, estimator, CONDITIONS[name])
     elif known and name in LEARNS:
@@ -143,9 +152,47 @@ def _leaks(path: str, estimator: Any, X_public: Any) -> Iterator[Leak]:
     elif known and name in SAFE:  # a frozen predictor learns no more
         return
     elif is_classifier(estimator) or is_regressor(estimator):
-        yield Leak(path, name, "", "learns", "high", "it learns without privacy; see skdp's models")
+        yield Leak(path, name, "", "learns", "high", instead_of(estimator))
     elif not (known and kind.__module__.startswith("skdp.")):
         yield from _of_unknown(path, estimator, known, X_public)
+
+
+def _of_wrapper(path: str, estimator: Any, X_public: Any) -> Iterator[Leak]:
+    parameters, conditions = WRAPPERS[type(estimator).__name__]
+    parts = list(inside(path, estimator, parameters))
+    yield from _broken(path, estimator, conditions)
+    yield from _uncounted(path, estimator, [part for _, part in parts])
+    yield from _of_parts(parts, X_public)
+    yield from _of_candidates(path, estimator, X_public)
+
+
+def _of_parts(parts: Iterable[tuple[str, Any]], X_public: Any) -> Iterator[Leak]:
+    for path, part in parts:
+        yield from _leaks(path, part, X_public)
+
+
+def _of_candidates(path: str, search: Any, X_public: Any) -> Iterator[Leak]:
+    """Yield what candidates leak beside what the estimator of a search does, each once."""
+    inner = f"{path}__estimator" if path else "estimator"
+    for grid in GRIDS:
+        found: dict[Leak, None] = {}  # in order
+        for candidate in candidates(search, grid):
+            found |= dict.fromkeys(_leaks(inner, candidate, X_public))
+        known = [*_leaks(inner, search.estimator, X_public)] if found else []
+        for leak in found:
+            if leak not in known:
+                yield replace(leak, advice=f"a candidate of {grid}; {leak.advice}")
+
+
+def _uncounted(path: str, estimator: Any, parts: list[Any]) -> Iterator[Leak]:
+    """Yield a finding where several parts spend, and no one budget adds that up."""
+    found = [ledgers for ledgers in map(payers, parts) if ledgers]
+    if len(found) > 1 and (None in set().union(*found) or len(set().union(*found)) > 1):
+        advice = (
+            f"{len(found)} parts spend on the same records, and no budget adds it up: give all the "
+            "same budget=, as make_private_pipeline does"
+        )
+        yield Leak(path, type(estimator).__name__, "", "budget", "medium", advice)
 
 
 def _broken(path: str, estimator: Any, conditions: tuple[Condition, ...]) -> Iterator[Leak]:
@@ -160,19 +207,6 @@ def _broken(path: str, estimator: Any, conditions: tuple[Condition, ...]) -> Ite
             yield Leak(path, name, slot, "learns", "high", advice)
 
 
-def _inside(path: str, estimator: Any, names: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
-    """Yield the path and the estimator of every part: of a parameter, or of a list in it."""
-    before = f"{path}__" if path else ""
-    for name in names:
-        value = getattr(estimator, name, None)
-        if isinstance(value, list | tuple):
-            for part in value:
-                if hasattr(part[1], "get_params"):
-                    yield f"{before}{part[0]}", part[1]
-        elif hasattr(value, "get_params"):
-            yield f"{before}{name}", value
-
-
 def _of_private(path: str, estimator: Any) -> Iterator[Leak]:
     name = type(estimator).__name__
     if isinstance(estimator.epsilon, float | int) and math.isinf(estimator.epsilon):
@@ -181,6 +215,9 @@ def _of_private(path: str, estimator: Any) -> Iterator[Leak]:
     if getattr(estimator, "random_state", None) is not None and isinstance(estimator, PrivateFit):
         advice = "whoever knows the seed can take the noise off: random_state=None"
         yield Leak(path, name, "random_state", "seed", "high", advice)
+    if getattr(estimator, "diagnostics", False) is True and isinstance(estimator, PrivateFit):
+        advice = "diagnostics_ is computed from the records and not paid for: diagnostics=False"
+        yield Leak(path, name, "diagnostics", "learns", "medium", advice)
 
 
 def _of_unknown(path: str, estimator: Any, known: bool, X_public: Any) -> Iterator[Leak]:

@@ -16,6 +16,7 @@ from skdp._validation import check_real
 from skdp.budget import Amount, BudgetHandle, PrivacyBudget
 from skdp.budget.filters.base import largest_gaussian
 from skdp.exceptions import PrivacyLeakError
+from skdp.pipeline._payers import payers
 from skdp.pipeline.check_pipeline import check_pipeline
 from skdp.privacy import GDPEvent, Neighboring, Unit
 
@@ -208,9 +209,9 @@ def make_private_pipeline(
     Raises
     ------
     ValueError
-        If no step is private, a step learns from the data without privacy or has a budget of its
-        own, a parameter is wrong, or the budget might admit some of the steps and then refuse
-        another.
+        If no step is private, a step learns from the data without privacy, has a budget of its own
+        or parts that spend, a parameter is wrong, or the budget might admit some of the steps and
+        then refuse another.
 
     Notes
     -----
@@ -277,6 +278,11 @@ def _check_learns_nothing(step: Any) -> None:
     leaks = check_pipeline(step)
     if leaks:
         raise PrivacyLeakError(f"{step!r} is no step in front of a private model. {leaks}")
+    if payers(step):
+        raise ValueError(
+            f"{type(step).__name__} has parts that would spend beside the budget of the pipeline: "
+            "each that spends must be a step of its own."
+        )
 
 
 def _shares(n: int, model_share: float) -> list[float]:
