@@ -18,8 +18,8 @@ class Score(Viewed):
     Parameters
     ----------
     value : float
-        *Released.* Nearly unbiased, so that it may lie outside of what is possible, of which the
-        nearest is shown; nan where the noise leaves nothing to be said.
+        *Released.* Means and areas are nearly unbiased, so that they may lie outside of what is
+        possible, of which the nearest is shown; nan where the noise leaves nothing to be said.
     n_samples : int or None
         *Public.* The number of test rows, with groups of persons; None where it is private.
     privacy : PrivacyGuarantee

@@ -10,11 +10,11 @@ import numpy as np
 
 from skdp._private_fit import ReleaseParameters
 from skdp.budget import PrivacyBudget
-from skdp.metrics._estimate import interval_of, ratio, spread
-from skdp.metrics._pairs import Pairs, numbers_of
+from skdp.metrics._errors import ErrorScale, check_numbers, possible_sums
+from skdp.metrics._estimate import interval_of, spread
+from skdp.metrics._pairs import Pairs
 from skdp.metrics._row_sums import RowMean, RowSums, SummedPairs
 from skdp.metrics._score import Score
-from skdp.metrics.regression_report import check_numbers, checked_bounds
 from skdp.privacy import PrivacyGuarantee
 from skdp.workloads import ROUNDED_ONCE, Query
 
@@ -28,6 +28,7 @@ def dp_mean_squared_error(
     delta: float | None = None,
     *,
     target_bounds: tuple[float, float],
+    most: float | None = None,
     groups: Any = None,
     noise: str = "auto",
     neighboring: str = "replace_one",
@@ -54,6 +55,9 @@ def dp_mean_squared_error(
         budget's, or 1e-5 without a budget; 0 asks for pure privacy.
     target_bounds : (low, high)
         *Public.* Between which the numbers lie.
+    most : float or None, default None
+        *Public.* In units of the target: larger errors count as this, and the noise of errors grows
+        with it. ``None``: the width of `target_bounds`, beyond which there is none.
     groups : array-like of shape (n_rows,) or None, default None
         *Private.* Whose each row is, where a person may have several: all rows of a person are
         protected together, and count together as one record, each alike. ``None``: each row is a
@@ -91,8 +95,8 @@ def dp_mean_squared_error(
 
     Notes
     -----
-    **Guarantee.** With r an error and w the width of the bounds, the sum of (r/w)² changes by 1 at
-    most; where the number of rows is private, that of 1 − (r/w)² is released beside it.
+    **Guarantee.** With e an error, cut to `most` and in units of it, the sum of e² changes by 1 at
+    most; where the number of rows is private, that of 1 − e² is released beside it.
 
     Examples
     --------
@@ -105,7 +109,7 @@ def dp_mean_squared_error(
     >>> round(found.value, 1)
     0.9
     """
-    return _SquaredError(noise, target_bounds)._release(
+    return _SquaredError(noise, target_bounds, most)._release(
         y_true,
         y_pred,
         groups=groups,
@@ -126,6 +130,7 @@ def dp_mean_absolute_error(
     delta: float | None = None,
     *,
     target_bounds: tuple[float, float],
+    most: float | None = None,
     groups: Any = None,
     noise: str = "auto",
     neighboring: str = "replace_one",
@@ -134,7 +139,7 @@ def dp_mean_absolute_error(
     label: str | None = None,
     part: str | int | None = None,
 ) -> Score:
-    r"""Return the mean of absolute errors, privately.
+    """Return the mean of absolute errors, privately.
 
     Test rows must not be rows that the regressor was fitted to, nor rows of the same people:
     otherwise the two costs add up for them, and the score flatters.
@@ -152,6 +157,9 @@ def dp_mean_absolute_error(
         budget's, or 1e-5 without a budget; 0 asks for pure privacy.
     target_bounds : (low, high)
         *Public.* Between which the numbers lie.
+    most : float or None, default None
+        *Public.* In units of the target: larger errors count as this, and the noise of errors grows
+        with it. ``None``: the width of `target_bounds`, beyond which there is none.
     groups : array-like of shape (n_rows,) or None, default None
         *Private.* Whose each row is, where a person may have several: all rows of a person are
         protected together, and count together as one record, each alike. ``None``: each row is a
@@ -189,8 +197,8 @@ def dp_mean_absolute_error(
 
     Notes
     -----
-    **Guarantee.** With r an error and w the width of the bounds, the sum of \|r\|/w changes by 1 at
-    most; where the number of rows is private, that of 1 − \|r\|/w is released beside it.
+    **Guarantee.** With e an error, cut to `most` and in units of it, the sum of e changes by 1 at
+    most; where the number of rows is private, that of 1 − e is released beside it.
 
     Examples
     --------
@@ -203,7 +211,7 @@ def dp_mean_absolute_error(
     >>> round(found.value, 1)
     0.8
     """
-    return _AbsoluteError(noise, target_bounds)._release(
+    return _AbsoluteError(noise, target_bounds, most)._release(
         y_true,
         y_pred,
         groups=groups,
@@ -224,6 +232,7 @@ def dp_r2_score(
     delta: float | None = None,
     *,
     target_bounds: tuple[float, float],
+    most: float | None = None,
     groups: Any = None,
     noise: str = "auto",
     neighboring: str = "replace_one",
@@ -250,6 +259,9 @@ def dp_r2_score(
         budget's, or 1e-5 without a budget; 0 asks for pure privacy.
     target_bounds : (low, high)
         *Public.* Between which the numbers lie.
+    most : float or None, default None
+        *Public.* In units of the target: larger errors count as this, and the noise of errors grows
+        with it. ``None``: the width of `target_bounds`, beyond which there is none.
     groups : array-like of shape (n_rows,) or None, default None
         *Private.* Whose each row is, where a person may have several: all rows of a person are
         protected together, and count together as one record, each alike. ``None``: each row is a
@@ -287,10 +299,12 @@ def dp_r2_score(
 
     Notes
     -----
-    **Guarantee.** With w the width of the bounds, r an error and u a target mapped to [−1, 1], a
-    row adds (r²/w², u, u²), and 1 to the number of rows where it is private. Under
+    **Guarantee.** With e an error, cut to `most` and in units of it, and u a target mapped to
+    [−1, 1], a row adds (e², u, u²), and 1 to the number of rows where it is private. Under
     ``add_remove_one`` each changes by 1 at most: all four by 2 in l2 and 4 in l1. Under
     ``replace_one`` (u, u²) change by 2 in l2 and by 2.25 in l1: √5 and 3.25 in all.
+
+    The number is that of the nearest sums that rows can have, of a variance that is not negative.
 
     Examples
     --------
@@ -303,7 +317,7 @@ def dp_r2_score(
     >>> round(found.value, 1)
     0.9
     """
-    return _R2(noise, target_bounds)._release(
+    return _R2(noise, target_bounds, most)._release(
         y_true,
         y_pred,
         groups=groups,
@@ -317,52 +331,49 @@ def dp_r2_score(
     )
 
 
-class _Bounded:
-    """Pairs of numbers within public bounds, which are the `facts`."""
+class _OfErrors:
+    """Pairs of numbers within public bounds; their scale is the `facts`."""
 
-    target_bounds: Any
+    def __init__(self, noise: str, target_bounds: Any, most: Any) -> None:
+        self.noise = noise
+        self.target_bounds = target_bounds
+        self.most = most
 
     def _check_data(
         self, parameters: ReleaseParameters, truth: Any, guess: Any, *, groups: Any = None
     ) -> SummedPairs:
-        bounds = checked_bounds(self.target_bounds)
-        return SummedPairs(Pairs.of(truth, guess, check_numbers, groups=groups), bounds)
+        scale = ErrorScale.of(self.target_bounds, self.most)
+        return SummedPairs(Pairs.of(truth, guess, check_numbers, groups=groups), scale)
 
 
-class _Error(_Bounded, RowMean):
-    """Errors in units of the width of the bounds."""
+class _AbsoluteError(_OfErrors, RowMean):
+    """Errors in units of the largest."""
 
-    def __init__(self, noise: str, target_bounds: Any) -> None:
-        super().__init__(noise)
-        self.target_bounds = target_bounds
-
-
-class _AbsoluteError(_Error):
     released_as = "metrics.dp_mean_absolute_error"
 
-    def _losses(self, facts: Any, truth: Any, guess: Any) -> np.ndarray:
-        return _errors(facts, truth, guess)[0]
+    def _losses(self, facts: ErrorScale, truth: Any, guess: Any) -> np.ndarray:
+        return facts.errors(truth, guess)[0]
 
-    def _unit(self, facts: Any) -> float:
-        return float(facts[1] - facts[0])
+    def _unit(self, facts: ErrorScale) -> float:
+        return facts.most
 
 
-class _SquaredError(_Error):
+class _SquaredError(_OfErrors, RowMean):
+    """Their squares."""
+
     released_as = "metrics.dp_mean_squared_error"
 
-    def _losses(self, facts: Any, truth: Any, guess: Any) -> np.ndarray:
-        return _errors(facts, truth, guess)[0] ** 2
+    def _losses(self, facts: ErrorScale, truth: Any, guess: Any) -> np.ndarray:
+        return facts.errors(truth, guess)[0] ** 2
 
-    def _unit(self, facts: Any) -> float:
-        return float(facts[1] - facts[0]) ** 2
+    def _unit(self, facts: ErrorScale) -> float:
+        return facts.most**2
 
 
-class _R2(_Bounded, RowSums):
+class _R2(_OfErrors, RowSums):
+    """Squared errors, and what the variance of targets is made of."""
+
     released_as = "metrics.dp_r2_score"
-
-    def __init__(self, noise: str, target_bounds: Any) -> None:
-        super().__init__(noise)
-        self.target_bounds = target_bounds
 
     def _query(self, count_is_public: bool) -> Query:
         return Query(
@@ -374,48 +385,50 @@ class _R2(_Bounded, RowSums):
             l2_sensitivity=(math.sqrt(5.0) if count_is_public else 2.0) * ROUNDED_ONCE,
         )
 
-    def _rows(self, facts: Any, truth: Any, guess: Any) -> list[np.ndarray]:
-        error, u = _errors(facts, truth, guess)
+    def _rows(self, facts: ErrorScale, truth: Any, guess: Any) -> list[np.ndarray]:
+        error, u = facts.errors(truth, guess)
         return [error**2, u, u * u, np.ones(u.size)]
 
     def _score(
         self,
-        facts: Any,
+        facts: ErrorScale,
         *,
         sums: np.ndarray,
         n_samples: int | None,
         noise: float,
         privacy: PrivacyGuarantee,
     ) -> Score:
+        n = _count(n_samples, sums)
+        likely = sums.copy()
+        likely[0] = min(max(sums[0], 0.0), max(n, 0.0))
+        likely[1:3] = possible_sums(sums[1], sums[2], n, low=-1)
         return Score(
-            value=_r2(n_samples, sums),
+            value=_r2(facts, n_samples, likely),
             n_samples=n_samples,
             privacy=privacy,
-            _between=partial(_interval_of_r2, sums, n_samples, noise),
+            _between=partial(_interval_of_r2, facts, likely, n_samples, noise),
         )
 
 
-def _errors(bounds: Any, truth: Any, guess: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return absolute errors in units of the bounds' width, and targets mapped to [−1, 1]."""
-    middle, half = 0.5 * (bounds[0] + bounds[1]), 0.5 * (bounds[1] - bounds[0])
-    given = (numbers_of("y_true", truth), numbers_of("y_pred", guess))
-    u, v = (np.clip((np.clip(x, *bounds) - middle) / half, -1.0, 1.0) for x in given)
-    return 0.5 * np.abs(u - v), u
+def _count(n_samples: int | None, sums: np.ndarray) -> float:
+    return float(sums[3]) if n_samples is None else float(n_samples)
 
 
-def _r2(n_samples: int | None, sums: np.ndarray) -> float:
-    n = float(sums[3]) if n_samples is None else float(n_samples)
-    whole = 0.25 * (sums[2] - ratio(sums[1] ** 2, n))  # in units of the squared width
-    return 1.0 - float(ratio(sums[0], whole))
+def _r2(scale: ErrorScale, n_samples: int | None, sums: np.ndarray) -> float:
+    return scale.r2(sums[0], sums[1], sums[2], _count(n_samples, sums))
 
 
 def _interval_of_r2(
-    sums: np.ndarray, n_samples: int | None, noise: float, level: float, *, sampling: bool
+    scale: ErrorScale,
+    sums: np.ndarray,
+    n_samples: int | None,
+    noise: float,
+    level: float,
+    *,
+    sampling: bool,
 ) -> tuple[float, float]:
     def variance(slopes: np.ndarray) -> float:
-        n = float(sums[3]) if n_samples is None else float(n_samples)
-        return noise * float(slopes @ slopes) + (
-            spread(slopes[:3], sums[:3], n) if sampling else 0.0
-        )
+        sampled = spread(slopes[:3], sums[:3], _count(n_samples, sums)) if sampling else 0.0
+        return noise * float(slopes @ slopes) + sampled
 
-    return interval_of(partial(_r2, n_samples), sums, variance, level, (-math.inf, 1.0))
+    return interval_of(partial(_r2, scale, n_samples), sums, variance, level, (-math.inf, 1.0))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -13,15 +13,16 @@ import numpy as np
 from skdp._blocks import Block
 from skdp._exact_sums import exact_sums
 from skdp._private_fit import PrivateFit, ReleaseParameters
-from skdp._validation import check_choice, check_real
+from skdp._validation import check_choice
 from skdp.budget import PrivacyBudget
+from skdp.metrics._errors import ErrorScale, check_numbers, possible_sums
 from skdp.metrics._estimate import interval_of, ratio, spread
-from skdp.metrics._pairs import Pairs, numbers_of
+from skdp.metrics._pairs import Pairs
 from skdp.metrics._view import Numbers, Viewed
 from skdp.privacy import PrivacyGuarantee
 from skdp.workloads import ROUNDED_ONCE, Query, QueryPlan
 
-__all__ = ["RegressionReport", "check_numbers", "checked_bounds", "regression_report"]
+__all__ = ["RegressionReport", "regression_report"]
 
 _AT_ONCE = 2**16  # rows
 _METRICS = ("mean_squared_error", "root_mean_squared_error", "mean_absolute_error", "r2")
@@ -34,6 +35,7 @@ def regression_report(
     delta: float | None = None,
     *,
     target_bounds: tuple[float, float],
+    most: float | None = None,
     groups: Any = None,
     noise: str = "auto",
     neighboring: str = "replace_one",
@@ -60,6 +62,9 @@ def regression_report(
         budget's, or 1e-5 without a budget; 0 asks for pure privacy.
     target_bounds : (low, high)
         *Public.* Between which the numbers lie.
+    most : float or None, default None
+        *Public.* In units of the target: larger errors count as this, and the noise of errors grows
+        with it. ``None``: the width of `target_bounds`, beyond which there is none.
     groups : array-like of shape (n_rows,) or None, default None
         *Private.* Whose each row is, where a person may have several: all rows of a person are
         protected together, and count together as one record, each alike. ``None``: each row is a
@@ -97,10 +102,13 @@ def regression_report(
 
     Notes
     -----
-    **Guarantee.** With w the width of the bounds, r an error and u a target mapped to [−1, 1], a
-    row adds (r²/w², |r|/w, u, u²), and 1 to the number of rows where it is private. Under
+    **Guarantee.** With e an error, cut to `most` and in units of it, and u a target mapped to
+    [−1, 1], a row adds (e², e, u, u²), and 1 to the number of rows where it is private. Under
     ``add_remove_one`` each changes by 1 at most, all five by √5 in l2 and 5 in l1. Under
     ``replace_one`` errors change by 1 each, (u, u²) by 2 in l2 and by 2.25 in l1: √6 and 4.25.
+
+    Numbers are those of the nearest sums that rows can have, in which no mean square is less than
+    the square of the mean: such sums are nearer to those of the rows than the released ones.
 
     Examples
     --------
@@ -113,7 +121,7 @@ def regression_report(
     >>> round(report.mean_absolute_error, 1), round(report.r2, 1)
     (0.8, 0.9)
     """
-    return _ErrorSums(target_bounds, noise)._release(
+    return _ErrorSums(target_bounds, most, noise)._release(
         y_true,
         y_pred,
         groups=groups,
@@ -134,9 +142,12 @@ class RegressionReport(Viewed):
     Parameters
     ----------
     sums : ndarray of shape (4,) or (5,)
-        *Released.* Of r²/w², |r|/w, u and u², and the number of rows where it is private.
+        *Released.* Of e², e, u and u², where e is an error in units of `most`, and u a target
+        mapped to [−1, 1]; and the number of rows where it is private.
     target_bounds : (float, float)
         *Public.*
+    most : float
+        *Public.* As which larger errors count.
     n_samples : int or None
         *Public.* The number of test rows, with groups of persons; None where it is private.
     privacy : PrivacyGuarantee
@@ -147,6 +158,7 @@ class RegressionReport(Viewed):
 
     sums: np.ndarray
     target_bounds: tuple[float, float]
+    most: float
     n_samples: int | None
     privacy: PrivacyGuarantee
     _variance: float = field(repr=False)
@@ -154,22 +166,22 @@ class RegressionReport(Viewed):
     @property
     def mean_squared_error(self) -> float:
         """Mean of squared differences, in squared units of the target."""
-        return self._mean_squared_error(self.sums)
+        return self._mean_squared_error(self._possible)
 
     @property
     def root_mean_squared_error(self) -> float:
-        """Its root, in units of the target; 0 where the noise made it negative."""
-        return float(np.sqrt(np.maximum(self.mean_squared_error, 0.0)))
+        """Its root, in units of the target; never below the mean of absolute differences."""
+        return math.sqrt(self.mean_squared_error)
 
     @property
     def mean_absolute_error(self) -> float:
         """Mean of absolute differences, in units of the target."""
-        return self._mean_absolute_error(self.sums)
+        return self._mean_absolute_error(self._possible)
 
     @property
     def r2(self) -> float:
         """1 less the share of the targets' variance that is left; nan where none is seen."""
-        return self._r2(self.sums)
+        return self._r2(self._possible)
 
     def interval(
         self, metric: str, level: float = 0.95, *, sampling: bool = True
@@ -194,10 +206,9 @@ class RegressionReport(Viewed):
         if metric == "root_mean_squared_error":
             low, high = self.interval("mean_squared_error", level, sampling=sampling)
             return math.sqrt(low), math.sqrt(high)
-        width = self._width
         metrics = {
-            "mean_squared_error": (self._mean_squared_error, (0.0, width * width)),
-            "mean_absolute_error": (self._mean_absolute_error, (0.0, width)),
+            "mean_squared_error": (self._mean_squared_error, (0.0, self.most**2)),
+            "mean_absolute_error": (self._mean_absolute_error, (0.0, self.most)),
             "r2": (self._r2, (-math.inf, 1.0)),
         }
         function, bounds = metrics[check_choice("metric", metric, _METRICS)]
@@ -206,33 +217,36 @@ class RegressionReport(Viewed):
             noise = self._variance * float(slopes @ slopes)
             return noise + self._spread(slopes) if sampling else noise
 
-        return interval_of(function, self.sums, variance, level, bounds)
+        return interval_of(function, self._possible, variance, level, bounds)
 
-    @property
-    def _width(self) -> float:
-        return self.target_bounds[1] - self.target_bounds[0]
+    @cached_property
+    def _possible(self) -> np.ndarray:
+        """The nearest sums that rows can have."""
+        sums, n = self.sums.copy(), self._count(self.sums)
+        sums[1], sums[0] = possible_sums(sums[1], sums[0], n, low=0)
+        sums[2], sums[3] = possible_sums(sums[2], sums[3], n, low=-1)
+        return sums
 
     def _count(self, sums: np.ndarray) -> float:
         return float(sums[4]) if self.n_samples is None else float(self.n_samples)
 
     def _spread(self, slopes: np.ndarray) -> float:
-        """Return the variance of a sum over rows; of r² and u the largest there can be."""
-        n = self._count(self.sums)
-        if slopes[1]:  # of |r| alone, whose square was released too
-            square, error = self.sums[:2] / n
+        """Return the variance of a sum over rows; of e² and u the largest there can be."""
+        sums, n = self._possible, self._count(self.sums)
+        if slopes[1]:  # of e alone, whose square was released too
+            square, error = sums[:2] / n
             return n * slopes[1] ** 2 * max(float(square - error**2), 0.0)
-        return spread(slopes[[0, 2, 3]], self.sums[[0, 2, 3]], n)
+        return spread(slopes[[0, 2, 3]], sums[[0, 2, 3]], n)
 
     def _mean_squared_error(self, sums: np.ndarray) -> float:
-        return self._width**2 * float(ratio(sums[0], self._count(sums)))
+        return self.most**2 * float(ratio(sums[0], self._count(sums)))
 
     def _mean_absolute_error(self, sums: np.ndarray) -> float:
-        return self._width * float(ratio(sums[1], self._count(sums)))
+        return self.most * float(ratio(sums[1], self._count(sums)))
 
     def _r2(self, sums: np.ndarray) -> float:
-        n = self._count(sums)
-        whole = 0.25 * (sums[3] - ratio(sums[2] ** 2, n))  # in units of w²
-        return 1.0 - float(ratio(sums[0], whole))
+        scale = ErrorScale(self.target_bounds, self.most)
+        return scale.r2(sums[0], sums[2], sums[3], self._count(sums))
 
     def _numbers(self) -> Numbers:
         for name in _METRICS:
@@ -257,14 +271,15 @@ class _ErrorSums(PrivateFit):
     released_as = "metrics.regression_report"
     takes_infinite_epsilon = False
 
-    def __init__(self, target_bounds: Any, noise: str) -> None:
+    def __init__(self, target_bounds: Any, most: Any, noise: str) -> None:
         self.target_bounds = target_bounds
+        self.most = most
         self.noise = noise
 
     def _check_data(
         self, parameters: ReleaseParameters, truth: Any, guess: Any, *, groups: Any = None
     ) -> _NumberPairs:
-        self._bounds = checked_bounds(self.target_bounds)
+        self._scale = ErrorScale.of(self.target_bounds, self.most)
         return _NumberPairs(Pairs.of(truth, guess, check_numbers, groups=groups))
 
     def _plan(self, parameters: ReleaseParameters, records: _NumberPairs) -> QueryPlan:
@@ -281,7 +296,7 @@ class _ErrorSums(PrivateFit):
 
     def _read(self, plan: QueryPlan, records: _NumberPairs, rng: np.random.Generator) -> np.ndarray:
         size = plan.queries[0].size
-        numbers = records.pairs.of_records(partial(_of_rows, self._bounds, size))
+        numbers = records.pairs.of_records(partial(_of_rows, self._scale, size))
         return plan.release(exact_sums({"sums": size}, records.pairs, numbers), rng)["sums"]
 
     def _publish(
@@ -289,38 +304,18 @@ class _ErrorSums(PrivateFit):
     ) -> RegressionReport:
         return RegressionReport(
             sums=released,
-            target_bounds=self._bounds,
+            target_bounds=self._scale.bounds,
+            most=self._scale.most,
             n_samples=records.n_records if guarantee.neighboring.count_is_public else None,
             privacy=guarantee,
             _variance=plan.mechanism("sums").expected_loss("l2"),
         )
 
 
-def checked_bounds(bounds: Any) -> tuple[float, float]:
-    """Return public bounds of targets as floats; raise if they are none."""
-    if not (isinstance(bounds, tuple | list) and len(bounds) == 2):
-        raise ValueError(f"target_bounds must be a pair of public numbers, got {bounds!r}.")
-    low, high = (check_real("target_bounds", x, low=-1e100, high=1e100) for x in bounds)
-    if not low < high:
-        raise ValueError(f"target_bounds must be a pair (low, high), low < high, got {bounds!r}.")
-    return low, high
-
-
-def check_numbers(block: Block) -> None:
-    """Raise unless both columns hold finite numbers."""
-    numbers_of("y_true", block.y)
-    numbers_of("y_pred", block.X)
-
-
-def _of_rows(
-    bounds: tuple[float, float], size: int, block: Block
-) -> Iterator[dict[str, np.ndarray]]:
+def _of_rows(scale: ErrorScale, size: int, block: Block) -> Iterator[dict[str, np.ndarray]]:
     """Yield what rows add to the sums."""
-    middle, half = 0.5 * (bounds[0] + bounds[1]), 0.5 * (bounds[1] - bounds[0])
-    given = (numbers_of("y_true", block.y), numbers_of("y_pred", block.X))
-    for start in range(0, given[0].size, _AT_ONCE):
-        rows = (np.clip(x[start : start + _AT_ONCE], *bounds) for x in given)
-        u, guess = (np.clip((x - middle) / half, -1.0, 1.0) for x in rows)
-        error = 0.5 * np.abs(u - guess)
+    for start in range(0, len(block.y), _AT_ONCE):
+        some = slice(start, start + _AT_ONCE)
+        error, u = scale.errors(block.y[some], block.X[some])
         columns = [error * error, error, u, u * u, np.ones(u.size)]
         yield {"sums": np.stack(columns[:size], axis=1)}

@@ -8,7 +8,15 @@ from sklearn import metrics as exact
 
 from skdp import PrivacyBudget
 from skdp.exceptions import BudgetExceededError
-from skdp.metrics import confusion_report, regression_report, score_report
+from skdp.metrics import (
+    confusion_report,
+    dp_mean_absolute_error,
+    dp_mean_squared_error,
+    dp_r2_score,
+    regression_report,
+    score_report,
+)
+from skdp.metrics._errors import possible_sums
 from skdp.workloads import QueryPlan
 
 RELATIONS = ("replace_one", "add_remove_one")
@@ -125,14 +133,19 @@ def test_intervals_of_errors_hold_the_population(neighboring):
     assert np.all(held > stats.binom.ppf(FALSE_ALARM / 4, 100, 0.88))
 
 
-def test_what_is_shown_is_possible_and_within_its_interval():
+@pytest.mark.parametrize("neighboring", RELATIONS)
+def test_what_is_shown_is_possible_and_within_its_interval(neighboring):
     y = np.linspace(0.0, 1.0, 50)
+    terms = {"target_bounds": (0, 1), "most": 0.5, "neighboring": neighboring}
     seen = set()
     for seed in range(40):
-        report = regression_report(y, y, 0.5, target_bounds=(0, 1), random_state=seed)
-        seen.add(report.mean_squared_error < 0.0)
-        low, high = report.interval("root_mean_squared_error")
-        assert 0.0 <= low <= report.root_mean_squared_error <= high <= 1.0
+        report = regression_report(y, y, 0.5, random_state=seed, **terms)
+        seen.add(bool(report.sums[0] < 0.0))
+        if np.isfinite(report.mean_squared_error) and report._count(report.sums) > 0.0:
+            absolute, root = report.mean_absolute_error, report.root_mean_squared_error
+            assert -1e-12 <= absolute <= root + 1e-12 <= 0.5 + 1e-9
+            low, high = report.interval("root_mean_squared_error")
+            assert 0.0 <= low <= root <= high <= 0.5
         for line in str(report).splitlines()[:4]:
             _, shown, low, high = line.replace(",", "").replace("[", "").split()
             assert shown == "nan" or float(low) <= float(shown) <= float(high.strip("]")), line
@@ -146,6 +159,82 @@ def test_a_matrix_is_shown_and_is_a_frame():
     frame = report.to_frame()
     assert frame.loc["b", "<a"] == 50.0
     assert (frame.index.name, frame.columns.name) == ("true", "predicted")
+
+
+BOUNDS = {"target_bounds": (0, 1)}
+PREDICTED = {
+    "exact": lambda y: y,
+    "constant": lambda y: np.full_like(y, y.mean()),
+    "as far off everywhere": lambda y: y + 0.2,
+    "noisy": lambda y: y + np.random.default_rng(0).normal(0.0, 0.3, y.size),
+}
+
+
+@pytest.mark.parametrize("name", PREDICTED)
+@pytest.mark.parametrize("delta", [1e-5, 0.0])
+def test_sums_that_rows_can_have_are_nearer_to_theirs(name, delta):
+    """Whatever the noise: of 200 releases none may be farther off, and some are nearer."""
+    y = np.random.default_rng(0).beta(0.3, 0.6, 300)
+    guess = PREDICTED[name](y)
+    error, u = np.minimum(np.abs(np.clip(guess, 0.0, 1.0) - y), 0.5) / 0.5, 2.0 * y - 1.0
+    truth = np.array([(error**2).sum(), error.sum(), u.sum(), (u**2).sum()])
+    nearer = 0
+    for _ in range(200):
+        report = regression_report(y, guess, 0.3, delta, target_bounds=(0, 1), most=0.5)
+        for pair in ([0, 1], [2, 3]):
+            before = np.linalg.norm((report.sums - truth)[pair])
+            after = np.linalg.norm((report._possible - truth)[pair])
+            assert after <= before + 1e-9
+            nearer += after < before - 1e-6
+    assert nearer > 10
+
+
+def test_the_nearest_possible_sums_are_those_of_a_search():
+    rng = np.random.default_rng()
+    for low in (-1, 0):
+        t = np.linspace(low, 1.0, 2001)
+        ends = (1.0 + low) * t - low
+        rows = np.concatenate([t**2 + share * (ends - t**2) for share in np.linspace(0, 1, 201)])
+        columns = np.tile(t, 201)
+        for x, y in rng.uniform(-2.0, 2.0, (40, 2)):
+            found = np.array(possible_sums(7.0 * x, 7.0 * y, 7.0, low)) / 7.0
+            distance = np.hypot(found[0] - x, found[1] - y)
+            assert distance == pytest.approx(np.hypot(columns - x, rows - y).min(), abs=2e-3)
+            assert found[0] ** 2 <= found[1] + 1e-12
+            assert found[1] <= (1.0 + low) * found[0] - low + 1e-12
+
+
+@pytest.mark.parametrize("metric", [dp_mean_squared_error, dp_mean_absolute_error, dp_r2_score])
+def test_a_largest_error_cuts_errors_and_their_noise(metric):
+    """The width of intervals is that of the noise, here of errors alone: no false alarm."""
+    y, guess = np.tile([0.0, 10.0, 20.0, 30.0], 5000), np.tile([1.0, 9.0, 30.0, 28.0], 5000)
+    terms = {"target_bounds": (-50.0, 50.0)}
+    found = metric(y, guess, 1e4, most=4.0, **terms)
+    errors = np.array([1.0, 1.0, 4.0, 2.0])
+    squared = (errors**2).mean()
+    wanted = {
+        dp_mean_squared_error: squared,
+        dp_mean_absolute_error: errors.mean(),
+        dp_r2_score: 1.0 - squared / y.var(),
+    }
+    assert found.value == pytest.approx(wanted[metric], rel=1e-2)
+    widths = [
+        np.ptp(metric(y, guess, 1.0, most=most, **terms).interval(sampling=False))
+        for most in (4.0, None)
+    ]
+    assert widths[0] < 0.1 * widths[1]
+
+
+@pytest.mark.parametrize("neighboring", RELATIONS)
+def test_a_report_cuts_errors_as_one_number_does(neighboring):
+    y, guess = numbers(20_000, np.random.default_rng(0))
+    terms = {"target_bounds": (-5, 15), "neighboring": neighboring}
+    report = regression_report(y, guess, 1e4, most=1.0, **terms)
+    cut = np.minimum(np.abs(y - guess), 1.0)
+    assert report.mean_absolute_error == pytest.approx(cut.mean(), rel=1e-3)
+    assert report.root_mean_squared_error == pytest.approx(np.sqrt((cut**2).mean()), rel=1e-3)
+    assert report.r2 == pytest.approx(1.0 - (cut**2).mean() / y.var(), abs=1e-3)
+    assert regression_report(y, guess, 1e4, most=1e9, **terms).most == 20.0
 
 
 def neighbours(rng, neighboring):
@@ -164,6 +253,9 @@ ASKED = {
         y, (s > 0.5).astype(int), classes=(0, 1), **terms
     ),
     "regression": lambda y, s, **terms: regression_report(s, y, target_bounds=(0, 1), **terms),
+    "cut regression": lambda y, s, **terms: regression_report(
+        s, y, target_bounds=(0, 1), most=0.05, **terms
+    ),
 }
 
 
@@ -214,6 +306,7 @@ def test_a_report_is_paid_for_or_not_made(name):
         (lambda b: confusion_report([0, 2], [0, 1], 1.0, classes=(0, 1), budget=b), "outside"),
         (lambda b: confusion_report([0, 1], [0, 1], 1.0, classes=None, budget=b), "classes"),
         (lambda b: regression_report([1.0], [2.0], 1.0, target_bounds=(1, 0), budget=b), "low"),
+        (lambda b: regression_report([1.0], [2.0], 1.0, **BOUNDS, most=0, budget=b), "most"),
         (lambda b: regression_report([1.0], ["a"], 1.0, target_bounds=(0, 1), budget=b), "numbers"),
     ],
 )

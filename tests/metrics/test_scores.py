@@ -107,6 +107,7 @@ def test_one_number_has_less_noise_than_a_report():
 @every_score
 @every_relation
 def test_answers_are_no_farther_apart_than_declared(metric, neighboring, monkeypatch):
+    terms = SCORES[metric][1]
     seen, rng = [], np.random.default_rng()
 
     def release(plan, answers, rng):
@@ -120,6 +121,7 @@ def test_answers_are_no_farther_apart_than_declared(metric, neighboring, monkeyp
         other_y, other = y.copy(), guess.copy()
         if SCORES[metric][1] is NUMBERS:
             y[-1], guess[-1], other_y[-1], other[-1] = rng.choice([-1e9, 0.0, 2.5, 10.0, 1e9], 4)
+            terms = NUMBERS | {"most": rng.choice([0.5, 3.0, 10.0])}
         elif metric is dp_accuracy_score:
             other_y[-1], other[-1] = rng.integers(2, size=2)
         else:
@@ -127,7 +129,7 @@ def test_answers_are_no_farther_apart_than_declared(metric, neighboring, monkeyp
         if neighboring == "add_remove_one":
             other_y, other = y[:-1], guess[:-1]
         for one in ((y, guess), (other_y, other)):
-            metric(*one, epsilon=1.0, neighboring=neighboring, **SCORES[metric][1])
+            metric(*one, epsilon=1.0, neighboring=neighboring, **terms)
         (query, before), (_, after) = seen
         distance = np.abs(before - after)
         assert np.count_nonzero(distance) <= query.l0_sensitivity
