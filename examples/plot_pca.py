@@ -7,8 +7,8 @@ privacy?
 
 Each row of pictures shows a direction in which handwritten digits vary most, 64 pixels of it: on
 the left as it is, then as it is released at growing ε. Blue and red are only opposite signs. At
-ε = 0.1 there is noise; at ε = 1 the strokes are there. The curve says how much of the variance ten
-such directions capture, of eight fits each.
+ε = 0.1 there is noise; at ε = 1 the strokes are there. The curve below says how much of the
+variance ten such directions capture.
 """
 
 import matplotlib.pyplot as plt
@@ -38,9 +38,7 @@ def drawn(panels, pca):
 
 
 shown = (0.1, 0.3, 1.0, 3.0)
-figure = plt.figure(figsize=(10.5, 4.4), layout="constrained")
-left, right = figure.subfigures(1, 2, width_ratios=(1.35, 1.0))
-panels = left.subplots(4, 1 + len(shown))
+figure, panels = plt.subplots(4, 1 + len(shown), figsize=(6.6, 5.4), layout="constrained")
 drawn(panels[:, 0], exact)
 panels[0, 0].set_title("exact")
 for column, epsilon in zip(panels.T[1:], shown, strict=True):
@@ -48,11 +46,13 @@ for column, epsilon in zip(panels.T[1:], shown, strict=True):
     column[0].set_title(f"ε = {epsilon:g}")
 for place, panel in enumerate(panels[:, 0]):
     panel.set_ylabel(f"{place + 1}.")
+plt.show()
 
 # %%
-# Under ``add_remove_one`` the number of digits is private too, and yet there is less noise: a
-# record can only be there or not, where under ``replace_one`` it can turn into another.
-axes = right.subplots()
+# The variance that ten such directions capture, a mean of eight fits. Under ``add_remove_one`` the
+# number of digits is private too, and yet there is less noise: a record can only be there or not,
+# where under ``replace_one`` it can turn into another.
+figure, axes = plt.subplots(figsize=(6.6, 4.0), layout="constrained")
 epsilons = np.geomspace(0.05, 10.0, 9)
 for neighboring, color in (("replace_one", "#2b6ca3"), ("add_remove_one", "#c0504d")):
     model = DPPCA(n_components=10, bounds=bounds, neighboring=neighboring)
