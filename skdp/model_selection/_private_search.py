@@ -7,7 +7,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -281,6 +281,7 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
         if best is None:
             warnings.warn("No candidate has reached the threshold.", stacklevel=4)
             return self
+        _promise(fitted, guarantee)
         self.best_params_, self.best_estimator_ = clone(self._tried[best], safe=False), fitted
         if score is not None and guarantee.neighboring.count_is_public:
             self.best_score_ = score / np.count_nonzero(records.judges) + (self.threshold or 0.0)
@@ -433,6 +434,19 @@ def _check_candidate(estimator: Any, candidate: Any) -> None:
 
 def _steps(estimator: Any) -> list[Any]:
     return [step for _, step in estimator.steps] if isinstance(estimator, Pipeline) else [estimator]
+
+
+def _promise(fitted: Any, guarantee: PrivacyGuarantee) -> None:
+    """Let a winner, and what is fitted within it, promise what the search does and no more.
+
+    That it was chosen tells of the records too, beyond what its own fit has cost.
+    """
+    last = _steps(fitted)[-1]
+    last.privacy_ = guarantee
+    if hasattr(last, "report_"):
+        last.report_ = replace(last.report_, privacy=guarantee)
+    if hasattr(last, "best_estimator_"):
+        _promise(last.best_estimator_, guarantee)
 
 
 def _judges(n: int, share: float, parameters: ReleaseParameters) -> np.ndarray:

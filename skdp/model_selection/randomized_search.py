@@ -72,7 +72,8 @@ class DPRandomizedSearchCV(PrivateSearch):
     Attributes
     ----------
     best_estimator_ : estimator
-        The fit that won, of the rows that did not judge.
+        The fit that won, of the rows that did not judge. Its `privacy_` is the search's, for that
+        it was chosen tells of the rows too; its `epsilon` is what its noise was chosen for.
     best_params_ : dict
         Its setting.
     best_index_ : int or None

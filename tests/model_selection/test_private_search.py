@@ -8,6 +8,7 @@ from scipy.stats import loguniform
 from sklearn.base import BaseEstimator, TransformerMixin, clone, is_regressor
 from sklearn.datasets import make_classification
 from sklearn.exceptions import DataConversionWarning
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -15,11 +16,13 @@ from sklearn.preprocessing import StandardScaler
 from skdp import (
     DPPCA,
     DPGaussianNB,
+    DPHingeClassifier,
     DPKMeans,
     DPLinearRegression,
     DPLogisticRegression,
     PrivacyBudget,
 )
+from skdp.calibration import DPCalibratedClassifier
 from skdp.exceptions import BudgetExceededError, PrivacyLeakError
 from skdp.mechanisms import ExponentialMechanism, Gaussian
 from skdp.model_selection import DPGridSearchCV, DPRandomizedSearchCV
@@ -69,15 +72,50 @@ def test_a_search_without_delta_costs_what_was_asked(method, law, factor):
     search = DPGridSearchCV(model, grid, epsilon=0.3, method=method, law=law, budget=budget)
     assert search.fit(X, Y).privacy_.epsilon(0.0) == pytest.approx(0.3)
     assert budget.spent.epsilon == pytest.approx(0.3)
-    once = search.best_estimator_.privacy_.epsilon(0.0)
+    once = search.best_estimator_.epsilon
     assert once == pytest.approx(0.3 / (factor if method == "repeat" else 4.0), rel=1e-3)
 
 
 @methods
 def test_each_fit_costs_less_than_the_search(method):
     search = DPGridSearchCV(MODEL, GRID, epsilon=2.0, method=method).fit(X, Y)
-    once = search.best_estimator_.privacy_.epsilon(1e-5)
+    once = search.best_estimator_.epsilon
     assert once == pytest.approx(2.0 * {"repeat": 0.655, "all": 0.46}[method], rel=0.03)
+
+
+SCALED = Pipeline([("bounds", BoundsScaler(bounds=(-8, 8))), ("model", MODEL)])
+SIGNS = FrozenEstimator(DPHingeClassifier(1.0, random_state=0).fit(X, Y))
+WINNERS = {
+    "model": (MODEL, GRID, lambda won: [won.privacy_]),
+    "pipeline": (SCALED, {"model__C": [0.1, 1.0]}, lambda won: [won[-1].privacy_]),
+    "search": (
+        DPGridSearchCV(SCALED, {"model__C": [0.1, 1.0]}),
+        {"holdout": [0.2, 0.5]},
+        lambda won: [won.privacy_, won.best_estimator_[-1].privacy_],
+    ),
+    "calibrated": (
+        DPCalibratedClassifier(SIGNS, noise="gaussian"),
+        {"method": ["sigmoid", "isotonic"]},
+        lambda won: [won.privacy_, won.report_.privacy],
+    ),
+}
+
+
+@methods
+@pytest.mark.parametrize(("model", "grid", "guarantees"), WINNERS.values(), ids=WINNERS)
+def test_a_winner_promises_what_the_search_does(method, model, grid, guarantees):
+    search = DPGridSearchCV(model, grid, epsilon=2.0, method=method).fit(X, Y)
+    for promised in guarantees(search.best_estimator_):
+        assert promised == search.privacy_
+    assert SIGNS.privacy_.epsilon(1e-5) <= 1.0  # paid for elsewhere, and left alone
+
+
+def test_what_is_learnt_after_a_search_adds_to_it():
+    model = DPGaussianNB(bounds=(-8, 8), classes=(0, 1))
+    grid = {"least_variance": [1e-3, 1e-2]}
+    search = DPGridSearchCV(model, grid, epsilon=0.3, delta=0.0, method="repeat").fit(X, Y)
+    more = search.best_estimator_.set_params(epsilon=0.2).partial_fit(X, Y)
+    assert more.privacy_.epsilon(0.0) == pytest.approx(0.5)
 
 
 def test_noise_of_scores_and_of_the_choice_cost_no_more_than_a_run(monkeypatch):
