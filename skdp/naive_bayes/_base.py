@@ -275,7 +275,7 @@ class PrivateNaiveBayes(ClassifierMixin, PrivateEstimator):
         released: Any,
         guarantee: PrivacyGuarantee,
     ) -> Any:
-        totals = self._totals_ = _told(records, released)
+        totals = self._totals_ = _told(plan, records, released)
         released, counts = totals.sums, totals.sums["classes"]
         if totals.n_rows is not None:
             counts = _with_sum(counts, totals.n_rows)
@@ -283,7 +283,9 @@ class PrivateNaiveBayes(ClassifierMixin, PrivateEstimator):
         self.classes_, self.privacy_, self.class_count_ = records.classes, guarantee, counts
         priors = self._checked_priors(counts.size)
         self.class_prior_ = counts / counts.sum() if priors is None else priors
-        learnt = [f.learn(released[column_key(j)], counts) for j, f in enumerate(records.features)]
+        keys = [column_key(j) for j in range(len(records.features))]
+        asked = zip(records.features, keys, strict=True)
+        learnt = [f.learn(released[key], counts, totals.noise[key]) for f, key in asked]
         self._publish_features(learnt)
         return self
 
@@ -468,12 +470,20 @@ def _asked(features: Sequence[Feature]) -> tuple[Any, ...]:
     return tuple(feature.asked for feature in features)
 
 
-def _told(records: LabelledColumns | LabelledBlocks, released: Any) -> Totals:
+def _told(
+    plan: QueryPlan | NonPrivatePlan, records: LabelledColumns | LabelledBlocks, released: Any
+) -> Totals:
     """Return what was released of these records and of those before."""
     sums = {name: records.unit * numbers for name, numbers in released.items()}
+    noise = {name: records.unit**2 * _mean_square(plan, name) for name in sums}
     is_known = records.count_is_public and not records.is_weighted
-    now = Totals(_asked(records.features), sums, records.n_records if is_known else None)
+    now = Totals(_asked(records.features), sums, noise, records.n_records if is_known else None)
     return now if records.earlier is None else records.earlier + now
+
+
+def _mean_square(plan: QueryPlan | NonPrivatePlan, name: str) -> float:
+    """Return that of the noise in each answer to a query."""
+    return 0.0 if isinstance(plan, NonPrivatePlan) else plan.mechanism(name).expected_loss("l2")
 
 
 def _of_weights(query: Query) -> Query:

@@ -74,8 +74,11 @@ class Feature(ABC):
         """
 
     @abstractmethod
-    def learn(self, answer: np.ndarray, counts: np.ndarray) -> Any:
-        """Return what a model keeps of released numbers, for classes of these released sizes."""
+    def learn(self, answer: np.ndarray, counts: np.ndarray, noise: float) -> Any:
+        """Return what a model keeps of released numbers, for classes of these released sizes.
+
+        `noise` is the mean square of the noise in each number.
+        """
 
     @abstractmethod
     def log_likelihood(self, x: Any, learnt: Any) -> np.ndarray:
@@ -146,12 +149,20 @@ class NumericFeature(Feature):
             moments = [in_units(m) for m in moments]
         return np.concatenate([np.bincount(codes, m, n_classes) for m in moments])
 
-    def learn(self, answer: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return means and variances, each of shape (n_classes,)."""
+    def learn(
+        self, answer: np.ndarray, counts: np.ndarray, noise: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return means and variances, each of shape (n_classes,).
+
+        A variance is half the standard deviation of its noise at least, (d second)/2 − 2·first·(d
+        first) for these sums over the size of the class: one that is less is not known better.
+        """
         first, second = answer.reshape(2, -1) / counts
         if self.clipped:
             first = np.clip(first, -1.0, 1.0)
-        variance = np.maximum(0.5 * (second + 1.0) - first**2, self.least_variance)
+        lost = 0.5 * np.sqrt(noise * (0.25 + 4.0 * first**2)) / counts
+        least = np.maximum(np.minimum(lost, 1.0), self.least_variance)
+        variance = np.maximum(0.5 * (second + 1.0) - first**2, least)
         return self._middle + self._half * first, self._half**2 * variance
 
     def log_likelihood(self, x: Any, learnt: Any) -> np.ndarray:
@@ -213,7 +224,7 @@ class CategoricalFeature(Feature):
         counted = None if weights is None else weights[known]
         return np.bincount(cells, counted, n_classes * self.values.size)
 
-    def learn(self, answer: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    def learn(self, answer: np.ndarray, counts: np.ndarray, noise: float) -> np.ndarray:
         """Return log p(category | class) of shape (n_classes, n_categories)."""
         cells = np.maximum(answer.reshape(counts.size, -1), 0.0) + self.smoothing
         return np.log(cells / cells.sum(axis=1, keepdims=True))

@@ -35,7 +35,8 @@ class DPGaussianNB(PrivateNaiveBayes):
     priors : array-like of shape (n_classes,) or None, default None
         *Public.* Probabilities of the classes; ``None`` takes them from the released sizes.
     least_variance : float, default 1e-3
-        *Public.* Floor of each variance, as a fraction of the squared half distance of the bounds.
+        *Public.* Floor of each variance, as a fraction of the squared half distance of the bounds;
+        half the standard deviation of its noise is another.
     noise : str, default "auto"
         *Public.* A name of `skdp.workloads.NOISES`, or ``"auto"``, the least; see
         `skdp.workloads.plan_queries`.

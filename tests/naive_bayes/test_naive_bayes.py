@@ -56,6 +56,17 @@ def test_mixed_columns_are_the_two_kinds_side_by_side():
     np.testing.assert_allclose(mixed.predict_joint_log_proba(FRAME), parts, rtol=1e-9)
 
 
+@pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
+def test_a_variance_is_never_less_than_its_noise(neighboring):
+    rows, labels = np.full((2000, 12), 0.2), np.arange(2000) % 2
+    model = DPGaussianNB(0.3, bounds=(-1, 1), neighboring=neighboring)
+    first = model.partial_fit(rows, labels, classes=[0, 1])._totals_.noise
+    assert model.var_.min() > 2.0 * model.least_variance
+    both = model.partial_fit(rows, labels)._totals_.noise
+    assert both == pytest.approx({name: 2.0 * square for name, square in first.items()})
+    assert model.var_.min() > 2.0 * model.least_variance
+
+
 @every_kind
 @pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
 @pytest.mark.parametrize("delta", [0.0, 1e-5])
