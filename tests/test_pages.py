@@ -93,3 +93,38 @@ def test_code_on_pages_is_run_or_says_that_it_is_not():
         assert not re.search(r"^```python", text, re.M), path
         for block in text.split("```{code-block} python\n")[1:]:
             assert block.startswith(":caption: Not run here"), path
+
+
+DIFFPRIVLIB = {
+    "models": "GaussianNB KMeans LinearRegression LogisticRegression PCA StandardScaler "
+    "RandomForestClassifier DecisionTreeClassifier",
+    "tools": "histogram histogramdd histogram2d quantile median percentile count_nonzero "
+    "mean std sum var nanmean nanstd nansum nanvar",
+    "mechanisms": "DPMachine DPMechanism TruncationAndFoldingMixin Binary Bingham Exponential "
+    "ExponentialCategorical ExponentialHierarchical PermuteAndFlip Gaussian GaussianAnalytic "
+    "GaussianDiscrete Geometric GeometricFolded GeometricTruncated Laplace LaplaceBoundedDomain "
+    "LaplaceBoundedNoise LaplaceFolded LaplaceTruncated Snapping Staircase Uniform Vector "
+    "DPTransformer RoundedInteger StringToInt IntToString",
+    "accountant": "BudgetAccountant epsilon delta slack spent_budget total check remaining spend "
+    "load_default set_default pop_default len with",
+    "errors": "check_epsilon_delta check_bounds clip_to_norm clip_to_bounds DiffprivlibMixin "
+    "Budget BudgetError PrivacyLeakWarning DiffprivlibCompatibilityWarning check_random_state "
+    "copy_docstring warn_unused_args",
+}
+"""Every public name of diffprivlib 0.6.6, by a word of the heading under which it is answered."""
+
+
+@pytest.mark.parametrize("part", DIFFPRIVLIB)
+def test_migration_answers_every_name_of_diffprivlib(part):
+    theirs = (DOCS / "migration.md").read_text().split("## From diffprivlib")[1]
+    (section,) = [one for one in theirs.split("\n### ") if part in one.split("\n")[0].lower()]
+    left = " ".join(re.findall(r"^\| ([^|]+) \|", section, re.M))
+    assert not {name for name in DIFFPRIVLIB[part].split() if not re.search(rf"\b{name}\b", left)}
+
+
+def test_migration_names_what_there_is_and_every_estimator():
+    page = (DOCS / "migration.md").read_text()
+    ours = {name for module in MODULES for name in import_module(f"skdp.{module}").__all__}
+    named = set(re.findall(r"\b(?:DP|dp_)\w+", page))
+    assert named - ours == {"DPMachine", "DPMechanism", "DPTransformer"}
+    assert not {name for name in ours if name.startswith("DP") and name not in named} - {"DPSGD"}
