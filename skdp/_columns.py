@@ -31,6 +31,7 @@ __all__ = [
     "is_frame",
     "is_label",
     "is_missing",
+    "refuse_lazy",
     "values_of",
     "where_missing",
     "without_nulls",
@@ -301,10 +302,18 @@ def is_apart(X: Any) -> bool:
     return Columns(_parts(X), [], False).are_numbers()
 
 
+def refuse_lazy(**inputs: Any) -> None:
+    """Raise ValueError for an input, by name, that has no values yet."""
+    for name, values in inputs.items():
+        if type(values).__name__ == "LazyFrame":
+            raise ValueError(
+                f"{name} is a LazyFrame, which has no values yet: call .collect() first."
+            )
+
+
 def check_frame(name: str, values: Any) -> None:
     """Raise ValueError for a frame that is no table yet, or has two columns of one name."""
-    if type(values).__name__ == "LazyFrame":
-        raise ValueError(f"{name} is a LazyFrame, which has no values yet: call .collect() first.")
+    refuse_lazy(**{name: values})
     if type(values).__name__ == "RecordBatch":
         raise ValueError(
             f"{name} is a RecordBatch: give it as a table, pyarrow.Table.from_batches([{name}])."

@@ -27,6 +27,7 @@ from skdp._columns import (
     frame_names,
     is_apart,
     is_frame,
+    refuse_lazy,
     values_of,
     where_missing,
 )
@@ -190,6 +191,7 @@ def validated_table(estimator: Any, X: Any, y: Any = "no_validation", *, reset: 
 
 def check_lengths(X: Any, y: Any) -> None:
     """Raise unless X and y have equally many rows; how many is not said, since it is private."""
+    refuse_lazy(X=X, y=y)
     if _num_samples(X) != _num_samples(y):
         raise ValueError(_UNEQUAL)
 

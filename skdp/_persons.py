@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from skdp._blocks import is_collection
-from skdp._columns import is_frame, values_of, where_missing
+from skdp._columns import is_frame, refuse_lazy, values_of, where_missing
 from skdp._validation import check_count
 
 __all__ = ["Persons", "check_max_rows", "refuse_blocks"]
@@ -46,6 +46,7 @@ class Persons:
             refuse_blocks(groups)
         if isinstance(groups, str):
             raise ValueError("groups must be an array here, not the name of a column.")
+        refuse_lazy(groups=groups)
         values = _one_column(groups)
         if values.shape != (n_rows,):
             raise ValueError("groups must hold one value for each row of X.")

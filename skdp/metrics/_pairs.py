@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from skdp._blocks import Block, Blocks, added, is_collection
-from skdp._columns import as_floats, values_of
+from skdp._columns import as_floats, refuse_lazy, values_of
 from skdp._data_validation import check_no_missing
 from skdp._exact_sums import in_records, steps_of
 from skdp._persons import Persons, refuse_blocks
@@ -49,6 +49,7 @@ class Pairs:
             blocks = Blocks.of(guess, truth, parameters=(guess_name, "y_true", "sample_weight"))
             found = blocks.check(check)
             return cls(blocks, None, _checked_count(sum(blocks.n_rows)), found)
+        refuse_lazy(**{guess_name: guess, "y_true": truth})
         block = Block(values_of(guess), values_of(truth))
         if len(block.X) != len(block.y):
             raise ValueError("there must be as many predictions as true values.")

@@ -20,6 +20,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from skdp._blocks import is_collection
+from skdp._columns import refuse_lazy
 from skdp._data_validation import check_lengths, one_column
 from skdp._persons import Persons
 from skdp._private_fit import PrivateEstimator, PrivateFit, ReleaseParameters
@@ -151,6 +152,7 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
                 f"{type(self).__name__} reads rows many times and in memory: call .compute() on a "
                 "sample of the dask collections that fits there."
             )
+        refuse_lazy(X=X, y=y)
         X, y = indexable(X)[0], indexable(one_column(y))[0]
         check_lengths(X, y)
         self._tried = _checked_candidates(self.estimator, self._candidates(), self._may_vary)
@@ -275,7 +277,7 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
     ) -> Any:
         best, fitted, score = released
         self.best_index_, self.privacy_ = best, guarantee
-        self.cv_results_ = {"params": [clone(setting, safe=False) for setting in self._tried]}
+        self.cv_results_, self.n_splits_ = _shown(self._tried), 1
         if plan.epsilons is not None:
             self.epsilon_spent_ = max(plan.epsilons) if best is None else plan.epsilons[best]
         if best is None:
@@ -396,6 +398,27 @@ def _checked_candidates(
             )
         _check_candidate(estimator, _candidate(estimator, setting))
     return settings
+
+
+def _shown(settings: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return copies of the settings as scikit-learn shows them, and each parameter as an array."""
+    shown: dict[str, Any] = {"params": [clone(setting, safe=False) for setting in settings]}
+    for name in dict.fromkeys(name for setting in settings for name in setting):
+        given = [(i, setting[name]) for i, setting in enumerate(shown["params"]) if name in setting]
+        column = np.ma.masked_all(len(settings), dtype=_dtype([value for _, value in given]))
+        for i, value in given:
+            column.data[i], column.mask[i] = value, False
+        shown[f"param_{name}"] = column
+    return shown
+
+
+def _dtype(values: list[Any]) -> Any:
+    """Return the common type of numbers, or of truth values; else that of objects."""
+    if not all(map(np.isscalar, values)):
+        return object
+    found = [np.asarray(value).dtype for value in values]
+    kinds = {dtype.kind for dtype in found}
+    return np.result_type(*found) if kinds <= set("iuf") or kinds == {"b"} else object
 
 
 def _candidate(estimator: Any, setting: dict[str, Any]) -> Any:

@@ -81,7 +81,10 @@ class DPGridSearchCV(PrivateSearch):
         What has happened reveals no more than this ε, in "cheapest"; the budget counts what it
         might have been.
     cv_results_ : dict
-        "params": the candidates. No scores, which were not released.
+        "params": the candidates, and "param_<name>": the values of each parameter, masked where a
+        candidate does not set it. No scores, which were not released.
+    n_splits_ : int
+        1: the rows are split once, into those that are learnt from and those that judge.
     classes_ : ndarray
         Labels, of a classifier.
     n_features_in_ : int

@@ -55,6 +55,16 @@ def rows_for(metric, n, rng):
 
 
 @every_score
+def test_polars_frames_without_values_are_refused(metric):
+    polars = pytest.importorskip("polars")
+    y = np.arange(40) % 2
+    later = polars.DataFrame({"y": y}).lazy()
+    for pair, name in [((later, y), "y_true"), ((y, later), "y_")]:
+        with pytest.raises(ValueError, match=rf"{name}.* is a LazyFrame.*\.collect\(\)"):
+            metric(*pair, 1.0, **SCORES[metric][1])
+
+
+@every_score
 @every_relation
 def test_without_noise_to_speak_of_a_score_is_that_of_scikit_learn(metric, neighboring):
     y, guess = rows_for(metric, 20_000, np.random.default_rng(0))

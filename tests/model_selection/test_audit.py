@@ -32,6 +32,7 @@ PUBLIC = {
     "epsilon_spent_",
     "feature_names_in_",
     "n_features_in_",
+    "n_splits_",
     "privacy_",
 }
 

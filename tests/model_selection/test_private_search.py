@@ -10,6 +10,7 @@ from sklearn.datasets import make_classification
 from sklearn.exceptions import DataConversionWarning
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -54,7 +55,8 @@ def test_a_search_costs_what_was_asked_and_publishes_no_more(method, neighboring
     assert search.fit(X, Y) is search
     assert 1.99 < search.privacy_.epsilon(1e-5) <= 2.0
     assert search.best_params_ == search.cv_results_["params"][search.best_index_]
-    assert set(search.cv_results_) == {"params"}
+    assert set(search.cv_results_) == {"params", "param_data_norm"}
+    assert search.n_splits_ == 1
     scored = method == "repeat" and neighboring == "replace_one"
     assert hasattr(search, "best_score_") == scored
     np.testing.assert_array_equal(search.predict(X), search.best_estimator_.predict(X))
@@ -252,6 +254,35 @@ def test_nothing_that_is_printed_or_warned_of_tells_how_many_runs_there_were(cap
         search.fit(X, Y)
     assert len(warned) == 1
     assert capsys.readouterr().out == ""
+
+
+def test_results_show_the_parameters_as_scikit_learn_does():
+    inner = [DPLogisticRegression(data_norm=norm) for norm in (1.0, 2.0)]
+    grid = [
+        {"model": inner, "model__classes": [(0, 1)]},
+        {"model__data_norm": [1, 0.5], "model__fit_intercept": [True]},
+    ]
+    steps = Pipeline([("model", MODEL)])
+    ours = DPGridSearchCV(steps, grid, epsilon=3.0).fit(X, Y).cv_results_
+    theirs = GridSearchCV(steps, grid, cv=KFold(2)).fit(X[:100], Y[:100]).cv_results_
+    names = {name for name in theirs if name.startswith("param")}
+    assert set(ours) == names
+    for name in names - {"params"}:
+        np.testing.assert_array_equal(ours[name].mask, theirs[name].mask)
+        assert repr(ours[name].tolist()) == repr(theirs[name].tolist())
+    assert ours["param_model__data_norm"].dtype == float
+    assert ours["param_model"][0] is not inner[0]
+    assert len(pd.DataFrame(ours)) == 4
+
+
+def test_polars_frames_without_values_are_refused():
+    polars = pytest.importorskip("polars")
+    frame, y = polars.DataFrame(X), polars.DataFrame({"y": Y})
+    for data, name in [((frame.lazy(), Y), "X"), ((frame, y.lazy()), "y")]:
+        with pytest.raises(ValueError, match=rf"{name} is a LazyFrame.*\.collect\(\)"):
+            DPGridSearchCV(MODEL, GRID).fit(*data)
+    with pytest.raises(ValueError, match=r"groups is a LazyFrame.*\.collect\(\)"):
+        DPGridSearchCV(MODEL, GRID).fit(frame, Y, groups=y.lazy())
 
 
 def test_a_search_is_cloned_like_any_estimator():
