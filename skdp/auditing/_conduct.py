@@ -7,6 +7,7 @@ import pickle
 import random
 import traceback
 import warnings
+from collections.abc import Iterator
 from contextlib import suppress
 from copy import deepcopy
 from typing import Any
@@ -15,7 +16,7 @@ import numpy as np
 
 from skdp._private_fit import PrivateFit
 from skdp.auditing._leaves import leaves
-from skdp.auditing._subject import Subject
+from skdp.auditing._subject import Subject, quoted
 from skdp.auditing.attacks import labels_of, taken
 from skdp.budget import PrivacyBudget
 from skdp.exceptions import BudgetExceededError
@@ -27,6 +28,7 @@ _ODD = 87654.321  # a number that would be recognised in a message
 _SMALL_EPSILON = 0.01
 _MOST_FITS = 20
 _HUGE = 1e6
+_SHOWN = 100  # characters of a message, before and behind what it quotes
 _AMPLE, _SCANT = 20.0, 1e-3  # budgets, in units of one fit
 
 
@@ -118,8 +120,8 @@ def attributes(subject: Subject) -> str | None:
 def _at_small_epsilon(subject: Subject, data: tuple[Any, ...]) -> dict[str, str]:
     try:
         return leaves(subject.fitted(data, epsilon=_SMALL_EPSILON))
-    except ValueError as why:
-        raise Skipped(f"it cannot be fitted at epsilon={_SMALL_EPSILON}: {why}") from why
+    except Exception as raised:
+        raise Skipped(f"no fit at epsilon={_SMALL_EPSILON}: {quoted(raised)}") from raised
 
 
 def _differing(one: dict[str, str], other: dict[str, str]) -> set[str]:
@@ -151,52 +153,66 @@ def _targets(subject: Subject, n: int) -> list[np.ndarray]:
 def messages(subject: Subject) -> str | None:
     """Values and labels that are unknown, and odd numbers, appear in no message or warning."""
     known = {"classes": labels_of(subject.estimator)} if subject.kind_name == "classifier" else {}
-    for data in _odd_data(subject):
-        said = _said(subject.copy(random_state=None, **known), data)
-        for word in (_SECRET, "87654"):
-            if word in said:
-                return "a message quotes a value of the data"
+    for situation, data in _odd_data(subject):
+        for kind, text in _said(subject.copy(random_state=None, **known), data):
+            for word in (_SECRET, "87654"):
+                if word in text:
+                    return f"where {situation}, {kind} quotes it: {_around(word, text)!r}"
     return None
 
 
-def _odd_data(subject: Subject) -> list[tuple[Any, ...]]:
-    """Return data with a value that no message may tell: text, a label, numbers beside NaN."""
+def _odd_data(subject: Subject) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    """Yield data with a value that no message may tell: text, numbers beside NaN, a label."""
     X, rest = subject.rows, list(_two_worlds(subject)[0][1:])
     table = np.array(X, dtype=object)
     table[-1, 0] = _SECRET
+    yield f"X holds the text {_SECRET!r}", (table, *rest)
     if np.asarray(X).dtype.kind in "fiu":
         odd = np.array(X, dtype=float)
         odd[-1, 0], odd[-2, 0] = _ODD, math.nan
-        data = [(table, *rest), (odd, *rest)]
-    else:
-        data = [(table, *rest)]
+        yield f"X holds {_ODD} beside a missing value", (odd, *rest)
     if rest:
         y = np.array(rest[0], dtype=object)
         y[-1] = _SECRET
-        data.append((X, y))
-    return data
+        yield f"y holds {_SECRET!r}, unknown until then", (X, y)
 
 
-def _said(model: Any, data: tuple[Any, ...]) -> str:
-    """Return all that a fit says: its warnings and its error."""
+def _said(model: Any, data: tuple[Any, ...]) -> list[tuple[str, str]]:
+    """Return all that a fit says, each with its type: its error and its warnings."""
+    said = []
     with warnings.catch_warnings(record=True) as caught, np.errstate(all="ignore"):
         warnings.simplefilter("always")
         try:
             model.fit(*data)
-            error = ""
         except Exception as raised:
-            error = "".join(traceback.format_exception_only(raised))
-    return error + " ".join(str(warning.message) for warning in caught)
+            text = "".join(traceback.format_exception_only(raised))
+            said.append((type(raised).__name__, text.partition(": ")[2].strip()))
+    return said + [(one.category.__name__, str(one.message)) for one in caught]
+
+
+def _around(word: str, text: str) -> str:
+    """Return the part of a text in which a word stands."""
+    start = max(text.index(word) - _SHOWN, 0)
+    end = start + 2 * _SHOWN
+    return "..." * (start > 0) + text[start:end] + "..." * (end < len(text))
 
 
 def odd_rows(subject: Subject) -> str | None:
     """Rows of norm 1e6 and repeated ones are fitted; NaN is, or is refused before the spend."""
     first, *rest = _two_worlds(subject)[0]
+    rows = {"equal rows": taken(first, [0] * len(first))}
     if subject.X is None:
-        subject.fitted((_HUGE * np.ones_like(first), *rest))
-    subject.fitted((taken(first, [0] * len(first)), *rest))
-    if np.asarray(first).dtype.kind != "f":
-        return None
+        rows = {f"rows of norm {_HUGE:g}": _HUGE * np.ones_like(first), **rows}
+    for name, X in rows.items():
+        try:
+            subject.fitted((X, *rest))
+        except Exception as raised:
+            return f"{name} break a fit, which tells that there are such: {quoted(raised)}"
+    return _missing(subject, first, rest) if np.asarray(first).dtype.kind == "f" else None
+
+
+def _missing(subject: Subject, first: Any, rest: list[Any]) -> str | None:
+    """Return what is wrong with a refusal of missing values, if there is one."""
     missing = np.array(first)
     missing[0, 0] = math.nan
     model = subject.copy(random_state=None)
@@ -205,7 +221,7 @@ def odd_rows(subject: Subject) -> str | None:
         model.set_params(budget=budget)
     try:
         model.fit(missing, *rest)
-    except ValueError:
+    except Exception:
         paid = budget is not None and budget.history()
         return "missing values were refused after the spend" if paid else None
     return None

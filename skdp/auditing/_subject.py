@@ -13,7 +13,13 @@ from sklearn.base import clone
 from skdp.auditing.attacks import Attack, attack_on, default_rows, kind_of
 from skdp.privacy import ApproxDPEvent, Neighboring, PrivacyGuarantee
 
-__all__ = ["Subject"]
+__all__ = ["Subject", "quoted"]
+
+
+def quoted(raised: Exception) -> str:
+    """Return the type of an error and the first line of its message; its rows are made up."""
+    first, *more = str(raised).splitlines() or [""]
+    return f"{type(raised).__name__}: {first}{' ...' * bool(more)}"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -60,13 +66,22 @@ class Subject:
         if self.epsilon is not None:
             event = ApproxDPEvent(self.epsilon, self.delta or 0.0)
             return PrivacyGuarantee(event, self.neighboring, "as claimed")
-        fitted = self.fitted(self.attack.one)
+        fitted = self._fitted_once()
         if not isinstance(getattr(fitted, "privacy_", None), PrivacyGuarantee):
             raise ValueError(
                 f"{self.name} has no privacy_ that says what it claims: give epsilon=..., and "
                 "delta=... unless it is 0."
             )
         return fitted.privacy_
+
+    def _fitted_once(self) -> Any:
+        try:
+            return self.fitted(self.attack.one)
+        except Exception as raised:
+            raise ValueError(
+                f"{self.name} makes no claim, since it cannot be fitted to the rows on which it is "
+                f"tried: {quoted(raised)} Give X=, rows that are nobody's, or epsilon=."
+            ) from raised
 
     @property
     def claim_delta(self) -> float:

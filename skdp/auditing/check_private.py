@@ -14,7 +14,7 @@ from skdp._validation import check_count, check_delta, check_epsilon, check_real
 from skdp.auditing._audits import multi_run, one_run
 from skdp.auditing._conduct import CONDUCT, Skipped
 from skdp.auditing._guesses import Guesses
-from skdp.auditing._subject import Subject
+from skdp.auditing._subject import Subject, quoted
 from skdp.auditing.attacks import Attack
 from skdp.exceptions import PrivacyLeakError
 from skdp.privacy import GDPEvent, PrivacyGuarantee
@@ -34,7 +34,8 @@ class CheckResult:
     check : str
         *Public.* Its name.
     status : {"passed", "failed", "skipped"}
-        *Public.*
+        *Public.* Skipped is what says nothing of this estimator, such as a check whose fits it
+        refuses.
     message : str, default ""
         *Public.* Why it failed or was skipped.
     claim : str, default ""
@@ -180,6 +181,9 @@ def check_private(
     ------
     PrivacyLeakError
         If `raises` and a check fails.
+    ValueError
+        If a parameter is wrong, or there is no claim. What the estimator raises in a check is a
+        result.
 
     Examples
     --------
@@ -261,8 +265,22 @@ def _subject(
 
 
 def _result(name: str, subject: Subject) -> CheckResult:
-    if name in _AUDITS:
-        return _audited(name, subject)
+    """Run a check; what the estimator raises in it becomes its result.
+
+    A check of its conduct that could not be made says nothing, and is no failure. Without many runs
+    on neighbours nothing is audited: that is one, or what cannot be fitted would pass.
+    """
+    _ = subject.kind_name, name in _AUDITS and subject.claim  # what is missing there is no result
+    try:
+        return _audited(name, subject) if name in _AUDITS else _conducted(name, subject)
+    except Exception as raised:
+        status = "failed" if name == "multi run" else "skipped"
+        return CheckResult(
+            check=name, status=status, message=f"not made: it raised {quoted(raised)}"
+        )
+
+
+def _conducted(name: str, subject: Subject) -> CheckResult:
     try:
         message = CONDUCT[name](subject)
     except Skipped as why:
@@ -272,15 +290,9 @@ def _result(name: str, subject: Subject) -> CheckResult:
 
 
 def _audited(name: str, subject: Subject) -> CheckResult:
-    claim = subject.claim
     if name == "one run" and subject.kind_name == "transformer":
         return CheckResult(check=name, status="skipped", message="it has no targets to turn over")
-    try:
-        audit = _AUDITS[name](subject)
-    except ValueError as why:
-        if name == "multi run":
-            raise
-        return CheckResult(check=name, status="skipped", message=f"no fit to canaries: {why}")
+    audit, claim = _AUDITS[name](subject), subject.claim
     p_value, mu = audit.p_value(claim), audit.lower_mu(1.0 - subject.level)
     gaussian = PrivacyGuarantee(GDPEvent(mu), subject.neighboring, "a lower bound")
     return CheckResult(

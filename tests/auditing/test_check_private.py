@@ -4,6 +4,7 @@ An estimator of the suite fails by chance with probability 1e-6. Mistakes are gr
 short audits find them; benchmarks/bench_audit.py measures what longer ones find.
 """
 
+import re
 import warnings
 from collections import deque
 from datetime import timedelta
@@ -18,6 +19,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KDTree
 from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.validation import check_X_y
 from test_every_estimator import ESTIMATORS
 
 import skdp
@@ -235,7 +237,7 @@ def test_whatever_is_kept_is_looked_into_and_parameters_too(kept, name):
 
 
 def with_a_message(self, X, y):
-    if np.isnan(np.asarray(X, dtype=float)).any():
+    if np.isnan(numbers("X", X)).any():
         raise ValueError(f"found {np.nanmax(X)}")
     return NoisyMeans.fit(self, X, y)
 
@@ -246,9 +248,105 @@ def with_a_warning(self, X, y):
     return NoisyMeans.fit(self, X, np.where(np.asarray(y) == 1, 1, 0))
 
 
-@pytest.mark.parametrize("fit", [with_a_message, with_a_warning])
-def test_a_message_with_a_value_is_caught(fit):
-    assert "messages" in failed(noisy_means(fit=fit), epsilon=1.0, delta=1e-5)
+def with_scikit_learns_check(self, X, y):
+    return NoisyMeans.fit(self, *check_X_y(X, y))
+
+
+QUOTES = [
+    (with_a_message, "X holds 87654.321 beside a missing value, ValueError", "found 87654.321"),
+    (with_a_warning, "y holds 'secret-4711'.*UserWarning", "labels {.*secret-4711"),
+    (with_scikit_learns_check, "X holds the text 'secret-4711', ValueError", "could not convert"),
+]
+
+
+@pytest.mark.parametrize(("fit", "situation", "quoted"), QUOTES)
+def test_a_message_with_a_value_is_caught_and_shown(fit, situation, quoted):
+    results = check_private(noisy_means(fit=fit), epsilon=1.0, delta=1e-5, raises=False, **LONGER)
+    (found,) = (result for result in results if result.status == "failed")
+    assert found.check == "messages"
+    assert re.search(f"where {situation} quotes it: .*{quoted}", found.message)
+
+
+def test_of_a_long_message_the_part_with_the_value_is_shown():
+    def with_a_long_message(self, X, y):
+        raise ValueError(500 * "a" + str(y) + 500 * "z")
+
+    (check,) = (
+        c for c in private_checks(noisy_means(fit=with_a_long_message)) if c.name == "messages"
+    )
+    with pytest.raises(PrivacyLeakError, match=r"\.\.\.a+.*secret-4711.*z+\.\.\.") as caught:
+        check()
+    assert len(str(caught.value)) < 400
+
+
+def with_exact_means(self, X, y):
+    X = np.asarray(X, dtype=float)
+    with np.errstate(all="ignore"):
+        return NoisyMeans.fit(self, *check_X_y((X - X.mean(axis=0)) / X.std(axis=0), y))
+
+
+def with_an_error(self, X, y):
+    raise KeyError("nothing is taken\nby this one")
+
+
+class BreaksLate(NoisyMeans):
+    """Can be fitted, and does not predict."""
+
+    def decision_function(self, X):
+        raise RuntimeError("not today")
+
+
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [
+        (
+            noisy_means(fit=with_exact_means),
+            {
+                "attributes": "skipped: no fit at epsilon=0.01: ValueError: Input X contains NaN",
+                "odd rows": r"failed: rows of norm 1e\+06 break a fit.*contains NaN",
+                "seeds": "skipped: not made: it raised ValueError",
+                "copies": "skipped: not made: it raised ValueError",
+                "multi run": "failed: not made: it raised ValueError: Input X contains NaN",
+                "one run": "skipped: not made: it raised ValueError",
+            },
+        ),
+        (
+            noisy_means(fit=with_an_error),
+            {"odd rows": r"failed:.*KeyError: 'nothing.*", "multi run": "failed.*KeyError"},
+        ),
+        (
+            BreaksLate(8.0),
+            {"seeds": "passed", "multi run": "failed.*RuntimeError", "one run": "skipped.*not"},
+        ),
+    ],
+    ids=["exact means", "no fit", "no predictions"],
+)
+def test_what_the_estimator_raises_in_a_check_is_its_result(model, expected):
+    results = check_private(model, epsilon=1.0, delta=1e-5, raises=False, **SHORT)
+    found = {result.check: f"{result.status}: {result.message}" for result in results}
+    for name, text in expected.items():
+        assert re.match(text, found[name]), found[name]
+    assert len(found) == 8
+    with pytest.raises(PrivacyLeakError, match="multi run"):
+        check_private(model, epsilon=1.0, delta=1e-5, **SHORT)
+
+
+def test_equal_rows_that_break_a_fit_are_told_from_far_ones():
+    def needs_spread(self, X, y):
+        if np.ptp(np.asarray(X, dtype=float), axis=0).max() == 0 and np.max(np.abs(X)) < 1e6:
+            raise ZeroDivisionError("no spread")
+        return NoisyMeans.fit(self, X, y)
+
+    model = noisy_means(fit=needs_spread)
+    (check,) = (c for c in private_checks(model) if c.name == "odd rows")
+    with pytest.raises(PrivacyLeakError, match=r"equal rows break .* ZeroDivisionError: no spread"):
+        check()
+
+
+def test_without_a_claim_what_keeps_a_fit_from_making_one_is_said():
+    with pytest.raises(ValueError, match=r"makes no claim, since .* KeyError.*Give X=") as caught:
+        check_private(noisy_means(fit=with_an_error), raises=False)
+    assert isinstance(caught.value.__cause__, KeyError)
 
 
 def with_numpys_noise(self, X, y):
