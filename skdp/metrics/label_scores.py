@@ -239,6 +239,8 @@ def dp_brier_score_loss(
 ) -> Score:
     """Return the mean squared difference of probability and outcome, privately.
 
+    Of several classes it is the mean of the sum over classes, between 0 and 2, as in scikit-learn.
+
     Test rows must not be rows that the classifier was fitted to, nor rows of the same people:
     otherwise the two costs add up for them, and the score flatters.
 
@@ -246,16 +248,16 @@ def dp_brier_score_loss(
     ----------
     y_true : array-like of shape (n_rows,)
         *Private.* Labels.
-    y_prob : array-like of shape (n_rows,)
-        *Private.* Probabilities of the second class.
+    y_prob : array-like of shape (n_rows,) or (n_rows, n_classes)
+        *Private.* Probabilities of the second class, or of each.
     epsilon : float
         *Public.* Privacy loss in nats; finite.
     delta : float or None, default None
         *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
         budget's, or 1e-5 without a budget; 0 asks for pure privacy.
-    classes : array-like of 2 labels or None, default None
-        *Public.* In increasing order; the second is the positive one. ``None`` takes those in
-        `y_true`, and they count as public.
+    classes : array-like of labels or None, default None
+        *Public.* All labels, in increasing order. ``None`` takes those in `y_true`, and they count
+        as public.
     groups : array-like of shape (n_rows,) or None, default None
         *Private.* Whose each row is, where a person may have several: all rows of a person are
         protected together, and count together as one record, each alike. ``None``: each row is a
@@ -293,8 +295,9 @@ def dp_brier_score_loss(
 
     Notes
     -----
-    **Guarantee.** The sum of squares changes by 1 at most; where the number of rows is private, the
-    sum of what is left of each to 1 is released beside it.
+    **Guarantee.** The sum of squares, halved where there are several classes and cut to 1, changes
+    by 1 at most; where the number of rows is private, the sum of what is left of each to 1 is
+    released beside it.
 
     Examples
     --------
@@ -338,7 +341,6 @@ class _OfProbabilities(RowMean):
     """Losses of probabilities of labels that are known; `facts` are the classes."""
 
     guess_name = "y_prob"
-    most_classes: float = 2
 
     def __init__(self, noise: str, classes: Any) -> None:
         super().__init__(noise)
@@ -352,9 +354,7 @@ class _OfProbabilities(RowMean):
         pairs = Pairs.of(truth, guess, check, guess_name=self.guess_name, groups=groups)
         found, columns = zip(*pairs.found, strict=True)
         classes = classes_of_blocks(str(self.released_as), found, self.classes)
-        if classes.size > self.most_classes or any(
-            k not in ((1, 2) if classes.size == 2 else (classes.size,)) for k in columns
-        ):
+        if any(k != classes.size and (k, classes.size) != (1, 2) for k in columns):
             raise ValueError(
                 "y_prob must have one column for each class, or, for two classes, that of the "
                 f"second; got {columns[0]} for {classes.size} classes."
@@ -366,7 +366,6 @@ class _LogLoss(_OfProbabilities):
     """Logarithms of what the true label was given."""
 
     released_as = "metrics.dp_log_loss"
-    most_classes = math.inf
 
     def __init__(self, noise: str, classes: Any, most: Any) -> None:
         super().__init__(noise, classes)
@@ -389,12 +388,19 @@ class _LogLoss(_OfProbabilities):
 
 
 class _Brier(_OfProbabilities):
-    """Squared differences of probability and outcome."""
+    """Squared differences of probability and outcome, of several classes their sum."""
 
     released_as = "metrics.dp_brier_score_loss"
 
     def _losses(self, facts: Any, truth: Any, guess: Any) -> np.ndarray:
-        return (_columns(guess)[:, 1] - codes_in_block(truth, facts)) ** 2
+        codes, columns = codes_in_block(truth, facts), _columns(guess)
+        if facts.size == 2:
+            return np.asarray((columns[:, 1] - codes) ** 2)
+        off = columns - (codes[:, None] == np.arange(facts.size))
+        return np.minimum((off * off).sum(axis=1) / self._unit(facts), 1.0)
+
+    def _unit(self, facts: Any) -> float:
+        return 1.0 if facts.size == 2 else 2.0
 
 
 def _check_labels(block: Block) -> None:

@@ -176,7 +176,7 @@ BAD = [
     (dp_log_loss, [0, 1], np.full((2, 3), 0.3), {}, "one column for each"),
     (dp_log_loss, [0, 1], [0.5, 0.5], {"most": 0.0}, "most"),
     (dp_log_loss, [0, 2], [0.5, 0.5], {"classes": (0, 1)}, "classes"),
-    (dp_brier_score_loss, [0, 1, 2], np.full((3, 3), 0.3), {}, "one column for each"),
+    (dp_brier_score_loss, [0, 1, 2], np.full((3, 2), 0.3), {}, "one column for each"),
     (dp_roc_auc_score, [0, 0], [0.5, 0.5], {}, "two classes"),
     (dp_roc_auc_score, [0, 1], [0.5, 0.5], {"classes": (1, 0)}, "increasing"),
     (dp_log_loss, [0, 1], [0.5, 0.5], {"classes": (1, 0)}, "increasing"),
@@ -211,6 +211,37 @@ def test_labels_of_several_classes_have_a_log_loss():
     y = np.array(["a", "b", "c"])[[rng.choice(3, p=row) for row in shares]]
     found = dp_log_loss(y, shares, 1000.0, most=20.0)
     assert found.value == pytest.approx(exact.log_loss(y, shares), rel=1e-2)
+
+
+@every_relation
+def test_labels_of_several_classes_have_a_brier_score(neighboring):
+    rng = np.random.default_rng(0)
+    shares = rng.dirichlet(np.full(3, 0.5), size=3000)
+    codes = (rng.uniform(size=(3000, 1)) > shares.cumsum(axis=1)).sum(axis=1).clip(0, 2)
+    y = np.array(["a", "b", "c"])[codes]
+    found = dp_brier_score_loss(y, shares, 1000.0, neighboring=neighboring)
+    wanted = ((shares - np.eye(3)[codes]) ** 2).sum(axis=1).mean()
+    assert found.value == pytest.approx(wanted, rel=1e-2)
+    assert found.interval(1.0 - 1e-12)[1] <= 2.0
+    model = LogisticRegression().fit(shares, y)
+    scorer = make_private_scorer(dp_brier_score_loss, epsilon=1000.0, neighboring=neighboring)
+    off = model.predict_proba(shares) - np.eye(3)[codes]
+    assert scorer(model, shares, y) == pytest.approx(-(off**2).sum(axis=1).mean(), rel=1e-2)
+
+
+def test_squares_that_do_not_belong_to_shares_are_cut(monkeypatch):
+    """All five probabilities may be 1: the sum of squares is 4, and counts as 2."""
+    seen = []
+
+    def release(plan, answers, rng):
+        seen.append((plan.queries[0], answers["sums"]))
+        return {query.name: np.ones(query.size) for query in plan.queries}
+
+    monkeypatch.setattr(QueryPlan, "release", release)
+    for last in (np.eye(5)[4], np.ones(5)):
+        dp_brier_score_loss([0, 4], np.stack([np.eye(5)[0], last]), 1.0, classes=range(5))
+    (query, before), (_, after) = seen
+    assert np.abs(before - after).sum() == 1.0 <= query.l1_sensitivity
 
 
 @every_relation
