@@ -331,7 +331,7 @@ def test_public_rows_are_for_classes_that_need_certain_columns():
 def test_a_view_shows_every_finding_and_no_markup_of_others():
     leaks = check_pipeline(make_pipeline(pre.StandardScaler(), MODEL))
     assert "StandardScaler(with_mean=...) learns" in str(leaks)
-    assert "<td>StandardScaler</td>" in leaks._repr_html_()
+    assert "StandardScaler(with_mean=...)<br>" in leaks._repr_html_()
     assert "proves nothing" in str(check_pipeline(MODEL))
     assert "proves nothing" in check_pipeline(MODEL)._repr_html_()
 

@@ -4,12 +4,14 @@ import json
 import pickle
 import re
 import traceback
+from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from skdp import (
     DPPCA,
@@ -18,8 +20,11 @@ from skdp import (
     DPLinearRegression,
     DPLogisticRegression,
 )
+from skdp.auditing import CheckResult, CheckResults
 from skdp.calibration import DPCalibratedClassifier
+from skdp.metrics import confusion_report, score_report
 from skdp.model_selection import DPGridSearchCV
+from skdp.pipeline import check_pipeline
 from skdp.preprocessing import DPStandardScaler
 from skdp.statistics import marginals, mean
 
@@ -121,3 +126,50 @@ def test_tables_of_counts_are_a_table_with_their_categories():
     shown = marginals(frame, 1.0, categories=categories, n_ways=2)._repr_html_()
     assert "<td>a, b</td><td>&lt;x, u</td>" in shown
     assert shown.count("<tr>") == 5
+
+
+def tables():
+    """Return results that a notebook shows as tables."""
+    labels, found = np.repeat(["<no>", "yes"], 50), mean([0.1, 0.2], 1.0, bounds=(0, 1))
+    return [
+        found,
+        found.privacy,
+        found.privacy.risk(),
+        confusion_report(labels, labels, 1.0, classes=["<no>", "yes"]),
+        score_report(labels, np.linspace(0, 1, 100), 1.0, classes=["<no>", "yes"]),
+        check_pipeline(make_pipeline(StandardScaler(), DPLogisticRegression())),
+        CheckResults([CheckResult(check="<no>", status="failed", message="why")]),
+    ]
+
+
+class Shape(HTMLParser):
+    """How many cells each row of each table has, and what text is in heads."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.rows, self.kinds = [], []
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        if tag == "table":
+            self.kinds.append(dict(attrs)["class"])
+        if tag == "tr":
+            self.rows.append([])
+        elif tag in ("th", "td"):
+            self.rows[-1].append(tag)
+        assert tag not in ("no", "script")
+
+
+def test_all_tables_have_heads_and_one_look_and_no_text_is_markup():
+    for result in tables():
+        shape = Shape(result._repr_html_())
+        assert {*shape.kinds} == {"dataframe skdp-table"}
+        assert {*shape.rows[0]} == {"th"}
+        assert len(shape.rows) > len(shape.kinds)
+        assert "td" in shape.rows[-1]
+
+
+def test_advice_stands_below_its_finding_and_long_paths_may_break():
+    pipeline = make_pipeline(make_pipeline(StandardScaler()), DPLogisticRegression())
+    shown = check_pipeline(pipeline)._repr_html_()
+    assert "<td>pipeline__<wbr>standardscaler: StandardScaler(with_mean=...)<br>means" in shown

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import astuple, dataclass, fields
-from html import escape
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from skdp._html import html_table
 from skdp._random import noise_generator
 from skdp._validation import check_count, check_delta, check_epsilon, check_real
 from skdp.auditing._audits import multi_run, one_run
@@ -80,17 +80,16 @@ class CheckResults(list[CheckResult]):
         return "\n".join([*map(str, self), _NO_PROOF])
 
     def _repr_html_(self) -> str:
-        names = [field.name for field in fields(CheckResult)]
-        rows = [names, *map(astuple, self)]
-        cells = ("".join(f"<td>{escape(_shown(cell))}</td>" for cell in row) for row in rows)
-        table = "".join(f"<tr>{row}</tr>" for row in cells)
-        return f"<table>{table}</table><p>{_NO_PROOF}</p>"
+        head = ("check", "status", "claim", "p", "μ ≥", "ε ≥")
+        return f"{html_table(head, map(_row, self))}<p>{_NO_PROOF}</p>"
 
 
-def _shown(cell: Any) -> str:
-    if isinstance(cell, float):
-        return "" if cell != cell else f"{cell:.3g}"
-    return str(cell)
+def _row(result: CheckResult) -> tuple[str, ...]:
+    """Return what a table shows of a result."""
+    numbers = (result.p_value, result.lower_mu, result.lower_epsilon)
+    status = f"{result.status}\n{result.message}".strip()
+    shown = ("" if number != number else f"{number:.3g}" for number in numbers)
+    return (result.check, status, result.claim, *shown)
 
 
 @dataclass(frozen=True, eq=False)

@@ -41,7 +41,8 @@ def as_html(name: str, filled: float, account: str) -> str:
         f'<div style="width:{100.0 * filled:.4g}%;height:100%;background:#4878a8"></div></div>'
     )
     account = escape(account)
-    return f"<div><code>{escape(name)}</code>{bar}<small>{account}</small></div>"
+    style = "overflow-wrap:anywhere"  # a head is long
+    return f'<div style="{style}"><code>{escape(name)}</code>{bar}<small>{account}</small></div>'
 
 
 def _releases(parts: list[str | None]) -> str:

@@ -6,6 +6,7 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from html import escape
 
+from skdp._html import html_table
 from skdp.privacy import PrivacyGuarantee
 
 __all__ = ["Numbers", "Viewed"]
@@ -44,9 +45,9 @@ class Viewed:
         return str(self)
 
     def _repr_html_(self) -> str:
-        heads = "".join(f"<th>{head}</th>" for head in ("", "estimate", "95 % interval"))
-        rows = "".join(
-            f"<tr><td>{escape(name)}</td><td>{x:.4g}</td><td>{low:.4g} to {high:.4g}</td></tr>"
+        rows = (
+            (name, f"{x:.4g}", f"{low:.4g} to {high:.4g}")
             for name, x, (low, high) in _possible(self._numbers())
         )
-        return f"<table><tr>{heads}</tr>{rows}</table><pre>{escape(str(self.privacy))}</pre>"
+        table = html_table(("", "estimate", "95 % interval"), rows, named=True)
+        return f"{table}<p>{escape(str(self.privacy))}</p>"

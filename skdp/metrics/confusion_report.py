@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from sklearn.metrics import ConfusionMatrixDisplay
 
 from skdp._blocks import Block
 from skdp._data_validation import check_no_missing, codes_in_block
+from skdp._html import html_table
 from skdp._private_fit import ReleaseParameters
 from skdp._validation import check_choice
 from skdp.budget import PrivacyBudget
@@ -213,13 +213,13 @@ class ConfusionReport(NoisyReport):
             yield name, getattr(self, name), self.interval(name)
 
     def _repr_html_(self) -> str:
-        labels = [escape(str(label)) for label in self.classes.tolist()]
-        heads = "".join(f"<th>{label}</th>" for label in ("true, predicted", *labels))
-        rows = "".join(
-            f"<tr><th>{label}</th>{''.join(f'<td>{count:.0f}</td>' for count in row)}</tr>"
+        labels = self.classes.tolist()
+        rows = (
+            (label, *(f"{count:.0f}" for count in row))
             for label, row in zip(labels, self.counts, strict=True)
         )
-        return f"<table><tr>{heads}</tr>{rows}</table>{super()._repr_html_()}"
+        table = html_table(("true, predicted", *labels), rows, named=True)
+        return f"{table}{super()._repr_html_()}"
 
 
 class _LabelCounts(Counts):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import astuple, dataclass, fields, replace
-from html import escape
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sklearn.base import is_classifier, is_regressor
 
+from skdp._html import html_table
 from skdp._private_fit import PrivateFit
 from skdp.exceptions import PrivacyLeakError
 from skdp.pipeline._candidates import GRIDS, candidates
@@ -63,9 +63,13 @@ class Leak:
     advice: str
 
     def __str__(self) -> str:
-        where = f"{self.path}: " if self.path else ""
+        return f"[{self.severity}] {self._where} {self.kind}: {self.advice}"
+
+    @property
+    def _where(self) -> str:
+        path = f"{self.path}: " if self.path else ""
         parameter = f"({self.parameter}=...)" if self.parameter else ""
-        return f"[{self.severity}] {where}{self.estimator}{parameter} {self.kind}: {self.advice}"
+        return f"{path}{self.estimator}{parameter}"
 
 
 class Leaks(list[Leak]):
@@ -83,10 +87,8 @@ class Leaks(list[Leak]):
     def _repr_html_(self) -> str:
         if not self:
             return "<p>Nothing was found, which proves nothing.</p>"
-        names = [field.name for field in fields(Leak)]
-        rows = [names, *map(astuple, self)]
-        cells = ("".join(f"<td>{escape(cell)}</td>" for cell in row) for row in rows)
-        return "<table>" + "".join(f"<tr>{row}</tr>" for row in cells) + "</table>"
+        rows = ((one.severity, one.kind, f"{one._where}\n{one.advice}") for one in self)
+        return html_table(("severity", "kind", "where, and what to do instead"), rows)
 
 
 def check_pipeline(estimator: Any, X_public: Any = None, *, strict: bool = False) -> Leaks:

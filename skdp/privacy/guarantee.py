@@ -144,7 +144,7 @@ class PrivacyGuarantee:
     def _repr_html_(self) -> str:
         void = f"<p><strong>{_VOID}</strong></p>" if self.seeded else ""
         statement = str(replace(self, seeded=False))
-        return f"<div><code>{escape(statement)}</code>{void}{self.risk()._repr_html_()}</div>"
+        return f"<div><p>{escape(statement)}</p>{void}{self.risk()._repr_html_()}</div>"
 
     def _asked(self) -> str:
         return "" if self.asked is None else "({:.6g}, {:.6g})-DP".format(*self.asked)

@@ -6,13 +6,13 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
-from html import escape
 from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtri
 
+from skdp._html import html_table
 from skdp._validation import check_real
 from skdp.privacy.combined import SymmetrizedCurve
 from skdp.privacy.curve import PrivacyCurve, both_orders
@@ -174,11 +174,8 @@ class AttackRisk:
         return "\n".join(f"{value:8.2%}  {name}" for name, value in self.to_dict().items())
 
     def _repr_html_(self) -> str:
-        rows = (
-            f"<tr><td>{escape(name)}</td><td>{value:.2%}</td></tr>"
-            for name, value in self._brief().items()
-        )
-        return f"<table>{''.join(rows)}</table>"
+        rows = ((name, f"{value:.2%}") for name, value in self._brief().items())
+        return html_table(("what an attacker gains", "at most"), rows)
 
 
 def epsilon_for(

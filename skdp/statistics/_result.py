@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from skdp._html import html_table
 from skdp._validation import check_real
 from skdp.privacy import PrivacyGuarantee
 from skdp.statistics._noise import half_width
 from skdp.workloads import QueryPlan
 
-__all__ = ["Axes", "NoisyNumbers", "Statistic", "framed", "html_table", "risk_of", "shown"]
+__all__ = ["Axes", "NoisyNumbers", "Statistic", "framed", "risk_of", "shown", "view"]
 
 Axes = tuple[tuple[str, Sequence[Any]], ...]
 """What released numbers are of, from the first axis to the last: a name, and a label for each."""
@@ -98,7 +99,7 @@ class Statistic(ABC):
         return {"estimate": estimate, "lower": lower, "upper": upper, "level": levels}
 
     def _repr_html_(self) -> str:
-        return html_table(self._index() | self._columns(0.95), self.privacy)
+        return view(self._index() | self._columns(0.95), self.privacy)
 
     def __repr__(self) -> str:
         if np.size(self.value) > 1:
@@ -147,20 +148,19 @@ def framed(index: Mapping[str, Sequence[Any]], columns: Mapping[str, Any], libra
     return frame.set_index([*index]) if index else frame
 
 
-def html_table(columns: Mapping[str, Sequence[Any]], privacy: PrivacyGuarantee) -> str:
-    """Return columns for a notebook, and the guarantee below them."""
-    heads = "".join(f"<th>{escape(str(one))}</th>" for one in columns)
-    rows = zip(*columns.values(), strict=True)
-    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
-    return f"<table><tr>{heads}</tr>{body}</table><pre>{escape(str(privacy))}</pre>"
+def view(columns: Mapping[str, Sequence[Any]], privacy: PrivacyGuarantee) -> str:
+    """Return columns for a notebook, those without any number left out, and the guarantee."""
+    texts = {name: [*map(_text, column)] for name, column in columns.items()}
+    texts = {name: column for name, column in texts.items() if any(column)}
+    table = html_table([*texts], zip(*texts.values(), strict=True))
+    return f"{table}<p>{escape(str(privacy))}</p>"
 
 
-def _cell(value: Any) -> str:
-    """Return a cell of HTML, empty where there is no number."""
-    if isinstance(value, float) and math.isnan(value):
-        return "<td></td>"
-    shown = f"{value:.6g}" if isinstance(value, float) else str(value)
-    return f"<td>{escape(shown)}</td>"
+def _text(value: Any) -> str:
+    """Return the text of a cell, empty where there is no number."""
+    if isinstance(value, float):
+        return "" if math.isnan(value) else f"{value:.6g}"
+    return str(value)
 
 
 def risk_of(level: float, n_intervals: int = 1) -> float:

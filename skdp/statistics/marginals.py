@@ -18,7 +18,7 @@ from skdp._validation import check_count
 from skdp.budget import PrivacyBudget
 from skdp.privacy import PrivacyGuarantee
 from skdp.statistics._noise import half_width
-from skdp.statistics._result import framed, html_table, risk_of
+from skdp.statistics._result import framed, risk_of, view
 from skdp.workloads import Query, QueryPlan
 
 __all__ = ["Marginals", "marginals"]
@@ -100,7 +100,7 @@ class Marginals:
             name: [", ".join(map(str, one)) if isinstance(one, tuple) else one for one in labels]
             for name, labels in self._index().items()
         }
-        return html_table(index | self._columns(0.95), self.privacy)
+        return view(index | self._columns(0.95), self.privacy)
 
     def _index(self) -> dict[str, Any]:
         """Return the names of each count: its columns and their categories."""

@@ -72,7 +72,7 @@ def test_what_was_asked_comes_first_and_is_not_said_twice():
 
 def test_a_notebook_shows_three_risks_and_whether_the_noise_is_known():
     html = replace(GUARANTEE, theorem="<b>&")._repr_html_()
-    assert html.count("<tr>") == 3
+    assert html.count("<td>") == 6
     assert "19.74%" in html  # advantage
     assert "&lt;b&gt;&amp;" in html
     assert "VOID" not in html

@@ -100,7 +100,7 @@ def test_views_show_every_number():
     risk = risk_of(GDPEvent(0.268051))
     assert "10.66%  advantage" in str(risk)
     assert str(risk).count("%  ") == len(risk.to_dict()) == 5
-    assert risk._repr_html_().count("<tr>") == 3
+    assert risk._repr_html_().count("<td>") == 6
 
 
 def test_both_orders_of_the_neighbours_count():

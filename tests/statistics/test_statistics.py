@@ -625,14 +625,17 @@ def test_a_count_enters_sixteen_files():
     assert len(entered) <= 16, sorted(entered)
 
 
-def test_intervals_that_were_not_asked_for_are_empty_cells():
+def test_intervals_that_were_not_asked_for_are_empty_cells_and_columns_of_them_left_out():
     frame = pytest.importorskip("pandas").DataFrame({"a": np.arange(300.0)})
     bounds = {"a": (0, 300)}
-    for found in (
-        statistics.quantile(frame, 1.0, q=[0.5], bounds=bounds),
+    some, none = (
         statistics.describe(frame, 1.0, bounds=bounds, level=None),
-    ):
-        assert "<td></td><td></td><td></td>" in found._repr_html_()
+        statistics.quantile(frame, 1.0, q=[0.5], bounds=bounds),
+    )
+    assert "<td></td><td></td><td></td>" in some._repr_html_()
+    assert "<td></td>" not in none._repr_html_()
+    assert "lower" not in none._repr_html_()
+    for found in (some, none):
         assert "nan" not in found._repr_html_()
         shown = found.to_frame()
         np.testing.assert_array_equal(shown["level"].isna(), shown["lower"].isna())

@@ -1,0 +1,36 @@
+"""Tables for notebooks, all of one look, in the colours of the ground that they stand on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import Any
+
+__all__ = ["html_table"]
+
+_CELLS = "table.skdp-table th,table.skdp-table td"
+_STYLE = (
+    "<style>table.skdp-table{border-collapse:collapse;margin:.5em 0}"
+    f"{_CELLS}{{padding:.25em .7em;text-align:left;vertical-align:top;white-space:normal;"
+    "border-bottom:1px solid rgba(128,128,128,.4)}</style>"
+)
+
+
+def html_table(head: Sequence[Any], rows: Iterable[Sequence[Any]], *, named: bool = False) -> str:
+    """Return a table whose texts are no markup; a line's end is one, and long paths may break.
+
+    Where rows are `named`, their first cells are heads as well. Styled as frames of pandas are.
+    """
+    body = "".join(_row(row, n_heads=int(named)) for row in rows)
+    heads = _row(head, n_heads=len(head))
+    kind = 'class="dataframe skdp-table"'
+    return f"{_STYLE}<table {kind}><thead>{heads}</thead><tbody>{body}</tbody></table>"
+
+
+def _row(cells: Sequence[Any], n_heads: int) -> str:
+    heads = "".join(f"<th>{_text(cell)}</th>" for cell in cells[:n_heads])
+    return f"<tr>{heads}{''.join(f'<td>{_text(cell)}</td>' for cell in cells[n_heads:])}</tr>"
+
+
+def _text(cell: Any) -> str:
+    return escape(str(cell)).replace("__", "__<wbr>").replace("\n", "<br>")
