@@ -63,6 +63,8 @@ class Columns:
         *Private.* What each row counts in steps of 2^−31, the rows of a person 2^31 steps at most.
     n_persons : int or None, default None
         *Private* as the number of rows is; None where each row is a record of its own.
+    typed : bool, default True
+        *Public.* Whether columns have types whatever their values are, as those of lists have not.
     """
 
     parts: list[Any]
@@ -71,6 +73,7 @@ class Columns:
     by: Any = None
     weights: np.ndarray | None = None
     n_persons: int | None = None
+    typed: bool = True
 
     @classmethod
     def of(cls, x: Any, parameter: str = "x", by: Any = None) -> Columns:
@@ -124,9 +127,10 @@ class Columns:
                 f"{parameter} must be one column or a table with columns, got the shape "
                 f"{np.shape(part)}."
             )
+        typed = not isinstance(x, (list, tuple))
         if np.ndim(part) == 1:
-            return cls([part], [] if name in (None, "") else [name], True)
-        return cls([part[:, j] for j in range(part.shape[1])], [], False)
+            return cls([part], [] if name in (None, "") else [name], True, typed=typed)
+        return cls([part[:, j] for j in range(part.shape[1])], [], False, typed=typed)
 
     def _check_size(self, parameter: str) -> None:
         if not self.parts:
@@ -138,6 +142,11 @@ class Columns:
     def n_rows(self) -> int:
         """The number of rows."""
         return len(self.parts[0])
+
+    @property
+    def may_repeat(self) -> list[bool]:
+        """Which columns may have equal values, by their types, which are public."""
+        return [not (self.typed and _is_floating(part)) for part in self.parts]
 
     @property
     def n_records(self) -> int:
@@ -331,6 +340,12 @@ def _parts(frame: Any) -> list[Any]:
     if hasattr(frame, "column_names"):
         return [frame.column(j) for j in range(frame.shape[1])]
     return [frame[:, j] for j in range(frame.shape[1])]
+
+
+def _is_floating(part: Any) -> bool:
+    """Return whether a column of any library has a floating type."""
+    kind = str(getattr(part, "dtype", getattr(part, "type", "")))
+    return kind.lower().startswith(("float", "double", "halffloat"))
 
 
 def column_name(names: Sequence[Any], j: int) -> Any:

@@ -127,10 +127,10 @@ def describe(
     quantiles : array-like, default (0.25, 0.5, 0.75)
         *Public.* Probabilities in [0, 1]; empty for none.
     level : float in (0, 1) or None, default 0.95
-        *Public.* How often intervals hold what they are about, nearly, each by itself; more where
-        values repeat, and less for a private number of rows that is small beside the noise in
-        their ranks: at ε = 0.1 below some hundreds. Their ends are two more quantiles each, which
-        share ε with the first: ``None`` for none.
+        *Public.* How often intervals hold what they are about, nearly, each by itself; less often
+        where values of a floating type repeat, or rows of a private number are few beside the noise
+        in their ranks (some hundreds at ε = 0.1): see ``ties`` of `quantile`. Their ends are two
+        more quantiles each, which share ε with the first: ``None`` for none.
     by : str, array-like or dask collection of shape (n_rows,), default None
         *Private.* The column by which rows are grouped, or its name in a frame, which is public.
         There are numbers for each of `keys`; rows with another value, or none, are in no group.
@@ -406,7 +406,7 @@ class DescribeStatistic(PrivateFit):
         numbers, bounds = self._numbers(columns, categories)
         ranks = None
         if numbers and np.size(self.quantiles):
-            ranks = Ranks.check(np.ravel(self.quantiles), self.level, False)
+            ranks = Ranks.check(np.ravel(self.quantiles), self.level)
         layout = Layout(columns.labels, numbers, bounds, categories, keys, ranks)
         columns.check(layout.check)
         if not columns.n_rows and parameters.neighboring.count_is_public:
@@ -446,7 +446,8 @@ class DescribeStatistic(PrivateFit):
         groups = n_groups_of_record(n_changed, layout.keys, records.is_weighted)
         n_choices = ranks.n_choices * len(layout.numbers) * groups
         each = share_of(_part_of(parameters, share), parameters.delta, n_choices, "gdp")
-        return DescribePlan(plan, ranks.planned(each, n_changed, n_choices, None))
+        may_repeat = [records.columns.may_repeat[j] for j in layout.numbers]
+        return DescribePlan(plan, ranks.planned(each, n_changed, n_choices, None, may_repeat))
 
     def _read(
         self, plan: DescribePlan, records: DescribedColumns, rng: np.random.Generator

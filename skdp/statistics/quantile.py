@@ -161,6 +161,7 @@ def quantile(
     bounds: Any,
     level: float | None = None,
     sampling: bool = False,
+    ties: bool | str = "auto",
     by: Any = None,
     keys: Any = None,
     groups: Any = None,
@@ -191,13 +192,18 @@ def quantile(
         *Public.* The dict is from names or numbers of columns to pairs. Bounds come from knowledge
         about the columns, never from the data.
     level : float in (0, 1) or None, default None
-        *Public.* How often intervals hold what they are about, nearly, each by itself; more where
-        values repeat, and less for a private number of rows that is small beside the noise in
-        their ranks: at ε = 0.1 below some hundreds. Their ends are two more quantiles each, which
-        share ε with the first: ``None`` for none.
+        *Public.* How often intervals hold what they are about, nearly, each by itself; less often
+        where values of a floating type repeat, or rows of a private number are few beside the noise
+        in their ranks (some hundreds at ε = 0.1): see ``ties`` of `quantile`. Their ends are two
+        more quantiles each, which share ε with the first: ``None`` for none.
     sampling : bool, default False
         *Public.* Whether the intervals are about the population that the rows are a sample of,
         instead of the rows.
+    ties : bool or "auto", default "auto"
+        *Public.* Whether values may repeat, as whole numbers and rounded amounts do: then intervals
+        hold at least as often as `level` says, whatever the values, and are some four times wider.
+        ``False`` is for measurements, which hardly repeat. "auto" is False for columns of a
+        floating type of an array or frame; the type is public.
     by : str, array-like or dask collection of shape (n_rows,), default None
         *Private.* The column by which rows are grouped, or its name in a frame, which is public.
         There are numbers for each of `keys`; rows with another value, or none, are in no group.
@@ -242,8 +248,9 @@ def quantile(
     0) of a grid point t, for values that were rounded to the grid, r(n) = q·n: one record changes
     it by at most 1 under ``replace_one``, and by max(q, 1 − q) under ``add_remove_one``, where n is
     private (Smith 2011, on intervals in place of a grid). The ends of intervals have r(n) = q·n ±
-    m(n) with a public function m of slope s at most, which adds s where n is private. Each choice
-    is purely private; all together are composed. With groups each record is in one: it changes the
+    m(n) with a public function m of slope s at most, which adds s where n is private; the outermost
+    grid point also stands for all ranks beyond. Each choice is purely private; all together are
+    composed. With groups each record is in one: it changes the
     choices of that group, and where it is replaced by one of another group those of two. The rows
     of a person add at most 1 to #{x < t}, and c ≤ 1 to n: what they add to the difference to q·n
     lies in [−q, 1 − q] for every t, as for one row. They may be in all groups, which then cost as
@@ -258,7 +265,7 @@ def quantile(
     >>> abs(median.value - 44) < 3, round(median.rank_error())
     (True, 25)
     """
-    return QuantileStatistic(bounds, q, level, sampling, by, keys)._release(
+    return QuantileStatistic(bounds, q, level, sampling, ties, by, keys)._release(
         x,
         groups=groups,
         epsilon=epsilon,
@@ -281,13 +288,13 @@ class QuantilePlan:
         *Public.*
     n_choices : int
         *Public.* That one record may change.
-    ranks : tuple of Rank
+    ranks : tuple of tuple of Rank
         *Public.* Those of each column.
     """
 
     choice: ExponentialMechanism
     n_choices: int
-    ranks: tuple[Rank, ...]
+    ranks: tuple[tuple[Rank, ...], ...]
 
     theorem = "exponential mechanism, composition"
 
@@ -326,14 +333,16 @@ class Ranks:
     q : tuple of float
     level : float or None
     sampling : bool
+    ties : bool or "auto"
     """
 
     q: tuple[float, ...]
     level: float | None
     sampling: bool
+    ties: bool | str
 
     @classmethod
-    def check(cls, q: Any, level: Any, sampling: Any) -> Ranks:
+    def check(cls, q: Any, level: Any, sampling: Any = False, ties: Any = "auto") -> Ranks:
         """Return what was asked, checked."""
         probabilities = np.atleast_1d(np.asarray(q, dtype=float))
         inside = (probabilities >= 0.0) & (probabilities <= 1.0)
@@ -343,7 +352,9 @@ class Ranks:
             risk_of(level)
         if not isinstance(sampling, bool):
             raise ValueError(f"sampling must be True or False, got {sampling!r}.")
-        return cls(tuple(probabilities.tolist()), level, sampling)
+        if not (isinstance(ties, bool) or (isinstance(ties, str) and ties == "auto")):
+            raise ValueError(f"ties must be True, False or 'auto', got {ties!r}.")
+        return cls(tuple(probabilities.tolist()), level, sampling, ties)
 
     @property
     def n_choices(self) -> int:
@@ -351,30 +362,52 @@ class Ranks:
         return len(self.q) * (1 if self.level is None else 3)
 
     def planned(
-        self, epsilon: float, n_changed: int, n_choices: int, n_rows: int | None
+        self,
+        epsilon: float,
+        n_changed: int,
+        n_choices: int,
+        n_rows: int | None,
+        may_repeat: Sequence[bool],
     ) -> QuantilePlan:
         """Return choices of pure `epsilon` each; `n_rows` is the number of rows, None if private.
 
-        Where it is private a replaced record may leave a group, or count no longer.
+        Where it is private a replaced record may leave a group, or count no longer. `may_repeat`
+        says for each column whether its values may be equal, unless it was asked for.
         """
+        ties = [one if self.ties == "auto" else bool(self.ties) for one in may_repeat]
         least = 1.0 if n_changed == 2 else max(max(p, 1.0 - p) for p in self.q)
-        farthest, ranks = least, self._ranks(2.0 * least / epsilon, n_rows)
+        farthest, ranks = least, self._of_columns(2.0 * least / epsilon, n_rows, ties)
         if n_rows is None:  # margins widen the noise, which widens the margins a little more
-            farthest = max(least, *(rank.sensitivity for rank in ranks))
-            ranks = self._ranks(2.0 * farthest / epsilon, n_rows)
-            farthest = max(least, *(rank.sensitivity for rank in ranks))
+            farthest = max(least, _largest_sensitivity(ranks))
+            ranks = self._of_columns(2.0 * farthest / epsilon, n_rows, ties)
+            farthest = max(least, _largest_sensitivity(ranks))
         choice = ExponentialMechanism(sensitivity=farthest * _ROUNDING, epsilon=epsilon)
         return QuantilePlan(choice, n_choices, ranks)
 
-    def _ranks(self, scale: float, n_rows: int | None) -> tuple[Rank, ...]:
+    def _of_columns(
+        self, scale: float, n_rows: int | None, ties: Sequence[bool]
+    ) -> tuple[tuple[Rank, ...], ...]:
+        known = {repeat: self._ranks(scale, n_rows, repeat) for repeat in {*ties}}
+        return tuple(known[repeat] for repeat in ties)
+
+    def _ranks(self, scale: float, n_rows: int | None, repeat: bool) -> tuple[Rank, ...]:
         """Return the ranks of all quantiles, then of the lower and the upper ends."""
         middle = [Rank(p) for p in self.q]
         if self.level is None:
             return tuple(middle)
-        risk = risk_of(self.level)
-        margins = [Margin.of(p, risk, scale, sampling=self.sampling, n_rows=n_rows) for p in self.q]
+        margins = [self._margin(p, scale, n_rows, repeat) for p in self.q]
         ends = [Rank(p, m, side) for side in (-1, 1) for p, m in zip(self.q, margins, strict=True)]
         return (*middle, *ends)
+
+    def _margin(self, q: float, scale: float, n_rows: int | None, repeat: bool) -> Margin:
+        """Return that of dense values only where it ends within a public number of rows."""
+        assert self.level is not None
+        risk, facts = risk_of(self.level), {"sampling": self.sampling}
+        near = Margin.of(q, risk, scale, n_rows=n_rows, n_points=None, **facts)
+        beyond = n_rows is not None and near(n_rows) > min(q, 1.0 - q) * n_rows
+        if not (repeat or beyond):
+            return near
+        return Margin.of(q, risk, scale, n_rows=n_rows, n_points=_CELLS + 1, **facts)
 
     def values(self, chosen: np.ndarray, bounds: ColumnBounds) -> np.ndarray:
         """Return values of shape (1 or 3, ..., n_probabilities, n_columns) for chosen grid points.
@@ -405,6 +438,7 @@ class QuantileStatistic(PrivateFit):
         q: Any,
         level: Any = None,
         sampling: Any = False,
+        ties: Any = "auto",
         by: Any = None,
         keys: Any = None,
     ) -> None:
@@ -412,6 +446,7 @@ class QuantileStatistic(PrivateFit):
         self.q = q
         self.level = level
         self.sampling = sampling
+        self.ties = ties
         self.by = by
         self.keys = keys
 
@@ -432,7 +467,8 @@ class QuantileStatistic(PrivateFit):
         n_rows = records.n_records if records.count_is_public else None
         accountant = "gdp" if parameters.counts_gaussians else "pld"
         each = share_of(parameters.epsilon, parameters.delta, n_choices, accountant)
-        return self._asked().planned(each, n_changed, n_choices, n_rows)
+        may_repeat = records.columns.may_repeat
+        return self._asked().planned(each, n_changed, n_choices, n_rows, may_repeat)
 
     def _read(
         self, plan: QuantilePlan, records: BoundedColumns, rng: np.random.Generator
@@ -451,8 +487,6 @@ class QuantileStatistic(PrivateFit):
     ) -> Quantile:
         asked = self._asked()
         values = asked.values(released, records.bounds)
-        if asked.level is not None and records.count_is_public:
-            widen(values, plan.ranks, records.bounds, records.n_records)
         value, *ends = (self._shaped(one, records) for one in values)
         groups, columns = axes_of(records.keys), ("column", records.columns.labels)
         return Quantile(
@@ -472,15 +506,11 @@ class QuantileStatistic(PrivateFit):
         return records.shaped(values)
 
     def _asked(self) -> Ranks:
-        return Ranks.check(self.q, self.level, self.sampling)
+        return Ranks.check(self.q, self.level, self.sampling, self.ties)
 
 
-def widen(values: np.ndarray, ranks: Sequence[Rank], bounds: ColumnBounds, n_rows: int) -> None:
-    """Move ends whose ranks are beyond all of a public number of rows to the bounds."""
-    for j, rank in enumerate(ranks):
-        side, place = divmod(j, values.shape[-2])
-        if side and not 0.0 <= rank.of(n_rows) <= n_rows:
-            values[side, ..., place, :] = bounds.low if side == 1 else bounds.high
+def _largest_sensitivity(ranks: Sequence[Sequence[Rank]]) -> float:
+    return max(rank.sensitivity for own in ranks for rank in own)
 
 
 def n_groups_of_record(n_changed: int, keys: Keys | None, in_persons: bool) -> int:
@@ -540,7 +570,10 @@ def choose_all(
     """
     unit = math.ldexp(1.0, -STEP_BITS) if in_steps else 1.0
     choices = [
-        [[_choose(cells, unit, rank, plan.choice, rng) for cells in group] for rank in plan.ranks]
+        [
+            [_choose(*one, unit, plan.choice, rng) for one in zip(group, ranks, strict=True)]
+            for ranks in zip(*plan.ranks, strict=True)
+        ]
         for group in counts
     ]
     return np.array(choices)
@@ -548,8 +581,8 @@ def choose_all(
 
 def _choose(
     counts: np.ndarray,
-    unit: float,
     rank: Rank,
+    unit: float,
     choice: ExponentialMechanism,
     rng: np.random.Generator,
 ) -> int:
@@ -557,5 +590,9 @@ def _choose(
     at_most = np.cumsum(counts)
     below, at_most = (at_most - counts) * unit, at_most * unit
     wanted = rank.of(at_most[-1])
+    if rank.side < 0:  # the lowest point stands for all ranks below
+        below[0] = -math.inf
+    elif rank.side > 0:
+        at_most[-1] = math.inf
     miss = np.maximum(below - wanted, wanted - at_most)
     return choice.release(-np.maximum(miss, 0.0), rng)

@@ -141,6 +141,35 @@ def test_intervals_of_quantiles_hold_as_often_as_they_say(neighboring, sampling,
 
 
 @every_relation
+@pytest.mark.parametrize("step", [1, 5])
+def test_intervals_of_quantiles_hold_where_whole_numbers_repeat(neighboring, step):
+    """40 releases of two quantiles each way. Of a true level 1e-6 of runs are counted outside."""
+    rng, held = np.random.default_rng(), np.zeros((2, 2))
+    for _ in range(40):
+        x = step * rng.integers(0, 100 // step, size=4000)
+        truth = np.quantile(x, [0.25, 0.9], method="inverted_cdf")
+        asked = {"bounds": (0, 100), "epsilon": 0.5, "neighboring": neighboring}
+        low, high = statistics.quantile(x, q=[0.25, 0.9], level=0.9, **asked).interval()
+        held[0] += (low <= truth) & (truth <= high)
+        found = statistics.describe(x, quantiles=[0.25, 0.9], level=0.9, **asked).to_frame(0.9)
+        ends = found.loc[0].loc[["25%", "90%"]]
+        held[1] += (ends["lower"] <= truth) & (truth <= ends["upper"])
+    assert held.min() >= stats.binom.ppf(1e-7, 40, 0.9)
+
+
+@every_relation
+def test_intervals_of_quantiles_of_few_rows_hold(neighboring):
+    """60 releases about 30 rows. Of a true level 1e-6 of runs are counted outside."""
+    rng, held = np.random.default_rng(), 0
+    for _ in range(60):
+        x = rng.normal(5.0, 1.0, size=30)
+        asked = {"ties": True, "epsilon": 0.1, "neighboring": neighboring}
+        low, high = statistics.quantile(x, q=0.5, level=0.9, **B, **asked).interval()
+        held += low <= np.quantile(x, 0.5, method="inverted_cdf") <= high
+    assert held >= stats.binom.ppf(1e-6, 60, 0.9)
+
+
+@every_relation
 def test_ranks_of_quantiles_are_as_near_as_they_say(neighboring):
     """300 quantiles, each beyond its bound with probability 0.01 at most; 1e-6 of runs fail."""
     beyond = 0
