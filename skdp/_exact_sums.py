@@ -41,7 +41,8 @@ def exact_sums(
 
     `numbers` yields those of some rows of a table at a time. Totals of at least 2^53 steps are
     rounded as floats, by 2^−54 of at most 2^31: for two neighbours by 2^−22 together, which
-    `skdp.workloads.ROUNDED_ONCE` allows for. With `keys` there is a row of sums for each group.
+    `ROUNDED_ONCE` of `skdp.workloads.plan` allows for. With `keys` there is a row of sums for each
+    group.
     """
     return from_steps(table.total(partial(sums_in_steps, sizes, numbers, keys)))
 

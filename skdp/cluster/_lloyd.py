@@ -12,8 +12,8 @@ from skdp._exact_sums import counted, in_records
 from skdp.privacy import Neighboring
 from skdp.statistics._bounded_rows import BoundedRows
 from skdp.statistics._spread import Centre, farthest, projected, shortened, weighed_rows, whole
-from skdp.workloads import ROUNDED_ONCE
 from skdp.workloads.gaussian_steps import GaussianPlan, GaussianStep
+from skdp.workloads.plan import ROUNDED_ONCE
 
 __all__ = ["Estimate", "ask_step", "count_unit", "release_step"]
 

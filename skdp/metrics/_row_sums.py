@@ -17,7 +17,8 @@ from skdp.metrics._estimate import interval_of, ratio
 from skdp.metrics._pairs import Pairs
 from skdp.metrics._score import Score
 from skdp.privacy import PrivacyGuarantee
-from skdp.workloads import ROUNDED_ONCE, Query, QueryPlan
+from skdp.workloads import Query, QueryPlan
+from skdp.workloads.plan import ROUNDED_ONCE
 
 __all__ = ["RowMean", "RowSums", "SummedPairs"]
 

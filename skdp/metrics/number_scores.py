@@ -16,7 +16,8 @@ from skdp.metrics._pairs import Pairs
 from skdp.metrics._row_sums import RowMean, RowSums, SummedPairs
 from skdp.metrics._score import Score
 from skdp.privacy import PrivacyGuarantee
-from skdp.workloads import ROUNDED_ONCE, Query
+from skdp.workloads import Query
+from skdp.workloads.plan import ROUNDED_ONCE
 
 __all__ = ["dp_mean_absolute_error", "dp_mean_squared_error", "dp_r2_score"]
 

@@ -17,8 +17,8 @@ from skdp._exact_sums import exact_sums, weighed
 from skdp._private_fit import PrivateFit, ReleaseParameters
 from skdp.statistics._keys import Keys, axes_of
 from skdp.statistics._noise import Terms, half_width, sum_half_widths
-from skdp.workloads import ROUNDED_ONCE, Query, QueryPlan
-from skdp.workloads.plan import becomes_gaussian
+from skdp.workloads import Query, QueryPlan
+from skdp.workloads.plan import ROUNDED_ONCE, becomes_gaussian
 
 __all__ = [
     "BoundedColumns",

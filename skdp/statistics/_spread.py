@@ -18,8 +18,8 @@ import numpy as np
 from skdp._exact_sums import STEP_BITS, counted, exact_sums, in_records
 from skdp.privacy import Neighboring
 from skdp.statistics._bounded_rows import BoundedRows
-from skdp.workloads import ROUNDED_ONCE
 from skdp.workloads.gaussian_steps import GaussianPlan, GaussianStep
+from skdp.workloads.plan import ROUNDED_ONCE
 
 __all__ = [
     "Centre",

@@ -17,7 +17,8 @@ from skdp.budget import PrivacyBudget
 from skdp.privacy import PrivacyGuarantee
 from skdp.statistics._moments import BoundedColumns
 from skdp.statistics._result import NoisyNumbers
-from skdp.workloads import ROUNDED_ONCE, Query, QueryPlan
+from skdp.workloads import Query, QueryPlan
+from skdp.workloads.plan import ROUNDED_ONCE
 
 __all__ = ["sum"]
 
