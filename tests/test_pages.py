@@ -3,6 +3,7 @@
 import inspect
 import pkgutil
 import re
+import runpy
 import tomllib
 from importlib import import_module
 from pathlib import Path
@@ -128,3 +129,31 @@ def test_migration_names_what_there_is_and_every_estimator():
     named = set(re.findall(r"\b(?:DP|dp_)\w+", page))
     assert named - ours == {"DPMachine", "DPMechanism", "DPTransformer"}
     assert not {name for name in ours if name.startswith("DP") and name not in named} - {"DPSGD"}
+
+
+def program(name: str) -> dict:
+    """Return what is defined in a program of the benchmark of tables."""
+    return runpy.run_path(str(ROOT / "benchmarks" / "tabular" / name))
+
+
+def test_tables_of_the_benchmark_are_those_of_its_results(capsys):
+    program("report.py")["main"](ROOT / "benchmarks" / "tabular" / "results.jsonl")
+    assert capsys.readouterr().out == (DOCS / "tabular_tables.md").read_text()
+
+
+def test_a_result_is_bold_where_it_is_beyond_the_spread():
+    pd = pytest.importorskip("pandas")
+    leader = program("report.py")["leader"]
+    one, other = [0.80, 0.82, 0.84], [0.81, 0.83, 0.85]
+    assert leader(pd.DataFrame({"a": one, "b": other}), "AUC") is None
+    assert leader(pd.DataFrame({"a": [0.2, 0.1, 0.3], "b": other}), "AUC") == "b"
+    assert leader(pd.DataFrame({"a": [0.2, 0.1, 0.3], "b": other}), "log-loss") == "a"
+
+
+def test_page_of_the_benchmark_names_every_file_and_every_program():
+    page = (DOCS / "tabular.md").read_text()
+    folder = ROOT / "benchmarks" / "tabular"
+    files = re.findall(r'"([\w.-]+\.gz)"', (folder / "tables.py").read_text())
+    assert len(files) >= 9
+    assert all(f"`{name}`" in page for name in files)
+    assert all(f"tabular/{name}" in page for name in ("run.py", "report.py", "picture.py"))

@@ -109,18 +109,21 @@ class Interpret:
 
 
 class WithoutPrivacy:
-    """scikit-learn, without privacy: what is there to be found."""
+    """scikit-learn, without privacy: what is there to be found, and what a constant reaches."""
 
     def models(self, table):
-        from sklearn import ensemble, linear_model
+        from sklearn import dummy, ensemble, linear_model
 
         if table.is_regression:
             line, boosted = linear_model.RidgeCV(), ensemble.HistGradientBoostingRegressor
+            constant = dummy.DummyRegressor()  # the mean of the targets
         else:
             line = linear_model.LogisticRegression(max_iter=2000)
             boosted = ensemble.HistGradientBoostingClassifier
+            constant = dummy.DummyClassifier(strategy="prior")  # the shares of the classes
         yield "linear, no privacy", lambda e, s: encoded(table, line, StandardScaler())
         yield "boosting, no privacy", lambda e, s: encoded(table, boosted(random_state=s))
+        yield "constant", lambda e, s: constant
 
 
 LIBRARIES = {

@@ -1,4 +1,4 @@
-"""Draw accuracy against ε from the lines that `run.py` left.
+"""Draw accuracy or area under the ROC curve against ε, from the lines that `run.py` left.
 
 Usage: python benchmarks/tabular/picture.py results.jsonl docs/images/accuracy.svg
 """
@@ -16,7 +16,11 @@ MODELS = {
     "diffprivlib logistic": {"color": "#8a8f98", "marker": "^"},
     "diffprivlib forest": {"color": "#b9bdc4", "marker": "v"},
 }
-WITHOUT = {"boosting, no privacy": ":", "linear, no privacy": "--"}
+WITHOUT = {
+    "boosting, no privacy": {"color": "black", "linestyle": ":"},
+    "linear, no privacy": {"color": "black", "linestyle": "--"},
+    "constant": {"color": "#a33", "linestyle": "-."},
+}
 
 
 def main(path, out):
@@ -33,14 +37,14 @@ def main(path, out):
 
 
 def panel(ax, rows, table, metric):
-    """Draw one table: a line for each private model, a level for each without privacy."""
-    means = rows.groupby(["model", "epsilon"])[metric].mean()
+    """Draw one table: lines of private models, with their spread over splits, levels of others."""
+    found = rows.groupby(["model", "epsilon"])[metric].agg(["mean", "min", "max"])
     for model, style in WITHOUT.items():
-        ax.axhline(means[model].iloc[0], color="black", linewidth=1, linestyle=style, label=model)
+        ax.axhline(found.loc[model, "mean"].iloc[0], linewidth=1, label=model, **style)
     for model, style in MODELS.items():
-        if model in means:
-            found = means[model]
-            ax.plot(found.index, found.to_numpy(), markersize=5, label=model, **style)
+        of = found.loc[model]
+        ax.plot(of.index, of["mean"], markersize=5, label=model, **style)
+        ax.fill_between(of.index, of["min"], of["max"], color=style["color"], alpha=0.15, lw=0)
     ax.set(xscale="log", xlabel="ε", title=f"{table}: {metric}")
     ax.set_xticks([0.1, 0.3, 1, 3, 10], ["0.1", "0.3", "1", "3", "10"])
     ax.spines[["top", "right"]].set_visible(False)

@@ -6,6 +6,7 @@ Usage: python benchmarks/tabular/report.py results.jsonl > docs/tabular_tables.m
 import sys
 
 import pandas as pd
+from scipy import stats
 
 DIGITS = {"accuracy": 3, "AUC": 3, "log-loss": 3, "calibration": 3, "R2": 3, "seconds": 2}
 LESS_IS_BETTER = ("log-loss", "calibration", "seconds")
@@ -17,6 +18,17 @@ TITLES = {
     "R2": "R²",
     "seconds": "Seconds of CPU for a fit, data preparation included",
 }
+HEADS = {
+    "breast cancer": "cancer",
+    "wine, 3 classes": "wine",
+    "digits, 10 classes": "digits",
+    "bank, calls": "calls",
+    "California housing": "housing",
+    "wine quality, red": "red wine",
+    "wine quality, white": "white wine",
+}
+WITHOUT_A_CONSTANT = ("calibration", "seconds")
+LEVEL = 0.05
 
 
 def main(path):
@@ -32,26 +44,48 @@ def main(path):
 
 
 def write(rows, metric, title, epsilon):
-    """Print one table of means over seeds: the best private one of a row is bold."""
+    """Print one table: a line for each model, a column for each data set."""
     here = rows[rows["epsilon"].isin([epsilon, float("inf")]) & rows[metric].notna()]
-    private = here[here["epsilon"] == epsilon]["model"].unique()
-    means = here.pivot_table(index="table", columns="model", values=metric, sort=False)
-    order = [*private, *(model for model in means.columns if model not in private)]
-    print(f"### {title}\n\n| data | {' | '.join(order)} |\n|---|{'---|' * len(order)}")
-    for name, found in means[order].iterrows():
-        shown = found.round(DIGITS[metric])
-        best = shown[private].min() if metric in LESS_IS_BETTER else shown[private].max()
-        cells = (cell(shown[m], metric, m in private and shown[m] == best) for m in order)
-        print(f"| {name} | {' | '.join(cells)} |")
+    if metric in WITHOUT_A_CONSTANT:
+        here = here[here["model"] != "constant"]
+    private = [*here[here["epsilon"] == epsilon]["model"].unique()]
+    models = [*private, *(m for m in here["model"].unique() if m not in private)]
+    columns = {name: column(of, metric, private) for name, of in here.groupby("table", sort=False)}
+    print(f"### {title}\n\n| | {' | '.join(HEADS.get(name, name) for name in columns)} |")
+    print(f"|---|{'---|' * len(columns)}")
+    for model in models:
+        print(f"| {model} | {' | '.join(of.get(model, '–') for of in columns.values())} |")
     print()
 
 
-def cell(value, metric, bold):
-    """Return a number as the tables show it."""
-    if pd.isna(value):
-        return "–"
-    text = f"{value:.{DIGITS[metric]}f}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:.2f}"
-    return f"**{text}**" if bold else text
+def column(rows, metric, private):
+    """Return the cell of each model on one data set."""
+    splits = rows.pivot(index="seed", columns="model", values=metric)
+    best = leader(splits[splits.columns.intersection(private)], metric)
+    return {model: cell(values, metric, model == best) for model, values in splits.items()}
+
+
+def leader(splits, metric):
+    """Return the best model if a t test on the splits tells it from every other."""
+    means = splits.mean().sort_values(ascending=metric in LESS_IS_BETTER)
+    first, *others = means.index
+    beyond = stats.t.ppf(1.0 - LEVEL / 2.0, 2 * len(splits) - 2)
+    errors = (splits.var() / len(splits)).pipe(lambda of: (of + of[first]) ** 0.5)
+    return first if all(abs(means[first] - means[o]) > beyond * errors[o] for o in others) else None
+
+
+def cell(values, metric, bold):
+    """Return mean and standard deviation over the splits as the tables show them."""
+    text = number(values.mean(), metric)
+    return f"{f'**{text}**' if bold else text} <small>±{number(values.std(), metric)}</small>"
+
+
+def number(value, metric):
+    """Return a number without the 0 before its point."""
+    shown = round(value, DIGITS[metric]) + 0.0  # and no −0
+    if abs(shown) < 1:
+        return f"{shown:.{DIGITS[metric]}f}".replace("0.", ".", 1).replace("-", "−")
+    return f"{shown:.2f}".replace("-", "−")
 
 
 if __name__ == "__main__":

@@ -3,10 +3,11 @@
 Usage: python benchmarks/tabular/run.py [--data FOLDER] [--seeds 3] [--only NAME ...]
        [--libraries NAME ...] [--out results.jsonl] [--peers] [--smallest]
 
-FOLDER holds Adult, the two bank tables, the cylinder bands, magic04, California housing and the
-wine qualities; without it the tables of scikit-learn are used. A line of JSON for each fit goes to
---out; fits that are there are not repeated. --peers makes a virtual environment for diffprivlib
-and one for interpret-core, and runs itself in them. `report.py` makes the page's tables.
+FOLDER holds the files that `FILES` in `tables.py` names; docs/tabular.md says what they are and
+where they were first published. Without it the tables of scikit-learn are used. A line of JSON for
+each fit goes to --out; fits that are there are not repeated. --peers makes a virtual environment
+for diffprivlib and one for interpret-core, and runs itself in them. `report.py` makes the page's
+tables, `picture.py` its picture.
 """
 
 import argparse

@@ -71,6 +71,13 @@ DIABETES_BOUNDS = [
     *((2, 10), (3, 6.2), (55, 130)),
 ]
 
+FILES = [
+    *("adult.data.csv.gz", "adult.test.csv.gz", "bank-full.csv.gz", "bank-additional-full.csv.gz"),
+    *("cylinder-bands.csv.gz", "magic04.csv.gz", "california-housing.csv.gz"),
+    *("winequality-red.csv.gz", "winequality-white.csv.gz"),
+]
+"""What a folder of data holds; the page of the results says where each was first published."""
+
 
 @dataclass(frozen=True, eq=False)
 class Table:
@@ -119,6 +126,8 @@ def tables(folder):
     if folder is None:
         return
     folder = Path(folder)
+    if missing := [name for name in FILES if not (folder / name).exists()]:
+        raise SystemExit(f"{folder} lacks {', '.join(missing)}: docs/tabular.md has their sources.")
     magic = pd.read_csv(folder / "magic04.csv.gz", header=None)
     y = (magic[10] == "g").astype(int)
     yield _numbers("magic04", magic.iloc[:, :10].to_numpy(float), y, MAGIC_BOUNDS)
