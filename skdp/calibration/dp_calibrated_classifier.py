@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -18,20 +19,21 @@ from skdp._validation import check_choice
 from skdp.budget import PrivacyBudget
 from skdp.calibration.calibration_map import METHODS, CalibrationMap
 from skdp.metrics._foreign import answer_of
+from skdp.metrics.one_vs_rest_report import OneVsRestCounts, OneVsRestReport
 from skdp.metrics.score_report import ScoreCounts
 from skdp.privacy import PrivacyGuarantee
 from skdp.workloads import QueryPlan
 
 __all__ = ["DPCalibratedClassifier"]
 
-_FEWEST = 300.0  # records times ε; with fewer the noise makes probabilities worse than they were
+_FEWEST = 300.0  # records times ε a histogram of scores; fewer make probabilities worse by noise
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Judged:
     """*Private* scores and labels, and the transaction that counts them."""
 
-    counter: ScoreCounts
+    counter: ScoreCounts | OneVsRestCounts
     records: Any
 
     @property
@@ -49,9 +51,10 @@ class DPCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, PrivateEstimat
     Parameters
     ----------
     estimator : estimator
-        *Public.* A classifier of two classes that is fitted, privately or to public data, and stays
-        as it is; put it into scikit-learn's `FrozenEstimator` where it will be cloned. Calibrated
-        is what it gives by `predict_proba`, or the logistic function of its `decision_function`.
+        *Public.* A classifier that is fitted, privately or to public data, and stays as it is; put
+        it into scikit-learn's `FrozenEstimator` where it will be cloned. Calibrated is what it
+        gives by `predict_proba`, or the logistic function of its `decision_function`: of several
+        classes each against all others, and probabilities are scaled to a sum of 1.
     epsilon : float, default 1.0
         *Public.* Privacy loss in nats of the calibration; finite.
     delta : float or None, default None
@@ -81,11 +84,11 @@ class DPCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, PrivateEstimat
 
     Attributes
     ----------
-    map_ : CalibrationMap
-        From scores to probabilities.
-    report_ : ScoreReport
+    maps_ : tuple of CalibrationMap
+        From scores to probabilities: that of the second of two classes, or of each of several.
+    report_ : ScoreReport or OneVsRestReport
         How good the scores were before, from the same release.
-    classes_ : ndarray of shape (2,)
+    classes_ : ndarray of shape (n_classes,)
         Labels of the classifier.
     n_features_in_ : int
         Columns of X, where the classifier says so.
@@ -96,11 +99,12 @@ class DPCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, PrivateEstimat
 
     Notes
     -----
-    **Guarantee.** That of `skdp.metrics.score_report`, from whose noisy counts all is computed:
-    they are projected on counts that are not negative and have the same sum.
+    **Guarantee.** That of `skdp.metrics.score_report`, or of several classes of
+    `skdp.metrics.one_vs_rest_report`, from whose noisy counts all is computed: they are projected
+    on counts that are not negative and have the same sum.
 
-    Where the number of rows is public, fewer than 300/ε of them are refused: the noise would make
-    probabilities worse.
+    Where the number of rows is public, fewer than 300/ε of them are refused, or 300·√K/ε for K > 2
+    classes: the noise would make probabilities worse.
 
     Examples
     --------
@@ -183,15 +187,18 @@ class DPCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, PrivateEstimat
 
         Returns
         -------
-        ndarray of shape (n_samples, 2)
+        ndarray of shape (n_samples, n_classes)
             In the order of `classes_`.
         """
-        check_is_fitted(self, "map_")
-        positive = self.map_(_scores(self.estimator, X))
-        return np.stack([1.0 - positive, positive], axis=1)
+        check_is_fitted(self, "maps_")
+        columns = np.atleast_2d(_scores(self.estimator, X).T)
+        shares = np.stack([of(scores) for of, scores in zip(self.maps_, columns, strict=True)])
+        if len(shares) == 1:
+            return np.stack([1.0 - shares[0], shares[0]], axis=1)
+        return np.asarray((shares / shares.sum(axis=0)).T)
 
     def predict(self, X: Any) -> np.ndarray:
-        """Return the more probable labels.
+        """Return the most probable labels.
 
         Parameters
         ----------
@@ -202,7 +209,7 @@ class DPCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, PrivateEstimat
         -------
         ndarray of shape (n_samples,)
         """
-        return self.classes_[(self.predict_proba(X)[:, 1] > 0.5).astype(int)]
+        return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
 
     def _check_data(
         self, parameters: ReleaseParameters, X: Any, y: Any, *, groups: Any = None
@@ -214,14 +221,21 @@ class DPCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, PrivateEstimat
                 "DPCalibratedClassifier reads rows in memory: call .compute() on them."
             )
         check_lengths(X, y)
-        counter = ScoreCounts(self.estimator.classes_, self.noise, "auto")
-        if np.size(self.estimator.classes_) != 2:
-            raise ValueError("estimator must be a classifier of two classes.")
+        counter = self._counter()
         scores = answer_of(partial(_scores, self.estimator), X)
         judged = _Judged(counter, counter._check_data(parameters, y, scores, groups=groups))
         if parameters.neighboring.count_is_public:
-            _check_enough(judged.n_records, parameters)
+            _check_enough(judged.n_records, parameters, np.size(self.estimator.classes_))
         return judged
+
+    def _counter(self) -> ScoreCounts | OneVsRestCounts:
+        """Return the transaction that counts scores, in one histogram or in one for each class."""
+        classes = self.estimator.classes_
+        if np.size(classes) == 1:
+            raise ValueError("estimator must be a classifier of two classes or more.")
+        if np.size(classes) == 2:
+            return ScoreCounts(classes, self.noise, "auto")
+        return OneVsRestCounts(classes, "auto", self.noise)
 
     def _plan(self, parameters: ReleaseParameters, judged: _Judged) -> QueryPlan:
         return judged.counter._plan(parameters, judged.records)
@@ -232,8 +246,10 @@ class DPCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, PrivateEstimat
     def _publish(
         self, plan: QueryPlan, judged: _Judged, released: Any, guarantee: PrivacyGuarantee
     ) -> DPCalibratedClassifier:
-        self.report_ = judged.counter._publish(plan, judged.records, released, guarantee)
-        self.map_ = CalibrationMap.of(self.report_, self.method)
+        report = judged.counter._publish(plan, judged.records, released, guarantee)
+        reports = report if isinstance(report, OneVsRestReport) else (report,)
+        self.report_ = report
+        self.maps_ = tuple(CalibrationMap.of(one, self.method) for one in reports)
         self.privacy_ = guarantee
         for name in ("classes_", "n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator, name):
@@ -243,22 +259,23 @@ class DPCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, PrivateEstimat
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags = self.estimator.__sklearn_tags__().input_tags
-        tags.classifier_tags.multi_class = False
         tags.non_deterministic = self.random_state is None
         return tags
 
 
 def _scores(estimator: Any, X: Any) -> np.ndarray:
-    """Return what a classifier of two classes thinks of the second, in [0, 1]."""
-    if hasattr(estimator, "predict_proba"):
-        return np.asarray(estimator.predict_proba(X))[:, 1]
-    return expit(np.asarray(estimator.decision_function(X)))
+    """Return in [0, 1] what a classifier thinks of the second of two classes, or of each."""
+    if not hasattr(estimator, "predict_proba"):
+        return expit(np.asarray(estimator.decision_function(X)))
+    shares = np.asarray(estimator.predict_proba(X))
+    return shares[:, 1] if np.size(estimator.classes_) == 2 else shares
 
 
-def _check_enough(n_records: int, parameters: ReleaseParameters) -> None:
+def _check_enough(n_records: int, parameters: ReleaseParameters, n_classes: int) -> None:
     epsilon = parameters.epsilon
-    if n_records * epsilon < _FEWEST:
+    fewest = _FEWEST / epsilon * (1.0 if n_classes == 2 else math.sqrt(n_classes))
+    if n_records < fewest:
         raise ValueError(
             f"{n_records} {parameters.unit}s at epsilon={epsilon:g} are too few to calibrate with: "
-            f"there must be {_FEWEST / epsilon:.0f}."
+            f"there must be {fewest:.0f}."
         )

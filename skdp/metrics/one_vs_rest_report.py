@@ -21,7 +21,7 @@ from skdp.metrics.score_report import ScoreReport, bins_of, checked_edges, edges
 from skdp.privacy import PrivacyGuarantee
 from skdp.workloads import Query, QueryPlan
 
-__all__ = ["OneVsRestReport", "one_vs_rest_report"]
+__all__ = ["OneVsRestCounts", "OneVsRestReport", "one_vs_rest_report"]
 
 _CELLS = "cells"
 
@@ -115,7 +115,7 @@ def one_vs_rest_report(
     >>> round(report.roc_auc, 2), round(report[2].roc_auc, 2)
     (0.87, 0.87)
     """
-    return _Histograms(classes, edges, noise)._release(
+    return OneVsRestCounts(classes, edges, noise)._release(
         y_true,
         y_score,
         groups=groups,
@@ -219,7 +219,7 @@ class _Scored:
         return self.classes.size, 2, self.edges.size - 1
 
 
-class _Histograms(PrivateFit):
+class OneVsRestCounts(PrivateFit):
     """The parts of the transaction of `one_vs_rest_report`."""
 
     released_as = "metrics.one_vs_rest_report"
