@@ -19,6 +19,7 @@ __all__ = [
     "category_codes",
     "check_comparable",
     "checked_keys",
+    "sides_of_pairs",
 ]
 
 _LARGEST = 1e100
@@ -49,13 +50,14 @@ class ColumnBounds:
                 "columns to pairs. They are public, known without a look at the data."
             )
         if isinstance(bounds, Mapping):
-            bounds = _pairs(bounds, n_columns, names)
+            bounds = _sides_by_column(bounds, n_columns, names)
         low, high = _two_sides(bounds, n_columns)
         sane = (np.abs(low) <= _LARGEST) & (np.abs(high) <= _LARGEST) & (high - low >= _NARROWEST)
-        if not sane.all():
+        for j in np.flatnonzero(~sane)[:1].tolist():
+            pair, name = (float(low[j]), float(high[j])), column_name(names, j)
             raise ValueError(
                 "each low must be below its high, by at least 1e-50, and both finite, up to "
-                f"1e100; got {bounds!r}."
+                f"1e100; got {pair} for column {name!r}."
             )
         return cls(low, high)
 
@@ -88,16 +90,26 @@ class ColumnBounds:
         return np.clip(rows, -1.0, 1.0, out=rows)
 
 
-def _pairs(bounds: Mapping[Any, Any], n_columns: int, names: Sequence[Any]) -> Any:
-    """Return (lows, highs) of a dict that has to name each column."""
+def _sides_by_column(
+    bounds: Mapping[Any, Any], n_columns: int, names: Sequence[Any]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the lows and the highs of a dict that has to name each column."""
     found = by_column("bounds", bounds, n_columns, names)
     if left := [column_name(names, j) for j in range(n_columns) if j not in found]:
         raise ValueError(f"bounds must name each column of numbers; {left} are not among them.")
+    return sides_of_pairs(found, range(n_columns))
+
+
+def sides_of_pairs(
+    found: Mapping[int, Any], columns: Sequence[int]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the lows and the highs of columns, of which each has a pair."""
+    pairs = [found[j] for j in columns]
     try:
-        pairs = np.array([found[j] for j in range(n_columns)], dtype=float)
-        return pairs.reshape(n_columns, 2).T
+        rows = np.array(pairs, dtype=float).reshape(len(pairs), 2)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"each of bounds must be a pair (low, high), got {bounds!r}.") from error
+        raise ValueError(f"each of bounds must be a pair (low, high), got {pairs!r}.") from error
+    return rows[:, 0], rows[:, 1]
 
 
 def _two_sides(bounds: Any, n_columns: int) -> tuple[np.ndarray, np.ndarray]:
@@ -109,14 +121,47 @@ def _two_sides(bounds: Any, n_columns: int) -> tuple[np.ndarray, np.ndarray]:
             f"bounds must be a pair (low, high) of numbers or of {n_columns} numbers each, one "
             f"pair for each of the {n_columns} columns, or a dict by column, got {bounds!r}."
         ) from error
+    if n_columns == 2 and _reads_both_ways(bounds):
+        raise ValueError(
+            f"bounds={bounds!r} may be two pairs, or the lows and the highs of two columns. Give a "
+            "dict by column, a list of tuples (low, high), or a tuple of the list of lows and the "
+            "list of highs."
+        )
     return low, high
 
 
 def _is_pair(bounds: Any, n_columns: int) -> bool:
-    """Return whether `bounds` are (lows, highs); of two columns a list of tuples is of pairs."""
-    if n_columns == 2 and isinstance(bounds, list):
-        return not all(isinstance(one, tuple) for one in bounds)
-    return len(bounds) == 2
+    """Return whether `bounds` are (lows, highs), not a pair for each column."""
+    if n_columns != 2 or not _is_square(bounds):
+        return len(bounds) == 2
+    return _has_sides(bounds) or not (_has_pairs(bounds) or _grows(np.asarray(bounds, float).T))
+
+
+def _reads_both_ways(bounds: Any) -> bool:
+    """Return whether bounds of two columns would be bounds as pairs and as (lows, highs)."""
+    if not _is_square(bounds) or _has_sides(bounds) or _has_pairs(bounds):
+        return False
+    rows = np.asarray(bounds, dtype=float)
+    return _grows(rows) and _grows(rows.T)
+
+
+def _is_square(bounds: Any) -> bool:
+    return len(bounds) == 2 and all(np.size(side) == 2 for side in bounds)
+
+
+def _has_sides(bounds: Any) -> bool:
+    """Return whether this is a tuple of two lists or arrays."""
+    return isinstance(bounds, tuple) and not any(isinstance(one, tuple) for one in bounds)
+
+
+def _has_pairs(bounds: Any) -> bool:
+    """Return whether this is a list of tuples."""
+    return isinstance(bounds, list) and all(isinstance(one, tuple) for one in bounds)
+
+
+def _grows(sides: np.ndarray) -> bool:
+    low, high = sides
+    return bool((low < high).all())
 
 
 def by_column(
@@ -137,7 +182,7 @@ def by_column(
 def bounds_of_numbers(
     bounds: Any, numbers: list[int], n_columns: int, names: Sequence[Any], *, advice: str = ""
 ) -> Any:
-    """Return `bounds`; a dict, which has to name just the columns of `numbers`, by their order.
+    """Return `bounds`; of a dict, which has to name just the columns of `numbers`, the two sides.
 
     `advice` says what can be done about columns that are no numbers.
     """
@@ -154,7 +199,7 @@ def bounds_of_numbers(
             f"bounds must name just the columns without categories; {wrong}.{advice} Leave columns "
             "that are not to be used out of X."
         )
-    return {place: found[j] for place, j in enumerate(numbers)}
+    return sides_of_pairs(found, numbers)
 
 
 def categories_by_column(

@@ -75,7 +75,7 @@ class TableFacts:
         found = ColumnBounds(np.empty(0), np.empty(0))
         if numbers or bounds is not None:
             given = bounds_of_numbers(bounds, numbers, n_columns, names, advice=_OF_OTHERS)
-            found = ColumnBounds.of(given, len(numbers))
+            found = ColumnBounds.of(given, len(numbers), [column_name(names, j) for j in numbers])
         units = _units(transformation, numbers, n_columns, names)
         check_choice("missing", missing, _MISSING)
         facts = cls(n_columns, np.array(numbers, dtype=int), found, units, known, missing)

@@ -39,7 +39,8 @@ class DPAdditiveRegressor(AdditiveModel, TransformedTargets, DPLinearRegression)
         times; sign(y)·√\|y\|; or for a number, the unit, sign(y)·log(1 + \|y\|/unit). Predictions
         are turned back, which makes them medians rather than means.
     bounds : pair (low, high), one pair per column, dict or "auto"
-        *Public.* The dict is from names or numbers of columns to pairs. Bounds come from knowledge
+        *Public.* The dict is from names or numbers of columns to pairs. A list of tuples has a pair
+        for each column; a tuple of two lists has all lows and all highs. Bounds come from knowledge
         about the columns, never from the data. There is no default that would be right: without
         bounds `fit` raises. ``"auto"`` is for columns of which nothing is known: a tenth of the
         fit's μ² is spent on a histogram of each, and the rank in it takes the place of the number.

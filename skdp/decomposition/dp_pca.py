@@ -69,7 +69,8 @@ class DPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator)
         *Public.* How many components are kept. ``None`` keeps all columns; without privacy at most
         as many as there are rows.
     bounds : pair (low, high), one pair per column, or dict
-        *Public.* The dict is from names or numbers of columns to pairs. Bounds come from knowledge
+        *Public.* The dict is from names or numbers of columns to pairs. A list of tuples has a pair
+        for each column; a tuple of two lists has all lows and all highs. Bounds come from knowledge
         about the columns, never from the data. There is no default that would be right: without
         bounds `fit` raises.
     data_norm : float or None, default None

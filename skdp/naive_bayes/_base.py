@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdp._blocks import Block, Blocks, for_workers, is_collection
 from skdp._column_facts import ColumnBounds, bounds_of_numbers, categories_by_column
-from skdp._columns import Columns, as_floats, check_numeric
+from skdp._columns import Columns, as_floats, check_numeric, column_name
 from skdp._data_validation import (
     classes_of_blocks,
     column_names,
@@ -345,8 +345,9 @@ class PrivateNaiveBayes(ClassifierMixin, PrivateEstimator):
         floor, private = check_size("least_variance", self.least_variance), self._is_private()
         if not columns or (self.bounds is None and not private):
             return [NumericFeature(-1.0, 1.0, _SMALLEST, False)] * len(columns)
-        given = bounds_of_numbers(self.bounds, columns, self.n_features_in_, self._names())
-        bounds = ColumnBounds.of(given, len(columns))
+        names = self._names()
+        given = bounds_of_numbers(self.bounds, columns, self.n_features_in_, names)
+        bounds = ColumnBounds.of(given, len(columns), [column_name(names, j) for j in columns])
         return [
             NumericFeature(float(low), float(high), floor if private else _SMALLEST, private)
             for low, high in zip(bounds.low, bounds.high, strict=True)

@@ -31,7 +31,8 @@ class DPMixedNB(PrivateNaiveBayes):
         lists, or a list that holds for every column. A record with another value, or a missing
         one, counts in none, and prediction leaves the column out for it.
     bounds : pair (low, high), one pair per column, or dict
-        *Public.* The dict is from names or numbers of columns to pairs. Bounds come from knowledge
+        *Public.* The dict is from names or numbers of columns to pairs. A list of tuples has a pair
+        for each column; a tuple of two lists has all lows and all highs. Bounds come from knowledge
         about the columns, never from the data. There is no default that would be right: without
         bounds `fit` raises.
     alpha : float, default 1.0

@@ -24,7 +24,8 @@ class DPQuantileClipper(PrivateScaler):
         *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
         budget's, or 1e-5 without a budget.
     bounds : pair (low, high), one pair per column, or dict
-        *Public.* The dict is from names or numbers of columns to pairs. Bounds come from knowledge
+        *Public.* The dict is from names or numbers of columns to pairs. A list of tuples has a pair
+        for each column; a tuple of two lists has all lows and all highs. Bounds come from knowledge
         about the columns, never from the data. There is no default that would be right: without
         bounds `fit` raises.
     quantiles : pair of float, default (0.01, 0.99)

@@ -16,6 +16,7 @@ from skdp._column_facts import (
     categories_by_column,
     category_codes,
     check_comparable,
+    sides_of_pairs,
 )
 from skdp._columns import Columns, column_name
 from skdp._exact_sums import counted, from_steps, sums_in_steps, weighed
@@ -119,7 +120,8 @@ def describe(
         *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
         budget's, or 1e-5 without a budget; 0 asks for pure privacy.
     bounds : pair (low, high), one pair per column, or dict, default None
-        *Public.* The dict is from names or numbers of columns to pairs. Bounds come from knowledge
+        *Public.* The dict is from names or numbers of columns to pairs. A list of tuples has a pair
+        for each column; a tuple of two lists has all lows and all highs. Bounds come from knowledge
         about the columns, never from the data.
     categories : dict or list, default None
         *Public.* The values that columns can have: a dict from names or numbers of columns, those
@@ -423,7 +425,7 @@ class DescribeStatistic(PrivateFit):
             if both := [column_name(names, j) for j in found if j in categories]:
                 raise ValueError(f"columns have bounds or categories; {both} have both.")
             numbers = sorted(found)
-            bounds = {place: found[j] for place, j in enumerate(numbers)}
+            bounds = sides_of_pairs(found, numbers)
         else:
             free = [] if bounds is None else range(columns.n_columns)
             numbers = [j for j in free if j not in categories]
@@ -432,7 +434,8 @@ class DescribeStatistic(PrivateFit):
                 "bounds or categories must be given, of the columns that are to be described."
             )
         empty = ColumnBounds(np.empty(0), np.empty(0))
-        return numbers, ColumnBounds.of(bounds, len(numbers)) if numbers else empty
+        of_numbers = [column_name(names, j) for j in numbers]
+        return numbers, ColumnBounds.of(bounds, len(numbers), of_numbers) if numbers else empty
 
     def _plan(self, parameters: ReleaseParameters, records: DescribedColumns) -> DescribePlan:
         n_changed = parameters.neighboring.n_changed

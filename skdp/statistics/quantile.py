@@ -189,7 +189,8 @@ def quantile(
     q : float or array-like
         *Public.* Probabilities in [0, 1].
     bounds : pair (low, high), one pair per column, or dict
-        *Public.* The dict is from names or numbers of columns to pairs. Bounds come from knowledge
+        *Public.* The dict is from names or numbers of columns to pairs. A list of tuples has a pair
+        for each column; a tuple of two lists has all lows and all highs. Bounds come from knowledge
         about the columns, never from the data.
     level : float in (0, 1) or None, default None
         *Public.* How often intervals hold what they are about, nearly, each by itself; less often

@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 import skdp
-from skdp import PrivacyBudget, statistics
+from skdp import DPAdditiveClassifier, DPMixedNB, PrivacyBudget, statistics
 from skdp._columns import Columns
 from skdp.exceptions import BudgetExceededError
 
@@ -561,6 +561,49 @@ def test_text_is_refused_without_a_quotation():
     with pytest.raises(ValueError, match="column 'x' holds text") as error:
         statistics.mean(frame, 1.0, bounds=(0, 1))
     assert "secret" not in str(error.value)
+
+
+TWO = [(0, 120), (60, 250)]
+
+
+@pytest.mark.parametrize(
+    "bounds", [np.array(TWO), [[*pair] for pair in TWO], tuple(TWO), np.array(TWO).T]
+)
+def test_bounds_of_two_columns_that_may_be_pairs_or_sides_are_refused(bounds):
+    rows = np.tile([40.0, 90.0], (500, 1))
+    with pytest.raises(ValueError, match="may be two pairs, or the lows and the highs"):
+        statistics.mean(rows, 1.0, bounds=bounds)
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        TWO,
+        ([0, 60], [120, 250]),
+        tuple(np.array(TWO).T),
+        {1: (60, 250), 0: (0, 120)},
+        (0, 250),
+        [[0, 120], [0, 250]],
+        ((0, 0), (120, 250)),
+        np.array([[0, 0], [120, 250]]),
+    ],
+)
+def test_bounds_of_two_columns_are_read_as_they_can_be_meant(bounds):
+    found = statistics.mean(np.tile([40.0, 90.0], (500, 1)), 1e4, bounds=bounds)
+    assert found.value == pytest.approx([40.0, 90.0], abs=0.5)  # a false alarm in 1e9 runs
+
+
+def test_reversed_bounds_are_told_of_the_column():
+    frame = pd.DataFrame({"age": [40.0], "t": ["a"], "income": [9.0]})
+    bounds, said = {"age": (0, 120), "income": (9, 1)}, r"got \(9.0, 1.0\) for column 'income'"
+    for release in (
+        lambda: statistics.mean(frame[["age", "income"]], 1.0, bounds=bounds),
+        lambda: statistics.describe(frame, 1.0, bounds=bounds),
+        lambda: DPMixedNB(bounds=bounds, categories={"t": ["a"]}).fit(frame, [1]),
+        lambda: DPAdditiveClassifier(bounds=bounds, categories={"t": ["a"]}).fit(frame, [1]),
+    ):
+        with pytest.raises(ValueError, match=said):
+            release()
 
 
 @pytest.mark.parametrize(
