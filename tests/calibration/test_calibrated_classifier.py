@@ -179,7 +179,8 @@ def test_nothing_but_the_counts_depends_on_the_rows(neighboring, monkeypatch):
         budget = PrivacyBudget(3.0, 1e-5, neighboring=neighboring)
         model = DPCalibratedClassifier(MODEL, neighboring=neighboring, budget=budget).fit(X, y)
         rows = [{**row, "time": ""} for row in budget.history()]
-        maps = model.maps_[0].shares.tolist(), model.report_.counts.tolist(), model.report_.n_samples
+        report = model.report_
+        maps = model.maps_[0].shares.tolist(), report.counts.tolist(), report.n_samples
         shown.append((sorted(vars(model)), maps, str(model.privacy_), repr(model), rows))
     one, other = shown
     assert one[:3] == other[:3]
