@@ -157,3 +157,13 @@ def test_page_of_the_benchmark_names_every_file_and_every_program():
     assert len(files) >= 9
     assert all(f"`{name}`" in page for name in files)
     assert all(f"tabular/{name}" in page for name in ("run.py", "report.py", "picture.py"))
+
+
+def test_changelog_keeps_its_form():
+    text = (ROOT / "CHANGELOG.md").read_text()
+    heads = re.findall(r"^## (.+)$", text, re.M)
+    assert heads[0] == "[Unreleased]"
+    assert all(re.fullmatch(r"\[\d+\.\d+\.\d+\] - \d{4}-\d\d-\d\d", head) for head in heads[1:])
+    kinds = {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
+    assert set(re.findall(r"^### (.+)$", text, re.M)) <= kinds
+    assert not re.search(r"^(- |  )[^\n]*\n\n- ", text, re.M), "a blank line within a list"
