@@ -29,6 +29,7 @@ _SMALL_EPSILON = 0.01
 _MOST_FITS = 20
 _HUGE = 1e6
 _SHOWN = 100  # characters of a message, before and behind what it quotes
+_SEEDS = (3, 3, None, None)
 _AMPLE, _SCANT = 20.0, 1e-3  # budgets, in units of one fit
 
 
@@ -232,7 +233,7 @@ def seeds(subject: Subject) -> str | None:
     data = _two_worlds(subject)[0]
     if not subject.has("random_state"):
         raise Skipped("it has no random_state")
-    fits = [leaves(subject.copy(random_state=s).fit(*data)) for s in (3, 3, None, None)]
+    fits = [leaves(subject.copy(budget=None, random_state=s).fit(*data)) for s in _SEEDS]
     if fits[0] != fits[1]:
         return "two fits with the same seed differ"
     return "two fits without a seed are the same" if fits[2] == fits[3] else None

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from skdp.auditing.attacks import Attack, attack_on, default_rows, kind_of
+from skdp.budget.stand_ins import stand_ins
 from skdp.privacy import ApproxDPEvent, Neighboring, PrivacyGuarantee
 
 __all__ = ["Subject", "quoted"]
@@ -98,9 +99,15 @@ class Subject:
         return hasattr(self.estimator, parameter)
 
     def copy(self, **parameters: Any) -> Any:
-        """Return an unfitted copy without a budget, with the parameters that it has of these."""
-        fresh = clone(self.estimator, safe=False)
-        wanted: dict[str, Any] = {"budget": None, **parameters}
+        """Return an unfitted copy with the parameters that it has of these.
+
+        In place of its budgets it has stand-ins, beside which no seed is set.
+        """
+        with stand_ins() as budgets:
+            fresh = clone(self.estimator, safe=False)
+        wanted = parameters
+        if budgets and "budget" not in parameters:
+            wanted = {**parameters, "random_state": None}
         known = {name: value for name, value in wanted.items() if self.has(name)}
         if hasattr(fresh, "set_params"):
             return fresh.set_params(**known)

@@ -151,7 +151,8 @@ def check_private(
     Parameters
     ----------
     estimator : estimator
-        *Public.* Not fitted. Its budget is not touched.
+        *Public.* Not fitted. No budget in it is touched: copies have stand-ins of the same terms,
+        to which every release is the first.
     epsilon, delta : float, default None
         *Public.* The claim, in place of what a fit says in `privacy_`. An (ε, δ) is a weaker claim
         than the guarantee that it comes from: noise that is half of what it should be may keep it.
@@ -167,7 +168,8 @@ def check_private(
         *Public.* Rows that are nobody's, for estimators that need columns of certain types: the
         first two as different as records can be, the others in the middle.
     random_state : None, int or numpy Generator, default None
-        *Secret.* Source of the coins, and of seeds for the fits where they take one.
+        *Secret.* Source of the coins, and of seeds for the fits where they take one; beside a
+        budget they take none.
     raises : bool, default True
         *Public.* Whether to raise if a check fails.
 

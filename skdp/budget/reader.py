@@ -17,6 +17,7 @@ from skdp.budget.ledger.json_export import export_json
 from skdp.budget.ledger.store import Ledger
 from skdp.budget.release import Release
 from skdp.budget.report import report_data
+from skdp.budget.stand_ins import copied
 from skdp.privacy import Neighboring, PrivacyCurve, Unit
 
 __all__ = ["LedgerReader"]
@@ -211,10 +212,11 @@ class LedgerReader(ABC):
         return f"{release.account}/".startswith(f"{self._account}/") or not self._account
 
     def __copy__(self) -> Self:
-        return self
+        copy: Self = copied(self)
+        return copy
 
     def __deepcopy__(self, memo: Any) -> Self:
-        return self
+        return self.__copy__()
 
     def __repr__(self) -> str:
         terms = self._filter.shown_terms | {"neighboring": str(self.neighboring)}

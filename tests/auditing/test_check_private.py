@@ -16,8 +16,12 @@ import pandas as pd
 import polars as pl
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.ensemble import StackingClassifier, VotingClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.neighbors import KDTree
+from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_X_y
 from test_every_estimator import ESTIMATORS
@@ -25,7 +29,11 @@ from test_every_estimator import ESTIMATORS
 import skdp
 from skdp import DPLogisticRegression, PrivacyBudget
 from skdp.auditing import Attack, CheckResult, CheckResults, check_private, private_checks
+from skdp.budget.stand_ins import stand_ins
 from skdp.exceptions import PrivacyLeakError
+from skdp.model_selection import DPGridSearchCV
+from skdp.pipeline import make_private_pipeline
+from skdp.preprocessing import BoundsScaler, DPStandardScaler
 from skdp.solvers import NoisyGD
 
 SURE = {"confidence": 1 - 1e-6}
@@ -432,12 +440,84 @@ def test_a_seed_repeats_the_audit():
     assert list(map(str, one)) == list(map(str, again))
 
 
-def test_neither_the_estimator_nor_its_budget_is_touched():
-    budget = PrivacyBudget(3.0, 1e-5)
-    model = DPLogisticRegression(solver=NoisyGD(3), budget=budget)
-    check_private(model, **SHORT)
+def logistic(budget, **parameters):
+    return DPLogisticRegression(1.0, solver=NoisyGD(3), budget=budget, **parameters)
+
+
+HOLDERS = {
+    "itself": logistic,
+    "step": lambda budget: make_pipeline(BoundsScaler(bounds=(-1, 1)), logistic(budget)),
+    "private steps": lambda budget: make_private_pipeline(
+        DPStandardScaler(bounds=(-1, 1)), DPLogisticRegression(), epsilon=1.0, budget=budget
+    ),
+    "one against the rest": lambda budget: OneVsRestClassifier(logistic(budget)),
+    "votes": lambda budget: VotingClassifier([("a", logistic(budget)), ("b", logistic(budget))]),
+    "stack": lambda budget: StackingClassifier(
+        [("a", logistic(budget))], final_estimator=logistic(budget), cv=2
+    ),
+    "search": lambda budget: GridSearchCV(logistic(budget), {"C": [1, 2]}, cv=2),
+    "in other processes": lambda budget: GridSearchCV(logistic(budget), {}, cv=2, n_jobs=2),
+    "as a candidate": lambda budget: GridSearchCV(logistic(None), {"budget": [budget]}, cv=2),
+    "private search": lambda budget: DPGridSearchCV(
+        logistic(None), {"C": [1, 2]}, epsilon=1.0, budget=budget
+    ),
+    "in a dictionary": lambda budget: Keeps({"models": [logistic(budget)]}),
+}
+
+
+class Keeps(ClassifierMixin, BaseEstimator):
+    """Fits an estimator that stands in a dictionary."""
+
+    def __init__(self, kept=None):
+        self.kept = kept
+
+    def fit(self, X, y):
+        self.classes_ = np.array([0, 1])
+        self.model_ = self.kept["models"][0].fit(X, y)
+        return self
+
+    def predict(self, X):
+        return self.model_.predict(X)
+
+
+@pytest.mark.filterwarnings("ignore")  # of scikit-learn, of scores on rows that it cannot take
+@pytest.mark.parametrize("of_a_share", [False, True])
+@pytest.mark.parametrize("holder", HOLDERS.values(), ids=HOLDERS)
+def test_no_budget_is_touched_wherever_it_is_held(holder, of_a_share):
+    budget = PrivacyBudget(100.0, 1e-5)
+    model = holder(budget.share(90.0) if of_a_share else budget)
+    check_private(model, epsilon=100.0, delta=1e-5, n_runs=4, **SURE)
     assert not budget.history()
     assert not [name for name in vars(model) if name.endswith("_")]
+
+
+def test_a_pipeline_whose_own_budget_admits_one_fit_is_audited():
+    scaler = DPStandardScaler(bounds=(-1, 1))
+    model = make_private_pipeline(scaler, DPLogisticRegression(), epsilon=3.0)
+    results = check_private(model, epsilon=3.0, delta=1e-5, **SHORT)
+    assert [one.status for one in results if one.check.endswith("run")] == ["passed"] * 2
+    assert not model[0].budget.history()
+    assert not failed(model.fit(*default_data()), epsilon=3.0, delta=1e-5, n_runs=20)
+
+
+def test_copies_have_budgets_of_the_same_terms():
+    budget = PrivacyBudget(1.0, 1e-9, unit="person", composition="zcdp")
+    model = logistic(budget.share(0.5), delta=None).set_params(epsilon=0.5)
+    kept = copy_of(model)
+    assert (kept.budget.epsilon, kept.budget.delta, kept.budget.unit) == (0.5, 1e-9, "record")
+    assert kept.budget.composition == "zcdp"
+    assert check_private(model, **SHORT)[-2].claim.startswith("(0.5, 1e-09)-DP")
+    with pytest.raises(ValueError, match="0.5"):  # nor would a fit be admitted that is not audited
+        check_private(model.set_params(epsilon=2.0), **SHORT)
+
+
+def default_data():
+    return np.array([[0.0], [1.0]] * 6), np.arange(12) % 2
+
+
+def copy_of(model):
+    with stand_ins():
+        return clone(model)
 
 
 def test_what_cannot_be_audited_is_refused():
