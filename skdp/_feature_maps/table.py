@@ -102,6 +102,10 @@ class TableFacts:
         """Return how many values a column of categories may have, the missing one included."""
         return self.categories[j].size + self.has_missing
 
+    def unit(self, j: int) -> float:
+        """Return the unit of the logarithmic scale of a column, inf for one that has none."""
+        return float(self.units[self.numbers == j].min(initial=math.inf))
+
     def coded(self, X: Any, names: Sequence[Any] = ()) -> np.ndarray:
         """Return a table as floats: numbers with NaN for missing ones, places of categories.
 

@@ -43,6 +43,8 @@ class AdditiveEffect:
         *Released.* Of a missing value; None for a pair, or where none may be missing.
     importance : float
         *Released.* Root mean square of the effect over the public values.
+    units : tuple of float
+        *Public.* For each column the unit of its logarithmic scale, inf where it has none.
     """
 
     columns: tuple[object, ...]
@@ -52,6 +54,7 @@ class AdditiveEffect:
     noise: np.ndarray | None
     missing_effect: np.ndarray | None
     importance: float
+    units: tuple[float, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +105,7 @@ def effect_of(
         noise=None if noise is None else noise.of(span, there).reshape(shape[: len(values)]),
         missing_effect=missing,
         importance=factor * float(np.sqrt((((many - mean) @ coef[:, span].T) ** 2).mean())),
+        units=tuple(map(feature_map.facts.unit, columns)),
     )
 
 

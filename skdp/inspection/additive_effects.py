@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,14 +15,16 @@ __all__ = ["AdditiveEffectsDisplay"]
 
 _COVERED = 1.96  # standard deviations that 95 % of a normal variable lie within
 _MOST_IN_A_ROW = 4
+_MOST_TICKS = 7  # about so many powers of ten on an axis
 
 
 class AdditiveEffectsDisplay:
     """What each column adds to the score, with a band of the privacy noise.
 
     **It reads no data**, only what a model has released and public numbers, so that it may be shown
-    wherever the model may. The band is 1.96 times a bound of the standard deviation of the noise
-    that privacy needs: about 95 % of it or more. What would change with other rows is not in it.
+    wherever the model may. Columns that the model takes on a logarithmic scale are drawn on one.
+    The band is 1.96 times a bound of the standard deviation of the noise that privacy needs: about
+    95 % of it or more. What would change with other rows is not in it.
 
     Use `from_estimator` to make one.
 
@@ -111,6 +114,7 @@ class AdditiveEffectsDisplay:
         for one, (term, effect) in zip(axes, self.effects.items(), strict=False):
             draw = _draw_map if len(effect.values) > 1 else self._draw_lines
             draw(one, effect)
+            _set_scales(one, effect)
             one.set_title(term, fontsize="medium")
         self.axes_, self.figure_ = axes[: len(self.effects)], axes[0].figure
         return self
@@ -132,6 +136,26 @@ class AdditiveEffectsDisplay:
         if self.classes is not None:
             ax.legend(fontsize="small")
         (ax.axvline if effect.categorical[0] else ax.axhline)(0.0, color="grey", linewidth=0.5)
+
+
+def _set_scales(ax: Any, effect: AdditiveEffect) -> None:
+    """Take the scales of the model, on which a column may be logarithmic beyond its unit."""
+    for name, unit, places in zip("xy", effect.units, effect.values, strict=False):
+        if math.isfinite(unit):
+            getattr(ax, f"set_{name}scale")("asinh", linear_width=unit)
+            if len(ticks := _ticks(unit, places[0], places[-1])) > 1:
+                getattr(ax, f"set_{name}ticks")(ticks)
+            getattr(ax, f"set_{name}lim")(places[0], places[-1])
+
+
+def _ticks(unit: float, low: float, high: float) -> np.ndarray:
+    """Return 0 and the powers of ten beyond the unit, those that lie between the bounds."""
+    low, high = (float(f"{end:.9g}") for end in (low, high))  # ends are bounds up to rounding
+    last = math.floor(math.log10(max(-low, high, unit)))
+    powers = 10.0 ** np.arange(math.ceil(math.log10(unit)), last + 1)
+    powers = powers[:: 1 + len(powers) // _MOST_TICKS]
+    ticks = np.concatenate([-powers[::-1], [0.0], powers])
+    return ticks[(low <= ticks) & (ticks <= high)]
 
 
 def _draw_map(ax: Any, effect: AdditiveEffect) -> None:

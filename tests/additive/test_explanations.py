@@ -123,6 +123,24 @@ def test_a_solver_without_a_known_bound_says_so():
     AdditiveEffectsDisplay.from_estimator(model)
 
 
+def test_the_display_takes_the_scales_of_the_model():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    X = np.random.default_rng().uniform(0.0, 1e6, (200, 2))
+    terms = {"bounds": (0, 1e6), "transformation": {0: 50.0}, "interactions": [(0, 1)]}
+    model = DPAdditiveClassifier(**terms).fit(X, np.arange(200) % 2)
+    display = AdditiveEffectsDisplay.from_estimator(model)
+    scales = {ax.get_title(): (ax.get_xscale(), ax.get_yscale()) for ax in display.axes_}
+    assert list(map(scales.get, "01")) == [("asinh", "linear"), ("linear", "linear")]
+    assert display.effects["0"].units == (50.0,)
+    (pair,) = (term for term in scales if len(term) > 1)
+    assert scales[pair] == ("asinh", "linear")
+    axis = display.axes_[[*scales].index("0")]
+    assert axis.get_xlim() == pytest.approx((0.0, 1e6))
+    assert axis.get_xticks().tolist() == [0.0, 1e2, 1e3, 1e4, 1e5, 1e6]
+    matplotlib.pyplot.close("all")
+
+
 def test_the_display_draws_every_term_and_classes():
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
