@@ -28,6 +28,7 @@ from skdp._random import child_generator
 from skdp._validation import check_choice, check_real
 from skdp.exceptions import PrivacyLeakError
 from skdp.model_selection._plans import LAWS, PLANS, SearchPlan, SearchTerms
+from skdp.model_selection._row_score import check_callable, row_score, steps_of
 from skdp.pipeline import check_pipeline
 from skdp.pipeline._verdicts import is_private
 from skdp.privacy import ComposedEvent, Composition, PrivacyGuarantee, Unit
@@ -99,6 +100,8 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
     law: str
     threshold: float | None
     holdout: float
+    scoring: Any
+    score_bounds: tuple[float, float] | None
     n_jobs: Any
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> Any:
@@ -146,7 +149,8 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
         check_choice("law", self.law, LAWS)
         check_real("mean_runs", self.mean_runs, low=1.0, high=_MOST_RUNS)
         share = check_real("holdout", self.holdout, low=0.0, high=1.0)
-        self._check_threshold()
+        if self.threshold is not None and self.method != "cheapest":
+            raise ValueError("threshold belongs to method='cheapest'; leave it at None here.")
         if is_collection(X) or is_collection(y):
             raise ValueError(
                 f"{type(self).__name__} reads rows many times and in memory: call .compute() on a "
@@ -156,6 +160,11 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
         X, y = indexable(X)[0], indexable(one_column(y))[0]
         check_lengths(X, y)
         self._tried = _checked_candidates(self.estimator, self._candidates(), self._may_vary)
+        candidates = [_candidate(self.estimator, setting) for setting in self._tried]
+        self._judged_by = row_score(self.scoring, self.score_bounds, candidates)
+        if self.method == "cheapest":
+            low, high = self._judged_by.bounds
+            check_real("threshold", self.threshold, low=low, high=high, closed="[]")
         n = _num_samples(X)
         persons = None if groups is None else Persons.of(groups, n)
         judges = _judges(n if persons is None else persons.n_persons, share, parameters)
@@ -165,11 +174,10 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
             raise ValueError(f"there are too few rows to learn from some and judge on others.{n}")
         return records
 
-    def _check_threshold(self) -> None:
-        if self.method == "cheapest":
-            check_real("threshold", self.threshold, low=0.0, high=1.0, closed="[]")
-        elif self.threshold is not None:
-            raise ValueError("threshold belongs to method='cheapest'; leave it at None here.")
+    @property
+    def _needed(self) -> float:
+        """The least mean of scores in [0, 1] that is good enough."""
+        return 0.0 if self.threshold is None else self._judged_by.share(float(self.threshold))
 
     @property
     def _may_vary(self) -> frozenset[str]:
@@ -187,7 +195,19 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
         epsilons = [_epsilon_in(self.estimator, setting) for setting in self._tried]
         plan = PLANS[self._method(parameters, len(epsilons))](terms, epsilons)
         self._rehearse(plan, records)
+        if callable(self.scoring):
+            check_callable(self.scoring, self._known_targets(records))
         return plan
+
+    def _known_targets(self, records: SearchRecords) -> tuple[Any, Any]:
+        """Return two targets as there may be, from public facts."""
+        last = steps_of(_candidate(self.estimator, self._tried[0]))[-1]
+        if is_regressor(self.estimator):
+            low, high = last.target_bounds
+            return 0.75 * low + 0.25 * high, 0.25 * low + 0.75 * high
+        known = records.y if getattr(last, "classes", None) is None else last.classes
+        labels = np.unique(np.asarray(known))  # those of y are public where no others are given
+        return labels[0], labels[-1]
 
     def _method(self, parameters: ReleaseParameters, n: int) -> str:
         if self.method != "auto":
@@ -244,7 +264,7 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
     def _made(self, i: int, plan: SearchPlan, seed: Any) -> Any:
         """Return a candidate whose fit costs what the plan says."""
         made, amount = _candidate(self.estimator, self._tried[i]), plan.runs[i].amount
-        _steps(made)[-1].set_params(
+        steps_of(made)[-1].set_params(
             epsilon=amount.epsilon,
             delta=amount.delta,
             neighboring=str(plan.terms.neighboring),
@@ -262,15 +282,9 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
         One record changes it by 1 at most.
         """
         judges = records.split(judging=True)
-        truth = np.asarray(judges.y)
         with _unheard():
-            found = np.asarray(fitted.predict(judges.X)).reshape(truth.shape)
-        needed = judges.n_records * float(self.threshold or 0.0)
-        if not is_regressor(self.estimator):
-            return judges.total(np.asarray(found == truth, dtype=bool)) - needed
-        low, high = _steps(fitted)[-1].target_bounds
-        misses = np.abs(np.clip(truth.astype(float), low, high) - np.clip(found, low, high))
-        return judges.total(1.0 - (misses / (high - low)) ** 2) - needed
+            shares = self._judged_by.shares(fitted, judges.X, np.asarray(judges.y))
+        return judges.total(shares) - judges.n_records * self._needed
 
     def _publish(
         self, plan: SearchPlan, records: SearchRecords, released: Any, guarantee: PrivacyGuarantee
@@ -286,7 +300,8 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
         _promise(fitted, guarantee)
         self.best_params_, self.best_estimator_ = clone(self._tried[best], safe=False), fitted
         if score is not None and guarantee.neighboring.count_is_public:
-            self.best_score_ = score / np.count_nonzero(records.judges) + (self.threshold or 0.0)
+            share = score / np.count_nonzero(records.judges) + self._needed
+            self.best_score_ = self._judged_by.value(share)
         for name in ("classes_", "n_features_in_", "feature_names_in_"):
             if hasattr(fitted, name):
                 setattr(self, name, getattr(fitted, name))
@@ -438,7 +453,7 @@ def _check_candidate(estimator: Any, candidate: Any) -> None:
 
     A setting may replace steps, so that this is asked of every candidate.
     """
-    *before, last = _steps(candidate)
+    *before, last = steps_of(candidate)
     if spending := [step for step in before if is_private(step)]:
         raise ValueError(
             f"{spending} would spend beside the last step; the search pays for that one alone."
@@ -455,16 +470,12 @@ def _check_candidate(estimator: Any, candidate: Any) -> None:
         )
 
 
-def _steps(estimator: Any) -> list[Any]:
-    return [step for _, step in estimator.steps] if isinstance(estimator, Pipeline) else [estimator]
-
-
 def _promise(fitted: Any, guarantee: PrivacyGuarantee) -> None:
     """Let a winner, and what is fitted within it, promise what the search does and no more.
 
     That it was chosen tells of the records too, beyond what its own fit has cost.
     """
-    last = _steps(fitted)[-1]
+    last = steps_of(fitted)[-1]
     last.privacy_ = guarantee
     if hasattr(last, "report_"):
         last.report_ = replace(last.report_, privacy=guarantee)
@@ -483,7 +494,7 @@ def _judges(n: int, share: float, parameters: ReleaseParameters) -> np.ndarray:
 
 def _rehearsing(estimator: Any, planned: list[Any]) -> Any:
     """Return it, such that its fit stops before it learns, and notes what it would guarantee."""
-    _steps(estimator)[-1]._foreseen = planned
+    steps_of(estimator)[-1]._foreseen = planned
     return estimator
 
 

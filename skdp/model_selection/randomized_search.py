@@ -45,11 +45,25 @@ class DPRandomizedSearchCV(PrivateSearch):
     law : {"geometric", "logarithmic"}, default "geometric"
         *Public.* Distribution of that number; without a delta the search costs 3 times its largest
         run under the first, twice under the second.
-    threshold : float in [0, 1] or None, default None
-        *Public.* Mean score of the judges from which a candidate of "cheapest" is good enough.
+    threshold : float or None, default None
+        *Public.* Mean score of the judges from which a candidate of "cheapest" is good enough;
+        within the bounds of the score.
     holdout : float in (0, 1), default 0.2
         *Public.* Share of the rows that judge and are not learnt from: by position where the number
         of rows is public, else by a coin for each row.
+    scoring : str, callable or None, default None
+        *Public.* How the rows that judge score a candidate; larger is better. Each has one number
+        within public bounds, of which the score is the mean. Of classifiers "accuracy", within
+        [0, 1], which is what ``None`` takes, "neg_log_loss", within [−5, 0], and
+        "neg_brier_score", half the squared distance of probabilities and outcome, within [−1, 0].
+        Of regressors, with errors r of numbers clipped to `target_bounds`, of width w:
+        "neg_mean_squared_error", within [−w², 0], "neg_mean_absolute_error", within [−w, 0], and
+        for ``None`` the mean of 1 − (r/w)², within [0, 1]. A callable is asked
+        ``scoring(y_true, y_pred)`` of one row at a time and gives one number, clipped to
+        `score_bounds`; the lower of them where it fails. It must keep nothing from one row to the
+        next.
+    score_bounds : (low, high) or None, default None
+        *Public.* Bounds of the number that a callable `scoring` gives for a row.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
         *Public.* Whether neighbouring data sets differ in the value of one record (then n is
         public) or in its presence (then it is private).
@@ -80,8 +94,8 @@ class DPRandomizedSearchCV(PrivateSearch):
         Its number among the candidates. None, without a `best_estimator_`, where "cheapest" has
         found no candidate that is good enough.
     best_score_ : float
-        Its noisy mean of the judges' scores, of "repeat" and "cheapest" under ``replace_one`` only.
-        It flatters, being the best of several.
+        Its noisy mean of the judges' scores, in the units of `scoring`, of "repeat" and "cheapest"
+        under ``replace_one`` only. It flatters, being the best of several.
     epsilon_spent_ : float
         What has happened reveals no more than this ε, in "cheapest"; the budget counts what it
         might have been.
@@ -112,8 +126,8 @@ class DPRandomizedSearchCV(PrivateSearch):
     with the largest ε (*Best of K*, Choosing ε). Before that is known, and in a budget, the largest
     counts: nothing is refunded.
 
-    Judges are scored by whether the label is right, regressions by 1 − (r/w)², with w the width of
-    `target_bounds`.
+    Any score is a sum of numbers that rows have by themselves, scaled from its bounds to [0, 1]: a
+    record moves it by 1 at most, and a person, by the mean of their rows, as well.
 
     Examples
     --------
@@ -141,6 +155,8 @@ class DPRandomizedSearchCV(PrivateSearch):
         law: str = "geometric",
         threshold: float | None = None,
         holdout: float = 0.2,
+        scoring: Any = None,
+        score_bounds: tuple[float, float] | None = None,
         neighboring: str = "replace_one",
         budget: Any = None,
         n_jobs: Any = None,
@@ -158,6 +174,8 @@ class DPRandomizedSearchCV(PrivateSearch):
         self.law = law
         self.threshold = threshold
         self.holdout = holdout
+        self.scoring = scoring
+        self.score_bounds = score_bounds
         self.neighboring = neighboring
         self.budget = budget
         self.n_jobs = n_jobs

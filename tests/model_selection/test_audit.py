@@ -22,6 +22,7 @@ PLACES = np.column_stack([np.zeros(400), np.random.default_rng(0).uniform(-4.0, 
 ONES = np.ones(400, dtype=int)
 RELATIONS = ("replace_one", "add_remove_one")
 PUBLIC = {
+    "_judged_by",
     "_tried",
     "best_estimator_",
     "best_index_",
