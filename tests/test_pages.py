@@ -167,3 +167,11 @@ def test_changelog_keeps_its_form():
     kinds = {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
     assert set(re.findall(r"^### (.+)$", text, re.M)) <= kinds
     assert not re.search(r"^(- |  )[^\n]*\n\n- ", text, re.M), "a blank line within a list"
+
+
+def test_glossary_has_the_words_that_pages_lean_on():
+    terms = set(re.findall(r"^(\S.*)\n  \S", (DOCS / "glossary.md").read_text(), re.M))
+    wanted = "record unit person release budget ceiling share ledger head seed certificate canary"
+    assert not set(wanted.split()) - terms
+    pages = [path.name for path in DOCS.glob("*.md") if "{term}`" in path.read_text()]
+    assert len(pages) >= 10
