@@ -175,3 +175,26 @@ def test_glossary_has_the_words_that_pages_lean_on():
     assert not set(wanted.split()) - terms
     pages = [path.name for path in DOCS.glob("*.md") if "{term}`" in path.read_text()]
     assert len(pages) >= 10
+
+
+def test_classifiers_name_what_is_tested():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    matrix = (ROOT / ".github" / "workflows" / "tests.yml").read_text()
+    (versions,) = re.findall(r"python: \[(.+)\]", matrix)
+    claimed = [one.split(" :: ") for one in project["classifiers"]]
+    named = [one[-1] for one in claimed if re.fullmatch(r"3\.\d+", one[-1])]
+    assert named == re.findall(r"3\.\d+", versions)
+    assert named[0] == project["requires-python"].removeprefix(">=")
+    systems = {one[-1] for one in claimed if one[0] == "Operating System"}
+    runners = {"Linux": "ubuntu-latest", "MacOS": "macos-latest", "Microsoft": "windows-latest"}
+    assert systems == {name for name, runner in runners.items() if runner in matrix}
+
+
+def test_a_release_waits_for_the_tests():
+    release = (ROOT / ".github" / "workflows" / "release.yml").read_text()
+    tests = (ROOT / ".github" / "workflows" / "tests.yml").read_text()
+    assert "uses: ./.github/workflows/tests.yml" in release
+    assert re.search(r"build:\n    needs: tests\n", release)
+    assert re.search(r"publish:\n    needs: build\n", release)
+    assert re.search(r"^  workflow_call:", tests, re.M)
+    assert "pytest --cov" in tests
