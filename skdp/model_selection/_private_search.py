@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn import get_config
-from sklearn.base import MetaEstimatorMixin, clone, is_classifier, is_regressor
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier, is_regressor
 from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing, indexable
+from sklearn.utils import _safe_indexing, assert_all_finite, indexable
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from skdp._blocks import is_collection
 from skdp._columns import refuse_lazy
-from skdp._data_validation import check_lengths, one_column
+from skdp._data_validation import check_lengths, encode_labels, one_column
 from skdp._persons import Persons
 from skdp._private_fit import PrivateEstimator, PrivateFit, ReleaseParameters
 from skdp._random import child_generator
@@ -31,7 +31,7 @@ from skdp.model_selection._plans import LAWS, PLANS, SearchPlan, SearchTerms
 from skdp.model_selection._row_score import check_callable, row_score, steps_of
 from skdp.pipeline import check_pipeline
 from skdp.pipeline._verdicts import is_private
-from skdp.privacy import ComposedEvent, Composition, PrivacyGuarantee, Unit
+from skdp.privacy import ComposedEvent, Composition, Neighboring, PrivacyGuarantee, Unit
 
 __all__ = ["PrivateSearch"]
 
@@ -43,28 +43,27 @@ _FEW = 3  # candidates, up to which a fit of each costs no more than repetition
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SearchRecords:
-    """*Private* rows, and which of the records judge; the assignment hangs on no value.
+    """*Private* rows, and the *public* labels of a classifier's, None of others.
 
     `persons` say whose each row is, where a record is a person: all rows of theirs judge, or none.
     """
 
     X: Any
     y: Any
-    judges: np.ndarray
-    persons: Persons | None = None
+    persons: Persons | None
+    classes: np.ndarray | None
 
     @property
     def n_records(self) -> int:
         """The number of rows, or of persons where a record is a person."""
-        return self.judges.size
+        return _num_samples(self.X) if self.persons is None else self.persons.n_persons
 
-    def split(self, judging: bool) -> SearchRecords:
-        """Return the records that judge, or those that are learnt from."""
-        chosen = np.flatnonzero(self.judges == judging)
-        rows = chosen if self.persons is None else self.persons.rows_of(chosen)
+    def take(self, records: np.ndarray) -> SearchRecords:
+        """Return some of the records, by number."""
+        rows = records if self.persons is None else self.persons.rows_of(records)
         persons = None if self.persons is None else self.persons.take(rows)
         X, y = _safe_indexing(self.X, rows), _safe_indexing(self.y, rows)
-        return SearchRecords(X, y, np.full(chosen.size, judging), persons)
+        return SearchRecords(X, y, persons, self.classes)
 
     def fit(self, model: Any) -> Any:
         """Return the fit of a model to all of them."""
@@ -165,19 +164,27 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
         if self.method == "cheapest":
             low, high = self._judged_by.bounds
             check_real("threshold", self.threshold, low=low, high=high, closed="[]")
-        n = _num_samples(X)
-        persons = None if groups is None else Persons.of(groups, n)
-        judges = _judges(n if persons is None else persons.n_persons, share, parameters)
-        records = SearchRecords(X, y, judges, persons)
-        if not 0 < np.count_nonzero(records.judges) < records.n_records:
-            n = f" n_samples={records.n_records}" if parameters.neighboring.count_is_public else ""
-            raise ValueError(f"there are too few rows to learn from some and judge on others.{n}")
+        persons = None if groups is None else Persons.of(groups, _num_samples(X))
+        records = SearchRecords(X, y, persons, self._classes(candidates, y))
+        n = records.n_records
+        if parameters.neighboring.count_is_public and math.ceil(share * n) in (0, n):
+            raise ValueError(
+                f"there are too few rows to learn from some and judge on others. n_samples={n}"
+            )
         return records
 
     @property
     def _needed(self) -> float:
         """The least mean of scores in [0, 1] that is good enough."""
         return 0.0 if self.threshold is None else self._judged_by.share(float(self.threshold))
+
+    def _classes(self, candidates: list[Any], y: Any) -> np.ndarray | None:
+        """Return the labels in all rows, which are public, if a candidate is told none."""
+        if not any(map(_unnamed, candidates)):
+            return None
+        y = np.asarray(y)
+        assert_all_finite(y, input_name="y")
+        return encode_labels(type(self).__name__, y, None)[0]
 
     @property
     def _may_vary(self) -> frozenset[str]:
@@ -216,12 +223,14 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
 
     def _rehearse(self, plan: SearchPlan, records: SearchRecords) -> None:
         """Raise if a candidate would be refused, or cost more than it is given."""
-        rows = records.split(judging=False)
-        judged_too = _rehearsing(self._made(0, plan, None), [])
+        n = records.n_records
+        public = plan.terms.neighboring.count_is_public
+        rows = records.take(np.arange(math.ceil(self.holdout * n), n)) if public else records
+        judged_too = _rehearsing(self._made(0, plan, records, None), [])
         records.fit(judged_too)  # so that what is wrong with a judge is seen as well
         for i, setting in enumerate(self._tried):
             planned: list[Any] = []
-            copy = _rehearsing(self._made(i, plan, None), planned)
+            copy = _rehearsing(self._made(i, plan, records, None), planned)
             rows.fit(copy)
             unit = Unit.RECORD if records.persons is None else Unit.PERSON
             if any(guarantee.unit is not unit for _, _, guarantee, *_ in planned):
@@ -239,30 +248,30 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
     def _read(self, plan: SearchPlan, records: SearchRecords, rng: np.random.Generator) -> Any:
         """Return the number of the winner, its fit, and its noisy score if that is released."""
         n = len(self._tried)
+        judges, rows = _assigned(records, self.holdout, plan.terms.neighboring, rng)
         if plan.choice is not None:
-            fits = self._fitted(range(n), plan, records, rng)
-            best = plan.choice.release([self._score(fit, records) for fit in fits], rng)
+            fits = self._fitted(range(n), plan, rows, rng)
+            best = plan.choice.release([self._score(fit, judges) for fit in fits], rng)
             return best, fits[best], None
         tried = [int(i) for i in rng.integers(n, size=plan.terms.count(rng))]
-        fits = self._fitted(tried, plan, records, rng)
+        fits = self._fitted(tried, plan, rows, rng)
         noisy = [
-            plan.runs[i].noisy(self._score(fit, records), rng)
+            plan.runs[i].noisy(self._score(fit, judges), rng)
             for i, fit in zip(tried, fits, strict=True)
         ]
         won = _winner(plan, tried, noisy)
         return (None, None, None) if won is None else (tried[won], fits[won], noisy[won])
 
     def _fitted(
-        self, tried: Iterable[int], plan: SearchPlan, records: SearchRecords, rng: Any
+        self, tried: Iterable[int], plan: SearchPlan, rows: SearchRecords, rng: Any
     ) -> list[Any]:
-        rows = records.split(judging=False)
         seeds = (None if self.random_state is None else child_generator(rng) for _ in iter(int, 1))
-        made = [self._made(i, plan, seed) for i, seed in zip(tried, seeds, strict=False)]
+        made = [self._made(i, plan, rows, seed) for i, seed in zip(tried, seeds, strict=False)]
         fits = Parallel(n_jobs=self.n_jobs, verbose=0)  # or joblib's context tells how many
         return list(fits(delayed(_fit)(model, rows) for model in made))
 
-    def _made(self, i: int, plan: SearchPlan, seed: Any) -> Any:
-        """Return a candidate whose fit costs what the plan says."""
+    def _made(self, i: int, plan: SearchPlan, records: SearchRecords, seed: Any) -> Any:
+        """Return a candidate whose fit costs what the plan says, and which knows all labels."""
         made, amount = _candidate(self.estimator, self._tried[i]), plan.runs[i].amount
         steps_of(made)[-1].set_params(
             epsilon=amount.epsilon,
@@ -271,17 +280,17 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
             budget=None,
             random_state=seed,
         )
-        for name in made.get_params():  # or the output would tell how many runs there are
-            if name.split("__")[-1] == "verbose":
-                made.set_params(**{name: False})
+        steps_of(made)[-1].set_params(**dict.fromkeys(_unnamed(made), records.classes))
+        _silence(made)
         return made
 
-    def _score(self, fitted: Any, records: SearchRecords) -> float:
+    def _score(self, fitted: Any, judges: SearchRecords) -> float:
         """Return the *private* sum over the rows that judge, of scores in [0, 1] less `threshold`.
 
         One record changes it by 1 at most.
         """
-        judges = records.split(judging=True)
+        if not judges.n_records:  # which is nobody's business where their number is private
+            return 0.0
         with _unheard():
             shares = self._judged_by.shares(fitted, judges.X, np.asarray(judges.y))
         return judges.total(shares) - judges.n_records * self._needed
@@ -300,8 +309,8 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
         _promise(fitted, guarantee)
         self.best_params_, self.best_estimator_ = clone(self._tried[best], safe=False), fitted
         if score is not None and guarantee.neighboring.count_is_public:
-            share = score / np.count_nonzero(records.judges) + self._needed
-            self.best_score_ = self._judged_by.value(share)
+            n_judges = math.ceil(self.holdout * records.n_records)
+            self.best_score_ = self._judged_by.value(score / n_judges + self._needed)
         for name in ("classes_", "n_features_in_", "feature_names_in_"):
             if hasattr(fitted, name):
                 setattr(self, name, getattr(fitted, name))
@@ -483,13 +492,36 @@ def _promise(fitted: Any, guarantee: PrivacyGuarantee) -> None:
         _promise(last.best_estimator_, guarantee)
 
 
-def _judges(n: int, share: float, parameters: ReleaseParameters) -> np.ndarray:
-    """Return which records judge: by position where n is public, else by a coin for each."""
-    if not parameters.neighboring.count_is_public:
-        return parameters.rng.uniform(size=n) < share
-    judges = np.zeros(n, dtype=bool)
-    judges[parameters.rng.permutation(n)[: math.ceil(share * n)]] = True
-    return judges
+def _assigned(
+    records: SearchRecords, share: float, neighboring: Neighboring, rng: np.random.Generator
+) -> tuple[SearchRecords, SearchRecords]:
+    """Return those that judge and those that are learnt from, after the search is paid for.
+
+    By position where n is public, else by a coin for each; none of them hangs on a value.
+    """
+    n = records.n_records
+    if neighboring.count_is_public:
+        judges = rng.permutation(n) < math.ceil(share * n)
+    else:
+        judges = rng.uniform(size=n) < share
+    return records.take(np.flatnonzero(judges)), records.take(np.flatnonzero(~judges))
+
+
+def _unnamed(candidate: Any) -> list[str]:
+    """Return where the last step would look for labels, which only some of the rows may have."""
+    params = steps_of(candidate)[-1].get_params() if is_classifier(candidate) else {}
+    return [name for name in params if name.split("__")[-1] == "classes" and params[name] is None]
+
+
+def _silence(made: Any) -> None:
+    """Switch off whatever would tell how many runs there are: output, caches, callbacks."""
+    for name, value in {"": made, **made.get_params()}.items():
+        if isinstance(value, BaseEstimator):
+            vars(value).pop("_skl_callbacks", None)
+        if name.split("__")[-1] == "verbose":
+            made.set_params(**{name: False})
+        if name.split("__")[-1] == "memory":
+            made.set_params(**{name: None})
 
 
 def _rehearsing(estimator: Any, planned: list[Any]) -> Any:

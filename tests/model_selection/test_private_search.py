@@ -12,7 +12,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import Normalizer, StandardScaler
 
 from skdp import (
     DPPCA,
@@ -365,3 +365,45 @@ def test_hardly_more_than_one_run_is_planned(law):
     budget = PrivacyBudget(1.0, 1e-5)
     with pytest.raises(ValueError, match="mean_runs"):
         search.set_params(mean_runs=1e305, budget=budget).fit(X, Y)
+
+
+@pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
+@pytest.mark.parametrize("method", ["all", "repeat"])
+def test_labels_of_all_rows_are_known_to_every_fit(neighboring, method):
+    """A label of one row is among those that are learnt from every other time."""
+    rng = np.random.default_rng()
+    X, y = rng.uniform(-1.0, 1.0, size=(60, 2)), np.array(["a", "b"] * 30)
+    y[0] = "c"
+    terms = {"method": method, "holdout": 0.5, "neighboring": neighboring}
+    for _ in range(8):
+        search = DPGridSearchCV(DPLogisticRegression(), {"data_norm": [0.5, 1.0]}, **terms)
+        assert search.fit(X, y).classes_.tolist() == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
+def test_a_refusal_does_not_hang_on_who_would_judge(neighboring):
+    X, y = np.linspace(-1.0, 1.0, 40)[:, None], np.array([0] * 39 + [1])
+    budget = PrivacyBudget(0.01, 1e-5, neighboring=neighboring)
+    terms = {"holdout": 0.5, "neighboring": neighboring, "budget": budget}
+    search = DPGridSearchCV(DPLogisticRegression(), {"data_norm": [0.5, 1.0]}, **terms)
+    for _ in range(20):
+        with pytest.raises(BudgetExceededError):
+            search.fit(X, y)
+
+
+def test_caches_and_callbacks_do_not_tell_how_many_runs_there_were(tmp_path):
+    class Counting:
+        n_set_up = 0
+
+        def setup(self, *args, **kwargs):
+            self.n_set_up += 1
+
+        teardown = on_fit_task_begin = on_fit_task_end = setup
+
+    X, y = np.random.default_rng(0).uniform(-1.0, 1.0, size=(80, 2)), np.array([0, 1] * 40)
+    memory = joblib.Memory(tmp_path, verbose=11)
+    pipeline = Pipeline([("unit", Normalizer()), ("m", DPLogisticRegression())], memory=memory)
+    pipeline._skl_callbacks = [counting := Counting()]
+    DPGridSearchCV(pipeline, {"m__data_norm": [0.5, 1.0]}, method="repeat").fit(X, y)
+    assert counting.n_set_up == 0
+    assert not [*tmp_path.rglob("output.pkl")]

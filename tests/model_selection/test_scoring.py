@@ -148,19 +148,17 @@ SEARCHES = [
 @pytest.mark.parametrize(("model", "grid", "y", "terms"), SEARCHES)
 def test_the_score_of_the_winner_is_the_mean_of_those_who_judge(model, grid, y, terms, monkeypatch):
     """Without noise in scores, exactly."""
-    judges, split = [], SearchRecords.split
+    taken, take = [], SearchRecords.take
 
-    def spied(self, judging):
-        part = split(self, judging)
-        if judging:
-            judges.append(part)
-        return part
+    def spied(self, records):
+        taken.append(take(self, records))
+        return taken[-1]
 
-    monkeypatch.setattr(SearchRecords, "split", spied)
+    monkeypatch.setattr(SearchRecords, "take", spied)
     for kind in (GaussianRun, PureRun):
         monkeypatch.setattr(kind, "noisy", lambda self, score, rng: score)
     search = DPGridSearchCV(model, grid, epsilon=6.0, **{"method": "repeat"} | terms).fit(X, y)
-    rows, score = judges[-1], row_score(terms.get("scoring"), terms.get("score_bounds"), [model])
+    (rows, _), score = taken[-2:], row_score(*map(terms.get, ("scoring", "score_bounds")), [model])
     wanted = score.value(score.shares(search.best_estimator_, rows.X, rows.y).mean())
     assert search.best_score_ == pytest.approx(wanted)
     assert score.bounds[0] <= search.best_score_ <= score.bounds[1]
