@@ -46,7 +46,7 @@ class DPLADRegressor(PrivateQuantileRegressor):
         losses, the intercept included; of regressors on scores and targets scaled to [−1, 1].
         ``"auto"`` regularises by the length of the run instead, and so weakly otherwise that C
         hardly matters; scikit-learn's default with ``epsilon=inf``.
-    smoothing : float in [0.01, 1e6), default 0.3
+    smoothing : float in [0.01, 1e6), default 0.05
         *Public.* Width of the stretch over which the loss is rounded near its non-smooth point: in
         margins, or as a share of half the width of `target_bounds`. Small widths cost run time.
     data_norm : float, default 1.0
@@ -160,7 +160,7 @@ class DPLADRegressor(PrivateQuantileRegressor):
         solver: Any = "auto",
         sampler: Any = "auto",
         C: Any = "auto",
-        smoothing: float = 0.3,
+        smoothing: float = 0.05,
         data_norm: float = 1.0,
         fit_intercept: bool = True,
         intercept_scaling: float = 0.5,

@@ -33,6 +33,14 @@ class Loss(ABC):
         return self.n_scores
 
     @property
+    def slowness(self) -> float:
+        """By how much longer gradient steps run in a metric, where a gradient may be small.
+
+        No guarantee rests on it.
+        """
+        return 1.0
+
+    @property
     def n_pulls(self) -> int:
         """Number p of vectors no longer than `lipschitz` between which, and 0, gradients lie.
 

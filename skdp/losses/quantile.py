@@ -40,7 +40,7 @@ class QuantileLoss(Loss):
     """
 
     levels: tuple[float, ...] = (0.5,)
-    smoothing: float = 0.3
+    smoothing: float = 0.05
 
     def __post_init__(self) -> None:
         make_plain(self)
@@ -73,6 +73,11 @@ class QuantileLoss(Loss):
     @property
     def noise_scale(self) -> float:
         return _NOISE_SCALE
+
+    @property
+    def slowness(self) -> float:
+        """√(½/τ) for the level τ nearest to 0 or 1: beyond most targets the derivative is τ."""
+        return math.sqrt(0.5 / min(min(level, 1.0 - level) for level in self.levels))
 
     def value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         r = self._residual(y, z)

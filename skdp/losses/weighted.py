@@ -68,6 +68,10 @@ class _Weighted(Loss):
         return self.loss.n_directions
 
     @property
+    def slowness(self) -> float:
+        return self.loss.slowness
+
+    @property
     def n_pulls(self) -> int:
         return self.loss.n_pulls
 

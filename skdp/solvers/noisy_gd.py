@@ -338,6 +338,7 @@ class NoisyGD(Solver):
     def _metric_run(self, problem: Problem, t: float, gram: GramRelease) -> _Run:
         """Return T, h and β of steps in a metric, where curvature is about its noise at most."""
         t *= problem.loss.n_directions**0.25  # of several leads the worst one counts
+        t *= problem.loss.slowness
         shortest = t / gram.longest_step(problem)  # run of stable steps without momentum
         wanted = 1.0 - _METRIC_STEPS / shortest
         momentum = _given(self.momentum, min(max(_METRIC_MOMENTUM, wanted), _MOST_METRIC_MOMENTUM))
