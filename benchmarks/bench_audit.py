@@ -15,10 +15,10 @@ import numpy as np
 from skdp import DPLogisticRegression
 from skdp.accounting import gdp_mu
 from skdp.auditing import MultiRunAudit, OneRunAudit
-from skdp.privacy import GDPEvent, PrivacyGuarantee, epsilon_for
+from skdp.privacy import ApproxDPEvent, GDPEvent, PrivacyGuarantee, epsilon_for
 
 DELTA = 1e-5
-LEVELS = (0.05, 0.01, 0.005, 0.001)
+LEVELS = (0.05, 0.025, 0.01, 0.001)
 RUNS = {3.0: (100, 160, 200, 400), 1.0: (600, 1000, 1400)}
 SOLVERS = ("output_perturbation", "regularized_exponential")
 
@@ -34,9 +34,14 @@ def coins(mu, n, rng):
     return members * mu + rng.standard_normal(n), members
 
 
-def rates(audits, mu):
-    """Return the share of audits that refute μ, at each level."""
-    values = np.array([audit.p_value(claimed(mu)) for audit in audits])
+def claimed_pair(epsilon):
+    """Return the guarantee of (ε, δ) and no more."""
+    return PrivacyGuarantee(ApproxDPEvent(epsilon, DELTA), "replace_one", "a claim of two numbers")
+
+
+def rates(audits, claim):
+    """Return the share of audits that refute a claim, at each level."""
+    values = np.array([audit.p_value(claim) for audit in audits])
     return [f"{np.mean(values <= level):.3f}" for level in LEVELS]
 
 
@@ -49,7 +54,23 @@ def of_exact_scores(options, rng):
         for factor, noise in ((2.0, "half"), (1.0, "right")):
             for n in sizes:
                 audits = [MultiRunAudit(*coins(factor * mu, n, rng)) for _ in range(options.audits)]
-                print(f"| {epsilon:g} | {noise} | {n} |", " | ".join(rates(audits, mu)), "|")
+                print(
+                    f"| {epsilon:g} | {noise} | {n} |", " | ".join(rates(audits, claimed(mu))), "|"
+                )
+
+
+def of_pairs(options, rng):
+    """Print how often Gaussian scores are refuted where (ε, δ) alone is claimed."""
+    levels = " | ".join(f"level {level:g}" for level in LEVELS)
+    print("\n| (ε, 1e-5) alone | noise | runs |", levels, "|")
+    print("|---" * (3 + len(LEVELS)) + "|")
+    for epsilon in RUNS:
+        mu = gdp_mu(epsilon, DELTA)
+        for factor in (2, 4, 6):
+            for n in (200, 400, 2000):
+                audits = [MultiRunAudit(*coins(factor * mu, n, rng)) for _ in range(options.audits)]
+                found = " | ".join(rates(audits, claimed_pair(epsilon)))
+                print(f"| {epsilon:g} | 1/{factor} | {n} | {found} |", flush=True)
 
 
 def fitted_audit(solver, epsilon, n, seed):
@@ -74,7 +95,12 @@ def of_fits(options):
     for solver in SOLVERS:
         for noise, epsilon in (("half", half), ("right", 3.0)):
             audits = [fitted_audit(solver, epsilon, 200, seed) for seed in range(options.fits)]
-            print(f"| {solver} | {noise} | 200 |", " | ".join(rates(audits, mu)), "|", flush=True)
+            print(
+                f"| {solver} | {noise} | 200 |",
+                " | ".join(rates(audits, claimed(mu))),
+                "|",
+                flush=True,
+            )
 
 
 def _accuracy(mu):
@@ -105,6 +131,7 @@ def main():
         options.audits, options.fits, options.one = 5, 1, 1
     rng = np.random.default_rng(0)
     of_exact_scores(options, rng)
+    of_pairs(options, rng)
     of_fits(options)
     of_one_run(options, rng)
 

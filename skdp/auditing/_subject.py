@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from skdp.auditing.attacks import Attack, attack_on, default_rows, kind_of
 from skdp.budget.stand_ins import stand_ins
-from skdp.privacy import ApproxDPEvent, Neighboring, PrivacyGuarantee
+from skdp.privacy import ApproxDPEvent, Event, GDPEvent, Neighboring, PrivacyGuarantee
 
 __all__ = ["Subject", "quoted"]
 
@@ -30,6 +30,7 @@ class Subject:
     estimator: Any
     epsilon: float | None
     delta: float | None
+    mu: float | None
     kind: Any
     X: Any
     n_runs: int
@@ -64,16 +65,20 @@ class Subject:
     @cached_property
     def claim(self) -> PrivacyGuarantee:
         """What is claimed: as given, or by a fit."""
-        if self.epsilon is not None:
-            event = ApproxDPEvent(self.epsilon, self.delta or 0.0)
+        if (event := self._given()) is not None:
             return PrivacyGuarantee(event, self.neighboring, "as claimed")
         fitted = self._fitted_once()
         if not isinstance(getattr(fitted, "privacy_", None), PrivacyGuarantee):
             raise ValueError(
-                f"{self.name} has no privacy_ that says what it claims: give epsilon=..., and "
-                "delta=... unless it is 0."
+                f"{self.name} has no privacy_ that says what it claims: give mu=... of Gaussian "
+                "DP, or epsilon=..., and delta=... unless it is 0."
             )
         return fitted.privacy_
+
+    def _given(self) -> Event | None:
+        if self.mu is not None:
+            return GDPEvent(self.mu)
+        return None if self.epsilon is None else ApproxDPEvent(self.epsilon, self.delta or 0.0)
 
     def _fitted_once(self) -> Any:
         try:
@@ -81,7 +86,7 @@ class Subject:
         except Exception as raised:
             raise ValueError(
                 f"{self.name} makes no claim, since it cannot be fitted to the rows on which it is "
-                f"tried: {quoted(raised)} Give X=, rows that are nobody's, or epsilon=."
+                f"tried: {quoted(raised)} Give X=, rows that are nobody's, or mu= or epsilon=."
             ) from raised
 
     @property

@@ -136,6 +136,7 @@ def check_private(
     *,
     epsilon: float | None = None,
     delta: float | None = None,
+    mu: float | None = None,
     n_runs: int = 400,
     kind: str | Attack = "auto",
     confidence: float = 0.95,
@@ -155,7 +156,11 @@ def check_private(
         to which every release is the first.
     epsilon, delta : float, default None
         *Public.* The claim, in place of what a fit says in `privacy_`. An (ε, δ) is a weaker claim
-        than the guarantee that it comes from: noise that is half of what it should be may keep it.
+        than the guarantee that it comes from: noise that is half of what it should be passes.
+    mu : float, default None
+        *Public.* The claim of μ-Gaussian DP, in place of `epsilon` and `delta`. An audit sees far
+        smaller mistakes under it: give it where the noise is Gaussian, with the sensitivity divided
+        by its standard deviation.
     n_runs : int, default 400
         *Public.* Fits to two neighbouring data sets, together.
     kind : {"auto", "classifier", "regressor", "transformer"} or Attack, default "auto"
@@ -197,6 +202,7 @@ def check_private(
         estimator,
         epsilon=epsilon,
         delta=delta,
+        mu=mu,
         n_runs=n_runs,
         kind=kind,
         confidence=confidence,
@@ -240,6 +246,7 @@ def _subject(
     *,
     epsilon: float | None = None,
     delta: float | None = None,
+    mu: float | None = None,
     n_runs: int = 400,
     kind: str | Attack = "auto",
     confidence: float = 0.95,
@@ -250,6 +257,8 @@ def _subject(
         raise ValueError(f"estimator must be an object with fit, got {estimator!r}.")
     if np.isinf(getattr(estimator, "epsilon", 0.0)) or (epsilon is not None and np.isinf(epsilon)):
         raise ValueError("epsilon=inf claims nothing: there is nothing to audit.")
+    if mu is not None and (epsilon, delta) != (None, None):
+        raise ValueError("A claim is mu, or epsilon with delta: give one of the two.")
     if epsilon is None and delta is not None:
         raise ValueError("delta is part of a claim: give epsilon as well.")
     confidence = check_real("confidence", confidence, low=0.0, high=1.0)
@@ -257,6 +266,7 @@ def _subject(
         estimator=estimator,
         epsilon=None if epsilon is None else check_epsilon(epsilon),
         delta=None if delta is None else check_delta(delta),
+        mu=None if mu is None else check_real("mu", mu, low=0.0, high=np.inf),
         kind=kind,
         X=X,
         n_runs=check_count("n_runs", n_runs),

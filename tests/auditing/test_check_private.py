@@ -28,12 +28,20 @@ from test_every_estimator import ESTIMATORS
 
 import skdp
 from skdp import DPLogisticRegression, PrivacyBudget
-from skdp.auditing import Attack, CheckResult, CheckResults, check_private, private_checks
+from skdp.auditing import (
+    Attack,
+    CheckResult,
+    CheckResults,
+    MultiRunAudit,
+    check_private,
+    private_checks,
+)
 from skdp.budget.stand_ins import stand_ins
 from skdp.exceptions import PrivacyLeakError
 from skdp.model_selection import DPGridSearchCV
 from skdp.pipeline import make_private_pipeline
 from skdp.preprocessing import BoundsScaler, DPStandardScaler
+from skdp.privacy import GDPEvent, PrivacyGuarantee
 from skdp.solvers import NoisyGD
 
 SURE = {"confidence": 1 - 1e-6}
@@ -125,8 +133,39 @@ def test_a_classifier_of_another_library_with_enough_noise_passes():
     assert not failed(NoisyMeans(8.0), epsilon=1.0, delta=1e-5)
 
 
+def test_a_gaussian_claim_finds_noise_that_a_claim_of_epsilon_and_delta_lets_pass():
+    """A third of the noise: of 300 simulated audits p is below 2e-10 with μ, above .15 with ε."""
+    audited = {"n_runs": 200, "kind": "classifier", **SURE}
+    assert "multi run" in failed(NoisyMeans(2.0 / 3.0), mu=1.0, **audited)
+    assert not failed(NoisyMeans(2.0 / 3.0), epsilon=4.38, delta=1e-5, **audited)
+    right = check_private(NoisyMeans(2.0), mu=1.0, **audited)
+    assert right[-2].claim == "1-Gaussian DP"
+
+
+def test_a_gaussian_claim_is_made_alone():
+    for more in ({"epsilon": 1.0}, {"delta": 1e-5}):
+        with pytest.raises(ValueError, match="mu, or epsilon with delta"):
+            check_private(NoisyMeans(8.0), mu=1.0, **more)
+    for wrong in (0.0, -1.0, np.inf, "1"):
+        with pytest.raises(ValueError, match="mu must be a number"):
+            check_private(NoisyMeans(8.0), mu=wrong)
+
+
+@pytest.mark.slow
+def test_a_gaussian_claim_that_is_kept_is_refuted_as_seldom_as_said():
+    """Of 400 audits at level .2 more than 112 are refuted with probability below 1e-4."""
+    rng = np.random.default_rng()
+    found = 0
+    for _ in range(400):
+        members = rng.integers(2, size=60)
+        fits = (NoisyMeans(2.0).fit([[9.0]], [int(member)]) for member in members)
+        audit = MultiRunAudit([float(fit.coef_[0]) for fit in fits], members)
+        found += audit.p_value(PrivacyGuarantee(GDPEvent(1.0), "replace_one", "claimed")) <= 0.2
+    assert found <= 112
+
+
 def test_a_claim_that_nobody_makes_is_asked_for():
-    with pytest.raises(ValueError, match=r"NoisyMeans has no privacy_ .* give epsilon"):
+    with pytest.raises(ValueError, match=r"NoisyMeans has no privacy_ .* give mu=.*or epsilon"):
         check_private(NoisyMeans(8.0), n_runs=20)
     with pytest.raises(ValueError, match="give epsilon as well"):
         check_private(NoisyMeans(8.0), delta=1e-5)
