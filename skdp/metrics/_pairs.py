@@ -124,5 +124,7 @@ def check_order(classes: Any) -> None:
     """Raise unless labels are in increasing order, as a classifier's are: the last is positive."""
     if classes is None:
         return
+    if np.size(classes) < 2:
+        raise ValueError(f"classes must be two labels or more, got {classes!r}.")
     if np.ndim(classes) != 1 or list(classes) != np.unique(np.asarray(classes)).tolist():
         raise ValueError(f"classes must be different labels in increasing order, got {classes!r}.")

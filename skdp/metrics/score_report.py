@@ -168,20 +168,29 @@ class ScoreReport(NoisyReport):
 
     @property
     def brier_score(self) -> float:
-        """Mean squared difference of score and outcome, each score taken as its bin's centre."""
+        """Mean squared difference of score and outcome, each score taken as its bin's centre.
+
+        nan, as what follows, where `edges` go beyond [0, 1]: then scores are no probabilities.
+        """
         return self._brier(self.counts)
 
     @property
     def expected_calibration_error(self) -> float:
         """Mean difference of a bin's centre and its share of positives; see `calibration_noise`."""
         gaps = self.counts[1] - self._centres * self.counts.sum(axis=0)
-        return float(ratio(np.abs(gaps).sum(), self.total))
+        return float(ratio(np.abs(gaps).sum(), self.total) + self._no_shares)
 
     @property
     def calibration_noise(self) -> float:
         """What `expected_calibration_error` would be, on average, from the privacy noise alone."""
         spread = np.sqrt((1.0 - self._centres) ** 2 + self._centres**2).sum()
-        return float(ratio(math.sqrt(2.0 / math.pi * self._variance) * spread, self.total))
+        noise = math.sqrt(2.0 / math.pi * self._variance) * spread
+        return float(ratio(noise, self.total) + self._no_shares)
+
+    @property
+    def _no_shares(self) -> float:
+        """0 where scores may be probabilities, else nan."""
+        return 0.0 if self.edges[0] >= 0.0 and self.edges[-1] <= 1.0 else math.nan
 
     @property
     def _centres(self) -> np.ndarray:
@@ -217,7 +226,13 @@ class ScoreReport(NoisyReport):
         return np.stack([self.counts[:, :k].sum(axis=1), self.counts[:, k:].sum(axis=1)], axis=1)
 
     def interval(
-        self, metric: str, level: float = 0.95, *, sampling: bool = True, threshold: float = 0.5
+        self,
+        metric: str,
+        level: float = 0.95,
+        *,
+        sampling: bool = True,
+        binning: str = "ignored",
+        threshold: float = 0.5,
     ) -> tuple[float, float]:
         """Return where a metric lies.
 
@@ -229,8 +244,10 @@ class ScoreReport(NoisyReport):
             *Public.* How often, nearly, such an interval holds its number: by the delta method.
         sampling : bool, default True
             *Public.* Whether the number is that of the population that the rows come from, instead
-            of that of the rows. An interval for the rows' area allows for any order within bins;
-            that for their average precision does not, and is too narrow where bins are few.
+            of that of the rows.
+        binning : {"ignored", "rigorous"}, default "ignored"
+            *Public.* Whether an interval for the area under the ROC curve allows for any order of
+            rows within bins. What bins hide is about a tenth of what it could be at most.
         threshold : float, default 0.5
             *Public.* Of the accuracy.
 
@@ -247,7 +264,8 @@ class ScoreReport(NoisyReport):
         }
         function = metrics[check_choice("metric", metric, metrics)]
         low, high = self._interval(function, level, sampling)
-        hidden = 0.0 if sampling or metric != "roc_auc" else 0.5 * _tied(self.counts)
+        rigorous = check_choice("binning", binning, ("ignored", "rigorous")) == "rigorous"
+        hidden = 0.5 * _tied(self.counts) if rigorous and metric == "roc_auc" else 0.0
         return max(low - hidden, 0.0), min(high + hidden, 1.0)
 
     def roc_curve(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -283,7 +301,16 @@ class ScoreReport(NoisyReport):
         -------
         share, score : ndarrays of shape (n_shown,)
             Share of positives, and the bin's centre.
+
+        Raises
+        ------
+        ValueError
+            If `edges` go beyond [0, 1]: then scores are no probabilities.
         """
+        if math.isnan(self._no_shares):
+            raise ValueError(
+                "scores are no probabilities where edges go beyond [0, 1], and have no calibration."
+            )
         whole = self.counts.sum(axis=0)
         shown = whole > 3.0 * math.sqrt(2.0 * self._variance)
         return np.clip(self.counts[1, shown] / whole[shown], 0.0, 1.0), self._centres[shown]
@@ -326,7 +353,7 @@ class ScoreReport(NoisyReport):
 
     def _brier(self, counts: np.ndarray) -> float:
         lost = self._centres**2 @ counts[0] + (1.0 - self._centres) ** 2 @ counts[1]
-        return float(ratio(lost, self._total(counts)))
+        return float(ratio(lost, self._total(counts)) + self._no_shares)
 
     def _bin(self, threshold: float) -> int:
         """Return the number of the bin that begins at an edge."""

@@ -10,9 +10,11 @@ from skdp import PrivacyBudget
 from skdp.exceptions import BudgetExceededError
 from skdp.metrics import (
     confusion_report,
+    dp_log_loss,
     dp_mean_absolute_error,
     dp_mean_squared_error,
     dp_r2_score,
+    one_vs_rest_report,
     regression_report,
     score_report,
 )
@@ -366,3 +368,29 @@ def test_reports_are_shown_as_tables_of_what_was_released():
     assert view.count("<tr>") == 3
     assert "roc_auc" in view
     assert "VOID" in view  # as its guarantee says beside a seed
+
+
+def test_bins_hide_less_than_the_rigorous_interval_allows_for():
+    y, score = scored(1000, np.random.default_rng(0))
+    report = score_report(y, score, 1.0)
+    (low, high), (least, most) = (
+        report.interval("roc_auc", sampling=False, binning=one) for one in ("ignored", "rigorous")
+    )
+    assert least < low < high < most
+    with pytest.raises(ValueError, match="binning must be one of"):
+        report.interval("roc_auc", binning="none")
+
+
+def test_scores_beyond_probabilities_have_areas_and_no_calibration():
+    y, score = scored(1000, np.random.default_rng(0))
+    report = score_report(y, 10.0 * score - 5.0, 1.0, edges=np.linspace(-5, 5, 17))
+    assert 0.5 < report.roc_auc < 1.1
+    assert np.isnan([report.brier_score, report.expected_calibration_error]).all()
+    with pytest.raises(ValueError, match="no calibration"):
+        report.calibration_curve()
+
+
+@pytest.mark.parametrize("judge", [score_report, one_vs_rest_report, dp_log_loss])
+def test_no_classes_at_all_are_refused(judge):
+    with pytest.raises(ValueError, match="two labels or more"):
+        judge([0, 1], [0.2, 0.8], 1.0, classes=())
