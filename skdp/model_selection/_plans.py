@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -39,6 +39,7 @@ class SearchTerms:
     neighboring: Neighboring
     law: str
     mean_runs: float
+    release_scores: bool = False
 
     @property
     def gamma(self) -> float:
@@ -136,7 +137,8 @@ class SearchPlan:
     runs : tuple of Run
         What a fit of each candidate may cost.
     choice : Selection or None
-        How a winner is drawn if each candidate is fitted once; None if runs are repeated.
+        How a winner is drawn where scores are not released; None where the best of noisy scores
+        wins, of repeated runs or of one of each candidate.
     epsilons : tuple of float or None
         What each candidate costs if it wins, where that differs.
     """
@@ -148,14 +150,30 @@ class SearchPlan:
     choice: ExponentialMechanism | PermuteAndFlip | None = None
     epsilons: tuple[float, ...] | None = None
 
+    def tried(self, rng: np.random.Generator) -> list[int]:
+        """Return the number of the candidate of each run: each once, or random ones K times."""
+        n = len(self.runs)
+        if not isinstance(self.event, RepeatAndSelectEvent):
+            return list(range(n))
+        return [int(i) for i in rng.integers(n, size=self.terms.count(rng))]
+
 
 def _plan_all(terms: SearchTerms, epsilons: Sequence[float | None]) -> SearchPlan:
-    """Plan one fit of each candidate, and one choice on other rows."""
+    """Plan one fit of each candidate, and one choice or a noisy score of each on other rows.
+
+    Scores cost those rows what fits cost the others: each run has noise for the same part of all.
+    """
     k, monotonic = len(epsilons), not terms.neighboring.count_is_public
     if terms.delta == 0.0:
         once: Run = PureRun(terms.epsilon / k * _SAFE)
         pure = PermuteAndFlip(sensitivity=1.0, epsilon=terms.epsilon * _SAFE, monotonic=monotonic)
-        return SearchPlan(PureDPEvent(terms.epsilon), _ALL, terms, (once,) * k, pure)
+        whole = SearchPlan(PureDPEvent(terms.epsilon), _ALL, terms, (once,) * k, pure)
+    else:
+        whole = _plan_gaussian_fits(terms, k, monotonic)
+    return replace(whole, theorem=_SCORED, choice=None) if terms.release_scores else whole
+
+
+def _plan_gaussian_fits(terms: SearchTerms, k: int, monotonic: bool) -> SearchPlan:
     mu = gdp_mu(terms.epsilon, terms.delta)
     chance = float(ndtr(0.5 * mu))
     epsilon = 2.0 * (math.log(chance) - math.log1p(-chance)) * _SAFE  # which is μ-Gaussian DP
@@ -196,6 +214,7 @@ PLANS: dict[str, Callable[[SearchTerms, Sequence[float | None]], SearchPlan]] = 
     "cheapest": _plan_cheapest,
 }
 _ALL = "a fit of each candidate and one private choice, on disjoint rows"
+_SCORED = "a fit and a noisy score of each candidate, on disjoint rows"
 _REPEAT = "best of K runs, each a fit and a noisy score on disjoint rows: Best of K, Theorem"
 _CHEAPEST = "cheapest of K runs, each a fit and a noisy score on disjoint rows: Best of K, Theorem"
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
+from scipy.stats import rankdata
 from sklearn import get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier, is_regressor
 from sklearn.pipeline import Pipeline
@@ -101,6 +102,7 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
     holdout: float
     scoring: Any
     score_bounds: tuple[float, float] | None
+    release_scores: bool
     n_jobs: Any
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> Any:
@@ -150,6 +152,8 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
         share = check_real("holdout", self.holdout, low=0.0, high=1.0)
         if self.threshold is not None and self.method != "cheapest":
             raise ValueError("threshold belongs to method='cheapest'; leave it at None here.")
+        if self.release_scores:
+            self._check_release_of_scores(parameters)
         if is_collection(X) or is_collection(y):
             raise ValueError(
                 f"{type(self).__name__} reads rows many times and in memory: call .compute() on a "
@@ -172,6 +176,18 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
                 f"there are too few rows to learn from some and judge on others. n_samples={n}"
             )
         return records
+
+    def _check_release_of_scores(self, parameters: ReleaseParameters) -> None:
+        if self.method not in ("auto", "all"):
+            raise ValueError(
+                f"release_scores=True needs method='all' or 'auto': with {self.method!r} no score "
+                "but the winner's may be known."
+            )
+        if not parameters.neighboring.count_is_public:
+            raise ValueError(
+                "release_scores=True needs neighboring='replace_one': a mean divides by the number "
+                "of records that judge, which is private under 'add_remove_one'."
+            )
 
     @property
     def _needed(self) -> float:
@@ -198,6 +214,7 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
             parameters.neighboring,
             self.law,
             float(self.mean_runs),
+            bool(self.release_scores),
         )
         epsilons = [_epsilon_in(self.estimator, setting) for setting in self._tried]
         plan = PLANS[self._method(parameters, len(epsilons))](terms, epsilons)
@@ -219,7 +236,8 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
     def _method(self, parameters: ReleaseParameters, n: int) -> str:
         if self.method != "auto":
             return self.method
-        return "all" if parameters.composition in _SQUARED_BUDGETS or n <= _FEW else "repeat"
+        once = parameters.composition in _SQUARED_BUDGETS or n <= _FEW or self.release_scores
+        return "all" if once else "repeat"
 
     def _rehearse(self, plan: SearchPlan, records: SearchRecords) -> None:
         """Raise if a candidate would be refused, or cost more than it is given."""
@@ -246,21 +264,19 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
                 )
 
     def _read(self, plan: SearchPlan, records: SearchRecords, rng: np.random.Generator) -> Any:
-        """Return the number of the winner, its fit, and its noisy score if that is released."""
-        n = len(self._tried)
+        """Return the number of the winner, its fit, and the noisy scores that are released."""
         judges, rows = _assigned(records, self.holdout, plan.terms.neighboring, rng)
-        if plan.choice is not None:
-            fits = self._fitted(range(n), plan, rows, rng)
-            best = plan.choice.release([self._score(fit, judges) for fit in fits], rng)
-            return best, fits[best], None
-        tried = [int(i) for i in rng.integers(n, size=plan.terms.count(rng))]
+        tried = plan.tried(rng)
         fits = self._fitted(tried, plan, rows, rng)
-        noisy = [
-            plan.runs[i].noisy(self._score(fit, judges), rng)
-            for i, fit in zip(tried, fits, strict=True)
-        ]
+        scores = [self._score(fit, judges) for fit in fits]
+        if plan.choice is not None:
+            best = plan.choice.release(scores, rng)
+            return best, fits[best], []
+        noisy = [plan.runs[i].noisy(score, rng) for i, score in zip(tried, scores, strict=True)]
         won = _winner(plan, tried, noisy)
-        return (None, None, None) if won is None else (tried[won], fits[won], noisy[won])
+        if won is None:
+            return None, None, []
+        return tried[won], fits[won], noisy if plan.terms.release_scores else [noisy[won]]
 
     def _fitted(
         self, tried: Iterable[int], plan: SearchPlan, rows: SearchRecords, rng: Any
@@ -298,7 +314,7 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
     def _publish(
         self, plan: SearchPlan, records: SearchRecords, released: Any, guarantee: PrivacyGuarantee
     ) -> Any:
-        best, fitted, score = released
+        best, fitted, scores = released
         self.best_index_, self.privacy_ = best, guarantee
         self.cv_results_, self.n_splits_ = _shown(self._tried), 1
         if plan.epsilons is not None:
@@ -308,13 +324,21 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
             return self
         _promise(fitted, guarantee)
         self.best_params_, self.best_estimator_ = clone(self._tried[best], safe=False), fitted
-        if score is not None and guarantee.neighboring.count_is_public:
+        if scores and guarantee.neighboring.count_is_public:
             n_judges = math.ceil(self.holdout * records.n_records)
-            self.best_score_ = self._judged_by.value(score / n_judges + self._needed)
+            self._publish_scores(np.array(scores) / n_judges, plan)
         for name in ("classes_", "n_features_in_", "feature_names_in_"):
             if hasattr(fitted, name):
                 setattr(self, name, getattr(fitted, name))
         return self
+
+    def _publish_scores(self, shares: np.ndarray, plan: SearchPlan) -> None:
+        """Publish the noisy score of the winner, or those of all candidates."""
+        means = self._judged_by.value(shares + self._needed)
+        self.best_score_ = float(means.max())
+        if plan.terms.release_scores:
+            self.cv_results_["mean_test_score"] = means
+            self.cv_results_["rank_test_score"] = rankdata(-means, method="min").astype(np.int32)
 
     @_has("predict")
     def predict(self, X: Any) -> Any:

@@ -64,6 +64,10 @@ class DPRandomizedSearchCV(PrivateSearch):
         next.
     score_bounds : (low, high) or None, default None
         *Public.* Bounds of the number that a callable `scoring` gives for a row.
+    release_scores : bool, default False
+        *Public.* Whether "all", which "auto" then takes, releases a noisy score of each candidate,
+        of which the best wins, in place of the choice alone. The search costs the same; the choice
+        is less sharp. Under ``replace_one`` only.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
         *Public.* Whether neighbouring data sets differ in the value of one record (then n is
         public) or in its presence (then it is private).
@@ -95,13 +99,15 @@ class DPRandomizedSearchCV(PrivateSearch):
         found no candidate that is good enough.
     best_score_ : float
         Its noisy mean of the judges' scores, in the units of `scoring`, of "repeat" and "cheapest"
-        under ``replace_one`` only. It flatters, being the best of several.
+        and with `release_scores`, under ``replace_one`` only. It flatters, being the best of
+        several.
     epsilon_spent_ : float
         What has happened reveals no more than this ε, in "cheapest"; the budget counts what it
         might have been.
     cv_results_ : dict
         "params": the candidates, and "param_<name>": the values of each parameter, masked where a
-        candidate does not set it. No scores, which were not released.
+        candidate does not set it. With `release_scores`, "mean_test_score": noisy means of the
+        judges' scores, and "rank_test_score"; else no scores, which were not released.
     n_splits_ : int
         1: the rows are split once, into those that are learnt from and those that judge.
     classes_ : ndarray
@@ -117,7 +123,8 @@ class DPRandomizedSearchCV(PrivateSearch):
     -----
     **Guarantee.** A record is learnt from or judges, so each run costs no more than its fit and its
     score do alone. "repeat": the best of K runs satisfies the theorem *Best of K*. "all": k fits of
-    μ²/k each and one choice by the exponential mechanism are μ-Gaussian DP. The number of runs,
+    μ²/k each and one choice by the exponential mechanism are μ-Gaussian DP, and so are k fits and,
+    of other rows, k scores of μ²/k each (`release_scores`). The number of runs,
     their order, all other fits and their scores must stay secret under "repeat"; so must the time
     that the search takes, from which the number of runs could be told.
 
@@ -157,6 +164,7 @@ class DPRandomizedSearchCV(PrivateSearch):
         holdout: float = 0.2,
         scoring: Any = None,
         score_bounds: tuple[float, float] | None = None,
+        release_scores: bool = False,
         neighboring: str = "replace_one",
         budget: Any = None,
         n_jobs: Any = None,
@@ -176,6 +184,7 @@ class DPRandomizedSearchCV(PrivateSearch):
         self.holdout = holdout
         self.scoring = scoring
         self.score_bounds = score_bounds
+        self.release_scores = release_scores
         self.neighboring = neighboring
         self.budget = budget
         self.n_jobs = n_jobs

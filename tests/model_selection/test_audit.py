@@ -1,5 +1,6 @@
 """What a search gives away: an attack on the best of its runs, and all that it shows beside it."""
 
+import itertools
 import warnings
 from dataclasses import dataclass
 
@@ -150,8 +151,10 @@ def everything_shown(search, X, y, capsys):
     return repr(sorted(shown.items())), repr(vars(search.best_estimator_)), said, rows
 
 
-@pytest.mark.parametrize("neighboring", RELATIONS)
-@pytest.mark.parametrize("method", ["repeat", "all", "cheapest"])
+@pytest.mark.parametrize(
+    ("method", "neighboring"),
+    [*itertools.product(["repeat", "all", "cheapest"], RELATIONS), ("scored", "replace_one")],
+)
 def test_two_data_sets_show_the_same_but_for_what_is_released(
     method, neighboring, capsys, monkeypatch
 ):
@@ -171,6 +174,8 @@ def test_two_data_sets_show_the_same_but_for_what_is_released(
         terms = {"method": method, "neighboring": neighboring, "epsilon": 3.0, "delta": 0.0}
         if method == "cheapest":
             terms |= {"threshold": 0.3}
+        if method == "scored":
+            terms |= {"method": "all", "release_scores": True}
         budget = PrivacyBudget(9.0, 0.0, composition="pure", neighboring=neighboring)
         search = DPGridSearchCV(
             model, {"epsilon": [1.0]} if method == "cheapest" else {}, budget=budget, **terms
