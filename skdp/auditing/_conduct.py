@@ -25,6 +25,7 @@ __all__ = ["CONDUCT", "Skipped"]
 
 _SECRET = "secret-4711"
 _ODD = 87654.321  # a number that would be recognised in a message
+_QUOTED = (_SECRET, "87654", "87,654", "8.77e+04")
 _SMALL_EPSILON = 0.01
 _MOST_FITS = 20
 _HUGE = 1e6
@@ -156,22 +157,26 @@ def messages(subject: Subject) -> str | None:
     known = {"classes": labels_of(subject.estimator)} if subject.kind_name == "classifier" else {}
     for situation, data in _odd_data(subject):
         for kind, text in _said(subject.copy(random_state=None, **known), data):
-            for word in (_SECRET, "87654"):
+            for word in _QUOTED:
                 if word in text:
                     return f"where {situation}, {kind} quotes it: {_around(word, text)!r}"
     return None
 
 
 def _odd_data(subject: Subject) -> Iterator[tuple[str, tuple[Any, ...]]]:
-    """Yield data with a value that no message may tell: text, numbers beside NaN, a label."""
+    """Yield data with a value that no message may tell: text, numbers, some beside NaN, a label."""
     X, rest = subject.rows, list(_two_worlds(subject)[0][1:])
     table = np.array(X, dtype=object)
     table[-1, 0] = _SECRET
     yield f"X holds the text {_SECRET!r}", (table, *rest)
     if np.asarray(X).dtype.kind in "fiu":
         odd = np.array(X, dtype=float)
-        odd[-1, 0], odd[-2, 0] = _ODD, math.nan
+        odd[-1, 0], odd[-2, 0] = _ODD, -_ODD
+        yield f"X holds {_ODD} and its negative", (odd.copy(), *rest)
+        odd[-2, 0] = math.nan
         yield f"X holds {_ODD} beside a missing value", (odd, *rest)
+    if rest and subject.kind_name == "regressor":
+        yield f"y holds {_ODD}", (X, np.append(rest[0][1:], _ODD))
     if rest:
         y = np.array(rest[0], dtype=object)
         y[-1] = _SECRET

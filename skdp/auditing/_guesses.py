@@ -11,7 +11,7 @@ import numpy as np
 from skdp._validation import check_count, check_real
 from skdp.privacy import GDPEvent, Neighboring, PrivacyGuarantee
 
-__all__ = ["Guesses"]
+__all__ = ["Guesses", "check_runs"]
 
 _LEAST_MU, _LARGEST_MU, _FINE = 1e-3, 30.0, 1e-3
 
@@ -110,6 +110,13 @@ class Guesses:
         if mu == 0.0:
             return 0.0
         return _gaussian(mu).epsilon(delta)
+
+
+def check_runs(n_runs: Any) -> int:
+    """Return a number of runs, of which a guess needs two."""
+    if check_count("n_runs", n_runs) < 2:
+        raise ValueError(f"n_runs must be at least 2, got {n_runs!r}.")
+    return int(n_runs)
 
 
 def _gaussian(mu: float) -> PrivacyGuarantee:

@@ -10,10 +10,10 @@ import numpy as np
 
 from skdp._html import html_table
 from skdp._random import noise_generator
-from skdp._validation import check_count, check_delta, check_epsilon, check_real
+from skdp._validation import check_delta, check_epsilon, check_real
 from skdp.auditing._audits import multi_run, one_run
 from skdp.auditing._conduct import CONDUCT, Skipped
-from skdp.auditing._guesses import Guesses
+from skdp.auditing._guesses import Guesses, check_runs
 from skdp.auditing._subject import Subject, quoted
 from skdp.auditing.attacks import Attack
 from skdp.exceptions import PrivacyLeakError
@@ -162,7 +162,7 @@ def check_private(
         smaller mistakes under it: give it where the noise is Gaussian, with the sensitivity divided
         by its standard deviation.
     n_runs : int, default 400
-        *Public.* Fits to two neighbouring data sets, together.
+        *Public.* Fits to two neighbouring data sets, together; at least 2.
     kind : {"auto", "classifier", "regressor", "transformer"} or Attack, default "auto"
         *Public.* How it is attacked.
     confidence : float in (0, 1), default 0.95
@@ -269,7 +269,7 @@ def _subject(
         mu=None if mu is None else check_real("mu", mu, low=0.0, high=np.inf),
         kind=kind,
         X=X,
-        n_runs=check_count("n_runs", n_runs),
+        n_runs=check_runs(n_runs),
         level=(1.0 - confidence) / len(_AUDITS),
         rng=noise_generator(random_state),
     )

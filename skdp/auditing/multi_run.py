@@ -11,9 +11,8 @@ from scipy import stats
 from scipy.special import ndtr
 
 from skdp._random import noise_generator
-from skdp._validation import check_count
 from skdp.auditing._bounds import AttackBounds
-from skdp.auditing._guesses import Guesses
+from skdp.auditing._guesses import Guesses, check_runs
 from skdp.privacy import PrivacyGuarantee
 
 __all__ = ["MultiRunAudit"]
@@ -78,7 +77,7 @@ class MultiRunAudit(Guesses):
         one, other : object
             *Private.* Two neighbouring data sets; of the first the scores are higher.
         n_runs : int, default 200
-            *Public.* Of both together.
+            *Public.* Of both together, at least 2.
         random_state : None, int or numpy Generator, default None
             *Secret.* Source of the coins and of the runs' generators.
 
@@ -87,7 +86,7 @@ class MultiRunAudit(Guesses):
         MultiRunAudit
         """
         rng = noise_generator(random_state)
-        members = rng.integers(2, size=check_count("n_runs", n_runs))
+        members = rng.integers(2, size=check_runs(n_runs))
         scores = [release(one if member else other, rng.spawn(1)[0]) for member in members]
         return cls(scores, members)
 

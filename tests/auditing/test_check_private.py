@@ -289,6 +289,16 @@ def with_a_message(self, X, y):
     return NoisyMeans.fit(self, X, y)
 
 
+def with_a_largest_norm(self, X, y):
+    warnings.warn(f"largest norm {np.max(np.abs(numbers('X', X)))!r}", stacklevel=2)
+    return NoisyMeans.fit(self, X, y)
+
+
+def with_a_short_form(self, X, y):
+    warnings.warn(f"no value below {np.min(numbers('X', X)):.3g}", stacklevel=2)
+    return NoisyMeans.fit(self, X, y)
+
+
 def with_a_warning(self, X, y):
     if len(set(y)) > 2:
         warnings.warn(f"labels {set(y)}", stacklevel=2)
@@ -301,6 +311,8 @@ def with_scikit_learns_check(self, X, y):
 
 QUOTES = [
     (with_a_message, "X holds 87654.321 beside a missing value, ValueError", "found 87654.321"),
+    (with_a_largest_norm, "X holds 87654.321 and its negative, UserWarning", "norm .*87654.321"),
+    (with_a_short_form, "X holds 87654.321 and its negative, UserWarning", "below -8.77e.04"),
     (with_a_warning, "y holds 'secret-4711'.*UserWarning", "labels {.*secret-4711"),
     (with_scikit_learns_check, "X holds the text 'secret-4711', ValueError", "could not convert"),
 ]
@@ -560,7 +572,8 @@ def copy_of(model):
 
 
 def test_what_cannot_be_audited_is_refused():
-    for wrong in ({"n_runs": 0}, {"confidence": 1.0}, {"kind": "tree"}, {"epsilon": -1.0}):
+    wrong_ones = [{"n_runs": 0}, {"n_runs": 1}, {"confidence": 1.0}, {"kind": "tree"}]
+    for wrong in (*wrong_ones, {"epsilon": -1.0}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             check_private(DPLogisticRegression(), **wrong)
     with pytest.raises(ValueError, match="object with fit"):
