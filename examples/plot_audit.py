@@ -1,6 +1,6 @@
 """
-An audit that catches a bug
-===========================
+Does an audit catch a bug?
+==========================
 
 Does an attack find out that noise is half of what it should be?
 

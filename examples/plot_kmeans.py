@@ -1,8 +1,6 @@
 """
-Clusters that are private
-=========================
-
-How does k-means find its clusters when it may see the data through noise only?
+How does k-means find its clusters through noise?
+=================================================
 
 Dots are records in 15 clusters, and a white cross is where a cluster really is. A fit releases
 counts in a grid, with noise, and clusters rows that are made up by these counts, which costs

@@ -1,6 +1,6 @@
 """
-Data that stay where they are
-=============================
+What do data tell that stay where they are?
+===========================================
 
 What comes to the analyst of four million events that no single process holds?
 

@@ -1,6 +1,6 @@
 """
-Principal components that are private
-=====================================
+What does noise leave of principal components?
+==============================================
 
 What is left of a picture when the directions that it is drawn with are released under differential
 privacy?

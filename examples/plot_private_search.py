@@ -1,5 +1,5 @@
 """
-A search that is private itself
+When does a private search pay?
 ===============================
 
 What if nobody knows the units of the columns? A private search against the default.

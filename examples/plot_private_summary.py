@@ -1,8 +1,6 @@
 """
-A histogram that is private
-===========================
-
-How much does a histogram change when nobody in it can be recognised?
+How much does privacy change a histogram?
+=========================================
 
 The bars are 15 released counts, of which one record moves two by one. The lines on them hold the
 true counts, all fifteen at once, with probability 95 %: they follow from the distribution of

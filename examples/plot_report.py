@@ -1,13 +1,12 @@
 """
-From a table to a report
-========================
-
-What does a whole private analysis look like, up to the page that a privacy officer reads?
+How does a private analysis go, from a table to a report?
+=========================================================
 
 A census-like table with missing values, made up here by a fixed generator, is checked, priced,
 learnt from and judged under one budget, which was made from what an attacker may gain. Then the
-budget reports itself. On the left is how good the model is, by one private release from rows that
-it has not seen, on the right what everybody who reads all of this could gain.
+budget reports itself, on a page that a privacy officer reads. On the left is how good the model is,
+by one private release from rows that it has not seen, on the right what everybody who reads all of
+this could gain.
 """
 
 import io

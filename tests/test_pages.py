@@ -198,3 +198,12 @@ def test_a_release_waits_for_the_tests():
     assert re.search(r"publish:\n    needs: build\n", release)
     assert re.search(r"^  workflow_call:", tests, re.M)
     assert "pytest --cov" in tests
+
+
+def test_every_example_of_the_gallery_asks_a_question():
+    examples = sorted((ROOT / "examples").glob("plot_*.py"))
+    assert len(examples) >= 15
+    for path in examples:
+        title = path.read_text().split("\n")[1]
+        assert title.endswith("?"), path
+        assert path.read_text().split("\n")[2] == "=" * len(title), path

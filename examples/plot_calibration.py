@@ -1,0 +1,56 @@
+"""
+Are the probabilities right?
+============================
+
+Naive Bayes takes columns for independent. Where they are not, it counts the same evidence several
+times and is far too sure. Can that be mended under privacy?
+
+Each point is a tenth of new records: what the model said on average, and how many of them were of
+the class. The dashed line is where both are the same. Calibration reads other records than the
+model did, pays for one histogram of scores, and maps what is said to what is so.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.calibration import calibration_curve
+from sklearn.metrics import log_loss
+
+from skdp import DPGaussianNB, PrivacyBudget
+from skdp.calibration import DPCalibratedClassifier
+
+rng = np.random.default_rng(0)
+n = 30_000
+hidden = rng.normal(size=(n, 2))
+X = np.clip(np.repeat(hidden, 4, axis=1) + 0.4 * rng.normal(size=(n, 8)), -4, 4)
+y = (hidden @ [1.0, -0.6] + rng.logistic(size=n) > 0).astype(int)
+learn, calibrate, new = slice(0, 10_000), slice(10_000, 20_000), slice(20_000, n)
+
+# %%
+# A record is learnt from or calibrates, never both: as two parts of one budget the costs do not add
+# up.
+budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
+terms = {"epsilon": 1.0, "budget": budget}
+model = DPGaussianNB(bounds=(-4, 4), classes=(0, 1), part="learn", **terms)
+model.fit(X[learn], y[learn])
+calibrated = DPCalibratedClassifier(model, method="sigmoid", part="calibrate", **terms)
+calibrated.fit(X[calibrate], y[calibrate])
+print(budget)
+
+# %%
+# Before and after, on records of neither part.
+figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
+ways = {"naive Bayes": (model, "#c0392b"), "calibrated": (calibrated, "#2b6ca3")}
+for name, (fitted, color) in ways.items():
+    said = fitted.predict_proba(X[new])[:, 1]
+    so, on_average = calibration_curve(y[new], said, n_bins=10, strategy="quantile")
+    loss = log_loss(y[new], np.clip(said, 1e-6, 1 - 1e-6))
+    left.plot(on_average, so, "o-", color=color, label=f"{name}: log-loss {loss:.2f}")
+    right.hist(said, bins=40, range=(0, 1), color=color, alpha=0.55, label=name)
+left.plot([0, 1], [0, 1], "k--", linewidth=1)
+left.set(xlabel="what was said", ylabel="how many were", aspect="equal")
+right.set(xlabel="what was said", ylabel="records")
+left.legend(frameon=False, loc="upper left")
+right.legend(frameon=False, loc="upper center")
+for panel in (left, right):
+    panel.spines[["top", "right"]].set_visible(False)
+plt.show()

@@ -1,0 +1,58 @@
+"""
+What does a skewed target want?
+===============================
+
+Rents are mostly small and sometimes huge, and noise has to cover the largest that is possible. What
+does a logarithm change?
+
+Grey dots are flats, made up here. Lines are cuts at two distances from the centre. Both models have the same bounds, ε = 1 and a curve for
+each of two columns; the blue one learns the logarithm of the rent. On the scale of the bounds nearly all rents are the same small number, and
+the orange curves are mostly noise.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from skdp import DPAdditiveRegressor, PrivacyBudget
+
+rng = np.random.default_rng(0)
+n = 9000
+size, distance = rng.uniform(15, 200, n), rng.uniform(0, 30, n)
+rent = np.exp(4.6 + 0.7 * np.log(size) - 0.8 * np.sqrt(distance / 30) + rng.normal(0, 0.25, n))
+flats = np.column_stack([size, distance])
+
+# %%
+# Bounds of the target are public and generous: nobody looked for the dearest flat.
+terms = {
+    "bounds": {0: (15, 200), 1: (0, 30)},
+    "target_bounds": (50.0, 100_000.0),
+    "budget": PrivacyBudget(epsilon=3.0, delta=1e-5),
+}
+models = {
+    "as it is": DPAdditiveRegressor(1.0, **terms),
+    "its logarithm": DPAdditiveRegressor(1.0, target_transform="log", **terms),
+}
+
+# %%
+# Errors are factors: half of the predictions are nearer than that to rents of flats that the
+# models have not seen.
+figure, ax = plt.subplots(figsize=(7.5, 4.4), layout="constrained")
+ax.scatter(size[::9], rent[::9], s=4, color="0.75")
+colors = {"as it is": "#d9822b", "its logarithm": "#2b6ca3"}
+grid = np.linspace(15, 200, 120)
+for name, model in models.items():
+    model.fit(flats[:6000], rent[:6000])
+    factor = np.abs(np.log(np.maximum(model.predict(flats[6000:]), 1.0) / rent[6000:]))
+    label = f"{name}: off by a factor of {np.exp(np.median(factor)):.2f}"
+    for far, width in ((2.0, 2.4), (25.0, 1.2)):
+        line = model.predict(np.column_stack([grid, np.full(120, far)]))
+        ax.plot(grid, line, color=colors[name], linewidth=width, label=label)
+        if name == "its logarithm":
+            ax.annotate(f"{far:.0f} km", (202, line[-1]), color=colors[name], va="center")
+        label = None
+ax.set(yscale="log", xlabel="square metres", ylabel="rent", xlim=(10, 222), ylim=(150, 12_000))
+ax.set_yticks([200, 500, 1000, 2000, 5000], ["200", "500", "1000", "2000", "5000"])
+ax.minorticks_off()
+ax.legend(frameon=False, loc="upper left")
+ax.spines[["top", "right"]].set_visible(False)
+plt.show()
