@@ -96,7 +96,10 @@ def _sides_by_column(
     """Return the lows and the highs of a dict that has to name each column."""
     found = by_column("bounds", bounds, n_columns, names)
     if left := [column_name(names, j) for j in range(n_columns) if j not in found]:
-        raise ValueError(f"bounds must name each column of numbers; {left} are not among them.")
+        raise ValueError(
+            f"bounds must name each column; {left} are not among them. Select the columns that "
+            "bounds name first."
+        )
     return sides_of_pairs(found, range(n_columns))
 
 
@@ -170,11 +173,13 @@ def by_column(
     """Return what is given by names or numbers of columns, by number."""
     names = list(names)
     columns = [names.index(key) if key in names else key for key in values]
-    known = all(_is_number(j) and 0 <= j < n_columns for j in columns)
-    if not known or len({*columns}) < len(columns):
+    places = zip(values, columns, strict=True)
+    unknown = [key for key, j in places if not (_is_number(j) and 0 <= j < n_columns)]
+    if unknown or len({*columns}) < len(columns):
+        wrong = f"{unknown} are not among them" if unknown else f"got {list(values)}"
         raise ValueError(
             f"{parameter} must have names or numbers of columns, each once, of which there are "
-            f"{names or n_columns}; got {list(values)}."
+            f"{names or n_columns}; {wrong}."
         )
     return dict(zip(columns, values.values(), strict=True))
 
@@ -231,7 +236,8 @@ def checked_keys(keys: Any) -> np.ndarray:
     """Return the different values, at least one and none missing, by which rows are grouped."""
     return _different_values(
         keys,
-        f"keys must be a list of different values, at least one and none missing, got {keys!r}.",
+        "keys must be a list of different values, each a single one, at least one and none "
+        f"missing, got {keys!r}.",
     )
 
 

@@ -113,7 +113,10 @@ class Columns:
             return replace(columns, by=column)
         (column,) = Columns.of(by, "by").parts[:1]
         if np.ndim(column) != 1 or len(column) != self.n_rows or len(np.shape(by)) != 1:
-            raise ValueError(f"by must be one column with as many rows as {parameter}.")
+            raise ValueError(
+                f"by must be one column with as many rows as {parameter}, or its name: combine "
+                "several columns into one first."
+            )
         return replace(self, by=column)
 
     @classmethod
@@ -202,7 +205,8 @@ class Columns:
             if not (kind in "bO" and types <= {bool, np.bool_}):
                 raise ValueError(
                     "condition must hold True and False, such as ages >= 65; got the dtype "
-                    f"{getattr(part, 'dtype', None)}."
+                    f"{getattr(part, 'dtype', None)}. To count rows give np.ones(len(x), "
+                    "dtype=bool)."
                 )
 
     def truth(self) -> Iterator[np.ndarray]:

@@ -62,6 +62,7 @@ _UNEQUAL = (
 _SQUARABLE = 1e150
 _CODED_AT_ONCE = 1 << 16  # labels; what is looked up for more would be as large as they are
 _UNSORTED = "y and classes must hold labels of one type that can be sorted."
+_KINDS = {"b": "truth values", **dict.fromkeys("iuf", "numbers"), **dict.fromkeys("US", "texts")}
 _OF_DASK = (
     "{} cannot read these dask collections where they are. Private linear and additive models, "
     "naive Bayes, statistics, scalers, DPPCA and DPKMeans can, with X and y of Dask and a finite "
@@ -128,8 +129,15 @@ def _encoded(name: str, y: np.ndarray, known: Any) -> tuple[np.ndarray, np.ndarr
     if classes.size < 2:
         raise ValueError(f"{name} needs at least two classes, got one class.")
     if strangers:
-        raise ValueError(f"y has labels outside classes={classes.tolist()}.")
+        raise outside("y", y, classes)
     return classes, codes
+
+
+def outside(name: str, labels: Any, classes: np.ndarray) -> ValueError:
+    """Return the error for labels of which some are not among the classes; no label is in it."""
+    held, known = (_KINDS.get(np.asarray(one).dtype.kind) for one in (labels, classes))
+    types = f": it holds {held}, and these are {known}" if held and known and held != known else ""
+    return ValueError(f"{name} has labels outside classes={classes.tolist()}{types}.")
 
 
 def validated(

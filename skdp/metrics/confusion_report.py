@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.metrics import ConfusionMatrixDisplay
 
 from skdp._blocks import Block
-from skdp._data_validation import check_no_missing, codes_in_block
+from skdp._data_validation import check_no_missing, codes_in_block, outside
 from skdp._html import html_table
 from skdp._private_fit import ReleaseParameters
 from skdp._validation import check_choice
@@ -248,7 +248,7 @@ def _check_labels(known: np.ndarray, block: Block) -> None:
         raise ValueError("y_pred must be one column of labels.")
     check_no_missing("y_pred", block.X)
     if not np.isin(np.asarray(block.X), known).all():
-        raise ValueError(f"y_pred has labels outside classes={known.tolist()}.")
+        raise outside("y_pred", block.X, known)
 
 
 def _codes(classes: np.ndarray, block: Block) -> np.ndarray:

@@ -162,6 +162,9 @@ def covariance(
     of its values change sign: ⌊d²/4⌋ of them by 2 each, for d columns. Under ``add_remove_one`` the
     number of rows is part of the release.
 
+    **Missing values.** To leave them out, keep the rows without them under ``add_remove_one``:
+    under ``replace_one`` how many there are would be told.
+
     Examples
     --------
     >>> import numpy as np

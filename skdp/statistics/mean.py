@@ -150,6 +150,9 @@ def mean(
     one: a record that comes or goes is in one group. A replaced one may move Σu by 2 in one group,
     or by 1 in each of two, as it does numbers of rows, which are released with them.
 
+    **Missing values.** `describe` leaves them out. To leave them out here, keep the rows without
+    them under ``add_remove_one``: under ``replace_one`` how many there are would be told.
+
     Examples
     --------
     >>> import numpy as np

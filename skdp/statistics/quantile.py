@@ -257,6 +257,9 @@ def quantile(
     lies in [−q, 1 − q] for every t, as for one row. They may be in all groups, which then cost as
     many times as there are.
 
+    **Missing values.** `describe` leaves them out. To leave them out here, keep the rows without
+    them under ``add_remove_one``: under ``replace_one`` how many there are would be told.
+
     Examples
     --------
     >>> import numpy as np

@@ -105,6 +105,9 @@ def sum(
     changes the sums of one; a replaced one those of one by high − low, or those of two by
     max(abs(low), abs(high)) each.
 
+    **Missing values.** To leave them out, keep the rows without them under ``add_remove_one``:
+    under ``replace_one`` how many there are would be told.
+
     Examples
     --------
     >>> import numpy as np

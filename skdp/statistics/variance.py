@@ -137,6 +137,9 @@ def variance(
     1 and 1/2, and the number of rows is the third part of the release. Groups have the price of
     one, as in `mean`.
 
+    **Missing values.** `describe` leaves them out. To leave them out here, keep the rows without
+    them under ``add_remove_one``: under ``replace_one`` how many there are would be told.
+
     Examples
     --------
     >>> import numpy as np

@@ -141,7 +141,10 @@ MISTAKES = {
     "missing": (BoundsScaler((0, 1), missing="x"), "missing must be"),
     "reversed": (BoundsScaler((1, 0)), "each low must be below its high"),
     "one reversed": (BoundsScaler({"a": (0, 1), "b": (1, 0)}), "each low must be below its high"),
-    "no such column": (BoundsScaler({"a": (0, 1), "c": (0, 1)}), r"\['a', 'b'\]; got \['a', 'c'\]"),
+    "no such column": (
+        BoundsScaler({"a": (0, 1), "c": (0, 1)}),
+        r"\['a', 'b'\]; \['c'\] are not among",
+    ),
     "no bounds": (BoundsScaler(), "bounds must be given"),
     "reversed in Bayes": (DPGaussianNB(bounds=(1, 0)), "each low must be below its high"),
 }

@@ -593,6 +593,49 @@ def test_bounds_of_two_columns_are_read_as_they_can_be_meant(bounds):
     assert found.value == pytest.approx([40.0, 90.0], abs=0.5)  # a false alarm in 1e9 runs
 
 
+TABLE = pd.DataFrame({"age": [40.0, 50.0], "sex": ["f", "m"], "race": ["a", "b"]})
+WRONG = {
+    "two columns by": (
+        lambda: statistics.mean(
+            TABLE[["age"]], 1.0, bounds=(0, 1), by=TABLE[["sex", "race"]], keys=["f"]
+        ),
+        "combine several columns into one first",
+    ),
+    "two names": (
+        lambda: statistics.describe(
+            TABLE, 1.0, bounds={"age": (0, 1)}, by=["sex", "race", "sex"], keys=["f"]
+        ),
+        "combine several columns into one first",
+    ),
+    "keys of several": (
+        lambda: statistics.mean(TABLE[["age"]], 1.0, bounds=(0, 1), by=["sex"], keys=[("f", "a")]),
+        "different values, each a single one",
+    ),
+    "texts beside": (
+        lambda: statistics.mean(TABLE, 1.0, bounds={"age": (0, 120)}),
+        r"\['sex', 'race'\] are not among them. Select the columns",
+    ),
+    "rows": (
+        lambda: statistics.count(TABLE[["age"]], 1.0),
+        r"To count rows give np.ones\(len\(x\)",
+    ),
+    "more than there are": (
+        lambda: statistics.marginals(TABLE[["sex"]], 1.0, categories={"sex": ["f"], "race": ["a"]}),
+        r"\['sex'\]; \['race'\] are not among them",
+    ),
+    "classes of another type": (
+        lambda: DPMixedNB(bounds=(0, 120), classes=["0", "1"]).fit(TABLE[["age"]], [0, 1]),
+        "it holds numbers, and these are texts",
+    ),
+}
+
+
+@pytest.mark.parametrize(("release", "said"), WRONG.values(), ids=WRONG)
+def test_a_refusal_says_what_to_give_instead(release, said):
+    with pytest.raises(ValueError, match=said):
+        release()
+
+
 def test_reversed_bounds_are_told_of_the_column():
     frame = pd.DataFrame({"age": [40.0], "t": ["a"], "income": [9.0]})
     bounds, said = {"age": (0, 120), "income": (9, 1)}, r"got \(9.0, 1.0\) for column 'income'"
@@ -632,7 +675,7 @@ def test_edges_may_be_named_by_column_and_differ_in_number():
     for wrong, said in [
         ({"x": [0, 1]}, r"for each column; of \['t'\] they are not"),
         (edges | {"x": [1, 0]}, r"of \['x'\] they are not"),
-        (edges | {"y": [0, 1]}, r"there are \['x', 't'\]; got \['t', 'x', 'y'\]"),
+        (edges | {"y": [0, 1]}, r"there are \['x', 't'\]; \['y'\] are not among"),
         ([[0, 1]], r"of \['t'\] they are not"),
         ([[0, 1]] * 3, "given for 3 columns, and x has 2"),
         (["a", "b"], r"of \['x', 't'\] they are not"),
