@@ -45,6 +45,7 @@ from sklearn.model_selection import (
     GridSearchCV,
     HalvingGridSearchCV,
     KFold,
+    PredefinedSplit,
     RandomizedSearchCV,
     StratifiedKFold,
     TunedThresholdClassifierCV,
@@ -491,3 +492,53 @@ def test_advice_names_nothing_that_skdp_does_not_have():
     rooms = [getattr(skdp, room) for room in skdp._MODULES]
     known = {name for room in [skdp, *rooms] for name in room.__all__}
     assert {*re.findall(r"\bDP[A-Z]\w+", text)} <= known
+
+
+class Keeps(TransformerMixin, BaseEstimator):
+    """A step that learns something which it does not use."""
+
+    def __init__(self, learn=np.max):
+        self.learn = learn
+
+    def fit(self, X, y=None):
+        self.kept_ = self.learn(X, y)
+        return self
+
+    def transform(self, X):
+        return X
+
+
+TABLE = pd.DataFrame({"age": [20.0, 31.0, 60.0, 45.0], "town": ["a", "b", "a", "c"]})
+KEPT = {
+    "what is missing": (lambda X, y: np.isnan(X).any(axis=0), None),
+    "shares of labels": (lambda X, y: np.bincount(y), None),
+    "the oldest": (lambda X, y: X["age"].max(), TABLE),
+    "towns": (lambda X, y: sorted(X["town"].unique()), TABLE),
+    "the first": (lambda X, y: X.iloc[0, 0], TABLE),
+}
+
+
+@pytest.mark.parametrize(("learn", "public"), KEPT.values(), ids=KEPT)
+def test_an_unknown_step_is_found_out_by_what_it_keeps(learn, public):
+    (leak,) = check_pipeline(Keeps(learn), public)
+    assert (leak.kind, leak.severity) == ("learns", "high")
+
+
+class ScalesAnew(pre.MinMaxScaler):
+    """Unknown by its name."""
+
+
+def test_public_rows_do_not_hide_what_is_learnt():
+    (leak,) = check_pipeline(ScalesAnew(), np.random.default_rng(0).normal(size=(30, 2)))
+    assert leak.kind == "learns"
+
+
+@pytest.mark.parametrize("cv", [None, 3, KFold(3), KFold(3, shuffle=True, random_state=0)])
+def test_folds_by_position_move_records_that_others_join(cv):
+    coming = DPLogisticRegression(neighboring="add_remove_one", budget=PrivacyBudget(3.0, 1e-5))
+    for model in (coming, make_pipeline(pre.Normalizer(), coming)):
+        found = check_pipeline(StackingClassifier([("a", model)], model, cv=cv))
+        assert "add_remove_one" in str(found)
+    fixed = PredefinedSplit([0, 1, 2] * 4)
+    found = check_pipeline(StackingClassifier([("a", coming)], coming, cv=fixed))
+    assert "add_remove_one" not in str(found)

@@ -47,8 +47,8 @@ class Leak:
         *Public.* "learns": from values, without privacy. "errors": messages quote values.
         "scores": exact scores or errors of records choose something, or are published. "folds":
         other records move when one changes. "seed": whoever knows it can take the noise off.
-        "budget": several parts spend, and no
-        budget adds it up. "untested": an unknown class of which nothing is proved.
+        "budget": several parts spend, and no budget adds it up. "untested": an unknown class of
+        which nothing is proved.
     severity : str
         *Public.* "high", "medium", or "unknown" where nothing was found and nothing is proved.
     advice : str
@@ -163,6 +163,7 @@ def _of_wrapper(path: str, estimator: Any, X_public: Any) -> Iterator[Leak]:
     parameters, conditions = WRAPPERS[type(estimator).__name__]
     parts = list(inside(path, estimator, parameters))
     yield from _broken(path, estimator, conditions)
+    yield from _moved(path, estimator, [part for _, part in parts])
     yield from _uncounted(path, estimator, [part for _, part in parts])
     yield from _of_parts(parts, X_public)
     yield from _of_candidates(path, estimator, X_public)
@@ -184,6 +185,24 @@ def _of_candidates(path: str, search: Any, X_public: Any) -> Iterator[Leak]:
         for leak in found:
             if leak not in known:
                 yield replace(leak, advice=f"a candidate of {grid}; {leak.advice}")
+
+
+def _moved(path: str, estimator: Any, parts: list[Any]) -> Iterator[Leak]:
+    """Yield a finding where folds are made by position, and a record may come or go."""
+    cv = getattr(estimator, "cv", "prefit")
+    is_fixed = cv == "prefit" or type(cv).__name__ == "PredefinedSplit"
+    if not is_fixed and any("add_remove_one" in _relations(part) for part in parts):
+        advice = (
+            "under add_remove_one a record more or less moves others to other folds: take "
+            "PredefinedSplit, by something of each record alone, or neighboring='replace_one'"
+        )
+        yield Leak(path, type(estimator).__name__, "cv", "folds", "medium", advice)
+
+
+def _relations(part: Any) -> set[str]:
+    """Return the neighbouring relations of all that is in an estimator."""
+    params = part.get_params() if hasattr(part, "get_params") else {}
+    return {str(value) for name, value in params.items() if name.split("__")[-1] == "neighboring"}
 
 
 def _uncounted(path: str, estimator: Any, parts: list[Any]) -> Iterator[Leak]:
