@@ -15,6 +15,7 @@ from joblib import Parallel, delayed
 from scipy.stats import rankdata
 from sklearn import get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier, is_regressor
+from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, assert_all_finite, indexable
 from sklearn.utils.metaestimators import available_if
@@ -340,6 +341,16 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
             self.cv_results_["mean_test_score"] = means
             self.cv_results_["rank_test_score"] = rankdata(-means, method="min").astype(np.int32)
 
+    def _found(self) -> Any:
+        """Return the fit that won, if there is one."""
+        check_is_fitted(self, "best_index_")
+        if self.best_index_ is None:
+            raise NotFittedError(
+                "No candidate has reached the threshold, so that there is no best_estimator_. "
+                "Another search spends anew."
+            )
+        return self.best_estimator_
+
     @_has("predict")
     def predict(self, X: Any) -> Any:
         """Return what the chosen fit predicts.
@@ -354,8 +365,7 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
         ndarray of shape (n_samples,)
             Labels or numbers.
         """
-        check_is_fitted(self, "best_estimator_")
-        return self.best_estimator_.predict(X)
+        return self._found().predict(X)
 
     @_has("predict_proba")
     def predict_proba(self, X: Any) -> Any:
@@ -371,8 +381,7 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
         ndarray of shape (n_samples, n_classes)
             In the order of `classes_`.
         """
-        check_is_fitted(self, "best_estimator_")
-        return self.best_estimator_.predict_proba(X)
+        return self._found().predict_proba(X)
 
     @_has("decision_function")
     def decision_function(self, X: Any) -> Any:
@@ -388,8 +397,7 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             Scores.
         """
-        check_is_fitted(self, "best_estimator_")
-        return self.best_estimator_.decision_function(X)
+        return self._found().decision_function(X)
 
     def score(self, X: Any, y: Any) -> float:
         """Return the exact score of the chosen fit, on rows that are public or shown to nobody.
@@ -406,8 +414,7 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
         float
             *Not private.* `skdp.metrics` judges privately.
         """
-        check_is_fitted(self, "best_estimator_")
-        return float(self.best_estimator_.score(X, y))
+        return float(self._found().score(X, y))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -118,8 +118,11 @@ def test_where_none_is_good_enough_nothing_is_published_and_the_most_is_spent():
     assert search.epsilon_spent_ == pytest.approx(3.0)
     for name in ("best_estimator_", "best_params_", "best_score_", "classes_"):
         assert not hasattr(search, name)
-    with pytest.raises(NotFittedError):
-        search.predict(X)
+    for method in (search.predict, search.predict_proba):
+        with pytest.raises(NotFittedError, match="No candidate has reached the threshold"):
+            method(X)
+    with pytest.raises(NotFittedError, match="No candidate has reached the threshold"):
+        search.score(X, noise)
 
 
 def test_epsilon_of_the_last_step_of_a_pipeline_is_chosen():
