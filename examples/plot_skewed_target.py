@@ -1,5 +1,5 @@
 """
-What does a skewed target want?
+What does a skewed target need?
 ===============================
 
 Rents are mostly small and sometimes huge, and noise has to cover the largest that is possible. What

@@ -119,7 +119,7 @@ class DPAdditiveRegressor(AdditiveModel, TransformedTargets, DPLinearRegression)
         ``replace_one``.
     subsample : float in (0, 1], "auto" or None
         *Public.* Rate q of the sample that is fitted in place of X: each row is in it with
-        probability q, by its own coin, and less noise costs the same (ε, δ). ``"auto"``: such that
+        probability q, independently, and less noise costs the same (ε, δ). ``"auto"``: such that
         a million rows are expected, or 1 if the public count is less or there is none. ``None``: 1,
         all rows, of X in memory and with ``epsilon=inf``; of Dask collections as ``"auto"``, where
         solver and budget count a sample at what is asked.

@@ -205,7 +205,7 @@ def _findings(found: list[str] | None) -> list[str]:
     if found is None:
         return ["What stands before and around the private fits was not checked for this report."]
     if not found:
-        return ["check_pipeline has found nothing, which proves nothing."]
+        return ["check_pipeline has found no leak. That does not show that there is none."]
     return [f"Found by check_pipeline: {one}" for one in found]
 
 

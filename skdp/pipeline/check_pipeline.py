@@ -28,6 +28,7 @@ from skdp.pipeline._verdicts import (
 __all__ = ["Leak", "Leaks", "check_pipeline"]
 
 _ORDER = ("high", "medium", "unknown")
+_NOTHING_FOUND = "No leak was found. That does not show that there is none."
 
 
 @dataclass(frozen=True)
@@ -82,11 +83,11 @@ class Leaks(list[Leak]):
     """
 
     def __str__(self) -> str:
-        return "\n".join(map(str, self)) if self else "Nothing was found, which proves nothing."
+        return "\n".join(map(str, self)) if self else _NOTHING_FOUND
 
     def _repr_html_(self) -> str:
         if not self:
-            return "<p>Nothing was found, which proves nothing.</p>"
+            return f"<p>{_NOTHING_FOUND}</p>"
         rows = ((one.severity, one.kind, f"{one._where}\n{one.advice}") for one in self)
         return html_table(("severity", "kind", "where, and what to do instead"), rows)
 
@@ -248,5 +249,5 @@ def _of_unknown(path: str, estimator: Any, known: bool, X_public: Any) -> Iterat
         advice = f"{found}; a step in front of a private model must learn nothing"
         yield Leak(path, name, "", "learns", "high", advice)
     elif found is not None or not known:
-        advice = found or "on synthetic data nothing was found, which proves nothing"
+        advice = found or "on synthetic data it learns nothing; it may on others: read its source"
         yield Leak(path, name, "", "untested", "unknown", advice)
