@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 from itertools import islice
 
+from skdp.budget._digits import at_most
 from skdp.budget._fractions import Amounts, decimal, minus
 from skdp.budget.filters import FILTERS, Amount, Filter
 from skdp.budget.ledger.totals import Totals
@@ -42,8 +43,8 @@ def shortfall(
     return (
         f"{wanted.label} costs {own},{here} but of "
         f"epsilon={rule.epsilon:g}, delta={rule.delta:g} of {owner} only "
-        f"epsilon={left.epsilon:.6g} at delta={left.delta:.6g} is left for one more release "
-        f"({_sides(rule, wanted, sums)})."
+        f"epsilon={at_most(left.epsilon):g} at delta={at_most(left.delta):g} is left for one more "
+        f"release ({_sides(rule, wanted, sums)})."
         f"{_counted_at_more(rule, sums, rows)}{_hint(rule, [*rows, wanted])}"
     )
 
@@ -86,7 +87,7 @@ def _sides(rule: Filter, wanted: Release, before: Amounts) -> str:
     rows = [*zip(units, rule.costs(wanted), minus(limits, before), strict=True)]
     counted = rows[:-2] if rule.fits(before) else rows[-2:]
     return "; ".join(
-        f"{unit}: {float(asked):.6g} asked, {float(left):.6g} left"
+        f"{unit}: {float(asked):.6g} asked, {at_most(float(left)):g} left"
         for unit, asked, left in counted
         if asked > left
     )

@@ -10,6 +10,7 @@ from html import escape
 from typing import Any
 from unicodedata import category
 
+from skdp.budget._digits import at_least
 from skdp.budget.ledger.rows import number
 from skdp.privacy import event_from_dict
 
@@ -140,8 +141,8 @@ def _of_ceiling(ceiling: dict[str, Any]) -> Iterator[str]:
 
 def _of_meter(meter: dict[str, Any]) -> str:
     return (
-        f"Meter, releases so far: {meter['n_releases']}. They are {_pair(meter)} together, had "
-        "their list been fixed before, which is no guarantee of its own."
+        f"Meter, releases so far: {meter['n_releases']}. They are {_pair(_not_less(meter))} "
+        "together, had their list been fixed before, which is no guarantee of its own."
     )
 
 
@@ -207,6 +208,11 @@ def _findings(found: list[str] | None) -> list[str]:
     if not found:
         return ["check_pipeline has found no leak. That does not show that there is none."]
     return [f"Found by check_pipeline: {one}" for one in found]
+
+
+def _not_less(amount: dict[str, Any]) -> dict[str, Any]:
+    """Return what is spent, such that the digits that are shown say no less."""
+    return {name: at_least(number(amount[name])) for name in ("epsilon", "delta")}
 
 
 def _pair(amount: dict[str, Any]) -> str:

@@ -6,12 +6,13 @@ from collections.abc import Callable
 from html import escape
 from typing import Any
 
+from skdp.budget._digits import at_least, at_most
 from skdp.budget.filters import Amount
 from skdp.exceptions import BudgetClosedError
 
 __all__ = ["as_html", "as_text", "show"]
 
-_CELLS = 20
+_CELLS, _DIGITS = 20, 4
 
 
 def show(budget: Any, view: Callable[..., str]) -> str:
@@ -56,6 +57,7 @@ def _releases(parts: list[str | None]) -> str:
 
 def _account(spent: Amount, left: Amount, releases: str) -> str:
     return (
-        f"spent epsilon={spent.epsilon:.4g} at delta={spent.delta:g} in {releases}; "
-        f"left for one more release: epsilon={left.epsilon:.4g} at delta={left.delta:.4g}"
+        f"spent epsilon={at_least(spent.epsilon, _DIGITS):g} at delta={at_least(spent.delta):g} in "
+        f"{releases}; left for one more release: epsilon={at_most(left.epsilon, _DIGITS):g} "
+        f"at delta={at_most(left.delta, _DIGITS):g}"
     )

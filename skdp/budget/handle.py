@@ -13,7 +13,7 @@ from skdp._validation import check_count, check_delta, check_part, check_real
 from skdp.accounting import gdp_mu
 from skdp.budget._messages import shortfall
 from skdp.budget.filters import Amount, Filter, rule_of
-from skdp.budget.filters.base import largest_gaussian
+from skdp.budget.filters.base import Allowance, largest_gaussian
 from skdp.budget.ledger.store import SpendRequest
 from skdp.budget.ledger.totals import Totals, accounts_of
 from skdp.budget.plan import PlanCost, PlannedRelease, cost_of_plan
@@ -309,11 +309,13 @@ class BudgetHandle(LedgerReader):
         asked = epsilon is not None and check_real("epsilon", epsilon, low=0.0)
         delta = left.delta if delta is None else check_delta(delta)
         if self.composition.adds_epsilon or not self._filter.fits(self._totals()):
-            return Amount((asked or left.epsilon) / k * _BELOW, delta / k * _BELOW)
+            return Allowance((asked or left.epsilon) / k * _BELOW, delta / k * _BELOW)
         total = asked or self.epsilon, delta
         most = gdp_mu(*left) if left.epsilon and left.delta else 0.0
         mu = min(self.gaussian_mu(*total), most)
-        return largest_gaussian(mu / math.sqrt(k) * _BELOW, delta) if mu else Amount(0.0, delta)
+        if mu == 0.0:
+            return Allowance(0.0, delta)
+        return Allowance(*largest_gaussian(mu / math.sqrt(k) * _BELOW, delta))
 
     def gaussian_mu(self, epsilon: float, delta: float) -> float:
         """Return the μ of the Gaussian releases that (ε, δ) admits, counted as here.

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from skdp._html import html_table
 from skdp._validation import check_part
+from skdp.budget._digits import at_least
 from skdp.budget.cost import epsilon_of_plan
 from skdp.privacy import ComposedEvent, Event, Neighboring, PrivacyGuarantee
 
@@ -57,9 +59,11 @@ class PlannedRelease:
         return self.event.event if isinstance(self.event, PrivacyGuarantee) else self.event
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class PlanCost:
     """The (`epsilon`, `delta`) of a whole plan, and whether the budget would admit it now.
+
+    It is printed in six digits, rounded up.
 
     Parameters
     ----------
@@ -77,6 +81,17 @@ class PlanCost:
     delta: float
     admitted: bool
     n_releases: int
+
+    def __repr__(self) -> str:
+        return (
+            f"PlanCost(epsilon={at_least(self.epsilon)!r}, delta={at_least(self.delta)!r}, "
+            f"admitted={self.admitted}, n_releases={self.n_releases})"
+        )
+
+    def _repr_html_(self) -> str:
+        admitted = "admitted" if self.admitted else "refused"
+        row = self.n_releases, f"{at_least(self.epsilon):g}", f"{at_least(self.delta):g}", admitted
+        return html_table(("releases", "epsilon", "delta", "now"), [row])
 
 
 def cost_of_plan(

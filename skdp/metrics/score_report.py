@@ -357,14 +357,19 @@ class ScoreReport(NoisyReport):
 
     def _bin(self, threshold: float) -> int:
         """Return the number of the bin that begins at an edge."""
-        found = np.flatnonzero(np.isclose(self.edges, threshold, rtol=0.0, atol=1e-9))
+        found = np.flatnonzero(self._is_edge(threshold))
         if not found.size:
             raise ValueError(f"threshold must be one of the edges of the bins, got {threshold!r}.")
         return int(found[0])
 
+    def _is_edge(self, threshold: float) -> np.ndarray:
+        return np.isclose(self.edges, threshold, rtol=0.0, atol=1e-9)
+
     def _numbers(self) -> Numbers:
         for name in ("roc_auc", "brier_score"):
             yield name, getattr(self, name), self.interval(name)
+        if self._is_edge(0.5).any():
+            yield "accuracy at 0.5", self.accuracy(0.5), self.interval("accuracy", threshold=0.5)
 
 
 class ScoreCounts(Counts):

@@ -200,7 +200,7 @@ def test_a_count_with_the_noise_of_another_epsilon_is_caught():
     def release(x, rng):
         return float(statistics.count(x, 4.0, random_state=rng).value)
 
-    audit = MultiRunAudit.run(release, [True] * 3, [True, True, False], n_runs=400)
+    audit = MultiRunAudit.run(release, [True] * 3, [True, True, False], n_runs=800)
     assert audit.p_value(claim(LaplaceEvent(1.0))) < 1e-6
     assert audit.p_value(claim(LaplaceEvent(0.25))) > 1e-6
 

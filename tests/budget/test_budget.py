@@ -7,6 +7,7 @@ from sklearn.datasets import make_classification
 
 from skdp import DPLogisticRegression, PrivacyBudget
 from skdp.accounting import gdp_mu
+from skdp.budget._digits import at_most
 from skdp.exceptions import BudgetClosedError, BudgetExceededError
 from skdp.privacy import (
     ApproximatedEvent,
@@ -115,7 +116,7 @@ def test_a_refusal_speaks_at_the_delta_of_the_budget_and_in_what_it_counts():
     left, m = budget.remaining, gdp_mu(0.1, 1e-5)
     for part in [
         "at delta=1e-06, counted here as epsilon=",
-        f"only epsilon={left.epsilon:.6g} at delta=2e-05 is left",
+        f"only epsilon={at_most(left.epsilon):g} at delta=2e-05 is left",
         "(tv: 2e-07 asked, 1e-07 left)",
     ]:
         assert part in str(refusal.value)
@@ -123,7 +124,7 @@ def test_a_refusal_speaks_at_the_delta_of_the_budget_and_in_what_it_counts():
         budget.spend(PrivacyGuarantee(GDPEvent(0.2), "replace_one", ""), delta=1e-6, label="a fit")
     asked = GaussianCurve(0.2).epsilon(2e-5)
     assert f"counted here as epsilon={asked:.6g} at delta=2e-05" in str(refusal.value)
-    assert f"{budget._filter.limit**2 - m**2:.6g} left)" in str(refusal.value)
+    assert f"{at_most(budget._filter.limit**2 - m**2):g} left)" in str(refusal.value)
 
 
 def test_what_is_left_is_quoted_at_the_delta_of_the_budget():
@@ -135,7 +136,7 @@ def test_what_is_left_is_quoted_at_the_delta_of_the_budget():
     exact = GaussianCurve(left**0.5).epsilon(1e-5)
     assert budget.remaining.epsilon == pytest.approx(exact, rel=1e-9)
     assert budget.remaining.epsilon < 1.0
-    assert f"epsilon={budget.remaining.epsilon:.4g} at delta=1e-05" in str(budget)
+    assert f"epsilon={at_most(budget.remaining.epsilon, 4):g} at delta=1e-05" in str(budget)
 
 
 def test_a_refusal_names_no_other_composition_if_none_would_do(budget):

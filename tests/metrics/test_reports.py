@@ -365,7 +365,7 @@ def test_reports_are_shown_as_tables_of_what_was_released():
     report = score_report(y, 0.2 + 0.6 * y, 1.0, random_state=0)
     assert repr(report) == str(report)
     view = report._repr_html_()
-    assert view.count("<tr>") == 3
+    assert view.count("<tr>") == 4
     assert "roc_auc" in view
     assert "VOID" in view  # as its guarantee says beside a seed
 

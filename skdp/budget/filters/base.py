@@ -11,17 +11,18 @@ from json import dumps
 from typing import Any, ClassVar, NamedTuple, Self
 
 from skdp._validation import check_delta, check_real
+from skdp.budget._digits import at_least, at_most
 from skdp.budget._fractions import Amounts, add, decimal, down, minus
 from skdp.budget.ledger.totals import Totals
 from skdp.budget.release import Release
 from skdp.privacy import Composition, Event, GaussianCurve, Neighboring, PrivacyCurve, Unit
 from skdp.privacy.events.pure import ApproxDPCurve
 
-__all__ = ["Amount", "Filter", "largest_gaussian"]
+__all__ = ["Allowance", "Amount", "Filter", "largest_gaussian"]
 
 
 class Amount(NamedTuple):
-    """A pair (ε, δ).
+    """A pair (ε, δ), printed in six digits: what is spent rounded up, what may be spent down.
 
     Parameters
     ----------
@@ -33,6 +34,18 @@ class Amount(NamedTuple):
 
     epsilon: float
     delta: float
+
+    def __repr__(self) -> str:
+        return f"Amount(epsilon={at_least(self.epsilon)!r}, delta={at_least(self.delta)!r})"
+
+
+class Allowance(Amount):
+    """A pair (ε, δ) that may still be spent: what is printed is no more than that."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"Amount(epsilon={at_most(self.epsilon)!r}, delta={at_most(self.delta)!r})"
 
 
 def largest_gaussian(mu: float, delta: float) -> Amount:
@@ -227,15 +240,15 @@ class Filter(ABC):
         began = any(before.of_every(self.nothing)) and self.fits(before.worst(self.nothing))
         return self.strict or began
 
-    def left_at(self, before: Totals, part: str | None = None) -> Amount:
+    def left_at(self, before: Totals, part: str | None = None) -> Allowance:
         """Return the largest single release that is still admissible; all, if it is the first."""
         sums = before.worst(self.nothing, part)
         if (any(sums) or self.strict) and self.fits(sums):
-            return self.left(sums[:-2])
+            return Allowance(*self.left(sums[:-2]))
         if self.parts_differ(before, part):
-            return Amount(0.0, 0.0)
+            return Allowance(0.0, 0.0)
         ceiling = decimal(self.epsilon), decimal(self.delta)
-        return Amount(*map(down, minus(ceiling, sums[-2:])))
+        return Allowance(*map(down, minus(ceiling, sums[-2:])))
 
     def summed(self, releases: Iterable[Release]) -> Totals:
         """Return the sums of releases, by part."""

@@ -1,0 +1,28 @@
+"""Numbers in a few digits: what is spent is never shown as less, what is left never as more."""
+
+from __future__ import annotations
+
+import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+
+__all__ = ["at_least", "at_most"]
+
+_DIGITS = 6  # as many as f"{number:g}" shows
+
+
+def at_least(number: float, digits: int = _DIGITS) -> float:
+    """Return the next number of so many significant digits, upwards."""
+    return _rounded(number, digits, ROUND_CEILING)
+
+
+def at_most(number: float, digits: int = _DIGITS) -> float:
+    """Return the next number of so many significant digits, downwards."""
+    return _rounded(number, digits, ROUND_FLOOR)
+
+
+def _rounded(number: float, digits: int, rounding: str) -> float:
+    if not math.isfinite(number) or number == 0.0:
+        return float(number)
+    printed = Decimal(repr(float(number)))  # 1e-5 is a little more than what it prints as
+    place = Decimal(1).scaleb(printed.adjusted() - digits + 1)
+    return float(printed.quantize(place, rounding=rounding))
