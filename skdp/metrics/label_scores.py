@@ -14,6 +14,7 @@ from skdp._data_validation import (
     classes_of_blocks,
     codes_in_block,
     labels_in_block,
+    outside,
 )
 from skdp._private_fit import ReleaseParameters
 from skdp._validation import check_real
@@ -35,6 +36,7 @@ def dp_accuracy_score(
     epsilon: float,
     delta: float | None = None,
     *,
+    classes: Any = None,
     groups: Any = None,
     noise: str = "auto",
     neighboring: str = "replace_one",
@@ -59,6 +61,10 @@ def dp_accuracy_score(
     delta : float or None, default None
         *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
         budget's, or 1e-5 without a budget; 0 asks for pure privacy.
+    classes : array-like of labels or None, default None
+        *Public.* All labels; any other is refused, in `y_true` as in `y_pred`. ``None`` refuses
+        none: a label that is spelled in another way, as ``" yes."`` for ``"yes"``, is then a wrong
+        one.
     groups : array-like of shape (n_rows,) or None, default None
         *Private.* Whose each row is, where a person may have several: all rows of a person are
         protected together, and count together as one record, each alike. ``None``: each row is a
@@ -108,7 +114,7 @@ def dp_accuracy_score(
     >>> round(found.value, 2)
     0.9
     """
-    return _Accuracy(noise)._release(
+    return _Accuracy(noise, classes)._release(
         y_true,
         y_pred,
         groups=groups,
@@ -328,10 +334,15 @@ class _Accuracy(RowMean):
     released_as = "metrics.dp_accuracy_score"
     integer = True
 
+    def __init__(self, noise: str, classes: Any) -> None:
+        super().__init__(noise)
+        self.classes = classes
+
     def _check_data(
         self, parameters: ReleaseParameters, truth: Any, guess: Any, *, groups: Any = None
     ) -> SummedPairs:
-        return SummedPairs(Pairs.of(truth, guess, _check_labels, groups=groups))
+        known = None if self.classes is None else np.unique(np.asarray(self.classes))
+        return SummedPairs(Pairs.of(truth, guess, partial(_check_labels, known), groups=groups))
 
     def _losses(self, facts: Any, truth: Any, guess: Any) -> np.ndarray:
         return np.asarray(truth == guess, dtype=bool)
@@ -403,13 +414,15 @@ class _Brier(_OfProbabilities):
         return 1.0 if facts.size == 2 else 2.0
 
 
-def _check_labels(block: Block) -> None:
+def _check_labels(known: np.ndarray | None, block: Block) -> None:
     for name, labels in (("y_true", block.y), ("y_pred", block.X)):
         if np.ndim(labels) != 1:
             raise ValueError(f"{name} must be one column of labels.")
         if labels.dtype == object and any(np.ndim(label) for label in labels):
             raise ValueError(f"{name} must hold labels, and it has lists or arrays.")
         check_no_missing(name, labels)
+        if known is not None and not np.isin(np.asarray(labels), known).all():
+            raise outside(name, labels, known)
 
 
 def _labels_beside(known: Any, block: Block) -> tuple[np.ndarray, int]:

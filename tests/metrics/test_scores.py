@@ -170,6 +170,8 @@ BAD = [
     (dp_accuracy_score, ARRAYS, [0, 1], {}, "arrays"),
     (dp_accuracy_score, [0, 1], ARRAYS, {}, "arrays"),
     (dp_accuracy_score, [0, 1], [0, 1], {"epsilon": np.inf}, "finite"),
+    (dp_accuracy_score, ["a.", "b."], ["a", "b"], {"classes": ["b", "a"]}, "y_true has labels out"),
+    (dp_accuracy_score, [0, 1], ["0", "1"], {"classes": [0, 1]}, "y_pred.* holds texts, and these"),
     (dp_log_loss, [0, 1], [0.5, 1.5], {}, "outside"),
     (dp_log_loss, [0, 1], [0.5, np.nan], {}, "missing"),
     (dp_log_loss, [0, 1, 2], [0.5, 0.4, 0.1], {}, "one column for each"),
