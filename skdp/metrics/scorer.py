@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from sklearn.utils.metadata_routing import MetadataRequest
 
 from skdp.metrics._foreign import answer_of
 from skdp.metrics._score import Score
@@ -28,7 +29,7 @@ _LOSSES = (dp_log_loss, dp_brier_score_loss, dp_mean_squared_error, dp_mean_abso
 _KNOWN = (*_OF_LABELS, *_OF_SECOND, *_OF_EACH, *_OF_NUMBERS)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class PrivateScorer:
     """A scorer each call of which is one private release; `make_private_scorer` makes it.
 
@@ -42,10 +43,11 @@ class PrivateScorer:
 
     metric: Callable[..., Score]
     terms: dict[str, Any] = field(repr=False)
+    _groups: bool | str | None = field(default=None, init=False, repr=False)
 
-    def __call__(self, estimator: Any, X: Any, y: Any) -> float:
+    def __call__(self, estimator: Any, X: Any, y: Any, *, groups: Any = None) -> float:
         """Return the private score of a fitted estimator, the greater the better."""
-        terms = dict(self.terms)
+        terms = dict(self.terms) if groups is None else {**self.terms, "groups": groups}
         if self.metric in (*_OF_SECOND, *_OF_EACH):
             terms.setdefault("classes", estimator.classes_)
             guess = answer_of(estimator.predict_proba, X)
@@ -54,6 +56,34 @@ class PrivateScorer:
             guess = answer_of(estimator.predict, X)
         value = self.metric(y, guess, **terms).value
         return -value if self.metric in _LOSSES else value
+
+    def set_score_request(self, *, groups: bool | str | None) -> PrivateScorer:
+        """Say whether groups are handed to each call, where scikit-learn routes metadata.
+
+        Parameters
+        ----------
+        groups : bool, str or None
+            *Public.* Whether `groups`, whose each test row is, are asked for, or by which name.
+            None: neither, so that it is an error to give them.
+
+        Returns
+        -------
+        PrivateScorer
+            Itself.
+        """
+        self._groups = groups
+        return self
+
+    def get_metadata_routing(self) -> MetadataRequest:
+        """Return what is asked for, as scikit-learn's scorers do.
+
+        Returns
+        -------
+        MetadataRequest
+        """
+        request = MetadataRequest(owner=repr(self))
+        request.score.add_request(param="groups", alias=self._groups)
+        return request
 
 
 def make_private_scorer(metric: Callable[..., Score], *, epsilon: float, **terms: Any) -> Any:

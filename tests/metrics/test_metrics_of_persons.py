@@ -2,9 +2,13 @@
 
 import numpy as np
 import pytest
+from sklearn import config_context
 from sklearn import metrics as exact
+from sklearn.exceptions import UnsetMetadataPassedError
+from sklearn.model_selection import PredefinedSplit, cross_validate
 
-from skdp import PrivacyBudget, metrics
+from skdp import DPLogisticRegression, PrivacyBudget, metrics
+from skdp.metrics import dp_accuracy_score, make_private_scorer
 from skdp.workloads.plan import QueryPlan
 
 RNG = np.random.default_rng(0)
@@ -145,3 +149,28 @@ def test_the_number_of_rows_is_told_by_nothing_but_the_noise():
     ]
     assert reports[0].n_samples == reports[1].n_samples == N
     np.testing.assert_array_equal(reports[0].edges, reports[1].edges)
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_a_scorer_that_asks_for_groups_judges_persons_in_a_cross_validation(several):
+    X, y, groups = np.linspace(-1, 1, 900)[:, None], np.arange(900) % 2, np.arange(900) % 300
+    budget = PrivacyBudget(50.0, 1e-4, unit="person")
+    scorer = make_private_scorer(dp_accuracy_score, epsilon=1.0, budget=budget)
+    model = DPLogisticRegression(classes=(0, 1), budget=budget)
+    with config_context(enable_metadata_routing=True):
+        folds = {
+            "cv": PredefinedSplit(groups % 3),
+            "params": {"groups": groups},
+            "error_score": "raise",
+        }
+        model.set_fit_request(groups=True)
+        with pytest.raises(UnsetMetadataPassedError, match="groups"):
+            cross_validate(model, X, y, scoring=scorer, **folds)
+        assert budget.history() == []
+        asking = scorer.set_score_request(groups=True)
+        found = cross_validate(
+            model, X, y, scoring={"one": asking, "two": asking} if several else asking, **folds
+        )
+    assert np.isfinite(found["test_one" if several else "test_score"]).all()
+    labels = [row["label"] for row in budget.history()]
+    assert labels.count("metrics.dp_accuracy_score") == 3 * (1 + several)
