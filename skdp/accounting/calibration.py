@@ -11,7 +11,7 @@ from scipy.optimize import brentq
 
 from skdp._search import bisect, first_to_hold, geometric, whole
 from skdp._validation import check_choice, check_delta, check_epsilon
-from skdp.accounting.base import Accountant
+from skdp.accounting.base import Accountant, UnpricedEventError
 from skdp.accounting.registry import ACCOUNTANTS
 from skdp.exceptions import OutOfRangeError
 from skdp.privacy import Event
@@ -21,6 +21,8 @@ __all__ = ["CALIBRATION_MARGIN", "calibrate", "gdp_mu"]
 
 CALIBRATION_MARGIN = 1e-11
 """How far below the root, relatively, a calibrated parameter is returned: more than rounding."""
+
+_WIDE = ("rdp", "pld", "basic")  # which know releases that are neither Gaussian DP nor pure
 
 
 def gdp_mu(epsilon: float, delta: float) -> float:
@@ -81,7 +83,8 @@ def calibrate(
     low, high : float or int
         *Public.* 0 < low < high: where to look.
     accountant : Accountant or str
-        *Public.*
+        *Public.* ``"gdp"`` for releases that are Gaussian DP or pure; ``"rdp"`` is fast and
+        ``"pld"`` tight for others, such as a `skdp.privacy.RepeatAndSelectEvent`.
     integer : bool
         *Public.* Whether the parameter is an integer.
 
@@ -95,7 +98,7 @@ def calibrate(
     Raises
     ------
     ValueError
-        If no value in [low, high] meets the target.
+        If no value in [low, high] meets the target, or the accountant has no bound for the event.
 
     Notes
     -----
@@ -132,8 +135,17 @@ class _Costs:
     def __call__(self, parameter: float, delta: float) -> float:
         key = (parameter, delta)
         if key not in self._known:
-            self._known[key] = self._accountant.epsilon(self._make_event(parameter), delta)
+            self._known[key] = self._epsilon(parameter, delta)
         return self._known[key]
+
+    def _epsilon(self, parameter: float, delta: float) -> float:
+        try:
+            return float(self._accountant.epsilon(self._make_event(parameter), delta))
+        except UnpricedEventError as error:
+            others = [repr(n) for n in _WIDE if not isinstance(self._accountant, ACCOUNTANTS[n])]
+            raise UnpricedEventError(
+                f"{error} Give accountant= another one: {' or '.join(others)} may have a bound."
+            ) from None
 
 
 def _search(

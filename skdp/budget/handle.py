@@ -235,8 +235,9 @@ class BudgetHandle(LedgerReader):
         ----------
         estimator : estimator
             *Public.* Private itself, or one that fits private ones, such as a pipeline, scikit-
-            learn's ``GridSearchCV`` or an ensemble. Where it has no budget, this one is meant. What
-            other libraries spend is not counted.
+            learn's ``GridSearchCV``, ``OneVsRestClassifier``, or an ensemble that sets no seeds,
+            such as ``VotingClassifier``. Where it has no budget, this one is meant. What other
+            libraries spend is not counted.
         X : (int, int) or array-like of shape (n_samples, n_features)
             *Public.* The numbers of rows and columns; or rows that are nobody's, such as a frame of
             made-up values, where an estimator needs columns of certain names or types.

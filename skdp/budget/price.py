@@ -96,6 +96,7 @@ def foresee(
     from joblib import parallel_backend
 
     X, y, params = data
+    _check_rows(X)
     with pricing(budget._ledger.identity) as found, parallel_backend("sequential"):
         copy = _prepared(estimator, budget, found)
         if y is None and (_is_shape(X) or _has_targets(copy)):
@@ -125,7 +126,11 @@ def _prepared(estimator: Any, budget: Any, found: list[Any]) -> Any:
         elif last == "budget" and "__".join(path) in parts:
             given[name] = budget if value is None else value
             if not (value is None or _same_ledger(value, budget)):
-                raise ValueError(f"{name} is another budget: price it there.")
+                raise ValueError(
+                    f"{name} is another budget, from which a fit would spend: ask it for the "
+                    f"price, estimator.get_params()[{name!r}].price(...), or give all parts this "
+                    "one; make_private_pipeline takes it as budget=."
+                )
     copy.set_params(**given)
     for part in parts.values():
         if hasattr(part, "_foreseen"):
@@ -151,13 +156,24 @@ def _private_parts(path: str, estimator: Any) -> Iterator[tuple[str, Any]]:
             yield from _private_parts(f"{before}{name}", deep[name])
 
 
+def _check_rows(X: Any) -> None:
+    sizes = isinstance(X, tuple) and all(np.ndim(size) == 0 for size in X)
+    if (np.ndim(X) == 0 and not hasattr(X, "shape")) or (sizes and len(X) != 2):
+        raise ValueError(
+            "X must be the numbers of rows and columns, such as (1000, 5), or rows that are "
+            f"nobody's, got {X!r}."
+        )
+    if sizes:
+        for name, size in zip(("n_samples", "n_features"), X, strict=True):
+            check_count(name, size)
+
+
 def _is_shape(X: Any) -> bool:
     return isinstance(X, tuple) and len(X) == 2 and all(np.ndim(size) == 0 for size in X)
 
 
 def _zeros(shape: tuple[Any, Any]) -> np.ndarray:
-    n, d = (check_count(name, int(k)) for name, k in zip(("n", "d"), shape, strict=True))
-    return np.zeros((n, d))  # which takes no memory until it is written to
+    return np.zeros(shape)  # which takes no memory until it is written to
 
 
 def _labels(estimator: Any, n: int) -> Any:

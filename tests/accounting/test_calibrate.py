@@ -7,8 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skdp.accounting import ACCOUNTANTS, GDPAccountant, ZCDPAccountant, calibrate, gdp_mu
-from skdp.privacy import GaussianEvent, GDPEvent, SelfComposedEvent
+from skdp.accounting import (
+    ACCOUNTANTS,
+    GDPAccountant,
+    RDPAccountant,
+    ZCDPAccountant,
+    calibrate,
+    gdp_mu,
+)
+from skdp.accounting.base import UnpricedEventError
+from skdp.privacy import GaussianEvent, GDPEvent, RepeatAndSelectEvent, SelfComposedEvent
 
 NAMES = [name for name in ACCOUNTANTS if name != "pld"]
 
@@ -95,3 +103,15 @@ def test_the_relation_is_the_accountants():
         GaussianEvent, 1.0, 1e-5, low=0.1, high=1e3, accountant=ZCDPAccountant("add_remove_one")
     )
     assert replace == pytest.approx(2.0 * add, rel=1e-9)
+
+
+def test_an_accountant_without_a_bound_names_others_that_have_one():
+    def repeated(mu):
+        return RepeatAndSelectEvent(GDPEvent(mu), "geometric", 0.1)
+
+    ends = {"low": 1e-3, "high": 5.0}
+    for name in ("gdp", "zcdp"):
+        with pytest.raises(UnpricedEventError, match="'rdp' or 'pld' or 'basic'"):
+            calibrate(repeated, 3.0, 1e-5, accountant=name, **ends)
+    mu = calibrate(repeated, 3.0, 1e-5, accountant="rdp", **ends)
+    assert 2.999 < RDPAccountant().epsilon(repeated(mu), 1e-5) <= 3.0

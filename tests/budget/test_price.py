@@ -260,6 +260,26 @@ def test_what_spends_elsewhere_has_no_price(where):
     assert budget.price(_Elsewhere(budget, "preferred"), SHAPE).n_releases == 2
 
 
+@pytest.mark.parametrize(
+    "shape", [1000, None, "1000", (1000,), (1000, 5, 2), (1000, 2.5), (1000, -3), (0, 3)]
+)
+def test_what_is_neither_two_numbers_nor_rows_is_refused(shape):
+    message = "X must be the numbers of rows and columns|n_(samples|features) must be a positive"
+    with pytest.raises(ValueError, match=message):
+        PrivacyBudget(1.0, 1e-5).price(DPLogisticRegression(), shape)
+
+
+def test_a_pipeline_with_a_budget_of_its_own_is_priced_there_and_the_message_says_where():
+    scaler = DPStandardScaler(bounds=(-1, 1))
+    pipeline = make_private_pipeline(scaler, DPLogisticRegression(), epsilon=1.0)
+    with pytest.raises(ValueError, match=r"price, estimator\.get_params") as no:
+        PrivacyBudget(3.0, 1e-5).price(pipeline, SHAPE)
+    name = str(no.value).split("'")[1]
+    cost = pipeline.get_params()[name].price(pipeline, SHAPE)
+    assert cost.admitted
+    assert cost.n_releases == 2
+
+
 def test_another_budget_that_is_hidden_spends_nothing_either():
     budget, other = (PrivacyBudget(3.0, 1e-5) for _ in range(2))
     hidden = FunctionTransformer(_centred, kw_args={"ledger": other})
