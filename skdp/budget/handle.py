@@ -250,8 +250,10 @@ class BudgetHandle(LedgerReader):
         Returns
         -------
         PlanCost
-            Of all releases together. A search of scikit-learn that fits its winner once more is
-            taken to have chosen the dearest candidate.
+            Of all releases together, and of them alone: `spent` may rise by more, as a release
+            that is not Gaussian enters a Gaussian budget as the least Gaussian that covers it; that
+            counts in `admitted`. A search of scikit-learn that fits its winner once more is taken
+            to have chosen the dearest candidate.
 
         Raises
         ------
