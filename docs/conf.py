@@ -17,6 +17,7 @@ copyright = author
 version = release = skdp.__version__
 
 extensions = [
+    "api_links",
     "mathml",
     "matplotlib.sphinxext.plot_directive",
     "myst_nb",
@@ -43,6 +44,7 @@ nb_render_markdown_format = "gfm"
 
 doctest_test_doctest_blocks = ""  # those of docstrings are run by pytest
 
+toc_object_entries_show_parents = "hide"
 autosummary_generate = True
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
@@ -78,7 +80,7 @@ html_theme_options = {
     "secondary_sidebar_items": ["page-toc"],
     "show_prev_next": True,
 }
-html_sidebars = {"index": [], "notebooks/*": []}
+html_sidebars = {"index": []}
 html_show_sourcelink = False
 
 _BAR = re.compile(r"(?<![\\`])\|(?!`)")
@@ -99,6 +101,14 @@ def widen_notebooks(app, pagename, templatename, context, doctree):
         context["meta"] = {**(context.get("meta") or {}), **leave_out}
 
 
+def lead_sources_home(app, env):
+    """From its source, a name leads to the page of its own module, where others have it as well."""
+    for module, entry in getattr(env, "_viewcode_modules", {}).items():
+        if entry and all(page.endswith(f"/{module}.{name}") for name, page in entry[2].items()):
+            env._viewcode_modules[module] = (*entry[:3], module)
+
+
 def setup(app):
+    app.connect("env-updated", lead_sources_home)
     app.connect("html-page-context", widen_notebooks)
     app.connect("autodoc-process-docstring", escape_marks)

@@ -50,6 +50,12 @@ def test_api_page_of_a_module_lists_every_public_name(name):
     assert not any(inspect.ismodule(getattr(module, one)) for one in module.__all__)
 
 
+def test_the_chart_of_models_has_every_estimator():
+    chart = re.search(r"````\{container\} chart(.*?)````", (DOCS / "models.md").read_text(), re.S)
+    estimators = {name for name in skdp.__all__ if name.startswith("DP")}
+    assert set(re.findall(r"`(DP\w+)`", chart[1])) == estimators
+
+
 def test_readme_example_runs(capsys):
     block = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
     exec(block[1], {})

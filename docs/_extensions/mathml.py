@@ -1,9 +1,10 @@
 """Formulas as MathML, converted when the pages are built: no script, no network, one font."""
 
 import re
-from html import escape
+from html import escape, unescape
 from importlib.resources import as_file, files
 from pathlib import Path
+from xml.etree import ElementTree
 
 from docutils import nodes
 from fontTools import subset
@@ -14,7 +15,11 @@ logger = logging.getLogger(__name__)
 CONVERTER = LatexToMathML()
 # Some browsers stretch a fence with an exponent only where it stands in a row.
 FENCE = re.compile(r"(<m(?:sub|sup|subsup)>)(<mo [^>]*minsize[^>]*>[^<]*</mo>)")
+NAMED = re.compile(r"&(?!lt;|gt;|amp;)[a-zA-Z]+;")  # signs that XML has no names for
 LOWER = 0.84  # the height of the least root sign
+PRIMES = {"′", "″", "‴"}
+LONG = 14  # signs of a formula within a line that may go on in the next one
+BREAKS = {*"=≠<>≤≥≪≫∼≈≡∝∈⊂⊆→↦⇒⇔+−,;"}  # after which it may
 # Letters, Greek, punctuation, letter-like signs, arrows, operators, and alphabets of mathematics.
 RANGES = [
     (0x20, 0x17F),
@@ -33,7 +38,36 @@ def mathml(node: nodes.Element, display: bool) -> str:
     except LatexError as error:
         logger.warning("a formula cannot be read: %s", error, location=node)
         return f"<code>{escape(node.astext())}</code>"
-    return FENCE.sub(r"\1<mrow>\2</mrow>", found)
+    found = NAMED.sub(lambda name: unescape(name[0]), FENCE.sub(r"\1<mrow>\2</mrow>", found))
+    whole = ElementTree.fromstring(found)
+    lower_primes(whole)
+    parts = [whole] if display else breakable(whole)
+    return "<wbr>".join(ElementTree.tostring(part, encoding="unicode") for part in parts)
+
+
+def lower_primes(formula: ElementTree.Element) -> None:
+    """Put primes, which the font has raised, beside what they belong to instead of above it."""
+    for one in formula.iter():
+        if one.tag in ("msup", "msubsup") and one[-1].text in PRIMES:
+            base, *below, prime = one
+            prime.attrib.update(lspace="0", rspace="0")
+            row = ElementTree.Element("mrow")
+            row.extend([base, prime])
+            one.tag, one[:] = ("msub", [row, *below]) if below else ("mrow", row[:])
+
+
+def breakable(formula: ElementTree.Element) -> list[ElementTree.Element]:
+    """Return a formula within a line in parts between which a narrow page may break the line."""
+    if sum(map(len, formula.itertext())) <= LONG:
+        return [formula]
+    parts = [ElementTree.Element("math")]
+    for sign in formula:
+        parts[-1].append(sign)
+        if sign.tag == "mo" and sign.text in BREAKS:
+            if len(parts[-1]) > 1:
+                sign.set("form", "infix")
+            parts.append(ElementTree.Element("math"))
+    return [part for part in parts if len(part)]
 
 
 def visit_inline(self, node: nodes.Element) -> None:
