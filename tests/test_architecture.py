@@ -13,7 +13,7 @@ ROOT = Path(skdp.__file__).parent
 GUIDE = Path(__file__).parents[1] / "CONTRIBUTING.md"
 FLOORS = [
     {"exceptions", "_blocks", "_progress", "_html"},
-    {"_validation", "_columns", "_search", "_random", "_lazy"},
+    {"_validation", "_columns", "_search", "_random", "_lazy", "_digits"},
     {"_data_validation", "_column_facts", "_persons"},
     {"_feature_maps", "_exact_sums"},
     {"privacy", "losses", "design"},

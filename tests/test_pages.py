@@ -60,7 +60,7 @@ def test_readme_example_runs(capsys):
     block = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
     exec(block[1], {})
     said = capsys.readouterr().out
-    assert said.startswith("(1, 1e-05)-DP: 0.268051-Gaussian DP")
+    assert said.startswith("(1, 1e-05)-DP: 0.268052-Gaussian DP")
     assert "spent epsilon=1 " in said
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from itertools import islice
 
-from skdp.budget._digits import at_most
+from skdp._digits import at_most
 from skdp.budget._fractions import Amounts, decimal, minus
 from skdp.budget.filters import FILTERS, Amount, Filter
 from skdp.budget.ledger.totals import Totals

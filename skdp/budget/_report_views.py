@@ -10,7 +10,7 @@ from html import escape
 from typing import Any
 from unicodedata import category
 
-from skdp.budget._digits import at_least
+from skdp._digits import at_least
 from skdp.budget.ledger.rows import number
 from skdp.privacy import event_from_dict
 
@@ -216,11 +216,11 @@ def _not_less(amount: dict[str, Any]) -> dict[str, Any]:
 
 
 def _pair(amount: dict[str, Any]) -> str:
-    return f"(ε = {_number(amount['epsilon'])}, δ = {_number(amount['delta'])})-DP"
+    return f"(ε = {at_least(amount['epsilon']):g}, δ = {at_least(amount['delta']):g})-DP"
 
 
 def _share(probability: float) -> str:
-    return f"{100.0 * probability:.4g} %"
+    return f"{at_least(100.0 * probability, 4):g} %"
 
 
 def _number(value: Any) -> str:

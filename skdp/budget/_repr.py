@@ -6,7 +6,7 @@ from collections.abc import Callable
 from html import escape
 from typing import Any
 
-from skdp.budget._digits import at_least, at_most
+from skdp._digits import at_least, at_most
 from skdp.budget.filters import Amount
 from skdp.exceptions import BudgetClosedError
 

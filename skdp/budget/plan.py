@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from skdp._digits import at_least
 from skdp._html import html_table
 from skdp._validation import check_part
-from skdp.budget._digits import at_least
 from skdp.budget.cost import epsilon_of_plan
 from skdp.privacy import ComposedEvent, Event, Neighboring, PrivacyGuarantee
 

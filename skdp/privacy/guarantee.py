@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
 
+from skdp._digits import at_least
 from skdp._validation import check_delta
 from skdp.privacy.curve import PrivacyCurve, both_orders
 from skdp.privacy.events import Event
@@ -147,14 +148,19 @@ class PrivacyGuarantee:
         return f"<div><p>{escape(statement)}</p>{void}{self.risk()._repr_html_()}</div>"
 
     def _asked(self) -> str:
-        return "" if self.asked is None else "({:.6g}, {:.6g})-DP".format(*self.asked)
+        return "" if self.asked is None else _pair(*self.asked)
 
     def _cost(self) -> str:
         """Return what the release satisfies, "" where that is what was asked."""
         if (pure := self.event.pure_epsilon(self.neighboring)) < math.inf:
-            return f"{pure:.6g}-DP without any delta"
+            return f"{at_least(pure):g}-DP without any delta"
         if self.bound is None and self.gdp_mu < math.inf:
-            return f"{self.gdp_mu:.6g}-Gaussian DP"
+            return f"{at_least(self.gdp_mu):g}-Gaussian DP"
         delta = _SHOWN_DELTA if self.asked is None else self.asked[1]
-        cost = f"({self.epsilon(delta):.6g}, {delta:.6g})-DP"
+        cost = _pair(self.epsilon(delta), delta)
         return "" if cost == self._asked() else cost
+
+
+def _pair(epsilon: float, delta: float) -> str:
+    """Return a statement of which no number is less than it should be."""
+    return f"({at_least(epsilon):g}, {at_least(delta):g})-DP"

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtri
 
+from skdp._digits import percents
 from skdp._html import html_table
 from skdp._validation import check_real
 from skdp.privacy.combined import SymmetrizedCurve
@@ -171,10 +172,10 @@ class AttackRisk:
         }
 
     def __str__(self) -> str:
-        return "\n".join(f"{value:8.2%}  {name}" for name, value in self.to_dict().items())
+        return "\n".join(f"{percents(value):>8}  {name}" for name, value in self.to_dict().items())
 
     def _repr_html_(self) -> str:
-        rows = ((name, f"{value:.2%}") for name, value in self._brief().items())
+        rows = ((name, percents(value)) for name, value in self._brief().items())
         return html_table(("what an attacker gains", "at most"), rows)
 
 

@@ -6,8 +6,8 @@ import pytest
 from sklearn.datasets import make_classification
 
 from skdp import DPLogisticRegression, PrivacyBudget
+from skdp._digits import at_most
 from skdp.accounting import gdp_mu
-from skdp.budget._digits import at_most
 from skdp.exceptions import BudgetClosedError, BudgetExceededError
 from skdp.privacy import (
     ApproximatedEvent,

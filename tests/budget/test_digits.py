@@ -11,8 +11,8 @@ import pytest
 from sklearn.datasets import make_classification
 
 from skdp import DPLogisticRegression, PrivacyBudget
+from skdp._digits import at_least, at_most
 from skdp.budget import Amount
-from skdp.budget._digits import at_least, at_most
 from skdp.budget.filters.base import Allowance
 from skdp.budget.plan import PlanCost
 from skdp.exceptions import BudgetExceededError

@@ -98,7 +98,7 @@ def test_an_impossible_target_is_refused(target, message):
 
 def test_views_show_every_number():
     risk = risk_of(GDPEvent(0.268051))
-    assert "10.66%  advantage" in str(risk)
+    assert "10.67%  advantage" in str(risk)
     assert str(risk).count("%  ") == len(risk.to_dict()) == 5
     assert risk._repr_html_().count("<td>") == 6
 

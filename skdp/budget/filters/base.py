@@ -10,8 +10,8 @@ from fractions import Fraction
 from json import dumps
 from typing import Any, ClassVar, NamedTuple, Self
 
+from skdp._digits import at_least, at_most
 from skdp._validation import check_delta, check_real
-from skdp.budget._digits import at_least, at_most
 from skdp.budget._fractions import Amounts, add, decimal, down, minus
 from skdp.budget.ledger.totals import Totals
 from skdp.budget.release import Release

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
-__all__ = ["at_least", "at_most"]
+__all__ = ["at_least", "at_most", "percents"]
 
 _DIGITS = 6  # as many as f"{number:g}" shows
 
@@ -18,6 +18,11 @@ def at_least(number: float, digits: int = _DIGITS) -> float:
 def at_most(number: float, digits: int = _DIGITS) -> float:
     """Return the next number of so many significant digits, downwards."""
     return _rounded(number, digits, ROUND_FLOOR)
+
+
+def percents(share: float) -> str:
+    """Return a probability in hundredths of a percent, rounded upwards."""
+    return f"{math.ceil(round(1e4 * share, 6)) / 1e4:.2%}"
 
 
 def _rounded(number: float, digits: int, rounding: str) -> float:
