@@ -27,6 +27,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 
+from skdp._column import is_collection
+
 __all__ = [
     "Block",
     "Blocks",
@@ -34,7 +36,6 @@ __all__ = [
     "by_rows",
     "empty_rows",
     "for_workers",
-    "is_collection",
     "is_table",
 ]
 
@@ -65,12 +66,6 @@ class _Sight(NamedTuple):
     fingerprint: int
     found: Any
     error: tuple[type[Exception], str] | None
-
-
-def is_collection(X: Any) -> bool:
-    """Return whether X belongs to Dask, which is not imported for it."""
-    homes = {kind.__module__.partition(".")[0] for kind in type(X).__mro__}
-    return bool(homes & {"dask", "dask_expr"})
 
 
 def empty_rows(X: Any) -> Any:
@@ -407,9 +402,7 @@ def _cut(
     name: str, part: Any, first: str, lengths: Sequence[int]
 ) -> tuple[dict[Any, Any], list[Any]]:
     """Return what is in memory in blocks of these lengths, by new keys."""
-    if not hasattr(part, "shape"):
-        part = np.asarray(part)
-    if not part.ndim or part.shape[0] != sum(lengths):
+    if not hasattr(part, "__len__") or not np.ndim(part) or _n_rows(part) != sum(lengths):
         raise ValueError(f"{name} must have as many rows as {first}.")
     rows = _rows_of(part)
     ends = np.cumsum([0, *lengths])
@@ -441,7 +434,7 @@ def _size(part: Any) -> int:
         return int(np.sum(part.memory_usage(deep=True)))
     if sparse.issparse(part):
         return int(part.data.nbytes + part.indices.nbytes + part.indptr.nbytes)
-    return int(part.nbytes)
+    return int(getattr(part, "nbytes", 0))
 
 
 def _is_data(value: Any) -> bool:

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from skdp._columns import column_name, is_missing, values_of, without_nulls
+from skdp._column import Column, Values, array_of_list, is_missing
+from skdp._columns import column_name
 
 __all__ = [
     "ColumnBounds",
@@ -19,6 +20,7 @@ __all__ = [
     "category_codes",
     "check_comparable",
     "checked_keys",
+    "codes_of",
     "sides_of_pairs",
 ]
 
@@ -252,17 +254,21 @@ def _different_values(values: Any, message: str) -> np.ndarray:
         raise ValueError(message) from error
     if not known or not different or any(map(is_missing, known)):
         raise ValueError(message)
-    return values_of(known)
+    return array_of_list(known)
 
 
 def category_codes(column: Any, values: np.ndarray) -> np.ndarray:
-    """Return a column as places in `values`, −1 for any other or missing value; none is refused.
+    """Return a column as places in `values`, −1 for any other or missing value; nothing raises.
 
-    What is equal in Python is one value, in a column of any type.
+    Values that are equal in Python are one category, in a column of any type.
     """
-    column, missing = without_nulls(column)
-    codes = _codes(np.asarray(column), values)
-    return codes if missing is None else np.where(missing, -1, codes)
+    return codes_of(Column.of(column).read(), values)
+
+
+def codes_of(read: Values, values: np.ndarray) -> np.ndarray:
+    """Return the `category_codes` of a column that was read."""
+    codes = _codes(read.array, values)
+    return codes if read.nulls is None else np.where(read.nulls, -1, codes)
 
 
 def _codes(column: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -289,17 +295,18 @@ def _codes_of_numbers(column: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 
 def check_comparable(column: Any, values: np.ndarray, name: Any) -> None:
-    """Raise if no value of a column can be one of `values`: the type of the column decides.
+    """Raise if the type of a column says that none of its values is in `values`.
 
-    Floats are let through, as a column of which all is missing often holds them, and objects, of
-    which each value may have a type of its own.
+    Columns of floats pass, because a column without any value often is one. So do columns of
+    objects, unless an object cannot be compared at all.
     """
-    dtype = getattr(column, "dtype", None)
-    kind = getattr(dtype, "kind", "O")
-    texts = kind in "US" or str(dtype).lower() in ("str", "string")
+    column = Column.of(column)
+    kind, type_name = column.kind, column.type_name
+    texts = kind in "US" or type_name.lower() in ("str", "string")
+    column.check_comparable(name)
     if (kind in "biumM" and values.dtype.kind in "US") or (texts and values.dtype.kind in "biuf"):
         raise ValueError(
-            f"column {name!r} holds {'texts' if texts else dtype}, and its categories are "
+            f"column {name!r} holds {'texts' if texts else type_name}, and its categories are "
             f"{values.tolist()}: none of them can be equal. Give categories of the column's "
             "own type."
         )
@@ -310,7 +317,7 @@ def _place(known: Mapping[Any, int], value: Any, values: np.ndarray) -> int:
         return int(_codes_of_times(np.array([value]), values)[0])
     try:
         return known.get(value, -1)
-    except TypeError:  # not hashable, so none of the values
+    except Exception:  # a value that cannot be compared is none of them; the budget is spent
         return -1
 
 

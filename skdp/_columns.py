@@ -1,7 +1,7 @@
-"""Columns of private tables, as they came, and as numbers: of arrays, pandas, polars and Arrow.
+"""Tables of user data: columns of arrays, pandas, polars, Arrow and Dask.
 
-A value is missing if it is NaN, NaT, ``None`` or ``pandas.NA``. Types are looked at before a
-release is spent, values after; no message quotes a value.
+Each column is a `Column`, which converts it. Types are checked before a release is spent, values
+are read after it; no message quotes a value.
 """
 
 from __future__ import annotations
@@ -9,40 +9,32 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 from functools import partial
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from skdp._blocks import Block, Blocks, added, empty_rows, is_collection
+from skdp._blocks import Block, Blocks, added, empty_rows
+from skdp._column import Column, Values, array_of_list, home_of, is_collection, received
 
 __all__ = [
     "BlockColumns",
     "Columns",
-    "as_floats",
     "check_frame",
-    "check_numeric",
     "column_name",
     "frame_names",
     "is_apart",
     "is_frame",
     "is_label",
-    "is_missing",
     "refuse_lazy",
     "values_of",
-    "where_missing",
-    "without_nulls",
 ]
 
 _MOST_ROWS = 2**31
 ROWS_AT_ONCE = 2**18
 """Numbers that are read at a time, and so at most rows: on it rests that sums are exact."""
-_NUMBERS = (Real, Decimal, np.bool_)
-_COMPARABLE = (*_NUMBERS, np.generic)  # with themselves: what differs from itself is missing
-_MISSING_TYPES = ("NoneType", "NAType", "NaTType", "MaskedConstant")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -51,13 +43,13 @@ class Columns:
 
     Parameters
     ----------
-    parts : list of array-like of shape (n_rows,)
+    parts : list of Column of shape (n_rows,)
         *Private.*
     names : list
         *Public.* Names of the columns of a frame or series; empty if there are none.
     single : bool
         *Public.* Whether it was one column, without a second axis.
-    by : array-like of shape (n_rows,) or None, default None
+    by : Column of shape (n_rows,) or None, default None
         *Private.* One more column, by which rows are grouped.
     weights : ndarray of shape (n_rows,) or None, default None
         *Private.* What each row counts in steps of 2^−31, the rows of a person 2^31 steps at most.
@@ -67,7 +59,7 @@ class Columns:
         *Public.* Whether columns have types whatever their values are, as those of lists have not.
     """
 
-    parts: list[Any]
+    parts: list[Column]
     names: list[Any]
     single: bool
     by: Any = None
@@ -83,6 +75,7 @@ class Columns:
         """
         if is_collection(x):
             return BlockColumns.of_collection(x, parameter, by)
+        x = received(x)
         if is_frame(x):
             check_frame(parameter, x)
             columns = cls(_parts(x), frame_names(x), False)
@@ -111,8 +104,9 @@ class Columns:
         if is_label(by, self.names):
             columns, column = self.split_off(by, "by")
             return replace(columns, by=column)
-        (column,) = Columns.of(by, "by").parts[:1]
-        if np.ndim(column) != 1 or len(column) != self.n_rows or len(np.shape(by)) != 1:
+        given = Columns.of(by, "by")
+        (column,) = given.parts[:1]
+        if not given.single or len(column) != self.n_rows:
             raise ValueError(
                 f"by must be one column with as many rows as {parameter}, or its name: combine "
                 "several columns into one first."
@@ -121,19 +115,18 @@ class Columns:
 
     @classmethod
     def _of_array(cls, x: Any, parameter: str) -> Columns:
-        name = getattr(x, "name", None)
-        part = getattr(x, "array", x) if hasattr(x, "dtype") else values_of(x)
-        if sparse.issparse(part):
+        if sparse.issparse(x):
             raise TypeError(f"{parameter} is sparse: dense data are required, as .toarray() gives.")
-        if np.ndim(part) not in (1, 2):
+        typed, x = not isinstance(x, (list, tuple)), _array_or_column(x)
+        n_axes = x.ndim if isinstance(x, np.ndarray) else 1
+        if n_axes not in (1, 2):
             raise ValueError(
-                f"{parameter} must be one column or a table with columns, got the shape "
-                f"{np.shape(part)}."
+                f"{parameter} must be one column or a table with columns, got {n_axes} axes."
             )
-        typed = not isinstance(x, (list, tuple))
-        if np.ndim(part) == 1:
-            return cls([part], [] if name in (None, "") else [name], True, typed=typed)
-        return cls([part[:, j] for j in range(part.shape[1])], [], False, typed=typed)
+        if n_axes == 1:
+            name = getattr(x, "name", None)
+            return cls([Column.of(x)], [] if name in (None, "") else [name], True, typed=typed)
+        return cls([Column(x[:, j]) for j in range(x.shape[1])], [], False, typed=typed)
 
     def _check_size(self, parameter: str) -> None:
         if not self.parts:
@@ -149,7 +142,7 @@ class Columns:
     @property
     def may_repeat(self) -> list[bool]:
         """Which columns may have equal values, by their types, which are public."""
-        return [not (self.typed and _is_floating(part)) for part in self.parts]
+        return [not (self.typed and part.kind == "f") for part in self.parts]
 
     @property
     def n_records(self) -> int:
@@ -173,7 +166,7 @@ class Columns:
     @property
     def library(self) -> str:
         """Whose frames the columns are of: "polars", or "pandas" for all else."""
-        return "polars" if type(self.parts[0]).__module__.startswith("polars") else "pandas"
+        return "polars" if home_of(self.parts[0].source) == "polars" else "pandas"
 
     def select(self, columns: Sequence[int]) -> Columns:
         """Return some of the columns, in memory, with all else that is known of the rows."""
@@ -190,52 +183,53 @@ class Columns:
 
     def are_numbers(self) -> bool:
         """Return whether the types of the columns are of numbers, and none of objects."""
-        return all(_kind(part) in "biuf" for part in self.parts)
+        return all(part.kind in "biuf" for part in self.parts)
 
     def check_numeric(self) -> None:
-        """Raise if a column can be told to hold something else than numbers."""
+        """Raise unless all columns hold numbers."""
         for j, part in enumerate(self.parts):
-            check_numeric(part, self.name(j))
+            part.check_numeric(self.name(j))
 
     def check_boolean(self) -> None:
         """Raise unless each column is of truth values."""
         for part in self.parts:
-            kind = _kind(part)
-            types = {bool} if kind == "b" else _types(part)
-            if not (kind in "bO" and types <= {bool, np.bool_}):
+            types = {bool} if part.kind == "b" else part.types()
+            if not (part.kind in "bO" and types <= {bool, np.bool_}):
                 raise ValueError(
                     "condition must hold True and False, such as ages >= 65; got the dtype "
-                    f"{getattr(part, 'dtype', None)}. To count rows give np.ones(len(x), "
-                    "dtype=bool)."
+                    f"{part.type_name}. To count rows give np.ones(len(x), dtype=bool)."
                 )
 
     def truth(self) -> Iterator[np.ndarray]:
         """Yield where each column is true; what is missing is not."""
-        return map(_truth, self.parts)
+        return (part.truth() for part in self.parts)
 
     def blocks(self) -> Iterator[np.ndarray]:
         """Yield the rows as floats, NaN for missing values, some at a time."""
         step = max(ROWS_AT_ONCE // self.n_columns, 1)
         for start in range(0, self.n_rows, step):
             rows = slice(start, start + step)
-            yield np.stack([as_floats(part[rows]) for part in self.parts], axis=1)
+            yield np.stack([part[rows].floats() for part in self.parts], axis=1)
 
     def matrix(self, dtype: Any = None) -> np.ndarray:
         """Return columns of numbers as one array, NaN for what is missing.
 
-        It has their common type if that is among the types `dtype`, else the first of these. A few
-        megabytes at a time are converted.
+        It has their common type if that is among the types `dtype`, else the first of these; floats
+        if a value is null. A few megabytes at a time are converted.
         """
-        common = np.result_type(*map(_number_type, self.parts))
+        own = (part.dtype if part.kind in "biuf" else np.dtype(float) for part in self.parts)
+        common = np.result_type(*own)
         types = dtype if isinstance(dtype, (list, tuple)) else [dtype]
         dtype = np.dtype(common if dtype is None or common in types else types[0])
+        if dtype.kind != "f" and any(part.has_nulls() for part in self.parts):
+            dtype = np.dtype(float)
         matrix = np.empty((self.n_rows, self.n_columns), dtype)
         step = max(ROWS_AT_ONCE // self.n_columns, 1)
         for start in range(0, self.n_rows, step):
             rows = slice(start, start + step)
             for j, part in enumerate(self.parts):
                 some = part[rows]
-                matrix[rows, j] = as_floats(some) if dtype.kind == "f" else np.asarray(some)
+                matrix[rows, j] = some.floats() if dtype.kind == "f" else some.read().array
         return matrix
 
     def shaped(self, values: np.ndarray) -> Any:
@@ -259,7 +253,7 @@ class BlockColumns(Columns):
     def of_collection(cls, x: Any, parameter: str, by: Any = None) -> BlockColumns:
         """Return the columns of a collection; none of its tasks is computed."""
         if isinstance(by, (list, tuple)) and not is_label(by, frame_names(x)):
-            by = values_of(by)
+            by = array_of_list(by)
         if is_label(by, frame_names(x)):
             if by not in frame_names(x):
                 raise ValueError(
@@ -307,12 +301,12 @@ def frame_names(X: Any) -> list[Any]:
 
 
 def is_apart(X: Any) -> bool:
-    """Return whether X is a frame of numbers whose columns are no NumPy array."""
+    """Return whether X is a frame with rows that is more than arrays of numbers of NumPy."""
     if not is_frame(X) or not all(X.shape):
         return False
-    if hasattr(X, "iloc") and all(isinstance(dtype, np.dtype) for dtype in X.dtypes):
-        return False
-    return Columns(_parts(X), [], False).are_numbers()
+    if not hasattr(X, "iloc"):
+        return True
+    return not all(isinstance(dtype, np.dtype) and dtype.kind in "biuf" for dtype in X.dtypes)
 
 
 def refuse_lazy(**inputs: Any) -> None:
@@ -337,19 +331,13 @@ def check_frame(name: str, values: Any) -> None:
         )
 
 
-def _parts(frame: Any) -> list[Any]:
-    """Return the columns of a frame, in types that can be sliced by rows."""
+def _parts(frame: Any) -> list[Column]:
+    """Return the columns of a frame."""
     if hasattr(frame, "iloc"):
-        return [frame.iloc[:, j].array for j in range(frame.shape[1])]
+        return [Column.of(frame.iloc[:, j]) for j in range(frame.shape[1])]
     if hasattr(frame, "column_names"):
-        return [frame.column(j) for j in range(frame.shape[1])]
-    return [frame[:, j] for j in range(frame.shape[1])]
-
-
-def _is_floating(part: Any) -> bool:
-    """Return whether a column of any library has a floating type."""
-    kind = str(getattr(part, "dtype", getattr(part, "type", "")))
-    return kind.lower().startswith(("float", "double", "halffloat"))
+        return [Column(frame.column(j)) for j in range(frame.shape[1])]
+    return [Column(frame[:, j]) for j in range(frame.shape[1])]
 
 
 def column_name(names: Sequence[Any], j: int) -> Any:
@@ -357,136 +345,30 @@ def column_name(names: Sequence[Any], j: int) -> Any:
     return names[j] if len(names) else j
 
 
-def values_of(x: Any) -> np.ndarray:
-    """Return an array; a list in a type of NumPy only where that changes none of its values.
+def _array_or_column(x: Any) -> Any:
+    """Return an array for lists and arrays of any container, and a column of a library as it is."""
+    x = received(x)
+    if isinstance(x, (list, tuple)):
+        return array_of_list(x)
+    return x if home_of(x) else np.asarray(x)
 
-    Of numbers and texts NumPy makes texts, and of integers and floats floats: then one value would
-    say what all others are.
+
+def values_of(x: Any, name: str = "x") -> Values:
+    """Return a column, or a table, as one array with a mask of nulls.
+
+    A table of numbers becomes an array of their common type, any other one an array of objects.
     """
-    if not isinstance(x, (list, tuple)):
-        return np.asarray(x)
-    found = np.array(x, dtype=object)
-    if any(isinstance(value, (list, tuple)) for value in found.flat):
-        raise ValueError("a list must hold single values, or rows of one length.")
-    if any(value is np.ma.masked for value in found.flat):
-        return found
-    try:
-        narrow = np.asarray(x)
-    except (TypeError, ValueError, OverflowError):  # as of times and other numbers
-        return found
-    return narrow if _is_same(found.ravel(), narrow.ravel()) else found
-
-
-def _is_same(objects: np.ndarray, narrow: np.ndarray) -> bool:
-    """Return whether values are equal, in Python, to those of an array of a narrower type."""
-    if narrow.dtype.kind in "mM":
-        return all(getattr(one, "dtype", None) == narrow.dtype for one in objects)
-    if narrow.dtype.kind == "O":
-        return False
-    plain = [one.item() if isinstance(one, np.generic) else one for one in objects]
-    pairs = zip(plain, narrow.tolist(), strict=True)
-    return all(a == b or (is_missing(a) and is_missing(b)) for a, b in pairs)
-
-
-def is_missing(value: Any) -> bool:
-    """Return whether a value is NaN, NaT, None or pandas' NA."""
-    if type(value).__name__ in _MISSING_TYPES:
-        return True
-    if isinstance(value, Decimal):  # of which a signalling NaN cannot be compared
-        return value.is_nan()
-    return isinstance(value, _COMPARABLE) and bool(value != value)
-
-
-def where_missing(values: np.ndarray) -> np.ndarray:
-    """Return where an array of any type and shape has missing values."""
-    if values.dtype.kind in "fc":
-        return np.isnan(values)
-    if values.dtype.kind in "mM":
-        return np.isnat(values)
-    if values.dtype.kind != "O":
-        return np.zeros(values.shape, dtype=bool)
-    found = np.fromiter(map(is_missing, values.ravel()), bool, values.size)
-    return found.reshape(values.shape)
-
-
-def check_numeric(column: Any, name: Any, *, advice: str = "") -> None:
-    """Raise if a column can be told to hold something else than numbers and missing values.
-
-    The type of the column decides; only where it is no type at all are those of values looked at.
-    `advice` says what can be done about text.
-    """
-    kind = _kind(column)
-    if kind in "biuf":
-        return
-    types = _types(column) if kind == "O" else {str}
-    if any(issubclass(one, (str, bytes)) for one in types) and kind not in "cmM":
-        raise ValueError(f"column {name!r} holds text, not numbers.{advice}")
-    if kind != "O" or not all(issubclass(one, _NUMBERS) for one in types):
-        raise TypeError(
-            f"column {name!r} holds something else than numbers: each argument must be neither a "
-            "string nor another thing, but a real number or missing."
-        )
-
-
-def as_floats(column: Any) -> np.ndarray:
-    """Return a column that passed `check_numeric` as floats, NaN for missing values."""
-    kind = getattr(getattr(column, "dtype", None), "kind", "O")
-    if not isinstance(column, np.ndarray) and kind in "biuf" and hasattr(column, "to_numpy"):
-        return np.asarray(column.to_numpy(dtype=float, na_value=np.nan))
-    values = np.asarray(column)
-    if values.dtype.kind in "biuf":
-        return values.astype(float, copy=False)
-    return np.fromiter(map(_as_float, values.tolist()), float, values.size)
-
-
-def _number_type(column: Any) -> np.dtype:
-    """Return the type of a column of numbers in NumPy: of floats if something is missing."""
-    dtype = getattr(column, "dtype", None)
-    found = np.dtype(getattr(dtype, "numpy_dtype", None) or np.asarray(column[:0]).dtype)
-    return found if found.kind == "f" or not _n_missing(column) else np.dtype(float)
-
-
-def _n_missing(column: Any) -> int:
-    """Return how many values a column of Arrow, polars or pandas marks as missing."""
-    if hasattr(column, "null_count"):
-        count = column.null_count
-        return int(count() if callable(count) else count)
-    return int(np.count_nonzero(column.isna())) if hasattr(column, "isna") else 0
-
-
-def without_nulls(column: Any) -> tuple[Any, np.ndarray | None]:
-    """Return a column of whole numbers with 0 for nulls, and where these are; None if nowhere.
-
-    In NumPy a null would make floats of all numbers beside it.
-    """
-    if not hasattr(column, "null_count") or not _n_missing(column):
-        return column, None
-    if np.asarray(column[:0]).dtype.kind not in "iu":
-        return column, None
-    return column.fill_null(0), np.asarray(column.is_null())
-
-
-def _types(column: Any) -> set[type]:
-    """Return the types of the values, but for those of which every value is missing."""
-    types = {*map(type, np.asarray(column, object))}
-    return {one for one in types if one.__name__ not in _MISSING_TYPES}
-
-
-def _kind(column: Any) -> str:
-    """Return NumPy's letter for the type of a column, "O" if it holds any objects."""
-    kind = getattr(getattr(column, "dtype", None), "kind", None)
-    return str(np.asarray(column).dtype.kind) if kind in (None, "O") else str(kind)
-
-
-def _as_float(value: Any) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError, OverflowError):
-        return np.nan
-
-
-def _truth(column: Any) -> np.ndarray:
-    values = np.asarray(column)
-    if values.dtype.kind == "b":
-        return values
-    return np.fromiter((not is_missing(v) and bool(v) for v in values), bool, values.size)
+    if isinstance(x, Column):
+        return x.read()
+    check_frame(name, x)
+    x = _array_or_column(x)
+    if isinstance(x, np.ndarray):
+        return Values(x)
+    if not is_frame(x):
+        return Column.of(x).read()
+    columns = Columns.of(x, name)
+    if columns.are_numbers():
+        return Values(columns.matrix())
+    read = [part.read() for part in columns.parts]
+    arrays = [one.array if columns.n_columns == 1 else one.array.astype(object) for one in read]
+    return Values(np.stack(arrays, axis=1), np.stack([one.missing() for one in read], axis=1))

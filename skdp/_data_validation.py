@@ -17,19 +17,17 @@ from sklearn.utils import (
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, validate_data
 
-from skdp._blocks import empty_rows, is_collection
+from skdp._blocks import empty_rows
+from skdp._column import array_of_list, is_collection, received, where_missing
 from skdp._columns import (
     Columns,
-    as_floats,
     check_frame,
-    check_numeric,
     column_name,
     frame_names,
     is_apart,
     is_frame,
     refuse_lazy,
     values_of,
-    where_missing,
 )
 
 __all__ = [
@@ -41,6 +39,7 @@ __all__ = [
     "encode_labels",
     "labels_in_block",
     "one_column",
+    "present",
     "refuse_missing",
     "remember_columns",
     "remember_names",
@@ -82,15 +81,23 @@ def encode_labels(name: str, y: np.ndarray, known: Any) -> tuple[np.ndarray, np.
     return _encoded(name, y, known)
 
 
-def one_column(y: Any) -> Any:
+def present(name: str, values: Any) -> np.ndarray:
+    """Return a column or a table as an array; raise ValueError if a value is missing."""
+    read = values_of(values, name)
+    if read.missing().any():
+        raise ValueError(_missing(name))
+    return read.array
+
+
+def one_column(y: Any) -> np.ndarray:
     """Return targets without a second axis: beside one, a comparison is of all rows with all."""
-    return y if np.asarray(y).ndim == 1 else column_or_1d(y, warn=True)
+    y = present("y", y)
+    return y if y.ndim == 1 else column_or_1d(y, warn=True)
 
 
 def labels_in_block(y: Any, known: Any) -> np.ndarray:
     """Return the labels in some rows, which `classes_of_blocks` takes, after checks."""
-    y = column_or_1d(y)
-    check_no_missing("y", y)
+    y = column_or_1d(present("y", y))
     if known is None:
         check_classification_targets(y)
     return _sorted_labels(y)
@@ -105,7 +112,7 @@ def classes_of_blocks(name: str, labels: Sequence[np.ndarray], known: Any) -> np
 
 def codes_in_block(y: Any, classes: np.ndarray) -> np.ndarray:
     """Return labels, all of which are in `classes`, as 0..K−1."""
-    return np.searchsorted(classes, column_or_1d(y))
+    return np.searchsorted(classes, column_or_1d(values_of(y).array))
 
 
 def _sorted_labels(y: np.ndarray) -> np.ndarray:
@@ -158,12 +165,11 @@ def validated(
     """
     if is_collection(X) or is_collection(y):
         raise ValueError(_OF_DASK.format(type(estimator).__name__))
-    check_frame("X", X)
-    check_frame("y", y)
+    X, y = _received(X), y if y is None or isinstance(y, str) else present("y", y)
     options = {"ensure_all_finite": False} | ({"dtype": np.float64} if finite else {}) | options
     try:
         if is_apart(X) and not options.get("skip_check_array"):
-            checked = _validated_apart(estimator, X, y, **options)
+            checked = _validated_apart(estimator, X, y, advice, **options)
         else:
             checked = validate_data(estimator, X, y, **options)
     except (TypeError, ValueError) as error:
@@ -174,25 +180,37 @@ def validated(
     return checked
 
 
-def _validated_apart(estimator: Any, X: Any, y: Any, *, reset: bool = True, **options: Any) -> Any:
-    """Return what `validate_data` does of a frame that its own conversion would copy twice."""
+def _received(X: Any) -> Any:
+    """Return X as an array, a sparse matrix, or a table of a library that keeps its nulls apart."""
+    check_frame("X", X)
+    X = received(X)
+    return array_of_list(X) if isinstance(X, (list, tuple)) else X
+
+
+def _validated_apart(
+    estimator: Any, X: Any, y: Any, advice: str, *, reset: bool = True, **options: Any
+) -> Any:
+    """Return what `validate_data` does of a frame, whose columns are converted one by one."""
     validate_data(estimator, X, reset=reset, skip_check_array=True)
-    dtype = options.get("dtype")
-    matrix = Columns.of(X, "X").matrix(None if isinstance(dtype, str) else dtype)
+    columns, dtype = Columns.of(X, "X"), options.get("dtype")
+    if texts := _columns_of_text(columns):
+        raise ValueError(f"X must hold numbers, and it has text in the columns {texts}.{advice}")
+    columns.check_numeric()
+    matrix = columns.matrix(None if isinstance(dtype, str) else dtype)
     return check_array(matrix, **options) if isinstance(y, str) else check_X_y(matrix, y, **options)
 
 
 def validated_table(estimator: Any, X: Any, y: Any = "no_validation", *, reset: bool = True) -> Any:
     """Return X, a frame as it is or an array of any type, and y if it is given."""
-    checks_y = not isinstance(y, str)
+    checks_y, X = not isinstance(y, str), _received(X)
     if not is_frame(X):
-        return validated(estimator, _mixed(X), y, finite=False, dtype=None, reset=reset)
+        return validated(estimator, X, y, finite=False, dtype=None, reset=reset)
     validated(estimator, X, y, finite=False, skip_check_array=True, reset=reset)
     if not len(X):
         raise ValueError("X must have at least one row.")
     if not checks_y:
         return X
-    y = column_or_1d(y, warn=True)
+    y = column_or_1d(present("y", y), warn=True)
     check_lengths(X, y)
     return X, y
 
@@ -204,18 +222,13 @@ def check_lengths(X: Any, y: Any) -> None:
         raise ValueError(_UNEQUAL)
 
 
-def _mixed(X: Any) -> Any:
-    """Return lists as arrays, of objects where NumPy would change some of them."""
-    return values_of(X) if isinstance(X, (list, tuple)) else X
-
-
 def validated_weights(sample_weight: Any, n_samples: int) -> np.ndarray:
     """Return the weights as finite numbers, one a record."""
     if is_collection(sample_weight):
         raise ValueError("sample_weight is a dask collection, and X is in memory.")
-    check_no_missing("sample_weight", sample_weight)
+    given = present("sample_weight", sample_weight)
     try:
-        weights = np.asarray(sample_weight, dtype=np.float64)
+        weights = given.astype(np.float64)
     except (TypeError, ValueError):
         raise ValueError("sample_weight must hold numbers.") from None
     if weights.ndim == 0:
@@ -249,16 +262,14 @@ def remember_columns(estimator: Any, X: Any, *, reset: bool = True) -> None:
 
 def validated_numbers(estimator: Any, X: Any, *, reset: bool, dtype: Any = np.float64) -> Any:
     """Return X as floats, NaN for missing values, after scikit-learn's checks of its shape."""
+    X = _received(X)
     if not is_frame(X):
         floats = validated(estimator, _plain(X), finite=False, dtype=dtype, reset=reset)
     else:
         validated(estimator, X, finite=False, reset=reset, skip_check_array=True)
         columns = Columns.of(X, "X")
         columns.check_numeric()
-        if columns.are_numbers():
-            floats = columns.matrix(dtype)
-        else:
-            floats = np.stack([as_floats(part) for part in columns.parts], axis=1)
+        floats = columns.matrix(dtype)
         floats = check_array(floats, dtype=dtype, ensure_all_finite=False)
     if reset:
         remember_names(estimator, X)
@@ -266,15 +277,12 @@ def validated_numbers(estimator: Any, X: Any, *, reset: bool, dtype: Any = np.fl
 
 
 def _plain(X: Any) -> Any:
-    """Return an array or list of objects or texts as floats; leave all else to scikit-learn."""
-    values = np.array(X, dtype=object) if isinstance(X, (list, tuple)) else X
-    if getattr(getattr(values, "dtype", None), "kind", None) not in ("O", "U", "S"):
+    """Return an array of objects or strings as floats; leave all else to scikit-learn."""
+    if sparse.issparse(X) or X.dtype.kind not in "OUS" or X.ndim != 2 or not X.size:
         return X
-    if values.ndim != 2 or not values.size:
-        return X
-    for j, column in enumerate(values.T):
-        check_numeric(column, j)
-    return np.stack([as_floats(column) for column in values.T], axis=1)
+    columns = Columns.of(X, "X")
+    columns.check_numeric()
+    return columns.matrix()
 
 
 def refuse_missing(X: Any, names: Sequence[Any] = (), most: float = math.inf) -> None:
@@ -302,9 +310,9 @@ def _sum_of_squares(values: np.ndarray) -> float:
         return float(np.einsum("ij,ij->", values, values))
 
 
-def check_no_missing(name: str, values: Any) -> None:
+def check_no_missing(name: str, values: np.ndarray) -> None:
     """Raise ValueError if a value is NaN, None, NaT or pandas' NA, in an array of any type."""
-    if where_missing(np.asarray(values)).any():
+    if where_missing(values).any():
         raise ValueError(_missing(name))
 
 
@@ -322,7 +330,7 @@ def _without_values(error: Exception, X: Any, y: Any, finite: bool, advice: str)
         if values is None:  # not given at all, of which scikit-learn's message speaks
             continue
         try:
-            array = values if sparse.issparse(values) else np.asarray(values)
+            array = values if sparse.issparse(values) else values_of(values, name).array
         except ValueError:  # lists of several lengths
             continue
         if array.dtype.kind == "c":
@@ -343,7 +351,7 @@ def _without_values(error: Exception, X: Any, y: Any, finite: bool, advice: str)
         return ValueError("y should be a 1d array: one value for each row of X.")
     if isinstance(error, TypeError) or not str(error).startswith("could not convert"):
         return error
-    return ValueError(f"X must hold numbers, and it has text{_columns_of_text(X)}.{advice}")
+    return ValueError(f"X must hold numbers, and it has text.{advice}")
 
 
 def _column_of_missing(array: np.ndarray, X: Any) -> str:
@@ -353,15 +361,6 @@ def _column_of_missing(array: np.ndarray, X: Any) -> str:
     return f"column {column_name(frame_names(X), j)!r}"
 
 
-def _columns_of_text(X: Any) -> str:
-    """Return where a frame holds text: names of columns are public."""
-    names = [name for name in frame_names(X) if not _is_numeric(X[name])]
-    return f" in the columns {names}" if names else ""
-
-
-def _is_numeric(column: Any) -> bool:
-    try:
-        np.asarray(column, dtype=np.float64)
-    except (TypeError, ValueError):
-        return False
-    return True
+def _columns_of_text(columns: Columns) -> list[Any]:
+    """Return the names of the columns that hold text."""
+    return [columns.name(j) for j, part in enumerate(columns.parts) if part.holds_text()]

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from skdp._blocks import by_rows, for_workers, is_collection, is_table
+from skdp._blocks import by_rows, for_workers, is_table
+from skdp._column import is_collection
 
 __all__ = ["lazy_on_blocks"]
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from skdp._blocks import is_collection
-from skdp._columns import is_frame, refuse_lazy, values_of, where_missing
+from skdp._column import is_collection
+from skdp._columns import values_of
 from skdp._validation import check_count
 
 __all__ = ["Persons", "check_max_rows", "refuse_blocks"]
@@ -46,11 +46,15 @@ class Persons:
             refuse_blocks(groups)
         if isinstance(groups, str):
             raise ValueError("groups must be an array here, not the name of a column.")
-        refuse_lazy(groups=groups)
-        values = _one_column(groups)
+        read = values_of(groups, "groups")
+        values = read.array
+        if values.ndim == 2 and values.shape[1] == 1:
+            values = values[:, 0]
+        if values.ndim == 2:
+            raise ValueError("groups must hold one value for each row of X, and is a table.")
         if values.shape != (n_rows,):
             raise ValueError("groups must hold one value for each row of X.")
-        if np.ma.is_masked(groups) or where_missing(values).any():
+        if read.missing().any():
             raise ValueError(
                 "groups has missing values (NaN, None or NA), and must say of every row whose it "
                 "is: a person whose rows are in two groups is not protected as one."
@@ -114,14 +118,6 @@ def check_max_rows(max_rows: Any, groups: Any) -> int | None:
     return check_count("max_rows", max_rows)
 
 
-def _one_column(groups: Any) -> np.ndarray:
-    """Return groups as an array, one column of a table as a list of its values."""
-    if is_frame(groups) and np.ndim(groups) == 2 and np.shape(groups)[1] != 1:
-        raise ValueError("groups must hold one value for each row of X, and is a table.")
-    values = values_of(groups)
-    return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
-
-
 def _numbered(values: np.ndarray) -> np.ndarray:
     """Return the values as numbers from 0 on, in the order in which they appear."""
     if values.dtype.kind != "O":
@@ -132,6 +128,6 @@ def _numbered(values: np.ndarray) -> np.ndarray:
     numbers: dict[Any, int] = {}
     try:
         found = [numbers.setdefault(value, len(numbers)) for value in values]
-    except TypeError:
-        raise ValueError("groups must hold values that can be compared: numbers, texts.") from None
+    except Exception:  # of a class of the user
+        raise ValueError("groups must hold numbers, strings, or other hashable values.") from None
     return np.array(found, dtype=np.intp)

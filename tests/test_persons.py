@@ -71,7 +71,7 @@ def test_the_type_of_one_value_makes_or_parts_no_other_persons(odd):
 def test_values_that_cannot_be_compared_are_refused():
     groups = np.empty(2, dtype=object)
     groups[:] = [{}, {}]
-    with pytest.raises(ValueError, match="can be compared"):
+    with pytest.raises(ValueError, match="hashable"):
         Persons.of(groups, 2)
 
 

@@ -9,15 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from skdp._column import Column
 from skdp._column_facts import (
     ColumnBounds,
     bounds_of_numbers,
     by_column,
     categories_by_column,
-    category_codes,
     check_comparable,
+    codes_of,
 )
-from skdp._columns import Columns, as_floats, check_numeric, column_name, where_missing
+from skdp._columns import Columns, column_name
 from skdp._data_validation import refuse_missing
 from skdp._validation import check_choice, check_size
 
@@ -132,14 +133,14 @@ class TableFacts:
 
     def _coded(self, columns: Columns) -> np.ndarray:
         for j in self.numbers.tolist():
-            check_numeric(columns.parts[j], columns.name(j), advice=_advice(columns.name(j)))
+            columns.parts[j].check_numeric(columns.name(j), advice=_advice(columns.name(j)))
         for j, values in self.categories.items():
             check_comparable(columns.parts[j], values, columns.name(j))
         single = all(_is_single(columns.parts[j]) for j in self.numbers.tolist())
         coded = np.empty((columns.n_rows, self.n_columns), np.float32 if single else np.float64)
         for j, part in enumerate(columns.parts):
             known = self.categories.get(j)
-            coded[:, j] = as_floats(part) if known is None else _codes(part, known)
+            coded[:, j] = part.floats() if known is None else _codes(part, known)
         return coded
 
     def unit_interval(self, rows: np.ndarray) -> np.ndarray:
@@ -264,16 +265,16 @@ def _unit(kind: Any) -> float:
     return check_size("the unit of a logarithmic scale", kind)
 
 
-def _codes(part: Any, known: np.ndarray) -> np.ndarray:
+def _codes(part: Column, known: np.ndarray) -> np.ndarray:
     """Return places of categories as floats, −1 for other values and NaN for missing ones."""
-    values = np.asarray(part)
-    codes = category_codes(values, known).astype(np.float64)
-    codes[where_missing(values)] = np.nan
+    read = part.read()
+    codes = codes_of(read, known).astype(np.float64)
+    codes[read.missing()] = np.nan
     return codes
 
 
-def _is_single(part: Any) -> bool:
-    return str(getattr(part, "dtype", None)).lower() == "float32"
+def _is_single(part: Column) -> bool:
+    return part.dtype == np.float32
 
 
 def _advice(column: Any) -> str:

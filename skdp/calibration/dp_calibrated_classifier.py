@@ -12,8 +12,8 @@ from scipy.special import expit
 from sklearn.base import ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from skdp._blocks import is_collection
-from skdp._data_validation import check_lengths
+from skdp._column import is_collection
+from skdp._data_validation import check_lengths, present
 from skdp._private_fit import PrivateEstimator, ReleaseParameters
 from skdp._validation import check_choice
 from skdp.budget import PrivacyBudget
@@ -266,8 +266,8 @@ class DPCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, PrivateEstimat
 def _scores(estimator: Any, X: Any) -> np.ndarray:
     """Return in [0, 1] what a classifier thinks of the second of two classes, or of each."""
     if not hasattr(estimator, "predict_proba"):
-        return expit(np.asarray(estimator.decision_function(X)))
-    shares = np.asarray(estimator.predict_proba(X))
+        return expit(present("scores", estimator.decision_function(X)))
+    shares = present("scores", estimator.predict_proba(X))
     return shares[:, 1] if np.size(estimator.classes_) == 2 else shares
 
 

@@ -16,7 +16,8 @@ from sklearn.metrics import pairwise_distances_argmin, pairwise_distances_argmin
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils.validation import check_is_fitted
 
-from skdp._blocks import Block, Blocks, for_workers, is_collection
+from skdp._blocks import Block, Blocks, for_workers
+from skdp._column import is_collection
 from skdp._lazy import lazy_on_blocks
 from skdp._private_fit import NonPrivatePlan, PrivateEstimator, ReleaseParameters
 from skdp._random import seed_of

@@ -12,6 +12,7 @@ from sklearn.decomposition import PCA
 from sklearn.isotonic import isotonic_regression
 from sklearn.utils.validation import check_is_fitted
 
+from skdp._data_validation import present
 from skdp._exact_sums import exact_sums
 from skdp._lazy import lazy_on_blocks
 from skdp._persons import Persons
@@ -242,7 +243,7 @@ class DPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator)
             As private as X; the mean plus a sum of components.
         """
         check_is_fitted(self, "components_")
-        rows = np.asarray(X) @ self.components_
+        rows = present("X", X) @ self.components_
         rows += self.mean_
         return np.asarray(rows)
 

@@ -17,7 +17,8 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import ThreadpoolController  # scikit-learn depends on it, always installed
 
-from skdp._blocks import Block, Blocks, for_workers, is_collection
+from skdp._blocks import Block, Blocks, for_workers
+from skdp._column import is_collection
 from skdp._data_validation import remember_columns, validated, validated_weights
 from skdp._persons import Persons, check_max_rows, refuse_blocks
 from skdp._private_fit import NonPrivatePlan, PrivateEstimator, ReleaseParameters, ReleasePlan

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from skdp._blocks import Block, Blocks, added, is_collection
-from skdp._columns import as_floats, refuse_lazy, values_of
-from skdp._data_validation import check_no_missing
+from skdp._blocks import Block, Blocks, added
+from skdp._column import Column, is_collection
+from skdp._data_validation import check_no_missing, present
 from skdp._exact_sums import in_records, steps_of
 from skdp._persons import Persons, refuse_blocks
 
@@ -47,11 +47,10 @@ class Pairs:
         if is_collection(truth) or is_collection(guess):
             refuse_blocks(groups)
             blocks = Blocks.of(guess, truth, parameters=(guess_name, "y_true", "sample_weight"))
-            found = blocks.check(check)
+            found = blocks.check(partial(_of_present, check, guess_name))
             return cls(blocks, None, _checked_count(sum(blocks.n_rows)), found)
-        refuse_lazy(**{guess_name: guess, "y_true": truth})
-        block = Block(values_of(guess), values_of(truth))
-        if len(block.X) != len(block.y):
+        block = _present(guess_name, Block(guess, truth))
+        if np.shape(block.X)[:1] != np.shape(block.y)[:1]:
             raise ValueError("there must be as many predictions as true values.")
         n_rows = _checked_count(len(block.y))
         if groups is None:
@@ -64,7 +63,7 @@ class Pairs:
         if self.blocks is None:
             assert self.block is not None, "pairs are in memory or in blocks"
             return function(self.block)
-        return added(self.blocks.gather(function))
+        return added(self.blocks.gather(partial(_of_present, function, "y_pred")))
 
     def counts(
         self, function: Callable[[np.ndarray | None, Block], dict[str, np.ndarray]]
@@ -103,16 +102,24 @@ def _checked_count(n: int) -> int:
     return n
 
 
-def numbers_of(name: str, values: Any) -> np.ndarray:
+def _present(guess_name: str, block: Block) -> Block:
+    """Return predictions and truth as arrays; raise ValueError if a value is missing."""
+    return Block(present(guess_name, block.X), present("y_true", block.y))
+
+
+def _of_present(function: Callable[[Block], Any], guess_name: str, block: Block) -> Any:
+    return function(_present(guess_name, block))
+
+
+def numbers_of(name: str, column: np.ndarray) -> np.ndarray:
     """Return finite floats of one column; raise without quoting a value."""
-    column = np.asarray(values)
     if column.ndim == 2 and column.shape[1] == 1:
         column = column[:, 0]
     if column.ndim != 1:
-        raise ValueError(f"{name} must be one column of numbers, got the shape {column.shape}.")
+        raise ValueError(f"{name} must be one column of numbers.")
     check_no_missing(name, column)
     try:
-        floats = as_floats(column)
+        floats = Column(column).floats()
     except (TypeError, ValueError):
         raise ValueError(f"{name} must hold finite numbers.") from None
     if not np.isfinite(floats).all():

@@ -170,7 +170,7 @@ def _interval_of_mean(
 
 def _of_block(rows: Any, facts: Any, size: int, block: Block) -> Iterator[dict[str, np.ndarray]]:
     """Yield what rows add to the sums."""
-    truth, guess = np.asarray(block.y), np.asarray(block.X)
+    truth, guess = block.y, block.X
     for start in range(0, len(truth), _AT_ONCE):
         some = slice(start, start + _AT_ONCE)
         yield {_SUMS: np.stack(rows(facts, truth[some], guess[some])[:size], axis=1)}

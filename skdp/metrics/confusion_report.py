@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.metrics import ConfusionMatrixDisplay
 
 from skdp._blocks import Block
-from skdp._data_validation import check_no_missing, codes_in_block, outside
+from skdp._data_validation import codes_in_block, outside
 from skdp._html import html_table
 from skdp._private_fit import ReleaseParameters
 from skdp._validation import check_choice
@@ -246,8 +246,7 @@ class _LabelCounts(Counts):
 def _check_labels(known: np.ndarray, block: Block) -> None:
     if np.ndim(block.X) != 1:
         raise ValueError("y_pred must be one column of labels.")
-    check_no_missing("y_pred", block.X)
-    if not np.isin(np.asarray(block.X), known).all():
+    if not np.isin(block.X, known).all():
         raise outside("y_pred", block.X, known)
 
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from skdp._blocks import Block
 from skdp._data_validation import (
-    check_no_missing,
     classes_of_blocks,
     codes_in_block,
     labels_in_block,
@@ -420,8 +419,7 @@ def _check_labels(known: np.ndarray | None, block: Block) -> None:
             raise ValueError(f"{name} must be one column of labels.")
         if labels.dtype == object and any(np.ndim(label) for label in labels):
             raise ValueError(f"{name} must hold labels, and it has lists or arrays.")
-        check_no_missing(name, labels)
-        if known is not None and not np.isin(np.asarray(labels), known).all():
+        if known is not None and not np.isin(labels, known).all():
             raise outside(name, labels, known)
 
 
@@ -429,7 +427,7 @@ def _labels_beside(known: Any, block: Block) -> tuple[np.ndarray, int]:
     """Return the labels and the number of columns of probabilities, after checks of both."""
     if np.ndim(block.y) != 1:
         raise ValueError("y_true must be one column of labels.")
-    columns = np.asarray(block.X)
+    columns = block.X
     if columns.ndim not in (1, 2):
         raise ValueError("y_prob must be one column of probabilities or one for each class.")
     shares = numbers_of("y_prob", columns.ravel())
@@ -440,7 +438,7 @@ def _labels_beside(known: Any, block: Block) -> tuple[np.ndarray, int]:
 
 def _columns(guess: Any) -> np.ndarray:
     """Return a column of probabilities for each class."""
-    columns = np.asarray(guess, dtype=float)
+    columns = guess.astype(float)
     if columns.ndim == 2 and columns.shape[1] > 1:
         return columns
     positive = columns.ravel()

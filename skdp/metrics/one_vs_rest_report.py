@@ -277,12 +277,9 @@ def _checked(known: np.ndarray, are_shares: bool, block: Block) -> np.ndarray:
     """Return the true labels in a block, after checks of both."""
     if np.ndim(block.y) != 1:
         raise ValueError("y_true must be one column of labels.")
-    columns = np.asarray(block.X)
+    columns = block.X
     if columns.ndim != 2 or columns.shape[1] != known.size:
-        raise ValueError(
-            f"y_score must have a column for each of the {known.size} classes, got the shape "
-            f"{columns.shape}."
-        )
+        raise ValueError(f"y_score must have a column for each of the {known.size} classes.")
     scores = numbers_of("y_score", columns.ravel())
     if are_shares and scores.size and (scores.min() < 0.0 or scores.max() > 1.0):
         raise ValueError(
@@ -296,7 +293,7 @@ def _counted(
     classes: np.ndarray, edges: np.ndarray, weights: np.ndarray | None, block: Block
 ) -> dict[str, np.ndarray]:
     """Return the counts of all histograms, one after the other."""
-    codes, columns = codes_in_block(block.y, classes), np.asarray(block.X)
+    codes, columns = codes_in_block(block.y, classes), block.X
     n_bins = edges.size - 1
     counts = [
         counted(

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 from sklearn.utils.metadata_routing import MetadataRequest
 
+from skdp._data_validation import present
 from skdp.metrics._foreign import answer_of
 from skdp.metrics._score import Score
 from skdp.metrics.curve_scores import dp_average_precision_score, dp_roc_auc_score
@@ -51,7 +51,7 @@ class PrivateScorer:
         if self.metric in (*_OF_SECOND, *_OF_EACH):
             terms.setdefault("classes", estimator.classes_)
             guess = answer_of(estimator.predict_proba, X)
-            guess = guess if self.metric in _OF_EACH else np.asarray(guess)[:, -1]
+            guess = guess if self.metric in _OF_EACH else present("y_score", guess)[:, -1]
         else:
             guess = answer_of(estimator.predict, X)
         value = self.metric(y, guess, **terms).value

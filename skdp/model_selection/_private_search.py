@@ -21,7 +21,7 @@ from sklearn.utils import _safe_indexing, assert_all_finite, indexable
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from skdp._blocks import is_collection
+from skdp._column import is_collection, received
 from skdp._columns import refuse_lazy
 from skdp._data_validation import check_lengths, encode_labels, one_column
 from skdp._persons import Persons
@@ -160,8 +160,8 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
                 f"{type(self).__name__} reads rows many times and in memory: call .compute() on a "
                 "sample of the dask collections that fits there."
             )
-        refuse_lazy(X=X, y=y)
-        X, y = indexable(X)[0], indexable(one_column(y))[0]
+        refuse_lazy(X=X)
+        X, y = indexable(received(X))[0], one_column(y)
         check_lengths(X, y)
         self._tried = _checked_candidates(self.estimator, self._candidates(), self._may_vary)
         candidates = [_candidate(self.estimator, setting) for setting in self._tried]
@@ -199,7 +199,6 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
         """Return the labels in all rows, which are public, if a candidate is told none."""
         if not any(map(_unnamed, candidates)):
             return None
-        y = np.asarray(y)
         assert_all_finite(y, input_name="y")
         return encode_labels(type(self).__name__, y, None)[0]
 
@@ -309,7 +308,7 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
         if not judges.n_records:  # which is nobody's business where their number is private
             return 0.0
         with _unheard():
-            shares = self._judged_by.shares(fitted, judges.X, np.asarray(judges.y))
+            shares = self._judged_by.shares(fitted, judges.X, judges.y)
         return judges.total(shares) - judges.n_records * self._needed
 
     def _publish(

@@ -14,9 +14,10 @@ from scipy.special import logsumexp
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from skdp._blocks import Block, Blocks, for_workers, is_collection
+from skdp._blocks import Block, Blocks, for_workers
+from skdp._column import is_collection
 from skdp._column_facts import ColumnBounds, bounds_of_numbers, categories_by_column
-from skdp._columns import Columns, as_floats, check_numeric, column_name
+from skdp._columns import Columns, column_name
 from skdp._data_validation import (
     classes_of_blocks,
     column_names,
@@ -293,9 +294,11 @@ class PrivateNaiveBayes(ClassifierMixin, PrivateEstimator):
         """Raise if a column of numbers holds something else, or a NaN that nothing stands for."""
         for j, (feature, part) in enumerate(zip(features, columns.parts, strict=True)):
             if isinstance(feature, NumericFeature):
-                check_numeric(part, columns.name(j), advice=self._advice(columns.name(j)))
+                part.check_numeric(columns.name(j), advice=self._advice(columns.name(j)))
                 if not feature.clipped:
-                    refuse_missing(as_floats(part)[:, None], [columns.name(j)])
+                    refuse_missing(part.floats()[:, None], [columns.name(j)])
+            else:
+                part.check_comparable(columns.name(j))
 
     def _advice(self, column: Any) -> str:
         """Return what can be done about a column of text."""

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from skdp._column import Column
 from skdp._column_facts import category_codes
-from skdp._columns import as_floats
 from skdp.privacy import Neighboring
 from skdp.workloads import Query
 
@@ -172,7 +172,7 @@ class NumericFeature(Feature):
 
     def _known(self, x: Any) -> np.ndarray:
         """Return floats, of which none is missing, within the bounds if values are clipped."""
-        values = as_floats(x)
+        values = Column.of(x).floats()
         values = np.where(np.isnan(values), self._middle, values)
         return np.clip(values, self.low, self.high) if self.clipped else values
 

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from skdp._blocks import is_collection
+from skdp._column import is_collection
 from skdp._column_facts import ColumnBounds
 from skdp._data_validation import column_names, remember_columns, validated_numbers
 from skdp._lazy import lazy_on_blocks

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in
 
-from skdp._blocks import is_collection
+from skdp._column import is_collection
 from skdp._data_validation import (
     column_names,
     remember_columns,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 
-from skdp._blocks import is_collection
+from skdp._column import is_collection
 from skdp._column_facts import ColumnBounds
 from skdp._data_validation import column_names, refuse_missing, remember_columns, validated_numbers
 from skdp._lazy import lazy_on_blocks

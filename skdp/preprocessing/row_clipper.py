@@ -7,7 +7,7 @@ from typing import Any
 from scipy import sparse
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 
-from skdp._blocks import is_collection
+from skdp._column import is_collection
 from skdp._data_validation import remember_columns, validated
 from skdp._lazy import lazy_on_blocks
 from skdp._validation import check_size

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from skdp._blocks import is_collection
+from skdp._column import is_collection, received
 from skdp._column_facts import ColumnBounds
 from skdp._columns import ROWS_AT_ONCE, BlockColumns, Columns, is_frame
 from skdp._data_validation import (
@@ -143,7 +143,7 @@ def _checked(estimator: Any, X: Any) -> Any:
         columns = Columns.of(X, "X")
         columns.check(Columns.check_numeric)
         rows = columns.n_rows
-    elif not is_frame(X):
+    elif not is_frame(X := received(X)):
         X = validated_numbers(estimator, X, reset=True, dtype="numeric")
         rows, columns = len(X), X
     else:

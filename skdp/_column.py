@@ -1,0 +1,423 @@
+"""The gate for user data: one column of any library as NumPy values and a mask of nulls.
+
+NumPy has no null in most of its types. Where it converts a column with nulls by itself, it changes
+the type of the whole column, and with it the values of other rows: integers beyond 2^53 are rounded
+and codes of a dictionary are shifted. Here each value depends on its own row and on the *type* of
+its column alone:
+
+- nulls are found by the library that holds the column,
+- they are filled with a constant of the column's own type,
+- categories and dictionaries are decoded by code,
+- and the mask goes along with the values.
+
+No other module converts a column of user data (`tests/test_gate.py` enforces it).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from functools import cached_property
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+__all__ = [
+    "Column",
+    "Values",
+    "array_of_list",
+    "home_of",
+    "is_collection",
+    "is_missing",
+    "received",
+    "where_missing",
+]
+
+_NUMBERS = (Real, Decimal, np.bool_)
+_COMPARABLE = (*_NUMBERS, np.generic)  # a missing value among these differs from itself
+_COMPARED = {str, bytes, bool, int, float, type(None), Decimal, date, datetime, timedelta}
+_MISSING_TYPES = ("NoneType", "NAType", "NaTType", "MaskedConstant")
+_PLAIN = (np.ndarray, np.generic, list, tuple, str, bytes, int, float, complex, type(None))
+
+
+class Values(NamedTuple):
+    """A column as an array, and where it is null; None if it is null nowhere.
+
+    The values at nulls are constants. NaN, NaT and ``None`` in the array are missing as well.
+    """
+
+    array: np.ndarray
+    nulls: np.ndarray | None = None
+
+    def missing(self) -> np.ndarray:
+        """Return where a value is missing."""
+        found = where_missing(self.array)
+        return found if self.nulls is None else found | self.nulls
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Column:
+    """One column of user data, converted when it is read.
+
+    Parameters
+    ----------
+    source : array-like of shape (n_rows,)
+        *Private.* An array of NumPy or pandas, an Arrow array, or a polars series.
+    """
+
+    source: Any
+
+    @classmethod
+    def of(cls, x: Any) -> Column:
+        """Return one column of any library, also a list."""
+        if isinstance(x, Column):
+            return x
+        x = received(x)
+        if isinstance(x, (list, tuple)):
+            x = array_of_list(x)
+        if home_of(x) == "pandas":
+            x = x.to_numpy() if isinstance(x.dtype, np.dtype) else getattr(x, "array", x)
+        return cls(x)
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def __getitem__(self, rows: slice) -> Column:
+        return Column(self.source[rows])
+
+    @cached_property
+    def dtype(self) -> np.dtype:
+        """NumPy's type of the values: *public*, a function of the column's type alone."""
+        return self[:0].read().array.dtype
+
+    @property
+    def kind(self) -> str:
+        """NumPy's letter for the type, "O" for strings and other objects of a data frame."""
+        return str(self.dtype.kind)
+
+    @property
+    def type_name(self) -> str:
+        """*Public.* The name of the type in the library of the column."""
+        return str(getattr(self.source, "dtype", getattr(self.source, "type", "object")))
+
+    def read(self) -> Values:
+        """Return the *private* values and nulls."""
+        if isinstance(self.source, np.ndarray):
+            return Values(np.asarray(self.source))
+        return _READERS.get(home_of(self.source), _of_sequence)(self.source)
+
+    def missing(self) -> np.ndarray:
+        """Return where values are missing."""
+        return self.read().missing()
+
+    def has_nulls(self) -> bool:
+        """Return whether the library marks a value as null."""
+        return not isinstance(self.source, np.ndarray) and self.read().nulls is not None
+
+    def floats(self) -> np.ndarray:
+        """Return a column that passed `check_numeric` as floats, NaN where values are missing."""
+        values, nulls = self.read()
+        if values.dtype.kind in "biuf":
+            floats = values.astype(float, copy=nulls is not None)
+        else:
+            floats = np.fromiter(map(_as_float, values.tolist()), float, values.size)
+        if nulls is not None:
+            floats[nulls] = np.nan
+        return floats
+
+    def truth(self) -> np.ndarray:
+        """Return where a column is true; missing values are not."""
+        values, nulls = self.read()
+        if values.dtype.kind != "b":
+            some = (not is_missing(value) and bool(value) for value in values)
+            values = np.fromiter(some, bool, values.size)
+        return values if nulls is None else values & ~nulls
+
+    def types(self) -> set[type]:
+        """Return the Python types of the values that are not missing."""
+        values, nulls = self.read()
+        present = values if nulls is None else values[~nulls]
+        types = {*map(type, present.astype(object))}
+        return {one for one in types if one.__name__ not in _MISSING_TYPES}
+
+    def holds_text(self) -> bool:
+        """Return whether a value is a string."""
+        types = self.types() if self.kind == "O" else set()
+        return self.kind in "US" or any(issubclass(one, (str, bytes)) for one in types)
+
+    def check_numeric(self, name: Any, *, advice: str = "") -> None:
+        """Raise unless the type of the column says that it holds numbers.
+
+        The types of values are looked at only where the column has no type of its own. `advice`
+        says what can be done about text.
+        """
+        if self.kind in "biuf":
+            return
+        if self.holds_text():
+            raise ValueError(f"column {name!r} holds text, not numbers.{advice}")
+        if self.kind != "O" or not all(issubclass(one, _NUMBERS) for one in self.types()):
+            raise TypeError(
+                f"column {name!r} holds something else than numbers: each argument must be neither "
+                "a string nor another thing, but a real number or missing."
+            )
+
+    def check_comparable(self, name: Any) -> None:
+        """Raise ValueError if a value cannot be compared with others, before it is too late.
+
+        Lists and other types that are never hashable are no category; they are let through.
+        """
+        if self.kind != "O":
+            return
+        values = self.read().array
+        if {*map(type, values)} <= _COMPARED or all(map(_is_comparable, values)):
+            return
+        raise ValueError(
+            f"column {name!r} holds objects that raise an error where they are compared. Replace "
+            "them by numbers or strings."
+        )
+
+
+def received(x: Any) -> Any:
+    """Return user data in a form that is read here: other containers by exchange protocols.
+
+    These are Arrow's, that of data frames and that of arrays, in this order. Masked arrays raise
+    ValueError, since scikit-learn and NumPy drop their masks.
+    """
+    if isinstance(x, np.ma.MaskedArray):
+        raise ValueError(
+            "masked arrays are not supported: libraries drop the mask. Give missing values as NaN "
+            "or None, for example by x.astype(object).filled(None)."
+        )
+    if isinstance(x, _PLAIN) or sparse.issparse(x) or home_of(x):
+        return x
+    for protocol, convert in _PROTOCOLS.items():
+        if hasattr(type(x), protocol):
+            return convert(x)
+    return x
+
+
+def home_of(x: Any) -> str:
+    """Return the library that a container belongs to, by its class or a base of it; "" for none."""
+    homes = {kind.__module__.partition(".")[0] for kind in type(x).__mro__}
+    return next((home for home in _HOMES if home in homes), "")
+
+
+def is_collection(x: Any) -> bool:
+    """Return whether data are a Dask collection; Dask is not imported."""
+    return home_of(x) in ("dask", "dask_expr")
+
+
+def _from_arrow_stream(x: Any) -> Any:
+    import pyarrow as pa
+
+    column = pa.chunked_array(x)
+    is_table = pa.types.is_struct(column.type)
+    return pa.Table.from_struct_array(column) if is_table else column
+
+
+def _from_arrow_array(x: Any) -> Any:
+    import pyarrow as pa
+
+    column = pa.array(x)
+    is_table = pa.types.is_struct(column.type)
+    return pa.Table.from_struct_array(column) if is_table else column
+
+
+def _from_data_frame(x: Any) -> Any:
+    try:
+        from pyarrow.interchange import from_dataframe
+    except ImportError:
+        from pandas.api.interchange import from_dataframe
+    return from_dataframe(x)
+
+
+_PROTOCOLS: dict[str, Callable[[Any], Any]] = {
+    "__arrow_c_stream__": _from_arrow_stream,
+    "__arrow_c_array__": _from_arrow_array,
+    "__dataframe__": _from_data_frame,
+    "__array__": np.asarray,
+}
+
+
+def _of_sequence(source: Any) -> Values:
+    return Values(_objects(source))
+
+
+def _of_pandas(array: Any) -> Values:
+    """Return an array of one of pandas' own types."""
+    dtype = array.dtype
+    if isinstance(dtype, np.dtype):
+        return Values(array.to_numpy())
+    if hasattr(dtype, "pyarrow_dtype"):
+        return _of_arrow(array.__arrow_array__())
+    if hasattr(array, "codes") and hasattr(array, "categories"):
+        return _decoded(np.asarray(array.codes), Column.of(array.categories).read())
+    if hasattr(array, "sp_values"):
+        return _of_pandas_sparse(array)
+    if hasattr(dtype, "numpy_dtype"):
+        return _of_pandas_masked(array, np.dtype(dtype.numpy_dtype))
+    return Values(np.asarray(array, dtype=object))
+
+
+def _of_pandas_masked(array: Any, dtype: np.dtype) -> Values:
+    """Return an array that holds values and a mask; of a plain NumPy type the mask is empty."""
+    nulls = np.asarray(array.isna())
+    values = array.to_numpy(dtype=dtype, na_value=dtype.type(0)) if nulls.any() else None
+    return _masked(array.to_numpy(dtype=dtype) if values is None else values, nulls)
+
+
+def _of_pandas_sparse(array: Any) -> Values:
+    """Return the dense values; gaps are null where the filling is."""
+    filling, stored = array.fill_value, np.asarray(array.sp_values)
+    gaps_are_null = is_missing(filling)
+    values = np.zeros(len(array), stored.dtype)
+    if not gaps_are_null:
+        values[:] = filling
+    places = array.sp_index.to_int_index().indices
+    values[places] = stored
+    gaps = np.full(len(array), gaps_are_null)
+    gaps[places] = False
+    return _masked(values, gaps)
+
+
+def _of_arrow(column: Any) -> Values:
+    """Return an Arrow array, chunked or not, of any type."""
+    import pyarrow as pa
+
+    column, types = _decoded_arrow(column), pa.types
+    nulls = np.asarray(column.is_null(), dtype=bool)
+    kind = column.type
+    if types.is_integer(kind) or types.is_boolean(kind):
+        return _masked(np.asarray(column.fill_null(False if types.is_boolean(kind) else 0)), nulls)
+    if types.is_floating(kind) or types.is_timestamp(kind) or types.is_date(kind):
+        return _masked(np.asarray(column), nulls)
+    if types.is_duration(kind):
+        return _masked(np.asarray(column), nulls)
+    return _masked(_objects(column.to_pylist()), nulls)
+
+
+def _decoded_arrow(column: Any) -> Any:
+    """Return a column of plain values: without dictionaries, runs and extension types."""
+    import pyarrow as pa
+
+    chunks, kind = getattr(column, "chunks", [column]), column.type
+    if isinstance(kind, pa.BaseExtensionType):
+        chunks, kind = [chunk.storage for chunk in chunks], kind.storage_type
+    elif pa.types.is_dictionary(kind):
+        chunks, kind = [chunk.dictionary_decode() for chunk in chunks], kind.value_type
+    elif pa.types.is_run_end_encoded(kind):
+        from pyarrow import compute
+
+        chunks, kind = [compute.run_end_decode(chunk) for chunk in chunks], kind.value_type
+    else:
+        return column
+    return _decoded_arrow(pa.chunked_array(chunks, type=kind))
+
+
+def _of_polars(series: Any) -> Values:
+    kind, name = series.dtype, str(series.dtype)
+    nulls = series.is_null().to_numpy()
+    if name == "Boolean" or (kind.is_integer() and not name.endswith("128")):
+        return _masked(series.fill_null(False if name == "Boolean" else 0).to_numpy(), nulls)
+    if kind.is_float() or name.startswith(("Date", "Duration")):
+        return _masked(series.to_numpy(), nulls)
+    return _masked(_objects(series.to_list()), nulls)
+
+
+_READERS = {"pandas": _of_pandas, "pyarrow": _of_arrow, "polars": _of_polars}
+_HOMES = (*_READERS, "dask", "dask_expr")
+
+
+def _decoded(codes: np.ndarray, known: Values) -> Values:
+    """Return the values of codes, of which negative ones are null."""
+    nulls = codes < 0
+    if not len(known.array):
+        return Values(np.zeros(len(codes), known.array.dtype), nulls)
+    places = np.where(nulls, 0, codes)
+    return _masked(
+        known.array[places], nulls if known.nulls is None else nulls | known.nulls[places]
+    )
+
+
+def _masked(array: np.ndarray, nulls: np.ndarray) -> Values:
+    return Values(array, nulls if nulls.any() else None)
+
+
+def _objects(values: Any) -> np.ndarray:
+    """Return values as an array of objects, one for each, lists among them too."""
+    found = np.empty(len(values), dtype=object)
+    for i, value in enumerate(values):
+        found[i] = value
+    return found
+
+
+def array_of_list(x: Any) -> np.ndarray:
+    """Return a list as an array, in a type of NumPy only where no value changes by it.
+
+    Of numbers and strings NumPy makes strings, and of integers and floats floats: then the type of
+    one value would decide what all others are.
+    """
+    found = np.array(x, dtype=object)
+    if any(isinstance(value, (list, tuple)) for value in found.flat):
+        raise ValueError("a list must hold single values, or rows of one length.")
+    if any(value is np.ma.masked for value in found.flat):
+        return found
+    try:
+        narrow = np.asarray(x)
+    except (TypeError, ValueError, OverflowError):  # as of times and other numbers
+        return found
+    return narrow if _is_same(found.ravel(), narrow.ravel()) else found
+
+
+def _is_same(objects: np.ndarray, narrow: np.ndarray) -> bool:
+    """Return whether values are equal, in Python, to those of an array of a narrower type."""
+    if narrow.dtype.kind in "mM":
+        return all(getattr(one, "dtype", None) == narrow.dtype for one in objects)
+    if narrow.dtype.kind == "O" or len(objects) != len(narrow):
+        return False
+    plain = [one.item() if isinstance(one, np.generic) else one for one in objects]
+    pairs = zip(plain, narrow.tolist(), strict=True)
+    return all(a == b or (is_missing(a) and is_missing(b)) for a, b in pairs)
+
+
+def is_missing(value: Any) -> bool:
+    """Return whether a value is NaN, NaT, None or pandas' NA."""
+    if type(value).__name__ in _MISSING_TYPES:
+        return True
+    if isinstance(value, Decimal):  # of which a signalling NaN cannot be compared
+        return value.is_nan()
+    return isinstance(value, _COMPARABLE) and bool(value != value)
+
+
+def where_missing(values: np.ndarray) -> np.ndarray:
+    """Return where an array of any type and shape has missing values."""
+    if values.dtype.kind in "fc":
+        return np.isnan(values)
+    if values.dtype.kind in "mM":
+        return np.isnat(values)
+    if values.dtype.kind != "O":
+        return np.zeros(values.shape, dtype=bool)
+    found = np.fromiter(map(is_missing, values.ravel()), bool, values.size)
+    return found.reshape(values.shape)
+
+
+def _is_comparable(value: Any) -> bool:
+    """Return whether a value can be looked up in a dictionary, or is of a type that never can."""
+    try:
+        if not is_missing(value) and type(value).__hash__ is not None:
+            hash(value)
+            bool(value == value)
+    except Exception:
+        return False
+    return True
+
+
+def _as_float(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return np.nan

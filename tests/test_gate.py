@@ -1,0 +1,390 @@
+"""The gate for user data: the value of a row depends on that row and on the type of its column.
+
+A column of objects is converted value by value. Every other container has to give the same result
+to the last bit, whichever of its values are null: then a null changes no other row.
+"""
+
+import ast
+from pathlib import Path
+
+import hypothesis.strategies as some
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from kinds_of_columns import KINDS, VALUES, OnlyArrow, as_objects
+from sklearn.base import BaseEstimator
+
+import skdp
+from skdp import PrivacyBudget, metrics, statistics
+from skdp._column import Column
+from skdp.additive import DPAdditiveClassifier
+from skdp.calibration import DPCalibratedClassifier
+from skdp.cluster import DPKMeans
+from skdp.decomposition import DPPCA
+from skdp.ensemble import DPRandomForestClassifier
+from skdp.kernel_approximation import DPKernelClassifier
+from skdp.linear_model import DPLinearRegression, DPLogisticRegression
+from skdp.model_selection import DPGridSearchCV
+from skdp.naive_bayes import DPCategoricalNB, DPMixedNB
+from skdp.preprocessing import (
+    AdditiveFeatures,
+    BoundsScaler,
+    DPMinMaxScaler,
+    DPStandardScaler,
+    RandomFourierFeatures,
+    RandomTreeFeatures,
+    RowClipper,
+)
+
+ROOT = Path(skdp.__file__).parent
+N = 14
+HARD = ("Int64", "Arrow dictionaries", "polars", "protocol of Arrow")
+EVERY = pytest.param(tuple(KINDS), id="every kind", marks=pytest.mark.slow)
+SOME = pytest.param(tuple(n for n in KINDS if any(h in n for h in HARD)), id="the hard kinds")
+
+
+def values_of(kind, rng, *, nulls):
+    """Return values of which every one occurs, in any order, some of them null."""
+    values = [VALUES[kind.holds][i] for i in rng.integers(0, len(VALUES[kind.holds]), N)]
+    chosen = rng.random(N) < (0.3 if nulls else 0.0)
+    return [None if null else value for value, null in zip(values, chosen, strict=True)]
+
+
+@pytest.mark.parametrize("name", KINDS)
+@settings(max_examples=10, deadline=None)
+@given(seed=some.integers(0, 2**32))
+def test_a_null_changes_no_other_value(name, seed):
+    kind, rng = KINDS[name], np.random.default_rng(seed)
+    values = values_of(kind, rng, nulls=kind.nullable)
+    column = Column.of(kind.make(values))
+    read, missing = column.read(), column.missing()
+    assert missing.tolist() == [value is None for value in values]
+    found = [v for v, gone in zip(read.array.tolist(), missing, strict=True) if not gone]
+    expected = [value for value in values if value is not None]
+    assert [(type(v), repr(v)) for v in found] == [(type(v), repr(v)) for v in expected]
+    parts = [column[:5], column[5:]]
+    joined = [v for part in parts for v in part.read().array[~part.missing()].tolist()]
+    assert repr(joined) == repr(found)
+    if kind.nullable and not name.endswith(("list", "objects")):
+        assert Column.of(kind.make([None] * 3 + values)).dtype == column.dtype
+
+
+SEEDED = {"random_state": 0, "delta": 0.0}
+BOUNDS = (-1.0, 1.0)
+LABELS = np.resize([0, 1], N)
+PLAIN = np.linspace(-1.0, 1.0, N)
+
+
+def table(column, plain=PLAIN):
+    """Return a table of the library of a column, with another column beside it."""
+    if isinstance(column, pl.Series):
+        return pl.DataFrame({"x": column, "z": plain})
+    if isinstance(column, (pa.Array, pa.ChunkedArray)):
+        return pa.table({"x": column, "z": pa.array(plain)})
+    if isinstance(column, OnlyArrow):
+        return OnlyArrow(pa.table({"x": pa.chunked_array(column), "z": pa.array(plain)}))
+    if isinstance(column, np.ndarray) and column.dtype != object:
+        return pd.DataFrame({"x": column, "z": plain})
+    if isinstance(column, pd.Series):
+        return pd.DataFrame({"x": column, "z": plain})
+    return pd.DataFrame({"x": as_objects(list(np.asarray(column).tolist())), "z": plain})
+
+
+def fitted(model, *data):
+    """Return all numbers that a fitted estimator publishes."""
+    if model.budget is None:
+        model.set_params(random_state=0)
+    model.fit(*data)
+    released = {k: v for k, v in vars(model).items() if k.endswith("_")}
+    return [v for v in released.values() if isinstance(v, np.ndarray) and v.dtype.kind in "fiu"]
+
+
+def transformed(model, column):
+    features = model.fit(table(column)).transform(table(column))
+    return features.toarray() if hasattr(features, "toarray") else features
+
+
+def categories(held):
+    return {"x": VALUES[held]}
+
+
+def told(held):
+    return {"bounds": {"z": BOUNDS}, "categories": categories(held)}
+
+
+OF_CATEGORIES = {
+    "marginals": lambda x, held: statistics.marginals(
+        table(x), 1.0, categories=categories(held), **SEEDED
+    ).value["x",],
+    "describe": lambda x, held: statistics.describe(table(x), 1.0, **told(held), **SEEDED).value,
+    "by": lambda x, held: (
+        statistics.count(PLAIN > 0.0, 1.0, by=x, keys=VALUES[held], **SEEDED).value
+    ),
+    "keys of a table": lambda x, held: (
+        statistics.quantile(
+            table(x), 1.0, q=0.5, bounds=BOUNDS, by="x", keys=VALUES[held], **SEEDED
+        ).value
+    ),
+    "categorical naive Bayes": lambda x, held: fitted(
+        DPCategoricalNB(categories={"x": VALUES[held], "z": [0.5]}), table(x), LABELS
+    ),
+    "mixed naive Bayes": lambda x, held: fitted(DPMixedNB(**told(held)), table(x), LABELS),
+    "additive model": lambda x, held: fitted(DPAdditiveClassifier(**told(held)), table(x), LABELS),
+    "kernel model": lambda x, held: fitted(
+        DPKernelClassifier(n_components=8, **told(held)), table(x), LABELS
+    ),
+    "forest": lambda x, held: fitted(
+        DPRandomForestClassifier(n_trees=4, **told(held)), table(x), LABELS
+    ),
+    "additive features": lambda x, held: transformed(AdditiveFeatures(**told(held)), x),
+    "Fourier features": lambda x, held: transformed(
+        RandomFourierFeatures(n_components=8, **told(held)), x
+    ),
+    "tree features": lambda x, held: transformed(RandomTreeFeatures(n_trees=4, **told(held)), x),
+}
+OF_NUMBERS = {
+    "mean": lambda x: statistics.mean(x, 1.0, bounds=BOUNDS, **SEEDED).value,
+    "sum": lambda x: statistics.sum(x, 1.0, bounds=BOUNDS, **SEEDED).value,
+    "variance": lambda x: statistics.variance(x, 1.0, bounds=BOUNDS, **SEEDED).value,
+    "covariance": lambda x: statistics.covariance(table(x), 1.0, bounds=BOUNDS, **SEEDED).value,
+    "histogram": lambda x: statistics.histogram(x, 1.0, edges=[-1, 0, 0.3, 1], **SEEDED).value,
+    "quantile": lambda x: (
+        statistics.quantile(x, 1.0, q=0.5, bounds=BOUNDS, ties=True, **SEEDED).value
+    ),
+    "additive model": lambda x: fitted(DPAdditiveClassifier(bounds=BOUNDS), table(x), LABELS),
+    "mixed naive Bayes": lambda x: fitted(DPMixedNB(bounds=BOUNDS), table(x), LABELS),
+    "BoundsScaler": lambda x: transformed(BoundsScaler(BOUNDS, missing="indicator"), x),
+    "DPStandardScaler": lambda x: transformed(DPStandardScaler(bounds=BOUNDS, random_state=0), x),
+    "DPMinMaxScaler": lambda x: transformed(DPMinMaxScaler(bounds=BOUNDS, random_state=0), x),
+    "DPPCA": lambda x: transformed(DPPCA(bounds=BOUNDS, random_state=0), x),
+    "DPKMeans": lambda x: fitted(DPKMeans(n_clusters=2, bounds=BOUNDS), table(x)),
+}
+ANY_LABEL = ("string", "integer", "boolean")
+ANY_NUMBER = ("float", "integer", "boolean")
+PRESENT = {  # what refuses missing values: of which values, and of which of them two are classes
+    "X of a linear model": (
+        ANY_NUMBER,
+        lambda x, known, terms: fitted(DPLogisticRegression(**terms), table(x), LABELS),
+    ),
+    "y of a regressor": (
+        ANY_NUMBER,
+        lambda x, known, terms: fitted(
+            DPLinearRegression(target_bounds=BOUNDS, **terms), PLAIN[:, None], x
+        ),
+    ),
+    "y of a classifier": (
+        ANY_LABEL,
+        lambda x, known, terms: fitted(
+            DPLogisticRegression(classes=known, **terms), PLAIN[:, None], x
+        ),
+    ),
+    "y of naive Bayes": (
+        ANY_LABEL,
+        lambda x, known, terms: fitted(
+            DPMixedNB(bounds=BOUNDS, classes=known, **terms), PLAIN[:, None], x
+        ),
+    ),
+    "y of an additive model": (
+        ANY_LABEL,
+        lambda x, known, terms: fitted(
+            DPAdditiveClassifier(bounds=BOUNDS, classes=known, **terms), PLAIN[:, None], x
+        ),
+    ),
+    "sample_weight": (
+        ANY_NUMBER,
+        lambda x, known, terms: fitted(
+            DPLogisticRegression(max_weight=1.0, **terms), PLAIN[:, None], LABELS, x
+        ),
+    ),
+    "groups": (
+        ANY_LABEL,
+        lambda x, known, terms: fitted(
+            DPLogisticRegression(**terms), PLAIN[:, None], LABELS, None, x
+        ),
+    ),
+    "groups of a statistic": (
+        ANY_LABEL,
+        lambda x, known, terms: statistics.mean(PLAIN, 1.0, bounds=BOUNDS, groups=x, **terms).value,
+    ),
+    "y_true": (
+        ANY_LABEL,
+        lambda x, known, terms: (
+            metrics.confusion_report(x, np.resize(known, N), 1.0, classes=known, **terms).counts
+        ),
+    ),
+    "y_pred": (
+        ANY_LABEL,
+        lambda x, known, terms: (
+            metrics.dp_accuracy_score(np.resize(known, N), x, 1.0, **terms).value
+        ),
+    ),
+    "y_score": (
+        ANY_NUMBER,
+        lambda x, known, terms: (
+            metrics.score_report(LABELS, x, 1.0, edges=[-1.0, 0.0, 0.3, 1.0], **terms).counts
+        ),
+    ),
+    "y of a search": (
+        ANY_LABEL,
+        lambda x, known, terms: fitted(
+            DPGridSearchCV(
+                DPLogisticRegression(classes=known), {"C": [0.1, 1.0]}, epsilon=1.0, **terms
+            ),
+            PLAIN[:, None],
+            x,
+        ),
+    ),
+    "y of a calibrator": (
+        ANY_LABEL,
+        lambda x, known, terms: fitted(
+            DPCalibratedClassifier(_Fixed(known), epsilon=100.0, **terms), PLAIN[:, None], x
+        ),
+    ),
+}
+
+
+class _Fixed(BaseEstimator):
+    """A classifier of anybody, whose probabilities are numbers of the rows."""
+
+    def __init__(self, known):
+        self.known = known
+
+    @property
+    def classes_(self):
+        return np.array(self.known)
+
+    def fit(self, X, y):
+        return self
+
+    def __sklearn_is_fitted__(self):
+        return True
+
+    def predict_proba(self, X):
+        shares = np.resize(np.array([0.2, 0.9]), len(X))
+        return np.stack([shares] * len(self.classes_), axis=1) / len(self.classes_)
+
+
+def same(found, expected):
+    if isinstance(expected, list):
+        return len(found) == len(expected) and all(map(same, found, expected))
+    return np.array_equal(np.asarray(found), np.asarray(expected), equal_nan=True)
+
+
+@pytest.mark.parametrize("kinds", [SOME, EVERY])
+@pytest.mark.parametrize("reader", OF_CATEGORIES)
+def test_readers_of_categories(reader, kinds):
+    read = OF_CATEGORIES[reader]
+    for name in kinds:
+        kind = KINDS[name]
+        values = values_of(kind, np.random.default_rng(), nulls=kind.nullable)
+        expected = read(as_objects(values), kind.holds)
+        assert same(read(kind.make(values), kind.holds), expected), (name, values)
+
+
+@pytest.mark.parametrize("kinds", [SOME, EVERY])
+@pytest.mark.parametrize("reader", OF_NUMBERS)
+def test_readers_of_numbers(reader, kinds):
+    read = OF_NUMBERS[reader]
+    for name in (one for one in kinds if KINDS[one].holds != "string"):
+        kind = KINDS[name]
+        values = values_of(kind, np.random.default_rng(), nulls=kind.nullable)
+        assert same(read(kind.make(values)), read(as_objects(values))), (name, values)
+
+
+@pytest.mark.parametrize("kinds", [SOME, EVERY])
+@pytest.mark.parametrize("reader", PRESENT)
+def test_readers_that_take_no_nulls(reader, kinds):
+    held, read = PRESENT[reader]
+    rng, seed = np.random.default_rng(), {"random_state": 0}
+    budget = PrivacyBudget(epsilon=1e4, delta=0.1)
+    for name in (one for one in kinds if KINDS[one].holds in held):
+        kind = KINDS[name]
+        known = sorted(VALUES[kind.holds])[:2]
+        values = [known[i] for i in rng.permutation(np.resize([0, 1], N))]
+        expected = read(as_objects(values), known, seed)
+        assert same(read(kind.make(values), known, seed), expected), (name, values)
+        if kind.nullable:
+            values[int(rng.integers(N))] = None
+            with pytest.raises(ValueError, match="missing"):
+                read(kind.make(values), known, {"budget": budget})
+    assert budget.history() == []
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: statistics.mean(x[:, 0], bounds=BOUNDS, epsilon=1.0),
+        lambda x: DPLogisticRegression().fit(x, LABELS),
+        lambda x: DPLogisticRegression().fit(PLAIN[:, None], x[:, 0]),
+        lambda x: BoundsScaler(BOUNDS).fit(x),
+        lambda x: RowClipper().fit(x),
+        lambda x: DPMixedNB(bounds=BOUNDS).fit(x, LABELS),
+        lambda x: metrics.dp_mean_absolute_error(PLAIN, x[:, 0], 1.0, target_bounds=BOUNDS),
+    ],
+)
+def test_masked_arrays_raise(call):
+    with pytest.raises(ValueError, match="masked arrays are not supported"):
+        call(np.ma.masked_less(np.ones((N, 1)) * PLAIN[:, None], 0.0))
+
+
+class Raises:
+    """A value that cannot be compared."""
+
+    def __init__(self, method):
+        self.method = method
+
+    def __eq__(self, other):
+        if self.method == "eq":
+            raise RuntimeError("secret")
+        return self is other
+
+    def __hash__(self):
+        if self.method == "hash":
+            raise RuntimeError("secret")
+        return 0
+
+
+@pytest.mark.parametrize("method", ["eq", "hash"])
+@pytest.mark.parametrize("reader", ["marginals", "describe", "by"])
+def test_values_that_cannot_be_compared_raise_before_the_spend(reader, method, monkeypatch):
+    monkeypatch.setitem(SEEDED, "random_state", None)
+    monkeypatch.setitem(SEEDED, "budget", budget := PrivacyBudget(epsilon=10.0, delta=0.1))
+    column = as_objects(["a"] * N)
+    column[3] = Raises(method)
+    with pytest.raises(ValueError, match="raise an error where they are compared") as caught:
+        OF_CATEGORIES[reader](column, "string")
+    assert "secret" not in str(caught.value)
+    assert budget.history() == []
+
+
+CONVERSIONS = {"asarray", "array", "asanyarray", "ascontiguousarray", "check_array", "column_or_1d"}
+GATE = {"_column.py", "_columns.py", "_data_validation.py"}
+GATE |= {"_blocks.py", "_synthetic.py"}  # checksums of blocks; rows that belong to nobody
+USER_DATA = {
+    "X", "x", "y", "by", "groups", "sample_weight", "weights", "truth", "guess", "score", "column",
+    "part", "block.X", "block.y", "block.sample_weight", "self.source", "condition", "judges.y",
+}  # fmt: skip
+
+
+def conversions(path):
+    """Yield what a file hands to a function that converts to NumPy, if it is a bare name."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if not (isinstance(node, ast.Call) and node.args):
+            continue
+        name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+        if name in CONVERSIONS:
+            yield node.lineno, ast.unparse(node.args[0])
+        elif name in ("to_numpy", "to_list", "to_pylist"):
+            yield node.lineno, ast.unparse(node.func.value)
+
+
+def test_no_other_file_converts_user_data():
+    folders = {"accounting", "privacy", "mechanisms", "samplers", "losses", "budget", "auditing"}
+    for path in ROOT.rglob("*.py"):
+        if path.name in GATE or folders & set(path.relative_to(ROOT).parts):
+            continue
+        found = [(line, text) for line, text in conversions(path) if text in USER_DATA]
+        assert not found, f"{path}: user data is converted by skdp._column alone: {found}"
