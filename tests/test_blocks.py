@@ -18,8 +18,8 @@ from sklearn.exceptions import DataConversionWarning
 import skdp
 from skdp import DPGaussianNB, DPLogisticRegression
 from skdp._blocks import Block, Blocks
-from skdp._column import is_collection
-from skdp._columns import Columns, is_missing
+from skdp._column import is_collection, is_missing
+from skdp._columns import Columns
 from skdp.design.base import SlopeSum
 from skdp.linear_model._base import LinearRecords, MatrixRows
 from skdp.linear_model._block_rows import BlockRows
