@@ -64,8 +64,9 @@ class DPMinMaxScaler(PrivateScaler):
 
     Notes
     -----
-    **Guarantee.** That of `skdp.statistics.quantile`. A model behind this scaler composes with it:
-    give both one budget, as `skdp.pipeline.make_private_pipeline` does.
+    **Guarantee.** That of `skdp.statistics.quantile`, which charges both quantiles of a column
+    jointly under ``add_remove_one``. A model behind this scaler composes with it: give both one
+    budget, as `skdp.pipeline.make_private_pipeline` does.
 
     Examples
     --------

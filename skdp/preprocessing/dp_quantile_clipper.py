@@ -60,8 +60,9 @@ class DPQuantileClipper(PrivateScaler):
 
     Notes
     -----
-    **Guarantee.** That of `skdp.statistics.quantile`. A model behind this clipper composes with it:
-    give both one budget, as `skdp.pipeline.make_private_pipeline` does.
+    **Guarantee.** That of `skdp.statistics.quantile`, which charges both quantiles of a column
+    jointly under ``add_remove_one``. A model behind this clipper composes with it: give both one
+    budget, as `skdp.pipeline.make_private_pipeline` does.
 
     Examples
     --------

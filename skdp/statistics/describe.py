@@ -25,6 +25,7 @@ from skdp.accounting import gdp_mu
 from skdp.budget import PrivacyBudget
 from skdp.privacy import ComposedEvent, Event, GaussianCurve, PrivacyGuarantee
 from skdp.statistics._keys import Keys
+from skdp.statistics._loss_ranges import Neighbors
 from skdp.statistics._moments import Means, Part, variance_ends
 from skdp.statistics._noise import half_width
 from skdp.statistics._result import Statistic, risk_of
@@ -33,8 +34,6 @@ from skdp.statistics.quantile import (
     Ranks,
     cell_counts,
     choose_all,
-    n_groups_of_record,
-    share_of,
 )
 from skdp.workloads import Query, QueryPlan
 
@@ -179,7 +178,8 @@ def describe(
     δ = 0. A record that comes or goes, or of which a value is there or not, moves a sum as in
     `variance`, by half of what a replaced value does; it moves ranks as in `quantile` where n is
     private, for how many values there are is. A replaced record may be in two groups. The rows of a
-    person add what lies in the convex hull of what rows add.
+    person add what lies in the convex hull of what rows add. The choices of quantiles in all groups
+    are charged jointly, as in `quantile`.
 
     Examples
     --------
@@ -446,11 +446,11 @@ class DescribeStatistic(PrivateFit):
         plan = parameters.plan_queries(queries, noise, _part_of(parameters, 1.0 - share))
         if ranks is None:
             return DescribePlan(plan, None)
-        groups = n_groups_of_record(n_changed, layout.keys, records.is_weighted)
-        n_choices = ranks.n_choices * len(layout.numbers) * groups
-        each = share_of(_part_of(parameters, share), parameters.delta, n_choices, "gdp")
+        neighbors = Neighbors(n_changed, layout.n_groups, records.is_weighted)
         may_repeat = [records.columns.may_repeat[j] for j in layout.numbers]
-        return DescribePlan(plan, ranks.planned(each, n_changed, n_choices, None, may_repeat))
+        epsilon = _part_of(parameters, share)
+        choices = ranks.planned(epsilon, parameters.delta, "gdp", neighbors, None, may_repeat)
+        return DescribePlan(plan, choices)
 
     def _read(
         self, plan: DescribePlan, records: DescribedColumns, rng: np.random.Generator

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,13 +14,14 @@ from skdp._column_facts import ColumnBounds
 from skdp._columns import Columns
 from skdp._exact_sums import STEP_BITS, counted
 from skdp._private_fit import PrivateFit, ReleaseParameters
-from skdp.accounting import calibrate
 from skdp.budget import PrivacyBudget
 from skdp.mechanisms import ExponentialMechanism
-from skdp.privacy import BoundedRangeEvent, Event, PrivacyGuarantee, SelfComposedEvent
+from skdp.privacy import Event, PrivacyGuarantee
 from skdp.statistics._keys import Keys, axes_of
+from skdp.statistics._loss_ranges import Neighbors, Ranges, composed
 from skdp.statistics._margin import Margin
 from skdp.statistics._moments import BoundedColumns
+from skdp.statistics._rank import Rank
 from skdp.statistics._result import Statistic, framed, risk_of
 
 __all__ = [
@@ -29,14 +30,11 @@ __all__ = [
     "Ranks",
     "cell_counts",
     "choose_all",
-    "n_groups_of_record",
     "quantile",
-    "share_of",
 ]
 
 _CELLS = 2**14  # of the grid, between the bounds
-_SAFE = 1.0 - 1e-9  # of ε: the search for a share of it stops 1e-11 from the target
-_ROUNDING = 1.0 + 2.0**-19  # of ranks, below 2^31, by two times 2^−22 at most for each data set
+_ROUNDING = 1.0 + 2.0**-19  # of a utility, by 10·2^−23 at most: see `_loss_ranges`; M ≥ ½
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -86,7 +84,7 @@ class Quantile(Statistic):
             A number of rows, computed from public numbers.
         """
         log_tail = math.log((_CELLS + 1) / risk_of(level))
-        return 2.0 * self._choice.sensitivity / _ROUNDING * log_tail / self._choice.epsilon
+        return 2.0 * self._choice.sensitivity * log_tail / self._choice.epsilon
 
     def interval(  # type: ignore[override]
         self, level: float | None = None, *, simultaneous: bool = False
@@ -250,12 +248,14 @@ def quantile(
     it by at most 1 under ``replace_one``, and by max(q, 1 − q) under ``add_remove_one``, where n is
     private (Smith 2011, on intervals in place of a grid). The ends of intervals have r(n) = q·n ±
     m(n) with a public function m of slope s at most, which adds s where n is private; the outermost
-    grid point also stands for all ranks beyond. Each choice is purely private; all together are
-    composed. With groups each record is in one: it changes the
-    choices of that group, and where it is replaced by one of another group those of two. The rows
-    of a person add at most 1 to #{x < t}, and c ≤ 1 to n: what they add to the difference to q·n
-    lies in [−q, 1 − q] for every t, as for one row. They may be in all groups, which then cost as
-    many times as there are.
+    grid point also stands for all ranks beyond.
+
+    The rows of a person have weights c that add up to at most 1, and each row changes the choices
+    of one group. The changes of all utilities of one quantile, in all groups together, lie in an
+    interval of length 2·(max(q, 1 − q) + s), or at most twice that under ``replace_one``. So all
+    groups are one release of bounded range. Under ``add_remove_one`` several quantiles of a column
+    share a range as well. Columns are composed. The proofs are on the page *Quantiles* of the
+    documentation.
 
     **Missing values.** `describe` leaves them out. To leave them out here, keep the rows without
     them under ``add_remove_one``: under ``replace_one`` how many there are would be told.
@@ -284,20 +284,21 @@ def quantile(
 
 @dataclass(frozen=True)
 class QuantilePlan:
-    """Some choices by the exponential mechanism, all alike.
+    """Some choices by the exponential mechanism, all with the same noise.
 
     Parameters
     ----------
     choice : ExponentialMechanism
         *Public.*
-    n_choices : int
-        *Public.* That one record may change.
+    ranges : tuple of (float, int)
+        *Public.* Lengths of intervals, in rows, in which one record moves the utilities of choices
+        that are charged together, and how many there are of each length.
     ranks : tuple of tuple of Rank
         *Public.* Those of each column.
     """
 
     choice: ExponentialMechanism
-    n_choices: int
+    ranges: Ranges
     ranks: tuple[tuple[Rank, ...], ...]
 
     theorem = "exponential mechanism, composition"
@@ -305,27 +306,8 @@ class QuantilePlan:
     @property
     def event(self) -> Event:
         """What all the choices together are."""
-        return SelfComposedEvent(self.choice.event, self.n_choices)
-
-
-@dataclass(frozen=True)
-class Rank:
-    """A public function of the number of rows: q·n, or that moved by a margin to one side."""
-
-    q: float
-    margin: Margin | None = None
-    side: int = 0
-
-    def of(self, n_rows: float) -> float:
-        """Return the rank among so many rows."""
-        moved = 0.0 if self.margin is None else self.side * self.margin(n_rows)
-        return self.q * n_rows + moved
-
-    @property
-    def sensitivity(self) -> float:
-        """How far #{x < t} − rank moves where a row comes or goes."""
-        slope = 0.0 if self.margin is None else self.margin.slope
-        return max(self.q, 1.0 - self.q) + slope
+        farthest_apart = 2.0 * self.choice.sensitivity  # which the event of one choice allows for
+        return composed(self.ranges, self.choice.event.epsilon / farthest_apart)
 
 
 @dataclass(frozen=True)
@@ -360,42 +342,43 @@ class Ranks:
             raise ValueError(f"ties must be True, False or 'auto', got {ties!r}.")
         return cls(tuple(probabilities.tolist()), level, sampling, ties)
 
-    @property
-    def n_choices(self) -> int:
-        """How many choices there are for a column."""
-        return len(self.q) * (1 if self.level is None else 3)
-
     def planned(
         self,
         epsilon: float,
-        n_changed: int,
-        n_choices: int,
+        delta: float,
+        accountant: str,
+        neighbors: Neighbors,
         n_rows: int | None,
         may_repeat: Sequence[bool],
     ) -> QuantilePlan:
-        """Return choices of pure `epsilon` each; `n_rows` is the number of rows, None if private.
+        """Return choices that are (ε, δ)-DP together; `n_rows` is None where it is private.
 
-        Where it is private a replaced record may leave a group, or count no longer. `may_repeat`
-        says for each column whether its values may be equal, unless it was asked for.
+        `may_repeat` says for each column whether its values may be equal, unless it was asked for.
         """
         ties = [one if self.ties == "auto" else bool(self.ties) for one in may_repeat]
-        least = 1.0 if n_changed == 2 else max(max(p, 1.0 - p) for p in self.q)
-        farthest, ranks = least, self._of_columns(2.0 * least / epsilon, n_rows, ties)
-        if n_rows is None:  # margins widen the noise, which widens the margins a little more
-            farthest = max(least, _largest_sensitivity(ranks))
-            ranks = self._of_columns(2.0 * farthest / epsilon, n_rows, ties)
-            farthest = max(least, _largest_sensitivity(ranks))
-        choice = ExponentialMechanism(sensitivity=farthest * _ROUNDING, epsilon=epsilon)
-        return QuantilePlan(choice, n_choices, ranks)
+        ranks = self._of_columns(None, n_rows, ties)
+        for _ in range(2):  # slopes of margins widen the noise, which widens the margins a little
+            scale = 1.0 / neighbors.cost(ranks, epsilon, delta, accountant).unit
+            ranks = self._of_columns(scale, n_rows, ties)
+        cost = neighbors.cost(ranks, epsilon, delta, accountant)
+        farthest = max(rank.sensitivity for own in ranks for rank in own)
+        if neighbors.n_changed == 2:  # within a group a row moves #{x < t} by 1
+            farthest = max(1.0, farthest)
+        farthest *= _ROUNDING
+        choice = ExponentialMechanism(sensitivity=farthest, epsilon=2.0 * farthest * cost.unit)
+        return QuantilePlan(choice, cost.ranges, ranks)
 
     def _of_columns(
-        self, scale: float, n_rows: int | None, ties: Sequence[bool]
+        self, scale: float | None, n_rows: int | None, ties: Sequence[bool]
     ) -> tuple[tuple[Rank, ...], ...]:
         known = {repeat: self._ranks(scale, n_rows, repeat) for repeat in {*ties}}
         return tuple(known[repeat] for repeat in ties)
 
-    def _ranks(self, scale: float, n_rows: int | None, repeat: bool) -> tuple[Rank, ...]:
-        """Return the ranks of all quantiles, then of the lower and the upper ends."""
+    def _ranks(self, scale: float | None, n_rows: int | None, repeat: bool) -> tuple[Rank, ...]:
+        """Return the ranks of all quantiles, then of the lower and the upper ends.
+
+        Without a scale of the noise they have no margins.
+        """
         middle = [Rank(p) for p in self.q]
         if self.level is None:
             return tuple(middle)
@@ -403,8 +386,12 @@ class Ranks:
         ends = [Rank(p, m, side) for side in (-1, 1) for p, m in zip(self.q, margins, strict=True)]
         return (*middle, *ends)
 
-    def _margin(self, q: float, scale: float, n_rows: int | None, repeat: bool) -> Margin:
+    def _margin(
+        self, q: float, scale: float | None, n_rows: int | None, repeat: bool
+    ) -> Margin | None:
         """Return that of dense values only where it ends within a public number of rows."""
+        if scale is None:
+            return None
         assert self.level is not None
         risk, facts = risk_of(self.level), {"sampling": self.sampling}
         near = Margin.of(q, risk, scale, n_rows=n_rows, n_points=None, **facts)
@@ -465,14 +452,19 @@ class QuantileStatistic(PrivateFit):
         return BoundedColumns.of(x, self.bounds, parameters, **asked)
 
     def _plan(self, parameters: ReleaseParameters, records: BoundedColumns) -> QuantilePlan:
-        n_changed = parameters.neighboring.n_changed
-        groups = n_groups_of_record(n_changed, records.keys, records.is_weighted)
-        n_choices = self._asked().n_choices * records.columns.n_columns * groups
+        neighbors = Neighbors(
+            parameters.neighboring.n_changed, records.n_groups or 1, records.is_weighted
+        )
         n_rows = records.n_records if records.count_is_public else None
         accountant = "gdp" if parameters.counts_gaussians else "pld"
-        each = share_of(parameters.epsilon, parameters.delta, n_choices, accountant)
-        may_repeat = records.columns.may_repeat
-        return self._asked().planned(each, n_changed, n_choices, n_rows, may_repeat)
+        return self._asked().planned(
+            parameters.epsilon,
+            parameters.delta,
+            accountant,
+            neighbors,
+            n_rows,
+            records.columns.may_repeat,
+        )
 
     def _read(
         self, plan: QuantilePlan, records: BoundedColumns, rng: np.random.Generator
@@ -511,33 +503,6 @@ class QuantileStatistic(PrivateFit):
 
     def _asked(self) -> Ranks:
         return Ranks.check(self.q, self.level, self.sampling, self.ties)
-
-
-def _largest_sensitivity(ranks: Sequence[Sequence[Rank]]) -> float:
-    return max(rank.sensitivity for own in ranks for rank in own)
-
-
-def n_groups_of_record(n_changed: int, keys: Keys | None, in_persons: bool) -> int:
-    """Return in how many groups choices change with a record: rows of a person may be in all."""
-    if keys is None:
-        return 1
-    return keys.n_groups if in_persons else min(n_changed, keys.n_groups)
-
-
-def share_of(epsilon: float, delta: float, n: int, accountant: str) -> float:
-    """Return the pure ε of each of n choices that cost together what is asked for."""
-    return _composed_share(n, epsilon, delta, accountant) if delta else epsilon / n * _SAFE
-
-
-@lru_cache(maxsize=128)
-def _composed_share(n: int, epsilon: float, delta: float, accountant: str) -> float:
-    def together(each: float) -> SelfComposedEvent:
-        return SelfComposedEvent(BoundedRangeEvent(each), n)
-
-    low = 1e-3 * epsilon / n
-    return _SAFE * float(
-        calibrate(together, epsilon, delta, low=low, high=2.0 * epsilon, accountant=accountant)
-    )
 
 
 def cell_counts(

@@ -135,7 +135,8 @@ def test_utilities_are_no_farther_apart_than_declared(
     seen, spent = [], []
 
     def release(mechanism, utilities, rng):
-        seen.append((mechanism.sensitivity, utilities))
+        nats = mechanism.epsilon / (2.0 * mechanism.sensitivity)
+        seen.append((mechanism.sensitivity, nats, utilities))
         return 0
 
     monkeypatch.setattr(ExponentialMechanism, "release", release)
@@ -147,17 +148,18 @@ def test_utilities_are_no_farther_apart_than_declared(
         asked["groups"] = whose if in_persons else None
         if described:
             found = statistics.describe(x[:, :2], 1.0, 0.0, quantiles=[q], **asked)
-            spent.append(found.privacy.event.events[1].count)
+            spent.append(found.privacy.event.events[1])
         else:
             found = statistics.quantile(x[:, :2], 1.0, 0.0, q=q, sampling=sampling, **asked)
-            spent.append(found.privacy.event.count)
-    half, n_changed = len(seen) // 2, 0
-    for (sensitivity, before), (same, after) in zip(seen[:half], seen[half:], strict=True):
-        assert sensitivity == same
-        farthest = np.abs(before - after).max()
-        n_changed += farthest > 0.0
-        assert farthest <= sensitivity * (1.0 + ROUNDING)
-    assert n_changed <= spent[0] == spent[1]
+            spent.append(found.privacy.event)
+    half, together = len(seen) // 2, 0.0
+    for (sensitivity, nats, before), (*same, after) in zip(seen[:half], seen[half:], strict=True):
+        assert [sensitivity, nats] == same
+        moved = before - after
+        assert np.abs(moved).max() <= sensitivity * (1.0 + ROUNDING)
+        together += nats * np.ptp(moved)
+    assert spent[0] == spent[1]
+    assert together <= spent[0].pure_epsilon(neighboring) * (1.0 + ROUNDING)
 
 
 @pytest.mark.parametrize("n", [50, 99, 100, 101, 130, 150, 5000])

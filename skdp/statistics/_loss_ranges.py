@@ -1,0 +1,165 @@
+"""How far one record moves the utilities of all quantiles together, and what noise that needs."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from skdp.accounting import calibrate
+from skdp.accounting.base import Accountant
+from skdp.accounting.registry import ACCOUNTANTS
+from skdp.privacy import BoundedRangeEvent, ComposedEvent, Event, SelfComposedEvent
+from skdp.statistics._rank import Rank
+
+__all__ = ["Cost", "Neighbors", "composed"]
+
+_SAFE = 1.0 - 1e-9  # of ε: the search for a share of it stops 1e-11 from the target
+
+# Each utility is off by five roundings of numbers below 2^31, 2^−23 each: of the number of rows, of
+# q times it, of the margin, of #{x < t} and of their difference. So what a record does to a utility
+# is off by 10·2^−23, and the range over the candidates by 20·2^−23 < 2^−18.5. Steps of the grid,
+# two of 2^−30, fit into the rest. Every range below is at least 1, so that a factor allows for it.
+_ROUNDING = 2.0**-18
+
+Ranges = tuple[tuple[float, int], ...]
+"""Lengths of intervals in which sums of changed utilities lie, and how many there are of each."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a release of quantiles is charged for.
+
+    Parameters
+    ----------
+    unit : float
+        *Public.* Nats by which one row of utility changes a logarithm of a probability.
+    ranges : Ranges
+        *Public.* In rows; the release composes choices of these bounded ranges.
+    """
+
+    unit: float
+    ranges: Ranges
+
+
+@dataclass(frozen=True)
+class Neighbors:
+    """How two neighboring data sets may differ, as far as quantiles are concerned.
+
+    Parameters
+    ----------
+    n_changed : int
+        *Public.* 1 if a record comes or goes, 2 if it is replaced.
+    n_groups : int
+        *Public.* 1 without keys.
+    in_parts : bool
+        *Public.* Whether a record is a person, whose rows may lie in several groups.
+    """
+
+    n_changed: int
+    n_groups: int
+    in_parts: bool
+
+    def cost(
+        self, columns: Sequence[Sequence[Rank]], epsilon: float, delta: float, accountant: str
+    ) -> Cost:
+        """Return the least noise for which the choices of all columns are (ε, δ)-DP."""
+        kinds = zip(*(self._column(tuple(ranks)) for ranks in columns), strict=True)
+        n_touched = self.n_groups if self.in_parts else min(self.n_changed, self.n_groups)
+        rounded = 1.0 + n_touched * _ROUNDING
+        candidates = {_counted(rounded * x for own in kind for x in own): None for kind in kinds}
+        return _least_noise(tuple(candidates), epsilon, delta, accountant)
+
+    def _column(self, ranks: tuple[Rank, ...]) -> list[tuple[float, ...]]:
+        """Return lists of ranges, any of which may be charged for the choices of a column.
+
+        The proofs are on the page *Quantiles* of the documentation.
+        """
+        own = tuple(2.0 * rank.sensitivity for rank in ranks)
+        split, total = _one_row(ranks)
+        if self.n_changed == 1:
+            return [own if self.in_parts else split, (total,)]
+        within = tuple(max(2.0, x) for x in own)
+        if self.n_groups == 1:
+            return [within]
+        joint = [tuple(2.0 * x for x in own), (2.0 * total,)]
+        if not self.in_parts:  # it stays in its group, whose size stays, or moves to another one
+            return [_largest([(2.0,) * len(ranks), split + split]), *joint]
+        few = self.n_groups < 4  # then the squares 4·K may add up to less than (4M)²
+        return [within * self.n_groups, *joint] if few else joint
+
+
+def composed(ranges: Ranges, unit: float) -> Event:
+    """Return the event of choices with these ranges."""
+    events = [SelfComposedEvent(BoundedRangeEvent(x * unit), n) for x, n in ranges]
+    return events[0] if len(events) == 1 else ComposedEvent(tuple(events))
+
+
+def _one_row(ranks: tuple[Rank, ...]) -> tuple[tuple[float, ...], float]:
+    """Return ranges for a row that comes or goes, rank by rank in some order, and their sum.
+
+    A row above the quantile of one rank is above that of each lower rank.
+    """
+    split: tuple[float, ...] = ()
+    total = 0.0
+    for family in _ordered(ranks):
+        cases = [
+            tuple(rank.range(above=i < j) for i, rank in enumerate(family))
+            for j in range(len(family) + 1)
+        ]
+        split += _largest(cases)
+        total += max(math.fsum(case) for case in cases)
+    return split, total
+
+
+def _ordered(ranks: tuple[Rank, ...]) -> Iterator[list[Rank]]:
+    """Yield ranks that have one order whatever the number of rows: those of one margin."""
+    for kind in dict.fromkeys((rank.margin, rank.side) for rank in ranks):
+        same = [rank for rank in ranks if (rank.margin, rank.side) == kind]
+        yield sorted(same, key=lambda rank: rank.q)
+
+
+def _largest(cases: Sequence[tuple[float, ...]]) -> tuple[float, ...]:
+    """Return a list that exceeds each of these, where all are sorted and filled with zeros."""
+    size = max(map(len, cases))
+    filled = [sorted(case, reverse=True) + [0.0] * (size - len(case)) for case in cases]
+    return tuple(map(max, zip(*filled, strict=True)))
+
+
+def _counted(ranges: Iterable[float]) -> Ranges:
+    return tuple(sorted(Counter(ranges).items(), reverse=True))
+
+
+@lru_cache(maxsize=128)
+def _least_noise(
+    candidates: tuple[Ranges, ...], epsilon: float, delta: float, accountant: str
+) -> Cost:
+    """Return the candidate with the largest unit, the first of those that are equal."""
+    if not delta:
+        sums = {ranges: math.fsum(x * n for x, n in ranges) for ranges in candidates}
+        best = min(sums, key=lambda ranges: sums[ranges])
+        return Cost(epsilon / sums[best] * _SAFE, best)
+    by, cost = ACCOUNTANTS[accountant](), None
+    for ranges in candidates:
+        # Less than .1 % is not worth a search.
+        if cost is None or by.epsilon(composed(ranges, 1.001 * cost.unit), delta) < epsilon:
+            cost = Cost(_unit(ranges, epsilon, delta, by), ranges)
+    assert cost is not None
+    return cost
+
+
+def _unit(ranges: Ranges, epsilon: float, delta: float, accountant: Accountant) -> float:
+    total, largest = math.fsum(x * n for x, n in ranges), ranges[0][0]
+    low, high = 1e-3 * epsilon / total, 2.0 * epsilon / largest
+    return _SAFE * float(
+        calibrate(
+            lambda unit: composed(ranges, unit),
+            epsilon,
+            delta,
+            low=low,
+            high=high,
+            accountant=accountant,
+        )
+    )
