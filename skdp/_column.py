@@ -19,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
-from functools import cached_property
+from functools import cache, cached_property
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -202,7 +202,12 @@ def received(x: Any) -> Any:
 
 def home_of(x: Any) -> str:
     """Return the library that a container belongs to, by its class or a base of it; "" for none."""
-    homes = {kind.__module__.partition(".")[0] for kind in type(x).__mro__}
+    return _home_of_class(type(x))
+
+
+@cache
+def _home_of_class(kind: type) -> str:
+    homes = {one.__module__.partition(".")[0] for one in kind.__mro__}
     return next((home for home in _HOMES if home in homes), "")
 
 
@@ -266,8 +271,8 @@ def _of_pandas(array: Any) -> Values:
 def _of_pandas_masked(array: Any, dtype: np.dtype) -> Values:
     """Return an array that holds values and a mask; of a plain NumPy type the mask is empty."""
     nulls = np.asarray(array.isna())
-    values = array.to_numpy(dtype=dtype, na_value=dtype.type(0)) if nulls.any() else None
-    return _masked(array.to_numpy(dtype=dtype) if values is None else values, nulls)
+    filling = {"na_value": dtype.type(0)} if nulls.any() else {}
+    return _masked(array.to_numpy(dtype=dtype, **filling), nulls)
 
 
 def _of_pandas_sparse(array: Any) -> Values:
@@ -288,23 +293,26 @@ def _of_arrow(column: Any) -> Values:
     """Return an Arrow array, chunked or not, of any type."""
     import pyarrow as pa
 
-    column, types = _decoded_arrow(column), pa.types
-    nulls = np.asarray(column.is_null(), dtype=bool)
-    kind = column.type
-    if types.is_integer(kind) or types.is_boolean(kind):
-        return _masked(np.asarray(column.fill_null(False if types.is_boolean(kind) else 0)), nulls)
-    if types.is_floating(kind) or types.is_timestamp(kind) or types.is_date(kind):
-        return _masked(np.asarray(column), nulls)
-    if types.is_duration(kind):
-        return _masked(np.asarray(column), nulls)
-    return _masked(_objects(column.to_pylist()), nulls)
+    column = _decoded_arrow(column)
+    kind, types = column.type, pa.types
+    if types.is_floating(kind) or (types.is_temporal(kind) and not types.is_time(kind)):
+        return Values(np.asarray(column))  # nulls are NaN or NaT
+    if not (types.is_integer(kind) or types.is_boolean(kind)):
+        return Values(_objects(column.to_pylist()))  # nulls are None
+    if not column.null_count:
+        return Values(np.asarray(column))
+    filled = column.fill_null(False if types.is_boolean(kind) else 0)
+    return Values(np.asarray(filled), np.asarray(column.is_null()))
 
 
 def _decoded_arrow(column: Any) -> Any:
     """Return a column of plain values: without dictionaries, runs and extension types."""
     import pyarrow as pa
 
-    chunks, kind = getattr(column, "chunks", [column]), column.type
+    kind = column.type
+    if pa.types.is_primitive(kind):
+        return column
+    chunks = getattr(column, "chunks", [column])
     if isinstance(kind, pa.BaseExtensionType):
         chunks, kind = [chunk.storage for chunk in chunks], kind.storage_type
     elif pa.types.is_dictionary(kind):
@@ -320,12 +328,14 @@ def _decoded_arrow(column: Any) -> Any:
 
 def _of_polars(series: Any) -> Values:
     kind, name = series.dtype, str(series.dtype)
-    nulls = series.is_null().to_numpy()
-    if name == "Boolean" or (kind.is_integer() and not name.endswith("128")):
-        return _masked(series.fill_null(False if name == "Boolean" else 0).to_numpy(), nulls)
     if kind.is_float() or name.startswith(("Date", "Duration")):
-        return _masked(series.to_numpy(), nulls)
-    return _masked(_objects(series.to_list()), nulls)
+        return Values(series.to_numpy())  # nulls are NaN or NaT
+    if not (name == "Boolean" or (kind.is_integer() and not name.endswith("128"))):
+        return Values(_objects(series.to_list()))  # nulls are None
+    if not series.null_count():
+        return Values(series.to_numpy())
+    filled = series.fill_null(False if name == "Boolean" else 0)
+    return Values(filled.to_numpy(), series.is_null().to_numpy())
 
 
 _READERS = {"pandas": _of_pandas, "pyarrow": _of_arrow, "polars": _of_polars}

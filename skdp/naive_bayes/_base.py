@@ -19,10 +19,12 @@ from skdp._column import is_collection
 from skdp._column_facts import ColumnBounds, bounds_of_numbers, categories_by_column
 from skdp._columns import Columns, column_name
 from skdp._data_validation import (
+    check_lengths,
     classes_of_blocks,
     column_names,
     encode_labels,
     labels_in_block,
+    one_column,
     refuse_missing,
     remember_columns,
     remember_names,
@@ -203,11 +205,12 @@ class PrivateNaiveBayes(ClassifierMixin, PrivateEstimator):
         if is_collection(X):
             refuse_blocks(groups)
             return self._check_collections(X, y, sample_weight, unit, public, known, reset=reset)
-        X, y = validated_table(self, X, y, reset=reset)
+        X = validated_table(self, X, y if y is None else "no_validation", reset=reset)
         columns = Columns.of(X, "X")
         if reset:
             remember_names(self, X)
-        features = self._features()
+        features, y = self._features(), one_column(y)
+        check_lengths(X, y)
         classes, codes = encode_labels(type(self).__name__, y, known)
         self._checked_priors(classes.size)
         self._check_columns(columns, features)
