@@ -92,20 +92,27 @@ class NoisyReport(Viewed):
         level: float,
         sampling: bool,
         bounds: tuple[float, float] = (0.0, 1.0),
+        hidden: Callable[[np.ndarray], float] = lambda slopes: 0.0,
     ) -> tuple[float, float]:
-        """Return an interval for a function of the counts."""
-        counts = np.maximum(self.counts, 0.0).ravel()
+        """Return an interval for a function of the counts.
+
+        `hidden` is the variance, without sampling, of what the exact counts would leave unknown.
+        """
 
         def variance(slopes: np.ndarray) -> float:
             noise = self._variance * float(slopes @ slopes)
-            mean = float(slopes @ counts)
-            spread = float(slopes**2 @ counts) - mean * mean / max(counts.sum(), 1.0)
-            return noise + max(spread, 0.0) if sampling else noise
+            return noise + (self._sampling_variance(slopes) if sampling else hidden(slopes))
 
         shape = self.counts.shape
         return interval_of(
             lambda sums: metric(sums.reshape(shape)), self.counts.ravel(), variance, level, bounds
         )
+
+    def _sampling_variance(self, slopes: np.ndarray) -> float:
+        """Return the variance, over samples of as many rows, of what slopes make of the counts."""
+        counts = np.maximum(self.counts, 0.0).ravel()
+        mean = float(slopes @ counts)
+        return max(float(slopes**2 @ counts) - mean * mean / max(counts.sum(), 1.0), 0.0)
 
 
 class Counts(PrivateFit):

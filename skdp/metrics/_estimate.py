@@ -11,7 +11,7 @@ from scipy.special import ndtri
 
 from skdp._validation import check_real
 
-__all__ = ["interval_of", "ratio", "spread"]
+__all__ = ["interval_of", "ratio", "slopes_of", "spread"]
 
 _STEP = 1e-4  # of the total, by which sums are moved to find slopes
 
@@ -45,7 +45,7 @@ def interval_of(
     """
     level = check_real("level", level, low=0.0, high=1.0)
     value = metric(sums)
-    variance = covariance(_slopes(metric, sums)) if math.isfinite(value) else math.nan
+    variance = covariance(slopes_of(metric, sums)) if math.isfinite(value) else math.nan
     if not (math.isfinite(variance) and variance >= 0.0):
         return bounds
     half = float(ndtri(0.5 + 0.5 * level)) * math.sqrt(variance)
@@ -74,7 +74,7 @@ def spread(slopes: np.ndarray, sums: np.ndarray, n: float) -> float:
     return n * (high - mean) * (mean - low)
 
 
-def _slopes(metric: Callable[[np.ndarray], float], sums: np.ndarray) -> np.ndarray:
+def slopes_of(metric: Callable[[np.ndarray], float], sums: np.ndarray) -> np.ndarray:
     """Return the partial derivatives, by central differences."""
     step = max(_STEP * float(np.abs(sums).sum()), 1e-12)
     slopes = np.empty(sums.size)

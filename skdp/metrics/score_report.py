@@ -17,8 +17,9 @@ from skdp._blocks import Block
 from skdp._private_fit import ReleaseParameters
 from skdp._validation import check_choice, check_count
 from skdp.budget import PrivacyBudget
+from skdp.metrics._bin_parts import parts_of
 from skdp.metrics._counts import CountedPairs, Counts, NoisyReport
-from skdp.metrics._estimate import ratio
+from skdp.metrics._estimate import ratio, slopes_of
 from skdp.metrics._pairs import check_order, numbers_of
 from skdp.metrics._view import Numbers
 from skdp.privacy import PrivacyGuarantee
@@ -158,13 +159,13 @@ class ScoreReport(NoisyReport):
 
     @property
     def roc_auc(self) -> float:
-        """Area under the ROC curve; rows of the same bin count half."""
-        return _auc(self.counts)
+        """Area under the ROC curve, with the order of rows within bins estimated."""
+        return self._area(_auc, self.counts)
 
     @property
     def average_precision(self) -> float:
-        """Area under the precision-recall curve, as if rows of one bin came in any order."""
-        return _average_precision(self.counts)
+        """Area under the precision-recall curve, with the order of rows within bins estimated."""
+        return self._area(_average_precision, self.counts)
 
     @property
     def brier_score(self) -> float:
@@ -231,7 +232,7 @@ class ScoreReport(NoisyReport):
         level: float = 0.95,
         *,
         sampling: bool = True,
-        binning: str = "ignored",
+        binning: str = "estimated",
         threshold: float = 0.5,
     ) -> tuple[float, float]:
         """Return where a metric lies.
@@ -245,9 +246,11 @@ class ScoreReport(NoisyReport):
         sampling : bool, default True
             *Public.* Whether the number is that of the population that the rows come from, instead
             of that of the rows.
-        binning : {"ignored", "rigorous"}, default "ignored"
-            *Public.* Whether an interval for the area under the ROC curve allows for any order of
-            rows within bins. What bins hide is about a tenth of what it could be at most.
+        binning : {"estimated", "ignored", "rigorous"}, default "estimated"
+            *Public.* How intervals for areas treat the order of rows within bins. "estimated":
+            the share of positives changes linearly within each bin, as its neighbors suggest.
+            "ignored": all rows of a bin have the same score. "rigorous": the interval for the area
+            under the ROC curve allows for any order; for other metrics the same as "ignored".
         threshold : float, default 0.5
             *Public.* Of the accuracy.
 
@@ -257,16 +260,37 @@ class ScoreReport(NoisyReport):
             (0, 1) where the noise leaves nothing to be said.
         """
         metrics: dict[str, Callable[[np.ndarray], float]] = {
-            "roc_auc": _auc,
-            "average_precision": _average_precision,
+            **_AREAS,
             "accuracy": lambda counts: self._accuracy(self._bin(threshold), counts),
             "brier_score": self._brier,
         }
         function = metrics[check_choice("metric", metric, metrics)]
+        check_choice("binning", binning, ("estimated", "ignored", "rigorous"))
+        if metric in _AREAS and binning == "estimated":
+            return self._area_interval(function, level, sampling)
         low, high = self._interval(function, level, sampling)
-        rigorous = check_choice("binning", binning, ("ignored", "rigorous")) == "rigorous"
-        hidden = 0.5 * _tied(self.counts) if rigorous and metric == "roc_auc" else 0.0
+        rigorous = binning == "rigorous" and metric == "roc_auc"
+        hidden = 0.5 * _tied(self.counts) if rigorous else 0.0
         return max(low - hidden, 0.0), min(high + hidden, 1.0)
+
+    def _area(self, function: Callable[[np.ndarray], float], counts: np.ndarray) -> float:
+        """Return an area, from parts of bins."""
+        return function(parts_of(counts, 3.0 * math.sqrt(2.0 * self._variance)))
+
+    def _area_interval(
+        self, function: Callable[[np.ndarray], float], level: float, sampling: bool
+    ) -> tuple[float, float]:
+        """Return an interval for an area, from parts of bins."""
+        shape = self.counts.shape
+
+        def hidden(slopes: np.ndarray) -> float:
+            """A row lies anywhere in its bin, and the parts come from counts of sampled rows."""
+            across = np.gradient(slopes.reshape(shape), axis=1)
+            order = float((np.maximum(self.counts, 0.0) * across**2).sum()) / 12.0  # uniform
+            whole = slopes_of(lambda sums: function(sums.reshape(shape)), self.counts.ravel())
+            return order + self._sampling_variance(slopes - whole)
+
+        return self._interval(partial(self._area, function), level, sampling, hidden=hidden)
 
     def roc_curve(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the ROC curve, made monotone.
@@ -465,17 +489,22 @@ def _average_precision(counts: np.ndarray) -> float:
     """Return the mean precision at the positives, interpolated within bins.
 
     With P₀ positives of N₀ rows above a bin that has c rows for each positive, the precision at its
-    t-th positive is (P₀ + t)/(N₀ + c·t); it is integrated over t up to those in the bin.
+    i-th positive is (P₀ + i)/(N₀ + c·(i − ½) + ½) for rows in random order, which the positive
+    itself precedes by one half. It is integrated over t = i − ½ up to the positives in the bin.
     """
     negative, positive = (_cumulated(row[::-1]) for row in counts)
     gained, lost = np.diff(positive), np.diff(negative)
     kept = gained > 0.0
-    gained, before = gained[kept], positive[:-1][kept]
+    gained, before = gained[kept], positive[:-1][kept] + 0.5
     rows, c = before + negative[:-1][kept], 1.0 + lost[kept] / gained
-    with np.errstate(divide="ignore", invalid="ignore"):
-        bent = (before - rows / c) / c * np.log1p(c * gained / rows)
-    areas = gained / c + np.where(rows > 0.0, bent, 0.0)
+    areas = gained / c + (before - rows / c) / c * np.log1p(c * gained / rows)
     return float(areas.sum() / positive[-1])
+
+
+_AREAS: dict[str, Callable[[np.ndarray], float]] = {
+    "roc_auc": _auc,
+    "average_precision": _average_precision,
+}
 
 
 def _cumulated(counts: np.ndarray) -> np.ndarray:
