@@ -111,17 +111,17 @@ def overconfident(n, rng):
 
 @pytest.mark.parametrize("metric", ["roc_auc", "average_precision"])
 def test_intervals_for_the_rows_allow_for_what_bins_hide(metric):
-    """At 95 %, of 40; the limit is passed once in a million runs where 90 % is true.
+    """At 95 %, of 20; the limit is passed once in a million runs where 90 % is true.
 
-    Without an estimate of what 16 bins hide, none of 1000 such intervals held its number.
+    Without an estimate of what 16 bins hide, none of 400 such intervals held its number.
     """
     rng, held = np.random.default_rng(), 0
-    for _ in range(40):
+    for _ in range(20):
         y, score = overconfident(5000, rng)
         report = score_report(y, score, 1.0, neighboring="add_remove_one")
         low, high = report.interval(metric, sampling=False)
         held += low <= getattr(exact, f"{metric}_score")(y, score) <= high
-    assert held > stats.binom.ppf(FALSE_ALARM, 40, 0.9)
+    assert held > stats.binom.ppf(FALSE_ALARM, 20, 0.9)
 
 
 def test_areas_are_near_those_of_the_rows_in_few_bins():
