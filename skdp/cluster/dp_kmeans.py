@@ -299,7 +299,7 @@ class DPKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         steps = [
             ask_centre(d, relation, _CENTRE),
             ask_radius(relation, _RADIUS),
-            ask_directions(d, relation, share),
+            *ask_directions(d, relation, share),
             ask_cells(relation, _CELLS),
             *(
                 ask_step(_name(t), k, self._most_directions(), relation, rest / n_steps)

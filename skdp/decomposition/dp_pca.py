@@ -126,7 +126,8 @@ class DPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator)
     **Guarantee.** μ-Gaussian DP: each release has Gaussian noise for how far it may move between
     neighbours, given the earlier ones, and μ² adds up. In Frobenius norm yyᵀ is at most 1 long, and
     yyᵀ − zzᵀ at most √2 (proofs: `docs/maths/unsupervised.md`). A fifth of μ² is for the mean,
-    three quarters for the components, the rest for the variances. With groups each of a person's m
+    three quarters for the components, the rest for the variances. A single column has a public
+    component, and four fifths of μ² are for its mean. With groups each of a person's m
     rows counts 1/m, and all of them together move no sum farther than one row.
 
     Values outside of the bounds are clipped in `fit`, and a missing value counts as the middle.
@@ -277,7 +278,7 @@ class DPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator)
         steps = [
             ask_centre(d, relation, _CENTRE),
             *([ask_radius(relation, _RADIUS)] if on_sphere else []),
-            ask_directions(d, relation, _DIRECTIONS),
+            *ask_directions(d, relation, _DIRECTIONS),
             GaussianStep("variances", n_variances, distance_of(relation), share),
         ]
         return plan_steps("DPPCA", steps, parameters.epsilon, parameters.delta)

@@ -90,13 +90,16 @@ def ask_radius(neighboring: Neighboring, share: float) -> GaussianStep:
     return GaussianStep("radius", _N_RADII, distance_of(neighboring), share)
 
 
-def ask_directions(n_columns: int, neighboring: Neighboring, share: float) -> GaussianStep:
+def ask_directions(n_columns: int, neighboring: Neighboring, share: float) -> list[GaussianStep]:
     """Return the step of Σ yyᵀ, rows y of length 1 at most.
 
-    |yyᵀ|_F = |y|², and |yyᵀ − zzᵀ|²_F = |y|⁴ + |z|⁴ − 2(y·z)² ≤ 2.
+    |yyᵀ|_F = |y|², and |yyᵀ − zzᵀ|²_F = |y|⁴ + |z|⁴ − 2(y·z)² ≤ 2. One column has one direction,
+    which is public: there is no step, and the other steps get its share.
     """
+    if n_columns == 1:
+        return []
     size = n_columns * (n_columns + 1) // 2
-    return GaussianStep("directions", size, distance_of(neighboring), share)
+    return [GaussianStep("directions", size, distance_of(neighboring), share)]
 
 
 def _count_unit(n_columns: int) -> float:
@@ -151,6 +154,8 @@ def release_spread(
         assert quantile is not None
         noisy = plan.release("radius", sums["shells"], rng)
         radius = float(_radii(rows)[_first_of_many(noisy, (1.0 - quantile) * centre.n_rows)])
+    if centre.mean.size == 1:
+        return radius, Directions(np.ones((1, 1)), np.array([centre.n_rows]), 0.0)
     return radius, _directions(plan, np.ldexp(sums["moments"].astype(float), -2 * _BITS), rng)
 
 

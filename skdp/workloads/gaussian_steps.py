@@ -34,7 +34,7 @@ class GaussianStep:
     l2_sensitivity : float
         *Public.* How far the numbers of two neighbours may be apart, whatever was released before.
     share : float in (0, 1]
-        *Public.* Of μ².
+        *Public.* Of μ², in proportion to the shares of the other steps.
     """
 
     name: str
@@ -119,7 +119,7 @@ def plan_steps(
     owner : str
         *Public.* Who asks, for the error's message.
     steps : sequence of GaussianStep
-        *Public.* What is asked; the shares sum to 1 at most.
+        *Public.* What is asked. Shares that do not sum to 1 are scaled so that they do.
     epsilon, delta : float
         *Public.* The guarantee of all steps together.
 
@@ -135,9 +135,9 @@ def plan_steps(
     """
     if delta == 0.0:
         raise OutOfRangeError(f"{owner} needs delta > 0, for its noise is Gaussian.")
-    mu = gdp_mu(epsilon, delta) * _MARGIN
+    mu, total = gdp_mu(epsilon, delta) * _MARGIN, math.fsum(step.share for step in steps)
     return GaussianPlan(
-        tuple(steps), tuple(_gaussian(step, mu * math.sqrt(step.share)) for step in steps)
+        tuple(steps), tuple(_gaussian(step, mu * math.sqrt(step.share / total)) for step in steps)
     )
 
 
