@@ -313,6 +313,41 @@ def test_readers_that_take_no_nulls(reader, kinds):
     assert budget.history() == []
 
 
+OF_BLOCKS = {
+    "marginals": lambda table, held: statistics.marginals(
+        table, 1.0, categories=categories(held), **SEEDED
+    ).value["x",],
+    "keys": lambda table, held: (
+        statistics.mean(table, 1.0, bounds=BOUNDS, by="x", keys=VALUES[held], **SEEDED).value
+    ),
+    "mixed naive Bayes": lambda table, held: fitted(DPMixedNB(**told(held)), table, labels(table)),
+    "additive model": lambda table, held: fitted(
+        DPAdditiveClassifier(solver="noisy_gd", **told(held)), table, labels(table)
+    ),
+}
+
+
+def labels(table):
+    """Return labels, in the blocks of a table if it has any."""
+    return (table["z"] > 0.0).astype(int)
+
+
+@pytest.mark.parametrize("reader", OF_BLOCKS)
+def test_blocks_may_have_types_of_their_own(reader):
+    dd = pytest.importorskip("dask.dataframe")
+    for name in (
+        "integers, pandas Int64",
+        "strings, pandas categorical",
+        "integers, pandas of Arrow",
+    ):
+        kind, rng = KINDS[name], np.random.default_rng()
+        values = values_of(kind, rng, nulls=True)
+        lazy = dd.from_pandas(table(kind.make(values)), npartitions=3)
+        found = OF_BLOCKS[reader](lazy, kind.holds)
+        expected = OF_BLOCKS[reader](table(as_objects(values)), kind.holds)
+        assert same(found, expected), (name, values)
+
+
 @pytest.mark.parametrize(
     "call",
     [
