@@ -83,13 +83,14 @@ class ObjectivePerturbation(Solver):
     **Cost in a budget.** With two classes it is Gaussian DP: of 0.99 times the μ that was asked
     for under ``replace_one``, 1.06 times under ``add_remove_one``. Regressions and several classes
     are not. A budget with ``composition="gdp"``, the default, counts those as the least Gaussian
-    that covers them: a regression at ε = 1 and δ = 1e-5 as about ε = 2.1, three classes as 2.8.
+    that covers them: a regression at ε = 1 and δ = 1e-5 as about ε = 2.1, three classes as 2.7.
     ``"basic"`` and ``"rdp"`` count them at less; the budget's `plan` says beforehand what is
     admitted.
 
     **A person of several rows** pushes in as many directions as they have rows or the model
     coefficients, and the trace of their curvature is that of one row at most: *Rows per person* in
-    the documentation. The noise grows with that number, so a small `max_rows` pays here.
+    the documentation. The noise grows with that number, so a small `max_rows` reduces it. Two
+    persons together push in no more directions than the model has coefficients.
 
     References
     ----------
@@ -163,9 +164,13 @@ def _event(problem: Problem, multiplier: float) -> ObjectivePerturbationEvent:
     change = _trace(loss) * problem.row_norm**2 / _ridge(problem, multiplier)
     determinant = k * math.log1p(change / k) * (1.0 + SCALE_MARGIN)
     pulls, cosine = loss.n_pulls, loss.pull_cosine
+    together = 0
     if m != 1:
         pulls, cosine = 0 if m is None or k == 1 else m * pulls, 1.0
-    return ObjectivePerturbationEvent(multiplier, determinant, k, pulls=pulls, cosine=cosine)
+        together = (problem.n_features or 0) * loss.n_directions
+    return ObjectivePerturbationEvent(
+        multiplier, determinant, k, pulls=pulls, cosine=cosine, joint_dimension=together
+    )
 
 
 def _n_directions(problem: Problem) -> int:

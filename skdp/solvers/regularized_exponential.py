@@ -89,8 +89,9 @@ class Schedule:
     def noise(self) -> float:
         """Standard deviation of a sample where the data say nothing, and no less than elsewhere.
 
-        Half steps add η to the Poincaré constant of a chain's state, and a sample of a log-concave
-        density adds η at most to what it leaves of it: T steps make (2T − 1)·η, and 1/α at most.
+        A forward half step adds η to the Poincaré constant of a chain's state. A backward one
+        contracts in W_∞ (Lemma 1 of *Finitely many steps* in the documentation), which does not
+        increase the constant, and adds at most η: T steps make (2T − 1)·η, and 1/α at most.
         """
         noise = math.sqrt(self.sampler_plan.spread / self.temperature)
         return noise if self.domain is None else min(noise, self.domain.radius)

@@ -319,6 +319,11 @@ IMPOSSIBLE = [
     (ObjectivePerturbationEvent, (1.0, 0.1, 1.5), "dimension must be a positive integer"),
     (ObjectivePerturbationEvent, (1.0, 0.1, 1, -1), "pulls must be an integer of at least 0"),
     (ObjectivePerturbationEvent, (1.0, 0.1, 1, 1, 1.5), "cosine must be a number"),
+    (
+        ObjectivePerturbationEvent,
+        (1.0, 0.1, 1, 1, 1.0, -1),
+        "joint_dimension must be an integer of at least 0",
+    ),
     (PiecewiseConstantNoiseEvent, ((0.5, 0.4), 1), "sum to 1"),
     (PiecewiseConstantNoiseEvent, ((1.5, -0.5), 1), "at least 0"),
     (PiecewiseConstantNoiseEvent, ((0.5, 0.4), 1, 0.2), "sum to 1"),
@@ -363,6 +368,8 @@ def test_an_impossible_field_is_refused(kind, fields, message):
         TruncatedLaplaceEvent(1e-3, 0.4),
         ObjectivePerturbationEvent(1e-6, 1e6, 3),
         ObjectivePerturbationEvent(1e6, 0.0, 40),
+        ObjectivePerturbationEvent(1e-6, 1e6, 3, pulls=3),
+        ObjectivePerturbationEvent(1e6, 0.0, 40, pulls=5, cosine=0.3),
     ],
     ids=repr,
 )

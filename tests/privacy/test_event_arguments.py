@@ -75,6 +75,7 @@ ARGUMENTS = {
         "dimension": counts,
         "pulls": st.integers(0, 9),
         "cosine": numbers(0.0, 1.0),
+        "joint_dimension": st.integers(0, 9),
     },
     "PiecewiseConstantNoiseEvent": {
         "probabilities": st.lists(st.integers(1, 9), min_size=1, max_size=9).map(shares),

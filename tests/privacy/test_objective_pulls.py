@@ -7,7 +7,12 @@ import pytest
 from scipy.special import ndtr
 
 from skdp.accounting import PLDAccountant
-from skdp.privacy import GaussianCurve, Neighboring, ObjectivePerturbationEvent
+from skdp.privacy import (
+    GaussianCurve,
+    Neighboring,
+    ObjectivePerturbationEvent,
+    event_from_dict,
+)
 from skdp.privacy.events.objective_pulls import covering_pull
 
 ADD, REPLACE = Neighboring.ADD_REMOVE_ONE, Neighboring.REPLACE_ONE
@@ -167,8 +172,133 @@ def test_a_determinant_beyond_floats_is_charged(determinant):
     assert math.isinf(covering_pull(0.5, determinant))
 
 
+SEVERAL = [  # events whose least bound of replacement changes with ε, or is one that is named
+    (ObjectivePerturbationEvent(5.0, 0.1, 9, pulls=10, cosine=0.75), "changes"),
+    (ObjectivePerturbationEvent(20.0, 0.02, 8, pulls=9, cosine=0.5), "changes"),
+    (ObjectivePerturbationEvent(10.0, 0.1, 20, pulls=20), "twice the pulls"),
+    (ObjectivePerturbationEvent(10.0, 0.1, 3, pulls=3000, joint_dimension=3), "any direction"),
+]
+
+
+def bounds_of_replacement(event, epsilon):
+    """The three bounds of the page, for ε ≥ a: pairs, twice the pulls, and any direction."""
+    p, m = event.pulls, 1.0 / event.noise_multiplier
+    k = event.joint_dimension or 2 * event.dimension
+    anywhere = ObjectivePerturbationEvent(0.5 / m, event.log_determinant, k)
+    double, oblique, single = (
+        GaussianCurve(size).delta(epsilon - event.log_determinant)
+        for size in (2.0 * m, math.sqrt(2.0 + 2.0 * event.cosine) * m, m)
+    )
+    pairs = p * double + (p * p - p) * oblique + 2 * p * single
+    return {
+        "pairs": pairs,
+        "twice the pulls": 2 * p * double,
+        "any direction": anywhere.curve(ADD).delta(epsilon),
+    }
+
+
+@pytest.mark.parametrize(("found", "least"), SEVERAL, ids=repr)
+def test_replacement_costs_the_least_of_three_bounds(found, least):
+    m = 1.0 / found.noise_multiplier
+    epsilon = found.log_determinant + 2.0 * m * (m + np.linspace(3.0, 9.0, 121))
+    bounds = bounds_of_replacement(found, epsilon)
+    lowest = np.min(list(bounds.values()), axis=0)
+    ratio = found.curve(REPLACE).delta(epsilon) / lowest
+    assert np.all(ratio <= 1.0 + 1e-8)
+    assert np.all(ratio >= 0.99)  # the hull gains more only where δ is larger
+    names = {min(bounds, key=lambda name, i=i: bounds[name][i]) for i in range(epsilon.size)}
+    assert names == {least} if least != "changes" else len(names) > 1
+
+
+@pytest.mark.parametrize("found", [event for event, least in SEVERAL if least == "changes"])
+def test_where_one_bound_takes_over_the_curve_stays_convex(found):
+    curve, m = found.curve(REPLACE), 1.0 / found.noise_multiplier
+    epsilon = found.log_determinant + 2.0 * m * (m + np.linspace(3.0, 9.0, 1001))
+
+    def bend(delta):
+        """How much steeper δ becomes in e^ε, from a cell to the next."""
+        slope = np.diff(delta) / np.diff(np.exp(epsilon))
+        return np.max(slope[1:] / slope[:-1] - 1.0)
+
+    least = np.min(list(bounds_of_replacement(found, epsilon).values()), axis=0)
+    assert bend(least) > 0.01
+    assert bend(curve.delta(epsilon)) < 1e-9
+
+
+def ring(p, m, first=0.0, last=2.0 * math.pi):
+    """p pulls of length m in the plane, evenly spread over angles."""
+    angles = np.linspace(first, last, p, endpoint=False)
+    return m * np.column_stack([np.cos(angles), np.sin(angles)])
+
+
+def opposite_records(own, epsilon):
+    """δ(ε) of records with opposite pulls, whose change is the costliest of all at every point.
+
+    All changes lie in the hull of 0 and twice the pulls of one record, and the loss is convex.
+    """
+    line = np.linspace(-9.0, 9.0, 361)
+    u = np.stack(np.meshgrid(line, line), axis=-1).reshape(-1, 2)
+    loss = np.max([np.zeros(len(u)), *(2.0 * (u @ v) + 2.0 * (v @ v) for v in own)], axis=0)
+    weights = normal(*u.T) * (line[1] - line[0]) ** 2
+    return -np.expm1(np.minimum(epsilon[:, None] - loss, 0.0)) @ weights
+
+
+@pytest.mark.parametrize(
+    ("own", "claimed", "attained"),
+    [
+        (ring(2, 0.3, last=math.pi), {"pulls": 2, "cosine": 0.0}, 0.98),  # e₁ and e₂
+        (ring(60, 0.3), {"pulls": 60, "joint_dimension": 2}, 0.98),
+        (ring(1, 0.3), {"pulls": 1}, 0.98),
+        (ring(5, 0.3, last=0.6), {"pulls": 5}, 0.0),
+        (ring(12, 0.3, last=3.0), {"pulls": 12}, 0.0),
+    ],
+    ids=["two axes", "circle", "line", "narrow", "wide"],
+)
+def test_pulls_in_the_plane_are_within_the_claim_of_replacement(own, claimed, attained):
+    """Pulls along one line, at right angles or all around attain it, where δ is small."""
+    found = ObjectivePerturbationEvent(1.0 / 0.3, 0.0, 2, **claimed)
+    epsilon = 0.6 * (0.3 + np.linspace(2.0, 5.0, 7))
+    delta, claim = opposite_records(own, epsilon), found.curve(REPLACE).delta(epsilon)
+    assert np.all(delta <= claim * (1.0 + 2e-3))
+    assert delta[-1] >= attained * claim[-1]
+
+
+def smooth_pulls(rng, pulls, width, points):
+    """The gradient and the Hessian of width·log(1 + Σ exp((v·θ + c)/width)), v the pulls."""
+    scores = points @ pulls.T / width + rng.normal(size=len(pulls)) * rng.choice([0.0, 3.0])
+    largest = np.maximum(scores.max(axis=1), 0.0)[:, None]
+    shares = np.exp(scores - largest)
+    shares /= np.exp(-largest) + shares.sum(axis=1, keepdims=True)
+    g = shares @ pulls
+    second = np.einsum("ni,ij,ik->njk", shares, pulls, pulls) - g[:, :, None] * g[:, None]
+    return g, second / width
+
+
+@pytest.mark.parametrize("p", [2, 3, 6])
+def test_two_records_of_several_pulls_are_within_the_claim_of_replacement(p):
+    """Exact densities, determinants included, of minimisers of smooth losses with λ = 1."""
+    rng, line = np.random.default_rng(p), np.linspace(-9.0, 9.0, 121)
+    points = np.stack(np.meshgrid(line, line), axis=-1).reshape(-1, 2)
+    weight = (line[1] - line[0]) ** 2
+    for m in (0.2, 0.5, 1.0):
+        width = m * m / rng.choice([0.02, 0.2, 1.0])
+        determinant = 2.0 * math.log1p(m * m / width / 2.0)
+        found = ObjectivePerturbationEvent(1.0 / m, determinant, 2, pulls=p, joint_dimension=2)
+        claim = found.curve(REPLACE).delta(EPSILONS)
+        densities = []
+        for record in (ring(p, m, rng.uniform(0.0, 6.0), 6.0), ring(p, m, 0.0, 3.0)):
+            g, second = smooth_pulls(rng, record, width, points)
+            densities.append(normal(*(points + g).T) * np.linalg.det(np.eye(2) + second))
+            assert densities[-1].sum() * weight == pytest.approx(1.0, abs=1e-3)
+        delta = sticks(*densities, weight)
+        assert np.all(delta <= claim * (1.0 + 1e-2) + 1e-12)
+
+
 def test_events_of_older_ledgers_cost_what_they_cost():
     assert ObjectivePerturbationEvent(4.0, 0.1, 3) == ObjectivePerturbationEvent(
         4.0, 0.1, 3, pulls=0
     )
     assert math.isinf(ObjectivePerturbationEvent(4.0, 0.1, 1).gdp_mu(ADD))
+    stored = ObjectivePerturbationEvent(4.0, 0.1, 3, pulls=5).to_dict()
+    del stored["joint_dimension"]
+    assert event_from_dict(stored | {"version": 2}).joint_dimension == 0

@@ -299,6 +299,15 @@ def test_a_fit_of_two_classes_is_gaussian_and_near_the_least_noise(loss, relatio
         assert plan.event.gdp_mu(relation) < 1.08 * mu
 
 
+@pytest.mark.parametrize(("n_classes", "most"), [(10, 1.53), (30, 1.62)])
+def test_replacement_of_one_of_many_classes_is_near_the_least_noise(n_classes, most):
+    """It was 1.56 and 1.69 times the least when every pair of pulls was counted."""
+    loss = CompetitorLoss(ClippedLogisticLoss(), n_classes)
+    problem = replace(PROBLEM, loss=loss, neighboring=REPLACE)
+    plan = SOLVER.plan(problem, 0.1, 1e-5)
+    assert plan.noise < most * problem.lipschitz_difference / gdp_mu(0.1, 1e-5)
+
+
 @every_relation
 @pytest.mark.parametrize("C", ["auto", 0.1])
 def test_the_plan_is_what_the_event_says(relation, C):

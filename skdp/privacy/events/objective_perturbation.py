@@ -14,7 +14,12 @@ from skdp._validation import check_count, check_real, check_size
 from skdp.privacy.combined import HullCurve
 from skdp.privacy.curve import PrivacyCurve
 from skdp.privacy.events.base import Event
-from skdp.privacy.events.objective_pulls import PullsCurve, ScorePullsCurve, covering_pull
+from skdp.privacy.events.objective_pulls import (
+    LeastCurve,
+    PullsCurve,
+    ScorePullsCurve,
+    covering_pull,
+)
 from skdp.privacy.gaussian import GaussianCurve, gaussian_log_delta
 from skdp.privacy.neighboring import Neighboring
 
@@ -125,12 +130,13 @@ class ObjectivePerturbationEvent(Event):
     L bounds the gradient of one record's loss. Adding or removing a record changes the log
     density of the minimiser by at most a + m²/2 + m·χ_k, m = 1/`noise_multiplier`: a bounds the
     log-determinant, and χ_k is the length of b/s in the k directions that the record can push.
-    Replacing one pushes twice as far in twice as many directions: m and k double.
+    Replacing one pushes twice as far in twice as many directions: m and k double, unless all
+    records together push in fewer directions than 2k.
 
-    Where it is known between which `pulls` a record's gradients lie, a normal variable for each
-    takes the place of χ. For one score the determinant is charged only as far as a monotone map
-    can use it, and with one pull the event is Gaussian DP. Proofs: *Objective perturbation* in
-    the documentation, after Redberg, Koskela and Wang 2023.
+    Where it is known between which `pulls` a record's gradients lie, normal variables along the
+    pulls replace χ, if that bound is lower. For one score the determinant is charged only as far
+    as a monotone map can use it, and with one pull the event is Gaussian DP. Proofs: *Objective
+    perturbation* in the documentation, after Redberg, Koskela and Wang 2023.
 
     Parameters
     ----------
@@ -146,6 +152,9 @@ class ObjectivePerturbationEvent(Event):
         longer than L: see `skdp.losses.Loss`. 0 if nothing is known.
     cosine : float in [0, 1], default 1.0
         *Public.* Of two records' pulls, at most p pairs are at a cosine of larger size.
+    joint_dimension : int, default 0
+        *Public.* Dimension of a space that holds the gradients of all records; 0 if it is not
+        known, which counts 2k for two records.
 
     Examples
     --------
@@ -157,13 +166,14 @@ class ObjectivePerturbationEvent(Event):
     2.9e-06
     """
 
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
 
     noise_multiplier: float
     log_determinant: float
     dimension: int
     pulls: int = 0
     cosine: float = 1.0
+    joint_dimension: int = 0
 
     def __post_init__(self) -> None:
         self._set(
@@ -174,20 +184,21 @@ class ObjectivePerturbationEvent(Event):
             dimension=check_count("dimension", self.dimension),
             pulls=check_count("pulls", self.pulls, low=0),
             cosine=check_real("cosine", self.cosine, low=0.0, high=1.0, closed="[]"),
+            joint_dimension=check_count("joint_dimension", self.joint_dimension, low=0),
         )
 
     def curve(self, neighboring: Neighboring) -> PrivacyCurve:
         relation = Neighboring(neighboring)
-        m, a = 1.0 / self.noise_multiplier, float(self.log_determinant)
         if not self.pulls:
-            changed = relation.n_changed
-            return ObjectivePerturbationCurve(changed * m, a, changed * self.dimension)
-        if relation is Neighboring.ADD_REMOVE_ONE:
-            if self.dimension == 1:
-                return ScorePullsCurve(m, a, self.pulls)
-            return PullsCurve(((self.pulls, m),), a)
+            return self._in_any_direction(relation)
+        m, a = 1.0 / self.noise_multiplier, float(self.log_determinant)
+        if relation is Neighboring.ADD_REMOVE_ONE and self.dimension == 1:
+            return ScorePullsCurve(m, a, self.pulls)
         mu = self.gdp_mu(relation)
-        return GaussianCurve(mu) if mu <= _LARGEST_COVER * m else PullsCurve(self._pairs(m), a)
+        if mu <= _LARGEST_COVER * m:
+            return GaussianCurve(mu)
+        bounds = (*self._along_pulls(relation), self._in_any_direction(relation))
+        return LeastCurve(bounds, relation.n_changed * m, a)
 
     def gdp_mu(self, neighboring: Neighboring) -> float:
         if self.pulls != 1 or self.dimension > 1:
@@ -195,6 +206,25 @@ class ObjectivePerturbationEvent(Event):
         m = 1.0 / self.noise_multiplier
         alone = covering_pull(m, float(self.log_determinant))
         return alone if Neighboring(neighboring) is Neighboring.ADD_REMOVE_ONE else m + alone
+
+    def _in_any_direction(self, relation: Neighboring) -> ObjectivePerturbationCurve:
+        """Return the bound with χ, for records that push anywhere in their space."""
+        changed = relation.n_changed
+        together = changed * self.dimension
+        k = min(together, self.joint_dimension or together)
+        return ObjectivePerturbationCurve(
+            changed / self.noise_multiplier, float(self.log_determinant), k
+        )
+
+    def _along_pulls(self, relation: Neighboring) -> tuple[PullsCurve, ...]:
+        """Return the union bounds: over pulls, over pairs of pulls, over pulls twice as long."""
+        p, m, a = self.pulls, 1.0 / self.noise_multiplier, float(self.log_determinant)
+        if relation is Neighboring.ADD_REMOVE_ONE:
+            return (PullsCurve(((p, m),), a),)
+        over_pulls = PullsCurve(((2 * p, 2.0 * m),), a)
+        if self.cosine == 1.0 and p > 1:  # then the pairs, p² of length 2m, cost more everywhere
+            return (over_pulls,)
+        return PullsCurve(self._pairs(m), a), over_pulls
 
     def _pairs(self, m: float) -> tuple[tuple[int, float], ...]:
         """Return how often two records' pulls differ by how much: each alone, and all pairs."""

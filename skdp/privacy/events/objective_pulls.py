@@ -12,9 +12,10 @@ from scipy.special import erfcx, log_ndtr, logsumexp
 
 from skdp._search import arithmetic, bisect, first_to_hold, minimize_from_grid
 from skdp.privacy.combined import HullCurve
+from skdp.privacy.curve import SymmetricCurve
 from skdp.privacy.gaussian import gaussian_log_delta
 
-__all__ = ["PullsCurve", "ScorePullsCurve", "covering_pull"]
+__all__ = ["LeastCurve", "PullsCurve", "ScorePullsCurve", "covering_pull"]
 
 _LEVELS = np.exp(-4.0 * np.linspace(1.0, 0.0, 80) ** 2)
 """Of h, in units of the largest: dense where most of the integral is."""
@@ -29,6 +30,16 @@ _LARGEST_EPSILON = 700.0  # whose power of e is a float
 _WIDTH = 18.0  # in units of m: δ is about 1e-70 there
 _LARGEST_MU = 60.0
 _PRECISION = 1e-5  # relative, of a covering μ; the larger end is taken
+
+# Where the least of several curves is searched for chords; no guarantee rests on these.
+_POINTS = 97
+_BEFORE, _BEYOND = 10.0, 38.0  # in units of m around a + m²/2: δ is about 1e-300 at the end
+_FINER = 25
+_ZOOMS = 3
+_DIGITS = 9  # of log δ, to which curves are compared: closer ones count as the same
+
+_Chord = tuple[float, float, float, float]
+"""Its ends, and the logarithms of δ there."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +67,72 @@ class PullsCurve(HullCurve):
     def _log_bound(self, epsilon: np.ndarray) -> np.ndarray:
         rest = np.maximum(epsilon - self.log_determinant, 0.0)
         logs = [math.log(n) + gaussian_log_delta(rest, m) for n, m in self.parts]
-        bound = logsumexp(logs, axis=0) + _ROUNDING
+        bound = np.logaddexp.reduce(logs) + _ROUNDING
         return np.where(epsilon >= self.log_determinant, bound, 0.0)
+
+
+@dataclass(frozen=True)
+class LeastCurve(SymmetricCurve):
+    """The convex hull of the least of several curves, all of which hold for one release.
+
+    A true curve is convex in e^ε and below each of `curves`, so it is below every chord of their
+    least. Where one curve takes over from another, the least bends the wrong way, and the lowest
+    chord over that place replaces it.
+
+    Parameters
+    ----------
+    curves : tuple of HullCurve
+        Bounds of privacy losses of about a + N(m²/2, m²).
+    mu : float
+        m.
+    log_determinant : float
+        a.
+    """
+
+    curves: tuple[HullCurve, ...]
+    mu: float
+    log_determinant: float
+
+    def _forward(self, epsilon: np.ndarray) -> np.ndarray:
+        return np.exp(self._log_least(epsilon))
+
+    def _log_delta(self, epsilon: np.ndarray) -> np.ndarray:
+        near = super()._log_delta(epsilon)
+        return np.where(epsilon >= 0.0, self._log_least(np.maximum(epsilon, 0.0)), near)
+
+    def _log_least(self, epsilon: np.ndarray) -> np.ndarray:
+        least = self._log_each(epsilon).min(axis=0)
+        for start, end, log_first, log_last in self._chords:
+            share = np.clip(
+                np.expm1(np.minimum(epsilon, end) - start) / np.expm1(end - start), 0, 1
+            )
+            with np.errstate(divide="ignore"):
+                chord = np.logaddexp(log_first + np.log1p(-share), log_last + np.log(share))
+            inside = (epsilon > start) & (epsilon < end)
+            least = np.where(inside, np.minimum(least, chord), least)
+        return least
+
+    def _log_each(self, epsilon: np.ndarray) -> np.ndarray:
+        return np.array([curve._log_delta(epsilon) for curve in self.curves])
+
+    @cached_property
+    def _chords(self) -> list[_Chord]:
+        """The lowest chords over the places where one curve takes over from another."""
+        center = self.log_determinant + 0.5 * self.mu**2
+        ends = center - _BEFORE * self.mu, center + _BEYOND * self.mu
+        first, last = (min(max(end, 0.0), _LARGEST_EPSILON) for end in ends)
+        grid = np.linspace(first, last, _POINTS)
+        found = self._chords_on(grid)
+        for _ in range(_ZOOMS if found else 0):
+            grid = _refined(grid, [x for i, chord in found for x in (*chord[:2], grid[i])])
+            found = self._chords_on(grid)
+        return [chord for _, chord in found]
+
+    def _chords_on(self, grid: np.ndarray) -> list[tuple[int, _Chord]]:
+        """Return the lowest chords between points of a grid, and after which points they matter."""
+        each = self._log_each(grid)
+        changes = np.flatnonzero(np.diff(np.round(each, _DIGITS).argmin(axis=0)))
+        return [(int(i), _lowest_chord(grid, each.min(axis=0), int(i))) for i in changes]
 
 
 @dataclass(frozen=True)
@@ -179,6 +254,23 @@ class ScorePullsCurve(HullCurve):
         x = (a - z) / h
         size = x * (u + h - 0.5 * x) + _log_expm1(z) - _log_expm1(a)
         return np.where(z < a, size + 0.5 * slope**2, 0.0)
+
+
+def _lowest_chord(x: np.ndarray, logs: np.ndarray, i: int) -> _Chord:
+    """Return the lowest chord in e^x over the middle of the i-th cell, with logarithms of ends."""
+    left, right, middle = x[: i + 1, None], x[i + 1 :], 0.5 * (x[i] + x[i + 1])
+    share = np.expm1(middle - left) / np.expm1(right - left)
+    heights = np.logaddexp(logs[: i + 1, None] + np.log1p(-share), logs[i + 1 :] + np.log(share))
+    start, end = np.unravel_index(int(heights.argmin()), heights.shape)
+    end += i + 1
+    return float(x[start]), float(x[end]), float(logs[start]), float(logs[end])
+
+
+def _refined(grid: np.ndarray, points: list[float]) -> np.ndarray:
+    """Return the grid, with more points in the cells beside some of its points."""
+    at = np.searchsorted(grid, points)
+    beside = grid[np.maximum(at - 1, 0)], grid[np.minimum(at + 2, grid.size - 1)]
+    return np.unique(np.concatenate([grid, np.linspace(*beside, _FINER).ravel()]))
 
 
 def _log_expm1(z: Any) -> Any:
