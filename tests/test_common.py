@@ -1,7 +1,20 @@
 """scikit-learn's own contract, for every public estimator."""
 
+from unittest import SkipTest
+
 import pytest
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
+from sklearn.cluster import KMeans
+from sklearn.decomposition import PCA
+from sklearn.linear_model import (
+    HuberRegressor,
+    LinearRegression,
+    LogisticRegression,
+    QuantileRegressor,
+    SGDClassifier,
+    SGDRegressor,
+)
+from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skdp import (
@@ -147,7 +160,7 @@ def test_no_public_estimator_is_missing():
 
 
 def known_failures(estimator):
-    """Checks that a private fit must fail, or that scikit-learn's own class fails as well."""
+    """Checks that a private fit must fail."""
     epsilon = getattr(estimator, "epsilon", INF)
     if epsilon < INF and hasattr(estimator, "max_weight"):
         return OF_WEIGHTS
@@ -155,20 +168,10 @@ def known_failures(estimator):
         return dict.fromkeys(WITH_WEIGHTS, "private scalers refuse weights")
     if isinstance(estimator, DPKMeans) and epsilon < INF:
         return {"check_clustering": "labels of the rows of a fit are private: there is no labels_"}
-    known = {}
-    if isinstance(estimator, DPHingeClassifier | DPSGDClassifier | DPSGDRegressor):
-        known = dict.fromkeys(EQUIVALENCE, "LinearSVC, SGDClassifier and SGDRegressor fail it")
-    if isinstance(estimator, DPHuberRegressor):
-        known[EQUIVALENCE[1]] = "HuberRegressor of scikit-learn 1.6 misses it by its tolerance"
     if isinstance(estimator, DPSGDClassifier):
-        known["check_class_weight_classifiers"] = "SGDClassifier needs n_iter_no_change=20 for it"
-    return known
-
-
-EQUIVALENCE = [
-    "check_sample_weight_equivalence_on_dense_data",
-    "check_sample_weight_equivalence_on_sparse_data",
-]
+        why = "SGDClassifier passes it by n_iter_no_change=20, which this class does not have"
+        return {"check_class_weight_classifiers": why}
+    return {}
 
 
 WITH_WEIGHTS = [
@@ -190,16 +193,74 @@ OF_WEIGHTS = {
 }
 
 
+# What scikit-learn computes at epsilon=inf. Its solvers stop within a tolerance, at different values
+# on different processors, and whether one of its checks passes may depend on that.
+REFERENCES = {
+    DPLogisticRegression: LogisticRegression(tol=1e-5, max_iter=10_000),
+    DPHingeClassifier: LinearSVC(
+        loss="hinge", intercept_scaling=1.0, tol=1e-5, max_iter=100_000, random_state=0
+    ),
+    DPSGDClassifier: SGDClassifier(random_state=0),
+    DPSGDRegressor: SGDRegressor(random_state=0),
+    DPHuberRegressor: HuberRegressor(tol=1e-5, max_iter=10_000),
+    DPLinearRegression: LinearRegression(),
+    DPQuantileRegressor: QuantileRegressor(alpha=0.0),
+    DPPCA: PCA(random_state=0),
+    DPKMeans: KMeans(random_state=0),
+}
+
+
+def run_check(estimator, check):
+    """Run a check; one that scikit-learn's own class fails on this machine may fail here too."""
+    try:
+        check(estimator)
+    except Exception:  # also what the checks' warnings become
+        reference = REFERENCES.get(type(estimator))
+        if getattr(estimator, "epsilon", None) != INF or reference is None:
+            raise
+        if not fails(clone(reference), check):
+            raise
+        pytest.xfail(f"{type(reference).__name__} of scikit-learn fails it on this machine as well")
+
+
+def fails(estimator, check):
+    try:
+        check(estimator)
+    except SkipTest:
+        return False
+    except Exception:
+        return True
+    return False
+
+
+def test_only_failures_shared_with_scikit_learn_are_expected():
+    def fails_for_all(estimator):
+        raise AssertionError("missed by 2e-7")
+
+    def fails_here(estimator):
+        assert isinstance(estimator, HuberRegressor)
+
+    with pytest.raises(pytest.xfail.Exception, match="HuberRegressor"):
+        run_check(DPHuberRegressor(INF), fails_for_all)
+    for estimator, check in (
+        (DPHuberRegressor(INF), fails_here),
+        (DPHuberRegressor(1.0), fails_for_all),
+        (DPAdditiveRegressor(INF), fails_for_all),
+    ):
+        with pytest.raises(AssertionError):
+            run_check(estimator, check)
+
+
 # At epsilon=inf the classifiers are scikit-learn's LinearSVC and SGDClassifier, which say of the
 # checks' unscaled data that they did not converge.
 @pytest.mark.filterwarnings("ignore:Liblinear failed to converge")
 @pytest.mark.filterwarnings("ignore:Maximum number of iteration reached")
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=known_failures)
 def test_scikit_learn_check(estimator, check):
-    check(estimator)
+    run_check(estimator, check)
 
 
 @pytest.mark.slow
 @parametrize_with_checks(OTHER_SETTINGS, expected_failed_checks=known_failures)
 def test_scikit_learn_check_of_other_settings(estimator, check):
-    check(estimator)
+    run_check(estimator, check)
