@@ -193,8 +193,8 @@ OF_WEIGHTS = {
 }
 
 
-# What scikit-learn computes at epsilon=inf. Its solvers stop within a tolerance, at different values
-# on different processors, and whether one of its checks passes may depend on that.
+# What scikit-learn computes at epsilon=inf. Its solvers stop within a tolerance, at values that
+# depend on the processor, and so does whether one of its checks passes.
 REFERENCES = {
     DPLogisticRegression: LogisticRegression(tol=1e-5, max_iter=10_000),
     DPHingeClassifier: LinearSVC(

@@ -168,6 +168,7 @@ _COLUMNS = {
     "delta": "at δ",
     "theorem": "theorem",
     "proof": "proof",
+    "arithmetic": "noise",
     "version": "skdp",
     "tag": "tag",
     "process": "process",

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from skdp._validation import check_choice
+from skdp.budget._arithmetic import NOT_STATED, arithmetic_of
 from skdp.budget.filters import Amount, Filter
 from skdp.budget.ledger.rows import finite
 from skdp.budget.ledger.totals import Totals
@@ -25,7 +27,6 @@ from skdp.privacy.events.pure import ApproxDPCurve
 __all__ = ["AUDIENCES", "report_data"]
 
 AUDIENCES = ("public", "internal")
-NOT_STATED = "not stated"
 _INTERNAL = ("tag", "account", "process")  # fields of a release that the public does not see
 _ABOUT = {
     "deployment": "name of the deployment",
@@ -76,22 +77,23 @@ _HAZARDS = (
     ),
     (
         "Algorithms and correctness",
-        "A theorem for each release, noise on a grid safe in floating point, audits in the tests.",
+        None,  # computed from the releases
         "To install the library from where it is published, unchanged.",
     ),
     (
         "Trust model",
-        "Spending before reading; a chain of hashes over all releases.",
+        "A chain of hashes over all releases. Fits of skdp spend before they read.",
         "The curator, who sees the records as they are, and may make other ledgers.",
     ),
     (
         "Utility and bias",
-        "Intervals of statistics that include the noise.",
+        "Intervals that include the noise, for statistics and reports; this ledger does not record "
+        "whether they were used.",
         "Clipping to bounds, and noise that weighs more on small groups: judge the results.",
     ),
     (
         "Security and access control",
-        "Nothing: a ledger is a file, or a schema of a database, as protected as that.",
+        "Nothing: a ledger is as protected as the file, database or process that holds it.",
         "Access to the data, the ledger and the machine; randomness of the operating system.",
     ),
     (
@@ -118,6 +120,7 @@ def report_data(
     """Return all that a report says, as plain data; each number is a function of the ledger."""
     check_choice("audience", audience, AUDIENCES)
     releases = list(releases)
+    rows = [_row(k, one, audience) for k, one in enumerate(releases, 1)]
     totals = rule.summed(releases)
     data = {
         "report": "skdp budget",
@@ -126,11 +129,14 @@ def report_data(
         "protected": _protected(neighboring, unit),
         "ceiling": _ceiling(rule, totals, owner if audience == "internal" else "", outer),
         "meter": _meter(rule, totals, len(releases)),
-        "releases": [_row(k, one, audience) for k, one in enumerate(releases, 1)],
+        "releases": rows,
         **({"head": head} if audience == "internal" else {}),  # a hash of all, hidden fields too
         "not_protected": [*_UNPROTECTED],
         "checked": None if checked is None else [str(one) for one in checked],
-        "hazards": [dict(zip(("hazard", "skdp", "you"), row, strict=True)) for row in _HAZARDS],
+        "hazards": [
+            {"hazard": hazard, "skdp": _correctness(rows) if skdp is None else skdp, "you": you}
+            for hazard, skdp, you in _HAZARDS
+        ],
         "deployment": _deployment(rule, neighboring, unit, releases, about),
     }
     return finite(data)  # type: ignore[no-any-return]
@@ -197,19 +203,32 @@ def _row(number: int, release: Release, audience: str) -> dict[str, Any]:
     return {"number": number} | shown | {
         "theorem": release.theorem or NOT_STATED,
         "proof": _proof(release),
+        "arithmetic": arithmetic_of(release),
         "version": release.version or NOT_STATED,
     }  # fmt: skip
 
 
 def _proof(release: Release) -> str:
-    """Return whether a finite guarantee is proved of what was run, by the event alone."""
+    """Return whether a finite guarantee is proved of what was run, as the ledger says."""
     try:
         event, tv = event_from_dict(release.event).ideal()
     except ValueError:
         return "unknown: an event of another library or version"
     if any(isinstance(leaf, NonPrivateEvent) for leaf, _ in event.leaves()):
         return "asymptotic: nothing is proved"
-    return f"certified, within a total variation of {tv:.3g}" if tv else "certified"
+    if not release.theorem:
+        return NOT_STATED
+    return f"by the theorem, within a total variation of {tv:.3g}" if tv else "by the theorem"
+
+
+def _correctness(rows: list[dict[str, Any]]) -> str:
+    """Return how many releases name a theorem, and how many have noise of each kind."""
+    if not rows:
+        return "Nothing was released."
+    proved = sum(row["theorem"] != NOT_STATED for row in rows)
+    kinds = Counter(row["arithmetic"] for row in rows)
+    noise = "; ".join(f"{count}: {kind}" for kind, count in sorted(kinds.items()))
+    return f"Releases: {len(rows)}. With a theorem: {proved}. By their noise: {noise}."
 
 
 def _deployment(
@@ -224,6 +243,7 @@ def _deployment(
     if unknown := sorted(map(str, about.keys() - _ABOUT.keys())):
         raise ValueError(f"about has no fields {unknown}; known: {[*_ABOUT]}.")
     kinds = sorted({leaf for one in releases for leaf in _kinds(one)})
+    versions = sorted({one.version or NOT_STATED for one in releases})
     stated = {name: str(about.get(key) or NOT_STATED) for key, name in _ABOUT.items()}
     return stated | {
         "flavour of differential privacy": "pure" if rule.delta == 0.0 else "approximate",
@@ -234,7 +254,7 @@ def _deployment(
         "composition": str(rule.composition),
         "mechanisms": ", ".join(kinds) or "none yet",
         "trust model": "central",
-        "library": f"skdp {VERSION}",
+        "library": f"skdp {', '.join(versions) or VERSION}",
     }
 
 

@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import skdp
-from skdp import DPLogisticRegression, PrivacyBudget
+from skdp import DPLinearRegression, DPLogisticRegression, PrivacyBudget
 from skdp.exceptions import BudgetClosedError
 from skdp.pipeline import check_pipeline
 from skdp.privacy import (
@@ -23,6 +23,8 @@ from skdp.privacy import (
     PrivacyGuarantee,
     PureDPEvent,
 )
+from skdp.samplers import REFERENCE_SAMPLERS, SAMPLERS
+from skdp.solvers import SOLVERS
 
 FORMATS = ["markdown", "html", "json"]
 COMPOSITIONS = ["gdp", "zcdp", "rdp", "basic"]
@@ -80,7 +82,7 @@ def test_the_data_say_what_is_protected_how_much_and_by_what():
     shown = {name: row[name] for name in ("label", "part", "time", "epsilon", "delta", "event")}
     assert shown == {name: kept[name] for name in shown}
     assert row["theorem"] == "Theorem 1 of a test"
-    assert row["proof"] == "certified"
+    assert row["proof"] == "by the theorem"
     assert row["version"] == skdp.__version__
     assert data["head"] == budget.head
     assert data["deployment"]["mechanisms"] == "GDPEvent"
@@ -242,7 +244,10 @@ def test_json_is_strict_and_goes_there_and_back():
 def test_a_sampler_near_its_target_is_said_to_be():
     budget = PrivacyBudget(2.0, 1e-5, tv=1e-8)
     spend(budget, ApproximatedEvent(GDPEvent(0.1), 1e-9))
-    assert data_of(budget)["releases"][0]["proof"] == "certified, within a total variation of 1e-09"
+    assert (
+        data_of(budget)["releases"][0]["proof"]
+        == "by the theorem, within a total variation of 1e-09"
+    )
 
 
 @pytest.mark.parametrize("place_of", ["share", "budget"])
@@ -358,3 +363,76 @@ def test_a_composed_event_is_told_by_its_leaves_with_four_digits():
     shown = budget.report()
     assert "GDPEvent(mu=0.03848) + GDPEvent(mu=0.05)" in shown
     assert "ComposedEvent" not in shown.split("## What is not protected")[0]
+
+
+# -- sentences about the noise --------------------------------------------------------------------
+
+ROWS = np.random.default_rng(0).uniform(-1.0, 1.0, (60, 2))
+SIGNS = (ROWS[:, 0] > 0).astype(int)
+ON_A_GRID = "noise drawn exactly on a grid"
+NO_PROOF = "there is none for the numbers of a machine"
+NOISE = {
+    "not stated": lambda budget: spend(budget),
+    "safe": lambda budget: skdp.statistics.mean(ROWS, 0.1, bounds=(-1, 1), budget=budget),
+    "computed": lambda budget: DPLogisticRegression(
+        0.1, solver="output_perturbation", budget=budget
+    ).fit(ROWS, SIGNS),
+}
+
+
+def correctness_of(budget):
+    rows = {row["hazard"]: row["skdp"] for row in data_of(budget)["hazards"]}
+    return rows["Algorithms and correctness"]
+
+
+@pytest.mark.parametrize(
+    "mixture",
+    [
+        (),
+        ("safe",),
+        ("computed",),
+        ("not stated",),
+        ("safe", "computed"),
+        ("computed", "not stated", "safe", "safe"),
+    ],
+    ids="+".join,
+)
+def test_sentences_about_noise_are_those_of_the_releases(mixture):
+    budget = PrivacyBudget(2.0, 1e-5)
+    for kind in mixture:
+        NOISE[kind](budget)
+    said = correctness_of(budget)
+    for kind, sentence in {"safe": ON_A_GRID, "computed": NO_PROOF, "not stated": ""}.items():
+        count = mixture.count(kind)
+        assert (f"{count}: " in said and sentence in said) or not count
+    text = budget.report(FORMATS[len(mixture) % 2])
+    assert (ON_A_GRID in text) is ("safe" in mixture)
+    assert (NO_PROOF in text) is ("computed" in mixture)
+    assert f"Releases: {len(mixture)}." in said if mixture else said == "Nothing was released."
+
+
+def test_every_solver_and_every_sampler_is_said_to_compute_in_floating_point():
+    budget = PrivacyBudget(100.0, 1e-3, composition="basic")
+    for solver in SOLVERS:
+        model = DPLinearRegression if solver == "adassp" else DPLogisticRegression
+        more = {"target_bounds": (0, 1)} if solver == "adassp" else {}
+        more |= {"delta": 0.0 if solver == "exponential_mechanism" else 1e-6}
+        model(0.5, solver=solver, label=solver, budget=budget, **more).fit(ROWS, SIGNS)
+    samplers = {**SAMPLERS, **REFERENCE_SAMPLERS}
+    for name, sampler in samplers.items():
+        guarantee = PrivacyGuarantee(SMALL, "replace_one", sampler.theorem)
+        budget.spend(guarantee, delta=1e-6, label=name)
+    said = {row["label"]: row["arithmetic"] for row in data_of(budget)["releases"]}
+    assert len(said) == len(SOLVERS) + len(samplers)
+    for name, sentence in said.items():
+        assert NO_PROOF in sentence, name
+        assert name not in samplers or sentence.startswith("a sampler"), name
+
+
+def test_a_release_without_a_theorem_is_not_called_proved():
+    budget = PrivacyBudget(2.0, 1e-5, composition="basic")
+    budget.spend(PrivacyGuarantee(SMALL, "replace_one", ""), delta=1e-6, label="by hand")
+    assert data_of(budget)["releases"][0]["proof"] == "not stated"
+    assert "With a theorem: 0." in correctness_of(budget)
+    spend(budget, ApproximatedEvent(SMALL, 1e-9))
+    assert NO_PROOF in data_of(budget)["releases"][1]["arithmetic"]
