@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from skdp._public_words import public_words
 from skdp._random import hidden, noise_generator
 from skdp._validation import check_choice, check_delta, check_epsilon, check_part
 from skdp.accounting import AccountedCurve, PLDAccountant
@@ -254,7 +255,8 @@ class PrivateFit:
         """
         with self._whole_if_refused() as entry:
             parameters = self._release_parameters(part, Unit.of(more.get("groups")))
-            records = self._check_data(parameters, *data, **more)
+            with public_words():
+                records = self._check_data(parameters, *data, **more)
             plan = self._plan(parameters, records)
             guarantee = self._promised(parameters, plan, records)
             if self._foreseen is not None:

@@ -14,7 +14,7 @@ GUIDE = Path(__file__).parents[1] / "CONTRIBUTING.md"
 FLOORS = [
     {"exceptions", "_column", "_progress", "_html"},
     {"_blocks"},
-    {"_validation", "_columns", "_search", "_random", "_lazy", "_digits"},
+    {"_validation", "_columns", "_search", "_random", "_lazy", "_digits", "_public_words"},
     {"_data_validation", "_column_facts", "_persons"},
     {"_feature_maps", "_exact_sums"},
     {"privacy", "losses", "design"},

@@ -1,0 +1,81 @@
+"""What other libraries say of private columns, kept or replaced by what is public."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from opcode import opmap
+
+__all__ = ["public_words"]
+
+# Messages of scikit-learn and NumPy that quote types, names and numbers of columns only.
+_PUBLIC = re.compile(
+    r"X has \d+ features, but \w+ is expecting \d+ features as input"
+    r"|The feature names should match those that were passed"
+    r"|Feature names are only supported if all input features have string names"
+    r"|Found array with dim \d"
+    r"|Sparse data was passed"
+    r"|Unknown label type: (continuous|unknown|multilabel|multiclass-multioutput)"
+    r"|(This \w+ estimator )?requires y to be passed, but the target y is None"
+    r"|Expected array-like \(array or non-string sequence\), got None"
+    r"|float\(\) argument must be a string or a real number, not '\w+'"
+    r"|int too large to convert to float|Input \w+ contains (NaN|infinity)"
+    r"|This \w+ instance is not fitted yet"
+)
+# Messages of which the end quotes values or the number of rows, and what is shown of them.
+_SHORTENED = {
+    re.compile(r"(Found array with 0 feature\(s\)) \(shape=\(\d+, 0\)\)(.*)", re.DOTALL): (
+        r"\1 (shape=(, 0))\2"
+    ),
+    re.compile(
+        r"(Complex data not supported).*", re.DOTALL
+    ): r"\1: columns must hold real numbers.",
+}
+_REPLACED = (
+    "The data cannot be read. X must be a table of one row for each record; any other column must "
+    "hold one value for each row, of one type that can be compared. The original error may quote "
+    "private values. Call this with made-up data of the same types to see it."
+)
+
+
+@contextmanager
+def public_words() -> Iterator[None]:
+    """Replace errors that other code raises about private columns, and silence its warnings.
+
+    Such an error may quote a value or the number of rows, and such a warning may be given for some
+    data and not for others. What skdp raises by itself passes.
+    """
+    try:
+        with warnings.catch_warnings():
+            # Given if more than half of all labels differ: a free test of the number of rows.
+            warnings.filterwarnings("ignore", message="The number of unique classes is greater")
+            yield
+    except Exception as error:
+        if _is_own(error) or _PUBLIC.match(str(error)):
+            raise
+        raise _without_values(error) from None
+
+
+def _without_values(error: Exception) -> Exception:
+    if isinstance(error, MemoryError):  # NumPy's quotes the shape
+        return MemoryError("There is not enough memory to read the data.")
+    kind = TypeError if isinstance(error, TypeError) else ValueError
+    for pattern, shown in _SHORTENED.items():
+        if found := pattern.match(str(error)):
+            return kind(found.expand(shown))
+    return kind(_REPLACED)
+
+
+def _is_own(error: Exception) -> bool:
+    """Return whether a `raise` of this library is where the error comes from.
+
+    An error of compiled code has its last frame where that code was called: hence the instruction.
+    """
+    last = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    if last is None or last.tb_frame.f_globals.get("__name__", "").partition(".")[0] != "skdp":
+        return False
+    return last.tb_frame.f_code.co_code[last.tb_lasti] == opmap["RAISE_VARARGS"]
