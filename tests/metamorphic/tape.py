@@ -1,0 +1,545 @@
+"""A tape of everything that a release computes from the data before noise is added.
+
+The first run records the exact answers and returns them in place of the noisy ones. A second run,
+on a neighboring data set, gets the answers of the first run back at every step. So both runs see
+equal releases, later steps ask equal questions, and whatever still differs comes from the data.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+import skdp._private_fit
+from skdp.additive.ranks import RankRelease, ranks_of
+from skdp.mechanisms import AdditiveMechanism, Gaussian, Geometric, Laplace, Mechanism
+from skdp.mechanisms._grid import grid_step, to_steps
+from skdp.mechanisms._selection import Selection
+from skdp.privacy import Event, GDPEvent, ObjectivePerturbationEvent
+from skdp.samplers import SAMPLERS
+from skdp.samplers.base import Sample
+from skdp.solvers import SOLVERS, Solution, objective_perturbation, output_perturbation
+from skdp.solvers._descent import Descent
+from skdp.solvers._metric import GramRelease, Metric
+from skdp.solvers._minimiser import Minimum
+from skdp.solvers.adassp import AdaSSP, NoisyMoments
+from skdp.solvers.base import RowCount
+from skdp.solvers.coordinate_descent import Cycles
+from skdp.solvers.dp_sgd import DPSGDPlan
+from skdp.solvers.exponential_mechanism import ExponentialMechanismPlan
+from skdp.solvers.noisy_gd import NoisyGDPlan
+from skdp.solvers.phased_sgd import PhasedSGD
+from skdp.workloads.gaussian_steps import GaussianPlan
+from skdp.workloads.plan import Query, QueryPlan, plan_queries
+
+__all__ = ["Answer", "Cost", "Tape", "ZeroNoise", "distance", "forget_plans", "recorded"]
+
+ROUNDING = 1e-12
+"""Relative: what the norms that are computed here may be off by, sums of up to 2^14 squares."""
+FLOATS = 1e-9
+"""Relative to a sensitivity: sums of floats over some 300 rows, each off by 2^-53 at most."""
+ON_A_GRID = 1e-4
+"""Relative: answers that are rounded to the grid of the noise, 1e-6 of it, before they are seen."""
+SCALES = (0.0, 0.3, 10.0, 1e4)
+"""Lengths of the coefficients at which gradients are compared: most derivatives are extreme."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What the noise of an answer makes of a distance: μ or ε is `rate` times a norm of it.
+
+    With `trial` the answers of one name are a single release, tried at several places.
+    """
+
+    kind: str
+    norm: str
+    rate: float
+    trial: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """Exact numbers, and how far those of neighbors may be apart by what was planned.
+
+    Attributes
+    ----------
+    name : str
+        The question with all of its public facts.
+    values : ndarray
+        The exact numbers.
+    limits : dict of str to float
+        The largest distance of neighbors, by norm.
+    slack : float
+        Relative rounding error of the distances.
+    cost : Cost or None
+        What the noise that is added makes of a distance, where that is known here.
+    adds_up : bool
+        Whether the numbers are sums over records, exact but for the last rounding.
+    """
+
+    name: str
+    values: np.ndarray
+    limits: dict[str, float]
+    slack: float = ROUNDING
+    cost: Cost | None = None
+    adds_up: bool = False
+
+    def excess(self, other: Answer) -> dict[str, tuple[float, float]]:
+        """Return the distances of two answers above the limits, with the limits."""
+        moved = {name: distance(name, self.values, other.values) for name in self.limits}
+        return {
+            name: (moved[name], limit)
+            for name, limit in self.limits.items()
+            if not moved[name] <= limit * (1.0 + self.slack)
+        }
+
+
+def distance(kind: str, one: np.ndarray, other: np.ndarray) -> float:
+    """Return how far apart two answers are in a norm; "range" is the largest change of a gap."""
+    change = np.where(one == other, 0.0, one - other)  # inf − inf is no change
+    if kind == "fractions":
+        return float(np.abs(one - np.rint(one)).max(initial=0.0))
+    if kind == "range":
+        return float(np.ptp(change))
+    if kind == "l0":
+        return float(np.count_nonzero(change))
+    order = {"l1": 1, "l2": 2, "linf": math.inf}[kind]
+    largest = float(np.abs(change).max(initial=0.0))
+    if largest in (0.0, math.inf) or math.isnan(largest):
+        return largest
+    return largest * float(np.linalg.norm(change / largest, order))
+
+
+@dataclass(eq=False)
+class Tape:
+    """What one run asked of the data, and what it was told.
+
+    Attributes
+    ----------
+    first : Tape or None
+        The run whose replies are repeated.
+    answers : list of Answer
+        One for each number or vector that was asked.
+    replies : list
+        What each question returned.
+    rows : list of Counter
+        The rows that each solver saw, with their targets and weights, as bytes.
+    """
+
+    first: Tape | None = None
+    answers: list[Answer] = field(default_factory=list)
+    replies: list[Any] = field(default_factory=list)
+    rows: list[Counter] = field(default_factory=list)
+    solving: list[tuple[Any, Any]] = field(default_factory=list)
+    metric_mu: float = 0.0
+
+    def ask(
+        self,
+        name: str,
+        values: Any,
+        limits: dict[str, float],
+        reply: Callable[[], Any],
+        slack: float = ROUNDING,
+        cost: Cost | None = None,
+        adds_up: bool = False,
+    ) -> Any:
+        """Record an answer; return the reply of the first run."""
+        flat = np.array(values, dtype=float).ravel()
+        at, answer = len(self.answers), Answer(name, flat, limits, slack, cost, adds_up)
+        self.answers.append(answer)
+        self.replies.append(reply() if self.first is None else self._repeated(at, answer))
+        return self.replies[-1]
+
+    def _repeated(self, at: int, answer: Answer) -> Any:
+        assert self.first is not None
+        assert at < len(self.first.answers), f"{answer.name} was asked of one neighbor alone"
+        before = self.first.answers[at]
+        same = (before.name, before.limits, before.values.shape)
+        assert (answer.name, answer.limits, answer.values.shape) == same, (
+            "what is asked depends on the data"
+        )
+        return self.first.replies[at]
+
+
+class ZeroNoise(np.random.Generator):
+    """A generator whose normal numbers are 0, and whose other numbers depend on no earlier ones.
+
+    The k-th call reads stream k. So a neighbor with a row more draws the same numbers for the rows
+    before it, and the same numbers after it.
+    """
+
+    def __init__(self, seed: int) -> None:
+        super().__init__(np.random.PCG64(seed))
+        self._seed, self._calls = seed, itertools.count()
+
+    def _next(self) -> np.random.Generator:
+        return np.random.default_rng([self._seed, next(self._calls)])
+
+    def normal(self, loc: float = 0.0, scale: float = 1.0, size: Any = None) -> Any:
+        return loc + np.zeros(() if size is None else size)
+
+    def standard_normal(self, size: Any = None, *args: Any, **more: Any) -> Any:
+        return np.zeros(() if size is None else size)
+
+
+def _streamed(name: str) -> Callable[..., Any]:
+    def draw(self: ZeroNoise, *args: Any, **more: Any) -> Any:
+        return getattr(self._next(), name)(*args, **more)
+
+    return draw
+
+
+for _name in ("bytes", "choice", "geometric", "integers", "logseries", "permutation", "random"):
+    setattr(ZeroNoise, _name, _streamed(_name))
+
+
+@contextmanager
+def recorded(tape: Tape, seed: int = 0) -> Iterator[Tape]:
+    """Put on a tape what releases ask of the data, and return to them what it says."""
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        patch.setattr(skdp._private_fit, "noise_generator", lambda state: ZeroNoise(seed))
+        patch.setattr(skdp._private_fit, "plan_queries", _planned_once)
+        patch.setattr(QueryPlan, "release", _query_plan(tape))
+        patch.setattr(GaussianPlan, "release", _gaussian_plan(tape))
+        patch.setattr(RankRelease, "release", _ranks(tape))
+        for kind in _kinds_that_define("release", Mechanism):
+            patch.setattr(kind, "release", _mechanism(tape))
+        for kind in {found for solver in SOLVERS.values() for found in _makers(solver)}:
+            patch.setattr(kind, "solve", _solve(tape, kind.solve))
+        for (owner, method), own in _SOLVER_STEPS.items():
+            patch.setattr(owner, method, own(tape, getattr(owner, method)))
+        for kind in {found for one in SAMPLERS.values() for found in _makers(one, "sample")}:
+            patch.setattr(kind, "sample", _sample(tape))
+        yield tape
+
+
+@cache
+def _planned(queries: tuple[Query, ...], *terms: Any, **more: Any) -> QueryPlan:
+    return plan_queries(queries, *terms, **more)
+
+
+def _planned_once(queries: Sequence[Query], *terms: Any, **more: Any) -> QueryPlan:
+    """Return the plan; the search for the least noise is most of what the suite would take."""
+    return _planned(tuple(queries), *terms, **more)
+
+
+def forget_plans() -> None:
+    """Forget all plans, so that new ones are made."""
+    _planned.cache_clear()
+
+
+def _kinds_that_define(method: str, kind: type) -> list[type]:
+    """Return the classes below one that have a method of their own, which is not abstract."""
+    found = [kind, *itertools.chain(*(_below(one) for one in kind.__subclasses__()))]
+    own = [one for one in found if method in vars(one)]
+    return [one for one in own if not getattr(vars(one)[method], "__isabstractmethod__", False)]
+
+
+def _below(kind: type) -> list[type]:
+    return [kind, *itertools.chain(*(_below(one) for one in kind.__subclasses__()))]
+
+
+def _makers(kind: type, method: str = "solve") -> list[type]:
+    return [next(one for one in kind.__mro__ if method in vars(one))]
+
+
+def _query_plan(tape: Tape) -> Callable[..., Any]:
+    def release(plan: QueryPlan, answers: Any, rng: Any) -> dict[str, np.ndarray]:
+        found = {}
+        for query, mechanism in zip(plan.queries, plan.mechanisms, strict=True):
+            exact = np.ravel(answers[query.name]).astype(float)
+            assert exact.size == query.size
+            name = f"{query!r} by {mechanism!r}"
+            limits = {f"l{k}": getattr(query, f"l{k}_sensitivity") for k in (0, 1, 2, "inf")}
+            for norm, limit in _of_mechanism(mechanism, query).items():
+                limits[norm] = min(limit, limits[norm])
+            if query.integer:
+                limits["fractions"] = 0.0
+            cost = _cost_of(mechanism)
+            found[query.name] = tape.ask(name, exact, limits, exact.copy, ROUNDING, cost, True)
+        return found
+
+    return release
+
+
+def _of_mechanism(mechanism: AdditiveMechanism, query: Any) -> dict[str, float]:
+    """Return the norm that the noise covers, where all numbers of a query share it."""
+    together = mechanism.dimension == query.size
+    norm = mechanism.sensitivity_norm if together else "linf"
+    return {norm: mechanism.sensitivity}
+
+
+def _cost_of(mechanism: AdditiveMechanism) -> Cost | None:
+    """Return the cost of a distance, which may be that of each number alone."""
+    if isinstance(mechanism, Gaussian):
+        return Cost("gdp", "l2", 1.0 / mechanism.scale)
+    if isinstance(mechanism, Laplace | Geometric):
+        return Cost("pure", "l1", 1.0 / mechanism.scale)
+    return None
+
+
+def _gaussian_plan(tape: Tape) -> Callable[..., Any]:
+    def release(plan: GaussianPlan, name: str, values: Any, rng: Any) -> np.ndarray:
+        exact, mechanism = np.array(values, dtype=float), plan._mechanism(name)
+        limits = {"l2": mechanism.sensitivity}
+        name, cost = f"{name} by {mechanism!r}", _cost_of(mechanism)
+        found = tape.ask(name, exact, limits, exact.copy, ROUNDING, cost, True)
+        return np.asarray(found).reshape(exact.shape)
+
+    return release
+
+
+def _mechanism(tape: Tape) -> Callable[..., Any]:
+    def release(mechanism: Any, value: Any, rng: Any) -> Any:
+        if isinstance(mechanism, Selection):
+            return _selection(tape, mechanism, value)
+        assert isinstance(mechanism, AdditiveMechanism), f"teach the tape what {mechanism!r} adds"
+        exact = np.array(value, dtype=float)
+        found = tape.ask(
+            repr(mechanism),
+            exact,
+            {mechanism.sensitivity_norm: mechanism.sensitivity},
+            exact.copy,
+            cost=_cost_of(mechanism),
+        )
+        return found if exact.ndim else float(found)
+
+    return release
+
+
+def _selection(tape: Tape, mechanism: Selection, value: Any) -> int:
+    """Compare utilities in whole steps, as the mechanism does, which depends on gaps alone."""
+    step = grid_step(mechanism.sensitivity)
+    limit = math.ceil(mechanism.sensitivity / step)
+    limits = {"range": limit if mechanism.monotonic else 2 * limit}
+    steps = to_steps(value, step)
+    whole = mechanism.event.pure_epsilon("replace_one")
+    cost = Cost("pure", "range", whole / limits["range"])
+    return int(tape.ask(repr(mechanism), steps, limits, steps.argmax, cost=cost))
+
+
+def _ranks(tape: Tape) -> Callable[..., Any]:
+    def release(ranks: RankRelease, counts: np.ndarray, rng: Any) -> np.ndarray:
+        limits = {"l2": ranks.scale * ranks.mu}
+        cost = Cost("gdp", "l2", 1.0 / ranks.scale)
+        reply = partial(ranks_of, counts)
+        return np.asarray(tape.ask(repr(ranks), counts, limits, reply, FLOATS, cost, True))
+
+    return release
+
+
+def _solve(tape: Tape, solve: Callable[..., Solution]) -> Callable[..., Solution]:
+    def observed(
+        solver: Any, plan: Any, design: Any, rng: Any, progress: Any, start: Any = None
+    ) -> Solution:
+        if isinstance(solver, PhasedSGD) and solver.n_phases != 1:
+            return observed(replace(solver, n_phases=1), plan, design, rng, progress)
+        tape.solving.append((solver, plan))
+        tape.metric_mu = 0.0
+        tape.rows.append(rows_of(design))
+        tape.ask(f"{solver!r} by {plan!r}", [], {}, lambda: None)
+        try:
+            found = solve(solver, plan, design, rng, progress, start)
+        finally:
+            tape.solving.pop()
+        if isinstance(solver, PhasedSGD):
+            found = _phase(tape, solver, plan, found)
+        return replace(found, diagnostics={})
+
+    return observed
+
+
+def _phase(tape: Tape, solver: PhasedSGD, plan: Any, found: Solution) -> Solution:
+    """Compare the end of a phase, which is released with noise of its own."""
+    (phase,) = solver.phases(plan.problem, plan.mu, 25 if plan.count.mu else plan.count.public)
+    limits = {"l2": phase.noise * plan.mu}
+    cost = Cost("gdp", "l2", 1.0 / phase.noise)
+    theta = chosen(found.theta.shape, 1.0)
+    tape.ask("end of a phase", found.theta, limits, lambda: None, ON_A_GRID, cost)
+    return replace(found, theta=theta)
+
+
+def rows_of(design: Any) -> Counter:
+    """Return the rows that a solver sees, with what they weigh and their targets, as bytes."""
+    rows = design.in_memory()
+    X = rows.X.toarray() if hasattr(rows.X, "toarray") else np.asarray(rows.X)
+    parts = [np.ascontiguousarray(part) for part in (X, rows.factors, rows.targets)]
+    return Counter(tuple(part[i].tobytes() for part in parts) for i in range(len(X)))
+
+
+def _chosen_count(tape: Tape, release: Callable[..., int]) -> Callable[..., int]:
+    def observed(count: RowCount, design: Any, rng: Any) -> int:
+        if count.public is not None:
+            return release(count, design, rng)
+        cost = Cost("gdp", "l2", count.mu)
+        return int(tape.ask(repr(count), design.n_records, {"l1": 1.0}, lambda: 25, cost=cost))
+
+    return observed
+
+
+def upper(gram: np.ndarray) -> np.ndarray:
+    """Return a symmetric matrix as a vector of its Frobenius norm."""
+    i, j = np.triu_indices(len(gram))
+    return gram[i, j] * np.where(i == j, 1.0, math.sqrt(2.0))
+
+
+def _gram(tape: Tape, release: Any) -> Callable[..., Metric]:
+    def observed(gram: GramRelease, design: Any, rng: Any) -> Metric:
+        d, exact = design.n_features, design.cross_product()
+        tape.metric_mu, limits = gram.mu, {"l2": gram.scale * gram.mu}
+
+        def reply() -> Metric:
+            return Metric.of(exact, gram.spectral_noise(d))
+
+        cost = Cost("gdp", "l2", 1.0 / gram.scale)
+        return tape.ask(repr(gram), upper(exact), limits, reply, FLOATS, cost)
+
+    return observed
+
+
+def chosen(shape: tuple[int, ...], scale: float, seed: int = 0) -> np.ndarray:
+    """Return public coefficients."""
+    return scale * np.random.default_rng([seed, 7]).normal(size=shape)
+
+
+def _descent(tape: Tape, run: Any) -> Callable[..., np.ndarray]:
+    def observed(
+        descent: Descent, start: Any, gradient: Any, rng: Any, progress: Any, metric: Any = None
+    ) -> np.ndarray:
+        solver, plan = tape.solving[-1]
+        limit = descent.noise * _mu_of_a_step(solver, plan, descent)
+        cost = None
+        if isinstance(plan, NoisyGDPlan):
+            cost = Cost("gdp", "l2", math.sqrt(descent.n_steps) / descent.noise, True)
+        for k, scale in enumerate(SCALES):
+            found = gradient(chosen(start.shape, scale, k))
+            tape.ask(repr(descent), found, {"l2": limit}, lambda: None, FLOATS, cost)
+        return chosen(start.shape, 1.0)
+
+    return observed
+
+
+def _mu_of_a_step(solver: Any, plan: Any, descent: Descent) -> float:
+    """Return l2 sensitivity over noise of one step, by the event that was planned."""
+    if isinstance(plan, DPSGDPlan):
+        return plan.problem.neighboring.n_changed / plan.noise_multiplier
+    assert isinstance(plan, NoisyGDPlan)
+    assert not solver._is_contractive(plan.problem)
+    return plan.mu / math.sqrt(descent.n_steps)
+
+
+def _cycles(tape: Tape, run: Callable[..., Any]) -> Callable[..., np.ndarray]:
+    def observed(cycles: Cycles, problem: Any, design: Any, rng: Any, progress: Any) -> Any:
+        mu = tape.solving[-1][1].mu
+        limit = cycles.noise * mu / math.sqrt(cycles.n_cycles)
+        seen: list[Any] = []
+
+        def proximal(self: Cycles, old: Any, derivative: Any, rng: Any) -> Any:
+            seen.append(derivative)
+            return chosen(np.shape(old), SCALES[len(seen) % len(SCALES)], len(seen))
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Cycles, "_proximal", proximal)
+            run(replace(cycles, n_cycles=4), problem, design, rng, progress)
+        cost = Cost("gdp", "l2", math.sqrt(cycles.n_cycles) / cycles.noise, True)
+        for cycle in np.split(np.array(seen), 4):
+            tape.ask(repr(cycles), cycle, {"l2": limit}, lambda: None, FLOATS, cost)
+        return chosen(problem.shape(design.n_features), 1.0)
+
+    return observed
+
+
+def _minimise(tape: Tape, minimise: Any) -> Callable[..., Minimum]:
+    def observed(objective: Any, tolerance: float, radius: float = math.inf) -> Minimum:
+        shape = objective.tilt.shape
+        _, plan = tape.solving[-1]
+        for k, scale in enumerate(SCALES):
+            theta = chosen(shape, scale, k)
+            found = objective.design.slope_sum(objective.loss.gradient, theta)
+            limit = _largest_push(plan)
+            cost = (
+                Cost("gdp", "l2", 1.0 / (plan.noise * plan.ridge), True) if _is_gdp(plan) else None
+            )
+            tape.ask(repr(plan), found, {"l2": limit}, lambda: None, FLOATS, cost)
+        return Minimum(chosen(shape, 1.0), np.zeros(shape))
+
+    return observed
+
+
+def _largest_push(plan: Any) -> float:
+    """Return how far gradients may be apart by the noise and the event."""
+    for event in _parts(plan.event):
+        if isinstance(event, ObjectivePerturbationEvent):
+            return plan.problem.neighboring.n_changed * plan.noise / event.noise_multiplier
+    return plan.noise * plan.ridge * plan.event.mu - 2.0 * plan.tolerance
+
+
+def _is_gdp(plan: Any) -> bool:
+    return isinstance(plan.event, GDPEvent)
+
+
+def _parts(event: Event) -> tuple[Event, ...]:
+    return getattr(event, "events", (event,))
+
+
+def _sample(tape: Tape) -> Callable[..., Sample]:
+    def observed(sampler: Any, target: Any, plan: Any, rng: Any, progress: Any) -> Sample:
+        _, whole = tape.solving[-1]
+        if isinstance(whole, ExponentialMechanismPlan):
+            return _tempered(tape, target, whole)
+        mu = math.sqrt(whole.density_mu**2 - tape.metric_mu**2)
+        limit = mu * math.sqrt(target.prior_precision) / (target.temperature * plan.stability)
+        cost = None if whole.tv else Cost("gdp", "l2", mu / limit, True)
+        for k, scale in enumerate(SCALES):
+            found = target.design.slope_sum(target.loss.gradient, chosen(target.shape, scale, k))
+            tape.ask(repr(whole), found, {"l2": limit}, lambda: None, FLOATS, cost)
+        return Sample(chosen(target.shape, 0.5, len(tape.answers)))  # another for each fit
+
+    return observed
+
+
+def _tempered(tape: Tape, target: Any, plan: ExponentialMechanismPlan) -> Sample:
+    """Compare how much the log-density of neighbors varies on the domain."""
+    radius, losses = plan.domain.radius, []
+    for k in range(40):
+        theta = chosen(target.shape, 1.0, k)
+        theta *= radius * (k % 4) / 3.0 / np.linalg.norm(theta)
+        losses += [target.design.loss_sum(target.loss.value, side * theta) for side in (-1, 1)]
+    limits = {"range": plan.event.epsilon / plan.temperature}
+    cost = Cost("pure", "range", plan.temperature)
+    tape.ask(repr(plan), losses, limits, lambda: None, FLOATS, cost)
+    return Sample(chosen(target.shape, 0.1 * radius))
+
+
+def _moments(tape: Tape, release: Any) -> Callable[..., NoisyMoments]:
+    def observed(solver: AdaSSP, plan: Any, design: Any, rng: Any) -> NoisyMoments:
+        exact = release(solver, plan, design, ZeroNoise(0))
+        values = np.append(upper(exact.gram) / plan.gram_noise, exact.moment / plan.moment_noise)
+        limits = {"l2": plan.event.mu}
+        return tape.ask(
+            repr(plan), values, limits, lambda: exact, ON_A_GRID, Cost("gdp", "l2", 1.0)
+        )
+
+    return observed
+
+
+_SOLVER_STEPS = {
+    (RowCount, "release"): _chosen_count,
+    (GramRelease, "release"): _gram,
+    (Descent, "run"): _descent,
+    (Cycles, "run"): _cycles,
+    (objective_perturbation, "minimise"): _minimise,
+    (output_perturbation, "minimise"): _minimise,
+    (AdaSSP, "release"): _moments,
+}

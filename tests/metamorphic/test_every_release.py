@@ -1,0 +1,111 @@
+"""Every public release, on random neighbors with extreme values: no answer moves too far."""
+
+import inspect
+
+import numpy as np
+import pytest
+import releases as suite
+from comparison import compare
+
+from skdp.exceptions import IncompatibleSolverError
+from skdp.mechanisms import MECHANISMS
+from skdp.solvers import SOLVERS
+from skdp.workloads import NOISES
+
+CASES = suite.cases()
+PUBLIC_MAPS = [
+    name
+    for name, kind in suite.public_names()
+    if inspect.isclass(kind) and hasattr(kind, "fit") and name not in suite.releases()
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_no_answer_moves_farther_than_planned(case):
+    compare(case, 1, 0)
+
+
+@pytest.mark.parametrize("case", suite.variants(), ids=str)
+def test_no_answer_moves_farther_with_other_settings(case):
+    ways = suite.ways(case)
+    compare_all([ways[0], ways[-1]], 1, 0)  # rows of one relation, persons of the other
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_many_neighbors(case):
+    for seed in range(1, 21):
+        compare(case, 5, seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", [*suite.variants(), *suite.variants(suite.SLOW_VARIANTS)], ids=str)
+def test_many_neighbors_with_other_settings(case):
+    for seed in range(1, 11):
+        compare_all(suite.ways(case), 5, seed)
+
+
+def compare_all(ways, n_neighbors, seed):
+    """Compare neighbors in the ways that the settings allow, which are not all refused."""
+    refused = 0
+    for way in ways:
+        try:
+            compare(way, n_neighbors, seed)
+        except IncompatibleSolverError:
+            refused += 1
+    assert refused < len(ways)
+
+
+@pytest.mark.parametrize("name", suite.releases())
+def test_every_release_can_be_called(name):
+    """A new release fails here if the suite has no value for one of its parameters."""
+    kind = suite.releases()[name]
+    assert not suite.missing_parameters(name, kind), "add them to SETTINGS, OWN or _COLUMNS"
+    assert any(case.name == name and case.given for case in CASES)
+
+
+def test_every_exclusion_is_still_public():
+    assert set(suite.EXCLUDED) <= {name for name, _ in suite.public_names()}
+
+
+def test_every_setting_is_of_a_release():
+    given = {*suite.OWN, *suite.VARIANTS, *suite.SLOW_VARIANTS, *suite.MADE}
+    assert given <= set(suite.releases())
+
+
+def test_every_solver_and_every_kind_of_noise_is_in_the_suite():
+    every = [*suite.variants(), *suite.variants(suite.SLOW_VARIANTS)]
+    assert {case.settings["solver"] for case in every if "solver" in case.settings} == set(SOLVERS)
+    assert {case.settings["noise"] for case in every if "noise" in case.settings} >= set(NOISES)
+
+
+@pytest.mark.parametrize("name", PUBLIC_MAPS)
+def test_a_public_map_maps_each_row_alone(name):
+    """Exact: NumPy and BLAS see tables of equal shape."""
+    kind, rng = dict(suite.public_names())[name], np.random.default_rng(0)
+    fitted = kind(**({} if name == "preprocessing.RowClipper" else {"bounds": (-1.0, 1.0)}))
+    fitted.fit(rng.normal(size=(12, 2)))
+    for _ in range(10):
+        one = rng.choice([0.0, -0.0, 0.3, -1.0, 1.0, 1.1, 5e-324, 1e90, -1e100], size=(12, 2))
+        other, i = one.copy(), int(rng.integers(12))
+        other[i] = rng.normal(size=2)
+        rows = [np.delete(dense(fitted.transform(X)), i, 0) for X in (one, other)]
+        assert rows[0].tobytes() == rows[1].tobytes()
+
+
+def dense(X):
+    return X.toarray() if hasattr(X, "toarray") else X
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_the_grid_keeps_a_sensitivity(name):
+    """Exact: with equal noise two answers on the grid are as far apart as rounded values."""
+    noise = MECHANISMS[name].calibrate(1.0, 1e-3, 1)
+
+    def released(value):
+        return noise.release(value, np.random.default_rng(7))
+
+    extreme = [0.0, -0.0, 0.5, 1e15, 2.0**53, 1e300, -1e300, 5e-324, np.inf, -np.inf]
+    for value in [*extreme, *np.random.default_rng(0).normal(scale=1e3, size=40)]:
+        assert 0.0 <= released(value + 1.0) - released(value) <= 1.0
+    assert released(np.nan) == released(0.0)
