@@ -28,6 +28,7 @@ from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 
 from skdp._column import is_collection
+from skdp._plain_values import check_plain
 
 __all__ = [
     "Block",
@@ -262,6 +263,7 @@ def _look(
     try:
         _check_columns(names, n_columns, block.X)
         _check_lengths(block)
+        check_plain(*block.parts())
         found = function(block)
         return _Sight(n_rows, sum(map(_size, block.parts())), _fingerprint(block), found, None)
     except (ValueError, TypeError) as problem:

@@ -196,8 +196,17 @@ def received(x: Any) -> Any:
         return x
     for protocol, convert in _PROTOCOLS.items():
         if hasattr(type(x), protocol):
-            return convert(x)
+            return _converted(x, convert)
     return x
+
+
+def _converted(x: Any, convert: Callable[[Any], Any]) -> Any:
+    """Return what a protocol gives; its own errors could quote values."""
+    try:
+        return convert(x)
+    except Exception as error:
+        why = type(error).__name__
+    raise ValueError(f"the data cannot be converted to an array: {type(x).__name__} raises {why}.")
 
 
 def home_of(x: Any) -> str:

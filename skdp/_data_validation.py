@@ -12,7 +12,6 @@ from sklearn.utils import (
     check_array,
     check_X_y,
     column_or_1d,
-    gen_batches,
 )
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, validate_data
@@ -33,6 +32,7 @@ from skdp._columns import (
 __all__ = [
     "check_lengths",
     "check_no_missing",
+    "check_some_rows",
     "classes_of_blocks",
     "codes_in_block",
     "column_names",
@@ -127,7 +127,8 @@ def _encoded(name: str, y: np.ndarray, known: Any) -> tuple[np.ndarray, np.ndarr
         classes = np.unique(y if known is None else np.asarray(known))
         codes = np.empty(len(y), dtype=np.intp)
         strangers = False
-        for rows in gen_batches(len(y), _CODED_AT_ONCE):
+        for start in range(0, len(y), _CODED_AT_ONCE):
+            rows = slice(start, start + _CODED_AT_ONCE)
             part = np.minimum(np.searchsorted(classes, y[rows]), classes.size - 1)
             strangers |= bool(np.any(classes[part] != y[rows]))
             codes[rows] = part
@@ -166,7 +167,7 @@ def validated(
     if is_collection(X) or is_collection(y):
         raise ValueError(_OF_DASK.format(type(estimator).__name__))
     X, y = _received(X), y if y is None or isinstance(y, str) else present("y", y)
-    options = {"ensure_all_finite": False} | ({"dtype": np.float64} if finite else {}) | options
+    options = _rules_of_rows(estimator) | ({"dtype": np.float64} if finite else {}) | options
     try:
         if is_apart(X) and not options.get("skip_check_array"):
             checked = _validated_apart(estimator, X, y, advice, **options)
@@ -206,13 +207,29 @@ def validated_table(estimator: Any, X: Any, y: Any = "no_validation", *, reset: 
     if not is_frame(X):
         return validated(estimator, X, y, finite=False, dtype=None, reset=reset)
     validated(estimator, X, y, finite=False, skip_check_array=True, reset=reset)
-    if not len(X):
-        raise ValueError("X must have at least one row.")
+    check_some_rows(len(X), estimator)
     if not checks_y:
         return X
     y = column_or_1d(present("y", y), warn=True)
     check_lengths(X, y)
     return X, y
+
+
+def check_some_rows(n_rows: int, estimator: Any) -> None:
+    """Raise if there are no rows, unless their number is private."""
+    if n_rows < _fewest_rows(estimator):
+        raise ValueError("X must have at least one row.")
+
+
+def _rules_of_rows(estimator: Any) -> dict[str, Any]:
+    """Return what scikit-learn is not to check: missing values, and rows where none are allowed."""
+    return {"ensure_all_finite": False, "ensure_min_samples": _fewest_rows(estimator)}
+
+
+def _fewest_rows(estimator: Any) -> int:
+    """Return 0 where the number of rows is private: an error for no rows would reveal it."""
+    is_private = getattr(estimator, "neighboring", None) == "add_remove_one"
+    return int(not is_private or estimator.epsilon == math.inf)
 
 
 def check_lengths(X: Any, y: Any) -> None:
@@ -270,7 +287,7 @@ def validated_numbers(estimator: Any, X: Any, *, reset: bool, dtype: Any = np.fl
         columns = Columns.of(X, "X")
         columns.check_numeric()
         floats = columns.matrix(dtype)
-        floats = check_array(floats, dtype=dtype, ensure_all_finite=False)
+        floats = check_array(floats, dtype=dtype, **_rules_of_rows(estimator))
     if reset:
         remember_names(estimator, X)
     return floats

@@ -14,6 +14,8 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from skdp._column import received
+from skdp._plain_values import check_plain
 from skdp._public_words import public_words
 from skdp._random import hidden, noise_generator
 from skdp._validation import check_choice, check_delta, check_epsilon, check_part
@@ -254,6 +256,9 @@ class PrivateFit:
         whose each row is, the unit of the release is a person.
         """
         with self._whole_if_refused() as entry:
+            data = tuple(map(received, data))
+            more = {name: received(value) for name, value in more.items()}
+            check_plain(*data, *more.values())
             parameters = self._release_parameters(part, Unit.of(more.get("groups")))
             with public_words():
                 records = self._check_data(parameters, *data, **more)

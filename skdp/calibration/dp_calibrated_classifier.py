@@ -222,10 +222,12 @@ class DPCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, PrivateEstimat
             )
         check_lengths(X, y)
         counter = self._counter()
-        scores = answer_of(partial(_scores, self.estimator), X)
+        n_classes = np.size(self.estimator.classes_)
+        none = np.empty(0 if n_classes == 2 else (0, n_classes))
+        scores = answer_of(partial(_scores, self.estimator), X, none)
         judged = _Judged(counter, counter._check_data(parameters, y, scores, groups=groups))
         if parameters.neighboring.count_is_public:
-            _check_enough(judged.n_records, parameters, np.size(self.estimator.classes_))
+            _check_enough(judged.n_records, parameters, n_classes)
         return judged
 
     def _counter(self) -> ScoreCounts | OneVsRestCounts:

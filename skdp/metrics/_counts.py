@@ -126,11 +126,17 @@ class Counts(PrivateFit):
         self.noise = noise
 
     def _records(
-        self, truth: Any, guess: Any, check: Callable[[Block], Any], groups: Any
+        self,
+        parameters: ReleaseParameters,
+        truth: Any,
+        guess: Any,
+        check: Callable[[Block], Any],
+        groups: Any,
     ) -> tuple[Pairs, np.ndarray]:
         """Return checked pairs, and the public classes."""
         check = partial(_checked, self.classes, check)
-        pairs = Pairs.of(truth, guess, check, guess_name=self.guess_name, groups=groups)
+        more = {"guess_name": self.guess_name, "groups": groups}
+        pairs = Pairs.of(parameters, truth, guess, check, **more)
         return pairs, classes_of_blocks(str(self.released_as), pairs.found, self.classes)
 
     def _plan(self, parameters: ReleaseParameters, records: CountedPairs) -> QueryPlan:

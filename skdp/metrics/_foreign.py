@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import _num_samples
 
 __all__ = ["answer_of"]
 
 
-def answer_of(function: Callable[[Any], Any], X: Any) -> Any:
-    """Return what a method of an estimator gives for *private* rows, or an error without them."""
+def answer_of(function: Callable[[Any], Any], X: Any, of_none: np.ndarray) -> Any:
+    """Return what a method of an estimator gives for *private* rows, or an error without them.
+
+    `of_none` is the answer for no rows, for which most estimators raise an error.
+    """
     try:
-        return function(X)
+        return function(X) if _num_samples(X) else of_none
     except NotFittedError:
         raise
     except Exception as error:

@@ -14,6 +14,7 @@ from skdp._column import Column, is_collection
 from skdp._data_validation import check_no_missing, present
 from skdp._exact_sums import in_records, steps_of
 from skdp._persons import Persons, refuse_blocks
+from skdp._private_fit import ReleaseParameters
 
 __all__ = ["Pairs", "check_order", "numbers_of"]
 
@@ -36,6 +37,7 @@ class Pairs:
     @classmethod
     def of(
         cls,
+        parameters: ReleaseParameters,
         truth: Any,
         guess: Any,
         check: Callable[[Block], Any],
@@ -48,11 +50,11 @@ class Pairs:
             refuse_blocks(groups)
             blocks = Blocks.of(guess, truth, parameters=(guess_name, "y_true", "sample_weight"))
             found = blocks.check(partial(_of_present, check, guess_name))
-            return cls(blocks, None, _checked_count(sum(blocks.n_rows)), found)
+            return cls(blocks, None, _checked_count(parameters, sum(blocks.n_rows)), found)
         block = _present(guess_name, Block(guess, truth))
         if np.shape(block.X)[:1] != np.shape(block.y)[:1]:
             raise ValueError("there must be as many predictions as true values.")
-        n_rows = _checked_count(len(block.y))
+        n_rows = _checked_count(parameters, len(block.y))
         if groups is None:
             return cls(None, block, n_rows, [check(block)])
         persons = Persons.of(groups, n_rows)
@@ -90,15 +92,18 @@ def _means(
     A mean is in the convex hull of rows, but for 2^−53 a row: what a record is rounded by is more.
     """
     some = list(numbers(block))
-    for name in some[0]:
+    for name in some[0] if some else ():
         rows = np.concatenate([one[name] for one in some])
         sums = [np.bincount(persons.codes, one, persons.n_persons) for one in rows.T]
         yield {name: np.stack(sums, axis=1) / persons.counts[:, None]}
 
 
-def _checked_count(n: int) -> int:
-    if not 0 < n < _MOST_ROWS:
-        raise ValueError("there must be at least one row, and fewer than 2^31.")
+def _checked_count(parameters: ReleaseParameters, n: int) -> int:
+    """Return the number of rows; that there are none is an error only where n is public."""
+    if n == 0 and parameters.neighboring.count_is_public:
+        raise ValueError("there must be at least one row.")
+    if n >= _MOST_ROWS:
+        raise ValueError("there must be fewer than 2^31 rows.")
     return n
 
 

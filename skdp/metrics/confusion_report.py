@@ -234,7 +234,7 @@ class _LabelCounts(Counts):
             raise ValueError("classes must be a list of all labels, which is public.")
         known = np.unique(np.asarray(self.classes))
         check = partial(_check_labels, known)
-        pairs, classes = self._records(truth, guess, check, groups)
+        pairs, classes = self._records(parameters, truth, guess, check, groups)
         return CountedPairs(pairs, classes, partial(_codes, classes), classes.size)
 
     def _publish(

@@ -341,7 +341,9 @@ class _Accuracy(RowMean):
         self, parameters: ReleaseParameters, truth: Any, guess: Any, *, groups: Any = None
     ) -> SummedPairs:
         known = None if self.classes is None else np.unique(np.asarray(self.classes))
-        return SummedPairs(Pairs.of(truth, guess, partial(_check_labels, known), groups=groups))
+        return SummedPairs(
+            Pairs.of(parameters, truth, guess, partial(_check_labels, known), groups=groups)
+        )
 
     def _losses(self, facts: Any, truth: Any, guess: Any) -> np.ndarray:
         return np.asarray(truth == guess, dtype=bool)
@@ -361,7 +363,7 @@ class _OfProbabilities(RowMean):
     ) -> SummedPairs:
         check_order(self.classes)
         check = partial(_labels_beside, self.classes)
-        pairs = Pairs.of(truth, guess, check, guess_name=self.guess_name, groups=groups)
+        pairs = Pairs.of(parameters, truth, guess, check, guess_name=self.guess_name, groups=groups)
         found, columns = zip(*pairs.found, strict=True)
         classes = classes_of_blocks(str(self.released_as), found, self.classes)
         if any(k != classes.size and (k, classes.size) != (1, 2) for k in columns):

@@ -344,7 +344,7 @@ class _OfErrors:
         self, parameters: ReleaseParameters, truth: Any, guess: Any, *, groups: Any = None
     ) -> SummedPairs:
         scale = ErrorScale.of(self.target_bounds, self.most)
-        return SummedPairs(Pairs.of(truth, guess, check_numbers, groups=groups), scale)
+        return SummedPairs(Pairs.of(parameters, truth, guess, check_numbers, groups=groups), scale)
 
 
 class _AbsoluteError(_OfErrors, RowMean):

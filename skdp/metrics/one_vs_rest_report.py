@@ -239,7 +239,7 @@ class OneVsRestCounts(PrivateFit):
         known = np.unique(np.asarray(self.classes))
         edges = None if isinstance(self.edges, str) else checked_edges(self.edges)
         check = partial(_checked, known, edges is None)
-        pairs = Pairs.of(truth, score, check, guess_name="y_score", groups=groups)
+        pairs = Pairs.of(parameters, truth, score, check, guess_name="y_score", groups=groups)
         classes = classes_of_blocks(self.released_as, pairs.found, known)
         if edges is None:
             edges = edges_for(parameters, pairs.n_records, classes.size)

@@ -281,7 +281,7 @@ class _ErrorSums(PrivateFit):
         self, parameters: ReleaseParameters, truth: Any, guess: Any, *, groups: Any = None
     ) -> _NumberPairs:
         self._scale = ErrorScale.of(self.target_bounds, self.most)
-        return _NumberPairs(Pairs.of(truth, guess, check_numbers, groups=groups))
+        return _NumberPairs(Pairs.of(parameters, truth, guess, check_numbers, groups=groups))
 
     def _plan(self, parameters: ReleaseParameters, records: _NumberPairs) -> QueryPlan:
         replaced = parameters.neighboring.count_is_public

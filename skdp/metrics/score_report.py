@@ -412,7 +412,7 @@ class ScoreCounts(Counts):
         check_order(self.classes)
         edges = None if isinstance(self.edges, str) else checked_edges(self.edges)
         check = _check_shares if edges is None else _check_scores
-        pairs, classes = self._records(truth, score, check, groups)
+        pairs, classes = self._records(parameters, truth, score, check, groups)
         if classes.size != 2:
             raise ValueError(
                 f"score_report judges scores of two classes, got {classes.size}; of several, "

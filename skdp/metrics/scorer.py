@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from skdp._data_validation import present
@@ -50,10 +51,11 @@ class PrivateScorer:
         terms = dict(self.terms) if groups is None else {**self.terms, "groups": groups}
         if self.metric in (*_OF_SECOND, *_OF_EACH):
             terms.setdefault("classes", estimator.classes_)
-            guess = answer_of(estimator.predict_proba, X)
+            none = np.empty((0, np.size(estimator.classes_)))
+            guess = answer_of(estimator.predict_proba, X, none)
             guess = guess if self.metric in _OF_EACH else present("y_score", guess)[:, -1]
         else:
-            guess = answer_of(estimator.predict, X)
+            guess = answer_of(estimator.predict, X, np.empty(0))
         value = self.metric(y, guess, **terms).value
         return -value if self.metric in _LOSSES else value
 

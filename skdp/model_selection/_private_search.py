@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 from scipy.stats import rankdata
 from sklearn import get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier, is_regressor
@@ -21,7 +21,7 @@ from sklearn.utils import _safe_indexing, assert_all_finite, indexable
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from skdp._column import is_collection, received
+from skdp._column import array_of_list, is_collection, received
 from skdp._columns import refuse_lazy
 from skdp._data_validation import check_lengths, encode_labels, one_column
 from skdp._persons import Persons
@@ -75,6 +75,20 @@ class SearchRecords:
         if isinstance(model, Pipeline) and not get_config()["enable_metadata_routing"]:
             name = f"{model.steps[-1][0]}__groups"
         return model.fit(self.X, self.y, **{name: self.persons.codes})
+
+    def fit_to_none(self, model: Any) -> Any:
+        """Return the fit of a model to none of them, of which there is at least one.
+
+        Steps before the last learn nothing, and most raise an error for a table without rows: they
+        see one of the rows, and the last step sees its columns alone.
+        """
+        one = self.take(np.arange(1))
+        *before, last = steps_of(model)
+        for step in before:
+            if step not in (None, "passthrough"):
+                one = replace(one, X=step.fit_transform(one.X, one.y))
+        one.take(np.arange(0)).fit(last)
+        return model
 
     def total(self, scores: np.ndarray) -> float:
         """Return the sum of a score a row, those of a person as their mean."""
@@ -161,7 +175,7 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
                 "sample of the dask collections that fits there."
             )
         refuse_lazy(X=X)
-        X, y = indexable(received(X))[0], one_column(y)
+        X, y = indexable(_typed(received(X)))[0], one_column(y)
         check_lengths(X, y)
         self._tried = _checked_candidates(self.estimator, self._candidates(), self._may_vary)
         candidates = [_candidate(self.estimator, setting) for setting in self._tried]
@@ -208,6 +222,7 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
         return frozenset({"epsilon"} if self.method == "cheapest" else ())
 
     def _plan(self, parameters: ReleaseParameters, records: SearchRecords) -> SearchPlan:
+        effective_n_jobs(self.n_jobs)  # raises now rather than after the spend
         terms = SearchTerms(
             parameters.epsilon,
             parameters.delta,
@@ -241,16 +256,13 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
 
     def _rehearse(self, plan: SearchPlan, records: SearchRecords) -> None:
         """Raise if a candidate would be refused, or cost more than it is given."""
-        n = records.n_records
-        public = plan.terms.neighboring.count_is_public
-        rows = records.take(np.arange(math.ceil(self.holdout * n), n)) if public else records
-        judged_too = _rehearsing(self._made(0, plan, records, None), [])
-        records.fit(judged_too)  # so that what is wrong with a judge is seen as well
+        unit = Unit.RECORD if records.persons is None else Unit.PERSON
         for i, setting in enumerate(self._tried):
-            planned: list[Any] = []
-            copy = _rehearsing(self._made(i, plan, records, None), planned)
-            rows.fit(copy)
-            unit = Unit.RECORD if records.persons is None else Unit.PERSON
+            planned = self._rehearsed(i, plan, records)  # any row may be learnt from, or judge
+            if plan.terms.neighboring.count_is_public:  # on which the plan of a fit depends
+                n = records.n_records
+                learnt = records.take(np.arange(math.ceil(self.holdout * n), n))
+                planned = self._rehearsed(i, plan, learnt)
             if any(guarantee.unit is not unit for _, _, guarantee, *_ in planned):
                 raise ValueError(
                     f"with {setting!r} a fit does not protect a {unit}, as the search has to."
@@ -263,11 +275,18 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
                     "a parameter epsilon."
                 )
 
+    def _rehearsed(self, i: int, plan: SearchPlan, records: SearchRecords) -> list[Any]:
+        """Return what a fit of a candidate to these records would release; raise if it would."""
+        planned: list[Any] = []
+        records.fit(_rehearsing(self._made(i, plan, records, None), planned))
+        return planned
+
     def _read(self, plan: SearchPlan, records: SearchRecords, rng: np.random.Generator) -> Any:
         """Return the number of the winner, its fit, and the noisy scores that are released."""
         judges, rows = _assigned(records, self.holdout, plan.terms.neighboring, rng)
         tried = plan.tried(rng)
-        fits = self._fitted(tried, plan, rows, rng)
+        learn = rows.fit if rows.n_records or not judges.n_records else judges.fit_to_none
+        fits = self._fitted(tried, plan, records, learn, rng)
         scores = [self._score(fit, judges) for fit in fits]
         if plan.choice is not None:
             best = plan.choice.release(scores, rng)
@@ -279,12 +298,17 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
         return tried[won], fits[won], noisy if plan.terms.release_scores else [noisy[won]]
 
     def _fitted(
-        self, tried: Iterable[int], plan: SearchPlan, rows: SearchRecords, rng: Any
+        self,
+        tried: Iterable[int],
+        plan: SearchPlan,
+        records: SearchRecords,
+        learn: Callable[[Any], Any],
+        rng: Any,
     ) -> list[Any]:
         seeds = (None if self.random_state is None else child_generator(rng) for _ in iter(int, 1))
-        made = [self._made(i, plan, rows, seed) for i, seed in zip(tried, seeds, strict=False)]
+        made = [self._made(i, plan, records, seed) for i, seed in zip(tried, seeds, strict=False)]
         fits = Parallel(n_jobs=self.n_jobs, verbose=0)  # or joblib's context tells how many
-        return list(fits(delayed(_fit)(model, rows) for model in made))
+        return list(fits(delayed(_fit)(learn, model) for model in made))
 
     def _made(self, i: int, plan: SearchPlan, records: SearchRecords, seed: Any) -> Any:
         """Return a candidate whose fit costs what the plan says, and which knows all labels."""
@@ -560,9 +584,14 @@ def _rehearsing(estimator: Any, planned: list[Any]) -> Any:
     return estimator
 
 
-def _fit(model: Any, records: SearchRecords) -> Any:
+def _fit(learn: Callable[[Any], Any], model: Any) -> Any:
     with _unheard():
-        return records.fit(model)
+        return learn(model)
+
+
+def _typed(values: Any) -> Any:
+    """Return a list as an array: the type of some of its values may not be that of all."""
+    return array_of_list(values) if isinstance(values, (list, tuple)) else values
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from skdp._column import is_collection, received
 from skdp._column_facts import ColumnBounds
 from skdp._columns import ROWS_AT_ONCE, BlockColumns, Columns, is_frame
 from skdp._data_validation import (
+    check_some_rows,
     column_names,
     refuse_missing,
     remember_columns,
@@ -152,8 +153,9 @@ def _checked(estimator: Any, X: Any) -> Any:
         columns.check(Columns.check_numeric)
         remember_names(estimator, X)
         rows = columns.n_rows
-    if not 0 < rows < _MOST_ROWS:
-        raise ValueError("X must have at least one row, and fewer than 2^31.")
+    check_some_rows(rows, estimator)
+    if rows >= _MOST_ROWS:
+        raise ValueError("X must have fewer than 2^31 rows.")
     return columns
 
 

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from skdp._column import received
 from skdp._column_facts import category_codes, check_comparable, checked_keys
 from skdp._columns import Columns, frame_names, is_label
+from skdp._plain_values import check_plain
 from skdp.statistics._result import Axes
 
 __all__ = ["Keys", "axes_of"]
@@ -39,6 +41,7 @@ class Keys:
                 "by and keys go together: the column that has the keys, and the list of those that "
                 "are asked about. The list is public: known without a look at the data."
             )
+        check_plain(received(by))
         name = by if is_label(by, frame_names(x)) else getattr(by, "name", None)
         return cls("by" if name in (None, "") else name, checked_keys(keys))
 
