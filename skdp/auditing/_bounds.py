@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from skdp.privacy import PrivacyGuarantee
+from skdp.privacy import ApproxDPEvent, PrivacyGuarantee, PureDPEvent
 
 __all__ = ["AttackBounds"]
 
@@ -30,10 +30,12 @@ class AttackBounds:
 
     @cached_property
     def _epsilon(self) -> np.ndarray:
-        if self.guarantee.bound is None:
-            return _EPSILON
-        asked = self.guarantee.asked
-        return _COARSE * (self.guarantee.epsilon(_DELTA) if asked is None else asked[0])
+        event, asked = self.guarantee.event, self.guarantee.asked
+        if type(event) in (ApproxDPEvent, PureDPEvent):  # the lines of other ε are never lower
+            return np.array([min(event.epsilon, _EPSILON[-1])])
+        if self.guarantee.bound is not None:
+            return _COARSE * (self.guarantee.epsilon(_DELTA) if asked is None else asked[0])
+        return _EPSILON if asked is None else np.union1d(_EPSILON, min(asked[0], _EPSILON[-1]))
 
     @cached_property
     def _delta(self) -> np.ndarray:

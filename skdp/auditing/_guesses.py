@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from skdp._validation import check_count, check_real
-from skdp.privacy import GDPEvent, Neighboring, PrivacyGuarantee
+from skdp._validation import check_count, check_delta, check_real
+from skdp.privacy import ApproxDPEvent, Event, GDPEvent, Neighboring, PrivacyGuarantee
 
 __all__ = ["Guesses", "check_runs"]
 
-_LEAST_MU, _LARGEST_MU, _FINE = 1e-3, 30.0, 1e-3
+_LEAST, _FINE = 1e-3, 1e-3  # the first hypothesis of a search, and how close the search ends
+_LARGEST_MU, _LARGEST_EPSILON = 30.0, 60.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,11 +48,24 @@ class Guesses:
     @property
     def n_right(self) -> int:
         """How many of the guesses are right."""
-        order = np.argsort(self.scores, kind="stable")
-        low, guesses = (self.n_guesses or 0) // 2, self.n_guesses or 0
+        order, guesses = self._order, self.n_guesses or 0
+        low = guesses // 2
         high = order[order.size - (guesses - low) :]
         said_in, said_out = self.members[high], self.members[order[:low]]
         return int(said_in.sum() + (1 - said_out).sum())
+
+    @cached_property
+    def _order(self) -> np.ndarray:
+        """The places of the scores from low to high, equal scores by lot.
+
+        The lots are drawn from a public seed, the sizes of the ties. They depend on the scores
+        alone, and are dealt to the members of a tie in sorted order: neither the coins of single
+        runs nor their order in the arrays decide who is guessed.
+        """
+        _, rank, sizes = np.unique(self.scores, return_inverse=True, return_counts=True)
+        order = np.lexsort((self.members, rank))
+        lots = np.random.default_rng(sizes).random(order.size)
+        return order[np.lexsort((lots, rank[order]))]
 
     @abstractmethod
     def p_value(self, guarantee: PrivacyGuarantee) -> float:
@@ -79,37 +95,69 @@ class Guesses:
         float
             0 where nothing is refuted.
         """
+        return self._largest_refuted(GDPEvent, _LARGEST_MU, confidence)
+
+    def lower_epsilon(self, delta: float = 1e-5, confidence: float = 0.95) -> float:
+        """Return the largest ε such that (ε', `delta`)-DP is refuted for every ε' below it.
+
+        Parameters
+        ----------
+        delta : float in [0, 1), default 1e-5
+            *Public.* The δ of the hypotheses.
+        confidence : float in (0, 1), default 0.95
+            *Public.* Probability with which the release is not (ε', `delta`)-DP for any smaller ε'.
+
+        Returns
+        -------
+        float
+            0 where nothing is refuted.
+        """
+        delta = check_delta(delta)
+        return self._largest_refuted(
+            lambda epsilon: ApproxDPEvent(epsilon, delta), _LARGEST_EPSILON, confidence
+        )
+
+    def gaussian_epsilon(self, delta: float = 1e-5, confidence: float = 0.95) -> float:
+        """Return the ε at `delta` of Gaussian noise whose μ is `lower_mu`.
+
+        It is no lower bound on the ε of a release whose noise is not Gaussian: see `lower_epsilon`.
+
+        Parameters
+        ----------
+        delta : float in (0, 1), default 1e-5
+            *Public.* The δ at which the Gaussian noise has the ε returned.
+        confidence : float in (0, 1), default 0.95
+            *Public.* Probability with which the release is not μ'-Gaussian DP for any smaller μ'.
+
+        Returns
+        -------
+        float
+            0 where nothing is refuted.
+        """
+        if check_delta(delta) == 0.0:
+            raise ValueError(
+                "delta must be above 0: Gaussian noise is (epsilon, 0)-DP for no epsilon. "
+                "lower_epsilon takes delta=0."
+            )
+        mu = self.lower_mu(confidence)
+        return _hypothesis(GDPEvent(mu)).epsilon(delta) if mu else 0.0
+
+    def _largest_refuted(
+        self, event: Callable[[float], Event], largest: float, confidence: float
+    ) -> float:
+        """Return the largest parameter of an event that is refuted, by bisection; 0 for none."""
         level = 1.0 - check_real("confidence", confidence, low=0.0, high=1.0)
-        low, high = _LEAST_MU, _LARGEST_MU
-        if not self._is_refuted(_gaussian(low), level):
+        low, high = _LEAST, largest
+        if not self._is_refuted(_hypothesis(event(low)), level):
             return 0.0
         while high > low + _FINE:
             middle = 0.5 * (low + high)
-            refuted = self._is_refuted(_gaussian(middle), level)
+            refuted = self._is_refuted(_hypothesis(event(middle)), level)
             low, high = (middle, high) if refuted else (low, middle)
         return low
 
     def _is_refuted(self, guarantee: PrivacyGuarantee, level: float) -> bool:
         return self.p_value(guarantee) <= level
-
-    def lower_epsilon(self, delta: float = 1e-5, confidence: float = 0.95) -> float:
-        """Return the ε of Gaussian noise as weak as `lower_mu`.
-
-        Parameters
-        ----------
-        delta : float in (0, 1), default 1e-5
-            *Public.*
-        confidence : float in (0, 1), default 0.95
-            *Public.*
-
-        Returns
-        -------
-        float
-        """
-        mu = self.lower_mu(confidence)
-        if mu == 0.0:
-            return 0.0
-        return _gaussian(mu).epsilon(delta)
 
 
 def check_runs(n_runs: Any) -> int:
@@ -119,5 +167,5 @@ def check_runs(n_runs: Any) -> int:
     return int(n_runs)
 
 
-def _gaussian(mu: float) -> PrivacyGuarantee:
-    return PrivacyGuarantee(GDPEvent(mu), Neighboring.REPLACE_ONE, "a hypothesis")
+def _hypothesis(event: Event) -> PrivacyGuarantee:
+    return PrivacyGuarantee(event, Neighboring.REPLACE_ONE, "a hypothesis")

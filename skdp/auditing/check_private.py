@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from skdp._digits import at_most
 from skdp._html import html_table
 from skdp._random import noise_generator
 from skdp._validation import check_delta, check_epsilon, check_real
@@ -17,12 +18,12 @@ from skdp.auditing._guesses import Guesses, check_runs
 from skdp.auditing._subject import Subject, quoted
 from skdp.auditing.attacks import Attack
 from skdp.exceptions import PrivacyLeakError
-from skdp.privacy import GDPEvent, PrivacyGuarantee
 
 __all__ = ["CheckResult", "CheckResults", "PrivateCheck", "check_private", "private_checks"]
 
 _AUDITS: dict[str, Callable[[Subject], Guesses]] = {"multi run": multi_run, "one run": one_run}
 _NO_PROOF = "A pass is not a proof: other attacks may be stronger."
+_DIGITS = 3  # of a lower bound, which is rounded downwards
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +46,9 @@ class CheckResult:
     lower_mu : float, default nan
         *Public.* Of an audit: less than this μ of Gaussian DP is refuted.
     lower_epsilon : float, default nan
-        *Public.* The ε of Gaussian noise as weak, at the claim's δ, or at 1e-5 if that is 0.
+        *Public.* Of an audit: less than this ε of (ε, `delta`)-DP is refuted.
+    delta : float, default nan
+        *Public.* The δ of `lower_epsilon`: that of the claim, or 1e-5 if the claim names none.
     """
 
     check: str
@@ -55,13 +58,15 @@ class CheckResult:
     p_value: float = float("nan")
     lower_mu: float = float("nan")
     lower_epsilon: float = float("nan")
+    delta: float = float("nan")
 
     def __str__(self) -> str:
         found = ""
         if self.claim:
             found = (
-                f": claimed {self.claim}; p = {self.p_value:.3g}, mu >= {self.lower_mu:.3g}, "
-                f"epsilon >= {self.lower_epsilon:.3g}"
+                f": claimed {self.claim}; p = {self.p_value:.3g}, "
+                f"mu >= {at_most(self.lower_mu, _DIGITS):g}, "
+                f"epsilon >= {at_most(self.lower_epsilon, _DIGITS):g} at delta = {self.delta:g}"
             )
         why = f": {self.message}" if self.message else ""
         return f"[{self.status}] {self.check}{found}{why}"
@@ -80,15 +85,18 @@ class CheckResults(list[CheckResult]):
         return "\n".join([*map(str, self), _NO_PROOF])
 
     def _repr_html_(self) -> str:
-        head = ("check", "status", "claim", "p", "μ ≥", "ε ≥")
+        head = ("check", "status", "claim", "p", "μ ≥", "ε ≥", "at δ =")
         return f"{html_table(head, map(_row, self))}<p>{_NO_PROOF}</p>"
 
 
 def _row(result: CheckResult) -> tuple[str, ...]:
     """Return what a table shows of a result."""
-    numbers = (result.p_value, result.lower_mu, result.lower_epsilon)
+    bounds = (at_most(bound, _DIGITS) for bound in (result.lower_mu, result.lower_epsilon))
     status = f"{result.status}\n{result.message}".strip()
-    shown = ("" if number != number else f"{number:.3g}" for number in numbers)
+    shown = (
+        "" if number != number else f"{number:.3g}"
+        for number in (result.p_value, *bounds, result.delta)
+    )
     return (result.check, status, result.claim, *shown)
 
 
@@ -303,14 +311,14 @@ def _conducted(name: str, subject: Subject) -> CheckResult:
 def _audited(name: str, subject: Subject) -> CheckResult:
     if name == "one run" and subject.kind_name == "transformer":
         return CheckResult(check=name, status="skipped", message="it has no targets to turn over")
-    audit, claim = _AUDITS[name](subject), subject.claim
-    p_value, mu = audit.p_value(claim), audit.lower_mu(1.0 - subject.level)
-    gaussian = PrivacyGuarantee(GDPEvent(mu), subject.neighboring, "a lower bound")
+    audit, claim, delta = _AUDITS[name](subject), subject.claim, subject.claim_delta
+    p_value, confidence = audit.p_value(claim), 1.0 - subject.level
     return CheckResult(
         check=name,
         status="failed" if p_value <= subject.level else "passed",
         claim=str(claim).split(" under ")[0],
         p_value=p_value,
-        lower_mu=mu,
-        lower_epsilon=gaussian.epsilon(subject.claim_delta or 1e-5) if mu else 0.0,
+        lower_mu=audit.lower_mu(confidence),
+        lower_epsilon=audit.lower_epsilon(delta, confidence),
+        delta=delta,
     )

@@ -25,7 +25,9 @@ class MultiRunAudit(Guesses):
     r"""An attack on many runs, each on one of two neighbouring data sets by a fair coin.
 
     The most extreme two thirds of the scores are guessed: the upper half of them to come from the
-    first data set, the lower half from the second. Nothing is tuned, no run is set aside.
+    first data set, the lower half from the second. Which of several equal scores are guessed is
+    drawn by lot from a public seed, so that the order of the runs has no influence. Nothing is
+    tuned, no run is set aside.
 
     **Guarantee of the test.** Of a release that keeps the claim, v of r guesses are right with at
     most the probability computed. Given the scores the coins are independent, each right with a
@@ -42,7 +44,8 @@ class MultiRunAudit(Guesses):
     scores : array-like of shape (n_runs,)
         *Private.* One number for each run, higher where it looks like the first data set.
     members : array-like of shape (n_runs,)
-        *Private.* The coins: 1 where the run was on the first data set, else 0.
+        *Private.* The coins: 1 where the run was on the first data set, else 0. The guarantee needs
+        a fair coin for each run; with a fixed number of runs on each data set it does not hold.
     n_guesses : int, default None
         *Public.* How many runs are guessed, fixed before any score is seen; two thirds of them by
         default.
@@ -103,14 +106,17 @@ class MultiRunAudit(Guesses):
     def roc(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the errors of the attack at each threshold, to be compared with the claim.
 
+        Equal scores are above a threshold together.
+
         Returns
         -------
         false_positives, false_negatives : ndarrays
             Shares of the runs on the second data set above the threshold, and of those on the
             first not above it.
         """
-        order = np.argsort(self.scores, kind="stable")[::-1]
-        hits = self.members[order]
-        positives, negatives = np.cumsum(hits), np.cumsum(1 - hits)
+        order = np.argsort(self.scores)[::-1]
+        scores, hits = self.scores[order], self.members[order]
+        last = np.r_[scores[1:] != scores[:-1], True]  # of a tie
+        positives, negatives = np.cumsum(hits)[last], np.cumsum(1 - hits)[last]
         false_positives = np.r_[0.0, negatives] / max(negatives[-1], 1)
         return false_positives, 1.0 - np.r_[0.0, positives] / max(positives[-1], 1)

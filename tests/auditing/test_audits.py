@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.optimize import linprog
 
 from skdp import statistics
 from skdp.accounting import gdp_mu
@@ -157,8 +158,129 @@ def test_bounds_on_mu_lie_below_the_truth_and_rise_with_the_runs():
     assert max(bounds) <= 1.5
     assert bounds[0] < bounds[2]
     assert bounds[2] > 1.3
-    assert audit.lower_epsilon(1e-5, 1 - 1e-6) == claim(GDPEvent(bounds[2])).epsilon(1e-5)
+    assert audit.gaussian_epsilon(1e-5, 1 - 1e-6) == claim(GDPEvent(bounds[2])).epsilon(1e-5)
     assert MultiRunAudit(*gaussian_coins(rng, 0.0, 100)).lower_mu(1 - 1e-9) == 0.0
+
+
+def two_sided_geometric(rng, epsilon, n):
+    """Noise of a count that is epsilon-DP, and not less: differences of geometric numbers."""
+    one, other = rng.geometric(-np.expm1(-epsilon), size=(2, n))
+    return one - other
+
+
+def in_blocks(rng, epsilon, n):
+    """Integer scores: n runs on each of two neighbors, one after the other."""
+    noise = two_sided_geometric(rng, epsilon, 2 * n)
+    return np.repeat([0, 1], n) + noise, np.repeat([0, 1], n)
+
+
+@pytest.mark.parametrize("kind", [MultiRunAudit, OneRunAudit])
+@pytest.mark.parametrize("n", [5, 300])
+def test_the_order_of_runs_and_the_scale_of_scores_change_nothing(kind, n):
+    rng = np.random.default_rng()
+    scores, members = in_blocks(rng, 1.0, n)
+    audit = kind(scores, members)
+    orders = [np.arange(2 * n)[::-1], np.lexsort((members, scores)), rng.permutation(2 * n)]
+    for order in orders:
+        other = kind(scores[order], members[order])
+        assert other.n_right == audit.n_right
+        assert other.p_value(claim(PureDPEvent(1.0))) == audit.p_value(claim(PureDPEvent(1.0)))
+    assert kind(np.exp(0.1 * scores), members).n_right == audit.n_right
+
+
+@pytest.mark.parametrize("kind", [MultiRunAudit, OneRunAudit])
+def test_integer_scores_in_blocks_do_not_refute_a_true_claim(kind):
+    """By position ties gave p = 1e-15. Fair lots give less than 1e-6 with probability 1e-6."""
+    audit = kind(*in_blocks(np.random.default_rng(), 1.0, 2000))
+    assert audit.p_value(claim(PureDPEvent(1.0))) > 1e-6
+    assert audit.lower_mu(1 - 1e-6) < claim(PureDPEvent(1.0)).gdp_mu
+
+
+@pytest.mark.parametrize("kind", [MultiRunAudit, OneRunAudit])
+def test_ties_are_guessed_by_fair_lots(kind):
+    """Equal scores in blocks: 5000 guesses and more; half are right but for 6 standard errors."""
+    right = total = 0
+    for n in range(40, 140):
+        audit = kind(np.zeros(2 * n), np.repeat([0, 1], n))
+        right, total = right + audit.n_right, total + audit.n_guesses
+    assert abs(right - total / 2) < 3.0 * np.sqrt(total)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_integer_scores_refute_a_false_claim(sign):
+    """Noise for ε = 2 under a claim of 1: missed with probability below 1e-9."""
+    rng = np.random.default_rng()
+    members = rng.integers(2, size=4000)
+    scores = sign * (members + two_sided_geometric(rng, 2.0, 4000))
+    audit = MultiRunAudit(scores, members if sign == 1 else 1 - members)
+    assert audit.p_value(claim(PureDPEvent(1.0))) < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("kind", "delta"), [(MultiRunAudit, 0.0), (MultiRunAudit, 1e-3), (OneRunAudit, 0.0)]
+)
+def test_the_bound_on_epsilon_is_below_the_truth_and_close_to_it(kind, delta):
+    """Randomized response, every run guessed: above the truth with probability 1e-6.
+
+    A standard error of the share of right guesses is .007; .6 is 11 of them below ε = 1.
+    """
+    rng, epsilon, m = np.random.default_rng(), 1.0, 4000
+    members = rng.integers(2, size=m)
+    told = rng.random(m) < 1.0 / (1.0 + np.exp(-epsilon))
+    audit = kind(np.where(told, members, 1 - members), members, n_guesses=m)
+    lower = audit.lower_epsilon(delta, 1 - 1e-6)
+    assert 0.6 < lower <= epsilon
+    refuted, kept = (claim(ApproxDPEvent(lower + step, delta)) for step in (0.0, 2e-3))
+    assert audit.p_value(refuted) <= 1.002e-6 < audit.p_value(kept) * 1.002
+
+
+def test_noise_that_is_not_gaussian_has_no_epsilon_above_its_own():
+    """Noise of ε = 3. The ε of Gaussian noise as weak is above 3, the bound is not."""
+    rng = np.random.default_rng()
+    members = rng.integers(2, size=4000)
+    audit = MultiRunAudit(members + two_sided_geometric(rng, 3.0, 4000), members)
+    assert audit.lower_epsilon(0.0, 1 - 1e-6) <= 3.0
+    assert audit.gaussian_epsilon(1e-5, 1 - 1e-6) > 3.0
+    with pytest.raises(ValueError, match="delta must be above 0"):
+        audit.gaussian_epsilon(0.0)
+    for delta in (-0.1, 1.0, np.nan):
+        with pytest.raises(ValueError, match="delta"):
+            audit.lower_epsilon(delta)
+
+
+def test_nothing_refuted_gives_bounds_of_0():
+    audit = MultiRunAudit(np.zeros(100), np.arange(100) % 2)
+    bounds = [audit.lower_mu, audit.lower_epsilon, audit.gaussian_epsilon]
+    assert [bound(confidence=1 - 1e-9) for bound in bounds] == [0.0] * 3
+
+
+def largest_chance(bound, m, r, v, epsilon):
+    """The largest Pr[V >= v] of p_0, ..., p_r that the claim allows, by a linear program."""
+    delta, ratio = np.asarray(bound.delta(epsilon)), np.exp(epsilon)
+    slopes, intercepts = np.r_[1 / ratio, ratio], np.r_[-delta / ratio, 1 - delta - ratio]
+    number = np.arange(r + 1)
+    at_least = number >= number[:, None]
+    right, wrong = at_least * number / m, at_least * (r - number) / m
+    least_wrong = np.concatenate([slope * right[1:] - wrong[:-1] for slope in slopes])
+    limits, all_one = np.repeat(-intercepts, r), np.ones((1, r + 1))
+    return -linprog(-(number >= v).astype(float), least_wrong, limits, all_one, [1.0]).fun
+
+
+def test_the_recursion_of_one_run_is_the_linear_program():
+    """64 cases: an (ε, δ) claim has two lines, a Gaussian one those of a grid, as in the audit."""
+    rng = np.random.default_rng()
+    gaussian = np.r_[np.linspace(0.0, 3.0, 121)[:-1], np.geomspace(3.0, 60.0, 120)[:20]]
+    for case in range(64):
+        m = rng.integers(6, 25)
+        r = rng.integers(2, m + 1)
+        v = rng.integers(r // 2 + 1, r + 1)
+        event = ApproxDPEvent(rng.uniform(0.1, 3.0), rng.choice([0.0, 1e-3, 0.05]))
+        grid = np.array([event.epsilon])
+        if case % 2:
+            event, grid = GDPEvent(rng.uniform(0.2, 1.5)), gaussian
+        found = with_right(OneRunAudit, m, r, v).p_value(claim(event))
+        expected = largest_chance(claim(event), m, r, v, grid)
+        assert found == pytest.approx(expected, rel=1.1e-3, abs=1e-7)  # 1e-3 by the bisection
 
 
 def test_one_run_finds_an_error_of_a_factor_four():
@@ -219,6 +341,13 @@ def test_roc_has_the_errors_of_every_threshold():
     false_positives, false_negatives = audit.roc()
     assert false_positives.tolist() == [0.0, 0.0, 0.5, 0.5, 1.0]
     assert false_negatives.tolist() == [1.0, 0.5, 0.5, 0.0, 0.0]
+
+
+def test_roc_has_no_threshold_between_equal_scores():
+    for members in ([1, 0, 1, 0], [0, 1, 0, 1]):
+        false_positives, false_negatives = MultiRunAudit([2.0, 2.0, 1.0, 1.0], members).roc()
+        assert false_positives.tolist() == [0.0, 0.5, 1.0]
+        assert false_negatives.tolist() == [1.0, 0.5, 0.0]
 
 
 @pytest.mark.parametrize("kind", [MultiRunAudit, OneRunAudit])

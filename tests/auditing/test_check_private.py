@@ -485,6 +485,42 @@ def test_results_say_what_was_found_and_that_a_pass_proves_nothing():
     assert "&lt;b&gt;" in CheckResults([CheckResult(check="<b>", status="failed")])._repr_html_()
 
 
+class LaplaceMeans(NoisyMeans):
+    """Neighbors are 2 apart in the one column that is not zero: (2 / noise)-DP, and not less."""
+
+    def fit(self, X, y):
+        super().fit(X, y)
+        self.coef_ += np.random.default_rng(self.random_state).laplace(scale=2.0 / 3.0, size=2)
+        return self
+
+
+def test_a_claim_that_passes_has_no_epsilon_above_it():
+    """Laplace noise of ε = 3: Gaussian noise as weak would have an ε above 3."""
+    settings = {"epsilon": 3.0, "n_runs": 600, "kind": "classifier", **SURE}
+    results = check_private(LaplaceMeans(0.0), raises=False, **settings)
+    audit = results[-2]
+    assert (audit.status, audit.delta) == ("passed", 0.0)
+    assert 0.5 < audit.lower_epsilon <= 3.0
+    gaussian = PrivacyGuarantee(GDPEvent(audit.lower_mu), "replace_one", "as weak")
+    assert gaussian.epsilon(1e-5) > 3.0
+    assert str(audit).endswith("at delta = 0")
+    assert "<th>at δ =</th>" in results._repr_html_()
+
+
+def test_lower_bounds_are_printed_rounded_downwards():
+    result = CheckResult(
+        check="multi run",
+        status="failed",
+        claim="1-DP",
+        p_value=0.0,
+        lower_mu=1.2399,
+        lower_epsilon=3.0499,
+        delta=1e-5,
+    )
+    assert "mu >= 1.23, epsilon >= 3.04 at delta = 1e-05" in str(result)
+    assert "<td>1.23</td><td>3.04</td><td>1e-05</td>" in CheckResults([result])._repr_html_()
+
+
 def test_a_seed_repeats_the_audit():
     model = DPLogisticRegression(solver=NoisyGD(3))
     one, again = (check_private(model, n_runs=40, random_state=3, **SURE) for _ in range(2))
