@@ -10,6 +10,7 @@ from skdp.auditing.check_private import (
 )
 from skdp.auditing.multi_run import MultiRunAudit
 from skdp.auditing.one_run import OneRunAudit
+from skdp.auditing.samples import samples
 
 __all__ = [
     "Attack",
@@ -20,4 +21,5 @@ __all__ = [
     "PrivateCheck",
     "check_private",
     "private_checks",
+    "samples",
 ]

@@ -14,7 +14,14 @@ from skdp.auditing.attacks import Attack, attack_on, default_rows, kind_of
 from skdp.budget.stand_ins import stand_ins
 from skdp.privacy import ApproxDPEvent, Event, GDPEvent, Neighboring, PrivacyGuarantee
 
-__all__ = ["Subject", "quoted"]
+__all__ = ["Subject", "check_has_fit", "quoted"]
+
+
+def check_has_fit(estimator: Any) -> Any:
+    """Return an object that can be fitted."""
+    if not hasattr(estimator, "fit") or isinstance(estimator, type):
+        raise ValueError(f"estimator must be an object with fit, got {estimator!r}.")
+    return estimator
 
 
 def quoted(raised: Exception) -> str:
@@ -28,14 +35,14 @@ class Subject:
     """An estimator, what it claims, and on which rows it is tried."""
 
     estimator: Any
-    epsilon: float | None
-    delta: float | None
-    mu: float | None
     kind: Any
-    X: Any
     n_runs: int
     level: float
     rng: np.random.Generator
+    epsilon: float | None = None
+    delta: float | None = None
+    mu: float | None = None
+    X: Any = None
 
     @property
     def name(self) -> str:

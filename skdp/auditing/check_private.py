@@ -15,7 +15,7 @@ from skdp._validation import check_delta, check_epsilon, check_real
 from skdp.auditing._audits import multi_run, one_run
 from skdp.auditing._conduct import CONDUCT, Skipped
 from skdp.auditing._guesses import Guesses, check_runs
-from skdp.auditing._subject import Subject, quoted
+from skdp.auditing._subject import Subject, check_has_fit, quoted
 from skdp.auditing.attacks import Attack
 from skdp.exceptions import PrivacyLeakError
 
@@ -261,8 +261,7 @@ def _subject(
     X: Any = None,
     random_state: Any = None,
 ) -> Subject:
-    if not hasattr(estimator, "fit") or isinstance(estimator, type):
-        raise ValueError(f"estimator must be an object with fit, got {estimator!r}.")
+    check_has_fit(estimator)
     if np.isinf(getattr(estimator, "epsilon", 0.0)) or (epsilon is not None and np.isinf(epsilon)):
         raise ValueError("epsilon=inf claims nothing: there is nothing to audit.")
     if mu is not None and (epsilon, delta) != (None, None):

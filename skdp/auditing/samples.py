@@ -1,0 +1,95 @@
+"""Samples of a score on each of two neighboring data sets, for auditors of any library."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from skdp._random import noise_generator
+from skdp._validation import check_count
+from skdp.auditing._subject import Subject, check_has_fit
+from skdp.auditing.attacks import Attack, kind_of, reader
+
+__all__ = ["samples"]
+
+
+def samples(
+    estimator: Any,
+    one: tuple[Any, ...],
+    other: tuple[Any, ...],
+    n: int,
+    *,
+    readout: Callable[[Any], Any] | None = None,
+    random_state: Any = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the scores of n fits on each of two neighboring data sets.
+
+    Any auditor that compares two samples can be attached to them. An auditor that needs a fair coin
+    for each run, such as `MultiRunAudit`, takes one of the two scores for each coin: see the
+    example.
+
+    Parameters
+    ----------
+    estimator : estimator
+        *Public.* Not fitted. No budget in it is touched: copies have stand-ins of the same terms.
+    one, other : tuple
+        *Private.* The arguments of `fit`, data sets that differ in one record.
+    n : int
+        *Public.* Number of fits on each of the two data sets.
+    readout : callable, default None
+        *Public.* Takes a fitted estimator and returns a number or an array of numbers. By default
+        the score of the first row of `one` for its second class, the prediction for that row, or
+        for a transformer all numbers that it has released.
+    random_state : None, int or numpy Generator, default None
+        *Secret.* Source of seeds for the fits where they take one; beside a budget they take none.
+
+    Returns
+    -------
+    of_one, of_other : ndarray of shape (n,) or (n, n_numbers)
+        The second shape where `readout` returns several numbers. NaN becomes 0, an infinite number
+        1e8 with its sign.
+
+    Examples
+    --------
+    >>> from skdp import DPLogisticRegression
+    >>> from skdp.auditing import MultiRunAudit
+    >>> X, y, turned = 9 * np.eye(8), np.arange(8) % 2, np.r_[1, np.arange(1, 8) % 2]
+    >>> model = DPLogisticRegression(epsilon=3.0, solver="output_perturbation")
+    >>> scores, others = samples(model, (X, turned), (X, y), 100, random_state=0)
+    >>> coins = np.random.default_rng(0).integers(2, size=100)
+    >>> audit = MultiRunAudit(np.where(coins, scores, others), coins)
+    >>> audit.p_value(model.fit(X, y).privacy_) > 0.001
+    True
+    """
+    check_has_fit(estimator)
+    for name, data in (("one", one), ("other", other)):
+        if not isinstance(data, tuple) or not data:
+            raise ValueError(
+                f"{name} must be a tuple of the arguments of fit, such as (X, y); "
+                f"got a {type(data).__name__}."
+            )
+    n = check_count("n", n)
+    attack = Attack(one, other, _default(estimator, one) if readout is None else readout)
+    rng = noise_generator(random_state)
+    subject = Subject(estimator=estimator, kind=attack, n_runs=2 * n, level=0.0, rng=rng)
+    return _scores(subject, one, n), _scores(subject, other, n)
+
+
+def _default(estimator: Any, data: tuple[Any, ...]) -> Callable[[Any], Any]:
+    try:
+        return reader(kind_of(estimator), data[0])
+    except ValueError:
+        raise ValueError(
+            f"{type(estimator).__name__} is no classifier, regressor or transformer. Pass "
+            "readout=, a function that takes a fitted estimator and returns numbers."
+        ) from None
+
+
+def _scores(subject: Subject, data: tuple[Any, ...], n: int) -> np.ndarray:
+    found = [subject.attack.numbers(subject.fitted(data)) for _ in range(n)]
+    if len({numbers.size for numbers in found}) > 1:
+        raise ValueError("readout must return as many numbers for every fit.")
+    scores = np.array(found)
+    return scores[:, 0] if scores.shape[1] == 1 else scores
