@@ -1,0 +1,159 @@
+"""What is audited: releases of skdp on two neighboring data sets, hard to tell apart by a claim."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from skdp import (
+    DPPCA,
+    DPKMeans,
+    DPLinearRegression,
+    DPLogisticRegression,
+    statistics,
+)
+from skdp.accounting import gdp_mu
+from skdp.auditing import samples
+from skdp.metrics import dp_accuracy_score
+from skdp.naive_bayes import DPCategoricalNB, DPGaussianNB
+from skdp.preprocessing import DPMinMaxScaler, DPStandardScaler
+from skdp.privacy import GDPEvent, PrivacyGuarantee
+
+FAR, ROWS = 1e4, 11
+"""A value that is clipped, so that its record pulls as far as a record can."""
+
+
+@dataclass(frozen=True)
+class Fits:
+    """Fits of an estimator. `factor` is how much less noise its control has."""
+
+    make: Any
+    one: tuple
+    other: tuple
+    delta: float = 1e-5
+    readout: Any = None
+    factor: float = 2.0
+
+    def claim(self, epsilon):
+        """Return what a fit says in `privacy_`."""
+        return self.make(epsilon, self.delta).fit(*self.one).privacy_
+
+    def samples(self, epsilon, n, rng):
+        """Return scores of n fits on each of the two data sets."""
+        model = self.make(epsilon, self.delta)
+        return samples(model, self.one, self.other, n, readout=self.readout, random_state=rng)
+
+
+@dataclass(frozen=True)
+class Releases:
+    """Numbers that a function releases, called with data, ε, δ and `random_state`."""
+
+    release: Any
+    one: Any
+    other: Any
+    delta: float = 1e-5
+    numbers: Any = np.ravel
+    factor: float = 2.0
+
+    def claim(self, epsilon):
+        """Return what a release says in `privacy`."""
+        return self.release(self.one, epsilon, self.delta, random_state=None).privacy
+
+    def samples(self, epsilon, n, rng):
+        """Return the numbers of n releases on each of the two data sets."""
+        return self._scores(self.one, epsilon, n, rng), self._scores(self.other, epsilon, n, rng)
+
+    def _scores(self, data, epsilon, n, rng):
+        found = (self.release(data, epsilon, self.delta, random_state=rng) for _ in range(n))
+        return np.array([self.numbers(result.value) for result in found], dtype=float)
+
+
+def weaker(target, epsilon):
+    """Return the ε whose noise is smaller by the target's factor.
+
+    Pure noise has a scale inverse to ε, and Gaussian noise one inverse to μ. Noise in sampled steps
+    is nearly inverse to μ.
+    """
+    if target.delta == 0.0:
+        return target.factor * epsilon
+    mu = target.factor * gdp_mu(epsilon, target.delta)
+    return PrivacyGuarantee(GDPEvent(mu), "replace_one", "a control").epsilon(target.delta)
+
+
+X = np.zeros((ROWS, 2))
+X[0, 0] = FAR
+y = np.arange(ROWS) % 2
+TURNED = (X, np.r_[1 - y[0], y[1:]]), (X, y)
+NUMBERS = (X, np.r_[FAR, np.zeros(ROWS - 1)]), (X, np.r_[-FAR, np.zeros(ROWS - 1)])
+CODES = np.zeros((ROWS, 2), dtype=int)
+CODED = (CODES, TURNED[0][1]), (CODES, y)
+ROW_MOVED = (X,), (np.r_[-X[:1], X[1:]],)
+MOVED = np.r_[1.0, np.zeros(ROWS - 1)], np.zeros(ROWS)
+
+
+def logistic(solver):
+    """Return a function that makes a logistic regression with a solver."""
+    return lambda epsilon, delta: DPLogisticRegression(
+        epsilon, delta, solver=solver, classes=[0, 1]
+    )
+
+
+def rows_of(cls, **settings):
+    """Return a function that makes an estimator for rows within (-1, 1)."""
+    return lambda epsilon, delta: cls(epsilon, delta, bounds=(-1, 1), **settings)
+
+
+def released(function, **settings):
+    """Return a function of data, ε and δ."""
+    return lambda data, epsilon, delta, random_state: function(
+        data, epsilon, delta, random_state=random_state, **settings
+    )
+
+
+def judged(function, **settings):
+    """Return a function of labels, of which the first is judged rightly in one data set only."""
+    return lambda labels, epsilon, delta, random_state: function(
+        labels, np.ones(ROWS), epsilon, delta, random_state=random_state, **settings
+    )
+
+
+TARGETS = {
+    "logistic regression, auto": Fits(logistic("auto"), *TURNED),
+    "logistic regression, noisy_gd": Fits(logistic("noisy_gd"), *TURNED),
+    "logistic regression, dp_sgd": Fits(logistic("dp_sgd"), *TURNED),
+    "logistic regression, objective_perturbation": Fits(
+        logistic("objective_perturbation"), *TURNED
+    ),
+    "logistic regression, output_perturbation": Fits(logistic("output_perturbation"), *TURNED),
+    "linear regression": Fits(
+        lambda epsilon, delta: DPLinearRegression(epsilon, delta, target_bounds=(-1, 1)), *NUMBERS
+    ),
+    "Gaussian naive Bayes": Fits(rows_of(DPGaussianNB, classes=[0, 1]), *TURNED),
+    "categorical naive Bayes": Fits(
+        lambda epsilon, delta: DPCategoricalNB(epsilon, delta, categories=[0, 1], classes=[0, 1]),
+        *CODED,
+        delta=0.0,
+    ),
+    "PCA": Fits(rows_of(DPPCA), *ROW_MOVED, factor=8.0),
+    "k-means": Fits(rows_of(DPKMeans, n_clusters=2), *ROW_MOVED, factor=8.0),
+    "standard scaler": Fits(rows_of(DPStandardScaler), *ROW_MOVED),
+    "min-max scaler": Fits(rows_of(DPMinMaxScaler), *ROW_MOVED, delta=0.0),
+    "count": Releases(released(statistics.count), MOVED[0] > 0, MOVED[1] > 0, delta=0.0),
+    "count, Gaussian noise": Releases(
+        released(statistics.count, noise="gaussian"), MOVED[0] > 0, MOVED[1] > 0
+    ),
+    "mean": Releases(released(statistics.mean, bounds=(0, 1)), *MOVED, delta=0.0),
+    "median": Releases(
+        released(statistics.quantile, q=0.5, bounds=(0, 1)),
+        np.r_[1.0, np.full(ROWS - 1, 0.5)],
+        np.r_[0.0, np.full(ROWS - 1, 0.5)],
+        delta=0.0,
+    ),
+    "marginals": Releases(
+        released(statistics.marginals, categories=[0, 1]),
+        MOVED[0][:, None],
+        MOVED[1][:, None],
+        numbers=lambda tables: np.concatenate([np.ravel(table) for table in tables.values()]),
+    ),
+    "accuracy score": Releases(judged(dp_accuracy_score, classes=[0, 1]), *MOVED, delta=0.0),
+}
