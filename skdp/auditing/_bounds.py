@@ -31,7 +31,7 @@ class AttackBounds:
     @cached_property
     def _epsilon(self) -> np.ndarray:
         event, asked = self.guarantee.event, self.guarantee.asked
-        if type(event) in (ApproxDPEvent, PureDPEvent):  # the lines of other ε are never lower
+        if isinstance(event, ApproxDPEvent | PureDPEvent):  # no other ε has a lower line
             return np.array([min(event.epsilon, _EPSILON[-1])])
         if self.guarantee.bound is not None:
             return _COARSE * (self.guarantee.epsilon(_DELTA) if asked is None else asked[0])

@@ -8,7 +8,7 @@ from scipy.optimize import linprog
 from skdp import statistics
 from skdp.accounting import gdp_mu
 from skdp.auditing import MultiRunAudit, OneRunAudit
-from skdp.privacy import ApproxDPEvent, GDPEvent, LaplaceEvent, PrivacyGuarantee, PureDPEvent
+from skdp.privacy import ApproxDPEvent, Event, GDPEvent, LaplaceEvent, PrivacyGuarantee, PureDPEvent
 
 MU = gdp_mu(3.0, 1e-5)
 LEVELS = np.array([0.2, 0.05, 0.01, 1e-3, 1e-5])
@@ -108,11 +108,10 @@ def test_no_release_that_keeps_a_claim_is_right_more_often_than_the_bound():
             assert value >= brute_force(posteriors, chances, m, r, v) * (1 - 1e-9)
 
 
-class _Finite(PureDPEvent):
+class _Finite(Event):
     """A release whose posteriors max(q, 1 − q) are a few numbers, as often on either side."""
 
     def __init__(self, posteriors, chances):
-        object.__setattr__(self, "epsilon", 50.0)
         object.__setattr__(self, "parts", (posteriors, chances))
 
     def curve(self, neighboring):
