@@ -10,8 +10,9 @@ is not on PyPI and has no place here yet.
 A cell says whether an auditor refuted the claim, with the noise claimed and with the control's.
 A true claim is refuted with a probability of at most --level. The program fails if a claim is
 refuted, or if no auditor refutes a control. Several numbers are projected on the line that a linear
-discriminant finds on a quarter of the runs, which then count for nothing else. Controls of PCA and
-k-means have an eighth of the noise, because this attack sees a third of what they cost.
+discriminant finds on a quarter of the runs, which then count for nothing else. Controls have half
+of the noise. Those of naive Bayes, PCA, k-means and the scalers have an eighth, because one line
+sees a part of what several numbers cost together.
 """
 
 import argparse
