@@ -1,6 +1,7 @@
 """What the conversion of user data costs, beside NumPy's own, by the container.
 
-Usage: OMP_NUM_THREADS=1 python benchmarks/bench_gate.py [--rows 1000000] [--columns 20] [--smallest]
+Usage: OMP_NUM_THREADS=1 python benchmarks/bench_gate.py [--rows 1000000] [--columns 20]
+       [--smallest]
 
 The time is CPU seconds of this process, the least of five. "numpy" converts the container by
 `np.asarray`, which changes the values of other rows where a value is null. Memory is the peak that
@@ -10,6 +11,7 @@ Python allocates beyond the data, in copies of the data as floats.
 import argparse
 import time
 import tracemalloc
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -69,9 +71,9 @@ def main():
         linear, scaler = DPLogisticRegression(), BoundsScaler((0, 100), missing="middle")
         scaler.fit(X)
         has_nulls = "nulls" in name
-        read = [] if has_nulls else [lambda X=X: linear._rows(X, reset=True)]
-        read.append(lambda X=X: scaler._rows(X, reset=False))
-        numpy = cpu_seconds(lambda X=X: np.asarray(X, dtype=None if has_nulls else float))
+        scaled = partial(scaler._rows, X, reset=False)
+        read = [scaled] if has_nulls else [partial(linear._rows, X, reset=True), scaled]
+        numpy = cpu_seconds(partial(np.asarray, X, dtype=None if has_nulls else float))
         times = [cpu_seconds(one) for one in read]
         shown = "".join(f"{t:10.3f}" for t in [np.nan] * has_nulls + times)
         peak = copies(read[0], 8 * n_rows * given.columns)

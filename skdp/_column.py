@@ -211,7 +211,7 @@ def _converted(x: Any, convert: Callable[[Any], Any]) -> Any:
 
 def home_of(x: Any) -> str:
     """Return the library that a container belongs to, by its class or a base of it; "" for none."""
-    return _home_of_class(type(x))
+    return _home_of_class(type(x))  # type: ignore[arg-type]  # a class is hashable
 
 
 @cache

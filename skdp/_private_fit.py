@@ -259,7 +259,8 @@ class PrivateFit:
             data = tuple(map(received, data))
             more = {name: received(value) for name, value in more.items()}
             check_plain(*data, *more.values())
-            parameters = self._release_parameters(part, Unit.of(more.get("groups")))
+            unit = Unit.RECORD if more.get("groups") is None else Unit.PERSON
+            parameters = self._release_parameters(part, unit)
             with public_words():
                 records = self._check_data(parameters, *data, **more)
             plan = self._plan(parameters, records)

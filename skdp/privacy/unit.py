@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any
 
 __all__ = ["Unit"]
 
@@ -17,21 +16,6 @@ class Unit(StrEnum):
 
     RECORD = "record"
     PERSON = "person"
-
-    @classmethod
-    def of(cls, groups: Any) -> Unit:
-        """Return the unit of a release from data with these groups, None for none.
-
-        Parameters
-        ----------
-        groups : array-like or None
-            *Private.* Whose each row is.
-
-        Returns
-        -------
-        Unit
-        """
-        return cls.RECORD if groups is None else cls.PERSON
 
     @classmethod
     def _missing_(cls, value: object) -> Unit:
