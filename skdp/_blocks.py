@@ -27,8 +27,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 
-from skdp._column import is_collection
-from skdp._plain_values import check_plain
+from skdp._column import check_plain, is_collection
 
 __all__ = [
     "Block",

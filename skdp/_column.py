@@ -5,6 +5,7 @@ the type of the whole column, and with it the values of other rows: integers bey
 and codes of a dictionary are shifted. Here each value depends on its own row and on the *type* of
 its column alone:
 
+- values of classes that run code of their own raise ValueError,
 - nulls are found by the library that holds the column,
 - they are filled with a constant of the column's own type,
 - categories and dictionaries are decoded by code,
@@ -15,9 +16,8 @@ No other module converts a column of user data (`tests/test_gate.py` enforces it
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
 from decimal import Decimal
 from functools import cache, cached_property
 from numbers import Real
@@ -30,6 +30,7 @@ __all__ = [
     "Column",
     "Values",
     "array_of_list",
+    "check_plain",
     "home_of",
     "is_collection",
     "is_missing",
@@ -39,8 +40,60 @@ __all__ = [
 
 _NUMBERS = (Real, Decimal, np.bool_)
 _COMPARABLE = (*_NUMBERS, np.generic)  # a missing value among these differs from itself
-_COMPARED = {str, bytes, bool, int, float, type(None), Decimal, date, datetime, timedelta}
 _MISSING_TYPES = ("NoneType", "NAType", "NaTType", "MaskedConstant")
+_TRUSTED = frozenset(
+    [
+        "abc",
+        "builtins",
+        "collections",
+        "datetime",
+        "decimal",
+        "enum",
+        "fractions",
+        "ipaddress",
+        "numbers",
+        "numpy",
+        "pandas",
+        "pathlib",
+        "polars",
+        "pyarrow",
+        "typing",
+        "uuid",
+    ]
+)
+_RUN_BY_READERS = frozenset(
+    f"__{name}__"
+    for name in [
+        "eq",
+        "ne",
+        "lt",
+        "le",
+        "gt",
+        "ge",
+        "hash",
+        "bool",
+        "float",
+        "int",
+        "index",
+        "complex",
+        "len",
+        "iter",
+        "getitem",
+        "contains",
+        "getattr",
+        "getattribute",
+        "class",
+        "array",
+        "array_ufunc",
+        "array_function",
+        "array_interface",
+        "array_struct",
+    ]
+)
+_FOREIGN = (
+    "The data hold objects of a class with its own comparison, hash or conversion. Convert them to "
+    "strings, numbers, truth values or dates first."
+)
 _PLAIN = (np.ndarray, np.generic, list, tuple, str, bytes, int, float, complex, type(None))
 
 
@@ -164,21 +217,6 @@ class Column:
                 f"column {name!r} holds something else than numbers: each argument must be neither "
                 "a string nor another thing, but a real number or missing."
             )
-
-    def check_comparable(self, name: Any) -> None:
-        """Raise ValueError if a value cannot be compared with others, before it is too late.
-
-        Lists and other types that are never hashable are no category; they are let through.
-        """
-        if self.kind != "O":
-            return
-        values = self.read().array
-        if {*map(type, values)} <= _COMPARED or all(map(_is_comparable, values)):
-            return
-        raise ValueError(
-            f"column {name!r} holds objects that raise an error where they are compared. Replace "
-            "them by numbers or strings."
-        )
 
 
 def received(x: Any) -> Any:
@@ -424,19 +462,56 @@ def where_missing(values: np.ndarray) -> np.ndarray:
     return found.reshape(values.shape)
 
 
-def _is_comparable(value: Any) -> bool:
-    """Return whether a value can be looked up in a dictionary, or is of a type that never can."""
-    try:
-        if not is_missing(value) and type(value).__hash__ is not None:
-            hash(value)
-            bool(value == value)
-    except Exception:
-        return False
-    return True
-
-
 def _as_float(value: Any) -> float:
     try:
         return float(value)
     except (TypeError, ValueError, OverflowError):
         return np.nan
+
+
+def check_plain(*tables: Any) -> None:
+    """Raise ValueError if Python objects in the data may run code of their own when they are read.
+
+    Such code may raise an error after the spend, or quote the value in its message. No message
+    says of which class an object is, which is private.
+    """
+    if not all(_is_plain(kind) for table in tables for kind in _kinds(table)):
+        raise ValueError(_FOREIGN)
+
+
+def _kinds(table: Any) -> set[type]:
+    """Return the classes of the Python objects in a table, a column or a list."""
+    if isinstance(table, (list, tuple)):
+        return _kinds_among(table)
+    if hasattr(table, "iloc") and np.ndim(table) == 2:
+        some = (j for j, dtype in enumerate(table.dtypes) if getattr(dtype, "kind", "O") == "O")
+        return set().union(*(_kinds(table.iloc[:, j]) for j in some))
+    if hasattr(table, "get_columns"):  # a frame of polars
+        return set().union(*map(_kinds, table.get_columns()))
+    dtype: Any = getattr(table, "dtype", None)
+    if hasattr(dtype, "categories") and hasattr(dtype.categories, "dtype"):
+        return _kinds(dtype.categories)
+    if "object" not in str(dtype).lower():
+        return set()
+    values = table.data if sparse.issparse(table) else table
+    return _kinds_among([*(values.flat if isinstance(values, np.ndarray) else values)])
+
+
+def _kinds_among(values: Collection[Any]) -> set[type]:
+    """Return the classes of values, and of those within lists, tuples and arrays among them."""
+    kinds = {*map(type, values)}
+    if any(issubclass(kind, (list, tuple, np.ndarray)) for kind in kinds):
+        inner = (value for value in values if isinstance(value, (list, tuple, np.ndarray)))
+        return kinds.union(*map(_kinds, inner))
+    return kinds
+
+
+@cache
+def _is_plain(kind: type) -> bool:
+    """Return whether whatever a reader runs of a class is Python's own, or a known library's."""
+    own = [one for one in kind.__mro__ if not _is_trusted(one)]
+    return not any(_RUN_BY_READERS & vars(one).keys() for one in own)
+
+
+def _is_trusted(kind: type) -> bool:
+    return str(getattr(kind, "__module__", "")).partition(".")[0] in _TRUSTED

@@ -298,12 +298,11 @@ def check_comparable(column: Any, values: np.ndarray, name: Any) -> None:
     """Raise if the type of a column says that none of its values is in `values`.
 
     Columns of floats pass, because a column without any value often is one. So do columns of
-    objects, unless an object cannot be compared at all.
+    objects, whose values may have any type.
     """
     column = Column.of(column)
     kind, type_name = column.kind, column.type_name
     texts = kind in "US" or type_name.lower() in ("str", "string")
-    column.check_comparable(name)
     if (kind in "biumM" and values.dtype.kind in "US") or (texts and values.dtype.kind in "biuf"):
         raise ValueError(
             f"column {name!r} holds {'texts' if texts else type_name}, and its categories are "

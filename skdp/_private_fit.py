@@ -14,8 +14,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from skdp._column import received
-from skdp._plain_values import check_plain
+from skdp._column import check_plain, received
 from skdp._public_words import public_words
 from skdp._random import hidden, noise_generator
 from skdp._validation import check_choice, check_delta, check_epsilon, check_part

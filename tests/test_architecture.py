@@ -12,7 +12,7 @@ import skdp
 ROOT = Path(skdp.__file__).parent
 GUIDE = Path(__file__).parents[1] / "CONTRIBUTING.md"
 FLOORS = [
-    {"exceptions", "_column", "_plain_values", "_progress", "_html"},
+    {"exceptions", "_column", "_progress", "_html"},
     {"_blocks"},
     {"_validation", "_columns", "_search", "_random", "_lazy", "_digits", "_public_words"},
     {"_data_validation", "_column_facts", "_persons"},

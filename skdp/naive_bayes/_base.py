@@ -300,8 +300,6 @@ class PrivateNaiveBayes(ClassifierMixin, PrivateEstimator):
                 part.check_numeric(columns.name(j), advice=self._advice(columns.name(j)))
                 if not feature.clipped:
                     refuse_missing(part.floats()[:, None], [columns.name(j)])
-            else:
-                part.check_comparable(columns.name(j))
 
     def _advice(self, column: Any) -> str:
         """Return what can be done about a column of text."""
