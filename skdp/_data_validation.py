@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.utils import (
+    assert_all_finite,
     check_array,
     check_X_y,
     column_or_1d,
@@ -75,9 +76,7 @@ _RULE_OF_COLUMNS = (
 
 def encode_labels(name: str, y: np.ndarray, known: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return the public classes, those found in `y` if none are `known`, and y as 0..K−1."""
-    check_no_missing("y", y)
-    if known is None:  # else comparison with them is the stronger check
-        check_classification_targets(y)
+    _check_labels(y, known)
     return _encoded(name, y, known)
 
 
@@ -98,9 +97,16 @@ def one_column(y: Any) -> np.ndarray:
 def labels_in_block(y: Any, known: Any) -> np.ndarray:
     """Return the labels in some rows, which `classes_of_blocks` takes, after checks."""
     y = column_or_1d(present("y", y))
-    if known is None:
-        check_classification_targets(y)
+    _check_labels(y, known)
     return _sorted_labels(y)
+
+
+def _check_labels(y: np.ndarray, known: Any) -> None:
+    """Raise ValueError unless labels are discrete; known classes are the stronger check."""
+    check_no_missing("y", y)
+    if known is None:
+        assert_all_finite(y, input_name="y")
+        check_classification_targets(y)
 
 
 def classes_of_blocks(name: str, labels: Sequence[np.ndarray], known: Any) -> np.ndarray:

@@ -17,7 +17,7 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing, assert_all_finite, indexable
+from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
@@ -213,7 +213,6 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
         """Return the labels in all rows, which are public, if a candidate is told none."""
         if not any(map(_unnamed, candidates)):
             return None
-        assert_all_finite(y, input_name="y")
         return encode_labels(type(self).__name__, y, None)[0]
 
     @property
