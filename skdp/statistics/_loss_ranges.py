@@ -18,10 +18,11 @@ __all__ = ["Cost", "Neighbors", "composed"]
 
 _SAFE = 1.0 - 1e-9  # of ε: the search for a share of it stops 1e-11 from the target
 
-# Each utility is off by five roundings of numbers below 2^31, 2^−23 each: of the number of rows, of
-# q times it, of the margin, of #{x < t} and of their difference. So what a record does to a utility
-# is off by 10·2^−23, and the range over the candidates by 20·2^−23 < 2^−18.5. Steps of the grid,
-# two of 2^−30, fit into the rest. Every range below is at least 1, so that a factor allows for it.
+# Each utility is off by six roundings of numbers below 2^31, 2^−23 each: of the number of rows, of
+# q times it, of the margin, of their sum, of #{x < t} and of the difference. So what a record does
+# to a utility is off by 12·2^−23, and the range over the candidates by 24·2^−23 = ¾·2^−18. Steps of
+# the grid, two of 2^−30, fit into the rest. Every range below is at least 1, so that a factor
+# allows for it.
 _ROUNDING = 2.0**-18
 
 Ranges = tuple[tuple[float, int], ...]

@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 _CELLS = 2**14  # of the grid, between the bounds
-_ROUNDING = 1.0 + 2.0**-19  # of a utility, by 10·2^−23 at most: see `_loss_ranges`; M ≥ ½
+_ROUNDING = 1.0 + 2.0**-18  # of a utility, by 12·2^−23 at most: see `_loss_ranges`; M ≥ ½
 
 
 @dataclass(frozen=True, eq=False, repr=False)
