@@ -94,7 +94,11 @@ _FOREIGN = (
     "The data hold objects of a class with its own comparison, hash or conversion. Convert them to "
     "strings, numbers, truth values or dates first."
 )
-_PLAIN = (np.ndarray, np.generic, list, tuple, str, bytes, int, float, complex, type(None))
+_PLAIN = (np.generic, list, tuple, str, bytes, int, float, complex, type(None))
+_MASKED = (
+    "masked arrays are not supported: libraries drop the mask. Give missing values as NaN or None, "
+    "for example by x.astype(object).filled(None)."
+)
 
 
 class Values(NamedTuple):
@@ -133,7 +137,8 @@ class Column:
         if isinstance(x, (list, tuple)):
             x = array_of_list(x)
         if home_of(x) == "pandas":
-            x = x.to_numpy() if isinstance(x.dtype, np.dtype) else getattr(x, "array", x)
+            plain = isinstance(x.dtype, np.dtype)
+            x = _received_array(x.to_numpy()) if plain else getattr(x, "array", x)
         return cls(x)
 
     def __len__(self) -> int:
@@ -212,7 +217,7 @@ class Column:
             return
         if self.holds_text():
             raise ValueError(f"column {name!r} holds text, not numbers.{advice}")
-        if self.kind != "O" or not all(issubclass(one, _NUMBERS) for one in self.types()):
+        if self.kind != "O" or not all(map(_is_of_numbers, self.types())):
             raise TypeError(
                 f"column {name!r} holds something else than numbers: each argument must be neither "
                 "a string nor another thing, but a real number or missing."
@@ -225,16 +230,32 @@ def received(x: Any) -> Any:
     These are Arrow's, that of data frames and that of arrays, in this order. Masked arrays raise
     ValueError, since scikit-learn and NumPy drop their masks.
     """
-    if isinstance(x, np.ma.MaskedArray):
-        raise ValueError(
-            "masked arrays are not supported: libraries drop the mask. Give missing values as NaN "
-            "or None, for example by x.astype(object).filled(None)."
-        )
+    if isinstance(x, np.ndarray):
+        return _received_array(x)
     if isinstance(x, _PLAIN) or sparse.issparse(x) or home_of(x):
         return x
     for protocol, convert in _PROTOCOLS.items():
         if hasattr(type(x), protocol):
-            return _converted(x, convert)
+            found = _converted(x, convert)
+            return _received_array(found) if isinstance(found, np.ndarray) else found
+    return x
+
+
+def _received_array(x: np.ndarray) -> np.ndarray:
+    """Return an array in a type that all readers take.
+
+    Strings of variable length become objects, in which nulls are found. Floats of more than 64 bits
+    are rounded here, because NumPy would warn later of a value that overflows.
+    """
+    if hasattr(type(x), "mask"):  # masked arrays of NumPy, and those of Astropy
+        raise ValueError(_MASKED)
+    if x.dtype.kind == "V":
+        raise ValueError("structured arrays are not supported: give a data frame instead.")
+    if x.dtype.kind == "T":
+        return x.astype(object)
+    if x.dtype.kind == "f" and x.dtype.itemsize > 8:
+        with np.errstate(over="ignore"):
+            return x.astype(float)
     return x
 
 
@@ -291,7 +312,7 @@ _PROTOCOLS: dict[str, Callable[[Any], Any]] = {
     "__arrow_c_stream__": _from_arrow_stream,
     "__arrow_c_array__": _from_arrow_array,
     "__dataframe__": _from_data_frame,
-    "__array__": np.asarray,
+    "__array__": np.asanyarray,  # `np.asarray` would drop a mask
 }
 
 
@@ -324,7 +345,7 @@ def _of_pandas_masked(array: Any, dtype: np.dtype) -> Values:
 
 def _of_pandas_sparse(array: Any) -> Values:
     """Return the dense values; gaps are null where the filling is."""
-    filling, stored = array.fill_value, np.asarray(array.sp_values)
+    filling, stored = array.fill_value, _received_array(np.asarray(array.sp_values))
     gaps_are_null = is_missing(filling)
     values = np.zeros(len(array), stored.dtype)
     if not gaps_are_null:
@@ -418,6 +439,8 @@ def array_of_list(x: Any) -> np.ndarray:
     Of numbers and strings NumPy makes strings, and of integers and floats floats: then the type of
     one value would decide what all others are.
     """
+    if any(isinstance(row, np.ma.MaskedArray) and row is not np.ma.masked for row in x):
+        raise ValueError(_MASKED)
     found = np.array(x, dtype=object)
     if any(isinstance(value, (list, tuple)) for value in found.flat):
         raise ValueError("a list must hold single values, or rows of one length.")
@@ -427,18 +450,18 @@ def array_of_list(x: Any) -> np.ndarray:
         narrow = np.asarray(x)
     except (TypeError, ValueError, OverflowError):  # as of times and other numbers
         return found
-    return narrow if _is_same(found.ravel(), narrow.ravel()) else found
+    return _received_array(narrow) if _is_same(found.ravel(), narrow.ravel()) else found
 
 
 def _is_same(objects: np.ndarray, narrow: np.ndarray) -> bool:
     """Return whether values are equal, in Python, to those of an array of a narrower type."""
     if narrow.dtype.kind in "mM":
         return all(getattr(one, "dtype", None) == narrow.dtype for one in objects)
-    if narrow.dtype.kind == "O" or len(objects) != len(narrow):
+    if narrow.dtype.kind in "OV" or len(objects) != len(narrow):
         return False
     plain = [one.item() if isinstance(one, np.generic) else one for one in objects]
     pairs = zip(plain, narrow.tolist(), strict=True)
-    return all(a == b or (is_missing(a) and is_missing(b)) for a, b in pairs)
+    return all(is_missing(b) if is_missing(a) else a == b for a, b in pairs)
 
 
 def is_missing(value: Any) -> bool:
@@ -460,6 +483,11 @@ def where_missing(values: np.ndarray) -> np.ndarray:
         return np.zeros(values.shape, dtype=bool)
     found = np.fromiter(map(is_missing, values.ravel()), bool, values.size)
     return found.reshape(values.shape)
+
+
+def _is_of_numbers(kind: type) -> bool:
+    """Return whether a type is of real numbers; NumPy calls differences of times integers."""
+    return issubclass(kind, _NUMBERS) and not issubclass(kind, np.timedelta64)
 
 
 def _as_float(value: Any) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -312,9 +313,9 @@ def check_comparable(column: Any, values: np.ndarray, name: Any) -> None:
 
 
 def _place(known: Mapping[Any, int], value: Any, values: np.ndarray) -> int:
-    if isinstance(value, (np.datetime64, np.timedelta64)):  # equal to one of another unit
-        return int(_codes_of_times(np.array([value]), values)[0])
     try:
+        if isinstance(value, (np.datetime64, np.timedelta64)):  # equal to one of another unit
+            return int(_codes_of_times(np.array([value]), values)[0])
         return known.get(value, -1)
     except Exception:  # a value that cannot be compared is none of them; the budget is spent
         return -1
@@ -323,7 +324,8 @@ def _place(known: Mapping[Any, int], value: Any, values: np.ndarray) -> int:
 def _codes_of_times(column: np.ndarray, values: np.ndarray) -> np.ndarray:
     codes = np.full(column.shape, -1)
     for code, value in enumerate(values):
-        codes[column == value] = code
+        with suppress(TypeError):  # of units without a common one, as days and years are
+            codes[column == value] = code
     return codes
 
 

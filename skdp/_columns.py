@@ -306,7 +306,12 @@ def is_apart(X: Any) -> bool:
         return False
     if not hasattr(X, "iloc"):
         return True
-    return not all(isinstance(dtype, np.dtype) and dtype.kind in "biuf" for dtype in X.dtypes)
+    return not all(isinstance(dtype, np.dtype) and _is_plain(dtype) for dtype in X.dtypes)
+
+
+def _is_plain(dtype: np.dtype) -> bool:
+    """Return whether a type is one of numbers that fit into 64 bits."""
+    return dtype.kind in "biuf" and dtype.itemsize <= 8
 
 
 def refuse_lazy(**inputs: Any) -> None:

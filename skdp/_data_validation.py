@@ -40,6 +40,7 @@ __all__ = [
     "encode_labels",
     "labels_in_block",
     "one_column",
+    "places_of",
     "present",
     "refuse_missing",
     "remember_columns",
@@ -83,6 +84,8 @@ def encode_labels(name: str, y: np.ndarray, known: Any) -> tuple[np.ndarray, np.
 def present(name: str, values: Any) -> np.ndarray:
     """Return a column or a table as an array; raise ValueError if a value is missing."""
     read = values_of(values, name)
+    if read.array.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported: {name} must hold real numbers.")
     if read.missing().any():
         raise ValueError(_missing(name))
     return read.array
@@ -118,7 +121,16 @@ def classes_of_blocks(name: str, labels: Sequence[np.ndarray], known: Any) -> np
 
 def codes_in_block(y: Any, classes: np.ndarray) -> np.ndarray:
     """Return labels, all of which are in `classes`, as 0..K−1."""
-    return np.searchsorted(classes, column_or_1d(values_of(y).array))
+    return places_of(column_or_1d(values_of(y).array), classes)
+
+
+def places_of(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Return where labels belong among sorted classes; integers keep all bits."""
+    both = classes.dtype, labels.dtype
+    if all(dtype.kind in "iu" for dtype in both) and np.result_type(*both).kind == "f":
+        # int64 and uint64, whose common type in NumPy rounds beyond 2^53
+        classes, labels = classes.astype(object), labels.astype(object)
+    return np.searchsorted(classes, labels)
 
 
 def _sorted_labels(y: np.ndarray) -> np.ndarray:
@@ -135,7 +147,7 @@ def _encoded(name: str, y: np.ndarray, known: Any) -> tuple[np.ndarray, np.ndarr
         strangers = False
         for start in range(0, len(y), _CODED_AT_ONCE):
             rows = slice(start, start + _CODED_AT_ONCE)
-            part = np.minimum(np.searchsorted(classes, y[rows]), classes.size - 1)
+            part = np.minimum(places_of(y[rows], classes), classes.size - 1)
             strangers |= bool(np.any(classes[part] != y[rows]))
             codes[rows] = part
     except TypeError:
@@ -174,6 +186,8 @@ def validated(
         raise ValueError(_OF_DASK.format(type(estimator).__name__))
     X, y = _received(X), y if y is None or isinstance(y, str) else present("y", y)
     options = _rules_of_rows(estimator) | ({"dtype": np.float64} if finite else {}) | options
+    if isinstance(X, np.ndarray) and options.get("dtype", "numeric") is not None:
+        X = _plain(X, "OmM", advice)
     try:
         if is_apart(X) and not options.get("skip_check_array"):
             checked = _validated_apart(estimator, X, y, advice, **options)
@@ -299,12 +313,16 @@ def validated_numbers(estimator: Any, X: Any, *, reset: bool, dtype: Any = np.fl
     return floats
 
 
-def _plain(X: Any) -> Any:
-    """Return an array of objects or strings as floats; leave all else to scikit-learn."""
-    if sparse.issparse(X) or X.dtype.kind not in "OUS" or X.ndim != 2 or not X.size:
+def _plain(X: Any, kinds: str = "OUSmM", advice: str = "") -> Any:
+    """Return an array of some kinds as floats, after checks; leave all else to scikit-learn.
+
+    It would take NaT for the least integer.
+    """
+    if sparse.issparse(X) or X.dtype.kind not in kinds or X.ndim != 2 or not X.size:
         return X
     columns = Columns.of(X, "X")
-    columns.check_numeric()
+    for j, part in enumerate(columns.parts):
+        part.check_numeric(columns.name(j), advice=advice)
     return columns.matrix()
 
 

@@ -12,7 +12,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 
-__all__ = ["KINDS", "VALUES", "Kind", "as_objects"]
+__all__ = ["BIG", "KINDS", "VALUES", "Kind", "OnlyArray", "OnlyArrow", "as_objects"]
 
 BIG = 2**53
 VALUES = {
@@ -187,3 +187,6 @@ KINDS |= {
     "strings, polars Categorical": Kind(polars(pl.Categorical), "string"),
     "strings, polars Enum": Kind(enum, "string"),
 }
+if hasattr(np.dtypes, "StringDType"):  # since NumPy 2
+    text = np.dtypes.StringDType(na_object=None)
+    KINDS["strings, array of variable length"] = Kind(lambda v: np.array(v, text), "string")

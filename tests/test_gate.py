@@ -14,7 +14,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
-from kinds_of_columns import KINDS, VALUES, OnlyArrow, as_objects
+from kinds_of_columns import BIG, KINDS, VALUES, OnlyArray, OnlyArrow, as_objects
 from sklearn.base import BaseEstimator
 
 import skdp
@@ -41,7 +41,7 @@ from skdp.preprocessing import (
 
 ROOT = Path(skdp.__file__).parent
 N = 14
-HARD = ("Int64", "Arrow dictionaries", "polars", "protocol of Arrow")
+HARD = ("Int64", "Arrow dictionaries", "polars", "protocol of Arrow", "variable length")
 EVERY = pytest.param(tuple(KINDS), id="every kind", marks=pytest.mark.slow)
 SOME = pytest.param(tuple(n for n in KINDS if any(h in n for h in HARD)), id="the hard kinds")
 
@@ -86,7 +86,7 @@ def table(column, plain=PLAIN):
         return pa.table({"x": column, "z": pa.array(plain)})
     if isinstance(column, OnlyArrow):
         return OnlyArrow(pa.table({"x": pa.chunked_array(column), "z": pa.array(plain)}))
-    if isinstance(column, np.ndarray) and column.dtype != object:
+    if isinstance(column, np.ndarray) and column.dtype.kind not in "OT":
         return pd.DataFrame({"x": column, "z": plain})
     if isinstance(column, pd.Series):
         return pd.DataFrame({"x": column, "z": plain})
@@ -365,6 +365,97 @@ def test_masked_arrays_raise(call):
         call(np.ma.masked_less(np.ones((N, 1)) * PLAIN[:, None], 0.0))
 
 
+class Masked(np.ndarray):
+    """An array with a mask of another library, as Astropy's."""
+
+    mask = False
+
+
+@pytest.mark.parametrize(
+    "hide", [OnlyArray, list, lambda x: x.view(Masked)], ids=["protocol", "list", "other library"]
+)
+def test_masked_arrays_raise_in_other_containers(hide):
+    masked = hide(np.ma.masked_less(np.ones((N, 2)) * PLAIN[:, None], 0.0))
+    with pytest.raises(ValueError, match="masked arrays are not supported"):
+        statistics.mean(masked, 1.0, bounds=BOUNDS)
+    with pytest.raises(ValueError, match="masked arrays are not supported"):
+        DPLogisticRegression().fit(masked, LABELS)
+
+
+OF_X = {
+    "linear model": lambda X, budget: DPLogisticRegression(budget=budget).fit(X, LABELS),
+    "DPPCA": lambda X, budget: DPPCA(bounds=BOUNDS, budget=budget).fit(X),
+    "DPKMeans": lambda X, budget: DPKMeans(2, bounds=BOUNDS, budget=budget).fit(X),
+    "DPStandardScaler": lambda X, budget: DPStandardScaler(bounds=BOUNDS, budget=budget).fit(X),
+    "BoundsScaler": lambda X, budget: BoundsScaler(BOUNDS, missing="indicator").fit_transform(X),
+    "additive model": lambda X, budget: DPAdditiveClassifier(bounds=BOUNDS, budget=budget).fit(
+        X, LABELS
+    ),
+    "mean": lambda X, budget: statistics.mean(X, 1.0, bounds=BOUNDS, budget=budget),
+}
+
+
+@pytest.mark.parametrize("times", ["M8[D]", "m8[D]"])
+@pytest.mark.parametrize("reader", OF_X)
+def test_times_are_no_numbers(reader, times):
+    """NumPy's integer for NaT is the least one: a null would become a number."""
+    X = np.arange(2 * N).astype(times).reshape(N, 2)
+    X[3] = "NaT"
+    budget = PrivacyBudget(epsilon=100.0, delta=1e-4)
+    for array in (X, as_objects(list(X.ravel())).reshape(X.shape)):
+        with pytest.raises(TypeError, match="something else than numbers"):
+            OF_X[reader](array, budget)
+    assert budget.history() == []
+
+
+@pytest.mark.skipif(np.dtype("g").itemsize == 8, reason="no floats of more than 64 bits")
+@pytest.mark.parametrize("reader", [name for name in OF_X if name != "linear model"])
+def test_a_float_beyond_64_bits_gives_no_warning(reader):
+    X = np.ones((N, 2), "g")
+    X[3] = np.longdouble("1e400")
+    for container in (X, pd.DataFrame(X), pd.DataFrame(X).astype(pd.SparseDtype("g", 1.0))):
+        OF_X[reader](container, PrivacyBudget(epsilon=100.0, delta=1e-4))
+
+
+@pytest.mark.parametrize("reader", [name for name in PRESENT if name.startswith(("y of", "y_"))])
+def test_labels_keep_all_bits(reader):
+    held, read = PRESENT[reader]
+    if "integer" not in held or reader == "y of a regressor":
+        pytest.skip("reads numbers, not labels")
+    known, seed = [BIG, BIG + 1], {"random_state": 0}
+    labels = np.resize(known, N)
+    assert same(read(labels.astype(np.uint64), known, seed), read(labels, known, seed))
+
+
+def test_structured_arrays_raise():
+    rows = np.zeros(N, "i4,f4")
+    for call in (
+        lambda: statistics.marginals(rows, 1.0, categories=[0]),
+        lambda: metrics.dp_accuracy_score(LABELS, rows, 1.0),
+    ):
+        with pytest.raises(ValueError, match="structured arrays are not supported"):
+            call()
+
+
+def test_complex_weights_raise():
+    with pytest.raises(ValueError, match="Complex data not supported"):
+        DPLogisticRegression(max_weight=1.0).fit(PLAIN[:, None], LABELS, np.full(N, 0.5 + 7j))
+
+
+def test_units_without_a_common_one_are_unequal():
+    """Days are no years: in columns of objects this depends on single values."""
+    years = np.array([1, 2], "m8[Y]")
+    for column in (as_objects([np.timedelta64(1, "D"), *[1] * N]), np.arange(3).astype("m8[D]")):
+        statistics.marginals(column, 1.0, categories=years)
+
+
+def test_rows_of_a_list_may_have_nulls():
+    row = pd.Series([1, None], dtype="Int64")
+    found = Column.of([row, row]).read().array
+    assert found[0, 0] == 1
+    assert Column.of(found[:, 1]).missing().all()
+
+
 class Raises:
     """A value that cannot be compared."""
 
@@ -392,6 +483,13 @@ def test_values_that_cannot_be_compared_raise_before_the_spend(reader, method, m
     with pytest.raises(ValueError, match="a class with its own comparison") as caught:
         OF_CATEGORIES[reader](column, "string")
     assert "secret" not in str(caught.value)
+    assert budget.history() == []
+
+
+def test_labels_that_cannot_be_compared_raise_before_the_spend():
+    budget = PrivacyBudget(epsilon=10.0, delta=1e-4)
+    with pytest.raises(ValueError, match="labels that can be compared"):
+        metrics.dp_accuracy_score(np.ones(N, "m8[D]"), np.ones(N, "m8[Y]"), 1.0, budget=budget)
     assert budget.history() == []
 
 

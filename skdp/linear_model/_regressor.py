@@ -72,8 +72,8 @@ class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel):
         """Return the public range and the targets on its scale; without privacy, y itself."""
         check_no_missing("y", y)
         try:
-            y = np.asarray(y, dtype=np.float64)
-        except (TypeError, ValueError):
+            y = y.astype(np.float64, copy=False)
+        except (TypeError, ValueError, OverflowError):
             raise ValueError("y must hold numbers.") from None  # NumPy's message quotes one
         if not np.isfinite(y).all():  # of strings, say, scikit-learn does not see it
             raise ValueError("y must hold finite numbers.")

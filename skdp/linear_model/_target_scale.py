@@ -31,7 +31,7 @@ class TransformedTargets(PrivateLinearRegressor):
         if self.target_transform is None:
             return super()._encode(y, known)
         super()._encode(y, known)  # checks it
-        return super()._encode(self._scaled(np.asarray(y, dtype=np.float64)), known)
+        return super()._encode(self._scaled(y.astype(np.float64)), known)
 
     def _scaled(self, y: np.ndarray) -> np.ndarray:
         """Return targets on the scale on which they are learnt."""

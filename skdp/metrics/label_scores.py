@@ -346,7 +346,7 @@ class _Accuracy(RowMean):
         )
 
     def _losses(self, facts: Any, truth: Any, guess: Any) -> np.ndarray:
-        return np.asarray(truth == guess, dtype=bool)
+        return _are_equal(truth, guess)
 
 
 class _OfProbabilities(RowMean):
@@ -421,8 +421,17 @@ def _check_labels(known: np.ndarray | None, block: Block) -> None:
             raise ValueError(f"{name} must be one column of labels.")
         if labels.dtype == object and any(np.ndim(label) for label in labels):
             raise ValueError(f"{name} must hold labels, and it has lists or arrays.")
+    try:
+        _are_equal(block.y, block.X)
+    except TypeError:  # of units of time without a common one
+        raise ValueError("y_true and y_pred must hold labels that can be compared.") from None
+    for name, labels in (("y_true", block.y), ("y_pred", block.X)):
         if known is not None and not np.isin(labels, known).all():
             raise outside(name, labels, known)
+
+
+def _are_equal(truth: np.ndarray, guess: np.ndarray) -> np.ndarray:
+    return np.asarray(truth == guess, dtype=bool)
 
 
 def _labels_beside(known: Any, block: Block) -> tuple[np.ndarray, int]:

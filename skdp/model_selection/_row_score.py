@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.base import is_regressor
 from sklearn.pipeline import Pipeline
 
+from skdp._data_validation import places_of
 from skdp.metrics._errors import ErrorScale
 
 __all__ = ["RowScore", "check_callable", "row_score", "steps_of"]
@@ -140,7 +141,7 @@ def _right(fitted: Any, X: Any, truth: np.ndarray) -> np.ndarray:
 
 def _given(fitted: Any, truth: np.ndarray, shares: np.ndarray) -> np.ndarray:
     """Return the probabilities of true labels, 0 for those that the fit does not know."""
-    codes = np.minimum(np.searchsorted(fitted.classes_, truth), len(fitted.classes_) - 1)
+    codes = np.minimum(places_of(truth, fitted.classes_), len(fitted.classes_) - 1)
     return np.where(fitted.classes_[codes] == truth, shares[np.arange(codes.size), codes], 0.0)
 
 
