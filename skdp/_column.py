@@ -97,7 +97,7 @@ _FOREIGN = (
 _PLAIN = (np.generic, list, tuple, str, bytes, int, float, complex, type(None))
 _MASKED = (
     "masked arrays are not supported: libraries drop the mask. Give missing values as NaN or None, "
-    "for example by x.astype(object).filled(None)."
+    "for example by np.where(np.ma.getmaskarray(x), None, np.ma.getdata(x))."
 )
 
 

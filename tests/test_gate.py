@@ -5,6 +5,7 @@ to the last bit, whichever of its values are null: then a null changes no other 
 """
 
 import ast
+import re
 from pathlib import Path
 
 import hypothesis.strategies as some
@@ -363,6 +364,15 @@ def test_blocks_may_have_types_of_their_own(reader):
 def test_masked_arrays_raise(call):
     with pytest.raises(ValueError, match="masked arrays are not supported"):
         call(np.ma.masked_less(np.ones((N, 1)) * PLAIN[:, None], 0.0))
+
+
+@pytest.mark.parametrize("values", [[2**60 + 1, 2**60], [1.5, 2.5], ["a", "b"]], ids=repr)
+def test_the_advice_about_masked_arrays_gives_missing_values(values):
+    x = np.ma.array(values, mask=[False, True])
+    with pytest.raises(ValueError, match=r"np\.ma\.getmaskarray") as error:
+        statistics.marginals(x, 1.0, categories=values)
+    advice = re.search(r"np\.where.*(?=\.$)", str(error.value))[0]
+    assert eval(advice).tolist() == [values[0], None]
 
 
 class Masked(np.ndarray):
