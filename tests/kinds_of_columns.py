@@ -15,6 +15,7 @@ import pyarrow as pa
 __all__ = ["BIG", "KINDS", "VALUES", "Kind", "OnlyArray", "OnlyArrow", "as_objects"]
 
 BIG = 2**53
+_READS_STREAMS = int(pa.__version__.split(".")[0]) >= 16  # of columns; an older Arrow raises
 VALUES = {
     "integer": [BIG + 1, BIG, 2**63 - 1, 2**63 - 2, -BIG - 1, 0],
     "string": ["b", "a", "", "a ", "ä", "nan"],
@@ -156,7 +157,8 @@ def _of_type(holds, numpy, arrow_type, polars_type, nullable_type):
     yield "pandas of Arrow", Kind(arrow_series(arrow_type), holds)
     yield "Arrow", Kind(arrow(arrow_type), holds)
     yield "Arrow chunks", Kind(chunked(arrow_type), holds)
-    yield "protocol of Arrow", Kind(lambda v: OnlyArrow(chunked(arrow_type)(v)), holds)
+    if _READS_STREAMS:
+        yield "protocol of Arrow", Kind(lambda v: OnlyArrow(chunked(arrow_type)(v)), holds)
     yield "polars", Kind(polars(polars_type), holds)
     if holds != "boolean":
         yield "pandas of an Arrow dictionary", Kind(arrow_dictionary_series(arrow_type), holds)
