@@ -58,13 +58,15 @@ class Guesses:
     def _order(self) -> np.ndarray:
         """The places of the scores from low to high, equal scores by lot.
 
-        The lots are drawn from a public seed, the sizes of the ties. They depend on the scores
-        alone, and are dealt to the members of a tie in sorted order: neither the coins of single
-        runs nor their order in the arrays decide who is guessed.
+        Lots are drawn from a public seed and dealt to the members of a tie in sorted order, so that
+        the order of the runs has no influence. The seed is made of the sizes of the ties and of the
+        numbers of their members: with sizes alone, the same places of the sorted order would be
+        guessed in all audits with ties of these sizes, and would be right in nearly all or in none.
         """
         _, rank, sizes = np.unique(self.scores, return_inverse=True, return_counts=True)
+        counts = np.bincount(rank, self.members).astype(int)
         order = np.lexsort((self.members, rank))
-        lots = np.random.default_rng(sizes).random(order.size)
+        lots = np.random.default_rng([*sizes, *counts]).random(order.size)
         return order[np.lexsort((lots, rank[order]))]
 
     @abstractmethod

@@ -205,6 +205,18 @@ def test_ties_are_guessed_by_fair_lots(kind):
     assert abs(right - total / 2) < 3.0 * np.sqrt(total)
 
 
+@pytest.mark.parametrize(("kind", "n"), [(MultiRunAudit, 159), (OneRunAudit, 114)])
+def test_a_constant_score_refutes_a_true_claim_no_more_often_than_said(kind, n):
+    """5 % of 300 audits are 15; 75 are 16 standard errors more, and 8 if the seeds are unlucky.
+
+    The seeds fix which of some 50 numbers of members refute: a standard error of 5 %.
+    """
+    rng = np.random.default_rng()
+    weak = claim(GDPEvent(1e-3))
+    found = [kind(np.zeros(n), rng.integers(2, size=n)).p_value(weak) for _ in range(300)]
+    assert np.sum(np.array(found) <= 0.05) <= 75
+
+
 @pytest.mark.parametrize("sign", [1, -1])
 def test_integer_scores_refute_a_false_claim(sign):
     """Noise for ε = 2 under a claim of 1: missed with probability below 1e-9."""
