@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from skdp._column import check_plain, received
-from skdp._public_words import public_words
+from skdp._public_words import public_words, unheard
 from skdp._random import hidden, noise_generator
 from skdp._validation import check_choice, check_delta, check_epsilon, check_part
 from skdp.accounting import AccountedCurve, PLDAccountant
@@ -254,24 +254,27 @@ class PrivateFit:
         `part` is the part of the records, in place of the parameter. With `groups` among `more`,
         whose each row is, the unit of the release is a person.
         """
-        with self._whole_if_refused() as entry:
-            data = tuple(map(received, data))
-            more = {name: received(value) for name, value in more.items()}
-            check_plain(*data, *more.values())
-            unit = Unit.RECORD if more.get("groups") is None else Unit.PERSON
-            parameters = self._release_parameters(part, unit)
-            with public_words():
-                records = self._check_data(parameters, *data, **more)
-            plan = self._plan(parameters, records)
-            guarantee = self._promised(parameters, plan, records)
-            if self._foreseen is not None:
-                parameters.foresee(guarantee, self._foreseen)
-                return self._publish_rehearsal(guarantee)
-            parameters.warn_of_delta(records.n_records)
-            parameters.spend(plan, entry.commit)
-        self._forget()
-        released = self._read(plan, records, parameters.rng)
-        return self._publish(plan, records, released, guarantee)
+        # Errors that a user's `numpy.seterr` asks for would reveal values after the spend.
+        with np.errstate(all="ignore"):
+            with self._whole_if_refused() as entry:
+                data = tuple(map(received, data))
+                more = {name: received(value) for name, value in more.items()}
+                check_plain(*data, *more.values())
+                unit = Unit.RECORD if more.get("groups") is None else Unit.PERSON
+                parameters = self._release_parameters(part, unit)
+                with public_words():
+                    records = self._check_data(parameters, *data, **more)
+                plan = self._plan(parameters, records)
+                guarantee = self._promised(parameters, plan, records)
+                if self._foreseen is not None:
+                    parameters.foresee(guarantee, self._foreseen)
+                    return self._publish_rehearsal(guarantee)
+                parameters.warn_of_delta(records.n_records)
+                parameters.spend(plan, entry.commit)
+            self._forget()
+            with unheard():
+                released = self._read(plan, records, parameters.rng)
+            return self._publish(plan, records, released, guarantee)
 
     @contextmanager
     def _whole_if_refused(self) -> Iterator[_LedgerEntry]:

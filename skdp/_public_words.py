@@ -8,7 +8,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from opcode import opmap
 
-__all__ = ["public_words"]
+import numpy as np
+from sklearn.exceptions import UnsetMetadataPassedError
+from sklearn.utils._param_validation import InvalidParameterError
+
+__all__ = ["public_words", "unheard"]
+
+_OF_PARAMETERS = (InvalidParameterError, UnsetMetadataPassedError, OSError)  # not of data
 
 # Messages of scikit-learn and NumPy that quote types, names and numbers of columns only.
 _PUBLIC = re.compile(
@@ -23,6 +29,8 @@ _PUBLIC = re.compile(
     r"|float\(\) argument must be a string or a real number, not '\w+'"
     r"|int too large to convert to float|Input \w+ contains (NaN|infinity)"
     r"|This \w+ instance is not fitted yet"
+    r"|Pipeline\.fit(_transform)? does not accept the \w+ parameter"
+    r"|[\w.]+\(\) got an unexpected keyword argument '\w+'"
 )
 # Messages of which the end quotes values or the number of rows, and what is shown of them.
 _SHORTENED = {
@@ -45,17 +53,30 @@ def public_words() -> Iterator[None]:
     """Replace errors that other code raises about private columns, and silence its warnings.
 
     Such an error may quote a value or the number of rows, and such a warning may be given for some
-    data and not for others. What skdp raises by itself passes.
+    data and not for others. What skdp raises by itself passes. No error keeps the one that it
+    replaces.
     """
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
             # Given if more than half of all labels differ: a free test of the number of rows.
             warnings.filterwarnings("ignore", message="The number of unique classes is greater")
+            # NumPy's, of numbers that are too large or too small.
+            warnings.filterwarnings("ignore", category=RuntimeWarning)
             yield
     except Exception as error:
-        if _is_own(error) or _PUBLIC.match(str(error)):
-            raise
-        raise _without_values(error) from None
+        shown = error if _is_public(error) else _without_values(error)
+        try:
+            raise shown from None
+        finally:
+            shown.__context__ = None
+
+
+@contextmanager
+def unheard() -> Iterator[None]:
+    """Let nothing warn: who warns, and how often, depends on private values."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
 
 
 def _without_values(error: Exception) -> Exception:
@@ -66,6 +87,12 @@ def _without_values(error: Exception) -> Exception:
         if found := pattern.match(str(error)):
             return kind(found.expand(shown))
     return kind(_REPLACED)
+
+
+def _is_public(error: Exception) -> bool:
+    if isinstance(error, _OF_PARAMETERS) or _is_own(error):
+        return True
+    return _PUBLIC.match(str(error)) is not None
 
 
 def _is_own(error: Exception) -> bool:

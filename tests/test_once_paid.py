@@ -445,3 +445,26 @@ def test_a_pipeline_of_few_rows(neighboring):
         data = first(n, {"X": PRIVATE["X"], "y": PRIVATE["y"]})
         found = paid_or_refused(lambda: pipeline.fit(**data), budget)  # noqa: B023
         assert (found is None) == (n == 0 and neighboring == "replace_one")
+
+
+TINY = {"denormal": np.float64(5e-324), "small": np.float64(1e-300)}
+HUGE = {"beyond the range of floats": np.longdouble("1e4000")}
+
+
+def with_number(column, value):
+    """Return a column of numbers that ends with a value."""
+    changed = np.asarray(column).astype(value.dtype)
+    changed[(-1,) * changed.ndim] = value
+    return changed
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_arithmetic_raises_nothing_and_warns_of_nothing(name):
+    """`np.seterr` can make an error of each number that is too large or too small."""
+    data = first(4, data_of(name), "groups")
+    columns = data.keys() & {"X", "x", "sample_weight", "y_score", "y_prob", "y_true"}
+    for argument in columns:
+        for value in (TINY | HUGE).values():
+            other = data | {argument: with_number(data[argument], value)}
+            with np.errstate(all="raise"):
+                try_call(name, other, "add_remove_one")

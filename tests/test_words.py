@@ -17,10 +17,13 @@ import pytest
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import Normalizer
 
 import skdp
 from skdp import DPGaussianNB, DPLogisticRegression, PrivacyBudget
 from skdp.exceptions import BudgetExceededError
+from skdp.model_selection import DPGridSearchCV
 from skdp.pipeline import make_private_pipeline
 from skdp.preprocessing import DPStandardScaler
 
@@ -318,7 +321,19 @@ def of_pipelines():
         terms = {"epsilon": 1.0, "classes": [0, 1], "neighboring": RELATION, "budget": budget}
         return skdp.metrics.make_private_scorer(metric, **terms)(model, X, y)
 
+    def normalized(budget, X, y):
+        model = DPGaussianNB(bounds=(-1, 1), classes=[0, 1])
+        terms = {"neighboring": RELATION, "budget": budget}
+        make_private_pipeline(Normalizer(), model, **terms).fit(X, y)
+
+    def searched(budget, X, y):
+        steps = make_pipeline(Normalizer(), DPLogisticRegression(classes=[0, 1]))
+        terms = {"neighboring": RELATION, "budget": budget, "delta": 1e-5}
+        DPGridSearchCV(steps, {"normalizer__norm": ["l1", "l2"]}, **terms).fit(X, y)
+
     yield "make_private_pipeline", read, ["X", "y"], "labels"
+    yield "pipeline with a step of scikit-learn", normalized, ["X", "y"], "labels"
+    yield "search with a step of scikit-learn", searched, ["X", "y"], "labels"
     yield "make_private_scorer", score, ["X", "y"], "labels"
 
 
@@ -410,6 +425,36 @@ def test_words_depend_on_public_facts(name, column, empty):
     first = PAIRS.index((name, column)) % EVERY
     for change in [*WRONG][first::EVERY]:
         assert_public(name, column, change, empty[unit_of(column)])
+
+
+@pytest.mark.parametrize("name", [name for name in READERS if "scikit-learn" in name])
+def test_words_of_steps_of_other_libraries_depend_on_public_facts(name, empty):
+    for change in WRONG:
+        assert_public(name, "X", change, empty["record"])
+
+
+def test_warnings_of_models_of_other_libraries_are_not_passed_on():
+    """A model that is judged may warn of private rows."""
+
+    class Warns(BaseEstimator):
+        classes_ = np.array([0, 1])
+
+        def predict(self, X):
+            warnings.warn(f"{len(X)} rows", stacklevel=1)
+            return np.zeros(len(X), dtype=int)
+
+    terms = {"epsilon": 1.0, "classes": [0, 1], "neighboring": RELATION}
+    scorer = skdp.metrics.make_private_scorer(skdp.metrics.dp_accuracy_score, **terms)
+    assert said_by(scorer, estimator=Warns(), X=ONE.X, y=ONE.labels) == ([], None)
+
+
+def test_errors_do_not_keep_those_that_they_replace():
+    """Tools that collect errors may read those that a traceback does not show."""
+    y = with_cell(ONE.labels, ONE.secret, ONE)
+    for X, labels in [(with_cell(ONE.X, ONE.secret, ONE), ONE.labels), (ONE.X, y)]:
+        with pytest.raises(ValueError, match=r"text|Unknown label") as caught:
+            DPLogisticRegression(neighboring=RELATION).fit(X, labels)
+        assert (caught.value.__context__, caught.value.__cause__) == (None, None)
 
 
 @pytest.mark.slow

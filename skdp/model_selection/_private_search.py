@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -26,6 +25,7 @@ from skdp._columns import refuse_lazy
 from skdp._data_validation import check_lengths, encode_labels, one_column
 from skdp._persons import Persons
 from skdp._private_fit import PrivateEstimator, PrivateFit, ReleaseParameters
+from skdp._public_words import public_words, unheard
 from skdp._random import child_generator
 from skdp._validation import check_choice, check_real
 from skdp.exceptions import PrivacyLeakError
@@ -232,7 +232,8 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
         )
         epsilons = [_epsilon_in(self.estimator, setting) for setting in self._tried]
         plan = PLANS[self._method(parameters, len(epsilons))](terms, epsilons)
-        self._rehearse(plan, records)
+        with public_words():  # of steps that are not skdp's
+            self._rehearse(plan, records)
         if callable(self.scoring):
             check_callable(self.scoring, self._known_targets(records))
         return plan
@@ -330,7 +331,7 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
         """
         if not judges.n_records:  # which is nobody's business where their number is private
             return 0.0
-        with _unheard():
+        with unheard():
             shares = self._judged_by.shares(fitted, judges.X, judges.y)
         return judges.total(shares) - judges.n_records * self._needed
 
@@ -584,18 +585,10 @@ def _rehearsing(estimator: Any, planned: list[Any]) -> Any:
 
 
 def _fit(learn: Callable[[Any], Any], model: Any) -> Any:
-    with _unheard():
+    with unheard():
         return learn(model)
 
 
 def _typed(values: Any) -> Any:
     """Return a list as an array: the type of some of its values may not be that of all."""
     return array_of_list(values) if isinstance(values, (list, tuple)) else values
-
-
-@contextmanager
-def _unheard() -> Iterator[None]:
-    """Let nothing warn, which would tell of how many fits there are, or of rows that judge."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield

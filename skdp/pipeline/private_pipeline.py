@@ -12,6 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import has_fit_parameter
 
 from skdp._private_fit import PrivateFit, resolved_delta
+from skdp._public_words import public_words
 from skdp._validation import check_real
 from skdp.budget import Amount, BudgetHandle, PrivacyBudget
 from skdp.budget.filters.base import largest_gaussian
@@ -97,8 +98,9 @@ class PrivatePipeline(Pipeline):
             If the budget does not admit all steps.
         """
         params = self._with_groups(params)
-        self._rehearse(X, y, params)
-        return super().fit(X, y, **params)
+        with public_words():  # of steps that are not skdp's
+            self._rehearse(X, y, params)
+            return super().fit(X, y, **params)
 
     @available_if(_ends_with_a_transform)
     def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Any:
@@ -119,8 +121,9 @@ class PrivatePipeline(Pipeline):
             The rows, as private as X.
         """
         params = self._with_groups(params)
-        self._rehearse(X, y, params)
-        return super().fit_transform(X, y, **params)
+        with public_words():  # of steps that are not skdp's
+            self._rehearse(X, y, params)
+            return super().fit_transform(X, y, **params)
 
     def _with_groups(self, params: dict[str, Any]) -> dict[str, Any]:
         """Return what goes to the steps, with groups for each that spends, unless it is routed."""
