@@ -37,6 +37,7 @@ _SHORTENED = {
     re.compile(r"(Found array with 0 feature\(s\)) \(shape=\(\d+, 0\)\)(.*)", re.DOTALL): (
         r"\1 (shape=(, 0))\2"
     ),
+    re.compile(r"(y should be a 1d array).*", re.DOTALL): r"\1: one value for each row of X.",
     re.compile(
         r"(Complex data not supported).*", re.DOTALL
     ): r"\1: columns must hold real numbers.",
