@@ -1,4 +1,4 @@
-"""What the conversion of user data costs, beside NumPy's own, by the container.
+"""Cost of the conversion of user data by container, compared with NumPy's own conversion.
 
 Usage: OMP_NUM_THREADS=1 python benchmarks/bench_gate.py [--rows 1000000] [--columns 20]
        [--smallest]

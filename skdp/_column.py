@@ -5,11 +5,11 @@ the type of the whole column, and with it the values of other rows: integers bey
 and codes of a dictionary are shifted. Here each value depends on its own row and on the *type* of
 its column alone:
 
-- values of classes that run code of their own raise ValueError,
-- nulls are found by the library that holds the column,
-- they are filled with a constant of the column's own type,
-- categories and dictionaries are decoded by code,
-- and the mask goes along with the values.
+- Objects that could run code of their own raise ValueError.
+- The library that holds the column finds the nulls.
+- Nulls are filled with a constant of the column's own type.
+- Categories and dictionaries are decoded by code.
+- The mask is returned with the values.
 
 No other module converts a column of user data (`tests/test_gate.py` enforces it).
 """
@@ -35,6 +35,7 @@ __all__ = [
     "is_collection",
     "is_missing",
     "received",
+    "typed",
     "where_missing",
 ]
 
@@ -91,18 +92,18 @@ _RUN_BY_READERS = frozenset(
     ]
 )
 _FOREIGN = (
-    "The data hold objects of a class with its own comparison, hash or conversion. Convert them to "
-    "strings, numbers, truth values or dates first."
+    "The data contain objects of a class with its own comparison, hash or conversion. Convert them "
+    "to strings, numbers, booleans or dates first."
 )
 _PLAIN = (np.generic, list, tuple, str, bytes, int, float, complex, type(None))
 _MASKED = (
-    "masked arrays are not supported: libraries drop the mask. Give missing values as NaN or None, "
-    "for example by np.where(np.ma.getmaskarray(x), None, np.ma.getdata(x))."
+    "masked arrays are not supported: libraries drop the mask. Pass missing values as NaN or None, "
+    "for example with np.where(np.ma.getmaskarray(x), None, np.ma.getdata(x))."
 )
 
 
 class Values(NamedTuple):
-    """A column as an array, and where it is null; None if it is null nowhere.
+    """A column as an array, and the mask of its nulls, which is None if there are none.
 
     The values at nulls are constants. NaN, NaT and ``None`` in the array are missing as well.
     """
@@ -133,9 +134,7 @@ class Column:
         """Return one column of any library, also a list."""
         if isinstance(x, Column):
             return x
-        x = received(x)
-        if isinstance(x, (list, tuple)):
-            x = array_of_list(x)
+        x = typed(x)
         if home_of(x) == "pandas":
             plain = isinstance(x.dtype, np.dtype)
             x = _received_array(x.to_numpy()) if plain else getattr(x, "array", x)
@@ -188,7 +187,7 @@ class Column:
         return floats
 
     def truth(self) -> np.ndarray:
-        """Return where a column is true; missing values are not."""
+        """Return where a column is true; a missing value counts as false."""
         values, nulls = self.read()
         if values.dtype.kind != "b":
             some = (not is_missing(value) and bool(value) for value in values)
@@ -208,10 +207,10 @@ class Column:
         return self.kind in "US" or any(issubclass(one, (str, bytes)) for one in types)
 
     def check_numeric(self, name: Any, *, advice: str = "") -> None:
-        """Raise unless the type of the column says that it holds numbers.
+        """Raise an error unless the column is numeric.
 
-        The types of values are looked at only where the column has no type of its own. `advice`
-        says what can be done about text.
+        The types of single values are read only if the column has no type of its own. `advice` is
+        added to the error for text.
         """
         if self.kind in "biuf":
             return
@@ -219,16 +218,16 @@ class Column:
             raise ValueError(f"column {name!r} holds text, not numbers.{advice}")
         if self.kind != "O" or not all(map(_is_of_numbers, self.types())):
             raise TypeError(
-                f"column {name!r} holds something else than numbers: each argument must be neither "
-                "a string nor another thing, but a real number or missing."
+                f"column {name!r} is not numeric: each argument must be neither a string nor "
+                "another object, only a real number or a missing value."
             )
 
 
 def received(x: Any) -> Any:
-    """Return user data in a form that is read here: other containers by exchange protocols.
+    """Return user data in a known container; convert others by an exchange protocol.
 
-    These are Arrow's, that of data frames and that of arrays, in this order. Masked arrays raise
-    ValueError, since scikit-learn and NumPy drop their masks.
+    The protocols of Arrow, of data frames and of arrays are tried in this order. Masked arrays
+    raise ValueError, since scikit-learn and NumPy drop their masks.
     """
     if isinstance(x, np.ndarray):
         return _received_array(x)
@@ -259,8 +258,14 @@ def _received_array(x: np.ndarray) -> np.ndarray:
     return x
 
 
+def typed(x: Any) -> Any:
+    """Return user data as `received` does, and lists as arrays."""
+    x = received(x)
+    return array_of_list(x) if isinstance(x, (list, tuple)) else x
+
+
 def _converted(x: Any, convert: Callable[[Any], Any]) -> Any:
-    """Return what a protocol gives; its own errors could quote values."""
+    """Convert by a protocol, and replace its errors, which could quote values."""
     try:
         return convert(x)
     except Exception as error:
@@ -269,7 +274,7 @@ def _converted(x: Any, convert: Callable[[Any], Any]) -> Any:
 
 
 def home_of(x: Any) -> str:
-    """Return the library that a container belongs to, by its class or a base of it; "" for none."""
+    """Return the known library that defines the class of a container or a base class, or ""."""
     return _home_of_class(type(x))  # type: ignore[arg-type]  # a class is hashable
 
 
@@ -287,15 +292,18 @@ def is_collection(x: Any) -> bool:
 def _from_arrow_stream(x: Any) -> Any:
     import pyarrow as pa
 
-    column = pa.chunked_array(x)
-    is_table = pa.types.is_struct(column.type)
-    return pa.Table.from_struct_array(column) if is_table else column
+    return _table_or_column(pa.chunked_array(x))
 
 
 def _from_arrow_array(x: Any) -> Any:
     import pyarrow as pa
 
-    column = pa.array(x)
+    return _table_or_column(pa.array(x))
+
+
+def _table_or_column(column: Any) -> Any:
+    import pyarrow as pa
+
     is_table = pa.types.is_struct(column.type)
     return pa.Table.from_struct_array(column) if is_table else column
 
@@ -321,7 +329,7 @@ def _of_sequence(source: Any) -> Values:
 
 
 def _of_pandas(array: Any) -> Values:
-    """Return an array of one of pandas' own types."""
+    """Read an array of one of pandas' own types."""
     dtype = array.dtype
     if isinstance(dtype, np.dtype):
         return Values(array.to_numpy())
@@ -337,14 +345,14 @@ def _of_pandas(array: Any) -> Values:
 
 
 def _of_pandas_masked(array: Any, dtype: np.dtype) -> Values:
-    """Return an array that holds values and a mask; of a plain NumPy type the mask is empty."""
+    """Read an array that holds values and a mask."""
     nulls = np.asarray(array.isna())
     filling = {"na_value": dtype.type(0)} if nulls.any() else {}
     return _masked(array.to_numpy(dtype=dtype, **filling), nulls)
 
 
 def _of_pandas_sparse(array: Any) -> Values:
-    """Return the dense values; gaps are null where the filling is."""
+    """Return the dense values; gaps are null if the fill value is."""
     filling, stored = array.fill_value, _received_array(np.asarray(array.sp_values))
     gaps_are_null = is_missing(filling)
     values = np.zeros(len(array), stored.dtype)
@@ -358,7 +366,7 @@ def _of_pandas_sparse(array: Any) -> Values:
 
 
 def _of_arrow(column: Any) -> Values:
-    """Return an Arrow array, chunked or not, of any type."""
+    """Read an Arrow array, chunked or not, of any type."""
     import pyarrow as pa
 
     column = _decoded_arrow(column)
@@ -411,7 +419,7 @@ _HOMES = (*_READERS, "dask", "dask_expr")
 
 
 def _decoded(codes: np.ndarray, known: Values) -> Values:
-    """Return the values of codes, of which negative ones are null."""
+    """Return the values of codes; negative codes are null."""
     nulls = codes < 0
     if not len(known.array):
         return Values(np.zeros(len(codes), known.array.dtype), nulls)
@@ -426,7 +434,7 @@ def _masked(array: np.ndarray, nulls: np.ndarray) -> Values:
 
 
 def _objects(values: Any) -> np.ndarray:
-    """Return values as an array of objects, one for each, lists among them too."""
+    """Return an array with one object for each value, also where a value is a list."""
     found = np.empty(len(values), dtype=object)
     for i, value in enumerate(values):
         found[i] = value
@@ -434,27 +442,27 @@ def _objects(values: Any) -> np.ndarray:
 
 
 def array_of_list(x: Any) -> np.ndarray:
-    """Return a list as an array, in a type of NumPy only where no value changes by it.
+    """Return a list as an array, of a numeric or string type only if that changes no value.
 
-    Of numbers and strings NumPy makes strings, and of integers and floats floats: then the type of
-    one value would decide what all others are.
+    NumPy turns numbers beside a string into strings, and integers beside a float into floats. Then
+    the type of one value would change all others.
     """
     if any(isinstance(row, np.ma.MaskedArray) and row is not np.ma.masked for row in x):
         raise ValueError(_MASKED)
     found = np.array(x, dtype=object)
     if any(isinstance(value, (list, tuple)) for value in found.flat):
-        raise ValueError("a list must hold single values, or rows of one length.")
+        raise ValueError("a list must contain single values, or rows of equal length.")
     if any(value is np.ma.masked for value in found.flat):
         return found
     try:
         narrow = np.asarray(x)
-    except (TypeError, ValueError, OverflowError):  # as of times and other numbers
+    except (TypeError, ValueError, OverflowError):  # for example of times beside numbers
         return found
     return _received_array(narrow) if _is_same(found.ravel(), narrow.ravel()) else found
 
 
 def _is_same(objects: np.ndarray, narrow: np.ndarray) -> bool:
-    """Return whether values are equal, in Python, to those of an array of a narrower type."""
+    """Return whether the values of an array of a narrower type equal the objects in Python."""
     if narrow.dtype.kind in "mM":
         return all(getattr(one, "dtype", None) == narrow.dtype for one in objects)
     if narrow.dtype.kind in "OV" or len(objects) != len(narrow):
@@ -468,7 +476,7 @@ def is_missing(value: Any) -> bool:
     """Return whether a value is NaN, NaT, None or pandas' NA."""
     if type(value).__name__ in _MISSING_TYPES:
         return True
-    if isinstance(value, Decimal):  # of which a signalling NaN cannot be compared
+    if isinstance(value, Decimal):  # a comparison with a signaling NaN raises an error
         return value.is_nan()
     return isinstance(value, _COMPARABLE) and bool(value != value)
 
@@ -500,8 +508,8 @@ def _as_float(value: Any) -> float:
 def check_plain(*tables: Any) -> None:
     """Raise ValueError if Python objects in the data may run code of their own when they are read.
 
-    Such code may raise an error after the spend, or quote the value in its message. No message
-    says of which class an object is, which is private.
+    Such code may raise an error after the spend, or quote the value in its message. The class of an
+    object is private, so the message does not name it.
     """
     if not all(_is_plain(kind) for table in tables for kind in _kinds(table)):
         raise ValueError(_FOREIGN)
@@ -526,7 +534,7 @@ def _kinds(table: Any) -> set[type]:
 
 
 def _kinds_among(values: Collection[Any]) -> set[type]:
-    """Return the classes of values, and of those within lists, tuples and arrays among them."""
+    """Return the classes of values, and of the values inside lists, tuples and arrays."""
     kinds = {*map(type, values)}
     if any(issubclass(kind, (list, tuple, np.ndarray)) for kind in kinds):
         inner = (value for value in values if isinstance(value, (list, tuple, np.ndarray)))
@@ -536,7 +544,7 @@ def _kinds_among(values: Collection[Any]) -> set[type]:
 
 @cache
 def _is_plain(kind: type) -> bool:
-    """Return whether whatever a reader runs of a class is Python's own, or a known library's."""
+    """Return whether Python or a known library defines all methods of a class that readers call."""
     own = [one for one in kind.__mro__ if not _is_trusted(one)]
     return not any(_RUN_BY_READERS & vars(one).keys() for one in own)
 

@@ -259,15 +259,16 @@ def _different_values(values: Any, message: str) -> np.ndarray:
 
 
 def category_codes(column: Any, values: np.ndarray) -> np.ndarray:
-    """Return a column as places in `values`, −1 for any other or missing value; nothing raises.
+    """Return the index in `values` of each value of a column, −1 if it is missing or not there.
 
-    Values that are equal in Python are one category, in a column of any type.
+    Values that are equal in Python are one category, in a column of any type. No value raises an
+    error.
     """
     return codes_of(Column.of(column).read(), values)
 
 
 def codes_of(read: Values, values: np.ndarray) -> np.ndarray:
-    """Return the `category_codes` of a column that was read."""
+    """Return the `category_codes` of a column that has been read."""
     codes = _codes(read.array, values)
     return codes if read.nulls is None else np.where(read.nulls, -1, codes)
 
@@ -296,19 +297,18 @@ def _codes_of_numbers(column: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 
 def check_comparable(column: Any, values: np.ndarray, name: Any) -> None:
-    """Raise if the type of a column says that none of its values is in `values`.
+    """Raise ValueError if no value of a column's type can be in `values`.
 
-    Columns of floats pass, because a column without any value often is one. So do columns of
-    objects, whose values may have any type.
+    Columns of floats pass, because a column with only missing values often has this type. Columns
+    of objects pass, because their values may have any type.
     """
     column = Column.of(column)
     kind, type_name = column.kind, column.type_name
     texts = kind in "US" or type_name.lower() in ("str", "string")
     if (kind in "biumM" and values.dtype.kind in "US") or (texts and values.dtype.kind in "biuf"):
         raise ValueError(
-            f"column {name!r} holds {'texts' if texts else type_name}, and its categories are "
-            f"{values.tolist()}: none of them can be equal. Give categories of the column's "
-            "own type."
+            f"column {name!r} contains {'strings' if texts else type_name}, which cannot equal its "
+            f"categories {values.tolist()}. Pass categories of the column's own type."
         )
 
 
@@ -317,7 +317,7 @@ def _place(known: Mapping[Any, int], value: Any, values: np.ndarray) -> int:
         if isinstance(value, (np.datetime64, np.timedelta64)):  # equal to one of another unit
             return int(_codes_of_times(np.array([value]), values)[0])
         return known.get(value, -1)
-    except Exception:  # a value that cannot be compared is none of them; the budget is spent
+    except Exception:  # a value that cannot be compared is no category; the budget is spent
         return -1
 
 

@@ -1,7 +1,7 @@
 """Tables of user data: columns of arrays, pandas, polars, Arrow and Dask.
 
-Each column is a `Column`, which converts it. Types are checked before a release is spent, values
-are read after it; no message quotes a value.
+Each column is a `Column`, which converts it. Types are checked before the spend, values are read
+after it. No message quotes a value.
 """
 
 from __future__ import annotations
@@ -17,7 +17,15 @@ import numpy as np
 from scipy import sparse
 
 from skdp._blocks import Block, Blocks, added, empty_rows
-from skdp._column import Column, Values, array_of_list, home_of, is_collection, received
+from skdp._column import (
+    Column,
+    Values,
+    array_of_list,
+    home_of,
+    is_collection,
+    received,
+    typed,
+)
 
 __all__ = [
     "BlockColumns",
@@ -212,10 +220,10 @@ class Columns:
             yield np.stack([part[rows].floats() for part in self.parts], axis=1)
 
     def matrix(self, dtype: Any = None) -> np.ndarray:
-        """Return columns of numbers as one array, NaN for what is missing.
+        """Return numeric columns as one array, with NaN for missing values.
 
-        It has their common type if that is among the types `dtype`, else the first of these; floats
-        if a value is null. A few megabytes at a time are converted.
+        The array has the common type of the columns if `dtype` contains it, else the first type in
+        `dtype`. It has floats if a value is null. A few megabytes are converted at a time.
         """
         own = (part.dtype if part.kind in "biuf" else np.dtype(float) for part in self.parts)
         common = np.result_type(*own)
@@ -351,17 +359,15 @@ def column_name(names: Sequence[Any], j: int) -> Any:
 
 
 def _array_or_column(x: Any) -> Any:
-    """Return an array for lists and arrays of any container, and a column of a library as it is."""
-    x = received(x)
-    if isinstance(x, (list, tuple)):
-        return array_of_list(x)
+    """Return a column or table of a known library unchanged, and anything else as an array."""
+    x = typed(x)
     return x if home_of(x) else np.asarray(x)
 
 
 def values_of(x: Any, name: str = "x") -> Values:
-    """Return a column, or a table, as one array with a mask of nulls.
+    """Return a column or a table as one array with a mask of nulls.
 
-    A table of numbers becomes an array of their common type, any other one an array of objects.
+    A numeric table becomes an array of the common type, any other table an array of objects.
     """
     if isinstance(x, Column):
         return x.read()

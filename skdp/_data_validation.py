@@ -18,7 +18,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, validate_data
 
 from skdp._blocks import empty_rows
-from skdp._column import array_of_list, is_collection, received, where_missing
+from skdp._column import is_collection, typed, where_missing
 from skdp._columns import (
     Columns,
     check_frame,
@@ -92,7 +92,7 @@ def present(name: str, values: Any) -> np.ndarray:
 
 
 def one_column(y: Any) -> np.ndarray:
-    """Return targets without a second axis: beside one, a comparison is of all rows with all."""
+    """Return targets without a second axis, with which NumPy would compare all rows with all."""
     y = present("y", y)
     return y if y.ndim == 1 else column_or_1d(y, warn=True)
 
@@ -202,20 +202,19 @@ def validated(
 
 
 def _received(X: Any) -> Any:
-    """Return X as an array, a sparse matrix, or a table of a library that keeps its nulls apart."""
+    """Return X as an array, a sparse matrix, or a table of a known library."""
     check_frame("X", X)
-    X = received(X)
-    return array_of_list(X) if isinstance(X, (list, tuple)) else X
+    return typed(X)
 
 
 def _validated_apart(
     estimator: Any, X: Any, y: Any, advice: str, *, reset: bool = True, **options: Any
 ) -> Any:
-    """Return what `validate_data` does of a frame, whose columns are converted one by one."""
+    """Do what `validate_data` does with a frame, but convert its columns one by one."""
     validate_data(estimator, X, reset=reset, skip_check_array=True)
     columns, dtype = Columns.of(X, "X"), options.get("dtype")
     if texts := _columns_of_text(columns):
-        raise ValueError(f"X must hold numbers, and it has text in the columns {texts}.{advice}")
+        raise ValueError(f"X must be numeric, and the columns {texts} contain text.{advice}")
     columns.check_numeric()
     matrix = columns.matrix(None if isinstance(dtype, str) else dtype)
     return check_array(matrix, **options) if isinstance(y, str) else check_X_y(matrix, y, **options)
@@ -236,18 +235,18 @@ def validated_table(estimator: Any, X: Any, y: Any = "no_validation", *, reset: 
 
 
 def check_some_rows(n_rows: int, estimator: Any) -> None:
-    """Raise if there are no rows, unless their number is private."""
+    """Raise ValueError if there are no rows, unless their number is private."""
     if n_rows < _fewest_rows(estimator):
         raise ValueError("X must have at least one row.")
 
 
 def _rules_of_rows(estimator: Any) -> dict[str, Any]:
-    """Return what scikit-learn is not to check: missing values, and rows where none are allowed."""
+    """Return options that switch off scikit-learn's check of missing values and of no rows."""
     return {"ensure_all_finite": False, "ensure_min_samples": _fewest_rows(estimator)}
 
 
 def _fewest_rows(estimator: Any) -> int:
-    """Return 0 where the number of rows is private: an error for no rows would reveal it."""
+    """Return 0 if the number of rows is private, because an error for no rows would reveal it."""
     is_private = getattr(estimator, "neighboring", None) == "add_remove_one"
     return int(not is_private or estimator.epsilon == math.inf)
 
@@ -368,11 +367,11 @@ def _missing(name: str) -> str:
 def _without_values(error: Exception, X: Any, y: Any, finite: bool, advice: str) -> Exception:
     """Return an error that says what is wrong with X or y and quotes nothing of them."""
     for name, values in (("X", X), ("y", y)):
-        if values is None:  # not given at all, of which scikit-learn's message speaks
+        if values is None:  # scikit-learn's message says that it is required
             continue
         try:
             array = values if sparse.issparse(values) else values_of(values, name).array
-        except ValueError:  # lists of several lengths
+        except ValueError:  # lists of unequal lengths
             continue
         if array.dtype.kind == "c":
             return ValueError(f"Complex data not supported: {name} must hold real numbers.")
@@ -387,7 +386,7 @@ def _without_values(error: Exception, X: Any, y: Any, finite: bool, advice: str)
     if "inconsistent numbers of samples" in str(error):
         return ValueError(_UNEQUAL)
     if "inhomogeneous" in str(error):
-        return ValueError("X must have rows of one length.")
+        return ValueError("X must have rows of equal length.")
     if "should be a 1d array" in str(error):
         return ValueError("y should be a 1d array: one value for each row of X.")
     if isinstance(error, TypeError) or not str(error).startswith("could not convert"):
@@ -403,5 +402,5 @@ def _column_of_missing(array: np.ndarray, X: Any) -> str:
 
 
 def _columns_of_text(columns: Columns) -> list[Any]:
-    """Return the names of the columns that hold text."""
+    """Return the names of the columns that contain text."""
     return [columns.name(j) for j, part in enumerate(columns.parts) if part.holds_text()]

@@ -47,9 +47,7 @@ class Persons:
         if isinstance(groups, str):
             raise ValueError("groups must be an array here, not the name of a column.")
         read = values_of(groups, "groups")
-        values = read.array
-        if values.ndim == 2 and values.shape[1] == 1:
-            values = values[:, 0]
+        values = read.array[:, 0] if read.array.shape[1:] == (1,) else read.array
         if values.ndim == 2:
             raise ValueError("groups must hold one value for each row of X, and is a table.")
         if values.shape != (n_rows,):
@@ -128,6 +126,6 @@ def _numbered(values: np.ndarray) -> np.ndarray:
     numbers: dict[Any, int] = {}
     try:
         found = [numbers.setdefault(value, len(numbers)) for value in values]
-    except Exception:  # of a class of the user
-        raise ValueError("groups must hold numbers, strings, or other hashable values.") from None
+    except Exception:  # of a class that the user has defined
+        raise ValueError("groups must contain hashable values: numbers, strings.") from None
     return np.array(found, dtype=np.intp)

@@ -1,4 +1,4 @@
-"""What other libraries say of private columns, kept or replaced by what is public."""
+"""Errors and warnings of other libraries about private columns, reduced to public facts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _PUBLIC = re.compile(
     r"|Pipeline\.fit(_transform)? does not accept the \w+ parameter"
     r"|[\w.]+\(\) got an unexpected keyword argument '\w+'"
 )
-# Messages of which the end quotes values or the number of rows, and what is shown of them.
+# Messages that end with values or the number of rows, and the part that is shown.
 _SHORTENED = {
     re.compile(r"(Found array with 0 feature\(s\)) \(shape=\(\d+, 0\)\)(.*)", re.DOTALL): (
         r"\1 (shape=(, 0))\2"
@@ -43,25 +43,24 @@ _SHORTENED = {
     ): r"\1: columns must hold real numbers.",
 }
 _REPLACED = (
-    "The data cannot be read. X must be a table of one row for each record; any other column must "
-    "hold one value for each row, of one type that can be compared. The original error may quote "
-    "private values. Call this with made-up data of the same types to see it."
+    "The data cannot be read. X must be a table with one row for each record, and any other column "
+    "must have one value for each row, all of one type that can be compared. To see the original "
+    "error, which may quote private values, call this with made-up data of the same types."
 )
 
 
 @contextmanager
 def public_words() -> Iterator[None]:
-    """Replace errors that other code raises about private columns, and silence its warnings.
+    """Replace errors of other libraries about private columns, and silence warnings.
 
-    Such an error may quote a value or the number of rows, and such a warning may be given for some
-    data and not for others. What skdp raises by itself passes. No error keeps the one that it
-    replaces.
+    Such an error may quote a value or the number of rows. Errors that skdp raises itself pass. The
+    warnings appear for some data and not for others. No error keeps the one that it replaces.
     """
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
-            # Given if more than half of all labels differ: a free test of the number of rows.
+            # It appears if more than half of all labels differ, and so reveals the number of rows.
             warnings.filterwarnings("ignore", message="The number of unique classes is greater")
-            # NumPy's, of numbers that are too large or too small.
+            # From NumPy, for numbers that are too large or too small.
             warnings.filterwarnings("ignore", category=RuntimeWarning)
             yield
     except Exception as error:
@@ -74,7 +73,7 @@ def public_words() -> Iterator[None]:
 
 @contextmanager
 def unheard() -> Iterator[None]:
-    """Let nothing warn: who warns, and how often, depends on private values."""
+    """Silence all warnings, because their source and number depend on private values."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
@@ -97,9 +96,9 @@ def _is_public(error: Exception) -> bool:
 
 
 def _is_own(error: Exception) -> bool:
-    """Return whether a `raise` of this library is where the error comes from.
+    """Return whether the error comes from a `raise` statement of this library.
 
-    An error of compiled code has its last frame where that code was called: hence the instruction.
+    The last frame of an error of compiled code is its caller, so the frame alone does not tell.
     """
     last = error.__traceback__
     while last is not None and last.tb_next is not None:

@@ -1,8 +1,8 @@
-"""Auditors behind one function each: two samples of a score, a claim and a level; is it refuted?
+"""Auditors as functions of two samples of a score, a claim and a level. They return a verdict.
 
-skdp's own auditor is always there. Those of other libraries are optional: `available` names every
-one that cannot be imported, with the reason. They bound ε at a given δ, and so they are asked about
-a few points (ε, δ(ε)) of the claimed curve, each at its share of the level.
+skdp's own auditor is always available. Auditors of other libraries are optional: `available` names
+each that cannot be imported, with the reason. They bound ε at a given δ. So they test a few points
+(ε, δ(ε)) of the claimed curve, each at its share of the level.
 """
 
 import importlib
@@ -11,7 +11,7 @@ import numpy as np
 
 from skdp.auditing import MultiRunAudit
 
-POINTS = (0.0, 0.3, 0.6, 1.0)  # in units of the ε that was asked, fixed before any score is seen
+POINTS = (0.0, 0.3, 0.6, 1.0)  # in units of the claimed ε, fixed before any score is computed
 REQUIRED = {
     "skdp": "skdp",
     "jax_privacy": "jax_privacy.auditing",
@@ -26,7 +26,7 @@ def points(claim):
 
 
 def own(one, other, claim, level):
-    """`MultiRunAudit`, which needs a fair coin for each run: of each pair it takes one score."""
+    """`MultiRunAudit` needs a fair coin for each run, which chooses one score of each pair."""
     coins = np.random.default_rng(0).integers(2, size=len(one))
     return MultiRunAudit(np.where(coins, one, other), coins).p_value(claim) <= level
 
@@ -43,7 +43,7 @@ def jax_privacy(one, other, claim, level):
 
 
 def privacy_estimates(one, other, claim, level):
-    """Clopper-Pearson bounds at one threshold for each point, which half of the runs choose."""
+    """Clopper-Pearson bounds at one threshold for each point; half of the runs choose it."""
     half = len(one) // 2
     return any(
         _bound_at(

@@ -4,15 +4,15 @@ Usage: OMP_NUM_THREADS=1 python benchmarks/external_audit/run.py [--runs 1000] [
        [--level 1e-4] [--only NAME ...] [--smallest]
 
 The auditors are optional: `pip install jax-privacy privacy-estimates` in an environment that has
-skdp. One that is missing is named and skipped; skdp's own is always there. Google's dp_auditorium
-is not on PyPI and has no place here yet.
+skdp. Missing auditors are named and skipped. skdp's own is always available. Google's dp_auditorium
+is not on PyPI, so it is not used here.
 
-A cell says whether an auditor refuted the claim, with the noise claimed and with the control's.
-A true claim is refuted with a probability of at most --level. The program fails if a claim is
-refuted, or if no auditor refutes a control. Several numbers are projected on the line that a linear
-discriminant finds on a quarter of the runs, which then count for nothing else. Controls have half
-of the noise. Those of naive Bayes, PCA, k-means and the scalers have an eighth, because one line
-sees a part of what several numbers cost together.
+A cell shows whether an auditor refuted the claim, with the claimed noise and with the noise of the
+control. A true claim is refuted with a probability of at most --level. The program fails if a claim
+is refuted, or if no auditor refutes a control. If a release has several numbers, a linear
+discriminant is fitted to a quarter of the runs, and the others are projected on its line. Controls
+have half of the noise. The controls of naive Bayes, PCA, k-means and the scalers have an eighth of
+the noise, because one line shows only a part of the cost of several numbers.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from targets import TARGETS, weaker
 
 SMALLEST = ("count", "logistic regression, output_perturbation")
-PILOT = 4  # of as many runs, one learns the direction
+PILOT = 4  # one in so many runs is used to fit the direction
 
 
 def projected(one, other):
@@ -39,7 +39,7 @@ def projected(one, other):
 
 
 def verdicts(target, claimed, epsilon, auditors, options):
-    """Return who refutes the claim of `claimed` on the noise of `epsilon`."""
+    """Return which auditors refute the claim `claimed` with the noise of `epsilon`."""
     rng = np.random.default_rng(0)
     one, other = projected(*target.samples(epsilon, options.runs, rng))
     claim = target.claim(claimed)
@@ -47,7 +47,7 @@ def verdicts(target, claimed, epsilon, auditors, options):
 
 
 def arguments():
-    """Return what was asked for."""
+    """Return the options of the command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--runs", type=int, default=1000, help="on each of two data sets")
     parser.add_argument("--epsilon", type=float, default=3.0, help="of every claim")
@@ -61,7 +61,7 @@ def arguments():
 
 
 def main():
-    """Print the table, and fail where it is not as it should be."""
+    """Print the table; fail if a claim is refuted or a control is not."""
     options, (auditors, missing) = arguments(), available()
     for name, reason in missing.items():
         print(f"skipped: {name} cannot be imported ({reason})")
@@ -76,7 +76,7 @@ def main():
         cells = (f"{_word(found[one])}, {_word(caught[one])}" for one in auditors)
         print(f"| {name} | {control:.3g} | {' | '.join(cells)} |", flush=True)
         wrong += [f"{name}: {one} refuted the claim" for one in auditors if found[one]]
-        wrong += [] if any(caught.values()) else [f"{name}: nobody refuted the control"]
+        wrong += [] if any(caught.values()) else [f"{name}: no auditor refuted the control"]
     sys.exit("\n".join(wrong) if wrong else 0)
 
 

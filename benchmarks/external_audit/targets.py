@@ -1,4 +1,4 @@
-"""What is audited: releases of skdp on two neighboring data sets, hard to tell apart by a claim."""
+"""Releases of skdp to audit, each on two neighboring data sets that are far apart for it."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -20,9 +20,9 @@ from skdp.preprocessing import DPMinMaxScaler, DPStandardScaler
 from skdp.privacy import GDPEvent, PrivacyGuarantee
 
 FAR, ROWS = 1e4, 11
-"""A value that is clipped, so that its record pulls as far as a record can."""
+"""A value that is clipped, so that its record has the largest influence; and the number of rows."""
 SEVERAL = 8.0
-"""How much less noise controls of several numbers have: one line through them sees a part of ε."""
+"""Factor of less noise for controls with several numbers: one line shows only a part of ε."""
 
 
 @dataclass(frozen=True)
@@ -90,8 +90,8 @@ NUMBERS = (X, np.r_[FAR, np.zeros(ROWS - 1)]), (X, np.r_[-FAR, np.zeros(ROWS - 1
 CODES = np.zeros((ROWS, 2), dtype=int)
 CODED = (CODES, TURNED[0][1]), (CODES, y)
 ROW_MOVED = (X,), (np.r_[-X[:1], X[1:]],)
-# Of 200 rows the ranks of both tails are 2 rows from the ends: the first row moves each by one rank
-# towards or away from the three rows beside it, whichever value is looked at.
+# With 200 rows the ranks of both tails are 2 rows from the ends. The first row moves each of them by
+# one rank, towards or away from the three rows beside it.
 TAIL = np.r_[np.full(3, -0.5), np.zeros(193), np.full(3, 0.5)]
 TAILS = tuple((np.column_stack([np.r_[end, TAIL]] * 2),) for end in (1.0, -1.0))
 MOVED = np.r_[1.0, np.zeros(ROWS - 1)], np.zeros(ROWS)
@@ -117,7 +117,7 @@ def released(function, **settings):
 
 
 def judged(function, **settings):
-    """Return a function of labels, of which the first is judged rightly in one data set only."""
+    """Return a function of labels. The first prediction is correct in one data set only."""
     return lambda labels, epsilon, delta, random_state: function(
         labels, np.ones(ROWS), epsilon, delta, random_state=random_state, **settings
     )

@@ -31,7 +31,7 @@ class AttackBounds:
     @cached_property
     def _epsilon(self) -> np.ndarray:
         event, asked = self.guarantee.event, self.guarantee.asked
-        if isinstance(event, ApproxDPEvent | PureDPEvent):  # no other ε has a lower line
+        if isinstance(event, ApproxDPEvent | PureDPEvent):  # its own line is the lowest
             return np.array([min(event.epsilon, _EPSILON[-1])])
         if self.guarantee.bound is not None:
             return _COARSE * (self.guarantee.epsilon(_DELTA) if asked is None else asked[0])

@@ -16,7 +16,7 @@ from skdp.privacy import ApproxDPEvent, Event, GDPEvent, Neighboring, PrivacyGua
 __all__ = ["Guesses", "check_runs"]
 
 _LEAST, _FINE = 1e-3, 1e-3  # the first hypothesis of a search, and how close the search ends
-_LARGEST_MU, _LARGEST_EPSILON = 30.0, 60.0
+_LARGEST_MU, _LARGEST_EPSILON = 30.0, 60.0  # ends of the searches, and so the largest bounds
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,12 +56,12 @@ class Guesses:
 
     @cached_property
     def _order(self) -> np.ndarray:
-        """The places of the scores from low to high, equal scores by lot.
+        """Indices that sort the scores, with equal scores in random order.
 
-        Lots are drawn from a public seed and dealt to the members of a tie in sorted order, so that
-        the order of the runs has no influence. The seed is made of the sizes of the ties and of the
-        numbers of their members: with sizes alone, the same places of the sorted order would be
-        guessed in all audits with ties of these sizes, and would be right in nearly all or in none.
+        The random numbers come from a public seed and are assigned to the members of a tie in
+        sorted order, so the order of the runs has no influence. The seed contains the sizes of the
+        ties and the numbers of their members. With the sizes alone, all audits with ties of these
+        sizes would guess the same positions, and these would be right in nearly all or in none.
         """
         _, rank, sizes = np.unique(self.scores, return_inverse=True, return_counts=True)
         counts = np.bincount(rank, self.members).astype(int)
@@ -127,7 +127,7 @@ class Guesses:
         Parameters
         ----------
         delta : float in (0, 1), default 1e-5
-            *Public.* The δ at which the Gaussian noise has the ε returned.
+            *Public.* The δ at which the Gaussian noise has the returned ε.
         confidence : float in (0, 1), default 0.95
             *Public.* Probability with which the release is not μ'-Gaussian DP for any smaller μ'.
 
@@ -138,8 +138,8 @@ class Guesses:
         """
         if check_delta(delta) == 0.0:
             raise ValueError(
-                "delta must be above 0: Gaussian noise is (epsilon, 0)-DP for no epsilon. "
-                "lower_epsilon takes delta=0."
+                "delta must be above 0, because Gaussian noise is not (epsilon, 0)-DP for any "
+                "epsilon. Use lower_epsilon with delta=0."
             )
         mu = self.lower_mu(confidence)
         return _hypothesis(GDPEvent(mu)).epsilon(delta) if mu else 0.0

@@ -17,11 +17,10 @@ from skdp.privacy import ApproxDPEvent, Event, GDPEvent, Neighboring, PrivacyGua
 __all__ = ["Subject", "check_has_fit", "quoted"]
 
 
-def check_has_fit(estimator: Any) -> Any:
-    """Return an object that can be fitted."""
+def check_has_fit(estimator: Any) -> None:
+    """Raise ValueError for an object that cannot be fitted."""
     if not hasattr(estimator, "fit") or isinstance(estimator, type):
         raise ValueError(f"estimator must be an object with fit, got {estimator!r}.")
-    return estimator
 
 
 def quoted(raised: Exception) -> str:

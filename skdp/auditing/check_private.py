@@ -23,7 +23,7 @@ __all__ = ["CheckResult", "CheckResults", "PrivateCheck", "check_private", "priv
 
 _AUDITS: dict[str, Callable[[Subject], Guesses]] = {"multi run": multi_run, "one run": one_run}
 _NO_PROOF = "A pass is not a proof: other attacks may be stronger."
-_DIGITS = 3  # of a lower bound, which is rounded downwards
+_DIGITS = 3  # of a lower bound, which is rounded down
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,9 +46,9 @@ class CheckResult:
     lower_mu : float, default nan
         *Public.* Of an audit: less than this μ of Gaussian DP is refuted.
     lower_epsilon : float, default nan
-        *Public.* Of an audit: less than this ε of (ε, `delta`)-DP is refuted.
+        *Public.* Of an audit: (ε', `delta`)-DP is refuted for every ε' below this number.
     delta : float, default nan
-        *Public.* The δ of `lower_epsilon`: that of the claim, or 1e-5 if the claim names none.
+        *Public.* The δ of `lower_epsilon`: the δ of the claim, or 1e-5 if the claim names none.
     """
 
     check: str

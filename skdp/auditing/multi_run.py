@@ -25,9 +25,8 @@ class MultiRunAudit(Guesses):
     r"""An attack on many runs, each on one of two neighbouring data sets by a fair coin.
 
     The most extreme two thirds of the scores are guessed: the upper half of them to come from the
-    first data set, the lower half from the second. Which of several equal scores are guessed is
-    drawn by lot from a public seed, so that the order of the runs has no influence. Nothing is
-    tuned, no run is set aside.
+    first data set, the lower half from the second. Equal scores are ordered at random from a
+    public seed, so the order of the runs has no influence. Nothing is tuned, no run is set aside.
 
     **Guarantee of the test.** Of a release that keeps the claim, v of r guesses are right with at
     most the probability computed. Given the scores the coins are independent, each right with a
@@ -45,7 +44,7 @@ class MultiRunAudit(Guesses):
         *Private.* One number for each run, higher where it looks like the first data set.
     members : array-like of shape (n_runs,)
         *Private.* The coins: 1 where the run was on the first data set, else 0. The guarantee needs
-        a fair coin for each run; with a fixed number of runs on each data set it does not hold.
+        a fair coin for each run. It does not hold for a fixed number of runs on each data set.
     n_guesses : int, default None
         *Public.* How many runs are guessed, fixed before any score is seen; two thirds of them by
         default.
@@ -106,7 +105,7 @@ class MultiRunAudit(Guesses):
     def roc(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the errors of the attack at each threshold, to be compared with the claim.
 
-        Equal scores are above a threshold together.
+        No threshold lies between equal scores.
 
         Returns
         -------

@@ -18,16 +18,15 @@ _LEAST, _FINE = 1e-12, 1.001  # of p-values: the least one, and how much one may
 class OneRunAudit(Guesses):
     r"""An attack on one run, with many records that are there, or changed, each by a fair coin.
 
-    The most extreme third of the scores is guessed, the upper half of it to be members. Which of
-    several equal scores are guessed is drawn by lot from a public seed, so that the order of the
-    canaries has no influence.
+    The most extreme third of the scores is guessed, the upper half of it to be members. Equal
+    scores are ordered at random from a public seed, so the order of the canaries has no influence.
 
     **Guarantee of the test.** Let v or more of r guesses be right with probability a, and let
     :math:`R_i` and :math:`H_i` be the mean probabilities, over the m canaries, to be guessed
     rightly or wrongly while i or more are right. A canary's coin turned over makes right guesses
     wrong, so :math:`H_i \ge \bar f(R_{i+1})` with :math:`\bar f(x) = f(1 - x)`, and
     :math:`R_i - R_{i+1} = (H_i - H_{i+1})\, i / (r - i)`. Every feasible sequence lies above the
-    one that takes the least :math:`H_i` each time, so a is refuted where that one has
+    sequence with the least :math:`H_i` at each step, so a is refuted if this sequence has
     :math:`R_0 + H_0 > r/m` (Mahloujifar, Melis and Chaudhuri 2025).
 
     Parameters

@@ -26,30 +26,30 @@ def samples(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the scores of n fits on each of two neighboring data sets.
 
-    Any auditor that compares two samples can be attached to them. An auditor that needs a fair coin
-    for each run, such as `MultiRunAudit`, takes one of the two scores for each coin: see the
-    example.
+    Pass them to any auditor that compares two samples. For an auditor that needs a fair coin for
+    each run, such as `MultiRunAudit`, let each coin choose one of the two scores: see the example.
 
     Parameters
     ----------
     estimator : estimator
-        *Public.* Not fitted. No budget in it is touched: copies have stand-ins of the same terms.
+        *Public.* Not fitted. Its budget is not spent: copies of it have stand-ins with equal terms.
     one, other : tuple
         *Private.* The arguments of `fit`, data sets that differ in one record.
     n : int
         *Public.* Number of fits on each of the two data sets.
     readout : callable, default None
-        *Public.* Takes a fitted estimator and returns a number or an array of numbers. By default
-        the score of the first row of `one` for its second class, the prediction for that row, or
-        for a transformer all numbers that it has released.
+        *Public.* Function of a fitted estimator that returns a number or an array of numbers. The
+        default depends on the estimator. For a classifier it is the score of the second class for
+        the first row of `one`, for a regressor the prediction for that row, and for a transformer
+        all numbers that it has released.
     random_state : None, int or numpy Generator, default None
         *Secret.* Source of seeds for the fits where they take one; beside a budget they take none.
 
     Returns
     -------
     of_one, of_other : ndarray of shape (n,) or (n, n_numbers)
-        The second shape where `readout` returns several numbers. NaN becomes 0, an infinite number
-        1e8 with its sign.
+        The second shape applies if `readout` returns several numbers. NaN becomes 0, and an
+        infinite number becomes 1e8 with its sign.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def _default(estimator: Any, data: tuple[Any, ...]) -> Callable[[Any], Any]:
         return reader(kind_of(estimator), data[0])
     except ValueError:
         raise ValueError(
-            f"{type(estimator).__name__} is no classifier, regressor or transformer. Pass "
+            f"{type(estimator).__name__} is not a classifier, regressor or transformer. Pass "
             "readout=, a function that takes a fitted estimator and returns numbers."
         ) from None
 
@@ -90,6 +90,6 @@ def _default(estimator: Any, data: tuple[Any, ...]) -> Callable[[Any], Any]:
 def _scores(subject: Subject, data: tuple[Any, ...], n: int) -> np.ndarray:
     found = [subject.attack.numbers(subject.fitted(data)) for _ in range(n)]
     if len({numbers.size for numbers in found}) > 1:
-        raise ValueError("readout must return as many numbers for every fit.")
+        raise ValueError("readout must return as many numbers for one fit as for any other.")
     scores = np.array(found)
     return scores[:, 0] if scores.shape[1] == 1 else scores

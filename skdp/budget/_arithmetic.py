@@ -1,33 +1,33 @@
-"""How the noise of a release was computed, as far as its entry in the ledger says."""
+"""How the noise of a release was computed, by its entry in the ledger."""
 
 from __future__ import annotations
 
 from skdp.budget.release import Release
 from skdp.privacy import event_from_dict
 
-__all__ = ["CONTINUOUS", "GRID", "NOT_STATED", "SAMPLER", "arithmetic_of"]
+__all__ = ["NOT_STATED", "arithmetic_of"]
 
 NOT_STATED = "not stated"
 GRID = "noise drawn exactly on a grid, which is safe in floating point"
 CONTINUOUS = (
     "continuous noise computed in floating point: the proof is about real numbers, and there is "
-    "none for the numbers of a machine"
+    "none for floating-point numbers"
 )
 SAMPLER = (
     "a sampler that computes in floating point: the proof is about real numbers, and there is none "
-    "for the numbers of a machine"
+    "for floating-point numbers"
 )
 
-# An event says what was released and not how it was computed: Gaussian DP is what a mechanism on a
-# grid has and what noisy gradient steps have. So the theorem decides, of which skdp writes these.
-# Whole theorems only: a longer one may go on with a model that adds noise of another kind.
+# An event says what was released, not how it was computed: a mechanism on a grid and noisy gradient
+# steps are both Gaussian DP. So the theorem decides. These are the theorems that skdp writes. They
+# are compared as a whole, because a longer one may add a model with noise of another kind.
 _ON_A_GRID = {
     "additive noise, composition",
     "additive noise and exponential mechanism, composition",
     "exponential mechanism, composition",
     "Gaussian mechanism, adaptive composition",
 }
-# Parts of theorems: what comes before them, such as a private count, does not mend the arithmetic.
+# Parts of theorems: a part before them, such as a private count, does not repair the arithmetic.
 _OF_SAMPLERS = (
     "exponential mechanism on a ball",
     "Gopi, Lee and Liu",
@@ -48,7 +48,7 @@ _OF_CONTINUOUS_NOISE = (
 
 
 def arithmetic_of(release: Release) -> str:
-    """Return `GRID`, `CONTINUOUS`, `SAMPLER` or, where the ledger cannot tell, `NOT_STATED`."""
+    """Return `GRID`, `CONTINUOUS`, `SAMPLER`, or `NOT_STATED` if the ledger does not say."""
     if _is_approximate(release) or _names(_OF_SAMPLERS, release.theorem):
         return SAMPLER
     if _names(_OF_CONTINUOUS_NOISE, release.theorem):
@@ -57,10 +57,10 @@ def arithmetic_of(release: Release) -> str:
 
 
 def _is_approximate(release: Release) -> bool:
-    """Return whether the event has a sampler that is only near its target."""
+    """Return whether the event is of a sampler with an approximate distribution."""
     try:
         return event_from_dict(release.event).ideal()[1] > 0.0
-    except ValueError:  # of another library or version
+    except ValueError:  # the event is of another library or version
         return False
 
 

@@ -209,7 +209,7 @@ def _row(number: int, release: Release, audience: str) -> dict[str, Any]:
 
 
 def _proof(release: Release) -> str:
-    """Return whether a finite guarantee is proved of what was run, as the ledger says."""
+    """Return whether the ledger names a proof of a finite guarantee."""
     try:
         event, tv = event_from_dict(release.event).ideal()
     except ValueError:
@@ -222,7 +222,7 @@ def _proof(release: Release) -> str:
 
 
 def _correctness(rows: list[dict[str, Any]]) -> str:
-    """Return how many releases name a theorem, and how many have noise of each kind."""
+    """Describe how many releases name a theorem, and how many have noise of each kind."""
     if not rows:
         return "Nothing was released."
     proved = sum(row["theorem"] != NOT_STATED for row in rows)

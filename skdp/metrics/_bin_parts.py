@@ -1,4 +1,4 @@
-"""Where rows lie within bins of scores, estimated from the counts of the bins alone."""
+"""The order of rows within bins of scores, estimated from the counts of the bins alone."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import numpy as np
 
 __all__ = ["parts_of"]
 
-_PARTS = 8  # per bin; 1/_PARTS² of what bins hide stays hidden
-_OFFSETS = (np.arange(_PARTS) + 0.5) / _PARTS - 0.5  # of the parts from the middle of their bin
+_PARTS = 8  # per bin; a share 1/_PARTS² of the error of bins remains
+_OFFSETS = (np.arange(_PARTS) + 0.5) / _PARTS - 0.5  # from the middle of a bin to its parts
 
 
 def parts_of(counts: np.ndarray, fewest: float) -> np.ndarray:
     """Split each bin into parts with equally many rows.
 
-    The share of positives is taken to change linearly with the rank of a row within its bin.
+    The estimate assumes that the share of positives is linear in the rank of a row within its bin.
     Ranks need no assumption about the density of scores: the last bin of an overconfident
     classifier may hold most of the rows.
 
@@ -22,7 +22,7 @@ def parts_of(counts: np.ndarray, fewest: float) -> np.ndarray:
     counts : ndarray of shape (2, n_bins)
         *Released.* Negatives and positives.
     fewest : float
-        *Public.* The least number of rows by which a share is divided, above the noise.
+        *Public.* The least denominator of a share, well above the noise in the number of rows.
 
     Returns
     -------
@@ -37,10 +37,10 @@ def parts_of(counts: np.ndarray, fewest: float) -> np.ndarray:
 def _rises(counts: np.ndarray, fewest: float) -> np.ndarray:
     """Return the number of rows in a bin times the rise of the share of positives across it.
 
-    With m rows of the rarer label, a linear share rises by 2·m at most. A steeper rise x says that
-    the share grows from 0 as a power k of the rank. Its end x/2 + m = (k + 1)·m gives k = x/(2·m),
-    and as many pairs are then in order as for a linear share with the rise 6·m·k/(k + 2), which is
-    6·m·x/(x + 4·m).
+    With m rows of the rarer label, a linear share rises by 2·m at most. A steeper rise x is read as
+    a share that grows from 0 as a power k of the rank. Its end x/2 + m = (k + 1)·m gives
+    k = x/(2·m). A linear share with the rise 6·m·k/(k + 2) = 6·m·x/(x + 4·m) has as many pairs in
+    order.
     """
     rows = np.maximum(counts.sum(axis=0), fewest)
     rise = rows * np.diff(_shares_at_edges(np.clip(counts[1] / rows, 0.0, 1.0), rows))
@@ -51,7 +51,7 @@ def _rises(counts: np.ndarray, fewest: float) -> np.ndarray:
 
 
 def _shares_at_edges(shares: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Return the shares at the ends of bins, linear in the rank between the middles of bins."""
+    """Interpolate the shares at the edges of bins, linearly in the rank between their middles."""
     left, right = rows[:-1], rows[1:]
     inner = (shares[1:] * left + shares[:-1] * right) / (left + right)
     first, last = 2.0 * shares[0] - inner[0], 2.0 * shares[-1] - inner[-1]

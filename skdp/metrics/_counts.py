@@ -96,7 +96,7 @@ class NoisyReport(Viewed):
     ) -> tuple[float, float]:
         """Return an interval for a function of the counts.
 
-        `hidden` is the variance, without sampling, of what the exact counts would leave unknown.
+        `hidden` is the variance that remains without sampling if the counts are exact.
         """
 
         def variance(slopes: np.ndarray) -> float:
@@ -109,7 +109,7 @@ class NoisyReport(Viewed):
         )
 
     def _sampling_variance(self, slopes: np.ndarray) -> float:
-        """Return the variance, over samples of as many rows, of what slopes make of the counts."""
+        """Return the variance of slopes times counts over samples of equally many rows."""
         counts = np.maximum(self.counts, 0.0).ravel()
         mean = float(slopes @ counts)
         return max(float(slopes**2 @ counts) - mean * mean / max(counts.sum(), 1.0), 0.0)

@@ -15,9 +15,9 @@ __all__ = ["answer_of"]
 
 
 def answer_of(function: Callable[[Any], Any], X: Any, of_none: np.ndarray) -> Any:
-    """Return what a method of an estimator gives for *private* rows, or an error without them.
+    """Return the result of a method of an estimator for *private* rows; errors do not quote them.
 
-    `of_none` is the answer for no rows, for which most estimators raise an error.
+    `of_none` is the result for no rows, because most estimators raise an error for no rows.
     """
     try:
         with unheard():

@@ -99,7 +99,7 @@ def _means(
 
 
 def _checked_count(parameters: ReleaseParameters, n: int) -> int:
-    """Return the number of rows; that there are none is an error only where n is public."""
+    """Return the number of rows; zero rows raise ValueError only if the number is public."""
     if n == 0 and parameters.neighboring.count_is_public:
         raise ValueError("there must be at least one row.")
     if n >= _MOST_ROWS:

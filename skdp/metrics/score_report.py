@@ -248,7 +248,7 @@ class ScoreReport(NoisyReport):
             of that of the rows.
         binning : {"estimated", "ignored", "rigorous"}, default "estimated"
             *Public.* How intervals for areas treat the order of rows within bins. "estimated":
-            the share of positives changes linearly within each bin, as its neighbors suggest.
+            the share of positives is linear within each bin, as the neighboring bins suggest.
             "ignored": all rows of a bin have the same score. "rigorous": the interval for the area
             under the ROC curve allows for any order; for other metrics the same as "ignored".
         threshold : float, default 0.5
@@ -275,7 +275,8 @@ class ScoreReport(NoisyReport):
 
     def _area(self, function: Callable[[np.ndarray], float], counts: np.ndarray) -> float:
         """Return an area, from parts of bins."""
-        return function(parts_of(counts, 3.0 * math.sqrt(2.0 * self._variance)))
+        noise_of_rows = math.sqrt(2.0 * self._variance)  # of the sum of a bin's two counts
+        return function(parts_of(counts, 3.0 * noise_of_rows))
 
     def _area_interval(
         self, function: Callable[[np.ndarray], float], level: float, sampling: bool
@@ -284,7 +285,7 @@ class ScoreReport(NoisyReport):
         shape = self.counts.shape
 
         def hidden(slopes: np.ndarray) -> float:
-            """A row lies anywhere in its bin, and the parts come from counts of sampled rows."""
+            """Variance of the estimated order: rows lie anywhere in a bin, shares are sampled."""
             across = np.gradient(slopes.reshape(shape), axis=1)
             order = float((np.maximum(self.counts, 0.0) * across**2).sum()) / 12.0  # uniform
             whole = slopes_of(lambda sums: function(sums.reshape(shape)), self.counts.ravel())
@@ -512,7 +513,7 @@ def _cumulated(counts: np.ndarray) -> np.ndarray:
     whole = max(float(counts.sum()), 1.0)
     sums = np.cumsum(counts)
     if counts.min() < 0.0:
-        sums = isotonic_regression(sums)  # twenty times as slow as the rest
+        sums = isotonic_regression(sums)  # takes twenty times as long as the rest
     sums = np.clip(sums, 0.0, whole)
     sums[-1] = whole
     return np.concatenate([[0.0], sums])

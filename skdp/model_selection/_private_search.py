@@ -20,7 +20,7 @@ from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from skdp._column import array_of_list, is_collection, received
+from skdp._column import is_collection, typed
 from skdp._columns import refuse_lazy
 from skdp._data_validation import check_lengths, encode_labels, one_column
 from skdp._persons import Persons
@@ -77,10 +77,10 @@ class SearchRecords:
         return model.fit(self.X, self.y, **{name: self.persons.codes})
 
     def fit_to_none(self, model: Any) -> Any:
-        """Return the fit of a model to none of them, of which there is at least one.
+        """Return a model fitted to no record; at least one record must be there.
 
-        Steps before the last learn nothing, and most raise an error for a table without rows: they
-        see one of the rows, and the last step sees its columns alone.
+        Steps before the last learn nothing, and most of them raise an error for a table without
+        rows. So they transform one row, and the last step is fitted to its columns without rows.
         """
         one = self.take(np.arange(1))
         *before, last = steps_of(model)
@@ -175,7 +175,8 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
                 "sample of the dask collections that fits there."
             )
         refuse_lazy(X=X)
-        X, y = indexable(_typed(received(X)))[0], one_column(y)
+        # Once for all rows: a part of a list could become an array of another type.
+        X, y = indexable(typed(X))[0], one_column(y)
         check_lengths(X, y)
         self._tried = _checked_candidates(self.estimator, self._candidates(), self._may_vary)
         candidates = [_candidate(self.estimator, setting) for setting in self._tried]
@@ -221,7 +222,7 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
         return frozenset({"epsilon"} if self.method == "cheapest" else ())
 
     def _plan(self, parameters: ReleaseParameters, records: SearchRecords) -> SearchPlan:
-        effective_n_jobs(self.n_jobs)  # raises now rather than after the spend
+        effective_n_jobs(self.n_jobs)  # raises an error now, not after the spend
         terms = SearchTerms(
             parameters.epsilon,
             parameters.delta,
@@ -258,8 +259,8 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
         """Raise if a candidate would be refused, or cost more than it is given."""
         unit = Unit.RECORD if records.persons is None else Unit.PERSON
         for i, setting in enumerate(self._tried):
-            planned = self._rehearsed(i, plan, records)  # any row may be learnt from, or judge
-            if plan.terms.neighboring.count_is_public:  # on which the plan of a fit depends
+            planned = self._rehearsed(i, plan, records)  # any row may be used to learn or to judge
+            if plan.terms.neighboring.count_is_public:  # the plan of a fit depends on the count
                 n = records.n_records
                 learnt = records.take(np.arange(math.ceil(self.holdout * n), n))
                 planned = self._rehearsed(i, plan, learnt)
@@ -276,7 +277,7 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
                 )
 
     def _rehearsed(self, i: int, plan: SearchPlan, records: SearchRecords) -> list[Any]:
-        """Return what a fit of a candidate to these records would release; raise if it would."""
+        """Return the planned releases of a fit of a candidate; raise the errors of this fit."""
         planned: list[Any] = []
         records.fit(_rehearsing(self._made(i, plan, records, None), planned))
         return planned
@@ -587,8 +588,3 @@ def _rehearsing(estimator: Any, planned: list[Any]) -> Any:
 def _fit(learn: Callable[[Any], Any], model: Any) -> Any:
     with unheard():
         return learn(model)
-
-
-def _typed(values: Any) -> Any:
-    """Return a list as an array: the type of some of its values may not be that of all."""
-    return array_of_list(values) if isinstance(values, (list, tuple)) else values

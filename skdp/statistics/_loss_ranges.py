@@ -1,4 +1,4 @@
-"""How far one record moves the utilities of all quantiles together, and what noise that needs."""
+"""The range by which one record moves the utilities of all quantiles, and the noise for it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from skdp.statistics._rank import Rank
 
 __all__ = ["Cost", "Neighbors", "composed"]
 
-_SAFE = 1.0 - 1e-9  # of ε: the search for a share of it stops 1e-11 from the target
+_SAFE = 1.0 - 1e-9  # factor of ε: the search for a share of ε stops 1e-11 from the target
 
 # Each utility is off by six roundings of numbers below 2^31, 2^−23 each: of the number of rows, of
 # q times it, of the margin, of their sum, of #{x < t} and of the difference. So what a record does
@@ -26,12 +26,12 @@ _SAFE = 1.0 - 1e-9  # of ε: the search for a share of it stops 1e-11 from the t
 _ROUNDING = 2.0**-18
 
 Ranges = tuple[tuple[float, int], ...]
-"""Lengths of intervals in which sums of changed utilities lie, and how many there are of each."""
+"""Lengths of intervals that contain sums of changes of utilities, with the number of each."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What a release of quantiles is charged for.
+    """The noise of a release of quantiles, and the ranges that it is charged for.
 
     Parameters
     ----------
@@ -47,12 +47,12 @@ class Cost:
 
 @dataclass(frozen=True)
 class Neighbors:
-    """How two neighboring data sets may differ, as far as quantiles are concerned.
+    """The differences between two neighboring data sets that matter for quantiles.
 
     Parameters
     ----------
     n_changed : int
-        *Public.* 1 if a record comes or goes, 2 if it is replaced.
+        *Public.* 1 if a record is added or removed, 2 if it is replaced.
     n_groups : int
         *Public.* 1 without keys.
     in_parts : bool
@@ -74,7 +74,7 @@ class Neighbors:
         return _least_noise(tuple(candidates), epsilon, delta, accountant)
 
     def _column(self, ranks: tuple[Rank, ...]) -> list[tuple[float, ...]]:
-        """Return lists of ranges, any of which may be charged for the choices of a column.
+        """Return lists of ranges. Each list alone bounds the choices of a column.
 
         The proofs are on the page *Quantiles* of the documentation.
         """
@@ -86,7 +86,7 @@ class Neighbors:
         if self.n_groups == 1:
             return [within]
         joint = [tuple(2.0 * x for x in own), (2.0 * total,)]
-        if not self.in_parts:  # it stays in its group, whose size stays, or moves to another one
+        if not self.in_parts:  # the row stays in a group, which keeps its size, or changes it
             return [_largest([(2.0,) * len(ranks), split + split]), *joint]
         few = self.n_groups < 4  # then the squares 4·K may add up to less than (4M)²
         return [within * self.n_groups, *joint] if few else joint
@@ -99,7 +99,7 @@ def composed(ranges: Ranges, unit: float) -> Event:
 
 
 def _one_row(ranks: tuple[Rank, ...]) -> tuple[tuple[float, ...], float]:
-    """Return ranges for a row that comes or goes, rank by rank in some order, and their sum.
+    """Return sorted ranges of the ranks for a row that is added or removed, and their sum.
 
     A row above the quantile of one rank is above that of each lower rank.
     """
@@ -116,14 +116,14 @@ def _one_row(ranks: tuple[Rank, ...]) -> tuple[tuple[float, ...], float]:
 
 
 def _ordered(ranks: tuple[Rank, ...]) -> Iterator[list[Rank]]:
-    """Yield ranks that have one order whatever the number of rows: those of one margin."""
+    """Yield ranks with the same margin. Their order does not depend on the number of rows."""
     for kind in dict.fromkeys((rank.margin, rank.side) for rank in ranks):
         same = [rank for rank in ranks if (rank.margin, rank.side) == kind]
         yield sorted(same, key=lambda rank: rank.q)
 
 
 def _largest(cases: Sequence[tuple[float, ...]]) -> tuple[float, ...]:
-    """Return a list that exceeds each of these, where all are sorted and filled with zeros."""
+    """Return the entrywise maximum of lists that are sorted and padded with zeros."""
     size = max(map(len, cases))
     filled = [sorted(case, reverse=True) + [0.0] * (size - len(case)) for case in cases]
     return tuple(map(max, zip(*filled, strict=True)))
@@ -137,7 +137,7 @@ def _counted(ranges: Iterable[float]) -> Ranges:
 def _least_noise(
     candidates: tuple[Ranges, ...], epsilon: float, delta: float, accountant: str
 ) -> Cost:
-    """Return the candidate with the largest unit, the first of those that are equal."""
+    """Return the candidate with the largest unit; of equal ones the first."""
     if not delta:
         sums = {ranges: math.fsum(x * n for x, n in ranges) for ranges in candidates}
         best = min(sums, key=lambda ranges: sums[ranges])

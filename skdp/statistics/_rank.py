@@ -11,28 +11,29 @@ __all__ = ["Rank"]
 
 @dataclass(frozen=True)
 class Rank:
-    """A public function of the number of rows: q·n, or that moved by a margin to one side."""
+    """A public function of the number n of rows: q·n, or q·n plus or minus a margin."""
 
     q: float
     margin: Margin | None = None
     side: int = 0
 
     def of(self, n_rows: float) -> float:
-        """Return the rank among so many rows."""
+        """Return the rank for this number of rows."""
         moved = 0.0 if self.margin is None else self.side * self.margin(n_rows)
         return self.q * n_rows + moved
 
     @property
     def sensitivity(self) -> float:
-        """How far the utility of a point moves where a row comes or goes."""
+        """The largest change of a point's utility if a row is added or removed."""
         return max(self.q, 1.0 - self.q) + self._slope
 
     def range(self, *, above: bool) -> float:
-        """Return how far apart the utilities of two points move where a row comes or goes.
+        """Return the range of the changes of all utilities if a row is added or removed.
 
-        With s the slope of the margin: a row above the quantile moves the utilities of points below
-        itself by at most q + s, and of others by at most max(q, 1 − q) + s in the other direction.
-        For a row below the quantile q and 1 − q change places.
+        Let s be the slope of the margin. A row above the quantile moves the utilities of points
+        below itself by at most q + s, and the utilities of other points by at most
+        max(q, 1 − q) + s in the other direction. For a row below the quantile, exchange q and
+        1 − q.
         """
         near = self.q if above else 1.0 - self.q
         return near + self._slope + self.sensitivity

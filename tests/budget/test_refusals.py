@@ -55,7 +55,7 @@ def test_a_bad_parameter_spends_nothing(budget, change, message):
         ((X, X[:, 0]), "Unknown label type"),
         ((X[:5], Y), "inconsistent numbers of samples"),
         ((X, Y, np.ones(120)), "sample_weight"),
-        (([*X.tolist(), [1.0]], np.ones(121)), "rows of one length"),
+        (([*X.tolist(), [1.0]], np.ones(121)), "rows of equal length"),
         ((X, np.ones((120, 2))), "1d array"),
     ],
 )

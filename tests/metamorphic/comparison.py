@@ -1,4 +1,4 @@
-"""Two runs of a release on neighboring data sets, and all that has to hold between them."""
+"""Two runs of a release on neighboring data sets, and the conditions that both must satisfy."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ __all__ = ["compare", "run"]
 
 N_PERSONS = 12
 LAST_ROUNDING = 1e-12
-"""Relative: of a sum that is exact before it becomes a float, three times."""
+"""Relative: three sums are exact, and each is rounded once to a float."""
 THROUGH_BLAS = "kernel_approximation"
-"""Features of these are products whose last bits depend on how many rows there are."""
+"""The features of these releases are products whose last bits depend on the number of rows."""
 
 
 def compare(case: Case, n_neighbors: int, seed: int) -> None:
-    """Raise AssertionError if neighbors differ by more than was planned, or where they may not."""
+    """Raise AssertionError if neighbors differ more than planned, or where they must be equal."""
     rng, domain = np.random.default_rng(seed), domain_of(case)
     persons = some_persons(case, domain, N_PERSONS, rng)
     first, result = run(case, persons)
@@ -42,7 +42,7 @@ def compare(case: Case, n_neighbors: int, seed: int) -> None:
 
 
 def domain_of(case: Case) -> Domain:
-    """Return what a release accepts, found once for each setting."""
+    """Return the domain of a release, which is searched once for each setting."""
     return _domain(_Setting(case))
 
 
@@ -79,9 +79,9 @@ def run(
 def neighbor_of(
     case: Case, persons: list[list[Record]], new: list[Record], rng: np.random.Generator
 ) -> tuple[list[list[Record]], list[Record]]:
-    """Return a data set with a new person, and whom they replace.
+    """Return a data set with a new person, and the person who is replaced.
 
-    A person may have more rows than another. So it is the last one: others keep their places.
+    Persons may have unequal numbers of rows, so the last one is replaced: others keep their places.
     """
     if case.relation == "add_remove_one":
         return [*persons, new], []
@@ -112,7 +112,7 @@ def check_costs(case: Case, one: Tape, other: Tape, result: Any) -> None:
 
 
 def _costs(pairs: list[tuple[Answer, Answer]]) -> dict[tuple[str, str], float]:
-    """Return what each release costs; gradients of one release are tried at several places."""
+    """Return the cost of each release; of gradients at several places the largest counts."""
     found: dict[tuple[str, str], float] = {}
     for i, (a, b) in enumerate(pairs):
         assert a.cost is not None
@@ -123,7 +123,7 @@ def _costs(pairs: list[tuple[Answer, Answer]]) -> dict[tuple[str, str], float]:
 
 
 def check_rows(case: Case, one: Tape, other: Tape, before: int, after: int) -> None:
-    """Check that a solver sees the rows of all others, bit by bit, as it did before."""
+    """Check that the other rows of a solver are unchanged, bit by bit."""
     if THROUGH_BLAS in case.name:
         return
     for a, b in zip(one.rows, other.rows, strict=True):
@@ -132,9 +132,9 @@ def check_rows(case: Case, one: Tape, other: Tape, before: int, after: int) -> N
 
 
 def check_sums(whole: Tape, without: Tape, alone: Tape) -> None:
-    """Check that a record adds to each sum what it adds where there are no others.
+    """Check that a record adds the same to each sum as it adds in a data set of its own.
 
-    So nothing that is computed of one row depends on another: not its code, place or unit.
+    So nothing that is computed from one row depends on another: not its code, place or unit.
     """
     for a, b, c in zip(whole.answers, without.answers, alone.answers, strict=True):
         if a.adds_up:

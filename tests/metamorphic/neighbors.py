@@ -49,13 +49,13 @@ MOST_ROWS = 7
 
 @dataclass(frozen=True)
 class Domain:
-    """The values of each field that a release accepts, by trying each of them."""
+    """The values of each field that a release accepts, found by trial."""
 
     accepted: Mapping[str, tuple[float, ...]]
 
     @classmethod
     def of(cls, case: Case) -> Domain:
-        """Return the domain of a case: values that raise ValueError before the spend are out.
+        """Return the domain of a case, without values that raise ValueError before the spend.
 
         It is the same for rows and persons, and under both relations.
         """
@@ -101,7 +101,7 @@ def _with(record: Record, field: str, value: float) -> Record:
 
 
 class _Spent(BaseException):
-    """Raised at the first question, which comes after the spend."""
+    """Raised when the data are first read for an answer, which is after the spend."""
 
 
 class _NoTape(Tape):
@@ -141,9 +141,10 @@ def _ordinary(rng: np.random.Generator) -> Record:
 def some_persons(
     case: Case, domain: Domain, n: int, rng: np.random.Generator
 ) -> list[list[Record]]:
-    """Return persons of one row each, or of up to seven; in half of the sets nothing is missing.
+    """Return persons of one row each, or of up to seven.
 
-    There the new person of a neighbor is the first with a missing value.
+    In half of the data sets no value is missing, so that the new person of a neighbor may have the
+    first missing value.
     """
     persons = [person_of(case, domain, rng) for _ in range(n)]
     if rng.random() < 0.5:

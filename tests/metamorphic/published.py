@@ -1,4 +1,4 @@
-"""What a result shows, as plain values that can be compared bit by bit."""
+"""The published attributes of a result, as plain values that can be compared bit by bit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["published"]
 
 
 def published(result: Any) -> Any:
-    """Return all attributes of a result, and of what they hold, down to bytes of arrays."""
+    """Return all attributes of a result, and recursively their attributes, as bytes."""
     return _plain(result, ())
 
 

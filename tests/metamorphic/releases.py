@@ -1,8 +1,8 @@
 """Every public release, found through the `__all__` of each folder, and how to call it.
 
 A release is a public name with a parameter `epsilon` and data: a function, or a class with `fit`.
-Its arguments are found by the names of its parameters. A name that `SETTINGS` and `_columns` have
-already needs no line here; any other required parameter fails `test_every_release_can_be_called`.
+Its arguments are found by the names of its parameters, in `SETTINGS` and `_COLUMNS`. A required
+parameter that is in neither fails `test_every_release_can_be_called`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ EXCLUDED = {
 """Public names with a parameter `epsilon` that are not tried, each with the reason."""
 
 LABELS = (2**53, 2**53 + 1, 2**60 + 1)
-"""Classes that are one number after a detour through floats."""
+"""Classes that are equal after a conversion to floats and back."""
 CATEGORIES = (2**53, 2**53 + 1, -(2**62) - 1)
 KEYS = (2**53 + 1, 2**53 + 2, 7)
 ABSENT = (2**53 + 3, None)  # no category, and no key
@@ -91,7 +91,7 @@ SETTINGS: dict[str, Any] = {
     "n_terms": 4,
     "n_steps": 20,
 }
-"""What a parameter of this name is given, wherever it occurs."""
+"""The value of each parameter, by its name, for all releases."""
 
 MIXED = {"bounds": {0: (-1.0, 1.0)}, "categories": {1: list(CATEGORIES)}}
 SEARCHED = {"estimator": DPLogisticRegression(classes=list(LABELS[:2]))}
@@ -114,7 +114,7 @@ OWN: dict[str, dict[str, Any]] = {
     "kernel_approximation.DPKernelRegressor": {"categories": None, "n_components": 6},
     "statistics.describe": {"categories": None},
 }
-"""What a release is given in place of `SETTINGS`, where a name means something else there."""
+"""Values that replace `SETTINGS` for a release in which a name has another meaning."""
 
 VARIANTS: dict[str, list[dict[str, Any]]] = {
     "statistics.count": [{"noise": name} for name in ("auto", *NOISES) if name != "optimized"],
@@ -149,7 +149,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     "metrics.confusion_report": [{"classes": list(LABELS)}],
     "naive_bayes.DPGaussianNB": [{"classes": list(LABELS)}],
 }
-"""Settings of some releases that take another way to the data than the default."""
+"""Settings of some releases that change how the data are read."""
 
 SLOW_VARIANTS: dict[str, list[dict[str, Any]]] = {
     "statistics.count": [{"noise": "optimized"}],
@@ -157,7 +157,7 @@ SLOW_VARIANTS: dict[str, list[dict[str, Any]]] = {
     "statistics.quantile": [{"level": 0.9}, {"level": 0.9, "ties": True}],
     "model_selection.DPGridSearchCV": [{"method": "repeat"}, {"release_scores": True}],
 }
-"""More of them, of which the plan takes seconds."""
+"""More such settings, whose plans take seconds."""
 
 
 def _pipeline(epsilon: float, unit: str = "record", neighboring: str = "replace_one") -> Any:
@@ -167,7 +167,7 @@ def _pipeline(epsilon: float, unit: str = "record", neighboring: str = "replace_
 
 
 MADE: dict[str, Callable[..., Any]] = {"pipeline.PrivatePipeline": _pipeline}
-"""What makes a release whose constructor is not called by users."""
+"""Functions that make releases whose constructors users do not call."""
 
 
 def public_names() -> Iterator[tuple[str, Any]]:
@@ -232,7 +232,7 @@ class Case:
 
     @property
     def own(self) -> list[str]:
-        """The names of parameters that are not those of the release elsewhere."""
+        """The names of parameters whose values differ from the usual ones of the release."""
         usual = {**SETTINGS, **OWN.get(self.name, {})}
         given = self.settings.items()
         return [k for k, v in given if k not in usual or repr(usual[k]) != repr(v)]
@@ -342,7 +342,7 @@ _COLUMNS: dict[str, Callable[[Case, Sequence[Record]], Any]] = {
     "by": lambda case, rows: pd.array([row.key for row in rows], dtype="Int64"),
     "groups": lambda case, rows: None,
 }
-"""What a parameter of this name holds, by case and rows."""
+"""Data for a parameter of this name, as a function of the case and the rows."""
 
 
 def _settings(name: str, kind: Any) -> dict[str, Any]:
@@ -352,7 +352,7 @@ def _settings(name: str, kind: Any) -> dict[str, Any]:
 
 
 def missing_parameters(name: str, kind: Any) -> list[str]:
-    """Return the required parameters that nothing here knows a value for."""
+    """Return the required parameters without a value in this file."""
     known = {*_settings(name, kind), *_COLUMNS}
     callables = [kind, *([kind.fit] if hasattr(kind, "fit") else [])]
     required = itertools.chain(*(inspect.signature(one).parameters.values() for one in callables))

@@ -1,4 +1,4 @@
-"""A tape of everything that a release computes from the data before noise is added.
+"""A tape of all numbers that a release computes from the data before noise is added.
 
 The first run records the exact answers and returns them in place of the noisy ones. A second run,
 on a neighboring data set, gets the answers of the first run back at every step. So both runs see
@@ -56,7 +56,7 @@ SCALES = (0.0, 0.3, 10.0, 1e4)
 
 @dataclass(frozen=True)
 class Cost:
-    """What the noise of an answer makes of a distance: μ or ε is `rate` times a norm of it.
+    """The cost of a distance under the noise of an answer: μ or ε is `rate` times a norm.
 
     With `trial` the answers of one name are a single release, tried at several places.
     """
@@ -69,7 +69,7 @@ class Cost:
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """Exact numbers, and how far those of neighbors may be apart by what was planned.
+    """Exact numbers, and the planned limits on their distance between neighbors.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class Answer:
     slack : float
         Relative rounding error of the distances.
     cost : Cost or None
-        What the noise that is added makes of a distance, where that is known here.
+        The cost of a distance under the added noise, if it is known here.
     adds_up : bool
         Whether the numbers are sums over records, exact but for the last rounding.
     """
@@ -122,7 +122,7 @@ def distance(kind: str, one: np.ndarray, other: np.ndarray) -> float:
 
 @dataclass(eq=False)
 class Tape:
-    """What one run asked of the data, and what it was told.
+    """The answers of the data in one run, and the replies that the run received.
 
     Attributes
     ----------
@@ -133,7 +133,7 @@ class Tape:
     replies : list
         What each question returned.
     rows : list of Counter
-        The rows that each solver saw, with their targets and weights, as bytes.
+        The rows that each solver received, with their targets and weights, as bytes.
     """
 
     first: Tape | None = None
@@ -205,7 +205,7 @@ for _name in ("bytes", "choice", "geometric", "integers", "logseries", "permutat
 
 @contextmanager
 def recorded(tape: Tape, seed: int = 0) -> Iterator[Tape]:
-    """Put on a tape what releases ask of the data, and return to them what it says."""
+    """Record the answers of releases on a tape, and return its replies to them."""
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         patch.setattr(skdp._private_fit, "noise_generator", lambda state: ZeroNoise(seed))
@@ -215,11 +215,11 @@ def recorded(tape: Tape, seed: int = 0) -> Iterator[Tape]:
         patch.setattr(RankRelease, "release", _ranks(tape))
         for kind in _kinds_that_define("release", Mechanism):
             patch.setattr(kind, "release", _mechanism(tape))
-        for kind in {found for solver in SOLVERS.values() for found in _makers(solver)}:
+        for kind in {_definer(solver, "solve") for solver in SOLVERS.values()}:
             patch.setattr(kind, "solve", _solve(tape, kind.solve))
         for (owner, method), own in _SOLVER_STEPS.items():
             patch.setattr(owner, method, own(tape, getattr(owner, method)))
-        for kind in {found for one in SAMPLERS.values() for found in _makers(one, "sample")}:
+        for kind in {_definer(sampler, "sample") for sampler in SAMPLERS.values()}:
             patch.setattr(kind, "sample", _sample(tape))
         yield tape
 
@@ -230,7 +230,7 @@ def _planned(queries: tuple[Query, ...], *terms: Any, **more: Any) -> QueryPlan:
 
 
 def _planned_once(queries: Sequence[Query], *terms: Any, **more: Any) -> QueryPlan:
-    """Return the plan; the search for the least noise is most of what the suite would take."""
+    """Return a cached plan: without the cache, most of the suite's time is spent on plans."""
     return _planned(tuple(queries), *terms, **more)
 
 
@@ -240,9 +240,8 @@ def forget_plans() -> None:
 
 
 def _kinds_that_define(method: str, kind: type) -> list[type]:
-    """Return the classes below one that have a method of their own, which is not abstract."""
-    found = [kind, *itertools.chain(*(_below(one) for one in kind.__subclasses__()))]
-    own = [one for one in found if method in vars(one)]
+    """Return a class and its subclasses, if they define a method that is not abstract."""
+    own = [one for one in _below(kind) if method in vars(one)]
     return [one for one in own if not getattr(vars(one)[method], "__isabstractmethod__", False)]
 
 
@@ -250,8 +249,9 @@ def _below(kind: type) -> list[type]:
     return [kind, *itertools.chain(*(_below(one) for one in kind.__subclasses__()))]
 
 
-def _makers(kind: type, method: str = "solve") -> list[type]:
-    return [next(one for one in kind.__mro__ if method in vars(one))]
+def _definer(kind: type, method: str) -> type:
+    """Return the class from which a class has a method."""
+    return next(one for one in kind.__mro__ if method in vars(one))
 
 
 def _query_plan(tape: Tape) -> Callable[..., Any]:
@@ -274,14 +274,14 @@ def _query_plan(tape: Tape) -> Callable[..., Any]:
 
 
 def _of_mechanism(mechanism: AdditiveMechanism, query: Any) -> dict[str, float]:
-    """Return the norm that the noise covers, where all numbers of a query share it."""
+    """Return the norm of the noise, and its limit."""
     together = mechanism.dimension == query.size
     norm = mechanism.sensitivity_norm if together else "linf"
     return {norm: mechanism.sensitivity}
 
 
 def _cost_of(mechanism: AdditiveMechanism) -> Cost | None:
-    """Return the cost of a distance, which may be that of each number alone."""
+    """Return the cost of a distance."""
     if isinstance(mechanism, Gaussian):
         return Cost("gdp", "l2", 1.0 / mechanism.scale)
     if isinstance(mechanism, Laplace | Geometric):
@@ -319,7 +319,7 @@ def _mechanism(tape: Tape) -> Callable[..., Any]:
 
 
 def _selection(tape: Tape, mechanism: Selection, value: Any) -> int:
-    """Compare utilities in whole steps, as the mechanism does, which depends on gaps alone."""
+    """Compare utilities in whole steps, as the mechanism does. Only gaps have an influence."""
     step = grid_step(mechanism.sensitivity)
     limit = math.ceil(mechanism.sensitivity / step)
     limits = {"range": limit if mechanism.monotonic else 2 * limit}
@@ -361,7 +361,7 @@ def _solve(tape: Tape, solve: Callable[..., Solution]) -> Callable[..., Solution
 
 
 def _phase(tape: Tape, solver: PhasedSGD, plan: Any, found: Solution) -> Solution:
-    """Compare the end of a phase, which is released with noise of its own."""
+    """Compare the end of a phase, which has its own noise."""
     (phase,) = solver.phases(plan.problem, plan.mu, 25 if plan.count.mu else plan.count.public)
     limits = {"l2": phase.noise * plan.mu}
     cost = Cost("gdp", "l2", 1.0 / phase.noise)
@@ -371,7 +371,7 @@ def _phase(tape: Tape, solver: PhasedSGD, plan: Any, found: Solution) -> Solutio
 
 
 def rows_of(design: Any) -> Counter:
-    """Return the rows that a solver sees, with what they weigh and their targets, as bytes."""
+    """Return the rows of a design with their weights and targets, as bytes."""
     rows = design.in_memory()
     X = rows.X.toarray() if hasattr(rows.X, "toarray") else np.asarray(rows.X)
     parts = [np.ascontiguousarray(part) for part in (X, rows.factors, rows.targets)]
@@ -478,7 +478,7 @@ def _minimise(tape: Tape, minimise: Any) -> Callable[..., Minimum]:
 
 
 def _largest_push(plan: Any) -> float:
-    """Return how far gradients may be apart by the noise and the event."""
+    """Return the largest distance of gradients that the noise and the event allow."""
     for event in _parts(plan.event):
         if isinstance(event, ObjectivePerturbationEvent):
             return plan.problem.neighboring.n_changed * plan.noise / event.noise_multiplier

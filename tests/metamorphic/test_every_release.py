@@ -46,7 +46,7 @@ def test_many_neighbors_with_other_settings(case):
 
 
 def compare_all(ways, n_neighbors, seed):
-    """Compare neighbors in the ways that the settings allow, which are not all refused."""
+    """Compare neighbors in all ways that the settings allow; at least one must be allowed."""
     refused = 0
     for way in ways:
         try:

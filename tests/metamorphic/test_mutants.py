@@ -1,4 +1,4 @@
-"""The suite can fail: each of these defects, put in on purpose, is found by it."""
+"""The suite can fail: it finds each of these defects, which are inserted on purpose."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -27,7 +27,7 @@ SEEDS = 5  # each finds most mutants alone
 
 @dataclass
 class Mutant:
-    """A defect: what is put in place of what, and the release that it breaks."""
+    """A defect: an attribute, its replacement, and the release that it breaks."""
 
     owner: Any
     name: str
