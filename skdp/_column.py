@@ -249,7 +249,7 @@ def _received_array(x: np.ndarray) -> np.ndarray:
     if hasattr(type(x), "mask"):  # masked arrays of NumPy, and those of Astropy
         raise ValueError(_MASKED)
     if x.dtype.kind == "V":
-        raise ValueError("structured arrays are not supported: give a data frame instead.")
+        raise ValueError("structured arrays are not supported: pass a data frame instead.")
     if x.dtype.kind == "T":
         return x.astype(object)
     if x.dtype.kind == "f" and x.dtype.itemsize > 8:
@@ -451,7 +451,9 @@ def array_of_list(x: Any) -> np.ndarray:
         raise ValueError(_MASKED)
     found = np.array(x, dtype=object)
     if any(isinstance(value, (list, tuple)) for value in found.flat):
-        raise ValueError("a list must contain single values, or rows of equal length.")
+        raise ValueError(
+            "a list must contain single values, as y does, or rows of equal length, as X does."
+        )
     if any(value is np.ma.masked for value in found.flat):
         return found
     try:
@@ -494,7 +496,7 @@ def where_missing(values: np.ndarray) -> np.ndarray:
 
 
 def _is_of_numbers(kind: type) -> bool:
-    """Return whether a type is of real numbers; NumPy calls differences of times integers."""
+    """Return whether a type is real. NumPy's type of time differences is a subclass of integers."""
     return issubclass(kind, _NUMBERS) and not issubclass(kind, np.timedelta64)
 
 

@@ -125,7 +125,7 @@ def codes_in_block(y: Any, classes: np.ndarray) -> np.ndarray:
 
 
 def places_of(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """Return where labels belong among sorted classes; integers keep all bits."""
+    """Return the positions of labels among sorted classes; integers keep all bits."""
     both = classes.dtype, labels.dtype
     if all(dtype.kind in "iu" for dtype in both) and np.result_type(*both).kind == "f":
         # int64 and uint64, whose common type in NumPy rounds beyond 2^53
@@ -315,7 +315,7 @@ def validated_numbers(estimator: Any, X: Any, *, reset: bool, dtype: Any = np.fl
 def _plain(X: Any, kinds: str = "OUSmM", advice: str = "") -> Any:
     """Return an array of some kinds as floats, after checks; leave all else to scikit-learn.
 
-    It would take NaT for the least integer.
+    scikit-learn would convert NaT to the least integer.
     """
     if sparse.issparse(X) or X.dtype.kind not in kinds or X.ndim != 2 or not X.size:
         return X

@@ -305,7 +305,7 @@ def test_pairs_of_one_column_are_none():
 @every_map
 def test_categories_of_another_type_than_their_column_are_refused(Map, column, categories):
     table = pd.DataFrame({"code": column})
-    with pytest.raises(ValueError, match="none of them can be equal"):
+    with pytest.raises(ValueError, match="cannot equal its categories"):
         made(Map, categories={"code": categories}).fit(table)
     empty = pd.DataFrame({"code": [np.nan, np.nan]})  # of floats, though its values are texts
     made(Map, categories={"code": ["a"]}).fit(empty)
