@@ -1,7 +1,8 @@
-"""Containers of one column of data: every library and every type in which values may arrive.
+"""Containers of one column of data, from every supported library and of every supported type.
 
-Each entry of `KINDS` makes a container of a list of values, of which some may be ``None``. It says
-which values it can hold: "integer", "string", "float" or "boolean", and whether also nulls.
+Each entry of `KINDS` makes a container from a list of values, some of which may be ``None``. It
+states the values that the container can hold: "integer", "string", "float" or "boolean", and
+whether it can hold nulls.
 """
 
 from collections.abc import Callable
@@ -25,7 +26,7 @@ VALUES = {
 
 
 class Kind(NamedTuple):
-    """How to make a container, of which values, and whether it can hold nulls."""
+    """A function that makes a container, the kind of its values, and whether it can hold nulls."""
 
     make: Callable[[list[Any]], Any]
     holds: str
@@ -59,7 +60,7 @@ class OnlyArray:
 
 
 def as_objects(values):
-    """Return values one by one, which is what every other container has to agree with."""
+    """Return values as an array of objects, the reference for every other container."""
     found = np.empty(len(values), dtype=object)
     found[:] = values
     return found
@@ -86,7 +87,7 @@ def arrow(kind):
 
 
 def halves(values):
-    """Cut a column where a chunk of a chunked column ends."""
+    """Cut a column into two chunks."""
     return values[: len(values) // 2], values[len(values) // 2 :]
 
 

@@ -179,7 +179,7 @@ def known_failures(estimator):
 
 
 WITHOUT_ROWS = {
-    "check_estimators_empty_data_messages": "that there are no rows is private under add_remove_one"
+    "check_estimators_empty_data_messages": "the absence of rows is private under add_remove_one"
 }
 
 
@@ -202,8 +202,8 @@ OF_WEIGHTS = {
 }
 
 
-# What scikit-learn computes at epsilon=inf. Its solvers stop within a tolerance, at values that
-# depend on the processor, and so does whether one of its checks passes.
+# The estimators of scikit-learn that are fitted at epsilon=inf. Their solvers stop within a
+# tolerance at values that depend on the processor, and so may the result of a check.
 REFERENCES = {
     DPLogisticRegression: LogisticRegression(tol=1e-5, max_iter=10_000),
     DPHingeClassifier: LinearSVC(
@@ -220,7 +220,7 @@ REFERENCES = {
 
 
 def run_check(estimator, check):
-    """Run a check; one that scikit-learn's own class fails on this machine may fail here too."""
+    """Run a check. It may fail if scikit-learn's own class fails it on this machine as well."""
     try:
         check(estimator)
     except Exception:  # also what the checks' warnings become

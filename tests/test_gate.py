@@ -48,7 +48,7 @@ SOME = pytest.param(tuple(n for n in KINDS if any(h in n for h in HARD)), id="th
 
 
 def values_of(kind, rng, *, nulls):
-    """Return values of which every one occurs, in any order, some of them null."""
+    """Return random values of a kind, some of them null."""
     values = [VALUES[kind.holds][i] for i in rng.integers(0, len(VALUES[kind.holds]), N)]
     chosen = rng.random(N) < (0.3 if nulls else 0.0)
     return [None if null else value for value, null in zip(values, chosen, strict=True)]
@@ -165,7 +165,7 @@ OF_NUMBERS = {
 }
 ANY_LABEL = ("string", "integer", "boolean")
 ANY_NUMBER = ("float", "integer", "boolean")
-PRESENT = {  # what refuses missing values: of which values, and of which of them two are classes
+PRESENT = {  # readers that raise an error for missing values, each with the kinds of its values
     "X of a linear model": (
         ANY_NUMBER,
         lambda x, known, terms: fitted(DPLogisticRegression(**terms), table(x), LABELS),
@@ -248,7 +248,7 @@ PRESENT = {  # what refuses missing values: of which values, and of which of the
 
 
 class _Fixed(BaseEstimator):
-    """A classifier of anybody, whose probabilities are numbers of the rows."""
+    """A classifier of another library; its probabilities depend on the number of a row."""
 
     def __init__(self, known):
         self.known = known
@@ -475,7 +475,7 @@ def test_labels_that_cannot_be_compared_raise_before_the_spend():
 
 CONVERSIONS = {"asarray", "array", "asanyarray", "ascontiguousarray", "check_array", "column_or_1d"}
 GATE = {"_column.py", "_columns.py", "_data_validation.py"}
-GATE |= {"_blocks.py", "_synthetic.py"}  # checksums of blocks; rows that belong to nobody
+GATE |= {"_blocks.py", "_synthetic.py"}  # checksums of blocks; synthetic rows
 USER_DATA = {
     "X", "x", "y", "by", "groups", "sample_weight", "weights", "truth", "guess", "score", "column",
     "part", "block.X", "block.y", "block.sample_weight", "self.source", "condition", "judges.y",
@@ -483,7 +483,7 @@ USER_DATA = {
 
 
 def conversions(path):
-    """Yield what a file hands to a function that converts to NumPy, if it is a bare name."""
+    """Yield the first arguments of calls that convert to NumPy."""
     for node in ast.walk(ast.parse(path.read_text())):
         if not (isinstance(node, ast.Call) and node.args):
             continue

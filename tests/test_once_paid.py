@@ -1,7 +1,7 @@
-"""Once a release is paid for, nothing raises: all checks come before the spend.
+"""No error is raised after the spend: all checks come before it.
 
 The cases are made from the signatures of all public names that spend, by the names of their
-parameters. A new name is covered at once, and fails here where its parameters are unknown.
+parameters. A new name is covered at once, and fails here if a parameter is unknown.
 """
 
 import enum
@@ -33,7 +33,7 @@ from skdp.solvers import SOLVERS
 
 RELATIONS = ["replace_one", "add_remove_one"]
 
-# What is public, by the names of parameters.
+# Public values, by the names of parameters.
 TRAINED = skdp.DPLogisticRegression(random_state=0).fit([[0.0, 1.0], [1.0, 0.0]], [0, 1])
 PUBLIC = {
     "bounds": (-3.0, 3.0),
@@ -56,7 +56,7 @@ OWN = {
     "DPCategoricalNB": {"categories": [0, 1]},
     "marginals": {"categories": [0, 1]},
 }
-# What is private, by the names of arguments: four rows of three persons.
+# Private values, by the names of arguments: four rows of three persons.
 PRIVATE = {
     "X": np.array([[0.1, 2.0], [-1.0, 0.5], [3.5, 0.0], [0.0, -0.5]]),
     "by": np.array([0, 1, 1, 2]),
@@ -112,7 +112,7 @@ NAMES = {name: thing for name, thing in public_names().items() if name not in NO
 
 
 def public_arguments(name, **more):
-    """Return what a name is called with beside the data: what it needs, and what it can be told."""
+    """Return the public arguments of a name: required ones, and optional ones with a value here."""
     found = parameters_of(NAMES[name])
     known = PUBLIC | OWN.get(name, {})
     small = next((own for prefix, own in SMALL.items() if name.startswith(prefix)), {})
@@ -128,7 +128,7 @@ def public_arguments(name, **more):
 
 
 def data_of(name, **more):
-    """Return the columns that a name reads, by the names of its arguments."""
+    """Return the private columns for a name, by the names of its arguments."""
     reader = NAMES[name].fit if isinstance(NAMES[name], type) else NAMES[name]
     own = PRIVATE | OWN_PRIVATE.get(name, {}) | more
     found = parameters_of(reader)
@@ -159,7 +159,7 @@ def paid_or_refused(function, budget):
     before = budget.spent, budget.remaining
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        warnings.filterwarnings("ignore", "No candidate has reached")  # said of what was released
+        warnings.filterwarnings("ignore", "No candidate has reached")  # depends on releases only
         try:
             return function()
         except ValueError:
@@ -193,7 +193,7 @@ def test_every_public_name_that_spends_is_covered():
 def check_few_rows(name, neighboring, n, left_out):
     found = try_call(name, first(n, data_of(name), *left_out), neighboring)
     if neighboring == "add_remove_one":
-        assert found is not None, "that there are so few rows is private"
+        assert found is not None, "the number of rows is private"
         assert n or repr(found)
     elif n and name not in NEED_MANY:
         assert found is not None
@@ -228,7 +228,7 @@ def judged_models():
 
 
 MODELS = judged_models()
-ALL_JUDGE = 1.0 - 1e-9  # each of three rows, but with a chance of 3e-9
+ALL_JUDGE = 1.0 - 1e-9  # all three rows judge, but for a probability of 3e-9
 SEARCH_TERMS = {"neighboring": "add_remove_one", "holdout": ALL_JUDGE, "delta": 1e-5}
 
 
@@ -372,7 +372,7 @@ class Readable(Unreadable):
         self.values = values
 
     def __array__(self, dtype=None, copy=None):
-        values, self.values = self.values, None  # which can be read once
+        values, self.values = self.values, None  # so that the second read returns None
         return values
 
 

@@ -1,8 +1,8 @@
-"""How well neighboring data sets can be told apart by all that DPPCA and DPKMeans release.
+"""How well all releases of DPPCA and DPKMeans distinguish neighboring data sets.
 
 `fit` adds Gaussian noise to one list of numbers after another. A second fit, to the neighboring
-data set and with the same noisy numbers, shows which numbers would have been asked for there. From
-both and the noise that was planned follows the exact log likelihood ratio of the release.
+data set and with the same noisy numbers, shows the exact numbers of that data set. Both and the
+planned noise give the exact log likelihood ratio of the release.
 """
 
 import math
@@ -54,9 +54,9 @@ def worst_pair(n_columns, neighboring):
 
 
 class Release:
-    """Numbers that a fit asks for, the noisy ones, and the noise that was planned.
+    """The exact numbers of a fit, the noisy numbers, and the planned noise.
 
-    With `told`, the noisy numbers are those of another fit. `noise` scales what is drawn.
+    With `told`, the noisy numbers come from another fit. `noise` is a factor of the drawn noise.
     """
 
     def __init__(self, model, rows, *, seed, told=None, noise=1.0):
@@ -77,9 +77,9 @@ class Release:
 
 
 class Run:
-    """A fit to one of two data sets, and what the exact likelihood ratio says of it.
+    """A fit to one of two data sets, and its exact log likelihood ratio.
 
-    `along` has the noise of each step in the only direction that tells the data sets apart, in
+    `along` is the noise of each step in the only direction that distinguishes the data sets, in
     units of the planned noise: independent and standard normal, if the noise is as planned.
     """
 
@@ -99,7 +99,7 @@ class Run:
         self.score = for_other if true else -for_other
 
     def share(self):
-        """Distance of the data sets in units of the noise, as a share of what is claimed."""
+        """Distance of the data sets in units of the noise, as a share of the claimed μ."""
         return float(np.linalg.norm(self.distances)) / self.claim.gdp_mu
 
 
@@ -121,7 +121,7 @@ HALF = np.array([1.0, 0.4])  # of the widths of two columns, around 0
 
 
 def contributions(units, mean, radius, neighboring):
-    """What records of [−1, 1]² add in each step, written down once more from the proofs' page.
+    """Return what records in [−1, 1]² add in each step, by the formulas of the proofs' page.
 
     The first direction and two clusters' centers are on the side of a corner and of another one.
     """
@@ -145,7 +145,7 @@ def contributions(units, mean, radius, neighboring):
 @every_model
 @every_relation
 def test_no_pair_of_records_is_farther_apart_than_declared(model, neighboring):
-    """40 000 pairs around 200 means, of which some reach .98 of the bound, in all steps at once."""
+    """40 000 pairs around 200 means; some reach .98 of the bound in all steps at once."""
     model, (rows, _) = prepared(clone(model), 2, neighboring)
     if isinstance(model, DPKMeans):
         model.set_params(max_iter=1)
@@ -172,7 +172,7 @@ def test_a_sensitivity_that_is_wrong_is_caught(monkeypatch):
 
 
 def level_of_noise(model, *, noise=1.0):
-    """Probability of less noise than was drawn, where it tells the data sets apart."""
+    """Probability of less noise than was drawn, in directions that distinguish the data sets."""
     model, worlds = prepared(model, 2, list(Neighboring)[RNG.integers(2)])
     runs = [Run(model, worlds, coin, noise=noise) for coin in RNG.integers(2, size=30)]
     squares = np.square([along for run in runs for along in run.along])
@@ -214,9 +214,9 @@ def test_a_lower_bound_on_mu_is_within_a_tenth_of_the_claim(model, neighboring):
 @every_model
 @every_relation
 def test_half_the_noise_is_refuted(model, neighboring):
-    """Missed with a probability below 1e-6: 8 of 850 guesses are wrong.
+    """Missed with a probability below 1e-6: 8 of 850 guesses would have to be wrong.
 
-    Nearly always that takes a coin that falls on one side 417 times or less.
+    Nearly always this requires coins that have one of their sides 417 times or less.
     """
     found, claim = audit(model, neighboring, 1000, noise=0.5)
     assert found.p_value(claim) < FALSE_ALARM

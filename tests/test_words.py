@@ -1,8 +1,9 @@
-"""Nothing private in words: messages and warnings depend on public facts alone.
+"""Messages and warnings depend on public facts alone.
 
 Every public reader of private columns is called with wrong columns of two data sets that differ in
-the number of rows and in every value. What it raises and warns of has to be the same, and has to
-show neither a number of rows nor a value. Under ``add_remove_one`` the number of rows is private.
+the number of rows and in every value. Both calls must raise the same error and the same warnings.
+These must show neither a number of rows nor a value. Under ``add_remove_one`` the number of rows is
+private.
 """
 
 import importlib
@@ -160,8 +161,8 @@ def numbers_with(column, value, data):
     return changed
 
 
-# Each makes a wrong column of a good one; some readers take some of them, and then take them of
-# both data sets.
+# Each function turns a good column into a wrong one. If a reader accepts it, then it must accept it
+# for both data sets.
 WRONG = {
     "as it is": lambda c, s: c,
     "3-D": lambda c, s: np.asarray(c, dtype=float).reshape(s.n, -1, 1),
@@ -306,7 +307,7 @@ def called(function, name):
 
 def of_pipelines():
     def read(budget, X, y):
-        """With a budget of its own: a pipeline asks it before it reads anything."""
+        """Use a budget of its own: a pipeline checks the budget before it reads anything."""
         own = PrivacyBudget(1.0, 1e-5, neighboring=RELATION)
         steps = DPStandardScaler(bounds=(-1, 1)), DPGaussianNB(bounds=(-1, 1), classes=[0, 1])
         try:
@@ -343,12 +344,12 @@ READERS = {name: rest for name, *rest in (*of_estimators(), *of_functions(), *of
 OPTIONAL = ("sample_weight", "groups", "by")
 PAIRS = [(name, column) for name, (_, names, _) in READERS.items() for column in names]
 UNITS = ("record", "person")
-EVERY = 29  # each pair takes one in so many changes in the fast suite, and all pairs take them all
+EVERY = 29  # the fast suite tries one in 29 changes for each pair; all pairs together try all
 NUMBERS = re.compile(rf"(?<!\d)({N - 1}|{N}|{N + 1}|{N * D})(?!\d)")
 
 
 def words_of(name, column, change, data, budget):
-    """Return all that is raised and warned of when one column is wrong, and the error."""
+    """Return all messages and warnings when one column is wrong, and the error."""
     read, names, kind = READERS[name]
     needed = [one for one in names if one not in OPTIONAL or one == column]
     columns = {one: data.good(one, kind) for one in needed}
@@ -375,7 +376,7 @@ def said_by(read, **given):
 
 
 def shown(error):
-    """Return what Python shows of an error and of those that it came from."""
+    """Return what Python prints for an error and its causes."""
     one = error and traceback.TracebackException.from_exception(error)
     lines = []
     while one is not None:
@@ -397,7 +398,7 @@ def assert_public(name, column, change, budget):
 
 @pytest.fixture(scope="module")
 def empty():
-    """Budgets that admit nothing: all checks are made, and no release."""
+    """Budgets that admit no release: only the checks run."""
     return {unit: PrivacyBudget(1e-6, 1e-12, neighboring=RELATION, unit=unit) for unit in UNITS}
 
 
@@ -413,7 +414,7 @@ def test_every_module_is_read_or_has_a_reason():
 
 @pytest.mark.parametrize("name", READERS)
 def test_good_columns_pass_all_checks(name, empty):
-    """Else a wrong one would not be what is refused."""
+    """Otherwise an error could have another reason than the wrong column."""
     _, names, _ = READERS[name]
     needed = [one for one in names if one not in OPTIONAL]
     _, raised = words_of(name, needed[0], "as it is", ONE, empty["record"])
@@ -460,7 +461,7 @@ def test_errors_do_not_keep_those_that_they_replace():
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "column"), PAIRS)
 def test_words_of_releases_depend_on_public_facts(name, column):
-    """All changes, with a budget that admits those that pass the checks."""
+    """All changes, with a budget that admits the releases that pass the checks."""
     unit = unit_of(column)
     budget = PrivacyBudget(1e4, 0.5, neighboring=RELATION, composition="basic", unit=unit)
     for change in WRONG:

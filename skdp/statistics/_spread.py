@@ -93,8 +93,8 @@ def ask_radius(neighboring: Neighboring, share: float) -> GaussianStep:
 def ask_directions(n_columns: int, neighboring: Neighboring, share: float) -> list[GaussianStep]:
     """Return the step of Σ yyᵀ, rows y of length 1 at most.
 
-    |yyᵀ|_F = |y|², and |yyᵀ − zzᵀ|²_F = |y|⁴ + |z|⁴ − 2(y·z)² ≤ 2. One column has one direction,
-    which is public: there is no step, and the other steps get its share.
+    |yyᵀ|_F = |y|², and |yyᵀ − zzᵀ|²_F = |y|⁴ + |z|⁴ − 2(y·z)² ≤ 2. The direction of a single
+    column is public: there is no step, and the other steps get its share.
     """
     if n_columns == 1:
         return []

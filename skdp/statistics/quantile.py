@@ -306,7 +306,7 @@ class QuantilePlan:
     @property
     def event(self) -> Event:
         """What all the choices together are."""
-        farthest_apart = 2.0 * self.choice.sensitivity  # which the event of one choice allows for
+        farthest_apart = 2.0 * self.choice.sensitivity  # the range that one choice is charged for
         return composed(self.ranges, self.choice.event.epsilon / farthest_apart)
 
 

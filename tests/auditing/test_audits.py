@@ -246,7 +246,7 @@ def test_the_bound_on_epsilon_is_below_the_truth_and_close_to_it(kind, delta):
 
 
 def test_noise_that_is_not_gaussian_has_no_epsilon_above_its_own():
-    """Noise of ε = 3. The ε of Gaussian noise as weak is above 3, the bound is not."""
+    """Noise of ε = 3. The ε of equally weak Gaussian noise is above 3, the bound is not."""
     rng = np.random.default_rng()
     members = rng.integers(2, size=4000)
     audit = MultiRunAudit(members + two_sided_geometric(rng, 3.0, 4000), members)

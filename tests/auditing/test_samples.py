@@ -16,7 +16,7 @@ TURNED = np.r_[1, y[1:]]
 
 
 class NoisyCount(BaseEstimator):
-    """A release of its own: the number of rows with label 1, and standard normal noise."""
+    """A release of the number of rows with label 1, with standard normal noise."""
 
     def __init__(self, random_state=None):
         self.random_state = random_state

@@ -1,4 +1,4 @@
-"""One record moves all choices of quantiles together no farther than they are charged for."""
+"""One record moves all choices of quantiles together by at most the range that is charged."""
 
 import sys
 from itertools import combinations, combinations_with_replacement, product
@@ -49,7 +49,7 @@ def choices(monkeypatch):
 
 
 def worlds(choices, in_persons, bases, **asked):
-    """Yield utilities of a data set without a record, then with each that it may have, and cost."""
+    """Yield utilities of a data set without a record and with each possible one, and the cost."""
     records = [[row] for row in ROWS]
     if in_persons:
         records += combinations_with_replacement(ROWS, 2)
@@ -64,7 +64,7 @@ def worlds(choices, in_persons, bases, **asked):
 
 
 def pairs(utilities, neighboring):
-    """Return places of neighbors among data sets, of which the first lacks the record."""
+    """Return indices of pairs of neighbors; data set 0 is the one without the record."""
     if neighboring == "add_remove_one":
         return np.zeros(len(utilities) - 1, dtype=int), np.arange(1, len(utilities))
     return np.array(list(combinations(range(1, len(utilities)), 2))).T
@@ -118,7 +118,7 @@ def outer(probabilities):
 
 
 def noise(monkeypatch, fit):
-    """Return by how many rows a probability falls by a factor e."""
+    """Return the number of rows by which a probability falls by a factor e."""
     scales = set()
 
     def release(mechanism, utilities, rng):

@@ -133,10 +133,10 @@ class ObjectivePerturbationEvent(Event):
     Replacing one pushes twice as far in twice as many directions: m and k double, unless all
     records together push in fewer directions than 2k.
 
-    Where it is known between which `pulls` a record's gradients lie, normal variables along the
-    pulls replace χ, if that bound is lower. For one score the determinant is charged only as far
-    as a monotone map can use it, and with one pull the event is Gaussian DP. Proofs: *Objective
-    perturbation* in the documentation, after Redberg, Koskela and Wang 2023.
+    If a record's gradients are known to lie in the hull of 0 and some `pulls`, normal variables
+    along the pulls replace χ if that bound is lower. For one score the determinant is charged only
+    as far as a monotone map can use it, and with one pull the event is Gaussian DP. Proofs:
+    *Objective perturbation* in the documentation, after Redberg, Koskela and Wang 2023.
 
     Parameters
     ----------
@@ -153,8 +153,8 @@ class ObjectivePerturbationEvent(Event):
     cosine : float in [0, 1], default 1.0
         *Public.* Of two records' pulls, at most p pairs are at a cosine of larger size.
     joint_dimension : int, default 0
-        *Public.* Dimension of a space that holds the gradients of all records; 0 if it is not
-        known, which counts 2k for two records.
+        *Public.* Dimension of a space that contains the gradients of all records. 0 means unknown,
+        and 2k is used for two records.
 
     Examples
     --------
@@ -208,7 +208,7 @@ class ObjectivePerturbationEvent(Event):
         return alone if Neighboring(neighboring) is Neighboring.ADD_REMOVE_ONE else m + alone
 
     def _in_any_direction(self, relation: Neighboring) -> ObjectivePerturbationCurve:
-        """Return the bound with χ, for records that push anywhere in their space."""
+        """Return the bound with χ, for gradients in any direction of their space."""
         changed = relation.n_changed
         together = changed * self.dimension
         k = min(together, self.joint_dimension or together)

@@ -73,11 +73,11 @@ class PullsCurve(HullCurve):
 
 @dataclass(frozen=True)
 class LeastCurve(SymmetricCurve):
-    """The convex hull of the least of several curves, all of which hold for one release.
+    """The convex hull of the least of several curves that all bound one release.
 
     A true curve is convex in e^ε and below each of `curves`, so it is below every chord of their
-    least. Where one curve takes over from another, the least bends the wrong way, and the lowest
-    chord over that place replaces it.
+    least. Where one curve takes over from another, the least is not convex, and the lowest chord
+    over that place replaces it.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ class LeastCurve(SymmetricCurve):
         return [chord for _, chord in found]
 
     def _chords_on(self, grid: np.ndarray) -> list[tuple[int, _Chord]]:
-        """Return the lowest chords between points of a grid, and after which points they matter."""
+        """Return the lowest chords between grid points, each with the point before its change."""
         each = self._log_each(grid)
         changes = np.flatnonzero(np.diff(np.round(each, _DIGITS).argmin(axis=0)))
         return [(int(i), _lowest_chord(grid, each.min(axis=0), int(i))) for i in changes]
