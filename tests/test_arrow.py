@@ -169,7 +169,7 @@ def test_texts_of_tables_are_categories():
     coded = TEXTS.assign(sex=TEXTS["sex"].astype("category"))
     for table in (as_table(TEXTS), as_table(coded)):
         np.testing.assert_array_equal(released(model, table, LABELS), plain)
-    with pytest.raises(ValueError, match=r"it has text in the columns \['sex'\]"):
+    with pytest.raises(ValueError, match=r"columns \['sex'\] contain text"):
         DPLogisticRegression().fit(as_table(TEXTS), LABELS)
 
 
