@@ -21,7 +21,7 @@ _PUBLIC = re.compile(
     r"X has \d+ features, but \w+ is expecting \d+ features as input"
     r"|The feature names should match those that were passed"
     r"|Feature names are only supported if all input features have string names"
-    r"|Found array with dim \d"
+    r"|Found array with (dim \d|0 sample)"
     r"|Sparse data was passed"
     r"|Unknown label type: (continuous|unknown|multilabel|multiclass-multioutput)"
     r"|(This \w+ estimator )?requires y to be passed, but the target y is None"

@@ -9,12 +9,14 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.stats import hypergeom
 
 from skdp._validation import check_count, check_delta, check_real
 from skdp.privacy import ApproxDPEvent, Event, GDPEvent, Neighboring, PrivacyGuarantee
 
 __all__ = ["Guesses", "check_runs"]
 
+_UNLUCKY = 0.05  # the share of lots that may have fewer right guesses than are counted
 _LEAST, _FINE = 1e-3, 1e-3  # the first hypothesis of a search, and how close the search ends
 _LARGEST_MU, _LARGEST_EPSILON = 30.0, 60.0  # ends of the searches, and so the largest bounds
 
@@ -47,27 +49,36 @@ class Guesses:
 
     @property
     def n_right(self) -> int:
-        """How many of the guesses are right."""
-        order, guesses = self._order, self.n_guesses or 0
-        low = guesses // 2
-        high = order[order.size - (guesses - low) :]
-        said_in, said_out = self.members[high], self.members[order[:low]]
-        return int(said_in.sum() + (1 - said_out).sum())
+        """How many of the guesses are right.
+
+        Where only some of several equal scores are guessed, it is the number that a fair lot
+        reaches with probability 0.95 at least.
+        """
+        n = int(self.n_guesses or 0)
+        return self._n_right(self.scores, self.members, n - n // 2) + self._n_right(
+            -self.scores, 1 - self.members, n // 2
+        )
+
+    def _n_right(self, scores: np.ndarray, members: np.ndarray, n: int) -> int:
+        """Return how many of the n highest scores belong to members, as `n_right` counts them."""
+        hits, sizes = _ties(scores, members)
+        whole = int(np.searchsorted(np.cumsum(sizes), n))  # ties of which all are guessed
+        drawn = n - sizes[:whole].sum()
+        by_lot = hypergeom.ppf(0.5 * _UNLUCKY, sizes[whole], hits[whole], drawn)
+        return int(hits[:whole].sum() + by_lot)
 
     @cached_property
-    def _order(self) -> np.ndarray:
-        """Indices that sort the scores, with equal scores in random order.
+    def _trust(self) -> float:
+        """The share of a level that remains for the scores: 1 unless a tie is cut.
 
-        The random numbers come from a public seed and are assigned to the members of a tie in
-        sorted order, so the order of the runs has no influence. The seed contains the sizes of the
-        ties and the numbers of their members. With the sizes alone, all audits with ties of these
-        sizes would guess the same positions, and these would be right in nearly all or in none.
+        If `n_right` refutes a claim, then fair lots refute it with probability 1 − `_UNLUCKY` at
+        least, by a union bound over both ends. Lots refute a true claim with probability α at most,
+        so `n_right` does with probability α / (1 − `_UNLUCKY`) at most.
         """
-        _, rank, sizes = np.unique(self.scores, return_inverse=True, return_counts=True)
-        counts = np.bincount(rank, self.members).astype(int)
-        order = np.lexsort((self.members, rank))
-        lots = np.random.default_rng([*sizes, *counts]).random(order.size)
-        return order[np.lexsort((lots, rank[order]))]
+        n = int(self.n_guesses or 0)
+        ends = ((self.scores, n - n // 2), (-self.scores, n // 2))
+        sizes = [(np.cumsum(_ties(scores, self.members)[1]), k) for scores, k in ends]
+        return 1.0 if all(k in (0, *found) for found, k in sizes) else 1.0 - _UNLUCKY
 
     @abstractmethod
     def p_value(self, guarantee: PrivacyGuarantee) -> float:
@@ -160,6 +171,12 @@ class Guesses:
 
     def _is_refuted(self, guarantee: PrivacyGuarantee, level: float) -> bool:
         return self.p_value(guarantee) <= level
+
+
+def _ties(scores: np.ndarray, members: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the numbers of members and of all among equal scores, the highest scores first."""
+    _, rank, sizes = np.unique(-scores, return_inverse=True, return_counts=True)
+    return np.bincount(rank, members).astype(int), sizes
 
 
 def check_runs(n_runs: Any) -> int:

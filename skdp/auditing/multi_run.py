@@ -25,8 +25,10 @@ class MultiRunAudit(Guesses):
     r"""An attack on many runs, each on one of two neighbouring data sets by a fair coin.
 
     The most extreme two thirds of the scores are guessed: the upper half of them to come from the
-    first data set, the lower half from the second. Equal scores are ordered at random from a
-    public seed, so the order of the runs has no influence. Nothing is tuned, no run is set aside.
+    first data set, the lower half from the second. Where only some of several equal scores are
+    guessed, the right guesses are those that a fair lot reaches with probability 0.95, and the
+    level allows for the rest: the order of the runs has no influence. Nothing is tuned, no run is
+    set aside.
 
     **Guarantee of the test.** Of a release that keeps the claim, v of r guesses are right with at
     most the probability computed. Given the scores the coins are independent, each right with a
@@ -96,11 +98,12 @@ class MultiRunAudit(Guesses):
         bounds, m, r = AttackBounds(guarantee), len(self.scores), int(self.n_guesses or 0)
         if r == m:
             right = float(bounds.right(np.ones(1))[0])
-            return float(stats.binom.sf(self.n_right - 1, r, right))
+            return min(float(stats.binom.sf(self.n_right - 1, r, right)) / self._trust, 1.0)
         shares = stats.beta.ppf(_CELLS[:-1], r + 1, m - r)
         right = bounds.right(shares) / shares
         tails = stats.binom.sf(self.n_right - 1, r, np.minimum(right, 1.0))
-        return min(float(np.diff(_CELLS) @ tails + 1.0 - _CELLS[-1] + _CELLS[0]), 1.0)
+        found = float(np.diff(_CELLS) @ tails + 1.0 - _CELLS[-1] + _CELLS[0])
+        return min(found / self._trust, 1.0)
 
     def roc(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the errors of the attack at each threshold, to be compared with the claim.

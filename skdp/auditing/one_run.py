@@ -18,8 +18,10 @@ _LEAST, _FINE = 1e-12, 1.001  # of p-values: the least one, and how much one may
 class OneRunAudit(Guesses):
     r"""An attack on one run, with many records that are there, or changed, each by a fair coin.
 
-    The most extreme third of the scores is guessed, the upper half of it to be members. Equal
-    scores are ordered at random from a public seed, so the order of the canaries has no influence.
+    The most extreme third of the scores is guessed, the upper half of it to be members. Where only
+    some of several equal scores are guessed, the right guesses are those that a fair lot reaches
+    with probability 0.95, and the level allows for the rest: the order of the canaries has no
+    influence.
 
     **Guarantee of the test.** Let v or more of r guesses be right with probability a, and let
     :math:`R_i` and :math:`H_i` be the mean probabilities, over the m canaries, to be guessed
@@ -58,10 +60,10 @@ class OneRunAudit(Guesses):
         while high > _FINE * low:
             level = math.sqrt(low * high)
             low, high = (low, level) if self._refutes(bounds, level) else (level, high)
-        return high
+        return min(high / self._trust, 1.0)
 
     def _is_refuted(self, guarantee: PrivacyGuarantee, level: float) -> bool:
-        return self._refutes(AttackBounds(guarantee), level)
+        return self._refutes(AttackBounds(guarantee), level * self._trust)
 
     def _refutes(self, bounds: AttackBounds, level: float) -> bool:
         """Return whether so many right guesses cannot have probability `level` under the claim."""
