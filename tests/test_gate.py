@@ -42,7 +42,14 @@ from skdp.preprocessing import (
 
 ROOT = Path(skdp.__file__).parent
 N = 14
-HARD = ("Int64", "Arrow dictionaries", "polars", "protocol of Arrow", "variable length")
+HARD = (
+    "Int64",
+    "Arrow dictionaries",
+    "integers, polars",
+    "polars Categorical",
+    "variable length",
+    "integers, protocol",
+)
 EVERY = pytest.param(tuple(KINDS), id="every kind", marks=pytest.mark.slow)
 SOME = pytest.param(tuple(n for n in KINDS if any(h in n for h in HARD)), id="the hard kinds")
 
