@@ -5,7 +5,7 @@ Usage: OMP_NUM_THREADS=1 python benchmarks/external_audit/run.py [--runs 1000] [
 
 The auditors are optional: `pip install jax-privacy privacy-estimates` in an environment that has
 skdp. Missing auditors are named and skipped. skdp's own is always available. Google's dp_auditorium
-is not on PyPI, so it is not used here.
+has no published package, so it is not used here.
 
 A cell shows whether an auditor refuted the claim, with the claimed noise and with the noise of the
 control. A true claim is refuted with a probability of at most --level. The program fails if a claim
