@@ -42,55 +42,15 @@ __all__ = [
 _NUMBERS = (Real, Decimal, np.bool_)
 _COMPARABLE = (*_NUMBERS, np.generic)  # a missing value among these differs from itself
 _MISSING_TYPES = ("NoneType", "NAType", "NaTType", "MaskedConstant")
-_TRUSTED = frozenset(
-    [
-        "abc",
-        "builtins",
-        "collections",
-        "datetime",
-        "decimal",
-        "enum",
-        "fractions",
-        "ipaddress",
-        "numbers",
-        "numpy",
-        "pandas",
-        "pathlib",
-        "polars",
-        "pyarrow",
-        "typing",
-        "uuid",
-    ]
-)
-_RUN_BY_READERS = frozenset(
-    f"__{name}__"
-    for name in [
-        "eq",
-        "ne",
-        "lt",
-        "le",
-        "gt",
-        "ge",
-        "hash",
-        "bool",
-        "float",
-        "int",
-        "index",
-        "complex",
-        "len",
-        "iter",
-        "getitem",
-        "contains",
-        "getattr",
-        "getattribute",
-        "class",
-        "array",
-        "array_ufunc",
-        "array_function",
-        "array_interface",
-        "array_struct",
-    ]
-)
+_TRUSTED = frozenset([
+    "abc", "builtins", "collections", "datetime", "decimal", "enum", "fractions", "ipaddress",
+    "numbers", "numpy", "pandas", "pathlib", "polars", "pyarrow", "typing", "uuid",
+])  # fmt: skip
+_RUN_BY_READERS = frozenset(f"__{name}__" for name in [
+    "eq", "ne", "lt", "le", "gt", "ge", "hash", "bool", "float", "int", "index", "complex",
+    "len", "iter", "getitem", "contains", "getattr", "getattribute", "class",
+    "array", "array_ufunc", "array_function", "array_interface", "array_struct",
+])  # fmt: skip
 _FOREIGN = (
     "The data contain objects of a class with its own comparison, hash or conversion. Convert them "
     "to strings, numbers, booleans or dates first."

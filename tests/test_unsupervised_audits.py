@@ -121,7 +121,7 @@ HALF = np.array([1.0, 0.4])  # of the widths of two columns, around 0
 
 
 def contributions(units, mean, radius, neighboring):
-    """Return what records in [−1, 1]² add in each step, by the formulas of the proofs' page.
+    """Return the contributions of records in [−1, 1]² to each step, by the page of proofs.
 
     The first direction and two clusters' centers are on the side of a corner and of another one.
     """

@@ -376,7 +376,7 @@ def said_by(read, **given):
 
 
 def shown(error):
-    """Return what Python prints for an error and its causes."""
+    """Return the text of the traceback of an error and its causes."""
     one = error and traceback.TracebackException.from_exception(error)
     lines = []
     while one is not None:

@@ -37,7 +37,7 @@ class Fits:
     factor: float = 2.0
 
     def claim(self, epsilon):
-        """Return what a fit says in `privacy_`."""
+        """Return the guarantee of a fit, its `privacy_`."""
         return self.make(epsilon, self.delta).fit(*self.one).privacy_
 
     def samples(self, epsilon, n, rng):
@@ -58,7 +58,7 @@ class Releases:
     factor: float = 2.0
 
     def claim(self, epsilon):
-        """Return what a release says in `privacy`."""
+        """Return the guarantee of a release, its `privacy`."""
         return self.release(self.one, epsilon, self.delta, random_state=None).privacy
 
     def samples(self, epsilon, n, rng):

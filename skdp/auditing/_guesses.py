@@ -60,9 +60,9 @@ class Guesses:
         )
 
     def _n_right(self, scores: np.ndarray, members: np.ndarray, n: int) -> int:
-        """Return how many of the n highest scores belong to members, as `n_right` counts them."""
+        """Return the number of members among the n highest scores; see `n_right` for ties."""
         hits, sizes = _ties(scores, members)
-        whole = int(np.searchsorted(np.cumsum(sizes), n))  # ties of which all are guessed
+        whole = int(np.searchsorted(np.cumsum(sizes), n))  # ties that are guessed as a whole
         drawn = n - sizes[:whole].sum()
         by_lot = hypergeom.ppf(0.5 * _UNLUCKY, sizes[whole], hits[whole], drawn)
         return int(hits[:whole].sum() + by_lot)

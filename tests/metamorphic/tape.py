@@ -105,7 +105,7 @@ class Answer:
 
 
 def distance(kind: str, one: np.ndarray, other: np.ndarray) -> float:
-    """Return how far apart two answers are in a norm; "range" is the largest change of a gap."""
+    """Return the distance of two answers in a norm; "range" is the largest change of a gap."""
     change = np.where(one == other, 0.0, one - other)  # inf − inf is no change
     if kind == "fractions":
         return float(np.abs(one - np.rint(one)).max(initial=0.0))
