@@ -14,12 +14,9 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from skdp._column import check_plain, received
-from skdp._public_words import public_words, unheard
-from skdp._random import hidden, noise_generator
-from skdp._validation import check_choice, check_delta, check_epsilon, check_part
 from skdp.accounting import AccountedCurve, PLDAccountant
 from skdp.budget import BudgetHandle
+from skdp.data.column import check_plain, received
 from skdp.privacy import (
     Composition,
     Event,
@@ -29,6 +26,9 @@ from skdp.privacy import (
     PrivacyGuarantee,
     Unit,
 )
+from skdp.support.public_words import public_words, unheard
+from skdp.support.random import hidden, noise_generator
+from skdp.support.validation import check_choice, check_delta, check_epsilon, check_part
 from skdp.workloads import Query, QueryPlan, plan_queries
 
 __all__ = [

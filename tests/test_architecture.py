@@ -12,13 +12,12 @@ import skdp
 ROOT = Path(skdp.__file__).parent
 GUIDE = Path(__file__).parents[1] / "CONTRIBUTING.md"
 FLOORS = [
-    {"exceptions", "_column", "_progress", "_html"},
-    {"_blocks"},
-    {"_validation", "_columns", "_search", "_random", "_lazy", "_digits", "_public_words"},
-    {"_data_validation", "_column_facts", "_persons"},
-    {"_feature_maps", "_exact_sums"},
+    {"exceptions"},
+    {"support"},
+    {"data"},
+    {"features"},
     {"privacy", "losses", "design"},
-    {"accounting", "mechanisms", "samplers"},
+    {"accounting", "mechanisms", "samplers", "ledger"},
     {"solvers", "budget", "workloads"},
     {"_private_fit"},
     {"statistics", "_several_fits"},

@@ -17,7 +17,7 @@ from skdp import (
     PrivacyBudget,
 )
 from skdp import statistics as st
-from skdp._columns import Columns
+from skdp.data.columns import Columns
 from skdp.preprocessing import BoundsScaler, DPMinMaxScaler, DPStandardScaler, RowClipper
 
 pa = pytest.importorskip("pyarrow")

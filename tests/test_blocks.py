@@ -17,9 +17,9 @@ from sklearn.exceptions import DataConversionWarning
 
 import skdp
 from skdp import DPGaussianNB, DPLogisticRegression
-from skdp._blocks import Block, Blocks
-from skdp._column import is_collection, is_missing
-from skdp._columns import Columns
+from skdp.data.blocks import Block, Blocks
+from skdp.data.column import is_collection, is_missing
+from skdp.data.columns import Columns
 from skdp.design.base import SlopeSum
 from skdp.linear_model._base import LinearRecords, MatrixRows
 from skdp.linear_model._block_rows import BlockRows
@@ -183,7 +183,7 @@ def test_random_blocks_that_fit_are_kept():
 
 
 def test_random_blocks_that_do_not_fit_are_found_out(monkeypatch):
-    monkeypatch.setattr("skdp._blocks._KEPT_LOCALLY", 0)
+    monkeypatch.setattr("skdp.data.blocks._KEPT_LOCALLY", 0)
     blocks = checked(ARRAY.map_blocks(never_twice, dtype=float, meta=np.empty((0, 3))))
     assert not blocks.is_kept
     with pytest.raises(ValueError, match=r"Block . .* changed .*persist"):
@@ -192,13 +192,13 @@ def test_random_blocks_that_do_not_fit_are_found_out(monkeypatch):
 
 @pytest.mark.parametrize("name", COLLECTIONS)
 def test_what_does_not_fit_is_read_again(name, monkeypatch):
-    monkeypatch.setattr("skdp._blocks._KEPT_LOCALLY", 0)
+    monkeypatch.setattr("skdp.data.blocks._KEPT_LOCALLY", 0)
     found = checked(COLLECTIONS[name]).map(rows_of).gather(np.asarray)
     assert np.array_equal(np.vstack(found), X)
 
 
 def test_texts_and_times_have_fingerprints_too(monkeypatch):
-    monkeypatch.setattr("skdp._blocks._KEPT_LOCALLY", 0)
+    monkeypatch.setattr("skdp.data.blocks._KEPT_LOCALLY", 0)
     texts = np.array([["a", 1, None]] * 4, dtype=object)
     times = np.array([["2020-01-01"]] * 4, dtype="datetime64[D]")
     for table in (texts, times):

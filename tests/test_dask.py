@@ -21,7 +21,7 @@ from skdp import (
     PrivacyBudget,
 )
 from skdp import statistics as st
-from skdp._blocks import Blocks
+from skdp.data.blocks import Blocks
 from skdp.pipeline import make_private_pipeline
 from skdp.preprocessing import (
     AdditiveFeatures,
@@ -353,7 +353,7 @@ def test_bad_input_is_refused_before_the_spend(name):
 
 
 def test_a_fit_that_dies_while_it_reads_stays_spent(monkeypatch):
-    monkeypatch.setattr("skdp._blocks._KEPT_LOCALLY", 0)
+    monkeypatch.setattr("skdp.data.blocks._KEPT_LOCALLY", 0)
     budget, reads = PrivacyBudget(3.0, 1e-5), []
 
     def worse(values):

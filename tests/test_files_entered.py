@@ -41,9 +41,10 @@ print(*entered(lambda: {call}), sep="\\n")
 def test_a_call_enters_few_files(call, most):
     """In a fresh process, with the imports done before: scikit-learn's own fit enters 25.
 
-    Six more: `_sample.py` and `_persons.py` only tell whether to sample and whether rows are of
-    persons, `_column.py` converts columns, `_public_words.py` replaces what other libraries say of
-    them, `design/base.py` adds sums over rows up, and `row_stream.py` has the rows of proposals.
+    Six more: `_sample.py` and `data/persons.py` only tell whether to sample and whether rows are of
+    persons, `data/column.py` converts columns, `support/public_words.py` replaces what other
+    libraries say of them, `design/base.py` adds sums over rows up, and `row_stream.py` has the rows
+    of proposals.
     """
     code = COUNT.replace("{call}", call)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -20,10 +20,10 @@ from sklearn.base import BaseEstimator
 
 import skdp
 from skdp import PrivacyBudget, metrics, statistics
-from skdp._column import Column
 from skdp.additive import DPAdditiveClassifier
 from skdp.calibration import DPCalibratedClassifier
 from skdp.cluster import DPKMeans
+from skdp.data.column import Column
 from skdp.decomposition import DPPCA
 from skdp.ensemble import DPRandomForestClassifier
 from skdp.kernel_approximation import DPKernelClassifier
@@ -481,8 +481,8 @@ def test_labels_that_cannot_be_compared_raise_before_the_spend():
 
 
 CONVERSIONS = {"asarray", "array", "asanyarray", "ascontiguousarray", "check_array", "column_or_1d"}
-GATE = {"_column.py", "_columns.py", "_data_validation.py"}
-GATE |= {"_blocks.py", "_synthetic.py"}  # checksums of blocks; synthetic rows
+GATE = {"data/column.py", "data/columns.py", "data/validation.py"}
+GATE |= {"data/blocks.py", "_synthetic.py"}  # checksums of blocks; synthetic rows
 USER_DATA = {
     "X", "x", "y", "by", "groups", "sample_weight", "weights", "truth", "guess", "score", "column",
     "part", "block.X", "block.y", "block.sample_weight", "self.source", "condition", "judges.y",
@@ -507,4 +507,4 @@ def test_no_other_file_converts_user_data():
         if path.name in GATE or folders & set(path.relative_to(ROOT).parts):
             continue
         found = [(line, text) for line, text in conversions(path) if text in USER_DATA]
-        assert not found, f"{path}: user data is converted by skdp._column alone: {found}"
+        assert not found, f"{path}: user data is converted by skdp.data.column alone: {found}"

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy.stats import binom
 
-from skdp._persons import Persons, check_max_rows
+from skdp.data.persons import Persons, check_max_rows
 
 NAMES = ["b", "a", "b", "c", "b"]
 KINDS = {

@@ -12,8 +12,8 @@ from sklearn.exceptions import NotFittedError
 from skdp import DPLogisticRegression, PrivacyBudget
 from skdp._private_fit import PrivateFit
 from skdp.budget import BudgetHandle
-from skdp.budget.ledger.store import Ledger
 from skdp.exceptions import BudgetClosedError, BudgetExceededError
+from skdp.ledger.store import Ledger
 
 rng = np.random.default_rng(0)
 X = rng.integers(0, 3, size=(40, 2)).astype(float)

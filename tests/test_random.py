@@ -7,9 +7,10 @@ from sklearn.datasets import make_blobs
 from sklearn.ensemble import AdaBoostClassifier, BaggingClassifier, VotingClassifier
 from sklearn.model_selection import cross_validate
 
-from skdp import DPLogisticRegression, PrivacyBudget, _random
-from skdp._random import noise_generator
+from skdp import DPLogisticRegression, PrivacyBudget
 from skdp.naive_bayes import DPGaussianNB
+from skdp.support import random
+from skdp.support.random import noise_generator
 
 X, y = make_blobs(100, centers=[[-1, 0], [1, 0]], cluster_std=0.3, random_state=0)
 SEEDS = [0, np.random.RandomState(0), np.random.default_rng(0), np.random.default_rng()]
@@ -34,7 +35,7 @@ class TestCipher:
             keys.append((key, rounds))
             return np.random.PCG64(key)
 
-        monkeypatch.setattr(_random, "ChaCha", cipher)
+        monkeypatch.setattr(random, "ChaCha", cipher)
         noise_generator(None)
         noise_generator(None)
         noise_generator(3)
@@ -44,7 +45,7 @@ class TestCipher:
         assert max(one, other) > 2**200  # else with chance 1e-33
 
     def test_without_it_numpys_generator_is_seeded_by_the_operating_system(self, monkeypatch):
-        monkeypatch.setattr(_random, "ChaCha", None)
+        monkeypatch.setattr(random, "ChaCha", None)
         one, other = (noise_generator(None) for _ in range(2))
         assert isinstance(one.bit_generator, np.random.PCG64)
         assert one.normal() != other.normal()

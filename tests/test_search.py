@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skdp._search import (
+from skdp.support.root_search import (
     arithmetic,
     bisect,
     first_to_hold,

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammaln
 
-from skdp._validation import check_choice
 from skdp.accounting.base import Accountant, EventCount
+from skdp.support.validation import check_choice
 
 __all__ = ["FORMS", "AdvancedAccountant", "optimal_epsilon"]
 

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq
 
-from skdp._search import first_to_hold
-from skdp._validation import check_delta
 from skdp.privacy import Event, Neighboring, NoClosedCurveError, NonPrivateEvent, PrivacyCurve
 from skdp.privacy.events.pure import rho_of_pure
 from skdp.privacy.renyi import randomized_response_divergence
+from skdp.support.root_search import first_to_hold
+from skdp.support.validation import check_delta
 
 __all__ = ["SUM_MARGIN", "Accountant", "EventCount", "UnpricedEventError"]
 

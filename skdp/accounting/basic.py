@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp._search import arithmetic, bisect
 from skdp.accounting.base import Accountant, EventCount
+from skdp.support.root_search import arithmetic, bisect
 
 __all__ = ["BasicAccountant"]
 

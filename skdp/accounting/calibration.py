@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq
 
-from skdp._search import bisect, first_to_hold, geometric, whole
-from skdp._validation import check_choice, check_delta, check_epsilon
 from skdp.accounting.base import Accountant, UnpricedEventError
 from skdp.accounting.registry import ACCOUNTANTS
 from skdp.exceptions import OutOfRangeError
 from skdp.privacy import Event
 from skdp.privacy.gaussian import gaussian_log_delta
+from skdp.support.root_search import bisect, first_to_hold, geometric, whole
+from skdp.support.validation import check_choice, check_delta, check_epsilon
 
 __all__ = ["CALIBRATION_MARGIN", "calibrate", "gdp_mu"]
 

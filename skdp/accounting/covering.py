@@ -7,9 +7,9 @@ import math
 import numpy as np
 from scipy.special import log_ndtr
 
-from skdp._search import arithmetic, bisect, first_to_hold
-from skdp._validation import check_delta
 from skdp.privacy import GaussianCurve, PrivacyCurve
+from skdp.support.root_search import arithmetic, bisect, first_to_hold
+from skdp.support.validation import check_delta
 
 __all__ = ["covering_mu"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from skdp._validation import check_delta
 from skdp.accounting.base import SUM_MARGIN, Accountant, EventCount
 from skdp.accounting.covering import covering_mu
 from skdp.privacy import Event, GaussianCurve
+from skdp.support.validation import check_delta
 
 __all__ = ["GDPAccountant"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from skdp._validation import check_choice
 from skdp.accounting.base import SUM_MARGIN, Accountant, EventCount
 from skdp.accounting.rdp_conversion import CONVERSIONS, delta_from_rdp, epsilon_from_rdp
 from skdp.privacy import Event
+from skdp.support.validation import check_choice
 
 __all__ = ["RDPAccountant"]
 

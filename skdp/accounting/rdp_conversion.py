@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from skdp._search import minimize_from_grid
+from skdp.support.root_search import minimize_from_grid
 
 __all__ = [
     "CONVERSIONS",

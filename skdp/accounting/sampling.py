@@ -7,11 +7,11 @@ from functools import lru_cache
 
 from scipy.optimize import brentq
 
-from skdp._validation import check_delta, check_epsilon
 from skdp.accounting.calibration import gdp_mu
 from skdp.exceptions import OutOfRangeError
 from skdp.privacy import GaussianEvent, Neighboring, PoissonSampledEvent, PrivacyGuarantee
 from skdp.privacy.subsampling import check_rate
+from skdp.support.validation import check_delta, check_epsilon
 
 __all__ = ["sampled_gdp_mu", "sampled_pure_epsilon"]
 

@@ -11,16 +11,16 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skdp._columns import column_name
-from skdp._data_validation import column_names
-from skdp._feature_maps import AdditiveMap
-from skdp._lazy import lazy_on_blocks
 from skdp._private_fit import NonPrivatePlan, ReleaseParameters
 from skdp.accounting import gdp_mu
 from skdp.additive.effects import AdditiveEffect, NoiseBound, effect_of, typical_factor
 from skdp.additive.ranks import RankedPlan, RankRelease, counts_of, ranks_of
+from skdp.data.columns import column_name
+from skdp.data.lazy import lazy_on_blocks
+from skdp.data.validation import column_names
 from skdp.design import clip_factors
 from skdp.exceptions import IncompatibleSolverError
+from skdp.features import AdditiveMap
 from skdp.linear_model._base import LinearRecords, dense, is_auto
 from skdp.linear_model._mapped import MappedModel
 from skdp.privacy import PrivacyGuarantee

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from skdp._columns import column_name
-from skdp._feature_maps import AdditiveMap, TableFacts
+from skdp.data.columns import column_name
+from skdp.features import AdditiveMap, TableFacts
 
 __all__ = ["AdditiveEffect", "NoiseBound", "effect_of", "typical_factor"]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from skdp._feature_maps import TableFacts
+from skdp.features import TableFacts
 from skdp.privacy import Event, GaussianCurve, GDPEvent, Neighboring
 from skdp.solvers import Plan, Problem
 from skdp.solvers.base import SCALE_MARGIN, composed, rounded

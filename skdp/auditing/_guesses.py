@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from scipy.stats import hypergeom
 
-from skdp._validation import check_count, check_delta, check_real
 from skdp.privacy import ApproxDPEvent, Event, GDPEvent, Neighboring, PrivacyGuarantee
+from skdp.support.validation import check_count, check_delta, check_real
 
 __all__ = ["Guesses", "check_runs"]
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier, is_regressor
 
-from skdp._validation import check_choice
 from skdp.privacy import Neighboring
+from skdp.support.validation import check_choice
 
 __all__ = ["KINDS", "Attack", "attack_on"]
 

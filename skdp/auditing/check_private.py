@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from skdp._digits import at_most
-from skdp._html import html_table
-from skdp._random import noise_generator
-from skdp._validation import check_delta, check_epsilon, check_real
 from skdp.auditing._audits import multi_run, one_run
 from skdp.auditing._conduct import CONDUCT, Skipped
 from skdp.auditing._guesses import Guesses, check_runs
 from skdp.auditing._subject import Subject, check_has_fit, quoted
 from skdp.auditing.attacks import Attack
 from skdp.exceptions import PrivacyLeakError
+from skdp.support.digits import at_most
+from skdp.support.html import html_table
+from skdp.support.random import noise_generator
+from skdp.support.validation import check_delta, check_epsilon, check_real
 
 __all__ = ["CheckResult", "CheckResults", "PrivateCheck", "check_private", "private_checks"]
 

@@ -10,10 +10,10 @@ import numpy as np
 from scipy import stats
 from scipy.special import ndtr
 
-from skdp._random import noise_generator
 from skdp.auditing._bounds import AttackBounds
 from skdp.auditing._guesses import Guesses, check_runs
 from skdp.privacy import PrivacyGuarantee
+from skdp.support.random import noise_generator
 
 __all__ = ["MultiRunAudit"]
 

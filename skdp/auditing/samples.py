@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from skdp._random import noise_generator
-from skdp._validation import check_count
 from skdp.auditing._subject import Subject, check_has_fit
 from skdp.auditing.attacks import Attack, kind_of, reader
+from skdp.support.random import noise_generator
+from skdp.support.validation import check_count
 
 __all__ = ["samples"]
 

@@ -4,9 +4,9 @@ from skdp.budget.budget import PrivacyBudget
 from skdp.budget.filters import FILTERS, Amount
 from skdp.budget.handle import BudgetHandle
 from skdp.budget.plan import PlanCost, PlannedRelease
-from skdp.budget.release import Release
 from skdp.budget.share import BudgetShare
 from skdp.exceptions import BudgetClosedError, BudgetExceededError
+from skdp.ledger.release import Release
 
 __all__ = [
     "FILTERS",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from skdp.budget.release import Release
+from skdp.ledger.release import Release
 from skdp.privacy import event_from_dict
 
 __all__ = ["NOT_STATED", "arithmetic_of"]

@@ -6,12 +6,12 @@ import math
 from collections.abc import Iterable
 from itertools import islice
 
-from skdp._digits import at_most
-from skdp.budget._fractions import Amounts, decimal, minus
 from skdp.budget.filters import FILTERS, Amount, Filter
-from skdp.budget.ledger.totals import Totals
-from skdp.budget.release import Release
+from skdp.ledger.fractions import Amounts, decimal, minus
+from skdp.ledger.release import Release
+from skdp.ledger.totals import Totals
 from skdp.privacy import Composition, Neighboring, NonPrivateEvent, event_from_dict
+from skdp.support.digits import at_most
 
 __all__ = ["shortfall"]
 

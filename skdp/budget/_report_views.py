@@ -10,9 +10,9 @@ from html import escape
 from typing import Any
 from unicodedata import category
 
-from skdp._digits import at_least
-from skdp.budget.ledger.rows import number
+from skdp.ledger.rows import number
 from skdp.privacy import event_from_dict
+from skdp.support.digits import at_least
 
 __all__ = ["FORMATS"]
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from html import escape
 from typing import Any
 
-from skdp._digits import at_least, at_most
 from skdp.budget.filters import Amount
 from skdp.exceptions import BudgetClosedError
+from skdp.support.digits import at_least, at_most
 
 __all__ = ["as_html", "as_text", "show"]
 

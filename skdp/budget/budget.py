@@ -6,15 +6,15 @@ from dataclasses import replace
 from json import loads
 from typing import Any
 
-from skdp._validation import check_choice, check_real
 from skdp.budget.filters import rule_of
 from skdp.budget.handle import BudgetHandle
-from skdp.budget.ledger.files import TemporaryFolder, place_of, whole_or_absent
-from skdp.budget.ledger.json_export import import_json
-from skdp.budget.ledger.store import Ledger
+from skdp.budget.json_export import import_json
 from skdp.budget.share import BudgetShare
+from skdp.ledger.files import TemporaryFolder, place_of, whole_or_absent
+from skdp.ledger.store import Ledger
 from skdp.privacy import GaussianCurve, Neighboring, Unit
 from skdp.privacy.risk import gaussian_mu_for
+from skdp.support.validation import check_choice, check_real
 
 __all__ = ["PrivacyBudget"]
 

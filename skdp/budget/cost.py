@@ -6,11 +6,13 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 
 from skdp.accounting import ACCOUNTANTS, UnpricedEventError, covering_mu
 from skdp.accounting.rdp_conversion import tight_log_delta
+from skdp.ledger.release import VERSION, Release
 from skdp.privacy import (
     ComposedEvent,
     Event,
@@ -31,6 +33,7 @@ __all__ = [
     "epsilon_of_plan",
     "gaussian_cost",
     "numerical_curve",
+    "priced_release",
     "quote",
     "renyi_cost",
 ]
@@ -51,6 +54,51 @@ def quote(guarantee: PrivacyGuarantee, delta: float, epsilon: float | None = Non
         return float(guarantee.epsilon(delta))
     except NoClosedCurveError:
         return epsilon_of_plan(guarantee.event, guarantee.neighboring, delta)
+
+
+def priced_release(
+    guarantee: PrivacyGuarantee,
+    delta: float,
+    label: str,
+    *,
+    epsilon: float | None = None,
+    **more: Any,
+) -> Release:
+    """Return the ledger's row for a release with this guarantee, quoted at `delta`.
+
+    Parameters
+    ----------
+    guarantee : PrivacyGuarantee
+        *Public.* What the release satisfies.
+    delta : float
+        *Public.* Where to quote it.
+    label : str
+        *Public.* Name of the release.
+    epsilon : float or None
+        *Public.* The ε at `delta`, checked with one look at the curve; None: it is searched.
+    **more : dict
+        *Public.* Other fields of the row.
+
+    Returns
+    -------
+    Release
+    """
+    event, relation = guarantee.event, guarantee.neighboring
+    facts = {
+        "gdp_mu": float(event.gdp_mu(relation)),
+        "zcdp_rho": float(event.zcdp_rho(relation)),
+        "pure_epsilon": float(event.pure_epsilon(relation)),
+    }
+    return Release(
+        label=label,
+        epsilon=quote(guarantee, float(delta), epsilon),
+        delta=float(delta),
+        neighboring=str(relation),
+        event=event.to_dict(),
+        theorem=guarantee.theorem,
+        version=VERSION,
+        **facts | more,
+    )
 
 
 def epsilon_of_plan(event: Event, neighboring: Neighboring, delta: float) -> float:

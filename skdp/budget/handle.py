@@ -9,19 +9,20 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from skdp._validation import check_count, check_delta, check_part, check_real
 from skdp.accounting import gdp_mu
 from skdp.budget._messages import shortfall
+from skdp.budget.cost import priced_release
 from skdp.budget.filters import Amount, Filter, rule_of
 from skdp.budget.filters.base import Allowance, largest_gaussian
-from skdp.budget.ledger.store import SpendRequest
-from skdp.budget.ledger.totals import Totals, accounts_of
 from skdp.budget.plan import PlanCost, PlannedRelease, cost_of_plan
 from skdp.budget.price import check_that_it_may_leave, foresee, foreseen_from
 from skdp.budget.reader import LedgerReader
-from skdp.budget.release import Release
 from skdp.exceptions import BudgetExceededError
+from skdp.ledger.release import Release
+from skdp.ledger.store import SpendRequest
+from skdp.ledger.totals import Totals, accounts_of
 from skdp.privacy import Event, PrivacyGuarantee
+from skdp.support.validation import check_count, check_delta, check_part, check_real
 
 __all__ = ["BudgetHandle"]
 
@@ -360,7 +361,7 @@ class BudgetHandle(LedgerReader):
         part = more.get("part")
         left = (lambda: self._slack_left(part)) if slack is None else (lambda: slack)
         facts = self._filter.facts(guarantee.event, self.neighboring, left)
-        return Release.of(guarantee, delta, label, account=self._account, **facts | more)
+        return priced_release(guarantee, delta, label, account=self._account, **facts | more)
 
     def _slack_left(self, part: str | None) -> float:
         return min(handle._filter.slack_left(handle._totals(part)) for handle in self._chain())

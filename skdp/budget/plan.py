@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from skdp._digits import at_least
-from skdp._html import html_table
-from skdp._validation import check_part
 from skdp.budget.cost import epsilon_of_plan
 from skdp.privacy import ComposedEvent, Event, Neighboring, PrivacyGuarantee
+from skdp.support.digits import at_least
+from skdp.support.html import html_table
+from skdp.support.validation import check_part
 
 __all__ = ["PlanCost", "PlannedRelease", "cost_of_plan"]
 

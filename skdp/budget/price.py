@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from skdp._validation import check_count
+from skdp.support.validation import check_count
 
 __all__ = ["check_that_it_may_leave", "foresee", "foreseen_from", "pricing"]
 

@@ -8,17 +8,17 @@ from dataclasses import fields
 from operator import attrgetter
 from typing import Any, Self
 
-from skdp._validation import check_choice, check_part
 from skdp.budget._report_views import FORMATS
 from skdp.budget._repr import as_html, as_text, show
 from skdp.budget.filters import Amount, Filter
-from skdp.budget.ledger.chain import head_of
-from skdp.budget.ledger.json_export import export_json
-from skdp.budget.ledger.store import Ledger
-from skdp.budget.release import Release
+from skdp.budget.json_export import export_json
 from skdp.budget.report import report_data
 from skdp.budget.stand_ins import copied
+from skdp.ledger.chain import head_of
+from skdp.ledger.release import Release
+from skdp.ledger.store import Ledger
 from skdp.privacy import Neighboring, PrivacyCurve, Unit
+from skdp.support.validation import check_choice, check_part
 
 __all__ = ["LedgerReader"]
 

@@ -7,12 +7,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from skdp._validation import check_choice
 from skdp.budget._arithmetic import NOT_STATED, arithmetic_of
 from skdp.budget.filters import Amount, Filter
-from skdp.budget.ledger.rows import finite
-from skdp.budget.ledger.totals import Totals
-from skdp.budget.release import VERSION, Release
+from skdp.ledger.release import VERSION, Release
+from skdp.ledger.rows import finite
+from skdp.ledger.totals import Totals
 from skdp.privacy import (
     AttackRisk,
     Composition,
@@ -23,6 +22,7 @@ from skdp.privacy import (
     event_from_dict,
 )
 from skdp.privacy.events.pure import ApproxDPCurve
+from skdp.support.validation import check_choice
 
 __all__ = ["AUDIENCES", "report_data"]
 

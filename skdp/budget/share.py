@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from skdp._validation import check_text
 from skdp.budget.handle import BudgetHandle
+from skdp.support.validation import check_text
 
 __all__ = ["BudgetShare"]
 

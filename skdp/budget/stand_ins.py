@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from skdp.budget.ledger.blank import BlankLedger
+from skdp.budget.blank_ledger import BlankLedger
 from skdp.privacy import Unit
 
 __all__ = ["copied", "stand_ins"]

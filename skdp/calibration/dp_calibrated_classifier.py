@@ -12,16 +12,16 @@ from scipy.special import expit
 from sklearn.base import ClassifierMixin, MetaEstimatorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from skdp._column import is_collection
-from skdp._data_validation import check_lengths, present
 from skdp._private_fit import PrivateEstimator, ReleaseParameters
-from skdp._validation import check_choice
 from skdp.budget import PrivacyBudget
 from skdp.calibration.calibration_map import METHODS, CalibrationMap
+from skdp.data.column import is_collection
+from skdp.data.validation import check_lengths, present
 from skdp.metrics._foreign import answer_of
 from skdp.metrics.one_vs_rest_report import OneVsRestCounts, OneVsRestReport
 from skdp.metrics.score_report import ScoreCounts
 from skdp.privacy import PrivacyGuarantee
+from skdp.support.validation import check_choice
 from skdp.workloads import QueryPlan
 
 __all__ = ["DPCalibratedClassifier"]

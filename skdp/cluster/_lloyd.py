@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from skdp._exact_sums import counted, in_records
+from skdp.data.exact_sums import counted, in_records
 from skdp.privacy import Neighboring
 from skdp.statistics._bounded_rows import BoundedRows
 from skdp.statistics._spread import Centre, farthest, projected, shortened, weighed_rows, whole

@@ -16,14 +16,12 @@ from sklearn.metrics import pairwise_distances_argmin, pairwise_distances_argmin
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils.validation import check_is_fitted
 
-from skdp._blocks import Block, Blocks, for_workers
-from skdp._column import is_collection
-from skdp._lazy import lazy_on_blocks
 from skdp._private_fit import NonPrivatePlan, PrivateEstimator, ReleaseParameters
-from skdp._random import seed_of
-from skdp._validation import check_count
 from skdp.cluster._lloyd import Estimate, ask_step, count_unit, release_step
 from skdp.cluster._start import ask_cells, deviations, release_start
+from skdp.data.blocks import Block, Blocks, for_workers
+from skdp.data.column import is_collection
+from skdp.data.lazy import lazy_on_blocks
 from skdp.privacy import Neighboring, PrivacyGuarantee
 from skdp.statistics._bounded_rows import BoundedRows, filled_rows
 from skdp.statistics._spread import (
@@ -34,6 +32,8 @@ from skdp.statistics._spread import (
     release_centre,
     release_spread,
 )
+from skdp.support.random import seed_of
+from skdp.support.validation import check_count
 from skdp.workloads.gaussian_steps import GaussianPlan, plan_steps
 
 __all__ = ["DPKMeans"]

@@ -12,13 +12,11 @@ from sklearn.decomposition import PCA
 from sklearn.isotonic import isotonic_regression
 from sklearn.utils.validation import check_is_fitted
 
-from skdp._data_validation import present
-from skdp._exact_sums import exact_sums
-from skdp._lazy import lazy_on_blocks
-from skdp._persons import Persons
 from skdp._private_fit import NonPrivatePlan, PrivateEstimator, ReleaseParameters
-from skdp._random import seed_of
-from skdp._validation import check_count, check_size
+from skdp.data.exact_sums import exact_sums
+from skdp.data.lazy import lazy_on_blocks
+from skdp.data.persons import Persons
+from skdp.data.validation import present
 from skdp.privacy import PrivacyGuarantee
 from skdp.statistics._bounded_rows import BoundedRows, filled_rows
 from skdp.statistics._spread import (
@@ -32,6 +30,8 @@ from skdp.statistics._spread import (
     release_centre,
     release_spread,
 )
+from skdp.support.random import seed_of
+from skdp.support.validation import check_count, check_size
 from skdp.workloads.gaussian_steps import GaussianPlan, GaussianStep, plan_steps
 
 __all__ = ["DPPCA"]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from skdp._blocks import Blocks
+from skdp.data.blocks import Blocks
 from skdp.design.base import Design, MemoryDesign
 from skdp.design.memory import ClippedDesign, longest_reach
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 
-from skdp._feature_maps import FeatureMap
 from skdp.design.base import MemoryDesign
 from skdp.design.memory import ClippedDesign, clip_factors, longest_reach
+from skdp.features import FeatureMap
 
 __all__ = ["ExpandedDesign", "expanded_scores"]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from skdp._persons import Persons
+from skdp.data.persons import Persons
 from skdp.design.base import Design, MemoryDesign, Pointwise
 
 __all__ = ["SharedDesign"]

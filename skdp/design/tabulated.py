@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp._feature_maps import TabulatedMap
 from skdp.design.base import MemoryDesign
 from skdp.design.expanded import ExpandedDesign
+from skdp.features import TabulatedMap
 
 __all__ = ["TabulatedDesign"]
 

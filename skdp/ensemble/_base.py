@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from skdp._feature_maps import TableFacts, TreeMap
+from skdp.features import TableFacts, TreeMap
 from skdp.linear_model._mapped import MixtureModel
 
 __all__ = ["ForestModel"]

@@ -17,19 +17,12 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import ThreadpoolController  # scikit-learn depends on it, always installed
 
-from skdp._blocks import Block, Blocks, for_workers
-from skdp._column import is_collection
-from skdp._data_validation import remember_columns, validated, validated_weights
-from skdp._persons import Persons, check_max_rows, refuse_blocks
 from skdp._private_fit import NonPrivatePlan, PrivateEstimator, ReleaseParameters, ReleasePlan
-from skdp._random import child_generator
-from skdp._validation import (
-    check_choice,
-    check_count,
-    check_real,
-    check_size,
-)
 from skdp.accounting import gdp_mu
+from skdp.data.blocks import Block, Blocks, for_workers
+from skdp.data.column import is_collection
+from skdp.data.persons import Persons, check_max_rows, refuse_blocks
+from skdp.data.validation import remember_columns, validated, validated_weights
 from skdp.design import ClippedDesign, Design, SharedDesign
 from skdp.exceptions import IncompatibleSolverError
 from skdp.linear_model._block_rows import BlockRows
@@ -45,6 +38,13 @@ from skdp.privacy import PrivacyGuarantee
 from skdp.samplers import SAMPLERS, Progress
 from skdp.solvers import SOLVERS, Problem, Solution, Solver
 from skdp.solvers.dp_sgd import poisson_sample
+from skdp.support.random import child_generator
+from skdp.support.validation import (
+    check_choice,
+    check_count,
+    check_real,
+    check_size,
+)
 
 __all__ = ["MatrixRows", "PrivateLinearModel", "Rows", "dense", "is_auto"]
 
@@ -561,7 +561,7 @@ class PrivateLinearModel(PrivateEstimator):
         """Return what shows the steps done: nothing, unless `verbose`."""
         if not self.verbose:
             return _show_nothing
-        from skdp._progress import ProgressBar
+        from skdp.support.progress import ProgressBar
 
         return ProgressBar(type(self).__name__)
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from skdp._blocks import Block, Blocks
-from skdp._feature_maps import FeatureMap
+from skdp.data.blocks import Block, Blocks
 from skdp.design import DaskDesign, Design
+from skdp.features import FeatureMap
 
 __all__ = ["BlockRows", "MappedBlockRows"]
 

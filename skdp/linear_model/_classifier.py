@@ -11,11 +11,11 @@ from scipy import sparse
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from skdp._data_validation import classes_of_blocks, encode_labels, labels_in_block
-from skdp._lazy import lazy_on_blocks
-from skdp._validation import check_size
+from skdp.data.lazy import lazy_on_blocks
+from skdp.data.validation import classes_of_blocks, encode_labels, labels_in_block
 from skdp.linear_model._base import PrivateLinearModel, dense
 from skdp.losses import ClassWeightedLoss, Loss
+from skdp.support.validation import check_size
 
 __all__ = ["PrivateLinearClassifier"]
 

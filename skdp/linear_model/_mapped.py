@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from skdp._blocks import Blocks
-from skdp._data_validation import column_names, remember_names, validated_table
-from skdp._feature_maps import (
+from skdp.data.blocks import Blocks
+from skdp.data.validation import column_names, remember_names, validated_table
+from skdp.design import Design, ExpandedDesign, TabulatedDesign, expanded_scores
+from skdp.features import (
     AdditiveMap,
     FeatureMap,
     FourierMap,
@@ -20,11 +21,10 @@ from skdp._feature_maps import (
     TabulatedMap,
     TreeMap,
 )
-from skdp._validation import check_real
-from skdp.design import Design, ExpandedDesign, TabulatedDesign, expanded_scores
 from skdp.linear_model._base import PrivateLinearModel
 from skdp.linear_model._block_rows import BlockRows, MappedBlockRows
 from skdp.privacy import PrivacyGuarantee
+from skdp.support.validation import check_real
 
 __all__ = ["MappedModel", "MappedRows", "MixtureModel"]
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from skdp._data_validation import check_no_missing
-from skdp._lazy import lazy_on_blocks
+from skdp.data.lazy import lazy_on_blocks
+from skdp.data.validation import check_no_missing
 from skdp.linear_model._base import PrivateLinearModel
 
 __all__ = ["PrivateLinearRegressor", "TargetRange"]

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from skdp._private_fit import ReleaseParameters, ReleasePlan
-from skdp._validation import check_real
 from skdp.accounting import sampled_gdp_mu, sampled_pure_epsilon
 from skdp.exceptions import IncompatibleSolverError
 from skdp.privacy import (
@@ -19,6 +18,7 @@ from skdp.privacy import (
     PureDPEvent,
 )
 from skdp.solvers import SOLVERS, Problem, Solver
+from skdp.support.validation import check_real
 
 __all__ = [
     "ENOUGH_ROWS",

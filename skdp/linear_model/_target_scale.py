@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from skdp._lazy import lazy_on_blocks
-from skdp._validation import check_choice, check_size
+from skdp.data.lazy import lazy_on_blocks
 from skdp.linear_model._regressor import PrivateLinearRegressor, TargetRange
+from skdp.support.validation import check_choice, check_size
 
 __all__ = ["TransformedTargets"]
 

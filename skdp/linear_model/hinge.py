@@ -7,8 +7,6 @@ from typing import Any
 
 from sklearn.svm import LinearSVC
 
-from skdp._random import seed_of
-from skdp._validation import check_real
 from skdp.linear_model._base import is_auto
 from skdp.linear_model._classifier import PrivateLinearClassifier
 from skdp.losses import (
@@ -18,6 +16,8 @@ from skdp.losses import (
     Loss,
     SmoothedHingeLoss,
 )
+from skdp.support.random import seed_of
+from skdp.support.validation import check_real
 
 __all__ = ["DPHingeClassifier"]
 

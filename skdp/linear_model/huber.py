@@ -7,9 +7,9 @@ from typing import Any
 
 from sklearn.linear_model import HuberRegressor
 
-from skdp._validation import check_real
 from skdp.linear_model._regressor import PrivateLinearRegressor
 from skdp.losses import HuberLoss, Loss
+from skdp.support.validation import check_real
 
 __all__ = ["DPHuberRegressor"]
 

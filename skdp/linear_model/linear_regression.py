@@ -7,9 +7,9 @@ from typing import Any
 
 from sklearn.linear_model import LinearRegression, Ridge
 
-from skdp._validation import check_real
 from skdp.linear_model._regressor import PrivateLinearRegressor
 from skdp.losses import Loss, SquaredLoss
+from skdp.support.validation import check_real
 
 __all__ = ["DPLinearRegression"]
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from skdp._lazy import lazy_on_blocks
+from skdp.data.lazy import lazy_on_blocks
 from skdp.linear_model._base import is_auto
 from skdp.linear_model._classifier import PrivateLinearClassifier
 from skdp.losses import (

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import d2_pinball_score
 
-from skdp._lazy import lazy_on_blocks
-from skdp._validation import check_real
+from skdp.data.lazy import lazy_on_blocks
 from skdp.linear_model._quantile_regressor import PrivateQuantileRegressor
+from skdp.support.validation import check_real
 
 __all__ = ["DPQuantileRegressor"]
 

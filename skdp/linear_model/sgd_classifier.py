@@ -8,12 +8,12 @@ import numpy as np
 from sklearn.linear_model import SGDClassifier
 from sklearn.utils.metaestimators import available_if
 
-from skdp._random import seed_of
-from skdp._validation import check_choice
 from skdp.linear_model._base import is_auto
 from skdp.linear_model._classifier import PrivateLinearClassifier
 from skdp.linear_model._sgd import PrivateSGD, is_private
 from skdp.losses import ClippedLogisticLoss, CompetitorLoss, Loss, SmoothedHingeLoss
+from skdp.support.random import seed_of
+from skdp.support.validation import check_choice
 
 __all__ = ["DPSGDClassifier"]
 

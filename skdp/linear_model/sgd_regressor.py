@@ -7,12 +7,12 @@ from typing import Any
 from sklearn.linear_model import SGDRegressor
 from sklearn.utils.metaestimators import available_if
 
-from skdp._random import seed_of
-from skdp._validation import check_choice
 from skdp.linear_model._base import is_auto
 from skdp.linear_model._regressor import PrivateLinearRegressor
 from skdp.linear_model._sgd import PrivateSGD, is_private
 from skdp.losses import HuberLoss, Loss, SquaredLoss
+from skdp.support.random import seed_of
+from skdp.support.validation import check_choice
 
 __all__ = ["DPSGDRegressor"]
 

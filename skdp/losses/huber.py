@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp._validation import check_size, make_plain
 from skdp.losses.base import ResidualLoss
+from skdp.support.validation import check_size, make_plain
 
 __all__ = ["HuberLoss", "SquaredLoss"]
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import expit, log_expit
 
-from skdp._validation import check_real, make_plain
 from skdp.losses.base import Loss, MarginLoss
+from skdp.support.validation import check_real, make_plain
 
 __all__ = ["AdaptiveLogisticLoss", "ClippedLogisticLoss", "LogisticLoss"]
 

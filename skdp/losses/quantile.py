@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp._validation import check_real, make_plain
 from skdp.losses.base import Loss
+from skdp.support.validation import check_real, make_plain
 
 __all__ = ["QuantileLoss"]
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skdp._validation import check_size, make_plain
 from skdp.losses.base import Loss
+from skdp.support.validation import check_size, make_plain
 
 __all__ = ["ClassWeightedLoss", "SharedLoss", "WeightedLoss", "weighted_targets"]
 

@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from skdp._validation import check_real, check_size
 from skdp.mechanisms._grid import grid_step, to_steps
 from skdp.mechanisms.base import ROUNDED_UP, Mechanism, least
 from skdp.privacy import Event, PureDPEvent
+from skdp.support.validation import check_real, check_size
 
 __all__ = ["Selection"]
 

@@ -11,8 +11,11 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from numpy.polynomial.legendre import leggauss
 
-from skdp._search import bisect
-from skdp._validation import (
+from skdp.exceptions import OutOfRangeError
+from skdp.mechanisms._grid import from_steps, grid_step, to_steps
+from skdp.privacy import Event, Neighboring
+from skdp.support.root_search import bisect
+from skdp.support.validation import (
     check_choice,
     check_count,
     check_delta,
@@ -20,9 +23,6 @@ from skdp._validation import (
     check_size,
     set_checked,
 )
-from skdp.exceptions import OutOfRangeError
-from skdp.mechanisms._grid import from_steps, grid_step, to_steps
-from skdp.privacy import Event, Neighboring
 
 __all__ = [
     "ROUNDED_UP",

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from skdp._validation import check_count, check_real, check_size
 from skdp.mechanisms._grid import from_steps, grid_step, to_steps
 from skdp.mechanisms.base import Mechanism
 from skdp.mechanisms.optimized.additive import reach
@@ -18,6 +17,7 @@ from skdp.mechanisms.optimized.certified_distribution import CellDistribution, c
 from skdp.mechanisms.optimized.costs import DEGREES, ScaledLoss, cell_means
 from skdp.mechanisms.optimized.data_dependent import PartsDesign
 from skdp.privacy import BetweenNeighborsEvent, DataDependentNoiseEvent
+from skdp.support.validation import check_count, check_real, check_size
 
 __all__ = ["DataDependentNoise"]
 

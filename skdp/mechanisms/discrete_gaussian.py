@@ -8,10 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from skdp._validation import check_count, check_size
 from skdp.mechanisms._exact_normal import discrete_normal
 from skdp.mechanisms.base import ROUNDED_UP, IntegerMechanism, least
 from skdp.privacy import BetweenNeighborsEvent, DiscreteGaussianEvent, Event, ZCDPEvent
+from skdp.support.validation import check_count, check_size
 
 __all__ = ["DiscreteGaussian"]
 

@@ -9,10 +9,10 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import ndtri
 
-from skdp._validation import check_choice, check_real
 from skdp.mechanisms._exact_normal import whole_steps_of_normal
 from skdp.mechanisms.base import ROUNDED_UP, ScaledMechanism, gauss_nodes, least, real_scales
 from skdp.privacy import Event, GDPEvent, ZCDPEvent
+from skdp.support.validation import check_choice, check_real
 
 __all__ = ["Gaussian"]
 

@@ -8,10 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from skdp._validation import check_count
 from skdp.mechanisms._grid import geometric, rejection
 from skdp.mechanisms.base import IntegerMechanism, least
 from skdp.privacy import BetweenNeighborsEvent, DiscreteLaplaceEvent
+from skdp.support.validation import check_count
 
 __all__ = ["Geometric"]
 

@@ -9,13 +9,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from skdp._validation import check_choice, check_count, check_real, check_size
 from skdp.mechanisms._grid import grid_step
 from skdp.mechanisms.base import AdditiveMechanism
 from skdp.mechanisms.optimized.additive import AdditiveDesign, check_rows, reach
 from skdp.mechanisms.optimized.certified_distribution import CellDistribution, cell_steps
 from skdp.mechanisms.optimized.costs import DEGREES, ScaledLoss, cell_nodes
 from skdp.privacy import BetweenNeighborsEvent, PiecewiseConstantNoiseEvent
+from skdp.support.validation import check_choice, check_count, check_real, check_size
 
 __all__ = ["OptimizedNoise"]
 

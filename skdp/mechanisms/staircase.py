@@ -8,10 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from skdp._validation import check_choice, check_count, check_real, check_size
 from skdp.mechanisms._grid import cut_off, geometric, grid_step, rejection
 from skdp.mechanisms.base import RealMechanism, gauss_nodes, least
 from skdp.privacy import PureDPEvent
+from skdp.support.validation import check_choice, check_count, check_real, check_size
 
 __all__ = ["Staircase"]
 

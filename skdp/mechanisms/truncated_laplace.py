@@ -9,10 +9,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from skdp._validation import check_real, check_size
 from skdp.mechanisms._grid import geometric, ratio_below
 from skdp.mechanisms.base import ScaledMechanism, gauss_nodes, least
 from skdp.privacy import BetweenNeighborsEvent, TruncatedLaplaceEvent
+from skdp.support.validation import check_real, check_size
 
 __all__ = ["TruncatedLaplace"]
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from skdp._blocks import Block
-from skdp._data_validation import classes_of_blocks, codes_in_block, labels_in_block
-from skdp._exact_sums import counted
 from skdp._private_fit import PrivateFit, ReleaseParameters
+from skdp.data.blocks import Block
+from skdp.data.exact_sums import counted
+from skdp.data.validation import classes_of_blocks, codes_in_block, labels_in_block
 from skdp.metrics._estimate import interval_of
 from skdp.metrics._pairs import Pairs
 from skdp.metrics._view import Viewed

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from skdp._blocks import Block
-from skdp._validation import check_real
+from skdp.data.blocks import Block
 from skdp.metrics._pairs import numbers_of
+from skdp.support.validation import check_real
 
 __all__ = ["ErrorScale", "check_numbers", "possible_sums"]
 

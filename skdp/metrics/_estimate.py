@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from skdp._validation import check_real
+from skdp.support.validation import check_real
 
 __all__ = ["interval_of", "ratio", "slopes_of", "spread"]
 

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import _num_samples
 
-from skdp._public_words import unheard
+from skdp.support.public_words import unheard
 
 __all__ = ["answer_of"]
 

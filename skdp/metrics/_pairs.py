@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from skdp._blocks import Block, Blocks, added
-from skdp._column import Column, is_collection
-from skdp._data_validation import check_no_missing, present
-from skdp._exact_sums import in_records, steps_of
-from skdp._persons import Persons, refuse_blocks
 from skdp._private_fit import ReleaseParameters
+from skdp.data.blocks import Block, Blocks, added
+from skdp.data.column import Column, is_collection
+from skdp.data.exact_sums import in_records, steps_of
+from skdp.data.persons import Persons, refuse_blocks
+from skdp.data.validation import check_no_missing, present
 
 __all__ = ["Pairs", "check_order", "numbers_of"]
 

@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from skdp._blocks import Block
-from skdp._exact_sums import exact_sums
 from skdp._private_fit import PrivateFit, ReleaseParameters
+from skdp.data.blocks import Block
+from skdp.data.exact_sums import exact_sums
 from skdp.metrics._estimate import interval_of, ratio
 from skdp.metrics._pairs import Pairs
 from skdp.metrics._score import Score

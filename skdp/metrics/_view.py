@@ -6,8 +6,8 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from html import escape
 
-from skdp._html import html_table
 from skdp.privacy import PrivacyGuarantee
+from skdp.support.html import html_table
 
 __all__ = ["Numbers", "Viewed"]
 

@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import ConfusionMatrixDisplay
 
-from skdp._blocks import Block
-from skdp._data_validation import codes_in_block, outside
-from skdp._html import html_table
 from skdp._private_fit import ReleaseParameters
-from skdp._validation import check_choice
 from skdp.budget import PrivacyBudget
+from skdp.data.blocks import Block
+from skdp.data.validation import codes_in_block, outside
 from skdp.metrics._counts import CountedPairs, Counts, NoisyReport
 from skdp.metrics._estimate import ratio
 from skdp.metrics._view import Numbers
 from skdp.privacy import PrivacyGuarantee
+from skdp.support.html import html_table
+from skdp.support.validation import check_choice
 from skdp.workloads import QueryPlan
 
 __all__ = ["ConfusionReport", "confusion_report"]

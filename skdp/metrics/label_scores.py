@@ -8,19 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from skdp._blocks import Block
-from skdp._data_validation import (
+from skdp._private_fit import ReleaseParameters
+from skdp.budget import PrivacyBudget
+from skdp.data.blocks import Block
+from skdp.data.validation import (
     classes_of_blocks,
     codes_in_block,
     labels_in_block,
     outside,
 )
-from skdp._private_fit import ReleaseParameters
-from skdp._validation import check_real
-from skdp.budget import PrivacyBudget
 from skdp.metrics._pairs import Pairs, check_order, numbers_of
 from skdp.metrics._row_sums import RowMean, SummedPairs
 from skdp.metrics._score import Score
+from skdp.support.validation import check_real
 
 __all__ = [
     "dp_accuracy_score",

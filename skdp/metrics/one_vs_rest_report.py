@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from skdp._blocks import Block
-from skdp._data_validation import classes_of_blocks, codes_in_block, labels_in_block
-from skdp._exact_sums import counted
 from skdp._private_fit import PrivateFit, ReleaseParameters
-from skdp._validation import check_choice
 from skdp.budget import PrivacyBudget
+from skdp.data.blocks import Block
+from skdp.data.exact_sums import counted
+from skdp.data.validation import classes_of_blocks, codes_in_block, labels_in_block
 from skdp.metrics._pairs import Pairs, check_order, numbers_of
 from skdp.metrics._view import Numbers, Viewed
 from skdp.metrics.score_report import ScoreReport, bins_of, checked_edges, edges_for
 from skdp.privacy import PrivacyGuarantee
+from skdp.support.validation import check_choice
 from skdp.workloads import Query, QueryPlan
 
 __all__ = ["OneVsRestCounts", "OneVsRestReport", "one_vs_rest_report"]

@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from skdp._blocks import Block
-from skdp._exact_sums import exact_sums
 from skdp._private_fit import PrivateFit, ReleaseParameters
-from skdp._validation import check_choice
 from skdp.budget import PrivacyBudget
+from skdp.data.blocks import Block
+from skdp.data.exact_sums import exact_sums
 from skdp.metrics._errors import ErrorScale, check_numbers, possible_sums
 from skdp.metrics._estimate import interval_of, ratio, spread
 from skdp.metrics._pairs import Pairs
 from skdp.metrics._view import Numbers, Viewed
 from skdp.privacy import PrivacyGuarantee
+from skdp.support.validation import check_choice
 from skdp.workloads import Query, QueryPlan
 from skdp.workloads.plan import ROUNDED_ONCE
 

@@ -13,16 +13,16 @@ from sklearn.calibration import CalibrationDisplay
 from sklearn.isotonic import isotonic_regression
 from sklearn.metrics import PrecisionRecallDisplay, RocCurveDisplay
 
-from skdp._blocks import Block
 from skdp._private_fit import ReleaseParameters
-from skdp._validation import check_choice, check_count
 from skdp.budget import PrivacyBudget
+from skdp.data.blocks import Block
 from skdp.metrics._bin_parts import parts_of
 from skdp.metrics._counts import CountedPairs, Counts, NoisyReport
 from skdp.metrics._estimate import ratio, slopes_of
 from skdp.metrics._pairs import check_order, numbers_of
 from skdp.metrics._view import Numbers
 from skdp.privacy import PrivacyGuarantee
+from skdp.support.validation import check_choice, check_count
 from skdp.workloads import QueryPlan
 
 __all__ = ["ScoreCounts", "ScoreReport", "bins_of", "checked_edges", "edges_for", "score_report"]

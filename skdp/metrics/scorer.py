@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from skdp._data_validation import present
+from skdp.data.validation import present
 from skdp.metrics._foreign import answer_of
 from skdp.metrics._score import Score
 from skdp.metrics.curve_scores import dp_average_precision_score, dp_roc_auc_score

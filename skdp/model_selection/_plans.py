@@ -12,13 +12,13 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
-from skdp._search import arithmetic, bisect
 from skdp.accounting import gdp_mu
 from skdp.budget import Amount
 from skdp.budget.filters.base import largest_gaussian
 from skdp.mechanisms import ExponentialMechanism, Gaussian, Laplace, PermuteAndFlip
 from skdp.privacy import Event, GDPEvent, Neighboring, PureDPEvent, RepeatAndSelectEvent
 from skdp.privacy.repeated import RunCount
+from skdp.support.root_search import arithmetic, bisect
 
 __all__ = ["LAWS", "PLANS", "SearchPlan", "SearchTerms"]
 

@@ -20,20 +20,20 @@ from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from skdp._column import is_collection, typed
-from skdp._columns import refuse_lazy
-from skdp._data_validation import check_lengths, encode_labels, one_column
-from skdp._persons import Persons
 from skdp._private_fit import PrivateEstimator, PrivateFit, ReleaseParameters
-from skdp._public_words import public_words, unheard
-from skdp._random import child_generator
-from skdp._validation import check_choice, check_real
+from skdp.data.column import is_collection, typed
+from skdp.data.columns import refuse_lazy
+from skdp.data.persons import Persons
+from skdp.data.validation import check_lengths, encode_labels, one_column
 from skdp.exceptions import PrivacyLeakError
 from skdp.model_selection._plans import LAWS, PLANS, SearchPlan, SearchTerms
 from skdp.model_selection._row_score import check_callable, row_score, steps_of
 from skdp.pipeline import check_pipeline
 from skdp.pipeline._verdicts import is_private
 from skdp.privacy import ComposedEvent, Composition, Neighboring, PrivacyGuarantee, Unit
+from skdp.support.public_words import public_words, unheard
+from skdp.support.random import child_generator
+from skdp.support.validation import check_choice, check_real
 
 __all__ = ["PrivateSearch"]
 

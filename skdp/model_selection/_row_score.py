@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import is_regressor
 from sklearn.pipeline import Pipeline
 
-from skdp._data_validation import places_of
+from skdp.data.validation import places_of
 from skdp.metrics._errors import ErrorScale
 
 __all__ = ["RowScore", "check_callable", "row_score", "steps_of"]

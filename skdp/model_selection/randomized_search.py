@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import ParameterSampler
 
-from skdp._random import child_generator, noise_generator
 from skdp.model_selection._private_search import PrivateSearch
+from skdp.support.random import child_generator, noise_generator
 
 __all__ = ["DPRandomizedSearchCV"]
 

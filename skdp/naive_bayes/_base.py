@@ -14,11 +14,15 @@ from scipy.special import logsumexp
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from skdp._blocks import Block, Blocks, for_workers
-from skdp._column import is_collection
-from skdp._column_facts import ColumnBounds, bounds_of_numbers, categories_by_column
-from skdp._columns import Columns, column_name
-from skdp._data_validation import (
+from skdp._private_fit import NonPrivatePlan, PrivateEstimator, ReleaseParameters
+from skdp._several_fits import together
+from skdp.data.blocks import Block, Blocks, for_workers
+from skdp.data.column import is_collection
+from skdp.data.column_facts import ColumnBounds, bounds_of_numbers, categories_by_column
+from skdp.data.columns import Columns, column_name
+from skdp.data.lazy import lazy_on_blocks
+from skdp.data.persons import Persons, refuse_blocks
+from skdp.data.validation import (
     check_lengths,
     classes_of_blocks,
     column_names,
@@ -31,11 +35,6 @@ from skdp._data_validation import (
     validated_table,
     validated_weights,
 )
-from skdp._lazy import lazy_on_blocks
-from skdp._persons import Persons, refuse_blocks
-from skdp._private_fit import NonPrivatePlan, PrivateEstimator, ReleaseParameters
-from skdp._several_fits import together
-from skdp._validation import check_choice, check_size
 from skdp.naive_bayes._records import LabelledBlocks, LabelledColumns, column_key
 from skdp.naive_bayes.features import (
     CategoricalFeature,
@@ -45,6 +44,7 @@ from skdp.naive_bayes.features import (
 )
 from skdp.naive_bayes.totals import Totals
 from skdp.privacy import PrivacyGuarantee
+from skdp.support.validation import check_choice, check_size
 from skdp.workloads import NOISES, Query, QueryPlan
 from skdp.workloads.plan import becomes_gaussian
 

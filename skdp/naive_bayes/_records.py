@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from skdp._blocks import Block, Blocks, added
-from skdp._columns import Columns
-from skdp._data_validation import codes_in_block
-from skdp._persons import Persons
+from skdp.data.blocks import Block, Blocks, added
+from skdp.data.columns import Columns
+from skdp.data.persons import Persons
+from skdp.data.validation import codes_in_block
 from skdp.naive_bayes.features import Feature, in_units, in_units_below
 from skdp.naive_bayes.totals import Totals
 

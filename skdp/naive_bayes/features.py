@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from skdp._column import Column
-from skdp._column_facts import category_codes
+from skdp.data.column import Column
+from skdp.data.column_facts import category_codes
 from skdp.privacy import Neighboring
 from skdp.workloads import Query
 

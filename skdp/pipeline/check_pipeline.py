@@ -9,7 +9,6 @@ from typing import Any
 
 from sklearn.base import is_classifier, is_regressor
 
-from skdp._html import html_table
 from skdp._private_fit import PrivateFit
 from skdp.exceptions import PrivacyLeakError
 from skdp.pipeline._candidates import GRIDS, candidates
@@ -24,6 +23,7 @@ from skdp.pipeline._verdicts import (
     instead_of,
     is_private,
 )
+from skdp.support.html import html_table
 
 __all__ = ["Leak", "Leaks", "check_pipeline"]
 

@@ -12,14 +12,14 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import has_fit_parameter
 
 from skdp._private_fit import PrivateFit, resolved_delta
-from skdp._public_words import public_words
-from skdp._validation import check_real
 from skdp.budget import Amount, BudgetHandle, PrivacyBudget
 from skdp.budget.filters.base import largest_gaussian
 from skdp.exceptions import PrivacyLeakError
 from skdp.pipeline._payers import payers
 from skdp.pipeline.check_pipeline import check_pipeline
 from skdp.privacy import GDPEvent, Neighboring, Unit
+from skdp.support.public_words import public_words
+from skdp.support.validation import check_real
 
 __all__ = ["PrivatePipeline", "make_private_pipeline"]
 

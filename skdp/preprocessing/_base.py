@@ -10,11 +10,11 @@ import numpy as np
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from skdp._column import is_collection
-from skdp._column_facts import ColumnBounds
-from skdp._data_validation import column_names, remember_columns, validated_numbers
-from skdp._lazy import lazy_on_blocks
 from skdp._private_fit import PrivateEstimator, PrivateFit, ReleaseParameters, ReleasePlan
+from skdp.data.column import is_collection
+from skdp.data.column_facts import ColumnBounds
+from skdp.data.lazy import lazy_on_blocks
+from skdp.data.validation import column_names, remember_columns, validated_numbers
 from skdp.privacy import PrivacyGuarantee
 
 __all__ = ["PrivateScaler"]

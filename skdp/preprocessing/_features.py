@@ -10,15 +10,15 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in
 
-from skdp._column import is_collection
-from skdp._data_validation import (
+from skdp.data.column import is_collection
+from skdp.data.lazy import lazy_on_blocks
+from skdp.data.validation import (
     column_names,
     remember_columns,
     remember_names,
     validated_table,
 )
-from skdp._feature_maps import FeatureMap
-from skdp._lazy import lazy_on_blocks
+from skdp.features import FeatureMap
 
 __all__ = ["PublicFeatures"]
 

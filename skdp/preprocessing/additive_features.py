@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from skdp._feature_maps import AdditiveMap, TableFacts
+from skdp.features import AdditiveMap, TableFacts
 from skdp.preprocessing._features import PublicFeatures
 
 __all__ = ["AdditiveFeatures"]

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 
-from skdp._column import is_collection
-from skdp._column_facts import ColumnBounds
-from skdp._data_validation import column_names, refuse_missing, remember_columns, validated_numbers
-from skdp._lazy import lazy_on_blocks
-from skdp._validation import check_choice
+from skdp.data.column import is_collection
+from skdp.data.column_facts import ColumnBounds
+from skdp.data.lazy import lazy_on_blocks
+from skdp.data.validation import column_names, refuse_missing, remember_columns, validated_numbers
+from skdp.support.validation import check_choice
 
 __all__ = ["BoundsScaler"]
 

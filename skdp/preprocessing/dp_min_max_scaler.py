@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from skdp._column_facts import ColumnBounds
-from skdp._validation import check_real
+from skdp.data.column_facts import ColumnBounds
 from skdp.preprocessing._base import PrivateScaler
 from skdp.statistics.quantile import Quantile, QuantileStatistic
+from skdp.support.validation import check_real
 
 __all__ = ["DPMinMaxScaler"]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from skdp._column_facts import ColumnBounds
+from skdp.data.column_facts import ColumnBounds
 from skdp.preprocessing._base import PrivateScaler
 from skdp.statistics.variance import Variance, VarianceStatistic
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from skdp._feature_maps import FourierMap, TableFacts
+from skdp.features import FourierMap, TableFacts
 from skdp.preprocessing._features import PublicFeatures
 
 __all__ = ["RandomFourierFeatures"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from skdp._feature_maps import TableFacts, TreeMap
+from skdp.features import TableFacts, TreeMap
 from skdp.preprocessing._features import PublicFeatures
 
 __all__ = ["RandomTreeFeatures"]

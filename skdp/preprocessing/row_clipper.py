@@ -7,11 +7,11 @@ from typing import Any
 from scipy import sparse
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 
-from skdp._column import is_collection
-from skdp._data_validation import remember_columns, validated
-from skdp._lazy import lazy_on_blocks
-from skdp._validation import check_size
+from skdp.data.column import is_collection
+from skdp.data.lazy import lazy_on_blocks
+from skdp.data.validation import remember_columns, validated
 from skdp.design import clip_factors
+from skdp.support.validation import check_size
 
 __all__ = ["RowClipper"]
 

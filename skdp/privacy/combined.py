@@ -9,8 +9,8 @@ from functools import cached_property, reduce
 
 import numpy as np
 
-from skdp._search import minimize_from_grid
 from skdp.privacy.curve import PrivacyCurve, SymmetricCurve
+from skdp.support.root_search import minimize_from_grid
 
 __all__ = ["HullCurve", "MaximumCurve", "MixtureCurve", "StitchedCurve", "SymmetrizedCurve"]
 

@@ -17,8 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from skdp._search import arithmetic, bisect
-from skdp._validation import check_count, check_delta
 from skdp.privacy.piecewise_linear import (
     TABLE_ERROR,
     chords_above,
@@ -29,6 +27,8 @@ from skdp.privacy.piecewise_linear import (
     privacy_losses,
 )
 from skdp.privacy.renyi import renyi_divergence
+from skdp.support.root_search import arithmetic, bisect
+from skdp.support.validation import check_count, check_delta
 
 __all__ = [
     "CurveTradeoff",

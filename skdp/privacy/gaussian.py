@@ -11,9 +11,9 @@ from numpy.polynomial.legendre import leggauss
 from scipy.optimize import brentq
 from scipy.special import erfcx, log_ndtr, ndtr, ndtri
 
-from skdp._search import first_to_hold
-from skdp._validation import check_count, check_delta, check_real
 from skdp.privacy.curve import PrivacyCurve, TradeoffFunction
+from skdp.support.root_search import first_to_hold
+from skdp.support.validation import check_count, check_delta, check_real
 
 __all__ = ["GaussianCurve", "GaussianTradeoff", "gaussian_log_delta"]
 

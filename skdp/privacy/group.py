@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from skdp._validation import check_count, check_delta
+from skdp.support.validation import check_count, check_delta
 
 __all__ = ["group_privacy"]
 

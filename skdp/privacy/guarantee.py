@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
 
-from skdp._digits import at_least
-from skdp._validation import check_delta
 from skdp.privacy.curve import PrivacyCurve, both_orders
 from skdp.privacy.events import Event
 from skdp.privacy.neighboring import Neighboring
 from skdp.privacy.risk import AttackRisk
 from skdp.privacy.unit import Unit
+from skdp.support.digits import at_least
+from skdp.support.validation import check_delta
 
 __all__ = ["PrivacyGuarantee"]
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy.special import logsumexp
 
-from skdp._validation import check_real
+from skdp.support.validation import check_real
 
 __all__ = ["log_excess", "randomized_response_divergence", "renyi_divergence"]
 

@@ -12,12 +12,12 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import ndtri
 
-from skdp._digits import percents
-from skdp._html import html_table
-from skdp._validation import check_real
 from skdp.privacy.combined import SymmetrizedCurve
 from skdp.privacy.curve import PrivacyCurve, both_orders
 from skdp.privacy.gaussian import GaussianCurve
+from skdp.support.digits import percents
+from skdp.support.html import html_table
+from skdp.support.validation import check_real
 
 __all__ = ["AttackRisk", "epsilon_for", "gaussian_mu_for"]
 

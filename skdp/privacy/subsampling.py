@@ -9,10 +9,10 @@ import numpy as np
 from numpy.polynomial.legendre import leggauss
 from scipy.special import expit, logsumexp
 
-from skdp._validation import check_real
 from skdp.privacy.curve import PrivacyCurve, SymmetricCurve
 from skdp.privacy.gaussian import GaussianCurve
 from skdp.privacy.renyi import log_excess
+from skdp.support.validation import check_real
 
 __all__ = [
     "PoissonSampledCurve",

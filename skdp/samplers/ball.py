@@ -10,8 +10,8 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import erfcx, log_ndtr
 
-from skdp._search import bisect, halvings
-from skdp._validation import check_size, make_plain
+from skdp.support.root_search import bisect, halvings
+from skdp.support.validation import check_size, make_plain
 
 __all__ = ["Ball", "RestrictedGaussian", "TruncatedGaussian"]
 

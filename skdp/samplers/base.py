@@ -11,11 +11,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from skdp._validation import make_plain
 from skdp.design import Design
 from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import Loss
 from skdp.samplers.ball import Ball
+from skdp.support.validation import make_plain
 
 __all__ = [
     "Certificate",

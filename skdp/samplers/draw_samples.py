@@ -11,8 +11,6 @@ from joblib import Parallel, delayed
 from scipy import sparse
 from sklearn.utils import check_array, check_consistent_length
 
-from skdp._random import noise_generator
-from skdp._validation import check_choice, check_count, check_real, check_size
 from skdp.design import ClippedDesign
 from skdp.losses import LOSSES, Loss, MarginLoss
 from skdp.samplers.ball import Ball
@@ -24,6 +22,8 @@ from skdp.samplers.proximal_tv import ProximalTVSampler
 from skdp.samplers.reference.black_box import BlackBox
 from skdp.samplers.reference.zeroth_order import ZerothOrderSampler
 from skdp.samplers.registry import REFERENCE_SAMPLERS, SAMPLERS
+from skdp.support.random import noise_generator
+from skdp.support.validation import check_choice, check_count, check_real, check_size
 
 __all__ = ["draw_black_box", "draw_samples"]
 

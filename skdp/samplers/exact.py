@@ -8,7 +8,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from skdp._validation import check_real, make_plain
 from skdp.exceptions import IncompatibleSolverError
 from skdp.samplers.base import (
     Certificate,
@@ -21,6 +20,7 @@ from skdp.samplers.base import (
     Target,
 )
 from skdp.samplers.kernels.tangent_rejection import TangentStep
+from skdp.support.validation import check_real, make_plain
 
 __all__ = ["ExactSampler"]
 

@@ -8,7 +8,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from skdp._validation import check_count, check_real, make_plain
 from skdp.exceptions import IncompatibleSolverError
 from skdp.samplers.base import (
     Certificate,
@@ -20,6 +19,7 @@ from skdp.samplers.base import (
     Setting,
     Target,
 )
+from skdp.support.validation import check_count, check_real, make_plain
 
 __all__ = ["LangevinSampler"]
 

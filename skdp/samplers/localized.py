@@ -7,7 +7,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from skdp._validation import check_real, make_plain
 from skdp.samplers.base import (
     Certificate,
     Effort,
@@ -28,6 +27,7 @@ from skdp.samplers.kernels.proximal_chain import (
     sample_by_chain,
     tune_chain,
 )
+from skdp.support.validation import check_real, make_plain
 
 __all__ = ["LocalizedSampler"]
 

@@ -12,13 +12,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from skdp._validation import make_plain
 from skdp.accounting import gdp_mu
 from skdp.design import Design
 from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import Loss
 from skdp.privacy import ComposedEvent, Event, GDPEvent, Neighboring
 from skdp.samplers import Progress
+from skdp.support.validation import make_plain
 
 __all__ = [
     "SCALE_MARGIN",

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from skdp._validation import check_count, check_real, check_size, make_plain
 from skdp.accounting import gdp_mu
 from skdp.design import ClippedDesign, Design
 from skdp.privacy import GDPEvent
@@ -25,6 +24,7 @@ from skdp.solvers.base import (
     require_delta,
     rounded,
 )
+from skdp.support.validation import check_count, check_real, check_size, make_plain
 
 __all__ = ["CoordinateDescent", "CoordinateDescentPlan"]
 

@@ -11,8 +11,6 @@ from functools import lru_cache
 import numpy as np
 from scipy.optimize import brentq
 
-from skdp._search import first_to_hold
-from skdp._validation import check_count, check_real, check_size, make_plain
 from skdp.accounting import PLDAccountant, gdp_mu
 from skdp.design import Design, SlopeSum
 from skdp.exceptions import IncompatibleSolverError
@@ -27,6 +25,8 @@ from skdp.solvers._descent import (
 )
 from skdp.solvers._metric import GramRelease
 from skdp.solvers.base import Plan, Problem, RowCount, Solution, Solver, composed, require_delta
+from skdp.support.root_search import first_to_hold
+from skdp.support.validation import check_count, check_real, check_size, make_plain
 
 __all__ = ["DPSGD", "DPSGDPlan", "noise_multiplier", "poisson_sample", "sampled_steps"]
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp._validation import check_real, make_plain
 from skdp.design import Design
 from skdp.exceptions import IncompatibleSolverError
 from skdp.privacy import BoundedRangeEvent
@@ -21,6 +20,7 @@ from skdp.solvers.base import (
     Solver,
     rounded_inwards,
 )
+from skdp.support.validation import check_real, make_plain
 
 __all__ = ["ExponentialMechanismPlan", "ExponentialMechanismSolver"]
 

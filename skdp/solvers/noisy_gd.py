@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skdp._validation import check_count, check_real, check_size, make_plain
 from skdp.accounting import gdp_mu
 from skdp.design import Design
 from skdp.privacy import GDPEvent
@@ -25,6 +24,7 @@ from skdp.solvers._descent import (
 )
 from skdp.solvers._metric import GramRelease
 from skdp.solvers.base import Plan, Problem, RowCount, Solution, Solver, composed, require_delta
+from skdp.support.validation import check_count, check_real, check_size, make_plain
 
 __all__ = ["NoisyGD", "NoisyGDPlan"]
 

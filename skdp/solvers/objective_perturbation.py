@@ -9,7 +9,6 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import ndtri
 
-from skdp._search import arithmetic, bisect, first_to_hold
 from skdp.accounting import gdp_mu
 from skdp.design import Design
 from skdp.exceptions import IncompatibleSolverError
@@ -33,6 +32,7 @@ from skdp.solvers.base import (
     composed,
     rounded,
 )
+from skdp.support.root_search import arithmetic, bisect, first_to_hold
 
 __all__ = ["ObjectivePerturbation", "ObjectivePerturbationPlan"]
 

@@ -10,7 +10,6 @@ from operator import itemgetter
 
 import numpy as np
 
-from skdp._validation import check_count, check_real, check_size, make_plain
 from skdp.accounting import gdp_mu
 from skdp.design import Design, SlopeSum
 from skdp.exceptions import IncompatibleSolverError
@@ -27,6 +26,7 @@ from skdp.solvers.base import (
     require_delta,
     rounded,
 )
+from skdp.support.validation import check_count, check_real, check_size, make_plain
 
 __all__ = ["Phase", "PhasedSGD", "PhasedSGDPlan"]
 

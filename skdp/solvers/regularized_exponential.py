@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from skdp._validation import check_choice, make_plain
 from skdp.accounting import gdp_mu
 from skdp.design import Design, TransformedDesign
 from skdp.exceptions import IncompatibleSolverError, UncertifiedSamplerWarning
@@ -48,6 +47,7 @@ from skdp.solvers.base import (
     rounded,
     rounded_inwards,
 )
+from skdp.support.validation import check_choice, make_plain
 
 __all__ = ["LONG_RUN", "RegularizedExponential", "RegularizedExponentialPlan", "Schedule"]
 

@@ -9,10 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from skdp._column import is_collection, received
-from skdp._column_facts import ColumnBounds
-from skdp._columns import ROWS_AT_ONCE, BlockColumns, Columns, is_frame
-from skdp._data_validation import (
+from skdp._private_fit import ReleaseParameters
+from skdp.data.column import is_collection, received
+from skdp.data.column_facts import ColumnBounds
+from skdp.data.columns import ROWS_AT_ONCE, BlockColumns, Columns, is_frame
+from skdp.data.exact_sums import steps_of
+from skdp.data.persons import Persons, refuse_blocks
+from skdp.data.validation import (
     check_some_rows,
     column_names,
     refuse_missing,
@@ -21,9 +24,6 @@ from skdp._data_validation import (
     validated,
     validated_numbers,
 )
-from skdp._exact_sums import steps_of
-from skdp._persons import Persons, refuse_blocks
-from skdp._private_fit import ReleaseParameters
 
 __all__ = ["BoundedRows", "filled_rows"]
 

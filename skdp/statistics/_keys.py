@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from skdp._column import check_plain, received
-from skdp._column_facts import category_codes, check_comparable, checked_keys
-from skdp._columns import Columns, frame_names, is_label
+from skdp.data.column import check_plain, received
+from skdp.data.column_facts import category_codes, check_comparable, checked_keys
+from skdp.data.columns import Columns, frame_names, is_label
 from skdp.statistics._result import Axes
 
 __all__ = ["Keys", "axes_of"]

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from skdp._column_facts import ColumnBounds
-from skdp._columns import Columns
-from skdp._exact_sums import exact_sums, weighed
 from skdp._private_fit import PrivateFit, ReleaseParameters
+from skdp.data.column_facts import ColumnBounds
+from skdp.data.columns import Columns
+from skdp.data.exact_sums import exact_sums, weighed
 from skdp.statistics._keys import Keys, axes_of
 from skdp.statistics._noise import Terms, half_width, sum_half_widths
 from skdp.workloads import Query, QueryPlan

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from skdp._html import html_table
-from skdp._validation import check_real
 from skdp.privacy import PrivacyGuarantee
 from skdp.statistics._noise import half_width
+from skdp.support.html import html_table
+from skdp.support.validation import check_real
 from skdp.workloads import QueryPlan
 
 __all__ = ["Axes", "NoisyNumbers", "Statistic", "framed", "risk_of", "shown", "view"]

@@ -15,7 +15,7 @@ from functools import partial
 
 import numpy as np
 
-from skdp._exact_sums import STEP_BITS, counted, exact_sums, in_records
+from skdp.data.exact_sums import STEP_BITS, counted, exact_sums, in_records
 from skdp.privacy import Neighboring
 from skdp.statistics._bounded_rows import BoundedRows
 from skdp.workloads.gaussian_steps import GaussianPlan, GaussianStep

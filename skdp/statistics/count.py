@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from skdp._columns import Columns
-from skdp._exact_sums import counted, from_steps, weighed
 from skdp._private_fit import PrivateFit, ReleaseParameters
 from skdp.budget import PrivacyBudget
+from skdp.data.columns import Columns
+from skdp.data.exact_sums import counted, from_steps, weighed
 from skdp.privacy import PrivacyGuarantee
 from skdp.statistics._keys import Keys, axes_of
 from skdp.statistics._result import NoisyNumbers

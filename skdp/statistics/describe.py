@@ -10,7 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from skdp._column_facts import (
+from skdp._private_fit import PrivateFit, ReleaseParameters
+from skdp.accounting import gdp_mu
+from skdp.budget import PrivacyBudget
+from skdp.data.column_facts import (
     ColumnBounds,
     by_column,
     categories_by_column,
@@ -18,11 +21,8 @@ from skdp._column_facts import (
     check_comparable,
     sides_of_pairs,
 )
-from skdp._columns import Columns, column_name
-from skdp._exact_sums import counted, from_steps, sums_in_steps, weighed
-from skdp._private_fit import PrivateFit, ReleaseParameters
-from skdp.accounting import gdp_mu
-from skdp.budget import PrivacyBudget
+from skdp.data.columns import Columns, column_name
+from skdp.data.exact_sums import counted, from_steps, sums_in_steps, weighed
 from skdp.privacy import ComposedEvent, Event, GaussianCurve, PrivacyGuarantee
 from skdp.statistics._keys import Keys
 from skdp.statistics._loss_ranges import Neighbors

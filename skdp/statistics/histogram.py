@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from skdp._column_facts import by_column
-from skdp._columns import Columns, column_name
-from skdp._exact_sums import counted, from_steps, weighed
 from skdp._private_fit import PrivateFit, ReleaseParameters
 from skdp.budget import PrivacyBudget
+from skdp.data.column_facts import by_column
+from skdp.data.columns import Columns, column_name
+from skdp.data.exact_sums import counted, from_steps, weighed
 from skdp.privacy import PrivacyGuarantee
 from skdp.statistics._result import Axes, NoisyNumbers
 from skdp.workloads import Query, QueryPlan

@@ -10,15 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from skdp._column_facts import categories_by_column, category_codes
-from skdp._columns import Columns
-from skdp._exact_sums import counted, from_steps, weighed
 from skdp._private_fit import PrivateFit, ReleaseParameters
-from skdp._validation import check_count
 from skdp.budget import PrivacyBudget
+from skdp.data.column_facts import categories_by_column, category_codes
+from skdp.data.columns import Columns
+from skdp.data.exact_sums import counted, from_steps, weighed
 from skdp.privacy import PrivacyGuarantee
 from skdp.statistics._noise import half_width
 from skdp.statistics._result import framed, risk_of, view
+from skdp.support.validation import check_count
 from skdp.workloads import Query, QueryPlan
 
 __all__ = ["Marginals", "marginals"]

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from skdp._column_facts import ColumnBounds
 from skdp.budget import PrivacyBudget
+from skdp.data.column_facts import ColumnBounds
 from skdp.privacy import PrivacyGuarantee
 from skdp.statistics._moments import BoundedColumns, Means, MomentsStatistic, Part
 from skdp.statistics._result import Statistic, risk_of, shown

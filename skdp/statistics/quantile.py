@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from skdp._column_facts import ColumnBounds
-from skdp._columns import Columns
-from skdp._exact_sums import STEP_BITS, counted
 from skdp._private_fit import PrivateFit, ReleaseParameters
 from skdp.budget import PrivacyBudget
+from skdp.data.column_facts import ColumnBounds
+from skdp.data.columns import Columns
+from skdp.data.exact_sums import STEP_BITS, counted
 from skdp.mechanisms import ExponentialMechanism
 from skdp.privacy import Event, PrivacyGuarantee
 from skdp.statistics._keys import Keys, axes_of

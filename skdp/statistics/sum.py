@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from skdp._column_facts import ColumnBounds
-from skdp._columns import Columns
-from skdp._exact_sums import exact_sums
 from skdp._private_fit import PrivateFit, ReleaseParameters
 from skdp.budget import PrivacyBudget
+from skdp.data.column_facts import ColumnBounds
+from skdp.data.columns import Columns
+from skdp.data.exact_sums import exact_sums
 from skdp.privacy import PrivacyGuarantee
 from skdp.statistics._moments import BoundedColumns
 from skdp.statistics._result import NoisyNumbers

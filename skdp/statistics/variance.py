@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from skdp._column_facts import ColumnBounds
 from skdp.budget import PrivacyBudget
+from skdp.data.column_facts import ColumnBounds
 from skdp.privacy import PrivacyGuarantee
 from skdp.statistics._moments import (
     BoundedColumns,

@@ -14,14 +14,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from skdp._validation import (
-    check_choice,
-    check_count,
-    check_delta,
-    check_epsilon,
-    check_real,
-    set_checked,
-)
 from skdp.accounting import PLDAccountant, calibrate, gdp_mu
 from skdp.exceptions import OutOfRangeError, UncertifiedNoiseError
 from skdp.mechanisms import (
@@ -42,6 +34,14 @@ from skdp.privacy import (
     LaplaceEvent,
     Neighboring,
     SelfComposedEvent,
+)
+from skdp.support.validation import (
+    check_choice,
+    check_count,
+    check_delta,
+    check_epsilon,
+    check_real,
+    set_checked,
 )
 
 __all__ = [

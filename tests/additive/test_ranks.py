@@ -8,10 +8,10 @@ from additive_models import FACTS, labels, people
 from sklearn.base import clone
 
 from skdp import DPAdditiveClassifier, DPAdditiveRegressor, PrivacyBudget
-from skdp._feature_maps import TableFacts
 from skdp.accounting import gdp_mu
 from skdp.additive.ranks import counts_of, ranks_of
 from skdp.exceptions import IncompatibleSolverError
+from skdp.features import TableFacts
 from skdp.inspection import AdditiveEffectsDisplay
 
 INF = float("inf")

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from skdp.accounting import gdp_mu
 from skdp.budget import FILTERS, Release
+from skdp.budget.cost import priced_release
 from skdp.privacy import GDPEvent, NonPrivateEvent, PrivacyGuarantee, PureDPEvent
 
 DELTA = 1e-5
@@ -30,7 +31,7 @@ shares = st.lists(st.integers(1, 60), min_size=1, max_size=8)
 def release(epsilon, delta=DELTA, label="a fit"):
     """Return what a fit at (ε, δ) writes into the ledger."""
     event = GDPEvent(gdp_mu(epsilon, delta))
-    return Release.of(PrivacyGuarantee(event, "replace_one", "test"), delta, label)
+    return priced_release(PrivacyGuarantee(event, "replace_one", "test"), delta, label)
 
 
 def costing(epsilon, delta=0.0):
@@ -48,7 +49,7 @@ def costing(epsilon, delta=0.0):
 def row_of(rule, guarantee, delta=DELTA):
     """Return what a release writes into a ledger of this rule."""
     facts = rule.facts(guarantee.event, guarantee.neighboring, lambda: 0.0)
-    return Release.of(guarantee, delta, "a fit", **facts)
+    return priced_release(guarantee, delta, "a fit", **facts)
 
 
 def some_release(rule, epsilon, delta=None):
@@ -190,7 +191,7 @@ def test_equal_gaussian_parts_fill_the_budget_exactly():
     rule = FILTERS["gdp"](1.0, DELTA)
     for k in range(1, 200):
         guarantee = PrivacyGuarantee(GDPEvent(gdp_mu(1.0, DELTA) / k**0.5), "replace_one", "")
-        part = Release.of(guarantee, DELTA, "a fit")
+        part = priced_release(guarantee, DELTA, "a fit")
         assert rule.admits([part] * k)
         assert not rule.admits([part] * (k + 1))
 

@@ -12,8 +12,8 @@ import pytest
 
 from skdp import PrivacyBudget
 from skdp.accounting import gdp_mu
-from skdp.budget.ledger.fork_lock import Gate
 from skdp.exceptions import BudgetClosedError, BudgetExceededError
+from skdp.ledger.fork_lock import Gate
 from skdp.privacy import GDPEvent, PrivacyGuarantee
 
 COST = PrivacyGuarantee(GDPEvent(0.001), "replace_one", "test")

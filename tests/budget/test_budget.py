@@ -6,7 +6,6 @@ import pytest
 from sklearn.datasets import make_classification
 
 from skdp import DPLogisticRegression, PrivacyBudget
-from skdp._digits import at_most
 from skdp.accounting import gdp_mu
 from skdp.exceptions import BudgetClosedError, BudgetExceededError
 from skdp.privacy import (
@@ -16,6 +15,7 @@ from skdp.privacy import (
     PrivacyGuarantee,
     event_from_dict,
 )
+from skdp.support.digits import at_most
 
 X, Y = make_classification(n_samples=60, n_features=5, random_state=0)
 

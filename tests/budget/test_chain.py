@@ -6,8 +6,8 @@ import sqlite3
 import pytest
 
 from skdp import PrivacyBudget
-from skdp.budget.ledger.server.address import is_address, parameters_of
 from skdp.exceptions import BudgetClosedError
+from skdp.ledger.server.address import is_address, parameters_of
 from skdp.privacy import GDPEvent, PrivacyGuarantee
 
 TERMS = {"epsilon": 1.0, "delta": 1e-5}

@@ -12,8 +12,8 @@ from joblib import Parallel, delayed, parallel_config
 from sklearn.model_selection import GridSearchCV
 
 from skdp import DPLogisticRegression, PrivacyBudget
-from skdp.budget.ledger.tables import Tables
 from skdp.exceptions import BudgetClosedError, BudgetExceededError
+from skdp.ledger.tables import Tables
 from skdp.privacy import GDPEvent, PrivacyGuarantee, PureDPEvent
 
 PURE = PrivacyGuarantee(PureDPEvent(0.01), "replace_one", "test")

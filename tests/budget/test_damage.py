@@ -210,7 +210,7 @@ def test_a_clock_that_goes_backwards_changes_no_order_and_no_sum(budget, monkeyp
             return f"{self.year}-01-01T00:00:00+00:00"
 
     before = budget.spent.epsilon
-    monkeypatch.setattr("skdp.budget.release.datetime", Backwards)
+    monkeypatch.setattr("skdp.ledger.release.datetime", Backwards)
     for i in range(3):
         spend(budget, str(i))
     assert labels(budget) == ["a fit", "0", "1", "2"]
@@ -228,7 +228,7 @@ def test_a_path_that_cannot_be_looked_at_is_closed(budget, monkeypatch, code):
             raise OSError(code, os.strerror(code))
         return real(path, *args, **kwargs)
 
-    monkeypatch.setattr("skdp.budget.ledger.connections.os.stat", broken)
+    monkeypatch.setattr("skdp.ledger.connections.os.stat", broken)
     with pytest.raises(BudgetClosedError, match=r"cannot be used"):
         budget.history()
 

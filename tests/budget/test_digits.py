@@ -11,13 +11,13 @@ import pytest
 from sklearn.datasets import make_classification
 
 from skdp import DPLogisticRegression, PrivacyBudget
-from skdp._digits import at_least, at_most
 from skdp.budget import Amount
 from skdp.budget.filters.base import Allowance
 from skdp.budget.plan import PlanCost
 from skdp.exceptions import BudgetExceededError
 from skdp.metrics import score_report
 from skdp.privacy import GDPEvent
+from skdp.support.digits import at_least, at_most
 
 NUMBERS = [
     *np.random.default_rng(0).lognormal(sigma=9.0, size=300),

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from skdp import PrivacyBudget
-from skdp.budget.ledger.chain import first_head, next_hash
-from skdp.budget.ledger.files import refuse_foreign
 from skdp.exceptions import BudgetClosedError
+from skdp.ledger.chain import first_head, next_hash
+from skdp.ledger.files import refuse_foreign
 from skdp.privacy import GDPEvent, PrivacyGuarantee
 
 TERMS = {"epsilon": 1.0, "delta": 1e-5}
@@ -101,8 +101,8 @@ def test_an_empty_file_alone_becomes_a_ledger(tmp_path):
 
 _DIES_WHILE_MAKING = """
 import os, sys
-from skdp.budget.ledger import file_storage, file_tables
-from skdp.budget.ledger.store import Ledger
+from skdp.ledger import file_storage, file_tables
+from skdp.ledger.store import Ledger
 
 class Dying:
     def __init__(self, connection):
@@ -150,7 +150,7 @@ def test_opening_a_ledger_again_keeps_the_locks_of_the_one_that_is_open(tmp_path
 
 
 def _open_briefly(path):
-    from skdp.budget.ledger import connections
+    from skdp.ledger import connections
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(connections, "_WAIT_SECONDS", 0.1)

@@ -6,8 +6,8 @@ import sqlite3
 import pytest
 
 from skdp import PrivacyBudget
-from skdp.budget.ledger import connections, locks
 from skdp.exceptions import BudgetClosedError
+from skdp.ledger import connections, locks
 
 fcntl = pytest.importorskip("fcntl")
 TERMS = {"epsilon": 1.0, "delta": 1e-5}

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from skdp import DPLogisticRegression, DPSGDClassifier, PrivacyBudget
-from skdp.budget import FILTERS, PlannedRelease, Release
+from skdp.budget import FILTERS, PlannedRelease
+from skdp.budget.cost import priced_release
 from skdp.budget.filters import rule_of
-from skdp.budget.ledger.totals import Totals
 from skdp.exceptions import BudgetExceededError
+from skdp.ledger.totals import Totals
 from skdp.privacy import GDPEvent, PrivacyGuarantee, PureDPEvent
 
 RNG = np.random.default_rng(0)
@@ -121,7 +122,7 @@ CEILINGS |= {"zcdp": (0.8, 0.05), "rdp": (0.8, 0.05)}
 def row_of(rule, epsilon, part):
     guarantee = PrivacyGuarantee(PureDPEvent(epsilon), "replace_one", "test")
     facts = rule.facts(guarantee.event, guarantee.neighboring, lambda: 0.0)
-    return Release.of(guarantee, 0.0, "an answer", part=part, **facts)
+    return priced_release(guarantee, 0.0, "an answer", part=part, **facts)
 
 
 class Game:

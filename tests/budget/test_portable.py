@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from skdp import PrivacyBudget
-from skdp.budget.ledger.tables import Tables
+from skdp.ledger.tables import Tables
 from skdp.privacy import GDPEvent, PrivacyGuarantee, PureDPEvent
 
 EVENT = GDPEvent(0.1)

@@ -19,9 +19,9 @@ import pytest
 from joblib import Parallel, delayed
 
 from skdp import DPLogisticRegression, PrivacyBudget
-from skdp.budget.ledger.server.address import is_address
-from skdp.budget.ledger.server.schema import grants
 from skdp.exceptions import BudgetClosedError, BudgetExceededError
+from skdp.ledger.server.address import is_address
+from skdp.ledger.server.schema import grants
 from skdp.privacy import GDPEvent, PrivacyGuarantee
 
 psycopg = pytest.importorskip("psycopg")
@@ -46,7 +46,7 @@ def budget(address):
 
 @pytest.fixture
 def impatient(monkeypatch):
-    monkeypatch.setattr("skdp.budget.ledger.server.sessions._PATIENCE_SECONDS", 0.3)
+    monkeypatch.setattr("skdp.ledger.server.sessions._PATIENCE_SECONDS", 0.3)
 
 
 def end_sessions(server):
@@ -316,7 +316,7 @@ def test_the_clock_of_the_server_stamps_and_a_client_with_another_changes_no_ord
             return datetime(1999, 1, 1, tzinfo=zone)
 
     spend(budget, "a")
-    monkeypatch.setattr("skdp.budget.release.datetime", Skewed)
+    monkeypatch.setattr("skdp.ledger.release.datetime", Skewed)
     spend(budget, "b")
     monkeypatch.undo()
     spend(budget, "c")
@@ -401,10 +401,10 @@ def test_a_long_ledger_may_be_added_up_for_longer_than_a_spend_may_hang(
 ):
     """In tenths of the seconds that a spend has."""
     text = budget.to_json()
-    settings = "skdp.budget.ledger.server.sessions._SETTINGS"
+    settings = "skdp.ledger.server.sessions._SETTINGS"
     short = "SET search_path = {ledger}; SET idle_in_transaction_session_timeout = '100ms'"
     monkeypatch.setattr(settings, short)
-    slow = "skdp.budget.ledger.store.all_totals"
+    slow = "skdp.ledger.store.all_totals"
     monkeypatch.setattr(slow, lambda *_: threading.Event().wait(0.4) or {})
     budget._ledger.close()
     PrivacyBudget(**TERMS, path=address)
@@ -530,7 +530,7 @@ def as_role(server, roles):
 
 
 def test_the_script_of_roles_can_be_printed_and_quotes_names():
-    command = [sys.executable, "-m", "skdp.budget.ledger.server", "trial", 'o"brien', "auditors"]
+    command = [sys.executable, "-m", "skdp.ledger.server", "trial", 'o"brien', "auditors"]
     script = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert script == grants("trial", 'o"brien', "auditors")
     assert 'TO "o""brien", "auditors";' in script
@@ -876,6 +876,6 @@ def test_eight_who_make_a_ledger_at_once_make_one(server):
 
 
 def test_without_psycopg_the_extra_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "skdp.budget.ledger.server.storage", None)
+    monkeypatch.setitem(sys.modules, "skdp.ledger.server.storage", None)
     with pytest.raises(ValueError, match=r"needs psycopg.*pip install skdp\[server\]"):
         PrivacyBudget(**TERMS, path="postgresql://host/db")

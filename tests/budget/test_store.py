@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from skdp.budget import Release
-from skdp.budget.ledger.store import Ledger
 from skdp.exceptions import BudgetClosedError
+from skdp.ledger.store import Ledger
 
 TERMS = {"epsilon": 1.0, "delta": 1e-5, "composition": "gdp", "neighboring": "replace_one"}
 
@@ -101,7 +101,7 @@ def test_a_failed_append_leaves_the_ledger_open_for_the_next(ledger):
 
 def test_a_process_that_dies_in_the_middle_leaves_no_row_and_no_lock(ledger):
     code = (
-        "import os, sys; from skdp.budget.ledger.store import Ledger; "
+        "import os, sys; from skdp.ledger.store import Ledger; "
         f"ledger = Ledger(sys.argv[1], {TERMS!r}); "
         "ledger.append(ledger.releases()[0], lambda releases: os._exit(7))"
     )

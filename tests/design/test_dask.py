@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from skdp._blocks import Blocks
+from skdp.data.blocks import Blocks
 from skdp.design import ClippedDesign, DaskDesign, SlopeSum, TransformedDesign
 from skdp.losses import CompetitorLoss, LogisticLoss
 

@@ -5,7 +5,6 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from skdp._feature_maps import AdditiveMap, FourierMap, TableFacts, TreeMap
 from skdp.design import (
     ClippedDesign,
     ExpandedDesign,
@@ -14,6 +13,7 @@ from skdp.design import (
     expanded_scores,
     tabulated,
 )
+from skdp.features import AdditiveMap, FourierMap, TableFacts, TreeMap
 
 FACTS = TableFacts.of(4, (), bounds=(-1.0, 1.0), categories={3: [0.0, 1.0, 2.0]})
 MAPS = {

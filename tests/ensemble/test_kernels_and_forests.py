@@ -24,9 +24,9 @@ from skdp import (
     DPRandomForestRegressor,
     PrivacyBudget,
 )
-from skdp._feature_maps import AdditiveMap, FourierMap, MixtureMap, TableFacts, TreeMap
 from skdp.design import ClippedDesign, ExpandedDesign, expanded
 from skdp.exceptions import BudgetExceededError
+from skdp.features import AdditiveMap, FourierMap, MixtureMap, TableFacts, TreeMap
 from skdp.preprocessing import AdditiveFeatures, RandomFourierFeatures, RandomTreeFeatures
 from skdp.solvers import SOLVERS, NoisyGD, RegularizedExponential, Solution
 

@@ -24,7 +24,7 @@ from skdp import (
     DPSGDClassifier,
     PrivacyBudget,
 )
-from skdp._blocks import Blocks
+from skdp.data.blocks import Blocks
 from skdp.exceptions import IncompatibleSolverError
 from skdp.pipeline import make_private_pipeline
 from skdp.preprocessing import DPStandardScaler
@@ -306,7 +306,7 @@ def test_other_columns_are_not_asked():
 
 
 def test_a_fit_that_dies_while_it_reads_stays_spent(monkeypatch):
-    monkeypatch.setattr("skdp._blocks._KEPT_LOCALLY", 0)
+    monkeypatch.setattr("skdp.data.blocks._KEPT_LOCALLY", 0)
     budget, reads = PrivacyBudget(3.0, 1e-5), []
 
     def breaks_later(values):
@@ -324,7 +324,7 @@ def test_a_fit_that_dies_while_it_reads_stays_spent(monkeypatch):
 
 
 def test_what_does_not_fit_into_memory_is_read_anew_each_time(monkeypatch):
-    monkeypatch.setattr("skdp._blocks._KEPT_LOCALLY", 0)
+    monkeypatch.setattr("skdp.data.blocks._KEPT_LOCALLY", 0)
     model, y = model_of("noisy_gd")
     assert_equal_fits(model, (X, y), (lazy(X).map_blocks(np.copy), lazy(y)))
 

@@ -9,9 +9,9 @@ import releases as suite
 from comparison import compare
 from tape import forget_plans
 
-from skdp._column_facts import ColumnBounds
-from skdp._persons import Persons
 from skdp.cluster import _lloyd
+from skdp.data.column_facts import ColumnBounds
+from skdp.data.persons import Persons
 from skdp.design import Design, memory
 from skdp.design.shared import SharedDesign
 from skdp.linear_model._base import PrivateLinearModel

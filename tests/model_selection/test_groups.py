@@ -7,7 +7,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
 
 from skdp import DPHuberRegressor, DPLogisticRegression, PrivacyBudget
-from skdp._persons import Persons
+from skdp.data.persons import Persons
 from skdp.model_selection import DPGridSearchCV
 from skdp.model_selection._private_search import SearchRecords
 

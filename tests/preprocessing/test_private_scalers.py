@@ -10,7 +10,7 @@ from sklearn.datasets import make_classification
 from sklearn.preprocessing import StandardScaler
 
 from skdp import DPGaussianNB, DPLogisticRegression, PrivacyBudget
-from skdp._columns import Columns
+from skdp.data.columns import Columns
 from skdp.exceptions import BudgetExceededError
 from skdp.pipeline import make_private_pipeline
 from skdp.preprocessing import BoundsScaler, DPMinMaxScaler, DPQuantileClipper, DPStandardScaler

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse, stats
 
-from skdp._persons import Persons
 from skdp.accounting import gdp_mu
+from skdp.data.persons import Persons
 from skdp.design import ClippedDesign, SharedDesign
 from skdp.losses import (
     ClippedLogisticLoss,

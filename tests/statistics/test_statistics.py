@@ -13,7 +13,7 @@ from scipy import stats
 
 import skdp
 from skdp import DPAdditiveClassifier, DPMixedNB, PrivacyBudget, statistics
-from skdp._columns import Columns
+from skdp.data.columns import Columns
 from skdp.exceptions import BudgetExceededError
 
 RNG = np.random.default_rng(0)

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from skdp._validation import check_delta
 from skdp.accounting.base import SUM_MARGIN, Accountant, EventCount
 from skdp.accounting.pld.composition import Composition, compose
 from skdp.accounting.pld.from_events import COVERED, loss_pair
 from skdp.accounting.rdp_conversion import delta_from_rdp, epsilon_from_rdp
 from skdp.privacy import Event, GaussianCurve, NonPrivateEvent
 from skdp.privacy.events.zcdp import ZCDPCurve
+from skdp.support.validation import check_delta
 
 __all__ = ["PLDAccountant"]
 

@@ -15,7 +15,6 @@ from functools import lru_cache
 
 import numpy as np
 
-from skdp._validation import check_count, check_delta
 from skdp.accounting.pld.dominating_pairs import LARGEST_LOSS, LossPair, optimistic, pessimistic
 from skdp.accounting.pld.fft_composition import ComposedLoss, compose_losses
 from skdp.accounting.pld.grid_choice import (
@@ -24,6 +23,7 @@ from skdp.accounting.pld.grid_choice import (
     choice_for_delta,
     choices_for_epsilon,
 )
+from skdp.support.validation import check_count, check_delta
 
 __all__ = ["Composition", "compose", "delta_above", "delta_below", "epsilon_above", "epsilon_below"]
 

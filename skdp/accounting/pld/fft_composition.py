@@ -27,9 +27,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.fft import irfft, rfft
 
-from skdp._search import bisect
 from skdp.accounting.pld.dominating_pairs import UNIT, Pmf
 from skdp.accounting.pld.grid_choice import GridChoice
+from skdp.support.root_search import bisect
 
 __all__ = ["ComposedLoss", "compose_losses"]
 

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from skdp._validation import check_choice, check_delta, check_real
 from skdp.budget.filters.base import Amount, Filter
 from skdp.budget.filters.basic import BasicFilter, PureFilter
 from skdp.budget.filters.gaussian import GaussianFilter
 from skdp.budget.filters.renyi import RenyiFilter
 from skdp.budget.filters.zcdp import ZCDPFilter
+from skdp.support.validation import check_choice, check_delta, check_real
 
 __all__ = [
     "FILTERS",

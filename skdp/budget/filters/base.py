@@ -10,13 +10,13 @@ from fractions import Fraction
 from json import dumps
 from typing import Any, ClassVar, NamedTuple, Self
 
-from skdp._digits import at_least, at_most
-from skdp._validation import check_delta, check_real
-from skdp.budget._fractions import Amounts, add, decimal, down, minus
-from skdp.budget.ledger.totals import Totals
-from skdp.budget.release import Release
+from skdp.ledger.fractions import Amounts, add, decimal, down, minus
+from skdp.ledger.release import Release
+from skdp.ledger.totals import Totals
 from skdp.privacy import Composition, Event, GaussianCurve, Neighboring, PrivacyCurve, Unit
 from skdp.privacy.events.pure import ApproxDPCurve
+from skdp.support.digits import at_least, at_most
+from skdp.support.validation import check_delta, check_real
 
 __all__ = ["Allowance", "Amount", "Filter", "largest_gaussian"]
 

@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from skdp.budget._fractions import Amounts, decimal, down, minus
 from skdp.budget.filters.base import Amount, Filter
-from skdp.budget.release import Release
+from skdp.ledger.fractions import Amounts, decimal, down, minus
+from skdp.ledger.release import Release
 from skdp.privacy import Composition
 from skdp.privacy.events.pure import ApproxDPCurve
 

@@ -11,10 +11,10 @@ from typing import Any, ClassVar
 
 from skdp.accounting import gdp_mu
 from skdp.accounting.calibration import CALIBRATION_MARGIN
-from skdp.budget._fractions import Amounts, decimal, minus, square
 from skdp.budget.cost import CoveredCurve, gaussian_cost
 from skdp.budget.filters.base import Amount, Filter, largest_gaussian
-from skdp.budget.release import Release
+from skdp.ledger.fractions import Amounts, decimal, minus, square
+from skdp.ledger.release import Release
 from skdp.privacy import Composition, Event, Neighboring
 
 __all__ = ["GaussianFilter"]

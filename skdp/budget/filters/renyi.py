@@ -9,10 +9,10 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from skdp.accounting.rdp_conversion import rdp_budget, rho_budget, tight_epsilon
-from skdp.budget._fractions import Amounts, minus, up
 from skdp.budget.cost import ConvertedCurve, renyi_cost
 from skdp.budget.filters.base import Amount, Filter, largest_gaussian
-from skdp.budget.release import Release
+from skdp.ledger.fractions import Amounts, minus, up
+from skdp.ledger.release import Release
 from skdp.privacy import Composition, Event, Neighboring
 
 __all__ = ["ORDERS", "RenyiFilter"]

@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import ClassVar
 
 from skdp.accounting.rdp_conversion import epsilon_from_rdp, rho_budget
-from skdp.budget._fractions import Amounts, minus, up
 from skdp.budget.filters.base import Amount, Filter, largest_gaussian
-from skdp.budget.release import Release
+from skdp.ledger.fractions import Amounts, minus, up
+from skdp.ledger.release import Release
 from skdp.privacy import Composition
 from skdp.privacy.events.zcdp import ZCDPCurve
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from skdp._validation import check_choice
+from skdp.support.validation import check_choice
 
 __all__ = [
     "DEGREES",

@@ -8,11 +8,11 @@ from functools import cached_property
 
 import numpy as np
 
-from skdp._search import minimize_from_grid
-from skdp._validation import check_real
 from skdp.privacy.curve import PrivacyCurve
 from skdp.privacy.events.base import Event, check_event
 from skdp.privacy.neighboring import Neighboring
+from skdp.support.root_search import minimize_from_grid
+from skdp.support.validation import check_real
 
 __all__ = ["ApproximatedCurve", "ApproximatedEvent"]
 

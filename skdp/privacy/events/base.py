@@ -8,12 +8,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from skdp._validation import set_checked
 from skdp.privacy.combined import MixtureCurve
 from skdp.privacy.curve import PrivacyCurve
 from skdp.privacy.gaussian import GaussianCurve
 from skdp.privacy.neighboring import Neighboring
 from skdp.privacy.subsampling import PoissonSampledCurve
+from skdp.support.validation import set_checked
 
 __all__ = ["Event", "NoClosedCurveError", "check_event"]
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp._validation import check_real
 from skdp.privacy.curve import PrivacyCurve, SymmetricCurve
 from skdp.privacy.events.base import Event
 from skdp.privacy.events.pure import mu_of_pure
 from skdp.privacy.gaussian import GaussianCurve
 from skdp.privacy.neighboring import Neighboring
+from skdp.support.validation import check_real
 
 __all__ = ["BoundedRangeCurve", "BoundedRangeEvent"]
 

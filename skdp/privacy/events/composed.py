@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from skdp._validation import check_count
 from skdp.privacy.curve import PrivacyCurve
 from skdp.privacy.events.base import Event, NoClosedCurveError, check_event
 from skdp.privacy.gaussian import GaussianCurve
 from skdp.privacy.neighboring import Neighboring
+from skdp.support.validation import check_count
 
 __all__ = ["ComposedEvent", "SelfComposedEvent"]
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from skdp._validation import check_count, check_real
 from skdp.privacy.combined import MaximumCurve, SymmetrizedCurve
 from skdp.privacy.curve import DiscretePairCurve, PrivacyCurve
 from skdp.privacy.events.base import Event
 from skdp.privacy.events.piecewise_constant import CellNoiseCurve
 from skdp.privacy.neighboring import Neighboring
+from skdp.support.validation import check_count, check_real
 
 __all__ = ["DataDependentNoiseEvent", "reachable_shifts"]
 

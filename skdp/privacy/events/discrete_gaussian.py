@@ -9,10 +9,10 @@ from functools import lru_cache
 import numpy as np
 from scipy.linalg import eigh_tridiagonal
 
-from skdp._validation import check_count, check_real
 from skdp.privacy.curve import SymmetricCurve
 from skdp.privacy.events.base import Event
 from skdp.privacy.neighboring import Neighboring
+from skdp.support.validation import check_count, check_real
 
 __all__ = ["DiscreteGaussianCurve", "DiscreteGaussianEvent"]
 

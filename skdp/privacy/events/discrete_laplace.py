@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp._validation import check_count, check_size
 from skdp.privacy.curve import SymmetricCurve
 from skdp.privacy.events.base import Event
 from skdp.privacy.events.pure import mu_of_pure, rho_of_pure
 from skdp.privacy.neighboring import Neighboring
+from skdp.support.validation import check_count, check_size
 
 __all__ = ["DiscreteLaplaceCurve", "DiscreteLaplaceEvent"]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from skdp._validation import check_real, check_size
 from skdp.privacy.curve import PrivacyCurve
 from skdp.privacy.events.base import Event
 from skdp.privacy.gaussian import GaussianCurve
 from skdp.privacy.neighboring import Neighboring
 from skdp.privacy.subsampling import SubstitutedGaussianCurve
+from skdp.support.validation import check_real, check_size
 
 __all__ = ["GDPEvent", "GaussianEvent"]
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtri
 
-from skdp._validation import check_real, check_size
 from skdp.privacy.curve import SymmetricCurve
 from skdp.privacy.events.base import Event
 from skdp.privacy.events.pure import rho_of_pure
 from skdp.privacy.neighboring import Neighboring
+from skdp.support.validation import check_real, check_size
 
 __all__ = ["LaplaceCurve", "LaplaceEvent"]
 

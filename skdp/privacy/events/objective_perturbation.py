@@ -10,7 +10,6 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import gammaln, log_ndtr
 
-from skdp._validation import check_count, check_real, check_size
 from skdp.privacy.combined import HullCurve
 from skdp.privacy.curve import PrivacyCurve
 from skdp.privacy.events.base import Event
@@ -22,6 +21,7 @@ from skdp.privacy.events.objective_pulls import (
 )
 from skdp.privacy.gaussian import GaussianCurve, gaussian_log_delta
 from skdp.privacy.neighboring import Neighboring
+from skdp.support.validation import check_count, check_real, check_size
 
 __all__ = ["ObjectivePerturbationCurve", "ObjectivePerturbationEvent"]
 

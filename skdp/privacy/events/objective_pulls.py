@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from scipy.special import erfcx, log_ndtr, logsumexp
 
-from skdp._search import arithmetic, bisect, first_to_hold, minimize_from_grid
 from skdp.privacy.combined import HullCurve
 from skdp.privacy.curve import SymmetricCurve
 from skdp.privacy.gaussian import gaussian_log_delta
+from skdp.support.root_search import arithmetic, bisect, first_to_hold, minimize_from_grid
 
 __all__ = ["LeastCurve", "PullsCurve", "ScorePullsCurve", "covering_pull"]
 

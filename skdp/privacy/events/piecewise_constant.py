@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from skdp._validation import check_count, check_real
 from skdp.privacy.combined import MaximumCurve, SymmetrizedCurve
 from skdp.privacy.curve import DiscretePairCurve, PrivacyCurve
 from skdp.privacy.events.base import Event
 from skdp.privacy.neighboring import Neighboring
 from skdp.privacy.piecewise_linear import hockey_stick_above
+from skdp.support.validation import check_count, check_real
 
 __all__ = ["CellNoiseCurve", "PiecewiseConstantNoiseEvent"]
 

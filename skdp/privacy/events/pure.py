@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import erfinv, expit, ndtri
 
-from skdp._validation import check_delta, check_real
 from skdp.privacy.curve import DiscretePairCurve, PrivacyCurve, SymmetricCurve
 from skdp.privacy.events.base import Event
 from skdp.privacy.neighboring import Neighboring
 from skdp.privacy.renyi import randomized_response_divergence
+from skdp.support.validation import check_delta, check_real
 
 __all__ = ["ApproxDPCurve", "ApproxDPEvent", "PureDPEvent", "mu_of_pure", "rho_of_pure"]
 

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from skdp._search import minimize_from_grid
-from skdp._validation import check_choice, check_count, check_real
 from skdp.privacy.curve import PrivacyCurve
 from skdp.privacy.events.base import Event, check_event
 from skdp.privacy.events.pure import ApproxDPCurve, mu_of_pure, rho_of_pure
 from skdp.privacy.neighboring import Neighboring
 from skdp.privacy.renyi import randomized_response_divergence
 from skdp.privacy.repeated import BestOfCurve, RunCount
+from skdp.support.root_search import minimize_from_grid
+from skdp.support.validation import check_choice, check_count, check_real
 
 __all__ = ["RepeatAndSelectEvent"]
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp._validation import check_size
 from skdp.privacy.curve import SymmetricCurve
 from skdp.privacy.events.base import Event
 from skdp.privacy.neighboring import Neighboring
+from skdp.support.validation import check_size
 
 __all__ = ["TruncatedLaplaceCurve", "TruncatedLaplaceEvent"]
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp._validation import check_real
 from skdp.privacy.combined import HullCurve
 from skdp.privacy.curve import SymmetricCurve
 from skdp.privacy.events.base import Event
 from skdp.privacy.neighboring import Neighboring
+from skdp.support.validation import check_real
 
 __all__ = ["ZCDPCurve", "ZCDPEvent"]
 

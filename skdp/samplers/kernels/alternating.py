@@ -9,7 +9,6 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from skdp._validation import check_count, check_real, make_plain
 from skdp.samplers.base import (
     Certificate,
     Effort,
@@ -20,6 +19,7 @@ from skdp.samplers.base import (
     Setting,
     Target,
 )
+from skdp.support.validation import check_count, check_real, make_plain
 
 __all__ = ["AlternatingSampler", "InnerStep"]
 

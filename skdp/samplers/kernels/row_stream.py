@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from skdp._random import child_generator
+from skdp.support.random import child_generator
 
 __all__ = ["RowStream"]
 

@@ -8,9 +8,9 @@ from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
-from skdp._validation import check_count, check_real, check_size, make_plain
 from skdp.samplers.ball import Ball
 from skdp.samplers.base import Target
+from skdp.support.validation import check_count, check_real, check_size, make_plain
 
 __all__ = ["BlackBox"]
 

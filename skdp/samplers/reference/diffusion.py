@@ -10,10 +10,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from skdp._search import first_to_hold
-from skdp._validation import check_count, make_plain
 from skdp.exceptions import IncompatibleSolverError
 from skdp.samplers.base import Certificate, Progress, Sample, Sampler, SamplerPlan, Setting, Target
+from skdp.support.root_search import first_to_hold
+from skdp.support.validation import check_count, make_plain
 
 __all__ = ["DiffusionBounds", "DiffusionSampler"]
 

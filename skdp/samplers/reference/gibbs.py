@@ -10,10 +10,10 @@ from typing import ClassVar
 import numpy as np
 from scipy import linalg
 
-from skdp._validation import check_count, make_plain
 from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import HingeLoss, LogisticLoss, Loss
 from skdp.samplers.base import Certificate, Progress, Sample, Sampler, SamplerPlan, Setting, Target
+from skdp.support.validation import check_count, make_plain
 
 __all__ = ["HingeGibbsSampler", "LogisticGibbsSampler"]
 

@@ -8,9 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from skdp._validation import check_count, check_real, make_plain
 from skdp.samplers.base import Certificate, Progress, Sample, Sampler, SamplerPlan, Setting, Target
 from skdp.samplers.reference.potential import Density
+from skdp.support.validation import check_count, check_real, make_plain
 
 __all__ = ["HitAndRunSampler"]
 

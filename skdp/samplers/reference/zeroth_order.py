@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import log_ndtr
 
-from skdp._validation import check_count, check_real, make_plain
 from skdp.exceptions import IncompatibleSolverError
 from skdp.samplers.base import (
     Certificate,
@@ -22,6 +21,7 @@ from skdp.samplers.base import (
     Target,
 )
 from skdp.samplers.reference.black_box import BlackBox
+from skdp.support.validation import check_count, check_real, make_plain
 
 __all__ = ["AlternatingSchedule", "ZerothOrderSampler"]
 

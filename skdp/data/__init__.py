@@ -1,0 +1,1 @@
+"""The data as they arrive: columns, blocks of rows, persons, and exact sums."""

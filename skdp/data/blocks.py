@@ -1,0 +1,481 @@
+"""Blocks of rows of Dask collections, read where they are: only results come to the driver.
+
+A read is one graph and one round trip, on whatever scheduler is set. Blocks are read many times,
+so that what is recomputed is compared with what the first read saw. What holds rows prints none of
+them: workers log the arguments of tasks that fail.
+
+Each round trip is a line of the log "skdp.blocks", at the level DEBUG: off by default, for tests
+and benchmarks on public data. It is *not private*: samplers and minimisers take as many trips, to
+as many blocks, as the rows make them.
+"""
+
+from __future__ import annotations
+
+import copy
+import logging
+import math
+import warnings
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+import numpy as np
+from scipy import sparse
+from sklearn.exceptions import DataConversionWarning
+
+from skdp.data.column import check_plain, is_collection
+
+__all__ = [
+    "Block",
+    "Blocks",
+    "added",
+    "by_rows",
+    "empty_rows",
+    "for_workers",
+    "is_table",
+]
+
+_LOG = logging.getLogger("skdp.blocks")
+_KEPT_LOCALLY = 2**30  # bytes of a collection that are kept in one machine's memory between reads
+_KEPT_SHARE = 0.5  # of the memory of a cluster's workers
+_UNKNOWN = math.inf
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Block:
+    """*Private* consecutive rows as they came, with their targets and weights if there are any."""
+
+    X: Any
+    y: Any = None
+    sample_weight: Any = None
+
+    def parts(self) -> list[Any]:
+        """Return what there is."""
+        return [part for part in (self.X, self.y, self.sample_weight) if part is not None]
+
+
+class _Sight(NamedTuple):
+    """What the first read notes of a block, and what was found in it or is wrong with it."""
+
+    n_rows: int
+    n_bytes: int
+    fingerprint: int
+    found: Any
+    error: tuple[type[Exception], str] | None
+
+
+def empty_rows(X: Any) -> Any:
+    """Return no rows, in memory, with the columns and types of a collection."""
+    _check_kind("X", X)
+    if hasattr(type(X), "divisions"):
+        return X._meta
+    return np.empty((0, *map(int, X.shape[1:])), dtype=X.dtype)
+
+
+def added(answers: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    """Return the sums of answers of blocks, by name."""
+    return {name: sum(answer[name] for answer in answers) for name in answers[0]}  # type: ignore
+
+
+class Blocks:
+    """Blocks of rows of a dask array or dataframe, with their targets and weights.
+
+    Parameters
+    ----------
+    graph : dict
+        *Private.* Tasks and data of a dask graph.
+    keys : list
+        Those of the blocks.
+    names : list
+        *Public.* Names of the columns; empty for arrays.
+    n_columns : int or None
+        *Public.* None for one column without a second axis.
+    n_bytes : float
+        *Public.* Of what has to be computed; infinite where it is not known.
+
+    Attributes
+    ----------
+    n_rows : list of int
+        *Private* where their sum is. Of each block, since `check`.
+    is_kept : bool
+        *Public.* Whether a read computes nothing anew.
+    """
+
+    def __init__(
+        self,
+        graph: Mapping[Any, Any],
+        keys: Sequence[Any],
+        *,
+        names: Sequence[Any] = (),
+        n_columns: int | None = None,
+        n_bytes: float = _UNKNOWN,
+    ) -> None:
+        self.names, self.n_columns = list(names), n_columns
+        self.n_rows: list[int] = []
+        self.is_kept = False
+        self._graph, self._keys, self._n_bytes = dict(graph), list(keys), n_bytes
+        self._n_given = len(self._keys)
+
+    @classmethod
+    def of(
+        cls,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        parameters: Sequence[str] = ("X", "y", "sample_weight"),
+    ) -> Blocks:
+        """Return the blocks of X; y and weights are collections cut like it, or in memory.
+
+        Nothing is computed, but for the lengths of blocks where they are unknown and y or weights
+        are in memory. Messages call the three by the names `parameters`.
+        """
+        first, second, _ = parameters
+        parts = dict(zip(parameters, (X, _one_column(second, y), sample_weight), strict=True))
+        given = {name: part for name, part in parts.items() if part is not None}
+        lazy = {name: by_rows(name, part) for name, part in given.items() if is_collection(part)}
+        if first not in lazy:
+            raise ValueError(
+                f"{next(iter(lazy))} is a dask collection, and {first} is in memory: both must be "
+                "dask collections. Call .compute() where it fits into memory."
+            )
+        tasks = {name: _tasks(part) for name, part in lazy.items()}
+        graph = {key: task for own, _ in tasks.values() for key, task in own.items()}
+        keys = {name: own for name, (_, own) in tasks.items()}
+        for name in given.keys() - lazy.keys():
+            lengths = _lengths(lazy[first], graph, keys[first])
+            values, keys[name] = _cut(name, given[name], first, lengths)
+            graph |= values
+        _check_number_of_blocks(keys, first)
+        blocks = [_new_key("block") for _ in keys[first]]
+        absent = [None] * len(blocks)
+        columns = (keys.get(name, absent) for name in parts)
+        graph |= {key: (Block, *own) for key, *own in zip(blocks, *columns, strict=True)}
+        n_columns = _n_columns(X)
+        n_bytes = sum(map(_n_bytes, lazy.values()))
+        return cls(graph, blocks, names=_names(X), n_columns=n_columns, n_bytes=n_bytes)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def check(self, function: Callable[[Block], Any]) -> list[Any]:
+        """Return ``function(block)`` of each block that has rows: the first read of the data.
+
+        It raises the error of the first block with one, by its number in X; `function` raises
+        ValueError or TypeError, without values; of another exception only the type is told. Blocks
+        without rows are dropped, unless all are.
+        """
+        if fits := self._n_bytes <= _room():
+            self._keep()
+        first_look = partial(_look, self.names, self.n_columns, function)
+        seen: list[_Sight] = self.gather(first_look)
+        numbers = [i for i, one in enumerate(seen) if one.n_rows] or [0]
+        for i in numbers:
+            if (error := seen[i].error) is not None:
+                kind, text = error
+                raise kind(f"In block {i} of the rows: {text}")
+        seen, keys = [seen[i] for i in numbers], [self._keys[i] for i in numbers]
+        self.n_rows = [one.n_rows for one in seen]
+        self._guard(dict(zip(numbers, keys, strict=True)), [one.fingerprint for one in seen])
+        if fits or sum(one.n_bytes for one in seen) <= _room():
+            self._keep()
+        return [one.found for one in seen]
+
+    def gather(
+        self, function: Callable[..., Any], arguments: Mapping[int, Any] | None = None
+    ) -> list[Any]:
+        """Return ``function(block)`` of each block in order: one round trip.
+
+        With `arguments`, by the place of a block among these, those blocks alone are read, in the
+        mapping's order, by ``function(argument, block)``. The function can be pickled.
+        """
+        if arguments is None:
+            tasks = [(function, key) for key in self._keys]
+        else:
+            tasks = [(partial(function, one), self._keys[i]) for i, one in arguments.items()]
+        results = [_new_key("result") for _ in tasks]
+        n_read = self._n_given if arguments is None else len(tasks)
+        _LOG.debug("%s of %d blocks", _name(function), n_read)
+        graph = self._needed(task[1] for task in tasks) | dict(zip(results, tasks, strict=True))
+        return list(_scheduler()(graph, results))
+
+    def places(self, rows: np.ndarray) -> dict[int, np.ndarray]:
+        """Return rows, whose numbers rise, by their block and counted from its first row.
+
+        These are arguments for `gather`, at least one.
+        """
+        ends = np.cumsum(self.n_rows)
+        parts = np.split(rows, rows.searchsorted(ends[:-1]))
+        found = {i: part - (ends[i] - self.n_rows[i]) for i, part in enumerate(parts) if part.size}
+        return found or {0: rows}
+
+    def map(self, function: Callable[[Any], Any]) -> Blocks:
+        """Return blocks whose values are ``function(block)``: kept if the blocks are."""
+        keys = [_new_key("mapped") for _ in self._keys]
+        graph = self._graph | {k: (function, own) for k, own in zip(keys, self._keys, strict=True)}
+        mapped = Blocks(graph, keys, names=self.names, n_columns=self.n_columns)
+        mapped.n_rows, mapped._n_given = self.n_rows, self._n_given
+        if self.is_kept:
+            mapped._keep()
+        return mapped
+
+    def _keep(self) -> None:
+        """Compute the blocks and keep them, on a cluster where they are."""
+        if not self.is_kept:
+            more = {} if _client() is None else {"sync": False}
+            values = _scheduler()(self._needed(self._keys), self._keys, **more)
+            self._graph, self.is_kept = dict(zip(self._keys, values, strict=True)), True
+
+    def _guard(self, keys: Mapping[int, Any], fingerprints: Sequence[int]) -> None:
+        """Go on with these blocks, compared with their fingerprints whenever they are computed."""
+        self._keys = list(keys.values())
+        if self.is_kept and _client() is None:
+            return
+        self.is_kept = False
+        guarded = [_new_key("guarded") for _ in keys]
+        for new, (number, key), known in zip(guarded, keys.items(), fingerprints, strict=True):
+            self._graph[new] = (partial(_unchanged, number, known), key)
+        self._keys = guarded
+
+    def _needed(self, keys: Any) -> dict[Any, Any]:
+        """Return what of the graph the blocks of these keys need."""
+        return {key: self._graph[key] for key in keys} if self.is_kept else self._graph
+
+
+def for_workers(estimator: Any) -> Any:
+    """Return a copy without what only the driver may know: budgets and the seed."""
+    alone = copy.copy(estimator)
+    for name in {"budget", "random_state", "_foreseen"} & vars(alone).keys():
+        setattr(alone, name, None)
+    return alone
+
+
+def _look(
+    names: list[Any], n_columns: int | None, function: Callable[[Block], Any], block: Block
+) -> _Sight:
+    """Return what there is to know about a block, with what the function finds or its error."""
+    n_rows = max(map(_n_rows, block.parts()))
+    try:
+        _check_columns(names, n_columns, block.X)
+        _check_lengths(block)
+        check_plain(*block.parts())
+        found = function(block)
+        return _Sight(n_rows, sum(map(_size, block.parts())), _fingerprint(block), found, None)
+    except (ValueError, TypeError) as problem:
+        error = type(problem), str(problem)
+    except Exception as problem:
+        error = ValueError, f"its values cannot be checked, which ends in {type(problem).__name__}."
+    return _Sight(n_rows, 0, 0, None, error)
+
+
+def _check_columns(names: list[Any], n_columns: int | None, X: Any) -> None:
+    if is_table(X) and (columns := list(X.columns)) != names:
+        missing = [name for name in names if name not in columns]
+        found = f"{missing} are not there" if missing else f"they are {columns}"
+        raise ValueError(f"the columns of the dataframe are {names}; {found}.")
+    if n_columns != (X.shape[1] if len(X.shape) > 1 else None):
+        raise ValueError("the number of columns is not that of the whole collection.")
+
+
+def _check_lengths(block: Block) -> None:
+    rows = {_n_rows(part) for part in block.parts()}
+    if len(rows) > 1:
+        raise ValueError(
+            "the collections have different numbers of rows here. Give them the same chunks, as "
+            "rechunk of an array or repartition of a dataframe does."
+        )
+
+
+def _unchanged(number: int, known: int, block: Block) -> Block:
+    """Return the block if it is what the first read saw."""
+    if _fingerprint(block) != known:
+        raise ValueError(
+            f"Block {number} of the rows changed between two reads, so that no guarantee holds for "
+            "it: its tasks give something else each time. Call .persist() on X and y first."
+        )
+    return block
+
+
+def _fingerprint(block: Block) -> int:
+    found = 0
+    for part in block.parts():
+        for values in _arrays(part):
+            found = zlib.crc32(values, found)
+    return found
+
+
+def _arrays(part: Any) -> list[Any]:
+    """Return buffers that are equal where the parts are."""
+    if hasattr(part, "iloc"):
+        from pandas.util import hash_pandas_object
+
+        return [hash_pandas_object(part, index=False).to_numpy()]
+    if sparse.issparse(part):
+        return [part.tocsr().data, part.tocsr().indices, part.tocsr().indptr]
+    values = np.ascontiguousarray(part)
+    if values.dtype.kind in "biufcmM":
+        return [values.view(np.uint8)]
+    return ["\0".join(map(str, values.ravel().tolist())).encode(errors="surrogatepass")]
+
+
+def _check_kind(name: str, part: Any) -> None:
+    if not (hasattr(type(part), "ndim") and part.ndim in (1, 2)):
+        raise ValueError(
+            f"{name} is a {type(part).__name__} of Dask: it must be a dask array or dataframe, or "
+            "a column of one."
+        )
+    if not is_table(part) and any(map(math.isnan, part.shape[1:])):
+        raise ValueError(f"{name} is a dask array whose number of columns is not known.")
+
+
+def by_rows(name: str, part: Any) -> Any:
+    """Return a collection whose blocks are whole rows."""
+    _check_kind(name, part)
+    if is_table(part) or part.ndim == 1:
+        return part
+    return part.rechunk({1: -1}) if part.numblocks[1] > 1 else part
+
+
+def _one_column(name: str, part: Any) -> Any:
+    """Return a table of one column as that column, with a warning; all else as it is."""
+    shape: Sequence[Any] = getattr(part, "shape", ())
+    if len(shape) != 2 or shape[1] != 1:
+        return part
+    warnings.warn(
+        f"{name} is a column vector where one column without a second axis is expected.",
+        DataConversionWarning,
+        stacklevel=2,
+    )
+    return part[part.columns[0]] if hasattr(type(part), "divisions") else _rows_of(part)[:, 0]
+
+
+def _rows_of(part: Any) -> Any:
+    """Return what slices of rows are taken of."""
+    return part.iloc if hasattr(part, "iloc") else part
+
+
+def is_table(X: Any) -> bool:
+    """Return whether a collection has named columns."""
+    return hasattr(type(X), "columns")
+
+
+def _names(X: Any) -> list[Any]:
+    """Return the names of a frame's columns, or of a series; empty for arrays."""
+    if is_table(X):
+        return list(X.columns)
+    name = getattr(X, "name", None) if hasattr(type(X), "divisions") else None
+    return [] if name is None else [name]
+
+
+def _n_columns(X: Any) -> int | None:
+    return None if X.ndim == 1 else len(X.columns) if is_table(X) else int(X.shape[1])
+
+
+def _n_rows(part: Any) -> int:
+    return int(part.shape[0]) if hasattr(part, "shape") else len(part)
+
+
+def _tasks(collection: Any) -> tuple[dict[Any, Any], list[Any]]:
+    """Return the optimised graph of a collection, and the keys of its blocks."""
+    import dask
+
+    tasks = dict(collection.__dask_graph__())
+    if hasattr(type(collection), "divisions"):
+        best = collection.optimize()
+    else:
+        (best,) = dask.optimize(collection)  # which forgets futures
+    futures = {key: task for key, task in tasks.items() if type(task).__name__ == "Future"}
+    return futures | dict(best.__dask_graph__()), [*dask.core.flatten(best.__dask_keys__())]
+
+
+def _lengths(X: Any, graph: Mapping[Any, Any], keys: Sequence[Any]) -> list[int]:
+    """Return the numbers of rows of the blocks of X, counted if they are not known."""
+    if not is_table(X) and not math.isnan(X.shape[0]):
+        return list(X.chunks[0])
+    counts = Blocks(graph, keys).gather(_n_rows)
+    return [int(n) for n in counts]
+
+
+def _cut(
+    name: str, part: Any, first: str, lengths: Sequence[int]
+) -> tuple[dict[Any, Any], list[Any]]:
+    """Return what is in memory in blocks of these lengths, by new keys."""
+    if not hasattr(part, "__len__") or not np.ndim(part) or _n_rows(part) != sum(lengths):
+        raise ValueError(f"{name} must have as many rows as {first}.")
+    rows = _rows_of(part)
+    ends = np.cumsum([0, *lengths])
+    values = {_new_key(name): rows[start:stop] for start, stop in pairwise(ends)}
+    return values, list(values)
+
+
+def _check_number_of_blocks(keys: Mapping[str, list[Any]], first: str) -> None:
+    expected = len(keys[first])
+    for name, own in keys.items():
+        if len(own) != expected:
+            raise ValueError(
+                f"{first} has {expected} blocks of rows, and {name} {len(own)}. Give them the same "
+                "chunks, as rechunk of an array or repartition of a dataframe does."
+            )
+
+
+def _n_bytes(collection: Any) -> float:
+    """Return how much would be computed: nothing where all blocks are there."""
+    graph = dict(collection.__dask_graph__())
+    if all(_is_data(one) or type(one).__name__ == "Alias" for one in graph.values()):
+        return 0.0
+    size = math.nan if hasattr(type(collection), "divisions") else collection.nbytes
+    return _UNKNOWN if math.isnan(size) else float(size)
+
+
+def _size(part: Any) -> int:
+    if hasattr(part, "memory_usage"):
+        return int(np.sum(part.memory_usage(deep=True)))
+    if sparse.issparse(part):
+        return int(part.data.nbytes + part.indices.nbytes + part.indptr.nbytes)
+    return int(getattr(part, "nbytes", 0))
+
+
+def _is_data(value: Any) -> bool:
+    """Return whether a value of a graph is there where it is used: on a cluster a future."""
+    from dask.core import istask
+
+    if _client() is not None:
+        return type(value).__name__ == "Future"
+    return not istask(value)
+
+
+def _room() -> float:
+    """Return how many bytes may be kept between reads."""
+    client = _client()
+    if client is None:
+        return float(_KEPT_LOCALLY)
+    workers = client.scheduler_info(n_workers=-1)["workers"].values()
+    return _KEPT_SHARE * sum(float(one["memory_limit"] or _KEPT_LOCALLY) for one in workers)
+
+
+def _scheduler() -> Callable[..., Any]:
+    """Return the function that computes a graph: the one that is set, or threads."""
+    import dask.threaded
+    from dask.base import get_scheduler
+
+    return get_scheduler() or dask.threaded.get
+
+
+def _client() -> Any:
+    """Return the cluster's client that computes graphs, None if there is none."""
+    client = getattr(_scheduler(), "__self__", None)
+    return client if hasattr(client, "scheduler_info") else None
+
+
+def _new_key(name: str) -> str:
+    return f"{name}-{uuid4().hex}"
+
+
+def _name(function: Any) -> str:
+    while isinstance(function, partial):
+        function = function.func
+    return getattr(function, "__name__", type(function).__name__)

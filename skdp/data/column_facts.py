@@ -1,0 +1,333 @@
+"""What is public about columns: their bounds and categories, given by name or number."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from skdp.data.column import Column, Values, array_of_list, is_missing
+from skdp.data.columns import column_name
+
+__all__ = [
+    "ColumnBounds",
+    "bounds_of_numbers",
+    "by_column",
+    "categories_by_column",
+    "category_codes",
+    "check_comparable",
+    "checked_keys",
+    "codes_of",
+    "sides_of_pairs",
+]
+
+_LARGEST = 1e100
+_NARROWEST = 1e-50
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnBounds:
+    """Public bounds of each column.
+
+    Parameters
+    ----------
+    low, high : ndarray of shape (n_columns,)
+        *Public.* In the units of the columns; apart by 1e-50 at least, and up to 1e100 in size.
+    """
+
+    low: np.ndarray
+    high: np.ndarray
+
+    @classmethod
+    def of(cls, bounds: Any, n_columns: int, names: Sequence[Any] = ()) -> ColumnBounds:
+        """Return the bounds that were given in one of the ways that are allowed, checked."""
+        if isinstance(bounds, ColumnBounds):
+            return bounds
+        if bounds is None:
+            raise ValueError(
+                "bounds must be given: a pair (low, high), a pair for each column, or a dict from "
+                "columns to pairs. They are public, known without a look at the data."
+            )
+        if isinstance(bounds, Mapping):
+            bounds = _sides_by_column(bounds, n_columns, names)
+        low, high = _two_sides(bounds, n_columns)
+        sane = (np.abs(low) <= _LARGEST) & (np.abs(high) <= _LARGEST) & (high - low >= _NARROWEST)
+        for j in np.flatnonzero(~sane)[:1].tolist():
+            pair, name = (float(low[j]), float(high[j])), column_name(names, j)
+            raise ValueError(
+                "each low must be below its high, by at least 1e-50, and both finite, up to "
+                f"1e100; got {pair} for column {name!r}."
+            )
+        return cls(low, high)
+
+    @property
+    def middle(self) -> np.ndarray:
+        """The middle of the bounds."""
+        return 0.5 * (self.low + self.high)
+
+    @property
+    def half(self) -> np.ndarray:
+        """Half their distance."""
+        return 0.5 * (self.high - self.low)
+
+    @property
+    def largest(self) -> np.ndarray:
+        """The largest absolute value within."""
+        return np.maximum(np.abs(self.low), np.abs(self.high))
+
+    def clip(self, X: np.ndarray, missing: Any = None) -> np.ndarray:
+        """Return new rows within the bounds; NaN counts as `missing`, the middle by default."""
+        filling = self.middle if missing is None else missing
+        filled = np.where(np.isnan(X), filling, X)
+        return np.clip(filled, self.low, self.high, out=filled)
+
+    def unit(self, X: np.ndarray) -> np.ndarray:
+        """Return clipped rows mapped to [−1, 1]; NaN counts as the middle."""
+        rows = self.clip(X)
+        rows -= self.middle
+        rows /= self.half
+        return np.clip(rows, -1.0, 1.0, out=rows)
+
+
+def _sides_by_column(
+    bounds: Mapping[Any, Any], n_columns: int, names: Sequence[Any]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the lows and the highs of a dict that has to name each column."""
+    found = by_column("bounds", bounds, n_columns, names)
+    if left := [column_name(names, j) for j in range(n_columns) if j not in found]:
+        raise ValueError(
+            f"bounds must name each column; {left} are not among them. Select the columns that "
+            "bounds name first."
+        )
+    return sides_of_pairs(found, range(n_columns))
+
+
+def sides_of_pairs(
+    found: Mapping[int, Any], columns: Sequence[int]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the lows and the highs of columns, of which each has a pair."""
+    pairs = [found[j] for j in columns]
+    try:
+        rows = np.array(pairs, dtype=float).reshape(len(pairs), 2)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"each of bounds must be a pair (low, high), got {pairs!r}.") from error
+    return rows[:, 0], rows[:, 1]
+
+
+def _two_sides(bounds: Any, n_columns: int) -> tuple[np.ndarray, np.ndarray]:
+    try:
+        pair = bounds if _is_pair(bounds, n_columns) else np.asarray(bounds, dtype=float).T
+        low, high = (np.broadcast_to(np.asarray(side, float), (n_columns,)) for side in pair)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"bounds must be a pair (low, high) of numbers or of {n_columns} numbers each, one "
+            f"pair for each of the {n_columns} columns, or a dict by column, got {bounds!r}."
+        ) from error
+    if n_columns == 2 and _reads_both_ways(bounds):
+        raise ValueError(
+            f"bounds={bounds!r} may be two pairs, or the lows and the highs of two columns. Give a "
+            "dict by column, a list of tuples (low, high), or a tuple of the list of lows and the "
+            "list of highs."
+        )
+    return low, high
+
+
+def _is_pair(bounds: Any, n_columns: int) -> bool:
+    """Return whether `bounds` are (lows, highs), not a pair for each column."""
+    if n_columns != 2 or not _is_square(bounds):
+        return len(bounds) == 2
+    return _has_sides(bounds) or not (_has_pairs(bounds) or _grows(np.asarray(bounds, float).T))
+
+
+def _reads_both_ways(bounds: Any) -> bool:
+    """Return whether bounds of two columns would be bounds as pairs and as (lows, highs)."""
+    if not _is_square(bounds) or _has_sides(bounds) or _has_pairs(bounds):
+        return False
+    rows = np.asarray(bounds, dtype=float)
+    return _grows(rows) and _grows(rows.T)
+
+
+def _is_square(bounds: Any) -> bool:
+    return len(bounds) == 2 and all(np.size(side) == 2 for side in bounds)
+
+
+def _has_sides(bounds: Any) -> bool:
+    """Return whether this is a tuple of two lists or arrays."""
+    return isinstance(bounds, tuple) and not any(isinstance(one, tuple) for one in bounds)
+
+
+def _has_pairs(bounds: Any) -> bool:
+    """Return whether this is a list of tuples."""
+    return isinstance(bounds, list) and all(isinstance(one, tuple) for one in bounds)
+
+
+def _grows(sides: np.ndarray) -> bool:
+    low, high = sides
+    return bool((low < high).all())
+
+
+def by_column(
+    parameter: str, values: Mapping[Any, Any], n_columns: int, names: Sequence[Any]
+) -> dict[int, Any]:
+    """Return what is given by names or numbers of columns, by number."""
+    names = list(names)
+    columns = [names.index(key) if key in names else key for key in values]
+    places = zip(values, columns, strict=True)
+    unknown = [key for key, j in places if not (_is_number(j) and 0 <= j < n_columns)]
+    if unknown or len({*columns}) < len(columns):
+        wrong = f"{unknown} are not among them" if unknown else f"got {list(values)}"
+        raise ValueError(
+            f"{parameter} must have names or numbers of columns, each once, of which there are "
+            f"{names or n_columns}; {wrong}."
+        )
+    return dict(zip(columns, values.values(), strict=True))
+
+
+def bounds_of_numbers(
+    bounds: Any, numbers: list[int], n_columns: int, names: Sequence[Any], *, advice: str = ""
+) -> Any:
+    """Return `bounds`; of a dict, which has to name just the columns of `numbers`, the two sides.
+
+    `advice` says what can be done about columns that are no numbers.
+    """
+    if not isinstance(bounds, Mapping):
+        return bounds
+    found = by_column("bounds", bounds, n_columns, names)
+    if sorted(found) != numbers:
+        without, surplus = (
+            [column_name(names, j) for j in js if j not in others]
+            for js, others in ((numbers, found), (found, numbers))
+        )
+        wrong = f"it has none for {without}" if without else f"{surplus} have categories"
+        raise ValueError(
+            f"bounds must name just the columns without categories; {wrong}.{advice} Leave columns "
+            "that are not to be used out of X."
+        )
+    return sides_of_pairs(found, numbers)
+
+
+def categories_by_column(
+    categories: Any, n_columns: int, names: Sequence[Any]
+) -> dict[int, np.ndarray]:
+    """Return the values of each categorical column, by number.
+
+    `categories` is a dict by column, or the list of the values of every column; None for none.
+    """
+    if categories is None:
+        return {}
+    if isinstance(categories, Mapping):
+        given = by_column("categories", categories, n_columns, names)
+        return {j: _checked_categories(column_name(names, j), known) for j, known in given.items()}
+    return dict.fromkeys(range(n_columns), _checked_categories("every", categories))
+
+
+def _checked_categories(column: Any, values: Any) -> np.ndarray:
+    """Return the different values, at least one and none missing, that a column may have."""
+    message = (
+        f"categories must be a list of values, or a dict from columns to such lists; those of "
+        f"column {column!r} must be different values, at least one and none missing, got "
+        f"{values!r}."
+    )
+    return _different_values(values, message)
+
+
+def checked_keys(keys: Any) -> np.ndarray:
+    """Return the different values, at least one and none missing, by which rows are grouped."""
+    return _different_values(
+        keys,
+        "keys must be a list of different values, each a single one, at least one and none "
+        f"missing, got {keys!r}.",
+    )
+
+
+def _different_values(values: Any, message: str) -> np.ndarray:
+    """Return a list of values as an array; raise ValueError if two are equal or one is missing."""
+    if isinstance(values, (str, bytes)) or np.ndim(values) != 1:
+        raise ValueError(message)
+    known = list(values)
+    try:
+        different = len({*known}) == len(known)
+    except TypeError as error:
+        raise ValueError(message) from error
+    if not known or not different or any(map(is_missing, known)):
+        raise ValueError(message)
+    return array_of_list(known)
+
+
+def category_codes(column: Any, values: np.ndarray) -> np.ndarray:
+    """Return the index in `values` of each value of a column, −1 if it is missing or not there.
+
+    Values that are equal in Python are one category, in a column of any type. No value raises an
+    error.
+    """
+    return codes_of(Column.of(column).read(), values)
+
+
+def codes_of(read: Values, values: np.ndarray) -> np.ndarray:
+    """Return the `category_codes` of a column that has been read."""
+    codes = _codes(read.array, values)
+    return codes if read.nulls is None else np.where(read.nulls, -1, codes)
+
+
+def _codes(column: np.ndarray, values: np.ndarray) -> np.ndarray:
+    if column.dtype.kind in "biuf" and values.dtype.kind in "biuf":
+        return _codes_of_numbers(column, values)
+    if column.dtype.kind in "mM":
+        return _codes_of_times(column, values)
+    known = {value: code for code, value in enumerate(values.tolist())}
+    return np.fromiter(
+        (_place(known, value, values) for value in column.tolist()), np.intp, column.size
+    )
+
+
+def _codes_of_numbers(column: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return places among those values that the type of the column holds without rounding."""
+    with np.errstate(all="ignore"):
+        held = values.astype(column.dtype)
+    exact = np.array([a == b for a, b in zip(held.tolist(), values.tolist(), strict=True)])
+    if not exact.any():
+        return np.full(column.shape, -1)
+    order = np.flatnonzero(exact)[np.argsort(held[exact])]
+    places = order[np.minimum(np.searchsorted(held[order], column), order.size - 1)]
+    return np.where(held[places] == column, places, -1)
+
+
+def check_comparable(column: Any, values: np.ndarray, name: Any) -> None:
+    """Raise ValueError if no value of a column's type can be in `values`.
+
+    Columns of floats pass, because a column with only missing values often has this type. Columns
+    of objects pass, because their values may have any type.
+    """
+    column = Column.of(column)
+    kind, type_name = column.kind, column.type_name
+    texts = kind in "US" or type_name.lower() in ("str", "string")
+    if (kind in "biumM" and values.dtype.kind in "US") or (texts and values.dtype.kind in "biuf"):
+        raise ValueError(
+            f"column {name!r} contains {'strings' if texts else type_name}, which cannot equal its "
+            f"categories {values.tolist()}. Pass categories of the column's own type."
+        )
+
+
+def _place(known: Mapping[Any, int], value: Any, values: np.ndarray) -> int:
+    try:
+        if isinstance(value, (np.datetime64, np.timedelta64)):  # equal to one of another unit
+            return int(_codes_of_times(np.array([value]), values)[0])
+        return known.get(value, -1)
+    except Exception:  # a value that cannot be compared is no category; the budget is spent
+        return -1
+
+
+def _codes_of_times(column: np.ndarray, values: np.ndarray) -> np.ndarray:
+    codes = np.full(column.shape, -1)
+    for code, value in enumerate(values):
+        with suppress(TypeError):  # of units without a common one, as days and years are
+            codes[column == value] = code
+    return codes
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool)

@@ -1,0 +1,385 @@
+"""Tables of user data: columns of arrays, pandas, polars, Arrow and Dask.
+
+Each column is a `Column`, which converts it. Types are checked before the spend, values are read
+after it. No message quotes a value.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from skdp.data.blocks import Block, Blocks, added, empty_rows
+from skdp.data.column import (
+    Column,
+    Values,
+    array_of_list,
+    home_of,
+    is_collection,
+    received,
+    typed,
+)
+
+__all__ = [
+    "BlockColumns",
+    "Columns",
+    "check_frame",
+    "column_name",
+    "frame_names",
+    "is_apart",
+    "is_frame",
+    "is_label",
+    "refuse_lazy",
+    "values_of",
+]
+
+_MOST_ROWS = 2**31
+ROWS_AT_ONCE = 2**18
+"""Numbers that are read at a time, and so at most rows: on it rests that sums are exact."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Columns:
+    """Columns of a table as they came: of arrays, lists, series, frames and Arrow tables.
+
+    Parameters
+    ----------
+    parts : list of Column of shape (n_rows,)
+        *Private.*
+    names : list
+        *Public.* Names of the columns of a frame or series; empty if there are none.
+    single : bool
+        *Public.* Whether it was one column, without a second axis.
+    by : Column of shape (n_rows,) or None, default None
+        *Private.* One more column, by which rows are grouped.
+    weights : ndarray of shape (n_rows,) or None, default None
+        *Private.* What each row counts in steps of 2^−31, the rows of a person 2^31 steps at most.
+    n_persons : int or None, default None
+        *Private* as the number of rows is; None where each row is a record of its own.
+    typed : bool, default True
+        *Public.* Whether columns have types whatever their values are, as those of lists have not.
+    """
+
+    parts: list[Column]
+    names: list[Any]
+    single: bool
+    by: Any = None
+    weights: np.ndarray | None = None
+    n_persons: int | None = None
+    typed: bool = True
+
+    @classmethod
+    def of(cls, x: Any, parameter: str = "x", by: Any = None) -> Columns:
+        """Return the columns of `x`; only shapes decide whether it is refused.
+
+        `by` is the column by which rows are grouped, or the name of one of `x`, which leaves it.
+        """
+        if is_collection(x):
+            return BlockColumns.of_collection(x, parameter, by)
+        x = received(x)
+        if is_frame(x):
+            check_frame(parameter, x)
+            columns = cls(_parts(x), frame_names(x), False)
+        else:
+            columns = cls._of_array(x, parameter)
+        if by is not None:
+            columns = columns._grouped(by, parameter)
+        columns._check_size(parameter)
+        return columns
+
+    def split_off(self, name: Any, parameter: str) -> tuple[Columns, Any]:
+        """Return the columns without one of them, by its name, and that one."""
+        if name not in self.names or self.single:
+            raise ValueError(
+                f"{parameter} must be one of the columns {self.names}, or a column itself; got "
+                f"{name!r}."
+            )
+        j = self.names.index(name)
+        rest = [k for k in range(self.n_columns) if k != j]
+        if not rest:
+            raise ValueError(f"there is no column beside {name!r}, which {parameter} is.")
+        return self.select(rest), self.parts[j]
+
+    def _grouped(self, by: Any, parameter: str) -> Columns:
+        """Return the columns with another one, or one of them, by which rows are grouped."""
+        if is_label(by, self.names):
+            columns, column = self.split_off(by, "by")
+            return replace(columns, by=column)
+        given = Columns.of(by, "by")
+        (column,) = given.parts[:1]
+        if not given.single or len(column) != self.n_rows:
+            raise ValueError(
+                f"by must be one column with as many rows as {parameter}, or its name: combine "
+                "several columns into one first."
+            )
+        return replace(self, by=column)
+
+    @classmethod
+    def _of_array(cls, x: Any, parameter: str) -> Columns:
+        if sparse.issparse(x):
+            raise TypeError(f"{parameter} is sparse: dense data are required, as .toarray() gives.")
+        typed, x = not isinstance(x, (list, tuple)), _array_or_column(x)
+        n_axes = x.ndim if isinstance(x, np.ndarray) else 1
+        if n_axes not in (1, 2):
+            raise ValueError(
+                f"{parameter} must be one column or a table with columns, got {n_axes} axes."
+            )
+        if n_axes == 1:
+            name = getattr(x, "name", None)
+            return cls([Column.of(x)], [] if name in (None, "") else [name], True, typed=typed)
+        return cls([Column(x[:, j]) for j in range(x.shape[1])], [], False, typed=typed)
+
+    def _check_size(self, parameter: str) -> None:
+        if not self.parts:
+            raise ValueError(f"{parameter} must have at least one column.")
+        if self.n_rows >= _MOST_ROWS:
+            raise ValueError(f"{parameter} may have fewer than 2^31 rows.")
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return len(self.parts[0])
+
+    @property
+    def may_repeat(self) -> list[bool]:
+        """Which columns may have equal values, by their types, which are public."""
+        return [not (self.typed and part.kind == "f") for part in self.parts]
+
+    @property
+    def n_records(self) -> int:
+        """The number of persons, or of rows where each is a record of its own."""
+        return self.n_rows if self.n_persons is None else self.n_persons
+
+    @property
+    def n_columns(self) -> int:
+        """The number of columns."""
+        return len(self.parts)
+
+    def name(self, j: int) -> Any:
+        """Return the name of a column, its number where it has none."""
+        return column_name(self.names, j)
+
+    @property
+    def labels(self) -> list[Any]:
+        """The names of the columns, their numbers where they have none."""
+        return [self.name(j) for j in range(self.n_columns)]
+
+    @property
+    def library(self) -> str:
+        """Whose frames the columns are of: "polars", or "pandas" for all else."""
+        return "polars" if home_of(self.parts[0].source) == "polars" else "pandas"
+
+    def select(self, columns: Sequence[int]) -> Columns:
+        """Return some of the columns, in memory, with all else that is known of the rows."""
+        names = [self.names[j] for j in columns] if self.names else []
+        return replace(self, parts=[self.parts[j] for j in columns], names=names, single=False)
+
+    def check(self, function: Callable[[Columns], Any]) -> None:
+        """Let a function raise an error if something is wrong with the types of columns."""
+        function(self)
+
+    def total(self, function: Callable[[Columns], dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+        """Return sums over rows, by name, which a function gives for some of the rows."""
+        return function(self)
+
+    def are_numbers(self) -> bool:
+        """Return whether the types of the columns are of numbers, and none of objects."""
+        return all(part.kind in "biuf" for part in self.parts)
+
+    def check_numeric(self) -> None:
+        """Raise unless all columns hold numbers."""
+        for j, part in enumerate(self.parts):
+            part.check_numeric(self.name(j))
+
+    def check_boolean(self) -> None:
+        """Raise unless each column is of truth values."""
+        for part in self.parts:
+            types = {bool} if part.kind == "b" else part.types()
+            if not (part.kind in "bO" and types <= {bool, np.bool_}):
+                raise ValueError(
+                    "condition must hold True and False, such as ages >= 65; got the dtype "
+                    f"{part.type_name}. To count rows give np.ones(len(x), dtype=bool)."
+                )
+
+    def truth(self) -> Iterator[np.ndarray]:
+        """Yield where each column is true; what is missing is not."""
+        return (part.truth() for part in self.parts)
+
+    def blocks(self) -> Iterator[np.ndarray]:
+        """Yield the rows as floats, NaN for missing values, some at a time."""
+        step = max(ROWS_AT_ONCE // self.n_columns, 1)
+        for start in range(0, self.n_rows, step):
+            rows = slice(start, start + step)
+            yield np.stack([part[rows].floats() for part in self.parts], axis=1)
+
+    def matrix(self, dtype: Any = None) -> np.ndarray:
+        """Return numeric columns as one array, with NaN for missing values.
+
+        The array has the common type of the columns if `dtype` contains it, else the first type in
+        `dtype`. It has floats if a value is null. A few megabytes are converted at a time.
+        """
+        own = (part.dtype if part.kind in "biuf" else np.dtype(float) for part in self.parts)
+        common = np.result_type(*own)
+        types = dtype if isinstance(dtype, (list, tuple)) else [dtype]
+        dtype = np.dtype(common if dtype is None or common in types else types[0])
+        if dtype.kind != "f" and any(part.has_nulls() for part in self.parts):
+            dtype = np.dtype(float)
+        matrix = np.empty((self.n_rows, self.n_columns), dtype)
+        step = max(ROWS_AT_ONCE // self.n_columns, 1)
+        for start in range(0, self.n_rows, step):
+            rows = slice(start, start + step)
+            for j, part in enumerate(self.parts):
+                some = part[rows]
+                matrix[rows, j] = some.floats() if dtype.kind == "f" else some.read().array
+        return matrix
+
+    def shaped(self, values: np.ndarray) -> Any:
+        """Return a float where there was one column without a second axis, else the array."""
+        return float(values[0]) if self.single else values
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BlockColumns(Columns):
+    """Columns of a Dask collection, which stay where they are; `parts` are without rows.
+
+    Parameters
+    ----------
+    rows : Blocks
+        *Private.* `check` comes before `n_rows` and `total`.
+    """
+
+    rows: Blocks = field(kw_only=True)
+
+    @classmethod
+    def of_collection(cls, x: Any, parameter: str, by: Any = None) -> BlockColumns:
+        """Return the columns of a collection; none of its tasks is computed."""
+        if isinstance(by, (list, tuple)) and not is_label(by, frame_names(x)):
+            by = array_of_list(by)
+        if is_label(by, frame_names(x)):
+            if by not in frame_names(x):
+                raise ValueError(
+                    f"by must be one of the columns {frame_names(x)}, or a column itself; got "
+                    f"{by!r}."
+                )
+            x, by = x[[name for name in frame_names(x) if name != by]], x[by]
+        empty = Columns.of(empty_rows(x), parameter)
+        blocks = Blocks.of(x, by, parameters=(parameter, "by", "sample_weight"))
+        return cls(empty.parts, empty.names, empty.single, by, rows=blocks)
+
+    @property
+    def n_rows(self) -> int:
+        return sum(self.rows.n_rows)
+
+    def check(self, function: Callable[[Columns], Any]) -> None:
+        self.rows.check(partial(_in_block, function))
+        self._check_size("x")
+
+    def total(self, function: Callable[[Columns], dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
+        return added(self.rows.gather(partial(_in_block, function)))
+
+
+def _in_block(function: Callable[[Columns], Any], block: Block) -> Any:
+    return function(Columns.of(block.X, by=block.y))
+
+
+def is_label(by: Any, names: Sequence[Any]) -> bool:
+    """Return whether `by` is the name of a column, not a column: a tuple is if it is in `names`."""
+    if type(by) is tuple:
+        return any(type(name) is tuple and name == by for name in names)
+    return isinstance(by, (str, Integral))
+
+
+def is_frame(X: Any) -> bool:
+    """Return whether X is a frame, with a type for each column."""
+    return hasattr(type(X), "columns")
+
+
+def frame_names(X: Any) -> list[Any]:
+    """Return the names of the columns of a frame; empty for anything else."""
+    if not is_frame(X):
+        return []
+    return list(getattr(X, "column_names", X.columns))  # the columns of an Arrow table are data
+
+
+def is_apart(X: Any) -> bool:
+    """Return whether X is a frame with rows that is more than arrays of numbers of NumPy."""
+    if not is_frame(X) or not all(X.shape):
+        return False
+    if not hasattr(X, "iloc"):
+        return True
+    return not all(isinstance(dtype, np.dtype) and _is_plain(dtype) for dtype in X.dtypes)
+
+
+def _is_plain(dtype: np.dtype) -> bool:
+    """Return whether a type is one of numbers that fit into 64 bits."""
+    return dtype.kind in "biuf" and dtype.itemsize <= 8
+
+
+def refuse_lazy(**inputs: Any) -> None:
+    """Raise ValueError for an input, by name, that has no values yet."""
+    for name, values in inputs.items():
+        if type(values).__name__ == "LazyFrame":
+            raise ValueError(
+                f"{name} is a LazyFrame, which has no values yet: call .collect() first."
+            )
+
+
+def check_frame(name: str, values: Any) -> None:
+    """Raise ValueError for a frame that is no table yet, or has two columns of one name."""
+    refuse_lazy(**{name: values})
+    if type(values).__name__ == "RecordBatch":
+        raise ValueError(
+            f"{name} is a RecordBatch: give it as a table, pyarrow.Table.from_batches([{name}])."
+        )
+    if twice := [one for one, count in Counter(frame_names(values)).items() if count > 1]:
+        raise ValueError(
+            f"{name} has several columns of one name, {twice}: give each a name of its own."
+        )
+
+
+def _parts(frame: Any) -> list[Column]:
+    """Return the columns of a frame."""
+    if hasattr(frame, "iloc"):
+        return [Column.of(frame.iloc[:, j]) for j in range(frame.shape[1])]
+    if hasattr(frame, "column_names"):
+        return [Column(frame.column(j)) for j in range(frame.shape[1])]
+    return [Column(frame[:, j]) for j in range(frame.shape[1])]
+
+
+def column_name(names: Sequence[Any], j: int) -> Any:
+    """Return the name of a column, its number where columns have no names."""
+    return names[j] if len(names) else j
+
+
+def _array_or_column(x: Any) -> Any:
+    """Return a column or table of a known library unchanged, and anything else as an array."""
+    x = typed(x)
+    return x if home_of(x) else np.asarray(x)
+
+
+def values_of(x: Any, name: str = "x") -> Values:
+    """Return a column or a table as one array with a mask of nulls.
+
+    A numeric table becomes an array of the common type, any other table an array of objects.
+    """
+    if isinstance(x, Column):
+        return x.read()
+    check_frame(name, x)
+    x = _array_or_column(x)
+    if isinstance(x, np.ndarray):
+        return Values(x)
+    if not is_frame(x):
+        return Column.of(x).read()
+    columns = Columns.of(x, name)
+    if columns.are_numbers():
+        return Values(columns.matrix())
+    read = [part.read() for part in columns.parts]
+    arrays = [one.array if columns.n_columns == 1 else one.array.astype(object) for one in read]
+    return Values(np.stack(arrays, axis=1), np.stack([one.missing() for one in read], axis=1))

@@ -1,0 +1,122 @@
+"""Sums over rows that are exact, whatever the order and the blocks that the rows come in.
+
+Numbers are added as integers, in steps of 2^−31. So no row changes what another adds, which sums
+of floats would not promise: a sensitivity holds for what is computed, and not only on paper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from skdp.data.columns import ROWS_AT_ONCE, BlockColumns, Columns, is_label
+from skdp.data.persons import Persons, refuse_blocks
+
+__all__ = [
+    "STEP_BITS",
+    "counted",
+    "exact_sums",
+    "from_steps",
+    "in_records",
+    "steps_of",
+    "sums_in_steps",
+    "weighed",
+]
+
+STEP_BITS = 31
+"""Sums are made in steps of 2^−31, as integers."""
+
+
+def exact_sums(
+    sizes: Mapping[str, int],
+    table: Any,
+    numbers: Callable[[Any], Iterable[Mapping[str, Any]]],
+    keys: Any = None,
+) -> dict[str, np.ndarray]:
+    """Return the sums of numbers in [−1, 1], each rounded to a multiple of 2^−31.
+
+    `numbers` yields those of some rows of a table at a time. Totals of at least 2^53 steps are
+    rounded as floats, by 2^−54 of at most 2^31: for two neighbours by 2^−22 together, which
+    `ROUNDED_ONCE` of `skdp.workloads.plan` allows for. With `keys` there is a row of sums for each
+    group.
+    """
+    return from_steps(table.total(partial(sums_in_steps, sizes, numbers, keys)))
+
+
+def from_steps(totals: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return sums in steps of 2^−31 as floats."""
+    return {name: np.ldexp(total.astype(float), -STEP_BITS) for name, total in totals.items()}
+
+
+def sums_in_steps(
+    sizes: Mapping[str, int],
+    numbers: Callable[[Any], Iterable[Mapping[str, Any]]],
+    keys: Any,
+    table: Any,
+) -> dict[str, np.ndarray]:
+    """Return the sums in steps of 2^−31."""
+    codes, n_groups = (None, ()) if keys is None else (keys.codes(table), (keys.n_groups,))
+    totals = {name: np.zeros((*n_groups, size), dtype=np.int64) for name, size in sizes.items()}
+    start, weights = 0, getattr(table, "weights", None)
+    for block in numbers(table):
+        for name, total in totals.items():
+            own = None if weights is None else weights[start:]
+            group = None if codes is None else codes[start:]
+            total += _added(_in_steps(block[name], own), group, len(total))
+        start += len(block[name])
+    return totals
+
+
+def _in_steps(numbers: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+    """Return numbers in whole steps; of a person's rows they add up to what these weigh at most."""
+    if weights is None:
+        steps = np.ldexp(numbers, STEP_BITS)
+        return np.asarray(np.rint(steps, out=steps))
+    steps = numbers * weights[: len(numbers), None]
+    return np.asarray(np.trunc(steps, out=steps))
+
+
+def _added(steps: np.ndarray, codes: np.ndarray | None, n_groups: int) -> np.ndarray:
+    """Return sums of integers over rows, or over those of each group."""
+    if codes is None:
+        return np.asarray(steps.astype(np.int64).sum(axis=0))
+    places = codes[: len(steps)] + 1  # the first of them for rows in no group
+    sums = [counted(places, n_groups + 1, column)[1:] for column in steps.T]
+    return np.stack(sums, axis=1)
+
+
+def counted(places: np.ndarray, size: int, weights: np.ndarray | None) -> np.ndarray:
+    """Return how many rows are in each place; with weights in steps, how much they weigh."""
+    if weights is None:
+        return np.bincount(places, minlength=size)
+    total = np.zeros(size, dtype=np.int64)
+    for start in range(0, places.size, ROWS_AT_ONCE):
+        some = slice(start, start + ROWS_AT_ONCE)
+        total += np.bincount(places[some], weights[some], size).astype(np.int64)
+    return total
+
+
+def in_records(counts: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+    """Return counts as floats; if rows have weights, those are counts of steps."""
+    return np.ldexp(counts.astype(float), 0 if weights is None else -STEP_BITS)
+
+
+def weighed(columns: Columns, groups: Any) -> Columns:
+    """Return columns of which the rows of a person weigh 1 together at most; None: no persons."""
+    if groups is None:
+        return columns
+    if isinstance(columns, BlockColumns):
+        refuse_blocks(groups)
+    if is_label(groups, columns.names):
+        columns, groups = columns.split_off(groups, "groups")
+    persons = Persons.of(groups, columns.n_rows)
+    return replace(columns, weights=steps_of(persons), n_persons=persons.n_persons)
+
+
+def steps_of(persons: Persons) -> np.ndarray:
+    """Return what rows weigh: 1/m for one of m of a person, rounded downwards to whole steps."""
+    return np.asarray(np.floor(np.ldexp(persons.row_weights(), STEP_BITS)))

@@ -1,0 +1,84 @@
+"""Methods of fitted estimators, lazy on Dask collections."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial, wraps
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from skdp.data.blocks import by_rows, for_workers, is_table
+from skdp.data.column import is_collection
+
+__all__ = ["lazy_on_blocks"]
+
+
+def lazy_on_blocks(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a method of rows, of a fitted estimator, lazy on dask collections.
+
+    Of an array it returns a dask array. Of a frame it returns a series with the frame's index
+    where a row has one value; a frame, with `get_feature_names_out`, where it is ``transform``; and
+    else an array, of unknown chunk sizes.
+    """
+
+    @wraps(method)
+    def on_any(self: Any, X: Any, *args: Any) -> Any:
+        if not is_collection(X):
+            return method(self, X, *args)
+        return _lazily(method.__name__, for_workers(self), X, args)
+
+    return on_any
+
+
+def _lazily(name: str, estimator: Any, X: Any, args: tuple[Any, ...]) -> Any:
+    _check_output(name, estimator)
+    X = by_rows("X", X)
+    rows = _two_rows(X)
+    example = getattr(estimator, name)(rows, *args)
+    function = partial(_of_rows, estimator, name, args, example[:0])
+    if not is_table(X):
+        chunks = (X.chunks[0], *((size,) for size in example.shape[1:]))
+        more = list(range(X.ndim, example.ndim))
+        axes = {"drop_axis": [1]} if example.ndim < X.ndim else {"new_axis": more} if more else {}
+        return X.map_blocks(function, dtype=example.dtype, chunks=chunks, meta=example[:0], **axes)
+    if example.ndim > 1 and name != "transform":
+        return X.map_partitions(function, meta=example[:0])
+    columns = estimator.get_feature_names_out() if example.ndim > 1 else None
+    labelled = partial(_labelled, function, columns)
+    return X.map_partitions(labelled, meta=labelled(rows).iloc[:0])
+
+
+def _two_rows(X: Any) -> Any:
+    """Return rows that are made up, of the types of a collection."""
+    if not is_table(X):
+        return np.zeros((2, *X.shape[1:]), dtype=X.dtype)
+    from dask.dataframe.utils import meta_nonempty
+
+    return meta_nonempty(X._meta)
+
+
+def _of_rows(estimator: Any, name: str, args: tuple[Any, ...], empty: Any, X: Any) -> Any:
+    """Return what a method makes of a block of rows, and of no rows, which it may refuse."""
+    return getattr(estimator, name)(X, *args) if X.shape[0] else empty
+
+
+def _labelled(function: Callable[[Any], Any], columns: Any, X: Any) -> Any:
+    """Return what a function makes of a frame's rows, with its index."""
+    import pandas as pd
+
+    values = function(X)
+    if sparse.issparse(values):
+        return pd.DataFrame.sparse.from_spmatrix(values, index=X.index, columns=columns)
+    if columns is None:
+        return pd.Series(values, index=X.index)
+    return pd.DataFrame(values, index=X.index, columns=columns)
+
+
+def _check_output(name: str, estimator: Any) -> None:
+    config = getattr(estimator, "_sklearn_output_config", {})
+    if name == "transform" and config.get("transform", "default") != "default":
+        raise ValueError(
+            "set_output is not for dask collections: transform of a dask dataframe returns one."
+        )

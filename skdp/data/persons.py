@@ -1,0 +1,131 @@
+"""Whose each row is, where one person has several: counts, weights, and how many rows are kept.
+
+Neighbours differ in all rows of one person. What is computed of a person here depends on the rows
+of that person and on coins of their own, and on nobody else's: so a bound on what each person adds
+to a sum is a bound on how far neighbours' sums are apart, ``n_changed`` times that bound.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from skdp.data.column import is_collection
+from skdp.data.columns import values_of
+from skdp.support.validation import check_count
+
+__all__ = ["Persons", "check_max_rows", "refuse_blocks"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Persons:
+    """The person of each row, as a number from 0 to `n_persons` − 1.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n_rows,)
+        *Private.* The number of the person that each row is of, in the order in which they appear.
+    n_persons : int
+        *Public* under ``replace_one``, where it takes the place of the number of rows; that one is
+        private in both relations.
+    """
+
+    codes: np.ndarray
+    n_persons: int
+
+    @classmethod
+    def of(cls, groups: Any, n_rows: int) -> Persons:
+        """Return the persons of `groups`, one value of any type a row, after checks.
+
+        Equal values are one person. No message says what is among the values, or how many.
+        """
+        if is_collection(groups):
+            refuse_blocks(groups)
+        if isinstance(groups, str):
+            raise ValueError("groups must be an array here, not the name of a column.")
+        read = values_of(groups, "groups")
+        values = read.array[:, 0] if read.array.shape[1:] == (1,) else read.array
+        if values.ndim == 2:
+            raise ValueError("groups must hold one value for each row of X, and is a table.")
+        if values.shape != (n_rows,):
+            raise ValueError("groups must hold one value for each row of X.")
+        if read.missing().any():
+            raise ValueError(
+                "groups has missing values (NaN, None or NA), and must say of every row whose it "
+                "is: a person whose rows are in two groups is not protected as one."
+            )
+        codes = _numbered(values)
+        return cls(codes, int(codes.max(initial=-1)) + 1)
+
+    @cached_property
+    def counts(self) -> np.ndarray:
+        """The number of rows of each person: *private*."""
+        return np.bincount(self.codes, minlength=self.n_persons)
+
+    def row_weights(self) -> np.ndarray:
+        """Return 1/count of each row's person, rounded so that no person's sum exceeds 1."""
+        counts = self.counts[self.codes]
+        return np.where(counts == 1, 1.0, np.nextafter(1.0 / counts, 0.0))
+
+    def kept(self, max_rows: int, rng: np.random.Generator) -> np.ndarray:
+        """Return which rows stay where each person keeps at most `max_rows`, in their order.
+
+        A person keeps those of least keys, which are uniform and independent: a uniform subset,
+        whatever other persons' rows are.
+        """
+        keys = rng.random(len(self.codes))
+        order = np.lexsort((keys, self.codes))
+        first = np.cumsum(self.counts) - self.counts
+        rank = np.arange(len(order)) - first[self.codes[order]]
+        return np.sort(order[rank < max_rows])
+
+    def rows_of(self, persons: np.ndarray) -> np.ndarray:
+        """Return all rows of some persons, by number, in their order."""
+        chosen = np.zeros(self.n_persons, dtype=bool)
+        chosen[persons] = True
+        return np.flatnonzero(chosen[self.codes])
+
+    def take(self, rows: np.ndarray) -> Persons:
+        """Return the persons who have some of the rows, with these alone and new numbers."""
+        found, codes = np.unique(self.codes[rows], return_inverse=True)
+        return Persons(codes, len(found))
+
+
+def refuse_blocks(groups: Any) -> None:
+    """Raise if there are groups beside dask collections."""
+    if groups is not None:
+        raise ValueError(
+            "groups cannot be given with dask collections: a person's rows may lie in any of their "
+            "blocks, and are counted in memory only. Call .compute() where X, y and groups fit "
+            "into it."
+        )
+
+
+def check_max_rows(max_rows: Any, groups: Any) -> int | None:
+    """Return how many rows of a person are kept at most, None for all."""
+    if max_rows is None:
+        return None
+    if groups is None:
+        raise ValueError(
+            "max_rows is how many rows of a person are kept, and needs groups=, which says whose "
+            "each row is."
+        )
+    return check_count("max_rows", max_rows)
+
+
+def _numbered(values: np.ndarray) -> np.ndarray:
+    """Return the values as numbers from 0 on, in the order in which they appear."""
+    if values.dtype.kind != "O":
+        _, first, codes = np.unique(values, return_index=True, return_inverse=True)
+        numbered = np.empty(len(first), dtype=np.intp)
+        numbered[np.argsort(first)] = np.arange(len(first))
+        return numbered[codes]
+    numbers: dict[Any, int] = {}
+    try:
+        found = [numbers.setdefault(value, len(numbers)) for value in values]
+    except Exception:  # of a class that the user has defined
+        raise ValueError("groups must contain hashable values: numbers, strings.") from None
+    return np.array(found, dtype=np.intp)

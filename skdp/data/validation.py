@@ -1,0 +1,406 @@
+"""Checks of data, which scikit-learn's own checks are part of; no error quotes a private value."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import (
+    assert_all_finite,
+    check_array,
+    check_X_y,
+    column_or_1d,
+)
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _num_samples, validate_data
+
+from skdp.data.blocks import empty_rows
+from skdp.data.column import is_collection, typed, where_missing
+from skdp.data.columns import (
+    Columns,
+    check_frame,
+    column_name,
+    frame_names,
+    is_apart,
+    is_frame,
+    refuse_lazy,
+    values_of,
+)
+
+__all__ = [
+    "check_lengths",
+    "check_no_missing",
+    "check_some_rows",
+    "classes_of_blocks",
+    "codes_in_block",
+    "column_names",
+    "encode_labels",
+    "labels_in_block",
+    "one_column",
+    "places_of",
+    "present",
+    "refuse_missing",
+    "remember_columns",
+    "remember_names",
+    "validated",
+    "validated_numbers",
+    "validated_table",
+    "validated_weights",
+]
+
+_RULES = {
+    "y": "the same label or number whatever the data are, such as a class of its own that is in "
+    "the public classes, or the middle of target_bounds",
+    "sample_weight": "the same weight whatever the data are, such as 0, with which a record does "
+    "not count",
+}
+_UNEQUAL = (
+    "Found input variables with inconsistent numbers of samples: X and y must have equally many."
+)
+_SQUARABLE = 1e150
+_CODED_AT_ONCE = 1 << 16  # labels; what is looked up for more would be as large as they are
+_UNSORTED = "y and classes must hold labels of one type that can be sorted."
+_KINDS = {"b": "truth values", **dict.fromkeys("iuf", "numbers"), **dict.fromkeys("US", "texts")}
+_OF_DASK = (
+    "{} cannot read these dask collections where they are. Private linear and additive models, "
+    "naive Bayes, statistics, scalers, DPPCA and DPKMeans can, with X and y of Dask and a finite "
+    "epsilon; for anything else call .compute() where they fit into memory."
+)
+_RULE_OF_COLUMNS = (
+    "the same constant for a column whatever the data are, as BoundsScaler(missing=...) of "
+    "skdp.preprocessing does"
+)
+
+
+def encode_labels(name: str, y: np.ndarray, known: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the public classes, those found in `y` if none are `known`, and y as 0..K−1."""
+    _check_labels(y, known)
+    return _encoded(name, y, known)
+
+
+def present(name: str, values: Any) -> np.ndarray:
+    """Return a column or a table as an array; raise ValueError if a value is missing."""
+    read = values_of(values, name)
+    if read.array.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported: {name} must hold real numbers.")
+    if read.missing().any():
+        raise ValueError(_missing(name))
+    return read.array
+
+
+def one_column(y: Any) -> np.ndarray:
+    """Return targets without a second axis, with which NumPy would compare all rows with all."""
+    y = present("y", y)
+    return y if y.ndim == 1 else column_or_1d(y, warn=True)
+
+
+def labels_in_block(y: Any, known: Any) -> np.ndarray:
+    """Return the labels in some rows, which `classes_of_blocks` takes, after checks."""
+    y = column_or_1d(present("y", y))
+    _check_labels(y, known)
+    return _sorted_labels(y)
+
+
+def _check_labels(y: np.ndarray, known: Any) -> None:
+    """Raise ValueError unless labels are discrete; known classes are the stronger check."""
+    check_no_missing("y", y)
+    if known is None:
+        assert_all_finite(y, input_name="y")
+        check_classification_targets(y)
+
+
+def classes_of_blocks(name: str, labels: Sequence[np.ndarray], known: Any) -> np.ndarray:
+    """Return the public classes, those that are found in blocks if none are `known`."""
+    alike = len({one.dtype.kind for one in labels}) == 1
+    found = np.concatenate(labels if alike else [one.astype(object) for one in labels])
+    return _encoded(name, found, known)[0]
+
+
+def codes_in_block(y: Any, classes: np.ndarray) -> np.ndarray:
+    """Return labels, all of which are in `classes`, as 0..K−1."""
+    return places_of(column_or_1d(values_of(y).array), classes)
+
+
+def places_of(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Return the positions of labels among sorted classes; integers keep all bits."""
+    both = classes.dtype, labels.dtype
+    if all(dtype.kind in "iu" for dtype in both) and np.result_type(*both).kind == "f":
+        # int64 and uint64, whose common type in NumPy rounds beyond 2^53
+        classes, labels = classes.astype(object), labels.astype(object)
+    return np.searchsorted(classes, labels)
+
+
+def _sorted_labels(y: np.ndarray) -> np.ndarray:
+    try:
+        return np.unique(y)
+    except TypeError:
+        raise ValueError(_UNSORTED) from None
+
+
+def _encoded(name: str, y: np.ndarray, known: Any) -> tuple[np.ndarray, np.ndarray]:
+    try:
+        classes = np.unique(y if known is None else np.asarray(known))
+        codes = np.empty(len(y), dtype=np.intp)
+        strangers = False
+        for start in range(0, len(y), _CODED_AT_ONCE):
+            rows = slice(start, start + _CODED_AT_ONCE)
+            part = np.minimum(places_of(y[rows], classes), classes.size - 1)
+            strangers |= bool(np.any(classes[part] != y[rows]))
+            codes[rows] = part
+    except TypeError:
+        raise ValueError(_UNSORTED) from None
+    if classes.size < 2:
+        raise ValueError(f"{name} needs at least two classes, got one class.")
+    if strangers:
+        raise outside("y", y, classes)
+    return classes, codes
+
+
+def outside(name: str, labels: Any, classes: np.ndarray) -> ValueError:
+    """Return the error for labels of which some are not among the classes; no label is in it."""
+    held, known = (_KINDS.get(np.asarray(one).dtype.kind) for one in (labels, classes))
+    types = f": it holds {held}, and these are {known}" if held and known and held != known else ""
+    return ValueError(f"{name} has labels outside classes={classes.tolist()}{types}.")
+
+
+def validated(
+    estimator: Any,
+    X: Any,
+    y: Any = "no_validation",
+    *,
+    finite: bool = True,
+    most: float = math.inf,
+    advice: str = "",
+    **options: Any,
+) -> Any:
+    """Return X, and y if it is given, as scikit-learn's `validate_data` does.
+
+    Its errors quote values and advise to impute or to drop rows; these do neither. `finite` asks
+    for finite floats, up to `most` in size; without it a value may be missing, and `options` say
+    what X becomes. `advice` says what can be done about text.
+    """
+    if is_collection(X) or is_collection(y):
+        raise ValueError(_OF_DASK.format(type(estimator).__name__))
+    X, y = _received(X), y if y is None or isinstance(y, str) else present("y", y)
+    options = _rules_of_rows(estimator) | ({"dtype": np.float64} if finite else {}) | options
+    if isinstance(X, np.ndarray) and options.get("dtype", "numeric") is not None:
+        X = _plain(X, "OmM", advice)
+    try:
+        if is_apart(X) and not options.get("skip_check_array"):
+            checked = _validated_apart(estimator, X, y, advice, **options)
+        else:
+            checked = validate_data(estimator, X, y, **options)
+    except (TypeError, ValueError) as error:
+        raise _without_values(error, X, y, finite, advice) from None
+    if finite:
+        matrix = checked[0] if isinstance(checked, tuple) else checked
+        refuse_missing(matrix, frame_names(X), most)
+    return checked
+
+
+def _received(X: Any) -> Any:
+    """Return X as an array, a sparse matrix, or a table of a known library."""
+    check_frame("X", X)
+    return typed(X)
+
+
+def _validated_apart(
+    estimator: Any, X: Any, y: Any, advice: str, *, reset: bool = True, **options: Any
+) -> Any:
+    """Do what `validate_data` does with a frame, but convert its columns one by one."""
+    validate_data(estimator, X, reset=reset, skip_check_array=True)
+    columns, dtype = Columns.of(X, "X"), options.get("dtype")
+    if texts := _columns_of_text(columns):
+        raise ValueError(f"X must be numeric, and the columns {texts} contain text.{advice}")
+    columns.check_numeric()
+    matrix = columns.matrix(None if isinstance(dtype, str) else dtype)
+    return check_array(matrix, **options) if isinstance(y, str) else check_X_y(matrix, y, **options)
+
+
+def validated_table(estimator: Any, X: Any, y: Any = "no_validation", *, reset: bool = True) -> Any:
+    """Return X, a frame as it is or an array of any type, and y if it is given."""
+    checks_y, X = not isinstance(y, str), _received(X)
+    if not is_frame(X):
+        return validated(estimator, X, y, finite=False, dtype=None, reset=reset)
+    validated(estimator, X, y, finite=False, skip_check_array=True, reset=reset)
+    check_some_rows(len(X), estimator)
+    if not checks_y:
+        return X
+    y = column_or_1d(present("y", y), warn=True)
+    check_lengths(X, y)
+    return X, y
+
+
+def check_some_rows(n_rows: int, estimator: Any) -> None:
+    """Raise ValueError if there are no rows, unless their number is private."""
+    if n_rows < _fewest_rows(estimator):
+        raise ValueError("X must have at least one row.")
+
+
+def _rules_of_rows(estimator: Any) -> dict[str, Any]:
+    """Return options that switch off scikit-learn's check of missing values and of no rows."""
+    return {"ensure_all_finite": False, "ensure_min_samples": _fewest_rows(estimator)}
+
+
+def _fewest_rows(estimator: Any) -> int:
+    """Return 0 if the number of rows is private, because an error for no rows would reveal it."""
+    is_private = getattr(estimator, "neighboring", None) == "add_remove_one"
+    return int(not is_private or estimator.epsilon == math.inf)
+
+
+def check_lengths(X: Any, y: Any) -> None:
+    """Raise unless X and y have equally many rows; how many is not said, since it is private."""
+    refuse_lazy(X=X, y=y)
+    if _num_samples(X) != _num_samples(y):
+        raise ValueError(_UNEQUAL)
+
+
+def validated_weights(sample_weight: Any, n_samples: int) -> np.ndarray:
+    """Return the weights as finite numbers, one a record."""
+    if is_collection(sample_weight):
+        raise ValueError("sample_weight is a dask collection, and X is in memory.")
+    given = present("sample_weight", sample_weight)
+    try:
+        weights = given.astype(np.float64)
+    except (TypeError, ValueError):
+        raise ValueError("sample_weight must hold numbers.") from None
+    if weights.ndim == 0:
+        weights = np.full(n_samples, float(weights))
+    if weights.shape != (n_samples,):
+        raise ValueError("sample_weight must hold one weight for each row of X, or be one number.")
+    if not np.isfinite(weights).all():
+        raise ValueError("sample_weight must hold finite numbers.")
+    return weights
+
+
+def column_names(estimator: Any) -> list[Any]:
+    """Return the names of the columns in `fit`, those that are no strings too; empty for none."""
+    return list(getattr(estimator, "feature_names_in_", getattr(estimator, "_column_names", ())))
+
+
+def remember_names(estimator: Any, X: Any) -> None:
+    """Keep names that are no strings, of which scikit-learn has no attribute; after its checks."""
+    vars(estimator).pop("_column_names", None)
+    if is_frame(X) and not hasattr(estimator, "feature_names_in_"):
+        estimator._column_names = frame_names(X)
+
+
+def remember_columns(estimator: Any, X: Any, *, reset: bool = True) -> None:
+    """Keep the number of columns of a Dask collection, and their names, or compare with them."""
+    empty = empty_rows(X)
+    validated(estimator, empty, finite=False, reset=reset, skip_check_array=True)
+    if reset:
+        remember_names(estimator, empty)
+
+
+def validated_numbers(estimator: Any, X: Any, *, reset: bool, dtype: Any = np.float64) -> Any:
+    """Return X as floats, NaN for missing values, after scikit-learn's checks of its shape."""
+    X = _received(X)
+    if not is_frame(X):
+        floats = validated(estimator, _plain(X), finite=False, dtype=dtype, reset=reset)
+    else:
+        validated(estimator, X, finite=False, reset=reset, skip_check_array=True)
+        columns = Columns.of(X, "X")
+        columns.check_numeric()
+        floats = columns.matrix(dtype)
+        floats = check_array(floats, dtype=dtype, **_rules_of_rows(estimator))
+    if reset:
+        remember_names(estimator, X)
+    return floats
+
+
+def _plain(X: Any, kinds: str = "OUSmM", advice: str = "") -> Any:
+    """Return an array of some kinds as floats, after checks; leave all else to scikit-learn.
+
+    scikit-learn would convert NaT to the least integer.
+    """
+    if sparse.issparse(X) or X.dtype.kind not in kinds or X.ndim != 2 or not X.size:
+        return X
+    columns = Columns.of(X, "X")
+    for j, part in enumerate(columns.parts):
+        part.check_numeric(columns.name(j), advice=advice)
+    return columns.matrix()
+
+
+def refuse_missing(X: Any, names: Sequence[Any] = (), most: float = math.inf) -> None:
+    """Raise if a value is missing, infinite or beyond `most`, and name its column only."""
+    values = X.data if sparse.issparse(X) else X
+    if values.dtype.kind != "f" or _sum_of_squares(values) <= min(most, _SQUARABLE) ** 2:
+        return
+    bad = ~np.isfinite(values)
+    if bad.any():
+        columns = X.indices[bad] if sparse.issparse(X) else np.nonzero(bad)[1]
+        j = int(columns.min())
+        column = f"column {column_name(names, j)!r}"
+        check_no_missing(column, values[bad][columns == j])
+        raise ValueError(f"{column} must hold finite numbers, and it has an infinity.")
+    if max(float(values.max()), -float(values.min())) > most:
+        raise ValueError(f"X has a value beyond {most:g}, which counts as infinity.")
+
+
+def _sum_of_squares(values: np.ndarray) -> float:
+    """Return Σ x², nan or inf if any x is: the fastest read that meets every value."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if values.flags.forc:
+            flat = values.ravel(order="K")  # a view
+            return float(np.dot(flat, flat))
+        return float(np.einsum("ij,ij->", values, values))
+
+
+def check_no_missing(name: str, values: np.ndarray) -> None:
+    """Raise ValueError if a value is NaN, None, NaT or pandas' NA, in an array of any type."""
+    if where_missing(values).any():
+        raise ValueError(_missing(name))
+
+
+def _missing(name: str) -> str:
+    return (
+        f"{name} has missing values (NaN, None or NA). Fill them by a public rule: "
+        f"{_RULES.get(name, _RULE_OF_COLUMNS)}. A filling that is learnt from the data, or rows "
+        "that are left out, would reveal something about them."
+    )
+
+
+def _without_values(error: Exception, X: Any, y: Any, finite: bool, advice: str) -> Exception:
+    """Return an error that says what is wrong with X or y and quotes nothing of them."""
+    for name, values in (("X", X), ("y", y)):
+        if values is None:  # scikit-learn's message says that it is required
+            continue
+        try:
+            array = values if sparse.issparse(values) else values_of(values, name).array
+        except ValueError:  # lists of unequal lengths
+            continue
+        if array.dtype.kind == "c":
+            return ValueError(f"Complex data not supported: {name} must hold real numbers.")
+        if name == "X" and array.ndim < 2:
+            return ValueError(
+                f"Expected 2D array, got {array.ndim}D array instead: X must have the shape "
+                "(n_samples, n_features). Reshape your data, one row a record."
+            )
+        may_be_missing = name == "X" and not finite
+        if not may_be_missing and not sparse.issparse(array) and where_missing(array).any():
+            return ValueError(_missing(_column_of_missing(array, X) if name == "X" else name))
+    if "inconsistent numbers of samples" in str(error):
+        return ValueError(_UNEQUAL)
+    if "inhomogeneous" in str(error):
+        return ValueError("X must have rows of equal length.")
+    if "should be a 1d array" in str(error):
+        return ValueError("y should be a 1d array: one value for each row of X.")
+    if isinstance(error, TypeError) or not str(error).startswith("could not convert"):
+        return error
+    return ValueError(f"X must hold numbers, and it has text.{advice}")
+
+
+def _column_of_missing(array: np.ndarray, X: Any) -> str:
+    if array.ndim != 2:
+        return "X"
+    j = next(j for j, column in enumerate(array.T) if where_missing(column).any())
+    return f"column {column_name(frame_names(X), j)!r}"
+
+
+def _columns_of_text(columns: Columns) -> list[Any]:
+    """Return the names of the columns that contain text."""
+    return [columns.name(j) for j, part in enumerate(columns.parts) if part.holds_text()]

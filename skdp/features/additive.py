@@ -1,0 +1,279 @@
+"""A curve for each column of numbers, a number for each category, and pairs of columns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from skdp.data.column_facts import by_column
+from skdp.data.columns import column_name
+from skdp.features.base import FeatureMap
+from skdp.features.table import TableFacts
+from skdp.features.tabulated import TabulatedMap
+from skdp.support.validation import check_choice, check_count, check_real
+
+__all__ = ["AdditiveMap"]
+
+_PAIR_TERMS = 3
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AdditiveMap(FeatureMap):
+    """The additive features: numbers first, then categories, then pairs of columns.
+
+    Parameters
+    ----------
+    facts : TableFacts
+        *Public.* What the columns are.
+    n_terms : int
+        *Public.* K, waves of a column of numbers.
+    linear_share : float in [0, 1]
+        *Public.* g, share of the straight line.
+    from_low : ndarray of bool of shape (n_numbers,)
+        *Public.* Whether features are zero at the low end of a column.
+    pairs : tuple of (int, int)
+        *Public.* Columns whose features are multiplied.
+    shortened : bool
+        *Public.* Whether all features are divided by √(blocks), so that no row is longer than 1.
+    """
+
+    facts: TableFacts
+    n_terms: int = 8
+    linear_share: float = 0.5
+    from_low: np.ndarray
+    pairs: tuple[tuple[int, int], ...] = ()
+    shortened: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        facts: TableFacts,
+        names: Sequence[Any],
+        *,
+        n_terms: Any = 8,
+        linear_share: Any = 0.5,
+        reference: Any = None,
+        interactions: Any = None,
+        norm: Any = "rows",
+    ) -> AdditiveMap:
+        """Return what the parameters of an estimator say, checked."""
+        return cls(
+            facts=facts,
+            n_terms=check_count("n_terms", n_terms),
+            linear_share=check_real("linear_share", linear_share, low=0.0, high=1.0, closed="[]"),
+            from_low=_from_low(reference, facts, names),
+            pairs=_pairs(interactions, facts.n_columns, names),
+            shortened=check_choice("norm", norm, ("rows", "blocks")) == "blocks",
+        )
+
+    @property
+    def n_features_out(self) -> int:
+        return self.spans[-1][1].stop if self.spans else 0
+
+    @cached_property
+    def spans(self) -> list[tuple[tuple[int, ...], slice]]:
+        """Which columns a block of features is made of, and where it is."""
+        sizes: list[tuple[tuple[int, ...], int]] = []
+        sizes += [((int(j),), self._n_number) for j in self.facts.numbers]
+        sizes += [((j,), self.facts.size(j)) for j in self.facts.categories]
+        sizes += [(pair, math.prod(map(self._n_factor, pair))) for pair in self.pairs]
+        stops = np.cumsum([size for _, size in sizes]).tolist()
+        return [
+            (columns, slice(stop - size, stop))
+            for (columns, size), stop in zip(sizes, stops, strict=True)
+        ]
+
+    @property
+    def _n_number(self) -> int:
+        """Features of a column of numbers."""
+        return (self.linear_share > 0.0) + self._n_waves + self.facts.has_missing
+
+    @property
+    def _n_waves(self) -> int:
+        return self.n_terms if self.linear_share < 1.0 else 0
+
+    def _n_factor(self, j: int) -> int:
+        """Factors of a column in pairs."""
+        return self.facts.size(j) if j in self.facts.categories else _PAIR_TERMS
+
+    @property
+    def n_blocks(self) -> int:
+        """Columns of the table."""
+        return self.facts.n_columns
+
+    @cached_property
+    def typical_square(self) -> float:
+        """Mean |Φ|² over uniform u, without pairs and before all are shortened."""
+        g = self.linear_share
+        waves = np.where(self.from_low, _low_weights(self.n_terms).sum(), 0.5)
+        return float((g / 3.0 + (1.0 - g) * waves).sum()) + len(self.facts.categories)
+
+    @cached_property
+    def pair_scale(self) -> float:
+        """Factor of pairs, with which they have half of the squared norm over uniform u."""
+        found = sum(math.prod(map(self._factor_square, pair)) for pair in self.pairs)
+        return math.sqrt(self.typical_square / found) if self.pairs else 0.0
+
+    def _factor_square(self, j: int) -> float:
+        if j in self.facts.categories:
+            return 1.0
+        from_low = self.from_low[self.facts.numbers.tolist().index(j)]
+        return float(_low_weights(_PAIR_TERMS).sum()) if from_low else 0.5
+
+    @property
+    def most_square(self) -> float:
+        """Bound of |Φ|² before all are shortened: 1 for each column, and for each pair its own."""
+        return self.n_blocks + self.pair_scale**2 * len(self.pairs)
+
+    @property
+    def scale(self) -> float:
+        """Factor of all features."""
+        return 1.0 / math.sqrt(self.most_square) if self.shortened else 1.0
+
+    def expand(self, rows: np.ndarray) -> np.ndarray:
+        out = np.zeros((self.n_features_out, len(rows)))
+        u = self.facts.unit_interval(rows)
+        unknown = np.isnan(u)
+        if unknown.any():
+            u[unknown] = 0.0
+        else:
+            unknown = None
+        p = len(self.facts.numbers)
+        self._numbers(u, unknown, out[: p * self._n_number].reshape(p, self._n_number, len(rows)))
+        for columns, span in self.spans[p : p + len(self.facts.categories)]:
+            self.facts.one_hot(columns[0], rows[:, columns[0]], out[span])
+        if self.pairs:
+            self._products(u, unknown, out)
+        if self.shortened:
+            out *= self.scale
+        return out.T
+
+    def _numbers(self, u: np.ndarray, unknown: np.ndarray | None, out: np.ndarray) -> None:
+        """Write lines, waves, and ones for missing values, of shape (n_numbers, features, rows)."""
+        g, low = self.linear_share, self.from_low[:, None]
+        first = int(g > 0.0)
+        if first:
+            np.multiply(u, math.sqrt(g) * np.where(low, 1.0, 2.0), out=out[:, 0])
+            out[:, 0] -= math.sqrt(g) * ~low
+        if self._n_waves:
+            waves = out[:, first : first + self.n_terms]
+            _waves(u, self.from_low, waves)
+            waves *= math.sqrt(1.0 - g) * _amplitudes(self.from_low, self.n_terms)[:, :, None]
+        if unknown is not None:
+            out[:, : first + self._n_waves].transpose(0, 2, 1)[unknown] = 0.0
+            out[:, -1][unknown] = 1.0
+
+    def _products(self, u: np.ndarray, unknown: np.ndarray | None, out: np.ndarray) -> None:
+        """Write products of the features of two columns."""
+        waves = np.empty((len(u), _PAIR_TERMS, u.shape[1]))
+        _waves(u, self.from_low, waves)
+        waves *= _amplitudes(self.from_low, _PAIR_TERMS)[:, :, None]
+        if unknown is not None:
+            waves.transpose(0, 2, 1)[unknown] = 0.0
+        factors = dict(zip(self.facts.numbers.tolist(), waves, strict=True))
+        for columns, span in self.spans:
+            if len(columns) == 1 and columns[0] in self.facts.categories:
+                factors[columns[0]] = out[span]
+            elif len(columns) == 2:
+                one, other = (factors[j] for j in columns)
+                np.multiply(
+                    self.pair_scale * one[:, None],
+                    other,
+                    out=out[span].reshape(len(one), *other.shape),
+                )
+
+    def for_fits(self) -> FeatureMap:
+        if self.pairs or not self._n_waves:
+            return self
+        low = self.from_low.tolist()
+        alike = [low.index(kind) for kind in low]
+        alike += range(len(low), len(self.spans))
+        spans = [(columns[0], span) for columns, span in self.spans]
+        return TabulatedMap(self.facts, self, spans, alike)
+
+    def names(self, columns: Sequence[Any]) -> list[str]:
+        single, factors = {}, {}
+        for j in self.facts.numbers.tolist():
+            waves = [f"{columns[j]}_wave{k}" for k in range(1, 1 + max(self.n_terms, _PAIR_TERMS))]
+            line = [f"{columns[j]}"] if self.linear_share > 0.0 else []
+            missing = [f"missing_{columns[j]}"] if self.facts.has_missing else []
+            single[j] = [*line, *waves[: self._n_waves], *missing]
+            factors[j] = waves[:_PAIR_TERMS]
+        for j in self.facts.categories:
+            single[j] = factors[j] = self.facts.category_names(j, columns[j])
+        names = [name for (j, *pair), _ in self.spans if not pair for name in single[j]]
+        for i, j in self.pairs:
+            names += [f"{one} {other}" for one in factors[i] for other in factors[j]]
+        return names
+
+
+def _from_low(reference: Any, facts: TableFacts, names: Sequence[Any]) -> np.ndarray:
+    """Return which columns of numbers have their low end for a reference."""
+    if reference is None or (isinstance(reference, str) and reference == "low"):
+        return np.full(facts.numbers.size, reference is not None)
+    if isinstance(reference, str) or np.ndim(reference) != 1:
+        raise ValueError(
+            f"reference must be None, 'low' or a list of columns of numbers, got {reference!r}."
+        )
+    found = by_column("reference", dict.fromkeys(reference, "low"), facts.n_columns, names)
+    if strangers := [column_name(names, j) for j in found if j not in facts.numbers]:
+        raise ValueError(f"reference is for columns of numbers, which {strangers} are not.")
+    return np.isin(facts.numbers, list(found))
+
+
+def _pairs(interactions: Any, n_columns: int, names: Sequence[Any]) -> tuple[tuple[int, int], ...]:
+    """Return pairs of columns, the one with the lower number first."""
+    if interactions is None:
+        return ()
+    if isinstance(interactions, str):
+        check_choice("interactions", interactions, ("pairs",))
+        return tuple(combinations(range(n_columns), 2))
+    pairs = [_pair(pair, n_columns, names) for pair in interactions]
+    if len({*pairs}) < len(pairs):
+        raise ValueError(f"interactions must name each pair of columns once, got {interactions!r}.")
+    return tuple(pairs)
+
+
+def _pair(pair: Any, n_columns: int, names: Sequence[Any]) -> tuple[int, int]:
+    if isinstance(pair, (str, bytes)) or np.ndim(pair) != 1 or len({*pair}) != 2 or len(pair) != 2:
+        raise ValueError(
+            f"interactions must be None, 'pairs' or a list of pairs of different columns, got one "
+            f"that is {pair!r}."
+        )
+    i, j = sorted(by_column("interactions", dict.fromkeys(pair), n_columns, names))
+    return i, j
+
+
+def _waves(u: np.ndarray, from_low: np.ndarray, out: np.ndarray) -> None:
+    """Write cos(πku), or sin((k − ½)πu) where features are zero at the low end, k = 1, 2, …
+
+    Both follow f_{k+1} = 2·cos(πu)·f_k − f_{k−1}; rounding grows as k², to 1e-13 for k = 30.
+    """
+    angle = np.pi * u
+    twice = 2.0 * np.cos(angle)
+    np.multiply(twice, 0.5, out=out[:, 0])
+    before = np.ones_like(u)
+    if from_low.any():
+        out[from_low, 0] = np.sin(0.5 * angle[from_low])
+        before[from_low] = -out[from_low, 0]
+    for k in range(1, out.shape[1]):
+        np.multiply(twice, out[:, k - 1], out=out[:, k])
+        out[:, k] -= before if k == 1 else out[:, k - 2]
+
+
+def _amplitudes(from_low: np.ndarray, n_terms: int) -> np.ndarray:
+    """Return the factors of waves, of shape (n_numbers, n_terms); squares sum to 1 at most."""
+    k = np.arange(1, n_terms + 1)
+    weights = (1.0 / k) / (1.0 / k).sum()
+    return np.sqrt(np.where(from_low[:, None], 2.0 * _low_weights(n_terms), weights))
+
+
+def _low_weights(n_terms: int) -> np.ndarray:
+    """Return 1/((k − ½)π)², of which 2·Σ·sin²((k − ½)πu) = u over all k."""
+    return 1.0 / ((np.arange(1, n_terms + 1) - 0.5) * np.pi) ** 2

@@ -1,0 +1,143 @@
+"""What a public feature map is."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from skdp.features.table import TableFacts
+
+__all__ = ["FeatureMap"]
+
+_BLOCK_BYTES = 1 << 19  # of features that are made at a time: they should stay in the cache
+
+
+class FeatureMap(ABC):
+    """A map Φ of a row to features, by this row and public numbers only.
+
+    Neighbouring tables have neighbouring images, so whatever is private about the features is as
+    private about the table. `facts` are what it knows of the table's columns.
+    """
+
+    facts: TableFacts
+
+    @property
+    @abstractmethod
+    def n_features_out(self) -> int:
+        """Number of features; public."""
+
+    @property
+    def n_entries(self) -> int:
+        """Number of features of a row that may differ from 0; public."""
+        return self.n_features_out
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether features are CSR matrices."""
+        return False
+
+    @property
+    def cost(self) -> int:
+        """How much memory features are worth, rather than being made in each pass; 1 for little."""
+        return 1
+
+    def prepare(self, X: np.ndarray) -> Any:
+        """Return what a design keeps of a coded table: what `expand` takes, row by row.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_columns)
+            *Private.* As `TableFacts.coded` returns it.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, ...), or another object of a length that is indexed by rows
+            *Private.* X itself, or something that is expanded faster.
+        """
+        return X
+
+    @abstractmethod
+    def expand(self, rows: Any) -> Any:
+        """Return the features of some rows.
+
+        Parameters
+        ----------
+        rows : object
+            *Private.* Rows of what `prepare` returned.
+
+        Returns
+        -------
+        ndarray or CSR matrix of shape (n_rows, n_features_out)
+            *Private.* Of double precision.
+        """
+
+    @abstractmethod
+    def names(self, columns: Sequence[Any]) -> list[str]:
+        """Return the names of the features.
+
+        Parameters
+        ----------
+        columns : sequence
+            *Public.* Names of the columns of the table.
+
+        Returns
+        -------
+        list of str
+            One for each feature.
+        """
+
+    def for_fits(self) -> FeatureMap:
+        """Return the map that a private fit reads: this one, or one near it that is faster.
+
+        Which one depends on public numbers only, not on how many rows there are.
+        """
+        return self
+
+    @property
+    def rows_at_once(self) -> int:
+        """Number of rows whose features a cache holds."""
+        return max(64, _BLOCK_BYTES // (8 * self.n_entries))
+
+    def blocks(self, rows: Any) -> Iterator[tuple[slice, Any]]:
+        """Yield the features of consecutive rows, a cache full at a time.
+
+        Parameters
+        ----------
+        rows : object
+            *Private.* What `prepare` returned.
+
+        Yields
+        ------
+        where : slice
+            Which rows they are.
+        features : ndarray or CSR matrix
+            *Private.*
+        """
+        for start in range(0, len(rows), self.rows_at_once):
+            where = slice(start, start + self.rows_at_once)
+            yield where, self.expand(rows[where])
+
+    def whole(self, rows: Any, dtype: Any = np.float64) -> Any:
+        """Return the features of all rows as one matrix.
+
+        Parameters
+        ----------
+        rows : object
+            *Private.* What `prepare` returned.
+        dtype : type
+            Of the features.
+
+        Returns
+        -------
+        ndarray or CSR matrix of shape (n_rows, n_features_out)
+            *Private.*
+        """
+        if self.is_sparse:
+            return self.expand(rows).astype(dtype, copy=False)
+        features = np.empty((len(rows), self.n_features_out), dtype)
+        for where, block in self.blocks(rows):
+            features[where] = block
+        return features

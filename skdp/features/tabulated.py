@@ -1,0 +1,113 @@
+"""Additive features looked up in tables, for fits that pass over many rows many times."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from skdp.features.base import FeatureMap
+from skdp.features.table import TableFacts
+
+__all__ = ["TabulatedMap"]
+
+_LEVELS = 4096  # of u: a feature moves by less than 2e-3 for eight waves
+_ROWS = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class TabulatedMap(FeatureMap):
+    """A map whose blocks of features read one column each, with u rounded to 4096 levels.
+
+    A row becomes one small integer a column, for which a table has the features. The rounding is
+    part of the public map, so that norms and guarantees are those of the rounded features; it must
+    not depend on how many rows there are, which may be private.
+
+    Parameters
+    ----------
+    facts : TableFacts
+        *Public.* What the columns are.
+    feature_map : FeatureMap
+        *Public.* The map without rounding.
+    spans : list of (int, slice)
+        *Public.* The column that a block of features reads, and where the block is.
+    alike : list of int
+        *Public.* For each block the first one that has the same table.
+    """
+
+    facts: TableFacts
+    feature_map: FeatureMap
+    spans: Sequence[tuple[int, slice]]
+    alike: Sequence[int]
+
+    @property
+    def n_features_out(self) -> int:
+        return self.feature_map.n_features_out
+
+    def names(self, columns: Sequence[Any]) -> list[str]:
+        return self.feature_map.names(columns)
+
+    @cached_property
+    def tables(self) -> list[Any]:
+        """For each block the features of every integer, (n_levels, size); CSR for categories."""
+        found = {k: self._table(*self.spans[k]) for k in {*self.alike}}
+        return [found[k] for k in self.alike]
+
+    def _table(self, j: int, span: slice) -> Any:
+        rows = np.zeros((1, self.facts.n_columns))
+        if j in self.facts.categories:
+            one = float(self.feature_map.expand(rows)[0, span.start])
+            size = span.stop - span.start
+            k, shape = np.arange(size), (size + 1, size)  # the last is unknown
+            return sparse.csr_array((np.full(size, one), (k, k)), shape=shape)
+        levels = self.facts.values_at(j, np.linspace(0.0, 1.0, _LEVELS))
+        rows = np.zeros((_LEVELS + self.facts.has_missing, self.facts.n_columns))
+        rows[:, j] = np.append(levels, [np.nan] * self.facts.has_missing)
+        return np.ascontiguousarray(self.feature_map.expand(rows)[:, span])
+
+    def prepare(self, X: np.ndarray) -> np.ndarray:
+        """Return for each row a place in each table, of which the last ones are NaN and unknown.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_columns)
+            *Private.* As `TableFacts.coded` returns it.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_blocks)
+            *Private.* A quarter of the memory of doubles, column by column.
+        """
+        sizes = [table.shape[0] for table in self.tables]
+        dtype = np.uint16 if max(sizes, default=0) < 2**16 else np.int64
+        places = np.empty((len(self.spans), len(X)), dtype)
+        for start in range(0, len(X), _ROWS):
+            rows = X[start : start + _ROWS]
+            places[:, start : start + _ROWS] = self._places(rows)
+        return places.T
+
+    def _places(self, rows: np.ndarray) -> np.ndarray:
+        numbers = self.facts.unit_interval(rows) * (_LEVELS - 1.0)
+        found = np.empty((len(self.spans), len(rows)))
+        found[: len(numbers)] = np.where(np.isnan(numbers), _LEVELS, np.rint(numbers))
+        for k, j in enumerate(self.facts.categories, start=len(numbers)):
+            size = self.facts.categories[j].size
+            code = np.where(np.isnan(rows[:, j]), size, rows[:, j])
+            found[k] = np.where(code < 0, size + self.facts.has_missing, code)
+        return found
+
+    def expand(self, rows: np.ndarray) -> np.ndarray:
+        features = np.zeros((len(rows), self.n_features_out))
+        for k, (j, span) in enumerate(self.spans):
+            if j in self.facts.categories:
+                known = np.flatnonzero(rows[:, k] < span.stop - span.start)
+                features[known, span.start + rows[known, k].astype(np.intp)] = self.tables[k].data[
+                    0
+                ]
+            else:
+                features[:, span] = self.tables[k].take(rows[:, k], axis=0)
+        return features

@@ -1,0 +1,195 @@
+"""One open connection for each process and thread, safe across forks."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from skdp.exceptions import BudgetClosedError
+from skdp.ledger.fork_lock import close_before_fork, gate
+
+__all__ = ["Connections", "clear_errors", "connect", "replaced", "uri_of"]
+
+_WAIT_SECONDS = 60.0
+_SMALLEST = 512  # bytes of the smallest SQLite database
+_PRAGMAS = ("synchronous=FULL", "fullfsync=ON", "checkpoint_fullfsync=ON", "wal_autocheckpoint=1")
+
+
+class Connections:
+    """The open connections of one handle to one path, at most one for each thread.
+
+    At every use, the files at the path are compared with those that are open: one that was
+    deleted, replaced or cut short is noticed before anything is read.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._local = threading.local()
+        self._own: weakref.WeakSet[_Session] = weakref.WeakSet()
+        self._first_file: tuple[int, int] | None = None
+
+    def remember(self) -> None:
+        """Take the file at the path as the one that has to stay there."""
+        self._first_file = _file_of(_look_at(self.path))
+
+    @contextmanager
+    def use(self, *, to_write: bool = False) -> Iterator[sqlite3.Connection]:
+        """Lend this thread's connection; before it is returned, the file is looked at again."""
+        with gate:
+            session = self._session(to_write)
+            with clear_errors(self.path):
+                yield session.connection
+            if session.file != _file_of(_look_at(self.path)):
+                raise BudgetClosedError(
+                    f"The ledger {self.path} was replaced while it was in use. "
+                    "What was spent meanwhile stands in the old file."
+                )
+            session.check_companions()
+
+    def close(self) -> None:
+        """Close the connections of all threads; the next use opens new ones."""
+        with gate.alone():
+            for session in list(self._own):
+                session.close()
+
+    def _session(self, to_write: bool) -> _Session:
+        found = _look_at(self.path)
+        if to_write and not found.st_mode & 0o222:
+            raise BudgetClosedError(f"The ledger {self.path} is read-only.")
+        file = _file_of(found)
+        self._first_file = self._first_file or file
+        if file != self._first_file:
+            raise replaced(self.path)
+        session = getattr(self._local, "session", None)
+        if session is None or not session.is_usable():
+            session = self._local.session = _Session(self.path, file)
+            close_before_fork(session)
+            self._own.add(session)
+        session.check_size(found.st_size)
+        session.check_companions()
+        return session
+
+
+class _Session:
+    """A connection with the process that opened it and the files that it reads.
+
+    SQLite keeps the two companions of a database for as long as somebody has it open. One that is
+    not what it was has been deleted: who comes next would not see this connection's locks.
+    """
+
+    def __init__(self, path: str, file: tuple[int, int]) -> None:
+        self.path = path
+        self.file = file
+        self.process = os.getpid()
+        self.size = 0
+        self.connection: Any = connect(path, "rw" if os.access(path, os.W_OK) else "ro")
+        self.companions = _companions(path)
+
+    def is_usable(self) -> bool:
+        if self.connection is not None and self.process != os.getpid():
+            raise BudgetClosedError(
+                f"The ledger {self.path} was carried open into another process."
+            )
+        return self.connection is not None
+
+    def check_size(self, size: int) -> None:
+        if size < max(self.size, _SMALLEST):
+            raise BudgetClosedError(
+                f"The ledger {self.path} cannot be used: the file was cut short."
+            )
+        self.size = size
+
+    def check_companions(self) -> None:
+        now = _companions(self.path)
+        if None in now or now != self.companions:
+            raise BudgetClosedError(
+                f"The ledger {self.path} cannot be used: its -wal or -shm file was deleted or "
+                "replaced while it was open. Close all handles on it and make a new PrivacyBudget "
+                "to go on."
+            )
+
+    def close(self) -> None:
+        connection, self.connection = self.connection, None
+        if connection is not None:
+            connection.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "connection", None) is not None and self.process == os.getpid():
+            with gate.moment():  # a fork in the middle would leave SQLite's own locks held
+                self.close()
+
+
+def connect(path: str, mode: str) -> sqlite3.Connection:
+    """Open the database at `path`; mode ``"ro"``, ``"rw"`` or ``"rwc"``.
+
+    Each commit is copied from the log into the database at once (unless somebody reads just then:
+    with the next commit), so that who deletes the log does not delete what was spent. That
+    costs one more flush; a rollback journal costs three, and stops readers.
+    """
+    with clear_errors(path):
+        connection = sqlite3.connect(
+            uri_of(path, mode),
+            uri=True,
+            timeout=_WAIT_SECONDS,
+            isolation_level=None,
+            check_same_thread=False,
+        )
+        for pragma in _PRAGMAS:
+            connection.execute(f"PRAGMA {pragma}")
+        connection.execute("PRAGMA schema_version")  # the first read opens the log
+        return connection
+
+
+def uri_of(path: str, mode: str) -> str:
+    """Return the address by which SQLite opens `path`."""
+    return f"{Path(path).absolute().as_uri()}?mode={mode}"
+
+
+@contextmanager
+def clear_errors(path: str) -> Iterator[None]:
+    """Turn the errors of SQLite and of the file system into `BudgetClosedError`."""
+    try:
+        yield
+    except (sqlite3.Error, OSError, UnicodeDecodeError) as error:  # the last: of its message
+        raise BudgetClosedError(f"The ledger {path} cannot be used: {error}.") from error
+
+
+def replaced(path: str) -> BudgetClosedError:
+    """Return the error about another file at the path."""
+    return BudgetClosedError(
+        f"The ledger {path} was replaced by another one, or by an older copy of itself, or edited. "
+        "A new PrivacyBudget goes on with this one, if it is whole."
+    )
+
+
+def _look_at(path: str) -> os.stat_result:
+    try:
+        return os.stat(path)
+    except FileNotFoundError:
+        raise BudgetClosedError(
+            f"The ledger {path} is gone: it was deleted, or it was the temporary ledger "
+            "of a budget that no longer exists."
+        ) from None
+    except OSError as error:
+        raise BudgetClosedError(f"The ledger {path} cannot be used: {error}.") from error
+
+
+def _companions(path: str) -> list[tuple[int, int] | None]:
+    return [_identity_of(f"{path}{suffix}") for suffix in ("-wal", "-shm")]
+
+
+def _identity_of(path: str) -> tuple[int, int] | None:
+    try:
+        return _file_of(os.stat(path))
+    except OSError:
+        return None
+
+
+def _file_of(found: os.stat_result) -> tuple[int, int]:
+    return found.st_dev, found.st_ino

@@ -1,0 +1,76 @@
+"""Running sums of costs, for each account and part, kept beside the rows they add up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from fractions import Fraction
+
+from skdp.ledger.fractions import Amounts, add
+from skdp.ledger.release import Release
+
+__all__ = ["EVERY", "PEAK", "Totals", "accounts_of", "all_totals", "scope_of"]
+
+EVERY = "every part"
+PEAK = "largest part"
+
+
+class Totals:
+    """The sums of one account: of releases on every part, of one part, and of the largest part.
+
+    The number that counts is `worst`, the sum over every part plus that of the largest part. It is
+    kept, not recomputed: sums only grow, so the largest part is the largest sum ever seen.
+    """
+
+    def __init__(self, scopes: dict[str, Amounts] | None = None) -> None:
+        self.scopes = dict(scopes or {})
+
+    def add(self, part: str | None, cost: Amounts) -> None:
+        """Add one more release."""
+        zero = (Fraction(0),) * len(cost)
+        scope = scope_of(part)
+        self.scopes[scope] = add(self.scopes.get(scope, zero), cost)
+        if part is not None:
+            both = zip(self.scopes.get(PEAK, zero), self.scopes[scope], strict=True)
+            self.scopes[PEAK] = tuple(map(max, both))
+
+    def worst(self, nothing: Amounts, part: str | None = None) -> Amounts:
+        """Return the largest sums over the parts, or those of one part, with every part's.
+
+        `nothing` is what an empty ledger sums up to.
+        """
+        scope = PEAK if part is None else scope_of(part)
+        return add(self.scopes.get(EVERY, nothing), self.scopes.get(scope, nothing))
+
+    def of_every(self, nothing: Amounts) -> Amounts:
+        """Return the sums of the releases that read every part."""
+        return self.scopes.get(EVERY, nothing)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Totals) and self.scopes == other.scopes
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def accounts_of(account: str) -> Iterator[str]:
+    """Yield the accounts that a release counts for: the whole budget, then each share inwards."""
+    yield ""
+    names = account.split("/") if account else []
+    for depth in range(len(names)):
+        yield "/".join(names[: depth + 1])
+
+
+def all_totals(
+    releases: Iterable[Release], cost: Callable[[Release], Amounts]
+) -> dict[str, Totals]:
+    """Return the sums of every account, added up from the rows."""
+    totals: dict[str, Totals] = {}
+    for release in releases:
+        amounts = cost(release)
+        for account in accounts_of(release.account):
+            totals.setdefault(account, Totals()).add(release.part, amounts)
+    return totals
+
+
+def scope_of(part: str | None) -> str:
+    """Return the name under which the sums of a part are kept."""
+    return EVERY if part is None else f"part {part}"

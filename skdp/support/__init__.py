@@ -1,0 +1,1 @@
+"""Checks, root searches, random sources and displays that hold nothing about privacy."""
