@@ -1,7 +1,6 @@
 """Public docstrings: every parameter and result is documented, and equal ones in equal words."""
 
 import inspect
-import pkgutil
 from enum import Enum
 from functools import cached_property
 from importlib import import_module
@@ -9,15 +8,11 @@ from importlib import import_module
 import pytest
 from numpydoc.docscrape import ClassDoc, FunctionDoc, get_doc_object
 from numpydoc.validate import Validator, validate
-
-import skdp
+from public_modules import MODULES
 
 # No docstring at all, a parameter without words, words without a parameter, no word on the result.
 WANTED = {"GL08", "PR01", "PR02", "RT01"}
-ROOMS = [
-    "skdp",
-    *(f"skdp.{m.name}" for m in pkgutil.iter_modules(skdp.__path__) if m.name[0] != "_"),
-]
+ROOMS = ["skdp", *(f"skdp.{name}" for name in MODULES)]
 
 ESTIMATORS = [
     "additive",

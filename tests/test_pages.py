@@ -1,7 +1,6 @@
 """The pages keep up with the code: references, the API's names, the README's example."""
 
 import inspect
-import pkgutil
 import re
 import runpy
 import tomllib
@@ -9,13 +8,13 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from public_modules import MODULES
 
 import skdp
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 pytestmark = pytest.mark.skipif(not DOCS.exists(), reason="needs a checkout")
-MODULES = [m.name for m in pkgutil.iter_modules(skdp.__path__) if not m.name.startswith("_")]
 NAME = r"[A-Z][\w'’-]+"
 # "Gopi, Lee and Liu 2022", "Ding, Kifer and others 2021", "Karney (2016)"
 CITATION = re.compile(rf"({NAME})(?:, {NAME})*(?:,? and (?:{NAME}|others))? \(?((?:19|20)\d\d)\b")
