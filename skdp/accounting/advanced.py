@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from skdp.accounting.base import Accountant, EventCount
+from skdp.support.rounding import FORMULA, SUM, down, up
 from skdp.support.validation import check_choice
 
 __all__ = ["FORMS", "AdvancedAccountant", "optimal_epsilon"]
@@ -18,7 +19,7 @@ _UNIT = 2.0**-53
 Parts = tuple[tuple[float, float, int], ...]
 """(ε_i, δ_i, k_i) of each leaf."""
 _SHARES = np.append(0.0, np.linspace(0.1, 1.0, 10))
-_ROUNDING = 1.0 + 1e-14
+_ROUNDING = up(1.0, FORMULA)
 
 
 @dataclass(frozen=True)
@@ -153,8 +154,8 @@ def optimal_epsilon(epsilon: float, delta: float, count: int, total: float) -> f
 
     with l_j = (k − 2j)·ε and p = 1 − q = e^ε/(1 + e^ε). Between two l_j, D is A − e^ε'·B.
     """
-    lost = -math.expm1(count * math.log1p(-delta)) * (1.0 + 1e-15)
-    target = (total - lost) / (1.0 - lost) * (1.0 - 1e-14) if lost < 1.0 else -1.0
+    lost = up(-math.expm1(count * math.log1p(-delta)), SUM)
+    target = down((total - lost) / (1.0 - lost), FORMULA) if lost < 1.0 else -1.0
     if target < 0.0 or math.isinf(epsilon):
         return math.inf
     if target == 0.0 or epsilon == 0.0:

@@ -16,12 +16,10 @@ from skdp.privacy import Event, Neighboring, NoClosedCurveError, NonPrivateEvent
 from skdp.privacy.events.pure import rho_of_pure
 from skdp.privacy.renyi import randomized_response_divergence
 from skdp.support.root_search import first_to_hold
+from skdp.support.rounding import SERIES, up
 from skdp.support.validation import check_delta
 
-__all__ = ["SUM_MARGIN", "Accountant", "EventCount", "UnpricedEventError"]
-
-SUM_MARGIN = 1.0 + 1e-15
-"""Above the rounding of a sum of costs: 2^−53 each for products, for `math.fsum` and for a root."""
+__all__ = ["Accountant", "EventCount", "UnpricedEventError"]
 
 _FAR = 700.0  # e^ε is a double up to here
 _LOG_TINIEST, _LOG_PRECISION = -700.0, 1e-12
@@ -74,7 +72,7 @@ class EventCount:
         """
         if delta <= 0.0:
             return self.pure
-        return max(curve.epsilon(min(delta, 1.0 - 1e-16)) for curve in self.curves)
+        return max(curve.epsilon(min(delta, 1.0 - 2.0**-53)) for curve in self.curves)
 
     @cached_property
     def pure(self) -> float:
@@ -110,7 +108,7 @@ class EventCount:
         """The δ of one release that no ε removes, with a margin for rounding."""
         if math.isfinite(self.pure):
             return 0.0
-        return float(self.delta(_FAR)) * (1.0 + 1e-12)
+        return up(float(self.delta(_FAR)), SERIES)
 
 
 @lru_cache(maxsize=4096)

@@ -9,12 +9,13 @@ import numpy as np
 
 from skdp.accounting.base import Accountant, EventCount
 from skdp.support.root_search import arithmetic, bisect
+from skdp.support.rounding import FORMULA, up
 
 __all__ = ["BasicAccountant"]
 
 _POINTS = 400
 _SMALLEST, _LARGEST = -50.0, 750.0  # of the logarithm of a Lagrange multiplier, over 0.9
-_ROUNDING = 1.0 + 1e-14
+_ROUNDING = up(1.0, FORMULA)
 
 
 @dataclass(frozen=True)

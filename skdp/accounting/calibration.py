@@ -15,12 +15,10 @@ from skdp.exceptions import OutOfRangeError
 from skdp.privacy import Event
 from skdp.privacy.gaussian import gaussian_log_delta
 from skdp.support.root_search import bisect, first_to_hold, geometric, whole
+from skdp.support.rounding import CURVE, down, margin
 from skdp.support.validation import check_choice, check_delta, check_epsilon
 
-__all__ = ["CALIBRATION_MARGIN", "calibrate", "gdp_mu"]
-
-CALIBRATION_MARGIN = 1e-11
-"""How far below the root, relatively, a calibrated parameter is returned: more than rounding."""
+__all__ = ["calibrate", "gdp_mu"]
 
 _WIDE = ("rdp", "pld", "basic")  # which know releases that are neither Gaussian DP nor pure
 
@@ -56,7 +54,7 @@ def gdp_mu(epsilon: float, delta: float) -> float:
 
     low, _ = first_to_hold(lambda log_mu: excess(log_mu) <= 0.0, 1.0, 0.0, lambda x: x - 1.0)
     high, _ = first_to_hold(lambda log_mu: excess(log_mu) >= 0.0, -1.0, 0.0, lambda x: x + 1.0)
-    return math.exp(brentq(excess, low, high, xtol=1e-15)) * (1.0 - CALIBRATION_MARGIN)
+    return down(math.exp(brentq(excess, low, high, xtol=1e-15)), CURVE)
 
 
 def calibrate(
@@ -160,5 +158,5 @@ def _search(
             f"No parameter in [{low!r}, {high!r}] meets epsilon={epsilon!r}, delta={delta!r}: at "
             f"{least!r} the cost is epsilon={min(ends)!r}."
         )
-    middle = whole if integer else geometric(CALIBRATION_MARGIN)
+    middle = whole if integer else geometric(margin(CURVE))
     return bisect(lambda parameter: costs(parameter, delta) <= epsilon, least, most, middle)

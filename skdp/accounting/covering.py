@@ -9,6 +9,7 @@ from scipy.special import log_ndtr
 
 from skdp.privacy import GaussianCurve, PrivacyCurve
 from skdp.support.root_search import arithmetic, bisect, first_to_hold
+from skdp.support.rounding import ROOT, SERIES, down, margin, up
 from skdp.support.validation import check_delta
 
 __all__ = ["covering_mu"]
@@ -16,7 +17,8 @@ __all__ = ["covering_mu"]
 _CELLS = 64
 _DEPTH = 40
 _WIDEST = 50_000
-_ROUNDING = 1e-12
+_NEAR_THE_END = down(1.0, ROOT)  # no guarantee rests on it: where the search gives up
+_ROUNDING = margin(SERIES)
 _SMALLEST_MU, _LARGEST_MU = 1e-12, 60.0
 _UNDERFLOW = 1e-250  # a δ that ends has larger values just before
 
@@ -68,7 +70,7 @@ def _one_order(curve: PrivacyCurve, slack: float, precision: float) -> float:
     end = curve.epsilon(slack)
     if end == 0.0:
         return 0.0
-    if math.isinf(end) or (slack == 0.0 and curve.delta(end * (1.0 - 1e-9)) < _UNDERFLOW):
+    if math.isinf(end) or (slack == 0.0 and curve.delta(end * _NEAR_THE_END) < _UNDERFLOW):
         return math.inf
 
     def covers(mu: float) -> bool:
@@ -87,7 +89,7 @@ def _covers(curve: PrivacyCurve, slack: float, end: float, mu: float) -> bool:
     left, right = grid[:-1], grid[1:]
     for _ in range(_DEPTH):
         excess = curve.delta(left) - slack
-        if np.any(excess > gaussian.delta(left) * (1.0 + _ROUNDING)):
+        if np.any(excess > up(gaussian.delta(left), SERIES)):
             return False
         open_ = _open_cells(curve, slack, gaussian, left, right)
         left, right = left[open_], right[open_]
@@ -105,11 +107,11 @@ def _open_cells(
 ) -> np.ndarray:
     """Return the cells where the chord is not seen to lie below the tangent in the middle."""
     middle = 0.5 * (left + right)
-    value = gaussian.delta(middle) * (1.0 - _ROUNDING)
+    value = down(gaussian.delta(middle), SERIES)
     steep = np.exp(middle + log_ndtr(-middle / gaussian.mu - 0.5 * gaussian.mu))
     fails = np.zeros(left.shape, dtype=bool)
     for point in (left, right):
         tangent = value - np.expm1(point - middle) * steep
         safe = tangent - _ROUNDING * (np.abs(tangent) + value)
-        fails |= ~(curve.delta(point) * (1.0 + _ROUNDING) - slack <= safe)
+        fails |= ~(up(curve.delta(point), SERIES) - slack <= safe)
     return fails

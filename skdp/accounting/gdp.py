@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from skdp.accounting.base import SUM_MARGIN, Accountant, EventCount
+from skdp.accounting.base import Accountant, EventCount
 from skdp.accounting.covering import covering_mu
 from skdp.privacy import Event, GaussianCurve
+from skdp.support.rounding import SERIES, SUM, THERE_AND_BACK, down, up
 from skdp.support.validation import check_delta
 
 __all__ = ["GDPAccountant"]
-
-_ROUNDING = 1.0 + 1e-12
 
 
 @dataclass(frozen=True)
@@ -68,7 +67,7 @@ class GDPAccountant(Accountant):
         for leaf in self._leaves(event):
             if leaf.curves != (GaussianCurve(leaf.event.gdp_mu(leaf.neighboring)),):
                 raise self._refusal(leaf, "a Gaussian curve for a lower side")
-        return max(0.0, upper * (1.0 - 1e-10) - 1e-300), upper
+        return max(0.0, down(upper, THERE_AND_BACK) - 1e-300), upper
 
     def _epsilon(self, leaves: tuple[EventCount, ...], delta: float) -> float:
         mu, slack = self._total(leaves)
@@ -76,13 +75,13 @@ class GDPAccountant(Accountant):
 
     def _delta(self, leaves: tuple[EventCount, ...], epsilon: float) -> float:
         mu, slack = self._total(leaves)
-        return GaussianCurve(mu).delta(epsilon) * _ROUNDING + slack
+        return up(GaussianCurve(mu).delta(epsilon), SERIES) + slack
 
     def _total(self, leaves: tuple[EventCount, ...]) -> tuple[float, float]:
         without = sum(leaf.count for leaf in leaves if math.isinf(self._own(leaf)))
         each = self.slack / without if without else 0.0
         squares = math.fsum(leaf.count * self._mu(leaf, each) ** 2 for leaf in leaves)
-        return math.sqrt(squares) * SUM_MARGIN, self.slack if without else 0.0
+        return up(math.sqrt(squares), SUM), self.slack if without else 0.0
 
     def _own(self, leaf: EventCount) -> float:
         return leaf.event.gdp_mu(leaf.neighboring)

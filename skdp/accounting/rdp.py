@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from skdp.accounting.base import SUM_MARGIN, Accountant, EventCount
+from skdp.accounting.base import Accountant, EventCount
 from skdp.accounting.rdp_conversion import CONVERSIONS, delta_from_rdp, epsilon_from_rdp
 from skdp.privacy import Event
+from skdp.support.rounding import SUM, up
 from skdp.support.validation import check_choice
 
 __all__ = ["RDPAccountant"]
@@ -69,11 +70,11 @@ class RDPAccountant(Accountant):
         return self._rdp(self._leaves(event), order)
 
     def _rdp(self, leaves: tuple[EventCount, ...], order: float) -> float:
-        return math.fsum(leaf.count * leaf.rdp(order) for leaf in leaves) * SUM_MARGIN
+        return up(math.fsum(leaf.count * leaf.rdp(order) for leaf in leaves), SUM)
 
     def _epsilon(self, leaves: tuple[EventCount, ...], delta: float) -> float:
         self._check(leaves)
-        pure = math.fsum(leaf.count * leaf.pure for leaf in leaves) * SUM_MARGIN
+        pure = up(math.fsum(leaf.count * leaf.pure for leaf in leaves), SUM)
         if pure == 0.0 or delta >= self._total_variation(leaves):
             return 0.0
         converted = epsilon_from_rdp(lambda a: self._rdp(leaves, a), delta, self.conversion)
@@ -81,14 +82,14 @@ class RDPAccountant(Accountant):
 
     def _delta(self, leaves: tuple[EventCount, ...], epsilon: float) -> float:
         self._check(leaves)
-        if math.fsum(leaf.count * leaf.pure for leaf in leaves) * SUM_MARGIN <= epsilon:
+        if up(math.fsum(leaf.count * leaf.pure for leaf in leaves), SUM) <= epsilon:
             return 0.0
         converted = delta_from_rdp(lambda a: self._rdp(leaves, a), epsilon, self.conversion)
         return min(converted, self._total_variation(leaves))
 
     def _total_variation(self, leaves: tuple[EventCount, ...]) -> float:
         least = self._rdp(leaves, _LEAST_ORDER)
-        return math.sqrt(min(0.5 * least, -math.expm1(-least))) * SUM_MARGIN
+        return up(math.sqrt(min(0.5 * least, -math.expm1(-least))), SUM)
 
     def _check(self, leaves: tuple[EventCount, ...]) -> None:
         for leaf in leaves:

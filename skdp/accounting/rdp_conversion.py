@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from skdp.support.root_search import minimize_from_grid
+from skdp.support.rounding import FORMULA, SERIES, margin
 
 __all__ = [
     "CONVERSIONS",
@@ -25,7 +26,7 @@ Rdp = Callable[[float], float]
 """Order above 1 to a bound on the Rényi divergence."""
 
 _START, _WIDEST = 2.0, 30.0  # of log(order − 1)
-_ROUNDING, _SUM_ROUNDING = 1e-12, 1e-14
+_ROUNDING, _SUM_ROUNDING = margin(SERIES), margin(FORMULA)
 _ENDLESS = 1e200  # in place of inf, which the minimisation cannot subtract
 
 

@@ -11,13 +11,12 @@ from skdp.accounting.calibration import gdp_mu
 from skdp.exceptions import OutOfRangeError
 from skdp.privacy import GaussianEvent, Neighboring, PoissonSampledEvent, PrivacyGuarantee
 from skdp.privacy.subsampling import check_rate
+from skdp.support.rounding import ROOT, SERIES, down
 from skdp.support.validation import check_delta, check_epsilon
 
 __all__ = ["sampled_gdp_mu", "sampled_pure_epsilon"]
 
 _LARGEST_MU = 20.0  # a release at more noise than this is good enough; no guarantee rests on it
-_MARGIN = 1e-9  # relative, of μ, below the root: more than the curves' errors
-_PURE_MARGIN = 1e-12  # likewise, of ε
 _PURE_ROUNDING = 4e-15  # absolute: sums of numbers of size 1, or of ε, whose margin is larger
 _LEAST = 1e-300  # stands for a δ that underflows
 
@@ -67,7 +66,7 @@ def sampled_gdp_mu(
     low, high = math.log(0.49 * gdp_mu(epsilon, delta)), math.log(_LARGEST_MU)
     if low >= high or excess(high) <= 0.0:
         return _LARGEST_MU
-    return math.exp(brentq(excess, low, high, xtol=1e-13)) * (1.0 - _MARGIN)
+    return down(math.exp(brentq(excess, low, high, xtol=1e-13)), ROOT)
 
 
 def sampled_pure_epsilon(epsilon: float, rate: float, neighboring: Neighboring | str) -> float:
@@ -95,7 +94,7 @@ def sampled_pure_epsilon(epsilon: float, rate: float, neighboring: Neighboring |
     1.0
     """
     epsilon, q = check_epsilon(epsilon), check_rate(rate)
-    less = (1.0 - _PURE_MARGIN) * epsilon
+    less = down(epsilon, SERIES)
     small = math.exp(-less)
     if Neighboring(neighboring) is Neighboring.ADD_REMOVE_ONE:
         found = less + math.log(-math.expm1(-less) / q + small)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from skdp.accounting.base import SUM_MARGIN, Accountant, EventCount
+from skdp.accounting.base import Accountant, EventCount
 from skdp.accounting.rdp_conversion import CONVERSIONS, delta_from_rdp, epsilon_from_rdp
 from skdp.privacy import Event
+from skdp.support.rounding import FORMULA, SUM, down, up
 from skdp.support.validation import check_choice
 
 __all__ = ["ZCDPAccountant"]
@@ -64,14 +65,14 @@ class ZCDPAccountant(Accountant):
         for leaf in leaves:
             if math.isinf(leaf.rho):
                 raise self._refusal(leaf, "a finite zcdp_rho")
-        return math.fsum(leaf.count * leaf.rho for leaf in leaves) * SUM_MARGIN
+        return up(math.fsum(leaf.count * leaf.rho for leaf in leaves), SUM)
 
     def _epsilon(self, leaves: tuple[EventCount, ...], delta: float) -> float:
         rho = self._rho(leaves)
         if rho == 0.0 or delta == 0.0:
             return 0.0 if rho == 0.0 else math.inf
         if self.conversion == "classic":
-            return (rho + 2.0 * math.sqrt(rho * -math.log(delta))) * (1.0 + 1e-14)
+            return up(rho + 2.0 * math.sqrt(rho * -math.log(delta)), FORMULA)
         return epsilon_from_rdp(lambda order: rho * order, delta, self.conversion)
 
     def _delta(self, leaves: tuple[EventCount, ...], epsilon: float) -> float:
@@ -80,5 +81,5 @@ class ZCDPAccountant(Accountant):
             return 0.0
         if self.conversion == "classic":
             exponent = -(max(0.0, epsilon - rho) ** 2) / (4.0 * rho)
-            return math.exp(min(0.0, exponent * (1.0 - 1e-14)))
+            return math.exp(min(0.0, down(exponent, FORMULA)))
         return delta_from_rdp(lambda order: rho * order, epsilon, self.conversion)

@@ -14,11 +14,12 @@ from skdp.ledger.files import TemporaryFolder, place_of, whole_or_absent
 from skdp.ledger.store import Ledger
 from skdp.privacy import GaussianCurve, Neighboring, Unit
 from skdp.privacy.risk import gaussian_mu_for
+from skdp.support.rounding import ROOT, down
 from skdp.support.validation import check_choice, check_real
 
 __all__ = ["PrivacyBudget"]
 
-_BELOW = 1.0 - 1e-9  # of a target's μ, so that there and back over ε is not above it
+_BELOW = down(1.0, ROOT)  # of a target's μ, so that there and back over ε is not above it
 
 
 class PrivacyBudget(BudgetHandle):

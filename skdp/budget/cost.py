@@ -25,6 +25,7 @@ from skdp.privacy import (
     SelfComposedEvent,
 )
 from skdp.privacy.curve import SymmetricCurve
+from skdp.support.rounding import CURVE, SERIES, up
 
 __all__ = [
     "ConvertedCurve",
@@ -41,15 +42,13 @@ __all__ = [
 _COVER_PRECISION = 1e-5  # relative, upwards; no guarantee rests on it
 _KNOTS = 41  # of a numerical curve; no guarantee rests on it
 _LARGEST_EPSILON = 700.0  # e^ε is a float up to here
-_ROUNDING = 1e-12  # relative, of a curve put together from others; each sum has few terms
-_CURVE_ERROR = 1e-11  # relative, of a curve's δ: the curves have eleven digits
 
 
 def quote(guarantee: PrivacyGuarantee, delta: float, epsilon: float | None = None) -> float:
     """Return an ε for which the release is (ε, `delta`)-DP; `epsilon` itself if it is one."""
     try:
         known = epsilon is not None and epsilon >= (guarantee.epsilon(0.0) if delta == 0.0 else 0.0)
-        if known and guarantee.delta(epsilon) * (1.0 + _CURVE_ERROR) <= delta:
+        if known and up(guarantee.delta(epsilon), CURVE) <= delta:
             return float(epsilon)  # type: ignore[arg-type]
         return float(guarantee.epsilon(delta))
     except NoClosedCurveError:
@@ -207,7 +206,7 @@ class KnottedCurve(SymmetricCurve):
 
     def _forward(self, epsilon: np.ndarray) -> np.ndarray:
         at = np.exp(np.minimum(epsilon, self.knots[-1]))
-        return np.interp(at, np.exp(self.knots), self.values) * (1.0 + _ROUNDING)
+        return up(np.interp(at, np.exp(self.knots), self.values), SERIES)
 
 
 def numerical_curve(event: Event, neighboring: Neighboring, slack: float) -> KnottedCurve:
@@ -274,4 +273,4 @@ class ConvertedCurve(SymmetricCurve):
     def _forward(self, epsilon: np.ndarray) -> np.ndarray:
         pairs = zip(self.orders, self.divergences, strict=True)
         logs = [tight_log_delta(order, divergence, epsilon) for order, divergence in pairs]
-        return np.exp(np.minimum(np.min(logs, axis=0), 0.0)) * (1.0 + _ROUNDING)
+        return up(np.exp(np.minimum(np.min(logs, axis=0), 0.0)), SERIES)

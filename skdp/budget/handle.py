@@ -22,11 +22,12 @@ from skdp.ledger.release import Release
 from skdp.ledger.store import SpendRequest
 from skdp.ledger.totals import Totals, accounts_of
 from skdp.privacy import Event, PrivacyGuarantee
+from skdp.support.rounding import ROOT, down
 from skdp.support.validation import check_count, check_delta, check_part, check_real
 
 __all__ = ["BudgetHandle"]
 
-_BELOW = 1.0 - 1e-9  # no guarantee rests on it: the budget checks what is asked for
+_BELOW = down(1.0, ROOT)  # no guarantee rests on it: the budget checks what is asked for
 
 
 class _RefusedError(BudgetExceededError):

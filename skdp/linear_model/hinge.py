@@ -17,6 +17,7 @@ from skdp.losses import (
     SmoothedHingeLoss,
 )
 from skdp.support.random import seed_of
+from skdp.support.rounding import ROOT, down
 from skdp.support.validation import check_real
 
 __all__ = ["DPHingeClassifier"]
@@ -228,7 +229,7 @@ class DPHingeClassifier(PrivateLinearClassifier):
     def _loss(self, n_classes: int) -> Loss:
         adaptive = is_auto(self.smoothing)
         if not adaptive:
-            check_real("smoothing", self.smoothing, low=_SHARPEST * (1.0 - 1e-9), high=1e6)
+            check_real("smoothing", self.smoothing, low=down(_SHARPEST, ROOT), high=1e6)
         loss = AdaptiveHingeLoss() if adaptive else SmoothedHingeLoss(self.smoothing)
         if n_classes == 2:
             return loss

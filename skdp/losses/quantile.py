@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp.losses.base import Loss
+from skdp.support.rounding import ROOT, down
 from skdp.support.validation import check_real, make_plain
 
 __all__ = ["QuantileLoss"]
@@ -44,7 +45,7 @@ class QuantileLoss(Loss):
 
     def __post_init__(self) -> None:
         make_plain(self)
-        check_real("smoothing", self.smoothing, low=0.01 * (1.0 - 1e-9), high=1e6)
+        check_real("smoothing", self.smoothing, low=down(0.01, ROOT), high=1e6)
         for level in self.levels:
             check_real("quantile", level, low=0.0, high=1.0)
 

@@ -10,8 +10,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from skdp.mechanisms._grid import grid_step, to_steps
-from skdp.mechanisms.base import ROUNDED_UP, Mechanism, least
+from skdp.mechanisms.base import Mechanism, least
 from skdp.privacy import Event, PureDPEvent
+from skdp.support.rounding import SUM, up
 from skdp.support.validation import check_real, check_size
 
 __all__ = ["Selection"]
@@ -84,7 +85,7 @@ class Selection(Mechanism):
     @property
     def _loss(self) -> float:
         """The farthest that the logarithm of a chance moves, rounded upwards."""
-        return self._gap / self._scale * ROUNDED_UP
+        return up(self._gap / self._scale, SUM)
 
     @property
     def _gap(self) -> int:

@@ -15,6 +15,7 @@ from skdp.exceptions import OutOfRangeError
 from skdp.mechanisms._grid import from_steps, grid_step, to_steps
 from skdp.privacy import Event, Neighboring
 from skdp.support.root_search import bisect
+from skdp.support.rounding import CURVE, SERIES, margin, up
 from skdp.support.validation import (
     check_choice,
     check_count,
@@ -25,7 +26,6 @@ from skdp.support.validation import (
 )
 
 __all__ = [
-    "ROUNDED_UP",
     "AdditiveMechanism",
     "IntegerMechanism",
     "Mechanism",
@@ -37,14 +37,11 @@ __all__ = [
     "real_scales",
 ]
 
-ROUNDED_UP = 1.0 + 1e-15
-"""Nine roundings to nearest, each off by at most 2^−53; no event's number here takes more."""
-
 # What a curve in closed form may be off by: a few roundings of the losses, such as ε − Δ/b, which
 # are compared with ε, and of the probabilities (measured in tests/privacy/test_exact_curves.py).
 _LOSS_ERROR = 2.0**-50
-_PROBABILITY_ERROR = 1e-11
-_BISECTION_ENDS = 1.0 + 1e-12  # between the two ends; no guarantee rests on it
+_PROBABILITY_ERROR = margin(CURVE)
+_BISECTION_ENDS = up(1.0, SERIES)  # between the two ends; no guarantee rests on it
 _WIDEST = 2.0**20  # of the scale of noise on the reals, in sensitivities
 _INTEGER_SCALES = 2.0**-7, 1e5
 _INTEGER_UNIT = 2**20  # of the scale of noise on the integers
@@ -337,7 +334,7 @@ def least(
 ) -> _Noise:
     """Return `make(x)` for the least x `within` the bounds at which `event` is (ε, δ)-DP.
 
-    The answer is checked; where larger x cost less it is at most 1 + 1e-12 times too large.
+    The answer is checked; where larger x cost less it is at most `_BISECTION_ENDS` times too large.
     """
     epsilon, delta = check_size("epsilon", epsilon), check_delta(delta)
     low, high = within

@@ -9,8 +9,9 @@ from typing import ClassVar
 import numpy as np
 
 from skdp.mechanisms._exact_normal import discrete_normal
-from skdp.mechanisms.base import ROUNDED_UP, IntegerMechanism, least
+from skdp.mechanisms.base import IntegerMechanism, least
 from skdp.privacy import BetweenNeighborsEvent, DiscreteGaussianEvent, Event, ZCDPEvent
+from skdp.support.rounding import SUM, up
 from skdp.support.validation import check_count, check_size
 
 __all__ = ["DiscreteGaussian"]
@@ -67,7 +68,7 @@ class DiscreteGaussian(IntegerMechanism):
     def event(self) -> Event:
         if self.dimension == 1:
             return BetweenNeighborsEvent(DiscreteGaussianEvent(self.scale, int(self.sensitivity)))
-        return ZCDPEvent(0.5 * (self.sensitivity / self.scale) ** 2 * ROUNDED_UP)
+        return ZCDPEvent(up(0.5 * (self.sensitivity / self.scale) ** 2, SUM))
 
     def _draw(self, size: int, rng: np.random.Generator) -> np.ndarray:
         return discrete_normal(*self._ratio, size, rng)

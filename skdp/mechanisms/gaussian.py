@@ -10,8 +10,9 @@ import numpy as np
 from scipy.special import ndtri
 
 from skdp.mechanisms._exact_normal import whole_steps_of_normal
-from skdp.mechanisms.base import ROUNDED_UP, ScaledMechanism, gauss_nodes, least, real_scales
+from skdp.mechanisms.base import ScaledMechanism, gauss_nodes, least, real_scales
 from skdp.privacy import Event, GDPEvent, ZCDPEvent
+from skdp.support.rounding import SUM, up
 from skdp.support.validation import check_choice, check_real
 
 __all__ = ["Gaussian"]
@@ -92,7 +93,7 @@ class Gaussian(ScaledMechanism):
             return cls(sensitivity=sensitivity, scale=scale, dimension=dimension)
 
         def by_rho(noise: Gaussian) -> Event:
-            return ZCDPEvent(0.5 * noise.event.mu**2 * ROUNDED_UP)
+            return ZCDPEvent(up(0.5 * noise.event.mu**2, SUM))
 
         if check_choice("method", method, _METHODS) == "classic":
             return make(_classic(epsilon, delta) * make(sensitivity).event.mu * sensitivity)
@@ -102,7 +103,7 @@ class Gaussian(ScaledMechanism):
 
     @property
     def event(self) -> GDPEvent:
-        return GDPEvent(self._l2_in_steps / self._scale_in_steps * ROUNDED_UP)
+        return GDPEvent(up(self._l2_in_steps / self._scale_in_steps, SUM))
 
     @property
     def _l2_in_steps(self) -> float:

@@ -15,6 +15,7 @@ from skdp.mechanisms.optimized.additive import AdditiveDesign, check_rows, reach
 from skdp.mechanisms.optimized.certified_distribution import CellDistribution, cell_steps
 from skdp.mechanisms.optimized.costs import DEGREES, ScaledLoss, cell_nodes
 from skdp.privacy import BetweenNeighborsEvent, PiecewiseConstantNoiseEvent
+from skdp.support.rounding import SUM, margin
 from skdp.support.validation import check_choice, check_count, check_real, check_size
 
 __all__ = ["OptimizedNoise"]
@@ -138,7 +139,8 @@ class OptimizedNoise(AdditiveMechanism):
         """
         scale = 1.0 if callable(self.loss) else self.sensitivity ** DEGREES[self.loss]
         lower = self._design.lower_bound() * scale
-        return lower - 1e-15 * abs(lower), self.expected_loss(self.loss)  # for the product's error
+        product_error = margin(SUM) * abs(lower)
+        return lower - product_error, self.expected_loss(self.loss)
 
     @property
     def edges(self) -> np.ndarray:

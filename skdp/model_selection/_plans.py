@@ -19,6 +19,7 @@ from skdp.mechanisms import ExponentialMechanism, Gaussian, Laplace, PermuteAndF
 from skdp.privacy import Event, GDPEvent, Neighboring, PureDPEvent, RepeatAndSelectEvent
 from skdp.privacy.repeated import RunCount
 from skdp.support.root_search import arithmetic, bisect
+from skdp.support.rounding import ROOT, down, up
 
 __all__ = ["LAWS", "PLANS", "SearchPlan", "SearchTerms"]
 
@@ -27,7 +28,7 @@ LAWS = tuple(_SHAPES)
 _SAFE = 1.0 - 1e-6  # of a choice's ε, and
 _ROUNDED_UP = 1.0 + 1e-5  # of the noise in a score: mechanisms round their cost upwards, and the
 # floats that scores are summed in know of a row only to 1e-6
-_NEARLY = 1.0 + 1e-9  # of an ε in a grid, which is then lowered
+_NEARLY = up(1.0, ROOT)  # of an ε in a grid, which is then lowered
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,7 @@ class GaussianRun(Run):
         return largest_gaussian(self.mu, self.delta)
 
     def pays_for(self, event: Event, neighboring: Neighboring) -> bool:
-        return bool(event.gdp_mu(neighboring) <= self.mu * (1.0 + 1e-9))
+        return bool(event.gdp_mu(neighboring) <= up(self.mu, ROOT))
 
     def noisy(self, score: float, rng: np.random.Generator) -> float:
         return float(Gaussian(sensitivity=1.0, scale=_ROUNDED_UP / self.mu).release(score, rng))
@@ -222,7 +223,7 @@ _CHEAPEST = "cheapest of K runs, each a fit and a noisy score on disjoint rows: 
 @lru_cache(maxsize=64)
 def _gamma(law: str, mean: float) -> float:
     """Return γ of a distribution of the number of runs, by its mean."""
-    highest = 1.0 - 1e-9
+    highest = down(1.0, ROOT)
     if law == "geometric":
         return min(1.0 / mean, highest)
 

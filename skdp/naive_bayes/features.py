@@ -12,6 +12,7 @@ import numpy as np
 from skdp.data.column import Column
 from skdp.data.column_facts import category_codes
 from skdp.privacy import Neighboring
+from skdp.support.rounding import SUM, up
 from skdp.workloads import Query
 
 __all__ = [
@@ -125,7 +126,7 @@ class NumericFeature(Feature):
                 l0_sensitivity=2,
                 l2_sensitivity=math.sqrt(2.0),
             )
-        longest = (2.0 - _APART) * math.sqrt(1.0 + 4.0 * _APART**2) * (1.0 + 1e-15)
+        longest = up((2.0 - _APART) * math.sqrt(1.0 + 4.0 * _APART**2), SUM)
         longest += math.sqrt(2.0) / _UNIT  # both sums are made of rounded numbers
         return Query(
             name,

@@ -19,11 +19,12 @@ from skdp.pipeline._payers import payers
 from skdp.pipeline.check_pipeline import check_pipeline
 from skdp.privacy import GDPEvent, Neighboring, Unit
 from skdp.support.public_words import public_words
+from skdp.support.rounding import ROOT, down
 from skdp.support.validation import check_real
 
 __all__ = ["PrivatePipeline", "make_private_pipeline"]
 
-_MARGIN = 1.0 - 1e-9  # no guarantee rests on it: the budget checks what is asked for
+_MARGIN = down(1.0, ROOT)  # no guarantee rests on it: the budget checks what is asked for
 
 
 def _ends_with_a_transform(pipeline: Pipeline) -> bool:

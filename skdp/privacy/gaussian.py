@@ -13,6 +13,7 @@ from scipy.special import erfcx, log_ndtr, ndtr, ndtri
 
 from skdp.privacy.curve import PrivacyCurve, TradeoffFunction
 from skdp.support.root_search import first_to_hold
+from skdp.support.rounding import FORMULA, up
 from skdp.support.validation import check_count, check_delta, check_real
 
 __all__ = ["GaussianCurve", "GaussianTradeoff", "gaussian_log_delta"]
@@ -101,7 +102,7 @@ class GaussianCurve(PrivacyCurve):
         if excess(0.0) <= 0.0:
             return 0.0
         high, _ = first_to_hold(lambda epsilon: excess(epsilon) <= 0.0, 0.0, 1.0, lambda x: 2.0 * x)
-        return brentq(excess, 0.0, high, xtol=1e-300, rtol=1e-15) * (1.0 + 1e-14)
+        return up(brentq(excess, 0.0, high, xtol=1e-300, rtol=1e-15), FORMULA)
 
     def _log_delta(self, epsilon: np.ndarray) -> np.ndarray:
         if self.mu == 0.0 or math.isinf(self.mu) or np.any(epsilon < 0.0):

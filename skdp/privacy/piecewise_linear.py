@@ -13,6 +13,8 @@ from typing import Any, Protocol
 import numpy as np
 from scipy.special import expit
 
+from skdp.support.rounding import ROOT, down, up
+
 __all__ = [
     "TABLE_ERROR",
     "chords_above",
@@ -118,7 +120,7 @@ def _half(curve: _Curve) -> tuple[np.ndarray, np.ndarray, float, float]:
 
 def _farthest(curve: _Curve) -> float:
     """Return the ε beyond which the curve stays within 1e-20 of its limit."""
-    limit = curve.delta(_WIDEST) * (1.0 + 1e-9) + _NEGLIGIBLE
+    limit = up(curve.delta(_WIDEST), ROOT) + _NEGLIGIBLE
     if limit >= 1.0:
         return 1.0
     return float(np.clip(curve.epsilon(limit) + 1e-9, _NARROWEST, _WIDEST))
@@ -130,7 +132,7 @@ def lines_below(tradeoff: Callable[[np.ndarray], np.ndarray]) -> Masses:
     It is evaluated on a fine grid. Between two points a convex function lies above the
     continuations of the neighbouring chords. Where rounding made it rise, it is lowered.
     """
-    visible = _TINY[tradeoff(_TINY) < 1.0 - 1e-9]
+    visible = _TINY[tradeoff(_TINY) < down(1.0, ROOT)]
     alpha = np.concatenate([[0.0], visible, _LEVELS])
     beta = np.minimum.accumulate(np.clip(tradeoff(alpha), 0.0, 1.0 - alpha))
     width, fall = np.diff(alpha), -np.diff(beta)
@@ -138,7 +140,7 @@ def lines_below(tradeoff: Callable[[np.ndarray], np.ndarray]) -> Masses:
     steep = np.concatenate([[np.inf], slope[:-1]])  # continued from the left
     flat = np.concatenate([slope[1:], [0.0]])  # continued from the right
     # They meet after a part t of the cell: steep·t + flat·(width − t) = fall.
-    is_bent = steep > flat * (1.0 + 1e-9)
+    is_bent = steep > up(flat, ROOT)
     with np.errstate(invalid="ignore", divide="ignore"):
         part = np.where(is_bent, (fall - flat * width) / (steep - flat), 0.5 * width)
     part = np.clip(part, 0.0, width)

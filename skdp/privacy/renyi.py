@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy.special import logsumexp
 
+from skdp.support.rounding import CURVE, up
 from skdp.support.validation import check_real
 
 __all__ = ["log_excess", "randomized_response_divergence", "renyi_divergence"]
@@ -166,5 +167,5 @@ def randomized_response_divergence(epsilon: float, order: float) -> float:
         return epsilon
     losses = np.array([epsilon, -epsilon])
     log_less = logsumexp(log_excess(losses, order) - np.logaddexp(0.0, losses))
-    moment = float(np.logaddexp(0.0, log_less)) * (1.0 + 1e-11)
+    moment = up(float(np.logaddexp(0.0, log_less)), CURVE)
     return min(epsilon, moment / (order - 1.0))

@@ -13,6 +13,7 @@ from scipy.special import logsumexp, ndtr
 from skdp.privacy.combined import HullCurve
 from skdp.privacy.curve import DiscretePairCurve, PrivacyCurve, TradeoffFunction
 from skdp.privacy.gaussian import GaussianCurve
+from skdp.support.rounding import ROOT, SUM, margin
 
 __all__ = ["BestOfCurve", "RunCount"]
 
@@ -26,10 +27,11 @@ _LOG_RATIOS = np.concatenate(
         np.linspace(12.0, 600.0, 99),
     ]
 )
+
 _SLOPE = 1e-4  # so that cells have an end where the weights hardly vary
 _CHUNK = 256
-_ROUNDED_UP = 1e-15  # added to G
-_ROUNDING = 1e-9  # added to log δ; its sums of positive terms are good to 1e-11
+_ROUNDED_UP = margin(SUM)  # added to G
+_ROUNDING = margin(ROOT)  # added to log δ; its sums of positive terms are good to 1e-11
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from scipy.special import expit, logsumexp
 from skdp.privacy.curve import PrivacyCurve, SymmetricCurve
 from skdp.privacy.gaussian import GaussianCurve
 from skdp.privacy.renyi import log_excess
+from skdp.support.rounding import CURVE, FORMULA, SUM, margin, up
 from skdp.support.validation import check_real
 
 __all__ = [
@@ -220,14 +221,14 @@ class SampledGaussianPair:
         shift = self.mu * (self.first + self.second)
         convex = self._mixture(0.5 * order * (order - 1.0) * shift * shift)
         if self.rate == 1.0:
-            return convex * (1.0 + 1e-14), True
+            return up(convex, FORMULA), True
         far, odds = 0.5 * (order - 1.0) * self.mu * self.mu, self._log_odds()
         triangle = order * self._mixture(far) if self.first else 0.0
         triangle -= self.second * (order - 1.0) * math.log1p(-self.rate)
         lost = max(-odds - far, odds - order * self.mu * self.mu if self.second else -math.inf)
-        rounding = 1e-15 * order * (far - math.log(self.rate))
+        rounding = margin(SUM) * order * (far - math.log(self.rate))
         is_exact = self.first and math.log(order) + lost < -35.0
-        return min(convex, triangle) * (1.0 + 1e-14) + rounding, is_exact
+        return up(min(convex, triangle), FORMULA) + rounding, is_exact
 
     def _mixture(self, exponent: float) -> float:
         return float(log_mixture(self.rate, np.asarray(exponent)))
@@ -272,6 +273,6 @@ class SampledGaussianPair:
         ends = np.array([0, -1])
         tails = density[ends] + order * loss[ends] - math.log(_REACH)
         proved = [-_ERROR + math.log(2.0 * order + 4.0)]  # 2α, and twice 1 or α beyond the ends
-        rounding = 1e-11 + 1e-15 * order * float(np.abs(loss[ends]).max())
+        rounding = margin(CURVE) + margin(SUM) * order * float(np.abs(loss[ends]).max())
         log_less = logsumexp(np.concatenate([inside, tails, proved])) + rounding
-        return float(np.logaddexp(0.0, log_less)) * (1.0 + 1e-15)
+        return up(float(np.logaddexp(0.0, log_less)), SUM)

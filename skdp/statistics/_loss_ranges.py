@@ -13,10 +13,11 @@ from skdp.accounting.base import Accountant
 from skdp.accounting.registry import ACCOUNTANTS
 from skdp.privacy import BoundedRangeEvent, ComposedEvent, Event, SelfComposedEvent
 from skdp.statistics._rank import Rank
+from skdp.support.rounding import ROOT, down
 
 __all__ = ["Cost", "Neighbors", "composed"]
 
-_SAFE = 1.0 - 1e-9  # factor of ε: the search for a share of ε stops 1e-11 from the target
+_SAFE = down(1.0, ROOT)  # factor of ε: the search for a share of ε stops 1e-11 from the target
 
 # Each utility is off by six roundings of numbers below 2^31, 2^−23 each: of the number of rows, of
 # q times it, of the margin, of their sum, of #{x < t} and of the difference. So what a record does

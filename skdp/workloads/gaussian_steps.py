@@ -13,12 +13,13 @@ from skdp.accounting import gdp_mu
 from skdp.exceptions import OutOfRangeError
 from skdp.mechanisms import Gaussian
 from skdp.privacy import ComposedEvent, Event
+from skdp.support.rounding import SERIES, down
 
 __all__ = ["GaussianPlan", "GaussianStep", "plan_steps"]
 
 # A guarantee rests on it: what rounding may add to the sum of the squares of μ, a few units of
 # 2⁻⁵³ for each step.
-_MARGIN = 1.0 - 1e-12
+_MARGIN = down(1.0, SERIES)
 
 
 @dataclass(frozen=True)

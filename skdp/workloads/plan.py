@@ -35,6 +35,7 @@ from skdp.privacy import (
     Neighboring,
     SelfComposedEvent,
 )
+from skdp.support.rounding import ROOT, down
 from skdp.support.validation import (
     check_choice,
     check_count,
@@ -64,7 +65,7 @@ _ALMOST_PURE = 2e4  # (e^ε − 1)/δ, ε ≤ 1, beyond which δ makes the noise
 
 # Nor on this one, since `_within` checks every plan: it saves a second attempt, where the grid's
 # rounding makes sensitivities a little larger.
-_MARGIN = 1.0 - 1e-9
+_MARGIN = down(1.0, ROOT)
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from skdp.accounting.base import SUM_MARGIN, Accountant, EventCount
+from skdp.accounting.base import Accountant, EventCount
 from skdp.accounting.pld.composition import Composition, compose
 from skdp.accounting.pld.from_events import COVERED, loss_pair
 from skdp.accounting.rdp_conversion import delta_from_rdp, epsilon_from_rdp
 from skdp.privacy import Event, GaussianCurve, NonPrivateEvent
 from skdp.privacy.events.zcdp import ZCDPCurve
+from skdp.support.rounding import SERIES, SUM, THERE_AND_BACK, down, up
 from skdp.support.validation import check_delta
 
 __all__ = ["PLDAccountant"]
@@ -57,7 +58,7 @@ class PLDAccountant(Accountant):
             return upper, upper
         _, composed = _composed(leaves)
         if composed is None:
-            return max(0.0, upper * (1.0 - 1e-10)), upper
+            return max(0.0, down(upper, THERE_AND_BACK)), upper
         return min(upper, composed.bounds_epsilon(check_delta(delta))[0]), upper
 
     def _epsilon(self, leaves: tuple[EventCount, ...], delta: float) -> float:
@@ -74,7 +75,7 @@ class PLDAccountant(Accountant):
     def _delta(self, leaves: tuple[EventCount, ...], epsilon: float) -> float:
         mu, composed = _composed(leaves)
         if composed is None:
-            return GaussianCurve(mu).delta(epsilon) * (1.0 + 1e-12)
+            return up(GaussianCurve(mu).delta(epsilon), SERIES)
         if epsilon >= _pure(leaves):
             return 0.0
         answers = [composed.delta(epsilon)]
@@ -99,12 +100,12 @@ def _composed(leaves: tuple[EventCount, ...]) -> tuple[float, Composition | None
 def _summed(leaves: tuple[EventCount, ...], kind: type, part: Callable[[Any], float]) -> float:
     """Return Σ count·part over the leaves with a curve of this kind, rounded upwards."""
     parts = (leaf.count * part(leaf.curves[0]) for leaf in leaves if type(leaf.curves[0]) is kind)
-    return math.fsum(parts) * SUM_MARGIN
+    return up(math.fsum(parts), SUM)
 
 
 def _pure(leaves: tuple[EventCount, ...]) -> float:
-    return math.fsum(leaf.count * leaf.pure for leaf in leaves) * SUM_MARGIN
+    return up(math.fsum(leaf.count * leaf.pure for leaf in leaves), SUM)
 
 
 def _rdp(leaves: tuple[EventCount, ...], order: float) -> float:
-    return math.fsum(leaf.count * leaf.rdp(order) for leaf in leaves) * SUM_MARGIN
+    return up(math.fsum(leaf.count * leaf.rdp(order) for leaf in leaves), SUM)

@@ -23,6 +23,7 @@ from skdp.accounting.pld.grid_choice import (
     choice_for_delta,
     choices_for_epsilon,
 )
+from skdp.support.rounding import SUM, down
 from skdp.support.validation import check_count, check_delta
 
 __all__ = ["Composition", "compose", "delta_above", "delta_below", "epsilon_above", "epsilon_below"]
@@ -239,5 +240,5 @@ def delta_below(pair: LossPair, epsilon: float) -> float:
     """Return a number not above δ(ε): where the tangents next to it stand there."""
     width = 1e-7 * max(abs(epsilon), 1e-9)
     left, right, _ = pair.below(epsilon + np.array([-width, 0.0, width]))
-    floor = max(pair.infinite, -math.expm1(min(epsilon, 0.0)) * (1.0 - 1e-15))
+    floor = max(pair.infinite, down(-math.expm1(min(epsilon, 0.0)), SUM))
     return max(floor, float(left[1]), float(right[0]))

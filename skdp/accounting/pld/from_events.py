@@ -25,6 +25,7 @@ from skdp.privacy.events.laplace import LaplaceCurve
 from skdp.privacy.events.pure import ApproxDPCurve
 from skdp.privacy.events.zcdp import ZCDPEvent
 from skdp.privacy.subsampling import PoissonSampledCurve, SubstitutedGaussianCurve
+from skdp.support.rounding import CURVE, down
 
 __all__ = ["COVERED", "PAIRS", "loss_pair"]
 
@@ -52,7 +53,7 @@ def _by_curve(curve: PrivacyCurve, lattice: float = 0.0, origin: float = 0.0) ->
     """Return the pair of any curve; what δ keeps to the end is at loss +inf."""
 
     def one_way(one: PrivacyCurve, origin: float) -> CurvePair:
-        infinite = one.delta(_ENDLESS) * (1.0 - 1e-11)
+        infinite = down(one.delta(_ENDLESS), CURVE)
         return CurvePair(_Delta(one), None, infinite=infinite, lattice=lattice, origin=origin)
 
     pair, reverse = one_way(curve, origin), curve.reversed()

@@ -16,6 +16,7 @@ import numpy as np
 from scipy.fft import next_fast_len
 
 from skdp.accounting.pld.dominating_pairs import LossPair, survival
+from skdp.support.rounding import THERE_AND_BACK, up
 
 __all__ = ["GridChoice", "choice_for_delta", "choices_for_epsilon", "profile"]
 
@@ -78,7 +79,7 @@ class GridChoice:
 @lru_cache(maxsize=256)
 def profile(pair: LossPair) -> Profile:
     """Return the coarse distribution of one step."""
-    top = _first(lambda x: pair.above(x) - pair.infinite * (1.0 + 1e-10) <= _TAIL)
+    top = _first(lambda x: pair.above(x) - up(pair.infinite, THERE_AND_BACK) <= _TAIL)
     bottom = _first(lambda x: (np.expm1(-x) + pair.above(-x[::-1])[::-1]) <= 1e-14)
     losses = np.concatenate([-_nodes(bottom)[::-1], [0.0], _nodes(top)])
     if pair.lattice:
@@ -89,7 +90,7 @@ def profile(pair: LossPair) -> Profile:
     inner, _ = survival(deltas, np.diff(losses))
     s = np.concatenate([[1.0], inner, deltas[-1:]])
     s = np.minimum(np.maximum.accumulate(s[::-1])[::-1], 1.0)
-    return Profile(losses, deltas - pair.infinite * (1.0 + 1e-10), s[:-1] - s[1:])
+    return Profile(losses, deltas - up(pair.infinite, THERE_AND_BACK), s[:-1] - s[1:])
 
 
 def _first(ended: Callable[[np.ndarray], np.ndarray]) -> float:

@@ -10,12 +10,12 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from skdp.accounting import gdp_mu
-from skdp.accounting.calibration import CALIBRATION_MARGIN
 from skdp.budget.cost import CoveredCurve, gaussian_cost
 from skdp.budget.filters.base import Amount, Filter, largest_gaussian
 from skdp.ledger.fractions import Amounts, decimal, minus, square
 from skdp.ledger.release import Release
 from skdp.privacy import Composition, Event, Neighboring
+from skdp.support.rounding import CURVE, FORMULA, down, margin, up
 
 __all__ = ["GaussianFilter"]
 
@@ -23,7 +23,6 @@ __all__ = ["GaussianFilter"]
 _DEFAULT_SLACK = 0.05  # of δ
 _SLACK_SHARE = 1.0 / 16.0  # of what is left of the slack, at most, for one release
 _LEAST_SLACK = 1e-20  # of δ: with less no useful Gaussian covers anything, and looking takes long
-_ROUNDING = 1e-14  # of δ; the set-aside part has less than ten rounding errors of 2e-16
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,7 @@ class GaussianFilter(Filter):
         if not (self.slack or self.tv):
             return self.delta
         set_aside = self.slack + (1.0 + math.exp(min(self.epsilon, 700.0))) * self.tv
-        return (self.delta - set_aside * (1.0 + _ROUNDING)) * (1.0 - _ROUNDING)
+        return down(self.delta - up(set_aside, FORMULA), FORMULA)
 
     @property
     def limit(self) -> float:
@@ -68,7 +67,7 @@ class GaussianFilter(Filter):
     @cached_property
     def limits(self) -> Amounts:  # type: ignore[override]
         """The squares of the m, the slacks and the total variations that fit."""
-        widest = gdp_mu(self.epsilon, self._for_gaussians) * (1.0 + 0.5 * CALIBRATION_MARGIN)
+        widest = gdp_mu(self.epsilon, self._for_gaussians) * (1.0 + 0.5 * margin(CURVE))
         return Fraction(widest) ** 2, decimal(self.slack), decimal(self.tv)
 
     def cost(self, release: Release) -> Amounts:

@@ -11,9 +11,11 @@ from typing import Any, ClassVar
 from skdp.accounting.rdp_conversion import rdp_budget, rho_budget, tight_epsilon
 from skdp.budget.cost import ConvertedCurve, renyi_cost
 from skdp.budget.filters.base import Amount, Filter, largest_gaussian
-from skdp.ledger.fractions import Amounts, minus, up
+from skdp.ledger import fractions
+from skdp.ledger.fractions import Amounts, minus
 from skdp.ledger.release import Release
 from skdp.privacy import Composition, Event, Neighboring
+from skdp.support.rounding import SERIES, down
 
 __all__ = ["ORDERS", "RenyiFilter"]
 
@@ -22,7 +24,6 @@ ORDERS = (1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 12.0, 16.0, 
 """The grid of orders; a budget's ε and δ select from it, before anything is released."""
 
 _LARGEST_ORDER = 1e15  # looked at for tiny budgets; no guarantee rests on it
-_ROUNDING = 1e-12  # of a divergence; `rdp_budget` has some ten rounding errors of 2e-16
 
 
 @dataclass(frozen=True)
@@ -65,10 +66,10 @@ class RenyiFilter(Filter):
     @cached_property
     def limits(self) -> Amounts:  # type: ignore[override]
         """R(α) of each order."""
-        return tuple(up(budget * (1.0 - _ROUNDING)) for budget in self._budgets())
+        return tuple(fractions.up(down(budget, SERIES)) for budget in self._budgets())
 
     def cost(self, release: Release) -> Amounts:
-        return tuple(map(up, release.renyi)) or (math.inf,) * len(self.orders)
+        return tuple(map(fractions.up, release.renyi)) or (math.inf,) * len(self.orders)
 
     def facts(
         self, event: Event, neighboring: Neighboring, slack_left: Callable[[], float]

@@ -9,10 +9,12 @@ from typing import ClassVar
 
 from skdp.accounting.rdp_conversion import epsilon_from_rdp, rho_budget
 from skdp.budget.filters.base import Amount, Filter, largest_gaussian
-from skdp.ledger.fractions import Amounts, minus, up
+from skdp.ledger import fractions
+from skdp.ledger.fractions import Amounts, minus
 from skdp.ledger.release import Release
 from skdp.privacy import Composition
 from skdp.privacy.events.zcdp import ZCDPCurve
+from skdp.support.rounding import SERIES, down, up
 
 __all__ = ["ZCDPFilter"]
 
@@ -36,10 +38,10 @@ class ZCDPFilter(Filter):
     @cached_property
     def limits(self) -> Amounts:  # type: ignore[override]
         """The largest ρ."""
-        return (up(rho_budget(self.epsilon, self.delta)[0] * (1.0 - 1e-12)),)
+        return (fractions.up(down(rho_budget(self.epsilon, self.delta)[0], SERIES)),)
 
     def cost(self, release: Release) -> Amounts:
-        return (up(release.zcdp_rho),)
+        return (fractions.up(release.zcdp_rho),)
 
     def amount(self, totals: Amounts) -> Amount:
         ceiling = self.epsilon if self.fits(totals) else math.inf
@@ -50,7 +52,7 @@ class ZCDPFilter(Filter):
         return largest_gaussian(math.sqrt(2.0 * rho), self.delta)
 
     def curve(self, totals: Amounts) -> ZCDPCurve:
-        return ZCDPCurve(float(totals[0]) * (1.0 + 1e-12))
+        return ZCDPCurve(up(float(totals[0]), SERIES))
 
     def _epsilon(self, rho: float) -> float:
         if rho == 0.0:

@@ -12,11 +12,10 @@ from skdp.privacy.curve import SymmetricCurve
 from skdp.privacy.events.base import Event
 from skdp.privacy.events.pure import rho_of_pure
 from skdp.privacy.neighboring import Neighboring
+from skdp.support.rounding import SERIES, up
 from skdp.support.validation import check_real, check_size
 
 __all__ = ["LaplaceCurve", "LaplaceEvent"]
-
-_ROUNDING = 1.0 + 1e-12
 
 
 @dataclass(frozen=True)
@@ -103,13 +102,11 @@ class LaplaceEvent(Event):
         order, shift = check_real("order", order, low=1.0), self.pure_epsilon(neighboring)
         less, twice = order - 1.0, 2.0 * order - 1.0
         if less * shift > 1.0:
-            up, down = (
-                math.log(order / twice) + less * shift,
-                math.log(less / twice) - order * shift,
-            )
-            return float(np.logaddexp(up, down)) / less * _ROUNDING
+            towards = math.log(order / twice) + less * shift
+            away = math.log(less / twice) - order * shift
+            return up(float(np.logaddexp(towards, away)) / less, SERIES)
         excess = order * _above_tangent(less * shift) + less * _above_tangent(-order * shift)
-        return math.log1p(excess / twice) / less * _ROUNDING
+        return up(math.log1p(excess / twice) / less, SERIES)
 
 
 def _above_tangent(x: float) -> float:

@@ -12,12 +12,10 @@ from skdp.privacy.curve import DiscretePairCurve, PrivacyCurve, SymmetricCurve
 from skdp.privacy.events.base import Event
 from skdp.privacy.neighboring import Neighboring
 from skdp.privacy.renyi import randomized_response_divergence
+from skdp.support.rounding import FORMULA, up
 from skdp.support.validation import check_delta, check_real
 
 __all__ = ["ApproxDPCurve", "ApproxDPEvent", "PureDPEvent", "mu_of_pure", "rho_of_pure"]
-
-
-_ROUNDED_UP = 1.0 + 1e-14  # where 1 − 2/(1 + e^ε) would cancel
 
 
 def mu_of_pure(epsilon: float) -> float:
@@ -28,7 +26,8 @@ def mu_of_pure(epsilon: float) -> float:
     """
     if epsilon > 1.0:
         return float(-2.0 * ndtri(expit(-epsilon)))
-    return 2.0 * math.sqrt(2.0) * float(erfinv(math.tanh(0.5 * epsilon))) * _ROUNDED_UP
+    # In place of 1 − 2/(1 + e^ε), which would cancel.
+    return up(2.0 * math.sqrt(2.0) * float(erfinv(math.tanh(0.5 * epsilon))), FORMULA)
 
 
 def rho_of_pure(epsilon: float) -> float:
