@@ -25,8 +25,9 @@ from skdp.design import ClippedDesign
 from skdp.losses import LogisticLoss
 from skdp.preprocessing import BoundsScaler
 from skdp.privacy import Neighboring
-from skdp.solvers import CoordinateDescent, Problem
-from skdp.solvers.coordinate_descent import Cycles
+from skdp.research import CoordinateDescent
+from skdp.research.solvers.coordinate_descent import Cycles
+from skdp.solvers import Problem
 from skdp.workloads import NOISES, Query
 
 N_CYCLES, STEP = 100, 4.0  # for the mean loss, whose second derivatives are at most 1/4

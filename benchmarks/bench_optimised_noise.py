@@ -14,14 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from skdp.mechanisms import (
-    DataDependentNoise,
-    Gaussian,
-    Geometric,
-    Laplace,
-    OptimizedNoise,
-    TruncatedLaplace,
-)
+from skdp.mechanisms import Gaussian, Geometric, Laplace, OptimizedNoise, TruncatedLaplace
+from skdp.research import DataDependentNoise
 
 EPSILONS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 DELTAS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.3, 0.5, 0.75)

@@ -23,7 +23,8 @@ from scipy import stats
 
 from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import HingeLoss, LogisticLoss, SmoothedHingeLoss
-from skdp.samplers import REFERENCE_SAMPLERS, SAMPLERS, Sampler, draw_samples
+from skdp.research import draw_samples
+from skdp.samplers import REFERENCE_SAMPLERS, SAMPLERS, Sampler
 
 N, LIPSCHITZ, DIMENSIONS, NEAR, FEWEST = 50, 1.5, (1, 10), 0.1, 150
 STEPS, ASKED, PROVED = (1, 4, 16, 64, 256, 1024), (0.5, 0.1, 0.01), (0.5, 0.1, 1e-2, 1e-4, 1e-8)

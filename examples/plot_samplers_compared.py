@@ -18,7 +18,8 @@ import numpy as np
 
 from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import HingeLoss, LogisticLoss, SmoothedHingeLoss
-from skdp.samplers import REFERENCE_SAMPLERS, SAMPLERS, Sampler, draw_samples
+from skdp.research import draw_samples
+from skdp.samplers import REFERENCE_SAMPLERS, SAMPLERS, Sampler
 
 LOSSES = {"": HingeLoss(), "†": SmoothedHingeLoss(0.5), "‡": LogisticLoss()}
 X, Y, C = np.ones((20, 1)), np.ones(20), 0.06

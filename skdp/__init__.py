@@ -35,6 +35,7 @@ What these are made of:
 - `skdp.losses`: what is fitted.
 - `skdp.design`: the data, seen by a solver.
 - `skdp.exceptions`: what is raised, and what is warned of.
+- `skdp.research`: reproductions of the papers, which no default chooses.
 
 Every module and estimator is imported when it is first used.
 """
@@ -66,6 +67,7 @@ _MODULES = (
     "pipeline",
     "preprocessing",
     "privacy",
+    "research",
     "samplers",
     "solvers",
     "statistics",

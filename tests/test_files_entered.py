@@ -41,7 +41,7 @@ print(*entered(lambda: {call}), sep="\\n")
 def test_a_call_enters_few_files(call, most):
     """In a fresh process, with the imports done before: scikit-learn's own fit enters 25.
 
-    Six more: `_sample.py` and `data/persons.py` only tell whether to sample and whether rows are of
+    Six more: `support/registry.py` looks names up, `data/persons.py` only tells whether rows are of
     persons, `data/column.py` converts columns, `support/public_words.py` replaces what other
     libraries say of them, `design/base.py` adds sums over rows up, and `row_stream.py` has the rows
     of proposals.

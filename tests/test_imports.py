@@ -22,6 +22,24 @@ def test_import_of_skdp_alone_loads_nothing_else():
     assert loaded == "[]\n"
 
 
+def test_a_default_fit_loads_nothing_of_research():
+    """Nor do the names of what it may be asked for, or the pickle of the fitted model."""
+    code = """
+import pickle, sys, numpy as np, skdp
+from skdp.privacy.events import EVENTS
+from skdp.samplers import REFERENCE_SAMPLERS, SAMPLERS
+from skdp.solvers import SOLVERS
+X, y = np.linspace(-1.0, 1.0, 400).reshape(200, 2), np.arange(200) % 2
+model = skdp.DPLogisticRegression(data_norm=1.0, classes=[0, 1], random_state=0).fit(X, y)
+assert pickle.loads(pickle.dumps(model)).solver_ in SOLVERS
+assert "localized" in SAMPLERS and "mala" in REFERENCE_SAMPLERS and len(list(EVENTS)) > 20
+print([m for m in sys.modules if m.startswith("skdp.research")])
+assert model.set_params(solver="phased_sgd").fit(X, y).solver_ == "phased_sgd"
+print("skdp.research.solvers.phased_sgd" in sys.modules)
+"""
+    assert run(code) == "[]\nTrue\n"
+
+
 def test_import_of_accounting_loads_nothing_of_scikit_learn():
     code = "import sys, skdp.accounting; print([m for m in sys.modules if m[:7] == 'sklearn'])"
     assert run(code) == "[]\n"

@@ -22,7 +22,8 @@ from skdp import (
 from skdp.exceptions import BudgetExceededError
 from skdp.pipeline import make_private_pipeline
 from skdp.preprocessing import DPMinMaxScaler, DPQuantileClipper, DPStandardScaler
-from skdp.solvers import SOLVERS, NoisyGD, PhasedSGD
+from skdp.research import PhasedSGD
+from skdp.solvers import SOLVERS, NoisyGD
 
 X = np.random.default_rng(0).normal(size=(200, 2))
 Y = (X[:, 0] > 0).astype(int)

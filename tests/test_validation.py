@@ -5,8 +5,9 @@ import pytest
 
 from skdp.losses import HuberLoss, QuantileLoss, SmoothedHingeLoss
 from skdp.privacy import Neighboring
+from skdp.research import CoordinateDescent
 from skdp.samplers import Ball, LangevinSampler
-from skdp.solvers import CoordinateDescent, Problem
+from skdp.solvers import Problem
 
 
 @pytest.mark.parametrize(

@@ -337,7 +337,7 @@ class PrivateLinearModel(PrivateEstimator):
             exact = not parameters.counts_gaussians
             if exact and can_be_sampled(records.solver, parameters.delta):
                 subsample = "auto"
-        return sampling_rate(subsample, records.n_known)
+        return 1.0 if subsample is None else sampling_rate(subsample, records.n_known)
 
     def _plan_fit(self, parameters: ReleaseParameters, records: LinearRecords) -> Any:
         """Return the plan of a private fit to all of the records."""
@@ -413,7 +413,8 @@ class PrivateLinearModel(PrivateEstimator):
             check_count("max_rows", self.max_rows)
         if hasattr(self, "tol"):  # of those whose twin in scikit-learn has one
             check_real("tol", self.tol, low=0.0)
-        check_subsample(self.subsample)
+        if self.subsample is not None:
+            check_subsample(self.subsample)
         if self.n_samples_hint is not None:
             hint = check_count("n_samples_hint", self.n_samples_hint)
             check_real("n_samples_hint", hint, low=0.0, high=_MOST_ROWS)
@@ -591,8 +592,7 @@ def _task_in_block(model: Any, known: Any, block: Block) -> Any:
 
 def _name_of(solver: Solver) -> str:
     """Return the name of a solver of the menu, of others their class's."""
-    names = {kind: name for name, kind in SOLVERS.items()}
-    return names.get(type(solver), type(solver).__name__)
+    return SOLVERS.name_of(type(solver)) or type(solver).__name__
 
 
 @cache

@@ -66,8 +66,8 @@ class SampledPlan:
 
 
 def check_subsample(subsample: Any) -> None:
-    """Raise unless it is None, "auto" or a rate in (0, 1]."""
-    if subsample is None or (isinstance(subsample, str) and subsample == "auto"):
+    """Raise unless it is "auto" or a rate in (0, 1]."""
+    if isinstance(subsample, str) and subsample == "auto":
         return
     if isinstance(subsample, str):
         raise ValueError(f"subsample must be None, 'auto' or a rate in (0, 1], got {subsample!r}.")
@@ -79,14 +79,12 @@ def sampling_rate(subsample: Any, n_known: int | None) -> float:
 
     Parameters
     ----------
-    subsample : float, "auto" or None
+    subsample : float or "auto"
         *Public.* As an estimator takes it; checked.
     n_known : int or None
         *Public.* The number of rows, exact or a guess; None where none is public, and then nothing
         is sampled automatically.
     """
-    if subsample is None:
-        return 1.0
     if isinstance(subsample, str):
         return min(1.0, ENOUGH_ROWS / n_known) if n_known else 1.0
     return float(subsample)

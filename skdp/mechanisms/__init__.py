@@ -5,7 +5,6 @@ A new noise is one file: a frozen dataclass over `RealMechanism` or `IntegerMech
 """
 
 from skdp.mechanisms.base import AdditiveMechanism, Mechanism
-from skdp.mechanisms.data_dependent_noise import DataDependentNoise
 from skdp.mechanisms.discrete_gaussian import DiscreteGaussian
 from skdp.mechanisms.exponential import ExponentialMechanism
 from skdp.mechanisms.gaussian import Gaussian
@@ -19,7 +18,6 @@ from skdp.mechanisms.truncated_laplace import TruncatedLaplace
 __all__ = [
     "MECHANISMS",
     "AdditiveMechanism",
-    "DataDependentNoise",
     "DiscreteGaussian",
     "ExponentialMechanism",
     "Gaussian",

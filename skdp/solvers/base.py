@@ -339,8 +339,8 @@ def require_delta(delta: float, name: str) -> None:
     """Raise if δ is 0, for a solver whose noise is Gaussian."""
     if delta == 0.0:
         raise IncompatibleSolverError(
-            f"solver={name!r} adds Gaussian noise, which needs delta > 0; "
-            "solver='exponential_mechanism' takes delta=0."
+            f"solver={name!r} adds Gaussian noise, which needs delta > 0; delta=0 takes a "
+            "solver of `skdp.solvers.SOLVERS` that `is_pure`."
         )
 
 

@@ -17,7 +17,6 @@ from skdp.privacy import ApproximatedEvent, Event, GDPEvent, NonPrivateEvent
 from skdp.samplers import (
     REFERENCE_SAMPLERS,
     SAMPLERS,
-    AlternatingSchedule,
     Ball,
     Certificate,
     Progress,
@@ -123,30 +122,6 @@ class Schedule:
         if self.domain is not None:
             excess += self.sampler_plan.tv * balance.loss_of(2.0 * self.domain.radius, C, moment)
         return excess / balance.n_samples * (1.0 + SCALE_MARGIN)
-
-    def expected_evaluations(self, tv: float) -> float:
-        """Return how many losses of single records "zeroth_order" evaluates on average, at most.
-
-        Parameters
-        ----------
-        tv : float
-            *Public.* Total variation within which its sample is to be of the density.
-
-        Returns
-        -------
-        expected : float
-            An upper bound of the mean over the sampler's randomness, for the worst data.
-        """
-        balance = self.balance
-        if balance is None or balance.n_samples is None:
-            raise ValueError("expected_evaluations needs an objective and a row count.")
-        return AlternatingSchedule.within(
-            tv,
-            lipschitz=balance.n_samples * self.temperature * balance.lipschitz,
-            prior_precision=self.prior_precision,
-            dimension=balance.size,
-            radius=math.inf if self.domain is None else self.domain.radius,
-        ).expected_evaluations
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -495,9 +470,9 @@ class RegularizedExponential(Solver):
 def _refuse_reference(sampler: str | Sampler) -> None:
     """Raise if a sampler, or its name, is one that is there for research only."""
     named = isinstance(sampler, str) and sampler in REFERENCE_SAMPLERS
-    if named or isinstance(sampler, tuple(REFERENCE_SAMPLERS.values())):
+    if named or any(map(REFERENCE_SAMPLERS.name_of, type(sampler).__mro__)):
         raise IncompatibleSolverError(
-            f"sampler={sampler!r} is a reference: it is there for `skdp.samplers.draw_samples`, "
+            f"sampler={sampler!r} is a reference: it is there for `draw_samples`, "
             "which draws without privacy for research and for reproducing papers. An estimator "
             f"takes one of {list(SAMPLERS)}, each of which certifies a run that ends."
         )

@@ -24,7 +24,8 @@ from skdp.accounting import gdp_mu
 from skdp.design import ClippedDesign
 from skdp.losses import SquaredLoss, WeightedLoss
 from skdp.privacy import Neighboring
-from skdp.solvers import DPSGD, AdaSSP, CoordinateDescent, NoisyGD, PhasedSGD, Problem
+from skdp.research import CoordinateDescent, PhasedSGD
+from skdp.solvers import DPSGD, AdaSSP, NoisyGD, Problem
 
 FALSE_ALARM = 1e-6
 MODELS = [

@@ -28,7 +28,8 @@ from skdp.data.blocks import Blocks
 from skdp.exceptions import IncompatibleSolverError
 from skdp.pipeline import make_private_pipeline
 from skdp.preprocessing import DPStandardScaler
-from skdp.solvers import DPSGD, SOLVERS, CoordinateDescent, NoisyGD, RegularizedExponential
+from skdp.research import CoordinateDescent
+from skdp.solvers import DPSGD, SOLVERS, NoisyGD, RegularizedExponential
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")

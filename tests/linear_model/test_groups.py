@@ -24,14 +24,8 @@ from skdp import (
 from skdp.exceptions import IncompatibleSolverError
 from skdp.pipeline import make_private_pipeline
 from skdp.preprocessing import BoundsScaler
-from skdp.solvers import (
-    DPSGD,
-    SOLVERS,
-    CoordinateDescent,
-    NoisyGD,
-    RegularizedExponential,
-    Solution,
-)
+from skdp.research import CoordinateDescent
+from skdp.solvers import DPSGD, SOLVERS, NoisyGD, RegularizedExponential, Solution
 
 rng = np.random.default_rng(0)
 N_PERSONS = 60

@@ -15,17 +15,12 @@ from scipy import stats
 
 from skdp.accounting import PLDAccountant
 from skdp.exceptions import OutOfRangeError, UncertifiedNoiseError
-from skdp.mechanisms import (
-    DataDependentNoise,
-    Geometric,
-    OptimizedNoise,
-    Staircase,
-    TruncatedLaplace,
-)
+from skdp.mechanisms import Geometric, OptimizedNoise, Staircase, TruncatedLaplace
 from skdp.mechanisms.optimized import additive, linear_program
 from skdp.mechanisms.optimized.certified_distribution import exact_delta
 from skdp.mechanisms.optimized.costs import values_below
 from skdp.privacy import SelfComposedEvent, event_from_dict
+from skdp.research import DataDependentNoise
 
 FALSE_ALARM = 1e-6
 RELATION = "replace_one"

@@ -26,6 +26,9 @@ from skdp.mechanisms import AdditiveMechanism, Gaussian, Geometric, Laplace, Mec
 from skdp.mechanisms._grid import grid_step, to_steps
 from skdp.mechanisms._selection import Selection
 from skdp.privacy import Event, GDPEvent, ObjectivePerturbationEvent
+from skdp.research.solvers.coordinate_descent import Cycles
+from skdp.research.solvers.exponential_mechanism import ExponentialMechanismPlan
+from skdp.research.solvers.phased_sgd import PhasedSGD
 from skdp.samplers import SAMPLERS
 from skdp.samplers.base import Sample
 from skdp.solvers import SOLVERS, Solution, objective_perturbation, output_perturbation
@@ -34,11 +37,8 @@ from skdp.solvers._metric import GramRelease, Metric
 from skdp.solvers._minimiser import Minimum
 from skdp.solvers.adassp import AdaSSP, NoisyMoments
 from skdp.solvers.base import RowCount
-from skdp.solvers.coordinate_descent import Cycles
 from skdp.solvers.dp_sgd import DPSGDPlan
-from skdp.solvers.exponential_mechanism import ExponentialMechanismPlan
 from skdp.solvers.noisy_gd import NoisyGDPlan
-from skdp.solvers.phased_sgd import PhasedSGD
 from skdp.workloads.gaussian_steps import GaussianPlan
 from skdp.workloads.plan import Query, QueryPlan, plan_queries
 

@@ -18,7 +18,6 @@ from skdp.privacy import (
     BetweenNeighborsEvent,
     BoundedRangeEvent,
     ComposedEvent,
-    DataDependentNoiseEvent,
     DiscreteGaussianEvent,
     DiscreteLaplaceEvent,
     FixedSizeSampledEvent,
@@ -41,6 +40,7 @@ from skdp.privacy import (
     event_from_dict,
 )
 from skdp.privacy.events import EVENTS
+from skdp.research import DataDependentNoiseEvent
 
 RELATION = Neighboring.REPLACE_ONE
 SAMPLED = PoissonSampledEvent(0.1, GaussianEvent(1.0))

@@ -10,7 +10,8 @@ from skdp import DPLogisticRegression, PrivacyBudget
 from skdp.design import ClippedDesign
 from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import HingeLoss, HuberLoss, LogisticLoss
-from skdp.samplers import ExactSampler, LocalizedSampler, ProximalTVSampler, Target
+from skdp.research import LocalizedSampler
+from skdp.samplers import ExactSampler, ProximalTVSampler, Target
 from skdp.samplers.kernels.proximal_chain import n_steps_to
 
 TARGETS = [one_dimension.target(loss) for loss in (LogisticLoss(), HingeLoss())] + [

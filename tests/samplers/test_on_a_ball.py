@@ -15,22 +15,19 @@ from scipy import special, stats
 from skdp.design import ClippedDesign
 from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import CompetitorLoss, HingeLoss, LogisticLoss
+from skdp.research import AlternatingSchedule, HitAndRunSampler, ZerothOrderSampler, draw_samples
+from skdp.research.samplers.diagnostics import compare_with_quadrature
 from skdp.samplers import (
     REFERENCE_SAMPLERS,
     SAMPLERS,
-    AlternatingSchedule,
     Ball,
-    HitAndRunSampler,
     LangevinSampler,
     ProximalSampler,
     ProximalTVSampler,
     SamplerPlan,
-    ZerothOrderSampler,
-    draw_samples,
 )
 from skdp.samplers.ball import TruncatedGaussian
 from skdp.samplers.kernels.proximal_chain import _distance
-from skdp.samplers.reference.diagnostics import compare_with_quadrature
 
 REGISTERED = SAMPLERS | REFERENCE_SAMPLERS
 FALSE_ALARM = 1e-6

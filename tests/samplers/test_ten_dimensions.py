@@ -9,10 +9,11 @@ from scipy import stats
 
 from skdp.design import ClippedDesign
 from skdp.losses import LogisticLoss, SmoothedHingeLoss
-from skdp.samplers import Target, draw_samples
-from skdp.samplers.reference.diagnostics import effective_sample_size, split_rhat
-from skdp.samplers.reference.mala import _Chain
-from skdp.samplers.reference.potential import Density
+from skdp.research import draw_samples
+from skdp.research.samplers.diagnostics import effective_sample_size, split_rhat
+from skdp.research.samplers.mala import _Chain
+from skdp.research.samplers.potential import Density
+from skdp.samplers import Target
 
 N, D = 300, 10
 

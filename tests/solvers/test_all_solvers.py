@@ -17,7 +17,8 @@ from skdp.losses import (
     SquaredLoss,
 )
 from skdp.privacy import Neighboring, NoClosedCurveError
-from skdp.solvers import SOLVERS, ExponentialMechanismSolver, Problem
+from skdp.research import ExponentialMechanismSolver
+from skdp.solvers import SOLVERS, Problem
 
 every_solver = pytest.mark.parametrize("solver", [kind() for kind in SOLVERS.values()], ids=repr)
 every_relation = pytest.mark.parametrize("neighboring", list(Neighboring), ids=str)

@@ -19,7 +19,8 @@ from skdp.losses import (
     weighted_targets,
 )
 from skdp.privacy import Neighboring, ObjectivePerturbationEvent, PrivacyGuarantee
-from skdp.solvers import DPSGD, AdaSSP, NoisyGD, ObjectivePerturbation, PhasedSGD, Problem
+from skdp.research import PhasedSGD
+from skdp.solvers import DPSGD, AdaSSP, NoisyGD, ObjectivePerturbation, Problem
 from skdp.solvers._metric import GramRelease
 
 every_relation = pytest.mark.parametrize("neighboring", list(Neighboring), ids=str)

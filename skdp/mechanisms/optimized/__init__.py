@@ -1,4 +1,4 @@
 """Linear programs for noise of least cost, and certificates of its privacy and of its optimality.
 
-Internal: `OptimizedNoise` and `DataDependentNoise` are what a user calls.
+Internal: `OptimizedNoise` is what a user calls.
 """

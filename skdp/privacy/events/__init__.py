@@ -14,7 +14,6 @@ from skdp.privacy.events.base import Event, NoClosedCurveError
 from skdp.privacy.events.between_neighbors import BetweenNeighborsEvent
 from skdp.privacy.events.bounded_range import BoundedRangeEvent
 from skdp.privacy.events.composed import ComposedEvent, SelfComposedEvent
-from skdp.privacy.events.data_dependent_noise import DataDependentNoiseEvent
 from skdp.privacy.events.discrete_gaussian import DiscreteGaussianEvent
 from skdp.privacy.events.discrete_laplace import DiscreteLaplaceEvent
 from skdp.privacy.events.gaussian import GaussianEvent, GDPEvent
@@ -26,6 +25,7 @@ from skdp.privacy.events.pure import ApproxDPEvent, PureDPEvent
 from skdp.privacy.events.repeat_and_select import RepeatAndSelectEvent
 from skdp.privacy.events.truncated_laplace import TruncatedLaplaceEvent
 from skdp.privacy.events.zcdp import ZCDPEvent
+from skdp.support.registry import Registry
 
 __all__ = [
     "EVENTS",
@@ -34,7 +34,6 @@ __all__ = [
     "BetweenNeighborsEvent",
     "BoundedRangeEvent",
     "ComposedEvent",
-    "DataDependentNoiseEvent",
     "DiscreteGaussianEvent",
     "DiscreteLaplaceEvent",
     "Event",
@@ -56,33 +55,32 @@ __all__ = [
     "event_from_dict",
 ]
 
-EVENTS: dict[str, type[Event]] = {
-    kind.__name__: kind
-    for kind in (
-        GDPEvent,
-        GaussianEvent,
-        NonPrivateEvent,
-        ComposedEvent,
-        SelfComposedEvent,
-        ApproxDPEvent,
-        ApproximatedEvent,
-        BetweenNeighborsEvent,
-        BoundedRangeEvent,
-        DataDependentNoiseEvent,
-        DiscreteGaussianEvent,
-        DiscreteLaplaceEvent,
-        FixedSizeSampledEvent,
-        LaplaceEvent,
-        ObjectivePerturbationEvent,
-        PiecewiseConstantNoiseEvent,
-        PoissonSampledEvent,
-        PureDPEvent,
-        RepeatAndSelectEvent,
-        ShuffledEvent,
-        TruncatedLaplaceEvent,
-        ZCDPEvent,
-    )
-}
+EVENTS: Registry[Event] = Registry(
+    {
+        "GDPEvent": GDPEvent,
+        "GaussianEvent": GaussianEvent,
+        "NonPrivateEvent": NonPrivateEvent,
+        "ComposedEvent": ComposedEvent,
+        "SelfComposedEvent": SelfComposedEvent,
+        "ApproxDPEvent": ApproxDPEvent,
+        "ApproximatedEvent": ApproximatedEvent,
+        "BetweenNeighborsEvent": BetweenNeighborsEvent,
+        "BoundedRangeEvent": BoundedRangeEvent,
+        "DataDependentNoiseEvent": "skdp.research.noise.event:DataDependentNoiseEvent",
+        "DiscreteGaussianEvent": DiscreteGaussianEvent,
+        "DiscreteLaplaceEvent": DiscreteLaplaceEvent,
+        "FixedSizeSampledEvent": FixedSizeSampledEvent,
+        "LaplaceEvent": LaplaceEvent,
+        "ObjectivePerturbationEvent": ObjectivePerturbationEvent,
+        "PiecewiseConstantNoiseEvent": PiecewiseConstantNoiseEvent,
+        "PoissonSampledEvent": PoissonSampledEvent,
+        "PureDPEvent": PureDPEvent,
+        "RepeatAndSelectEvent": RepeatAndSelectEvent,
+        "ShuffledEvent": ShuffledEvent,
+        "TruncatedLaplaceEvent": TruncatedLaplaceEvent,
+        "ZCDPEvent": ZCDPEvent,
+    }
+)
 """Every event by name."""
 
 

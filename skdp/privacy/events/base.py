@@ -15,7 +15,7 @@ from skdp.privacy.neighboring import Neighboring
 from skdp.privacy.subsampling import PoissonSampledCurve
 from skdp.support.validation import set_checked
 
-__all__ = ["Event", "NoClosedCurveError", "check_event"]
+__all__ = ["AdditiveEvent", "Event", "NoClosedCurveError", "check_event"]
 
 
 class NoClosedCurveError(ValueError):
@@ -174,6 +174,14 @@ class Event(ABC):
         }
 
     _set = set_checked
+
+
+class AdditiveEvent(Event):
+    """Noise that was added to an answer, of which a record contributes one sensitivity.
+
+    Its cost under ``add_remove_one`` is that of two answers one sensitivity apart, whatever the
+    relation, which is what `BetweenNeighborsEvent` asks for.
+    """
 
 
 def check_event(name: str, value: Any) -> Event:

@@ -5,27 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from skdp.privacy.curve import PrivacyCurve
-from skdp.privacy.events.base import Event
-from skdp.privacy.events.data_dependent_noise import DataDependentNoiseEvent
-from skdp.privacy.events.discrete_gaussian import DiscreteGaussianEvent
-from skdp.privacy.events.discrete_laplace import DiscreteLaplaceEvent
-from skdp.privacy.events.gaussian import GaussianEvent
-from skdp.privacy.events.laplace import LaplaceEvent
-from skdp.privacy.events.piecewise_constant import PiecewiseConstantNoiseEvent
-from skdp.privacy.events.truncated_laplace import TruncatedLaplaceEvent
+from skdp.privacy.events.base import AdditiveEvent, Event
 from skdp.privacy.neighboring import Neighboring
 
 __all__ = ["BetweenNeighborsEvent"]
-
-_ADDITIVE = (
-    DataDependentNoiseEvent,
-    DiscreteGaussianEvent,
-    DiscreteLaplaceEvent,
-    GaussianEvent,
-    LaplaceEvent,
-    PiecewiseConstantNoiseEvent,
-    TruncatedLaplaceEvent,
-)
 
 
 @dataclass(frozen=True)
@@ -38,15 +21,15 @@ class BetweenNeighborsEvent(Event):
 
     Parameters
     ----------
-    event : Event
+    event : AdditiveEvent
         Of one of the kinds of additive noise.
     """
 
-    event: Event
+    event: AdditiveEvent
 
     def __post_init__(self) -> None:
-        if not isinstance(self.event, _ADDITIVE):
-            kinds = ", ".join(kind.__name__ for kind in _ADDITIVE)
+        if not isinstance(self.event, AdditiveEvent):
+            kinds = ", ".join(sorted(kind.__name__ for kind in AdditiveEvent.__subclasses__()))
             raise ValueError(f"event must be additive noise, one of {kinds}, got {self.event!r}.")
 
     def curve(self, neighboring: Neighboring) -> PrivacyCurve:

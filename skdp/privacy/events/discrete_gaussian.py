@@ -10,7 +10,7 @@ import numpy as np
 from scipy.linalg import eigh_tridiagonal
 
 from skdp.privacy.curve import SymmetricCurve
-from skdp.privacy.events.base import Event
+from skdp.privacy.events.base import AdditiveEvent
 from skdp.privacy.neighboring import Neighboring
 from skdp.support.validation import check_count, check_real
 
@@ -95,7 +95,7 @@ def _gauss(count: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 @dataclass(frozen=True)
-class DiscreteGaussianEvent(Event):
+class DiscreteGaussianEvent(AdditiveEvent):
     """One integer sum, a record moving it by at most `sensitivity`, plus discrete Gaussian noise.
 
     (D²/2s²)-zCDP with D the sensitivity, doubled under replace-one (Canonne, Kamath and Steinke

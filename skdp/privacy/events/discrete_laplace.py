@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp.privacy.curve import SymmetricCurve
-from skdp.privacy.events.base import Event
+from skdp.privacy.events.base import AdditiveEvent
 from skdp.privacy.events.pure import mu_of_pure, rho_of_pure
 from skdp.privacy.neighboring import Neighboring
 from skdp.support.validation import check_count, check_size
@@ -35,7 +35,7 @@ class DiscreteLaplaceCurve(SymmetricCurve):
 
 
 @dataclass(frozen=True)
-class DiscreteLaplaceEvent(Event):
+class DiscreteLaplaceEvent(AdditiveEvent):
     """Integer sums, a record moving them by at most `sensitivity` in l1, plus discrete Laplace.
 
     P(x) ∝ e^(−\\|x\\|/scale) in each coordinate; ε-DP with ε = sensitivity/scale under add/remove

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from skdp.privacy.curve import PrivacyCurve
-from skdp.privacy.events.base import Event
+from skdp.privacy.events.base import AdditiveEvent, Event
 from skdp.privacy.gaussian import GaussianCurve
 from skdp.privacy.neighboring import Neighboring
 from skdp.privacy.subsampling import SubstitutedGaussianCurve
@@ -47,7 +47,7 @@ class GDPEvent(Event):
 
 
 @dataclass(frozen=True)
-class GaussianEvent(Event):
+class GaussianEvent(AdditiveEvent):
     """A sum of record contributions of l2 norm at most C, plus N(0, (`noise_multiplier`·C)²·I).
 
     Adding or removing a record moves the sum by C, replacing one by 2C. It also stands for any

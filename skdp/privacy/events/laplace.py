@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from skdp.privacy.curve import SymmetricCurve
-from skdp.privacy.events.base import Event
+from skdp.privacy.events.base import AdditiveEvent
 from skdp.privacy.events.pure import rho_of_pure
 from skdp.privacy.neighboring import Neighboring
 from skdp.support.rounding import SERIES, up
@@ -29,7 +29,7 @@ class LaplaceCurve(SymmetricCurve):
 
 
 @dataclass(frozen=True)
-class LaplaceEvent(Event):
+class LaplaceEvent(AdditiveEvent):
     """A sum of contributions of l1 norm at most C, plus Laplace noise of scale C·multiplier.
 
     Adding or removing a record moves the sum by C, replacing one by 2C. The noise is independent

@@ -10,7 +10,7 @@ import numpy as np
 
 from skdp.privacy.combined import MaximumCurve, SymmetrizedCurve
 from skdp.privacy.curve import DiscretePairCurve, PrivacyCurve
-from skdp.privacy.events.base import Event
+from skdp.privacy.events.base import AdditiveEvent
 from skdp.privacy.neighboring import Neighboring
 from skdp.privacy.piecewise_linear import hockey_stick_above
 from skdp.support.validation import check_count, check_real
@@ -34,7 +34,7 @@ class CellNoiseCurve(DiscretePairCurve):
 
 
 @dataclass(frozen=True)
-class PiecewiseConstantNoiseEvent(Event):
+class PiecewiseConstantNoiseEvent(AdditiveEvent):
     """One number plus noise that has mass `probabilities[i]`, evenly spread, on the i-th cell.
 
     All cells have the same width. A record moves the number by at most `sensitivity` cells under

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp.privacy.curve import SymmetricCurve
-from skdp.privacy.events.base import Event
+from skdp.privacy.events.base import AdditiveEvent
 from skdp.privacy.neighboring import Neighboring
 from skdp.support.validation import check_size
 
@@ -46,7 +46,7 @@ class TruncatedLaplaceCurve(SymmetricCurve):
 
 
 @dataclass(frozen=True)
-class TruncatedLaplaceEvent(Event):
+class TruncatedLaplaceEvent(AdditiveEvent):
     """One sum of contributions of size at most C, plus Laplace noise cut off at ±`cut`·C.
 
     (ε₀, δ₀)-DP for the cut log(1 + (e^ε₀ − 1)/(2δ₀))/ε₀ in units of the shift (Geng, Ding, Guo and

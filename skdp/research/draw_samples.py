@@ -1,0 +1,247 @@
+"""Samples from the density of given rows, for research on samplers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from scipy import sparse
+from sklearn.utils import check_array, check_consistent_length
+
+from skdp.design import ClippedDesign
+from skdp.losses import LOSSES, Loss, MarginLoss
+from skdp.research.samplers.black_box import BlackBox
+from skdp.research.samplers.localized import LocalizedSampler
+from skdp.research.samplers.zeroth_order import ZerothOrderSampler
+from skdp.samplers.ball import Ball
+from skdp.samplers.base import Sampler, SamplerPlan, Setting, Target
+from skdp.samplers.exact import ExactSampler
+from skdp.samplers.kernels.tangent_rejection import TangentStep
+from skdp.samplers.proximal_tv import ProximalTVSampler
+from skdp.samplers.registry import REFERENCE_SAMPLERS, SAMPLERS
+from skdp.support.random import noise_generator
+from skdp.support.validation import check_choice, check_count, check_real, check_size
+
+__all__ = ["draw_black_box", "draw_samples"]
+
+
+_RELAXATIONS = 30.0  # times 1/α, for which a "stable" sampler runs
+_TV = 1e-6
+_TRIALS, _FEW_TRIES = 5, 40  # by which "cheapest" decides
+_NO_LIMIT = 1e300
+_BY_NAME = (
+    "logistic",
+    "clipped_logistic",
+    "hinge",
+    "smoothed_hinge",
+    "huber",
+    "squared",
+    "quantile",
+)
+
+
+def draw_samples(
+    X: Any,
+    y: Any,
+    *,
+    loss: str | Loss = "logistic",
+    temperature: float = 1.0,
+    prior_precision: float = 1.0,
+    domain: Ball | None = None,
+    sampler: str | Sampler = "cheapest",
+    tv: float = _TV,
+    n_draws: int = 1,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+) -> np.ndarray:
+    """Draw independently from the density ∝ exp(−c·Σ ℓ(y_i, x_i·θ) − (α/2)·|θ|²).
+
+    For research on samplers. **Nothing here is private**: rows are taken as they are and their
+    largest norm is looked at, no budget is charged, and no guarantee is made or returned.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_samples, d)
+        Rows, neither clipped nor given an intercept.
+    y : array-like of shape (n_samples,)
+        Labels as the loss wants them: −1 and +1 for two classes, 0..K−1 for K, else any numbers.
+    loss : str or Loss
+        One of "logistic", "clipped_logistic", "hinge", "smoothed_hinge", "huber", "squared",
+        "quantile", or an instance of any loss.
+    temperature : float
+        c, the weight of each record's loss.
+    prior_precision : float
+        α, in 1/coefficient².
+    domain : Ball or None
+        To which the density is restricted.
+    sampler : str or Sampler
+        A name from `SAMPLERS` or `REFERENCE_SAMPLERS`, an instance, or "cheapest": "exact" if it
+        finds each of 5 samples within 40 proposals; else "localized", or "proximal_tv" where
+        "localized" is not possible. That rule looks at the data, so estimators do not have it.
+    tv : float in (0, 1)
+        Total variation that the distribution of each sample of a "tv" sampler may be off.
+    n_draws : int
+        Number of samples, each of them a whole run of the sampler.
+    random_state : None, int, Generator or RandomState
+        The same integer gives the same samples, whatever `n_jobs` is.
+    n_jobs : int or None
+        How many processes draw, as in joblib.
+
+    Returns
+    -------
+    ndarray of shape (n_draws, d), or (n_draws, d, K) for a loss of K scores
+        Samples. **Not private.**
+
+    Notes
+    -----
+    Samplers that are named refuse what the worst data would make endless; "cheapest" does not.
+
+    A "stable" sampler runs for 30 relaxation times 1/α of its clock, which leaves less than 1e-9
+    of the distance from its start to the density.
+
+    Examples
+    --------
+    >>> draw_samples([[1.0, 0.0], [0.5, -1.0]], [1, -1], n_draws=3, random_state=0).shape
+    (3, 2)
+    """
+    target = replace(_target(X, y, _loss(loss), temperature, prior_precision), domain=domain)
+    setting = _setting(target)
+    chosen = _sampler(sampler, target)
+    chosen.check(setting)
+    plan = chosen.plan(setting, check_real("tv", tv, low=0.0, high=1.0))
+    one = _OneDraw(chosen, target, plan)
+    return _independent(one, n_draws, random_state, n_jobs)
+
+
+def draw_black_box(
+    potential: BlackBox,
+    *,
+    tv: float = _TV,
+    n_draws: int = 1,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+) -> np.ndarray:
+    """Draw independently from a density whose potential is known by its values only.
+
+    It is the sampler "zeroth_order" on functions of one's own. For research: nothing is private.
+
+    Parameters
+    ----------
+    potential : BlackBox
+        Convex functions, their Lipschitz constant and the ridge. With more than one process the
+        function must be picklable.
+    tv : float
+        Total variation that the distribution of each sample may be off.
+    n_draws : int
+        Number of samples, each of them a whole run of the sampler.
+    random_state : None, int, Generator or RandomState
+        The same integer gives the same samples, whatever `n_jobs` is.
+    n_jobs : int or None
+        How many processes draw, as in joblib.
+
+    Returns
+    -------
+    ndarray of shape (n_draws, ...)
+        Samples, each of the shape of the potential's θ.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> points = np.array([0.0, 0.2, 0.6])
+    >>> def values(rows, theta):
+    ...     return 0.1 * np.abs(theta[0] - points[rows])
+    >>> potential = BlackBox(
+    ...     values, n_terms=3, lipschitz=0.1, prior_precision=1.0, shape=(1,)
+    ... )
+    >>> draw_black_box(potential, tv=0.01, n_draws=2, random_state=0).shape
+    (2, 1)
+    """
+    sampler = ZerothOrderSampler()
+    return _independent(
+        lambda rng: sampler.sample_black_box(potential, tv, rng).theta,
+        n_draws,
+        random_state,
+        n_jobs,
+    )
+
+
+def _independent(
+    draw: Callable[[np.random.Generator], np.ndarray],
+    n_draws: int,
+    random_state: Any,
+    n_jobs: int | None,
+) -> np.ndarray:
+    """Return samples, stacked. Each has a spawned stream, so that `n_jobs` changes nothing."""
+    streams = noise_generator(random_state).spawn(check_count("n_draws", n_draws))
+    return np.stack(Parallel(n_jobs=n_jobs)(delayed(draw)(stream) for stream in streams))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _OneDraw:
+    sampler: Sampler
+    target: Target
+    plan: SamplerPlan
+
+    def __call__(self, rng: np.random.Generator) -> np.ndarray:
+        return self.sampler.sample(self.target, self.plan, rng, lambda step, n_steps: None).theta
+
+
+def _loss(loss: str | Loss) -> Loss:
+    return loss if isinstance(loss, Loss) else LOSSES[check_choice("loss", loss, _BY_NAME)]()
+
+
+def _sampler(sampler: str | Sampler, target: Target) -> Sampler:
+    if isinstance(sampler, Sampler):
+        return sampler
+    kinds = SAMPLERS | REFERENCE_SAMPLERS
+    if check_choice("sampler", sampler, ("cheapest", *kinds)) == "cheapest":
+        return _cheapest_near(target)
+    return kinds[sampler]()
+
+
+def _cheapest_near(target: Target) -> Sampler:
+    """Return a sampler of the target itself, or nearly, that makes few passes over these data."""
+    step = TangentStep(target, 1.0 / target.prior_precision, np.random.default_rng(0))
+    trials = (step.attempt(np.zeros(target.shape), _FEW_TRIES) for _ in range(_TRIALS))
+    if all(found is not None for found in trials):
+        return ExactSampler(max_exponent=_NO_LIMIT)
+    local = LocalizedSampler.requires <= _setting(target).offers and target.domain is None
+    return (LocalizedSampler if local else ProximalTVSampler)(max_passes=_NO_LIMIT)
+
+
+def _target(X: Any, y: Any, loss: Loss, temperature: float, prior_precision: float) -> Target:
+    X = check_array(X, accept_sparse="csr", dtype=np.float64, copy=sparse.issparse(X))
+    if sparse.issparse(X):
+        X.sum_duplicates()
+    y = check_array(y, ensure_2d=False, dtype=np.float64 if loss.n_scores == 1 else None)
+    check_consistent_length(X, y)
+    if isinstance(loss, MarginLoss) and not np.isin(y, (-1.0, 1.0)).all():
+        raise ValueError(f"y must be −1 or +1 for {loss!r}, got {np.unique(y)[:5]}.")
+    design = ClippedDesign(X, np.ones(X.shape[0]), targets=y)
+    return Target(
+        design=design,
+        loss=loss,
+        row_norm=float(design.row_norms().max()),
+        temperature=check_size("temperature", temperature),
+        prior_precision=check_size("prior_precision", prior_precision),
+    )
+
+
+def _setting(target: Target) -> Setting:
+    C = target.temperature / target.prior_precision
+    n, d = target.design.n_samples, target.design.n_features
+    t, alpha = _RELAXATIONS * C, target.prior_precision
+    return Setting(
+        loss=target.loss,
+        row_norm=target.row_norm,
+        n_samples=n,
+        n_is_public=True,
+        n_features=d,
+        C=C,
+        flow_time=t,
+        prior_precision=alpha,
+        domain=target.domain,
+    )

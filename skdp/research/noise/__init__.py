@@ -1,0 +1,1 @@
+"""Noise whose distribution depends on the value: its linear program, its draws and its event."""

@@ -1,0 +1,299 @@
+"""Algorithms 1 and 2 of Gopi, Lee and Liu: a sampler that evaluates single terms f_i(θ) only."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import log_ndtr
+
+from skdp.exceptions import IncompatibleSolverError
+from skdp.research.samplers.black_box import BlackBox
+from skdp.samplers.base import (
+    Certificate,
+    Progress,
+    Requirement,
+    Sample,
+    Sampler,
+    SamplerPlan,
+    Setting,
+    Target,
+)
+from skdp.support.validation import check_count, check_real, make_plain
+
+__all__ = ["AlternatingSchedule", "ZerothOrderSampler"]
+
+_ROUNDING = 1e-9
+_FINER = 0.98
+_TYPICAL_TV = 1e-6
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlternatingSchedule:
+    """Step size and number of steps of Algorithm 1, with what is proved about its last state.
+
+    Parameters
+    ----------
+    lipschitz : float
+        Γ, Lipschitz constant of every n·f_i.
+    prior_precision : float
+        α.
+    dimension : int
+        d.
+    step_size : float
+        η.
+    tv : float
+        Total variation that is asked for; half of it is left to the start, half to all the steps.
+    radius : float
+        Of the ball to which the density is restricted.
+    """
+
+    lipschitz: float
+    prior_precision: float
+    dimension: int
+    step_size: float
+    tv: float
+    radius: float = math.inf
+
+    @classmethod
+    def within(
+        cls,
+        tv: float,
+        *,
+        lipschitz: float,
+        prior_precision: float,
+        dimension: int,
+        radius: float = math.inf,
+    ) -> AlternatingSchedule:
+        """Return the longest steps, of a fine grid below 1/α, whose run comes within `tv`.
+
+        Parameters
+        ----------
+        tv : float
+            Total variation that is asked for.
+        lipschitz : float
+            Γ, Lipschitz constant of every n·f_i.
+        prior_precision : float
+            α.
+        dimension : int
+            d.
+        radius : float
+            Of the ball to which the density is restricted.
+
+        Returns
+        -------
+        AlternatingSchedule
+            Its numbers.
+        """
+        step_size = 1.0 / max(prior_precision, lipschitz**2)
+        while True:
+            schedule = cls(
+                lipschitz=lipschitz,
+                prior_precision=prior_precision,
+                dimension=dimension,
+                step_size=step_size,
+                tv=tv,
+                radius=radius,
+            )
+            if schedule.n_steps * schedule.inner_tv <= 0.5 * tv * (1.0 - _ROUNDING):
+                return schedule
+            step_size *= _FINER
+
+    @property
+    def variance(self) -> float:
+        """σ² = 1/(α + 1/η), of the points that Algorithm 2 proposes."""
+        return self.step_size / (1.0 + self.prior_precision * self.step_size)
+
+    @property
+    def n_steps(self) -> int:
+        """T, after which an exact chain from 0 is within tv/2 of the target."""
+        alpha, eta = self.prior_precision, self.step_size
+        distance = math.sqrt(self.dimension / alpha) + self.lipschitz / alpha
+        distance = min(distance, self.radius)
+        logarithm = math.log(distance / math.sqrt(2.0 * math.pi * eta)) - math.log(0.5 * self.tv)
+        relaxations = max(logarithm, 0.0) / math.log1p(alpha * eta)
+        return 1 + math.ceil(relaxations * (1.0 + _ROUNDING))
+
+    @property
+    def inner_tv(self) -> float:
+        """Bound of the total variation between one step of Algorithm 2 and an exact one."""
+        s2 = 2.0 * self.lipschitz**2 * self.variance
+        if s2 == 0.0:
+            return 0.0
+        tail = float(log_ndtr((2.0 * s2 - 1.0) / (2.0 * math.sqrt(s2))))
+        return math.exp(0.5 * math.log(8.0 * math.pi * s2) + 0.5 * s2 + tail)
+
+    @property
+    def expected_evaluations(self) -> float:
+        """Upper bound of how many values f_i(θ) a run asks for on average.
+
+        A try asks for 2e, and is accepted with probability (1 − `inner_tv`)/2 at least.
+        """
+        return self.n_steps * 4.0 * math.e / (1.0 - self.inner_tv)
+
+
+@dataclass(frozen=True)
+class ZerothOrderSampler(Sampler):
+    """Alternate y = θ + √η·ξ with Algorithm 2's sample of exp(−U(θ) − |θ − y|²/(2η)).
+
+    Algorithm 2 proposes θ, z ~ N(y/(1 + αη), σ²I) and accepts θ if a uniform number is at most ρ/2,
+    ρ an unbiased estimate of a multiple of exp(−Σ f_i(θ)) from a few terms taken at random: 5.4
+    records a step, however many there are. Steps must be short, about 1/(16·Γ²·ln(1/δ)) with
+    Γ = n·c·R·L, so that there are many: about n² of them. A reference, not a tool for large data.
+
+    Parameters
+    ----------
+    max_samples : int
+        *Public.* More rows than this are refused.
+    max_steps : int
+        *Public.* So are settings that ask for more steps, for a total variation of 1e-6.
+
+    Notes
+    -----
+    **Certificate: tv.** An exact chain from 0 is within q^(T−1)·W/√(2πη) of its target, with
+    q = 1/(1 + αη) and W = √(d/α) + Γ/α. Each inexact step adds at most
+    √(8πs²)·e^(s²/2)·Φ(−(1 − 2s²)/(2s)), s² = 2Γ²σ². η and T make the sum at most what is asked
+    for (*Reference samplers* in the documentation).
+
+    References
+    ----------
+    Gopi, Lee and Liu, "Private convex optimization via exponential mechanism", COLT 2022,
+    Algorithms 1 and 2, Theorem 5.6.
+    """
+
+    certifies: ClassVar[Certificate] = Certificate.TV
+    theorem: ClassVar[str] = "alternating sampler from values, Gopi, Lee and Liu, Theorem 5.6"
+    requires: ClassVar[frozenset[Requirement]] = frozenset({Requirement.ROW_COUNT})
+    counts_rows: ClassVar[bool] = False
+    takes_domain: ClassVar[bool] = True
+
+    max_samples: int = 500
+    max_steps: int = 10_000_000
+
+    def __post_init__(self) -> None:
+        make_plain(self)
+        check_count("max_samples", self.max_samples)
+        check_count("max_steps", self.max_steps)
+
+    def check(self, setting: Setting) -> None:
+        super().check(setting)
+        if (setting.n_samples or 0) > self.max_samples:
+            raise IncompatibleSolverError(
+                f"ZerothOrderSampler takes time like n²; {setting.n_samples} rows are more than "
+                f"max_samples={self.max_samples}. sampler='proximal' takes any."
+            )
+        n_steps = _schedule(setting).n_steps
+        if n_steps > self.max_steps:
+            raise IncompatibleSolverError(
+                f"ZerothOrderSampler would take {n_steps:.3g} steps, more than "
+                f"max_steps={self.max_steps}: lower epsilon, or take another sampler."
+            )
+
+    def plan(self, setting: Setting, tv: float) -> SamplerPlan:
+        return SamplerPlan(
+            n_steps=1, step=setting.C, stability=1.0, spread=setting.C, tv=tv, contraction=0.0
+        )
+
+    def sample(
+        self, target: Target, plan: SamplerPlan, rng: np.random.Generator, progress: Progress
+    ) -> Sample:
+        draw = self.sample_black_box(BlackBox.of(target), plan.tv, rng)
+        progress(1, plan.n_steps)
+        return draw
+
+    def sample_black_box(self, potential: BlackBox, tv: float, rng: np.random.Generator) -> Sample:
+        """Draw once, within `tv` of the distribution of a potential that is known by its values.
+
+        Parameters
+        ----------
+        potential : BlackBox
+            *Private.*
+        tv : float
+            *Public.* Total variation.
+        rng : numpy Generator
+            *Secret.*
+
+        Returns
+        -------
+        Sample
+            *Private.*
+        """
+        schedule = AlternatingSchedule.within(
+            check_real("tv", tv, low=0.0, high=1.0),
+            lipschitz=potential.n_terms * potential.lipschitz,
+            prior_precision=potential.prior_precision,
+            dimension=potential.dimension,
+            radius=math.inf if potential.domain is None else potential.domain.radius,
+        )
+        inner = _Inner(potential, schedule, rng)
+        theta = np.zeros(potential.shape)
+        for _ in range(schedule.n_steps):
+            noise = rng.standard_normal(potential.shape)
+            theta = inner.draw(theta + math.sqrt(schedule.step_size) * noise)
+        return Sample(
+            theta,
+            {
+                "n_evaluations": inner.n_evaluations,
+                "n_tries": inner.n_tries,
+                "n_steps": schedule.n_steps,
+            },
+        )
+
+
+def _schedule(setting: Setting) -> AlternatingSchedule:
+    """Return about the run that a setting leads to."""
+    c, n = setting.C * setting.prior_precision, setting.n_samples or 0
+    return AlternatingSchedule.within(
+        _TYPICAL_TV,
+        lipschitz=n * c * setting.loss.lipschitz * setting.row_norm,
+        prior_precision=setting.prior_precision,
+        dimension=(setting.n_features or 1) * setting.loss.n_scores,
+        radius=math.inf if setting.domain is None else setting.domain.radius,
+    )
+
+
+class _Inner:
+    """Algorithm 2, and how many values it asked for."""
+
+    def __init__(
+        self, potential: BlackBox, schedule: AlternatingSchedule, rng: np.random.Generator
+    ) -> None:
+        self._potential, self._rng = potential, rng
+        self._sd = math.sqrt(schedule.variance)
+        self._shrink = schedule.variance / schedule.step_size  # 1/(1 + αη)
+        self.n_evaluations = self.n_tries = 0
+
+    def draw(self, y: np.ndarray) -> np.ndarray:
+        """Return one sample for the center y."""
+        while True:
+            self.n_tries += 1
+            x, z = self._pair(self._shrink * y)
+            if self._rng.random() <= 0.5 * self._rho(x, z):
+                return x
+
+    def _pair(self, mean: np.ndarray) -> Any:
+        """Return two samples from N(mean, σ²·I), on the domain if there is one."""
+        domain, sd, rng = self._potential.domain, self._sd, self._rng
+        if domain is None:
+            return mean + sd * rng.standard_normal((2, *mean.shape))
+        gaussian = domain.gaussian(mean, sd)
+        return gaussian.draw(rng), gaussian.draw(rng)
+
+    def _rho(self, x: np.ndarray, z: np.ndarray) -> float:
+        """Return 1 + Σ_a Π_(i≤a) n·(f_j(z) − f_j(x)), cut after term a with probability a/(1+a).
+
+        Every factor has a fresh random index j. The cut does not look at the terms, so it is drawn
+        first and all values are asked for at once.
+        """
+        n_terms = 1
+        while self._rng.random() * (1 + n_terms) >= n_terms:
+            n_terms += 1
+        count = n_terms * (n_terms + 1) // 2
+        rows = self._rng.integers(self._potential.n_terms, size=count)
+        values = self._potential.values
+        factors = self._potential.n_terms * (values(rows, z) - values(rows, x))
+        self.n_evaluations += 2 * count
+        starts = [a * (a - 1) // 2 for a in range(1, n_terms + 1)]
+        return 1.0 + float(np.multiply.reduceat(factors, starts).sum())

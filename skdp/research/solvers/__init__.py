@@ -1,0 +1,1 @@
+"""Solvers of the papers that no default chooses."""

@@ -1,0 +1,57 @@
+"""Classes by name: those of the menu, and those that are imported when their name is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import Generic, TypeVar
+
+__all__ = ["Registry"]
+
+T = TypeVar("T")
+
+
+class Registry(Mapping[str, type[T]], Generic[T]):
+    """Classes by name, in the order in which they were entered.
+
+    An entry is a class, or its import path ``"module:Class"``. A lookup imports what a path stands
+    for; names, `len`, `in` and `name_of` import nothing.
+
+    Parameters
+    ----------
+    entries : Mapping of str to type or str
+        Classes, or their import paths, by name.
+    """
+
+    def __init__(self, entries: Mapping[str, type[T] | str]) -> None:
+        self._entries = dict(entries)
+        self._names = {_path_of(entry): name for name, entry in self._entries.items()}
+
+    def __getitem__(self, name: str) -> type[T]:
+        entry = self._entries[name]
+        return _imported(entry) if isinstance(entry, str) else entry
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries  # `Mapping` would look the name up, and so import
+
+    def __or__(self, other: Registry[T]) -> Registry[T]:
+        return Registry(self._entries | other._entries)
+
+    def name_of(self, kind: type) -> str | None:
+        """Return the name of a class, or None; a subclass is not what it derives from."""
+        return self._names.get(_path_of(kind))
+
+
+def _path_of(entry: type | str) -> str:
+    return entry if isinstance(entry, str) else f"{entry.__module__}:{entry.__qualname__}"
+
+
+def _imported(path: str) -> type:
+    module, name = path.split(":")
+    return getattr(import_module(module), name)
