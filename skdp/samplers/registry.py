@@ -37,7 +37,7 @@ REFERENCE_SAMPLERS: Registry[Sampler] = Registry(
         "logistic_gibbs": "skdp.research.samplers.gibbs:LogisticGibbsSampler",
     }
 )
-"""The papers' other samplers, for `draw_samples` and `draw_black_box`.
+"""The papers' other samplers, for draws without privacy.
 
 Those that certify a total variation need too many steps to come within one that a fit could set
 aside; the others certify nothing of a finite run.

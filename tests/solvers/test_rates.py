@@ -152,18 +152,6 @@ def test_a_run_that_keeps_the_bound_costs_what_its_plan_says(objective, neighbor
     assert exact < schedule.excess_risk_bound < 1.02 * exact + rounding
 
 
-def test_evaluations_grow_as_the_theorem_says():
-    """Like (n·m/G)²·ln², times constants: for twice the n a little more than four times as many."""
-    few, many = (
-        planned("erm", n_samples=n).schedule.expected_evaluations(1e-6) for n in (500, 1000)
-    )
-    assert 4.0 < many / few < 5.5
-    schedule = planned("erm", n_samples=500).schedule
-    squares = (500 * schedule.temperature) ** 2 / schedule.prior_precision
-    assert 16.0 * squares * math.log(1e6) ** 2 < schedule.expected_evaluations(1e-6)
-    assert schedule.expected_evaluations(1e-6) < 16.0 * 11.0 * squares * math.log(1e12) ** 2
-
-
 @pytest.mark.parametrize("sampler", ["proximal", "proximal_tv"])
 def test_the_measured_risk_lies_below_the_bound(sampler):
     """The mean over 60 fits of what is at most 2·L·B = 4; Hoeffding allows .35 more with 1e-6."""

@@ -8,14 +8,17 @@ import itertools
 import math
 import pickle
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from skdp.accounting import PLDAccountant
+from skdp.budget import PrivacyBudget
 from skdp.mechanisms import OptimizedNoise
-from skdp.privacy import SelfComposedEvent, event_from_dict
+from skdp.privacy import PrivacyGuarantee, SelfComposedEvent, event_from_dict
 from skdp.research import DataDependentNoise
 
 FALSE_ALARM = 1e-6
@@ -281,3 +284,20 @@ def test_what_cannot_be_is_refused(arguments, message):
 def test_a_lower_bound_is_not_claimed_for_uneven_parts():
     with pytest.raises(ValueError, match=r"parts of one width "):
         NOISES[1].bracket  # noqa: B018
+
+
+def test_a_ledger_with_such_a_release_opens_in_a_new_process(tmp_path):
+    """There nothing of research was imported: the event's name is all that the ledger keeps."""
+    path = tmp_path / "ledger"
+    noise = DataDependentNoise(1.0, 0.2, partition=even(4), sensitivity=2.0, cells=2)
+    budget = PrivacyBudget(2.0, 0.4, composition="basic", path=path)
+    budget.spend(PrivacyGuarantee(noise.event, "replace_one", "test"), delta=0.2, label="a mean")
+    code = (
+        "import sys, skdp, skdp.privacy\n"
+        "assert not [name for name in sys.modules if name.startswith('skdp.research')]\n"
+        f"budget = skdp.PrivacyBudget(2.0, 0.4, composition='basic', path={str(path)!r})\n"
+        "(release,) = budget.history()\n"
+        "print(repr(skdp.privacy.event_from_dict(release.event)))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == f"{noise.event!r}\n"

@@ -25,7 +25,7 @@ from skdp.privacy import BoundedRangeEvent, Neighboring
 from skdp.research import ExponentialMechanismSolver
 from skdp.research.solvers.exponential_mechanism import log_of_tries
 from skdp.samplers import Ball
-from skdp.solvers import Problem
+from skdp.solvers import SOLVERS, Problem
 
 FALSE_ALARM = 1e-6
 MARGIN_LOSSES = [LogisticLoss(), ClippedLogisticLoss(), HingeLoss(), SmoothedHingeLoss()]
@@ -152,8 +152,9 @@ def test_a_fit_without_delta_is_on_the_ledger_as_what_it_is():
     with pytest.raises(BudgetExceededError):
         model.fit(X, y)
     assert len(budget.history()) == 1
-    with pytest.raises(IncompatibleSolverError, match=r"exponential_mechanism.*delta=0"):
+    with pytest.raises(IncompatibleSolverError, match=r"noisy_gd.*delta=0.*is_pure"):
         model.set_params(solver="noisy_gd").fit(X, y)
+    assert [name for name, kind in SOLVERS.items() if kind.is_pure] == ["exponential_mechanism"]
 
 
 def test_hopeless_fits_are_refused_by_public_facts():
