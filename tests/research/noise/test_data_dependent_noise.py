@@ -297,7 +297,7 @@ def test_a_ledger_with_such_a_release_opens_in_a_new_process(tmp_path):
         "assert not [name for name in sys.modules if name.startswith('skdp.research')]\n"
         f"budget = skdp.PrivacyBudget(2.0, 0.4, composition='basic', path={str(path)!r})\n"
         "(release,) = budget.history()\n"
-        "print(repr(skdp.privacy.event_from_dict(release.event)))\n"
+        "print(repr(skdp.privacy.event_from_dict(release['event'])))\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == f"{noise.event!r}\n"
