@@ -41,10 +41,9 @@ print(*entered(lambda: {call}), sep="\\n")
 def test_a_call_enters_few_files(call, most):
     """In a fresh process, with the imports done before: scikit-learn's own fit enters 25.
 
-    Six more: `support/registry.py` looks names up, `data/persons.py` only tells whether rows are of
-    persons, `data/column.py` converts columns, `support/public_words.py` replaces what other
-    libraries say of them, `design/base.py` adds sums over rows up, and `row_stream.py` has the rows
-    of proposals.
+    Six more: `support/registry.py` looks names up, `support/rounding.py` rounds bounds outwards,
+    `data/column.py` converts columns, `support/public_words.py` replaces what other libraries say
+    of them, `design/base.py` adds sums over rows up, and `row_stream.py` has the rows of proposals.
     """
     code = COUNT.replace("{call}", call)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -428,7 +428,8 @@ class PrivateLinearModel(PrivateEstimator):
             )
 
     def _check_takes_persons(self, solver: Solver, groups: Any) -> None:
-        check_max_rows(self.max_rows, groups)
+        if self.max_rows is not None:
+            check_max_rows(self.max_rows, groups)
         if groups is not None and not solver.takes_persons:
             raise IncompatibleSolverError(
                 f"groups needs a solver that bounds what a person of several rows adds, one of "

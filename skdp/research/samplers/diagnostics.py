@@ -30,6 +30,11 @@ def effective_sample_size(chains: np.ndarray) -> float:
     chains : array-like of shape (n_chains, n_steps) or (n_steps,)
         One coefficient along its chains, at least 4 steps.
 
+    Returns
+    -------
+    size : float
+        Between about 1 and, for chains that swing to and fro, more than their number of steps.
+
     Examples
     --------
     >>> import numpy as np
@@ -57,6 +62,11 @@ def split_rhat(chains: np.ndarray) -> float:
     ----------
     chains : array-like of shape (n_chains, n_steps) or (n_steps,)
         One coefficient along its chains, at least 4 steps.
+
+    Returns
+    -------
+    rhat : float
+        At least about 1; inf for constant half chains that differ.
 
     Examples
     --------
@@ -102,7 +112,7 @@ def _autocovariances(values: np.ndarray) -> np.ndarray:
 class DistributionCheck:
     """How independent samples agree with the exact distribution, coefficient by coefficient.
 
-    Attributes
+    Parameters
     ----------
     ks_pvalues : tuple of float
         Of the test of Kolmogorov and Smirnov for each marginal.
@@ -115,7 +125,18 @@ class DistributionCheck:
     variance_z: tuple[float, ...]
 
     def passes(self, false_alarm: float = 1e-6) -> bool:
-        """Tell whether all marginals pass: right samples fail with probability `false_alarm`."""
+        """Tell whether all marginals pass the test of Kolmogorov and Smirnov.
+
+        Parameters
+        ----------
+        false_alarm : float
+            Probability with which right samples fail, at most.
+
+        Returns
+        -------
+        bool
+            True if they do.
+        """
         return min(self.ks_pvalues) * len(self.ks_pvalues) > false_alarm
 
 
@@ -129,6 +150,11 @@ def compare_with_quadrature(samples: np.ndarray, target: Target) -> Distribution
     target : Target
         One score a record. Its density is summed on a grid around the mode, 9/√α wide each way:
         outside of it is less than 1e-12 of the mass.
+
+    Returns
+    -------
+    DistributionCheck
+        For each coefficient, how far the samples are off.
     """
     samples = np.asarray(samples, dtype=float)
     d = target.design.n_features
