@@ -41,7 +41,7 @@ def measured(model, parts):
 
 def on_adult(Model, epsilon, parts, seeds, solver):
     """Return what is measured of fits that differ in their noise only."""
-    models = (Model(epsilon, solver=solver, random_state=seed) for seed in range(seeds))
+    models = (Model(epsilon=epsilon, solver=solver, random_state=seed) for seed in range(seeds))
     return [measured(model, parts) for model in models]
 
 
@@ -49,7 +49,7 @@ def on_splits(Model, epsilon, X, y, seeds, solver):
     """Return what is measured over splits."""
     given = {"solver": solver, "neighboring": "add_remove_one"}
     return [
-        measured(Model(epsilon, random_state=seed, **given), split(X, y, seed))
+        measured(Model(epsilon=epsilon, random_state=seed, **given), split(X, y, seed))
         for seed in range(seeds)
     ]
 

@@ -56,7 +56,7 @@ def forest(parts, facts, epsilon, seed):
     """Return the accuracy of the forest by defaults."""
     X, X_test, y, y_test = parts
     model = DPRandomForestClassifier(
-        epsilon, neighboring="add_remove_one", random_state=seed, **facts
+        epsilon=epsilon, neighboring="add_remove_one", random_state=seed, **facts
     )
     return model.fit(X, y).score(X_test, y_test)
 

@@ -49,7 +49,7 @@ class Noise:
 def encoded(X, bounds, categories):
     """Return numbers in [−1, 1] and a column for each category."""
     encode = make_column_transformer(
-        (BoundsScaler(np.array(list(bounds.values()), dtype=float)), list(bounds)),
+        (BoundsScaler(bounds=np.array(list(bounds.values()), dtype=float)), list(bounds)),
         (
             OneHotEncoder(
                 categories=list(categories.values()), handle_unknown="ignore", sparse_output=False
@@ -98,7 +98,7 @@ def together(n_cycles, epsilon, parts, seed):
     """Return the percentage of wrong labels for a guarantee of the model."""
     X, X_test, y, y_test = parts
     solver = CoordinateDescent(n_cycles=n_cycles)
-    model = DPLogisticRegression(epsilon, solver=solver, classes=[0, 1], random_state=seed)
+    model = DPLogisticRegression(epsilon=epsilon, solver=solver, classes=[0, 1], random_state=seed)
     return 100.0 * (1.0 - model.fit(X, y).score(X_test, y_test))
 
 

@@ -58,7 +58,11 @@ def private(parts, epsilon, seed):
     """Return the MEASURES of a default fit."""
     X, X_test, y, y_test = parts
     model = DPLogisticRegression(
-        epsilon, 1e-5, neighboring="add_remove_one", random_state=seed, diagnostics=True
+        epsilon=epsilon,
+        delta=1e-5,
+        neighboring="add_remove_one",
+        random_state=seed,
+        diagnostics=True,
     )
     start = time.process_time()
     model.fit(X, y)
@@ -69,7 +73,7 @@ def private(parts, epsilon, seed):
 def without_privacy(parts):
     """Return the MEASURES of scikit-learn's fit to rows that are clipped alike."""
     X, X_test, y, y_test = parts
-    clip = RowClipper(1.0)
+    clip = RowClipper(max_norm=1.0)
     model, start = LogisticRegression(C=100.0, max_iter=10_000), time.process_time()
     model.fit(clip.fit_transform(X), y)
     return measured(model, clip.transform(X_test), y_test, time.process_time() - start)
@@ -78,7 +82,7 @@ def without_privacy(parts):
 def peer_accuracy(learn, parts, epsilon, seed):
     """Return the accuracy of another library's model, nan where it fails."""
     X, X_test, y, y_test = parts
-    labels, clip = (y == y.max()).astype(int), RowClipper(1.0)
+    labels, clip = (y == y.max()).astype(int), RowClipper(max_norm=1.0)
     try:
         predict = learn(clip.fit_transform(X), labels, epsilon, seed)
         return np.mean(predict(clip.transform(X_test)) == (y_test == y.max()))

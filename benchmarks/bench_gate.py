@@ -68,7 +68,7 @@ def main():
     n_rows = 1000 if given.smallest else given.rows
     print(f"{'container':28}{'numpy':>9}{'linear X':>10}{'scaler X':>10}{'copies':>8}")
     for name, X in tables(n_rows, given.columns):
-        linear, scaler = DPLogisticRegression(), BoundsScaler((0, 100), missing="middle")
+        linear, scaler = DPLogisticRegression(), BoundsScaler(bounds=(0, 100), missing="middle")
         scaler.fit(X)
         has_nulls = "nulls" in name
         scaled = partial(scaler._rows, X, reset=False)

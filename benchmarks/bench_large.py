@@ -36,12 +36,14 @@ DELTA = 1e-8
 RELATION = "add_remove_one"  # of the samples, whose size is not public
 SIGNAL = 4.0
 RELEASES = {
-    "covariance": lambda X, y: st.covariance(X, 1.0, DELTA, bounds=(-1, 1), random_state=0).value,
+    "covariance": lambda X, y: (
+        st.covariance(X, epsilon=1.0, delta=DELTA, bounds=(-1, 1), random_state=0).value
+    ),
     "naive Bayes": lambda X, y: (
-        DPGaussianNB(1.0, DELTA, bounds=(-1, 1), random_state=0).fit(X, y).theta_
+        DPGaussianNB(epsilon=1.0, delta=DELTA, bounds=(-1, 1), random_state=0).fit(X, y).theta_
     ),
     "k-means": lambda X, y: (
-        DPKMeans(1.0, DELTA, bounds=(-1, 1), random_state=0).fit(X).cluster_centers_
+        DPKMeans(epsilon=1.0, delta=DELTA, bounds=(-1, 1), random_state=0).fit(X).cluster_centers_
     ),
     "noisy_gd": lambda X, y: linear(solver="noisy_gd").fit(X, y).coef_,
     "default": lambda X, y: linear().fit(X, y).coef_,
@@ -91,7 +93,7 @@ class Peak:
 
 def linear(**options):
     """Return a classifier that knows its rows' norm."""
-    return DPLogisticRegression(1.0, DELTA, data_norm=1.0, random_state=0, **options)
+    return DPLogisticRegression(epsilon=1.0, delta=DELTA, data_norm=1.0, random_state=0, **options)
 
 
 def truth(d):

@@ -51,7 +51,7 @@ def spend(budget, n, known):
 def alone(place, composition, known, n):
     """Return spends a second from one process, and once more with n rows in the ledger."""
     delta = 0.0 if composition == "pure" else 1e-3
-    budget = PrivacyBudget(100.0, delta, composition=composition, path=place)
+    budget = PrivacyBudget(epsilon=100.0, delta=delta, composition=composition, path=place)
     return n / spend(budget, n, known), n / spend(budget, n, known)
 
 
@@ -85,7 +85,7 @@ def timed(connection, begin, insert, n):
 
 def spend_known(place, n):
     """Spend n releases from the ledger at a place."""
-    spend(PrivacyBudget(100.0, 1e-3, path=place), n, True)
+    spend(PrivacyBudget(epsilon=100.0, delta=1e-3, path=place), n, True)
 
 
 def _worker(work, n, start, results):
@@ -126,10 +126,10 @@ def print_together(places, bare, n, n_processes):
     """Print the median rate of several processes, and of rows alone between them."""
     spends, commits = [], []
     for place in places:
-        PrivacyBudget(100.0, 1e-3, path=place)
+        PrivacyBudget(epsilon=100.0, delta=1e-3, path=place)
         commits.append(together(bare, n, n_processes))
         spends.append(together(partial(spend_known, place), n, n_processes))
-        found = len(PrivacyBudget(100.0, 1e-3, path=place).history())
+        found = len(PrivacyBudget(epsilon=100.0, delta=1e-3, path=place).history())
         assert found == n_processes * (n + 5), "a spend was lost"
     rate, alone = statistics.median(spends), statistics.median(commits)
     print(

@@ -84,7 +84,7 @@ def main():
         for epsilon, delta in TOTALS:
             for noise in ("gaussian", "laplace", "auto"):
                 if delta > 0.0 or noise != "gaussian":
-                    model = DPMixedNB(epsilon, delta, noise=noise, **public)
+                    model = DPMixedNB(epsilon=epsilon, delta=delta, noise=noise, **public)
                     figure = "{:.2f} ± {:.2f}".format(*error(model, X, y, options.repeats))
                     print(f"  all together ({epsilon}, {delta})   {noise:18}", figure)
 

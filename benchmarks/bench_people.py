@@ -47,7 +47,7 @@ def accuracies(n_persons, icc, epsilon, runs):
     for run in range(runs):
         X, y, groups, X_new, y_new = people(n_persons, icc, np.random.default_rng(run))
         for name, parameters in MODELS.items():
-            model = DPLogisticRegression(epsilon, delta=1e-5, classes=(0, 1), **parameters)
+            model = DPLogisticRegression(epsilon=epsilon, delta=1e-5, classes=(0, 1), **parameters)
             model.fit(X, y, groups=None if name == "rows as records" else groups)
             found[name].append(model.score(X_new, y_new))
     return found

@@ -44,7 +44,7 @@ def data_sets(folder):
     """Yield (name, X, y, target_bounds), X scaled by public bounds."""
     # Columns are centred and their squares sum to 1 over 442 rows: 0.2 is over four deviations.
     X, y = load_diabetes(return_X_y=True)
-    yield "diabetes", BoundsScaler((-0.2, 0.2)).fit_transform(X), y, (25.0, 346.0)
+    yield "diabetes", BoundsScaler(bounds=(-0.2, 0.2)).fit_transform(X), y, (25.0, 346.0)
     if folder is None:
         return
     for kind in ("red", "white"):
@@ -53,12 +53,12 @@ def data_sets(folder):
         )
         yield (
             f"wine, {kind}",
-            BoundsScaler(WINE).fit_transform(table[:, :-1]),
+            BoundsScaler(bounds=WINE).fit_transform(table[:, :-1]),
             table[:, -1],
             (0, 10),
         )
     table = pd.read_csv(Path(folder) / "california-housing.csv.gz").dropna().to_numpy(float)
-    X = BoundsScaler(HOUSING).fit_transform(table[:, :-1])
+    X = BoundsScaler(bounds=HOUSING).fit_transform(table[:, :-1])
     yield "California housing", X, table[:, -1], (14_999.0, 500_001.0)
 
 

@@ -55,10 +55,11 @@ def gains(n, scale, k, epsilon, rng):
     def right(model):
         return 100.0 * model.fit(X, y).score(X_test, y_test)
 
-    model = DPLogisticRegression(epsilon, classes=(0, 1))
+    model = DPLogisticRegression(epsilon=epsilon, classes=(0, 1))
     default = right(model)
     best = max(
-        right(DPLogisticRegression(epsilon, classes=(0, 1), data_norm=norm)) for norm in norms(k)
+        right(DPLogisticRegression(epsilon=epsilon, classes=(0, 1), data_norm=norm))
+        for norm in norms(k)
     )
     found = {"oracle": best - default}
     for name, how in METHODS.items():

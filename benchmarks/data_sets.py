@@ -37,12 +37,15 @@ def small_sets():
     cancer, digits, wine = (
         load(return_X_y=True) for load in (load_breast_cancer, load_digits, load_wine)
     )
-    pixels = BoundsScaler((0, 16)).fit_transform(digits[0])
+    pixels = BoundsScaler(bounds=(0, 16)).fit_transform(digits[0])
     return {
-        "breast_cancer": (BoundsScaler((0, CANCER_HIGH)).fit_transform(cancer[0]), cancer[1]),
+        "breast_cancer": (
+            BoundsScaler(bounds=(0, CANCER_HIGH)).fit_transform(cancer[0]),
+            cancer[1],
+        ),
         "digits 0-4 v 5-9": (pixels, (digits[1] > 4).astype(int)),
         "digits, ten classes": (pixels, digits[1]),
-        "wine": (BoundsScaler((WINE_LOW, WINE_HIGH)).fit_transform(wine[0]), wine[1]),
+        "wine": (BoundsScaler(bounds=(WINE_LOW, WINE_HIGH)).fit_transform(wine[0]), wine[1]),
     }
 
 
@@ -55,7 +58,7 @@ def raw_adult(folder):
     kinds = [1, 3, 5, 6, 7, 8, 9, 13]
     coded = OneHotEncoder(sparse_output=False, handle_unknown="ignore")
     coded.fit(train[kinds].fillna("missing"))
-    scaler = BoundsScaler(tuple(np.transpose(list(ADULT_BOUNDS.values()))))
+    scaler = BoundsScaler(bounds=tuple(np.transpose(list(ADULT_BOUNDS.values()))))
 
     def table(frame):
         numbers = scaler.fit_transform(frame[list(ADULT_BOUNDS)].to_numpy(float))
@@ -68,7 +71,7 @@ def raw_adult(folder):
 def magic(folder):
     """Return X and y of the gamma telescope."""
     table = pd.read_csv(Path(folder) / "magic04.csv.gz", header=None)
-    scaler = BoundsScaler(tuple(np.transpose(MAGIC_BOUNDS)))
+    scaler = BoundsScaler(bounds=tuple(np.transpose(MAGIC_BOUNDS)))
     X = scaler.fit_transform(table.iloc[:, :10].to_numpy(float))
     return X, (table.iloc[:, 10] == "g").astype(int).to_numpy()
 

@@ -29,7 +29,7 @@ _SPENDER = """
 import os, sys
 from skdp import PrivacyBudget
 from skdp.privacy import GDPEvent, PrivacyGuarantee
-budget = PrivacyBudget(1000.0, 1e-3, path=sys.argv[1])
+budget = PrivacyBudget(epsilon=1000.0, delta=1e-3, path=sys.argv[1])
 cost = PrivacyGuarantee(GDPEvent(0.001), "replace_one", "")
 for round_ in sys.stdin:
     done = os.open(sys.argv[2], os.O_WRONLY | os.O_APPEND)
@@ -52,7 +52,7 @@ def children(process):
 
 def kill(n_kills, place, done, seed=0):
     """Kill that many spenders; return (releases found, releases promised)."""
-    budget, rng = PrivacyBudget(1000.0, 1e-3, path=place), random.Random(seed)
+    budget, rng = PrivacyBudget(epsilon=1000.0, delta=1e-3, path=place), random.Random(seed)
     seconds = spend_some(budget, done)
     command = [sys.executable, "-c", _SPENDER, str(place), str(done)]
     with subprocess.Popen(command, stdin=-1, stdout=-1, text=True) as spender:
@@ -80,7 +80,9 @@ def spend_some(budget, done, n=8):
 def check(budget, place, promised):
     """Assert that the ledger is whole and holds every promise, and at most one more a round."""
     found = [row["label"] for row in budget.history()]
-    PrivacyBudget(1000.0, 1e-3, path=place)  # adds all rows up and compares them with the totals
+    PrivacyBudget(
+        epsilon=1000.0, delta=1e-3, path=place
+    )  # adds all rows up and compares them with the totals
     assert len(set(found)) == len(found), "a spend was written twice"
     assert set(promised) <= set(found), "a spend was lost"
     rounds = [label.split("-")[0] for label in set(found) - set(promised)]

@@ -26,13 +26,16 @@ X = np.column_stack([age, income, region])
 # Bounds come from knowledge. Incomes are amounts: on a logarithmic scale, generous bounds cost
 # little, and the unit says where it turns from a straight line into a logarithm.
 model = DPAdditiveClassifier(
-    1.0,
+    epsilon=1.0,
     bounds={0: (18, 90), 1: (0, 1e7)},
     categories={2: range(4)},
     transformation={1: 1000.0},
 )
 model.fit(X[: n // 2], buys[: n // 2])
-scaler, straight = BoundsScaler(bounds=([18, 0, 0], [90, 2e5, 3])), DPLogisticRegression(1.0)
+scaler, straight = (
+    BoundsScaler(bounds=([18, 0, 0], [90, 2e5, 3])),
+    DPLogisticRegression(epsilon=1.0),
+)
 straight.fit(scaler.fit_transform(X[: n // 2]), buys[: n // 2])
 print(f"additive {model.score(X[n // 2 :], buys[n // 2 :]):.3f}")
 print(f"straight {straight.score(scaler.transform(X[n // 2 :]), buys[n // 2 :]):.3f}")

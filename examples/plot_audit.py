@@ -27,7 +27,7 @@ turned = np.r_[1 - y[0], y[1:]]
 
 def fit(labels, epsilon, noise=None):
     """Return a model, fitted to some labels of these rows."""
-    model = DPLogisticRegression(epsilon, solver="output_perturbation", random_state=noise)
+    model = DPLogisticRegression(epsilon=epsilon, solver="output_perturbation", random_state=noise)
     return model.fit(X, labels)
 
 

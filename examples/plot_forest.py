@@ -28,9 +28,9 @@ y = (rng.random(len(X)) < chance(X)).astype(int)
 # The same budget for each model, but for the last. At a tenth of ε, what is left of the spiral is
 # what many rows agree on.
 models = {
-    "additive, ε = 1": DPAdditiveClassifier(1.0, bounds=(-1, 1)),
-    "forest, ε = 1": DPRandomForestClassifier(1.0, bounds=(-1, 1)),
-    "forest, ε = 0.1": DPRandomForestClassifier(0.1, bounds=(-1, 1)),
+    "additive, ε = 1": DPAdditiveClassifier(epsilon=1.0, bounds=(-1, 1)),
+    "forest, ε = 1": DPRandomForestClassifier(epsilon=1.0, bounds=(-1, 1)),
+    "forest, ε = 0.1": DPRandomForestClassifier(epsilon=0.1, bounds=(-1, 1)),
 }
 side = np.linspace(-1, 1, 201)
 grid = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)

@@ -23,8 +23,8 @@ bounds = {0: (-12, 12), 1: (-10, 10)}  # public: chosen without looking
 
 budget = PrivacyBudget(epsilon=2.0, delta=1e-5)
 ways = {
-    "ε = 0.1": DPKMeans(0.1, n_clusters=15, bounds=bounds, budget=budget),
-    "ε = 1": DPKMeans(1.0, n_clusters=15, bounds=bounds, budget=budget),
+    "ε = 0.1": DPKMeans(epsilon=0.1, n_clusters=15, bounds=bounds, budget=budget),
+    "ε = 1": DPKMeans(epsilon=1.0, n_clusters=15, bounds=bounds, budget=budget),
     "without privacy": KMeans(15, n_init=10, random_state=0),
 }
 

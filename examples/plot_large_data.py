@@ -54,8 +54,8 @@ with (
 ):
     empty = da.zeros((ROWS * BLOCKS, 2), chunks=(ROWS, 2), dtype=np.float32)
     town = empty.map_blocks(events, dtype=np.float32)  # no event is drawn yet
-    maps = {e: histogram(town, e, edges=edges, budget=budget).value for e in (0.5, 0.01)}
-    kmeans = DPKMeans(0.5, n_clusters=12, bounds=bounds, budget=budget).fit(town)
+    maps = {e: histogram(town, epsilon=e, edges=edges, budget=budget).value for e in (0.5, 0.01)}
+    kmeans = DPKMeans(epsilon=0.5, n_clusters=12, bounds=bounds, budget=budget).fit(town)
 
 # %%
 figure, panels = plt.subplots(1, 3, figsize=(12, 3.3), sharey=True, layout="constrained")

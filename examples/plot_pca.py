@@ -42,7 +42,7 @@ figure, panels = plt.subplots(4, 1 + len(shown), figsize=(6.6, 5.4), layout="con
 drawn(panels[:, 0], exact)
 panels[0, 0].set_title("exact")
 for column, epsilon in zip(panels.T[1:], shown, strict=True):
-    drawn(column, DPPCA(epsilon, n_components=10, bounds=bounds).fit(digits))
+    drawn(column, DPPCA(epsilon=epsilon, n_components=10, bounds=bounds).fit(digits))
     column[0].set_title(f"ε = {epsilon:g}")
 for place, panel in enumerate(panels[:, 0]):
     panel.set_ylabel(f"{place + 1}.")

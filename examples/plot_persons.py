@@ -35,8 +35,8 @@ X_new, y_new, _ = clinic(4000)
 # %%
 # With ``groups`` the guarantee covers a person, with all of their rows. Without, ten rows of one
 # person are ten times as exposed, in μ, by group privacy.
-person = DPLogisticRegression(1.0, classes=(0, 1)).fit(X, y, groups=patient)
-record = DPLogisticRegression(1.0, classes=(0, 1)).fit(X, y)
+person = DPLogisticRegression(epsilon=1.0, classes=(0, 1)).fit(X, y, groups=patient)
+record = DPLogisticRegression(epsilon=1.0, classes=(0, 1)).fit(X, y)
 print(person.privacy_, record.privacy_, sep="\n\n")
 ten_rows = PrivacyGuarantee(GDPEvent(VISITS * record.privacy_.gdp_mu), "replace_one", "ten rows")
 promises = {"patients protected": person.privacy_, "rows protected": ten_rows}
@@ -59,7 +59,9 @@ epsilons = [0.1, 0.3, 1.0, 3.0]
 for name, groups in {"rows protected": None, "patients protected": patient}.items():
     scores = [
         [
-            DPLogisticRegression(e, classes=(0, 1)).fit(X, y, groups=groups).score(X_new, y_new)
+            DPLogisticRegression(epsilon=e, classes=(0, 1))
+            .fit(X, y, groups=groups)
+            .score(X_new, y_new)
             for _ in range(6)
         ]
         for e in epsilons

@@ -35,7 +35,7 @@ def adult(folder: Path):
 def digits():
     """Return X, scaled from its public bounds, y and five folds."""
     X, y = load_digits(return_X_y=True)
-    return BoundsScaler((0, 16)).fit_transform(X), (y > 4).astype(int), 5
+    return BoundsScaler(bounds=(0, 16)).fit_transform(X), (y > 4).astype(int), 5
 
 
 def main() -> None:

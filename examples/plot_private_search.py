@@ -27,7 +27,7 @@ def draw(rows):
     return X, (X @ rule + rng.logistic(size=rows) > 0.0).astype(int)
 
 
-default = DPLogisticRegression(1.0, classes=(0, 1))
+default = DPLogisticRegression(epsilon=1.0, classes=(0, 1))
 search = DPGridSearchCV(default, {"data_norm": np.geomspace(0.05, 1.0, 6)}, epsilon=1.0)
 units = np.exp(np.arange(-4.0, 3.0))
 accuracy = {"the default": [], "the search": []}

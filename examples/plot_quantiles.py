@@ -28,9 +28,9 @@ waited = np.clip(waited, 0, 90)
 # time that is counted. This solver finds a minimum, and so reaches lines far from the middle; less
 # smoothing than by default lets the outer ones lie close to where records are rare.
 lines = make_pipeline(
-    BoundsScaler({0: (8, 20)}),
+    BoundsScaler(bounds={0: (8, 20)}),
     DPQuantileRegressor(
-        1.0,
+        epsilon=1.0,
         quantile=(0.05, 0.5, 0.95),
         target_bounds=(0, 90),
         solver="objective_perturbation",

@@ -45,11 +45,13 @@ print(check_pipeline(make_pipeline(StandardScaler(), DPLogisticRegression())))
 encoder = OneHotEncoder(categories=kinds, handle_unknown="ignore", sparse_output=False)
 columns = ColumnTransformer(
     [
-        ("numbers", BoundsScaler(numbers, missing="indicator"), [*numbers]),
+        ("numbers", BoundsScaler(bounds=numbers, missing="indicator"), [*numbers]),
         ("work", encoder, ["work"]),
     ]
 )
-model = make_pipeline(columns, DPLogisticRegression(1.0, classes=["<=50K", ">50K"], data_norm=2.5))
+model = make_pipeline(
+    columns, DPLogisticRegression(epsilon=1.0, classes=["<=50K", ">50K"], data_norm=2.5)
+)
 found = check_pipeline(model)
 print(found)
 
@@ -71,7 +73,12 @@ learning, judging = data[:15_000], data[15_000:]
 model.fit(learning.drop(columns="income"), learning["income"])
 scores = model.predict_proba(judging.drop(columns="income"))[:, 1]
 judged = score_report(
-    judging["income"], scores, epsilon, classes=["<=50K", ">50K"], budget=budget, part="judging"
+    judging["income"],
+    scores,
+    epsilon=epsilon,
+    classes=["<=50K", ">50K"],
+    budget=budget,
+    part="judging",
 )
 print(judged)
 

@@ -30,8 +30,8 @@ terms = {
     "budget": PrivacyBudget(epsilon=3.0, delta=1e-5),
 }
 models = {
-    "as it is": DPAdditiveRegressor(1.0, **terms),
-    "its logarithm": DPAdditiveRegressor(1.0, target_transform="log", **terms),
+    "as it is": DPAdditiveRegressor(epsilon=1.0, **terms),
+    "its logarithm": DPAdditiveRegressor(epsilon=1.0, target_transform="log", **terms),
 }
 
 # %%

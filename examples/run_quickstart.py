@@ -32,7 +32,7 @@ def main() -> None:
 
     budget = PrivacyBudget(epsilon=3.0, delta=1e-4)
     private = make_pipeline(
-        BoundsScaler(BOUNDS),
+        BoundsScaler(bounds=BOUNDS),
         DPLogisticRegression(delta=1e-4, classes=(0, 1), budget=budget),
     )
     # Folds that do not look at labels: stratified ones would let one label move other records.
@@ -50,7 +50,9 @@ def main() -> None:
     print(f"That is epsilon={chosen.privacy_.epsilon(1e-4):.3g} at delta=1e-4.\n")
 
     # For comparison only: these two models spend nothing and promise nothing.
-    open_model = make_pipeline(BoundsScaler(BOUNDS), LogisticRegression()).fit(X_train, y_train)
+    open_model = make_pipeline(BoundsScaler(bounds=BOUNDS), LogisticRegression()).fit(
+        X_train, y_train
+    )
     majority = DummyClassifier().fit(X_train, y_train)
     print("Accuracy on unseen records")
     print(f"  private         {search.score(X_test, y_test):.3f}")

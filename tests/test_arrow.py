@@ -75,7 +75,7 @@ def test_texts_are_categories(model):
     np.testing.assert_array_equal(released(model, ARROW_TEXTS, LABELS), plain)
 
 
-@pytest.mark.parametrize("scaler", [BoundsScaler(NUMBERS), RowClipper()], ids=repr)
+@pytest.mark.parametrize("scaler", [BoundsScaler(bounds=NUMBERS), RowClipper()], ids=repr)
 def test_public_scalers_give_the_same_rows(scaler):
     found, plain = scaler.fit_transform(ARROW), scaler.fit_transform(PLAIN)
     np.testing.assert_allclose(found, plain, rtol=1e-15)  # a row's squares add in either order
@@ -84,11 +84,13 @@ def test_public_scalers_give_the_same_rows(scaler):
 @pytest.mark.parametrize(
     "statistic",
     [
-        lambda x: st.mean(x, 1.0, bounds=NUMBERS, random_state=0).value,
-        lambda x: st.quantile(x, 1.0, q=0.5, bounds=NUMBERS, random_state=0).value,
-        lambda x: st.histogram(x["b"], 1.0, edges=[0, 0.5, 1], random_state=0).value,
-        lambda x: st.count(x["c"], 1.0, random_state=0).value,
-        lambda x: st.marginals(x, 1.0, categories={"a": [0, 1]}, random_state=0).value["a",],
+        lambda x: st.mean(x, epsilon=1.0, bounds=NUMBERS, random_state=0).value,
+        lambda x: st.quantile(x, epsilon=1.0, q=0.5, bounds=NUMBERS, random_state=0).value,
+        lambda x: st.histogram(x["b"], epsilon=1.0, edges=[0, 0.5, 1], random_state=0).value,
+        lambda x: st.count(x["c"], epsilon=1.0, random_state=0).value,
+        lambda x: st.marginals(x, epsilon=1.0, categories={"a": [0, 1]}, random_state=0).value[
+            "a",
+        ],
     ],
 )
 def test_statistics_are_the_same(statistic):
@@ -98,11 +100,14 @@ def test_statistics_are_the_same(statistic):
 def test_missing_values_are_what_they_are_elsewhere():
     holes = PLAIN.copy()
     holes.loc[0, "b"] = np.nan
-    for scaler in (BoundsScaler(NUMBERS, missing="indicator"), DPStandardScaler(bounds=NUMBERS)):
+    for scaler in (
+        BoundsScaler(bounds=NUMBERS, missing="indicator"),
+        DPStandardScaler(bounds=NUMBERS),
+    ):
         if "random_state" in scaler.get_params():
             scaler.set_params(random_state=0)
         np.testing.assert_array_equal(scaler.fit_transform(HOLES), scaler.fit_transform(holes))
-    budget = PrivacyBudget(3.0, 1e-5)
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     with pytest.raises(ValueError, match="column 'b' has missing values"):
         DPLogisticRegression(budget=budget).fit(HOLES, LABELS)
     labels = LABELS.astype("string[pyarrow]")
@@ -113,7 +118,7 @@ def test_missing_values_are_what_they_are_elsewhere():
     with pytest.raises(ValueError, match=r"column 'sex' holds text|columns \['sex'\]"):
         DPLogisticRegression(budget=budget).fit(ARROW_TEXTS, LABELS)
     assert budget.history() == []
-    counted = st.count(HOLES["b"] > 0.0, 50.0, delta=0.0, random_state=0).value
+    counted = st.count(HOLES["b"] > 0.0, epsilon=50.0, delta=0.0, random_state=0).value
     assert counted == 59
 
 
@@ -155,11 +160,12 @@ def test_statistics_of_tables(kind):
         partial(st.quantile, bounds={**NUMBERS}, q=0.5),
         partial(st.histogram, edges=[[0, 1, 3]] * 3),
     ):
-        plain, found = (release(X, 1.0, 0.0, random_state=0) for X in (PLAIN, table))
+        plain, found = (release(X, epsilon=1.0, delta=0.0, random_state=0) for X in (PLAIN, table))
         np.testing.assert_array_equal(found.value, plain.value)
     asked = {"categories": {"a": [0, 1, 2]}, "random_state": 0}
     np.testing.assert_array_equal(
-        st.marginals(table, 1.0, 0.0, **asked)["a",], st.marginals(PLAIN, 1.0, 0.0, **asked)["a",]
+        st.marginals(table, epsilon=1.0, delta=0.0, **asked)["a",],
+        st.marginals(PLAIN, epsilon=1.0, delta=0.0, **asked)["a",],
     )
 
 
@@ -187,16 +193,16 @@ def test_a_batch_has_to_become_a_table():
         with pytest.raises(ValueError, match=r"from_batches\(\[X\]\)"):
             read(batch, LABELS)
     with pytest.raises(ValueError, match=r"from_batches\(\[x\]\)"):
-        st.mean(batch, 1.0, bounds=NUMBERS)
+        st.mean(batch, epsilon=1.0, bounds=NUMBERS)
 
 
 def test_holes_in_tables_are_named_or_filled():
     table = in_chunks(PLAIN.assign(b=PLAIN["b"].where(PLAIN.index > 0)))
     with pytest.raises(ValueError, match="column 'b' has missing values"):
         DPLogisticRegression().fit(table, LABELS)
-    assert BoundsScaler(NUMBERS, missing="middle").fit_transform(table)[0, 1] == 0.0
+    assert BoundsScaler(bounds=NUMBERS, missing="middle").fit_transform(table)[0, 1] == 0.0
     integers = pa.table({"a": pa.array([1, None, 0] * 20)})
-    filled = BoundsScaler((0, 2), missing="middle").fit_transform(integers)
+    filled = BoundsScaler(bounds=(0, 2), missing="middle").fit_transform(integers)
     np.testing.assert_array_equal(filled[:3], [[0.0], [0.0], [-1.0]])
 
 
@@ -206,5 +212,5 @@ def test_small_numbers_stay_small(kind):
     matrix = Columns.of(table).matrix()
     assert matrix.dtype == {"float": np.float32, "int16": np.int16, "bool": bool}[kind]
     np.testing.assert_array_equal(matrix[:, 0], PLAIN["a"] % 2)
-    scaled = BoundsScaler((0, 1)).fit_transform(table)
+    scaled = BoundsScaler(bounds=(0, 1)).fit_transform(table)
     assert scaled.dtype == (np.float32 if kind == "float" else float)

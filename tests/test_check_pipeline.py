@@ -71,9 +71,9 @@ ABC = [["a", "b", "c"]]
 ENCODER = pre.OneHotEncoder(categories=ABC, handle_unknown="ignore", sparse_output=False)
 SPARSE = pre.OneHotEncoder(categories=ABC, handle_unknown="ignore")
 MODEL = DPLogisticRegression()
-BUDGET = PrivacyBudget(3.0, 1e-5)
+BUDGET = PrivacyBudget(epsilon=3.0, delta=1e-5)
 PAID = DPLogisticRegression(budget=BUDGET)
-OTHER = PrivacyBudget(3.0, 1e-5)
+OTHER = PrivacyBudget(epsilon=3.0, delta=1e-5)
 SCALER = DPStandardScaler(bounds=(0, 1))
 
 
@@ -124,7 +124,9 @@ SAFE = [
     make_pipeline(BoundsScaler(bounds=(0, 1)), MODEL),
     make_private_pipeline(BoundsScaler(bounds=(0, 1)), MODEL),
     VotingClassifier([("one", PAID), ("two", PAID)]),
-    VotingClassifier([("one", PAID), ("two", DPLogisticRegression(budget=BUDGET.share(1.0)))]),
+    VotingClassifier(
+        [("one", PAID), ("two", DPLogisticRegression(budget=BUDGET.share(epsilon=1.0)))]
+    ),
     VotingClassifier([("one", MODEL), ("two", "drop")]),
     OneVsRestClassifier(MODEL),
     OneVsOneClassifier(MODEL),
@@ -199,7 +201,7 @@ LEAKS = [
     TruncatedSVD(),
     select.VarianceThreshold(),
     LogisticRegression(),
-    DPLogisticRegression(np.inf),
+    DPLogisticRegression(epsilon=np.inf),
     DPLogisticRegression(random_state=0),
     GridSearchCV(MODEL, {}),
     GridSearchCV(MODEL, {}, cv=KFold(3)),
@@ -535,7 +537,9 @@ def test_public_rows_do_not_hide_what_is_learnt():
 
 @pytest.mark.parametrize("cv", [None, 3, KFold(3), KFold(3, shuffle=True, random_state=0)])
 def test_folds_by_position_move_records_that_others_join(cv):
-    coming = DPLogisticRegression(neighboring="add_remove_one", budget=PrivacyBudget(3.0, 1e-5))
+    coming = DPLogisticRegression(
+        neighboring="add_remove_one", budget=PrivacyBudget(epsilon=3.0, delta=1e-5)
+    )
     for model in (coming, make_pipeline(pre.Normalizer(), coming)):
         found = check_pipeline(StackingClassifier([("a", model)], model, cv=cv))
         assert "add_remove_one" in str(found)

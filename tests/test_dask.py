@@ -96,7 +96,7 @@ def test_releases_are_those_of_memory(name, relation):
 def test_the_number_of_blocks_does_not_matter():
     found = [
         st.covariance(
-            da.from_array(X, chunks=(n, 3)), 1.0, 0.0, bounds=(0, 1), random_state=0
+            da.from_array(X, chunks=(n, 3)), epsilon=1.0, delta=0.0, bounds=(0, 1), random_state=0
         ).value
         for n in (1, 77, 400)
     ]
@@ -104,16 +104,16 @@ def test_the_number_of_blocks_does_not_matter():
 
 
 def test_a_series_gives_one_number():
-    found = st.mean(TABLE["a"], 1.0, bounds=(0, 1), random_state=0).value
-    assert found == st.mean(FRAME["a"], 1.0, bounds=(0, 1), random_state=0).value
+    found = st.mean(TABLE["a"], epsilon=1.0, bounds=(0, 1), random_state=0).value
+    assert found == st.mean(FRAME["a"], epsilon=1.0, bounds=(0, 1), random_state=0).value
     assert isinstance(found, float)
 
 
 def test_marginals_of_texts():
     lazy = dd.from_pandas(MIXED, npartitions=3)
     asked = {"categories": {"sex": ["f", "m"]}, "random_state": 0}
-    found = st.marginals(lazy, 1.0, **asked)
-    assert np.array_equal(found["sex",], st.marginals(MIXED, 1.0, **asked)["sex",])
+    found = st.marginals(lazy, epsilon=1.0, **asked)
+    assert np.array_equal(found["sex",], st.marginals(MIXED, epsilon=1.0, **asked)["sex",])
 
 
 @pytest.mark.parametrize("name", ["count", "sum", "mean", "variance", "quantile"])
@@ -149,7 +149,7 @@ def test_a_description_is_that_of_memory():
 
 def test_a_release_takes_two_round_trips(caplog):
     caplog.set_level(logging.DEBUG, "skdp.blocks")
-    st.covariance(ARRAY, 1.0, bounds=(0, 1))
+    st.covariance(ARRAY, epsilon=1.0, bounds=(0, 1))
     assert len(caplog.records) == 2
 
 
@@ -157,8 +157,8 @@ def test_a_release_takes_two_round_trips(caplog):
 @pytest.mark.parametrize("weighted", [False, True])
 def test_mixed_naive_bayes(relation, weighted):
     model = DPMixedNB(
-        1.0,
-        0.0,
+        epsilon=1.0,
+        delta=0.0,
         bounds=dict.fromkeys("abc", (0, 1)),
         categories={"sex": ["f", "m"]},
         max_weight=2.0,
@@ -175,7 +175,7 @@ def test_mixed_naive_bayes(relation, weighted):
 
 def test_categorical_naive_bayes_of_an_array_of_codes():
     codes = rng.integers(0, 3, (400, 2))
-    model = DPCategoricalNB(1.0, categories=[0, 1, 2], random_state=0)
+    model = DPCategoricalNB(epsilon=1.0, categories=[0, 1, 2], random_state=0)
     expected = model.fit(codes, LABELS).predict_proba(codes)
     found = model.fit(da.from_array(codes, chunks=(150, 1)), Y_ARRAY).predict_proba(codes)
     np.testing.assert_array_equal(found, expected)
@@ -183,14 +183,14 @@ def test_categorical_naive_bayes_of_an_array_of_codes():
 
 def test_without_privacy_naive_bayes_is_that_of_memory_up_to_rounding():
     whole = np.nan_to_num(X)
-    model = DPGaussianNB(np.inf)
+    model = DPGaussianNB(epsilon=np.inf)
     expected = model.fit(whole, LABELS, np.arange(400.0)).theta_
     lazy = da.from_array(whole, chunks=150)
     np.testing.assert_allclose(model.fit(lazy, Y_ARRAY, np.arange(400.0)).theta_, expected)
 
 
 def test_predictions_are_lazy_and_keep_the_index():
-    model = DPGaussianNB(1.0, bounds=(0, 1), random_state=0).fit(FRAME, LABELS)
+    model = DPGaussianNB(epsilon=1.0, bounds=(0, 1), random_state=0).fit(FRAME, LABELS)
     expected = model.predict(FRAME)
     of_frame = model.predict(TABLE)
     computed = of_frame.compute()
@@ -231,7 +231,7 @@ def test_transformed_collections(name):
 
 def test_rows_are_clipped_where_they_are():
     full = da.from_array(np.ones((6, 4)), chunks=(2, 2))
-    np.testing.assert_allclose(RowClipper(1.0).fit(full).transform(full).compute(), 0.5)
+    np.testing.assert_allclose(RowClipper(max_norm=1.0).fit(full).transform(full).compute(), 0.5)
 
 
 def test_columns_have_to_be_those_of_the_fit():
@@ -242,7 +242,7 @@ def test_columns_have_to_be_those_of_the_fit():
 
 def test_a_pipeline_of_private_steps_spends_one_budget():
     steps = DPStandardScaler(bounds=(0, 1)), DPGaussianNB(bounds=(-10, 10))
-    budget = PrivacyBudget(1.0, 1e-5, composition="gdp")
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-5, composition="gdp")
     model = make_private_pipeline(*steps, budget=budget).fit(TABLE, labels_of(TABLE))
     assert 0.9 < budget.spent.epsilon <= 1.0
     assert len(model.predict(TABLE)) == 400
@@ -265,7 +265,9 @@ def test_a_scaler_and_a_linear_model_give_the_bits_of_memory(solver):
 
 
 def test_workers_see_neither_the_budget_nor_the_seed(monkeypatch):
-    model = DPGaussianNB(1.0, bounds=(0, 1), budget=PrivacyBudget(3.0, 1e-5, path=None))
+    model = DPGaussianNB(
+        epsilon=1.0, bounds=(0, 1), budget=PrivacyBudget(epsilon=3.0, delta=1e-5, path=None)
+    )
     model.fit(ARRAY, Y_ARRAY)
     model.random_state = 123456789
     sent = pickle.dumps(dict(model.predict(ARRAY).__dask_graph__()))
@@ -285,17 +287,17 @@ def two_types(n):
 
 REFUSED = {
     "NaN in one block": (
-        lambda b: DPGaussianNB(1.0, bounds=(0, 1), budget=b).fit(ARRAY, with_nan()),
+        lambda b: DPGaussianNB(epsilon=1.0, bounds=(0, 1), budget=b).fit(ARRAY, with_nan()),
         "In block 2 of the rows: y has missing values",
     ),
     "another label": (
-        lambda b: DPGaussianNB(1.0, bounds=(0, 1), classes=["no", "?"], budget=b).fit(
+        lambda b: DPGaussianNB(epsilon=1.0, bounds=(0, 1), classes=["no", "?"], budget=b).fit(
             ARRAY, Y_ARRAY
         ),
         "outside classes",
     ),
     "labels of two types": (
-        lambda b: DPGaussianNB(1.0, bounds=(0, 1), budget=b).fit(
+        lambda b: DPGaussianNB(epsilon=1.0, bounds=(0, 1), budget=b).fit(
             ARRAY, dd.from_map(two_types, [150, 150, 100], meta=pd.Series([], dtype=object))
         ),
         "labels of one type",
@@ -303,30 +305,34 @@ REFUSED = {
     "a column is missing in one partition": (
         lambda b: st.mean(
             dd.from_map(lambda i: FRAME if i < 2 else FRAME[["a"]], [0, 1, 2], meta=FRAME[:0]),
-            1.0,
+            epsilon=1.0,
             bounds=(0, 1),
             budget=b,
         ),
         r"In block 2 .*\['b', 'c'\] are not there",
     ),
     "text in one block": (
-        lambda b: st.mean(dd.from_pandas(MIXED, npartitions=2), 1.0, bounds=(0, 1), budget=b),
+        lambda b: st.mean(
+            dd.from_pandas(MIXED, npartitions=2), epsilon=1.0, bounds=(0, 1), budget=b
+        ),
         "column 'sex' holds text",
     ),
     "inconsistent chunks": (
-        lambda b: DPGaussianNB(1.0, bounds=(0, 1), budget=b).fit(ARRAY, Y_TABLE),
+        lambda b: DPGaussianNB(epsilon=1.0, bounds=(0, 1), budget=b).fit(ARRAY, Y_TABLE),
         "In block 0 .* the same chunks",
     ),
     "sparse blocks": (
-        lambda b: st.mean(ARRAY.map_blocks(sparse.csr_matrix), 1.0, bounds=(0, 1), budget=b),
+        lambda b: st.mean(
+            ARRAY.map_blocks(sparse.csr_matrix), epsilon=1.0, bounds=(0, 1), budget=b
+        ),
         "dense data are required",
     ),
     "no rows": (
-        lambda b: st.mean(TABLE[TABLE.a > 2.0], 1.0, bounds=(0, 1), budget=b),
+        lambda b: st.mean(TABLE[TABLE.a > 2.0], epsilon=1.0, bounds=(0, 1), budget=b),
         "at least one row",
     ),
     "without privacy": (
-        lambda b: DPPCA(np.inf, bounds=(0, 1), budget=b).fit(ARRAY),
+        lambda b: DPPCA(epsilon=np.inf, bounds=(0, 1), budget=b).fit(ARRAY),
         "DPPCA cannot read these dask collections",
     ),
     "a scaler that refuses what is missing": (
@@ -336,7 +342,7 @@ REFUSED = {
         "column 1 has missing values",
     ),
     "a frame of polars that is lazy": (
-        lambda b: st.mean(pl.DataFrame({"a": [1.0]}).lazy(), 1.0, bounds=(0, 1), budget=b),
+        lambda b: st.mean(pl.DataFrame({"a": [1.0]}).lazy(), epsilon=1.0, bounds=(0, 1), budget=b),
         r"call \.collect\(\)",
     ),
 }
@@ -345,7 +351,7 @@ REFUSED = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_bad_input_is_refused_before_the_spend(name):
     release, message = REFUSED[name]
-    budget = PrivacyBudget(3.0, 1e-5)
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     with pytest.raises((ValueError, TypeError), match=message) as caught:
         release(budget)
     assert "Nothing was spent." in str(caught.value)
@@ -354,14 +360,14 @@ def test_bad_input_is_refused_before_the_spend(name):
 
 def test_a_fit_that_dies_while_it_reads_stays_spent(monkeypatch):
     monkeypatch.setattr("skdp.data.blocks._KEPT_LOCALLY", 0)
-    budget, reads = PrivacyBudget(3.0, 1e-5), []
+    budget, reads = PrivacyBudget(epsilon=3.0, delta=1e-5), []
 
     def worse(values):
         reads.append(1)
         return values + len(reads)
 
     with pytest.raises(ValueError, match="changed between two reads"):
-        st.mean(ARRAY.map_blocks(worse, meta=X[:0]), 1.0, bounds=(0, 1), budget=budget)
+        st.mean(ARRAY.map_blocks(worse, meta=X[:0]), epsilon=1.0, bounds=(0, 1), budget=budget)
     assert budget.spent.epsilon == pytest.approx(1.0, rel=0.01)
 
 
@@ -379,15 +385,20 @@ def test_a_cluster_gives_the_same_bits_also_when_a_worker_dies():
         distributed.Client(cluster) as client,
         dask.config.set(scheduler=client),
     ):
-        found = st.mean(ARRAY, 1.0, 0.0, **terms).value
-        np.testing.assert_array_equal(found, st.mean(X, 1.0, 0.0, **terms).value)
+        found = st.mean(ARRAY, epsilon=1.0, delta=0.0, **terms).value
+        np.testing.assert_array_equal(found, st.mean(X, epsilon=1.0, delta=0.0, **terms).value)
         blocks = Blocks.of(ARRAY.persist(), LABELS)
         blocks.check(shape_of)
         before = blocks.gather(sum_of)
         os.kill(min(client.run(os.getpid).values()), signal.SIGKILL)
         assert blocks.gather(sum_of) == before
-        labels = DPGaussianNB(1.0, 0.0, **terms).fit(TABLE, LABELS).predict(TABLE).compute()
-    expected = DPGaussianNB(1.0, 0.0, **terms).fit(FRAME, LABELS).predict(FRAME)
+        labels = (
+            DPGaussianNB(epsilon=1.0, delta=0.0, **terms)
+            .fit(TABLE, LABELS)
+            .predict(TABLE)
+            .compute()
+        )
+    expected = DPGaussianNB(epsilon=1.0, delta=0.0, **terms).fit(FRAME, LABELS).predict(FRAME)
     np.testing.assert_array_equal(labels, expected)
 
 

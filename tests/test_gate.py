@@ -125,15 +125,17 @@ def told(held):
 
 OF_CATEGORIES = {
     "marginals": lambda x, held: statistics.marginals(
-        table(x), 1.0, categories=categories(held), **SEEDED
+        table(x), epsilon=1.0, categories=categories(held), **SEEDED
     ).value["x",],
-    "describe": lambda x, held: statistics.describe(table(x), 1.0, **told(held), **SEEDED).value,
+    "describe": lambda x, held: (
+        statistics.describe(table(x), epsilon=1.0, **told(held), **SEEDED).value
+    ),
     "by": lambda x, held: (
-        statistics.count(PLAIN > 0.0, 1.0, by=x, keys=VALUES[held], **SEEDED).value
+        statistics.count(PLAIN > 0.0, epsilon=1.0, by=x, keys=VALUES[held], **SEEDED).value
     ),
     "keys of a table": lambda x, held: (
         statistics.quantile(
-            table(x), 1.0, q=0.5, bounds=BOUNDS, by="x", keys=VALUES[held], **SEEDED
+            table(x), epsilon=1.0, q=0.5, bounds=BOUNDS, by="x", keys=VALUES[held], **SEEDED
         ).value
     ),
     "categorical naive Bayes": lambda x, held: fitted(
@@ -154,17 +156,21 @@ OF_CATEGORIES = {
     "tree features": lambda x, held: transformed(RandomTreeFeatures(n_trees=4, **told(held)), x),
 }
 OF_NUMBERS = {
-    "mean": lambda x: statistics.mean(x, 1.0, bounds=BOUNDS, **SEEDED).value,
-    "sum": lambda x: statistics.sum(x, 1.0, bounds=BOUNDS, **SEEDED).value,
-    "variance": lambda x: statistics.variance(x, 1.0, bounds=BOUNDS, **SEEDED).value,
-    "covariance": lambda x: statistics.covariance(table(x), 1.0, bounds=BOUNDS, **SEEDED).value,
-    "histogram": lambda x: statistics.histogram(x, 1.0, edges=[-1, 0, 0.3, 1], **SEEDED).value,
+    "mean": lambda x: statistics.mean(x, epsilon=1.0, bounds=BOUNDS, **SEEDED).value,
+    "sum": lambda x: statistics.sum(x, epsilon=1.0, bounds=BOUNDS, **SEEDED).value,
+    "variance": lambda x: statistics.variance(x, epsilon=1.0, bounds=BOUNDS, **SEEDED).value,
+    "covariance": lambda x: (
+        statistics.covariance(table(x), epsilon=1.0, bounds=BOUNDS, **SEEDED).value
+    ),
+    "histogram": lambda x: (
+        statistics.histogram(x, epsilon=1.0, edges=[-1, 0, 0.3, 1], **SEEDED).value
+    ),
     "quantile": lambda x: (
-        statistics.quantile(x, 1.0, q=0.5, bounds=BOUNDS, ties=True, **SEEDED).value
+        statistics.quantile(x, epsilon=1.0, q=0.5, bounds=BOUNDS, ties=True, **SEEDED).value
     ),
     "additive model": lambda x: fitted(DPAdditiveClassifier(bounds=BOUNDS), table(x), LABELS),
     "mixed naive Bayes": lambda x: fitted(DPMixedNB(bounds=BOUNDS), table(x), LABELS),
-    "BoundsScaler": lambda x: transformed(BoundsScaler(BOUNDS, missing="indicator"), x),
+    "BoundsScaler": lambda x: transformed(BoundsScaler(bounds=BOUNDS, missing="indicator"), x),
     "DPStandardScaler": lambda x: transformed(DPStandardScaler(bounds=BOUNDS, random_state=0), x),
     "DPMinMaxScaler": lambda x: transformed(DPMinMaxScaler(bounds=BOUNDS, random_state=0), x),
     "DPPCA": lambda x: transformed(DPPCA(bounds=BOUNDS, random_state=0), x),
@@ -215,24 +221,30 @@ PRESENT = {  # readers that raise an error for missing values, each with the kin
     ),
     "groups of a statistic": (
         ANY_LABEL,
-        lambda x, known, terms: statistics.mean(PLAIN, 1.0, bounds=BOUNDS, groups=x, **terms).value,
+        lambda x, known, terms: (
+            statistics.mean(PLAIN, epsilon=1.0, bounds=BOUNDS, groups=x, **terms).value
+        ),
     ),
     "y_true": (
         ANY_LABEL,
         lambda x, known, terms: (
-            metrics.confusion_report(x, np.resize(known, N), 1.0, classes=known, **terms).counts
+            metrics.confusion_report(
+                x, np.resize(known, N), epsilon=1.0, classes=known, **terms
+            ).counts
         ),
     ),
     "y_pred": (
         ANY_LABEL,
         lambda x, known, terms: (
-            metrics.dp_accuracy_score(np.resize(known, N), x, 1.0, **terms).value
+            metrics.dp_accuracy_score(np.resize(known, N), x, epsilon=1.0, **terms).value
         ),
     ),
     "y_score": (
         ANY_NUMBER,
         lambda x, known, terms: (
-            metrics.score_report(LABELS, x, 1.0, edges=[-1.0, 0.0, 0.3, 1.0], **terms).counts
+            metrics.score_report(
+                LABELS, x, epsilon=1.0, edges=[-1.0, 0.0, 0.3, 1.0], **terms
+            ).counts
         ),
     ),
     "y of a search": (
@@ -323,10 +335,12 @@ def test_readers_that_take_no_nulls(reader, kinds):
 
 OF_BLOCKS = {
     "marginals": lambda table, held: statistics.marginals(
-        table, 1.0, categories=categories(held), **SEEDED
+        table, epsilon=1.0, categories=categories(held), **SEEDED
     ).value["x",],
     "keys": lambda table, held: (
-        statistics.mean(table, 1.0, bounds=BOUNDS, by="x", keys=VALUES[held], **SEEDED).value
+        statistics.mean(
+            table, epsilon=1.0, bounds=BOUNDS, by="x", keys=VALUES[held], **SEEDED
+        ).value
     ),
     "mixed naive Bayes": lambda table, held: fitted(DPMixedNB(**told(held)), table, labels(table)),
     "additive model": lambda table, held: fitted(
@@ -362,10 +376,10 @@ def test_blocks_may_have_types_of_their_own(reader):
         lambda x: statistics.mean(x[:, 0], bounds=BOUNDS, epsilon=1.0),
         lambda x: DPLogisticRegression().fit(x, LABELS),
         lambda x: DPLogisticRegression().fit(PLAIN[:, None], x[:, 0]),
-        lambda x: BoundsScaler(BOUNDS).fit(x),
+        lambda x: BoundsScaler(bounds=BOUNDS).fit(x),
         lambda x: RowClipper().fit(x),
         lambda x: DPMixedNB(bounds=BOUNDS).fit(x, LABELS),
-        lambda x: metrics.dp_mean_absolute_error(PLAIN, x[:, 0], 1.0, target_bounds=BOUNDS),
+        lambda x: metrics.dp_mean_absolute_error(PLAIN, x[:, 0], epsilon=1.0, target_bounds=BOUNDS),
     ],
 )
 def test_masked_arrays_raise(call):
@@ -377,7 +391,7 @@ def test_masked_arrays_raise(call):
 def test_the_advice_about_masked_arrays_gives_missing_values(values):
     x = np.ma.array(values, mask=[False, True])
     with pytest.raises(ValueError, match=r"np\.ma\.getmaskarray") as error:
-        statistics.marginals(x, 1.0, categories=values)
+        statistics.marginals(x, epsilon=1.0, categories=values)
     advice = re.search(r"np\.where.*(?=\.$)", str(error.value))[0]
     assert eval(advice).tolist() == [values[0], None]
 
@@ -394,7 +408,7 @@ class Masked(np.ndarray):
 def test_masked_arrays_raise_in_other_containers(hide):
     masked = hide(np.ma.masked_less(np.ones((N, 2)) * PLAIN[:, None], 0.0))
     with pytest.raises(ValueError, match="masked arrays are not supported"):
-        statistics.mean(masked, 1.0, bounds=BOUNDS)
+        statistics.mean(masked, epsilon=1.0, bounds=BOUNDS)
     with pytest.raises(ValueError, match="masked arrays are not supported"):
         DPLogisticRegression().fit(masked, LABELS)
 
@@ -402,13 +416,15 @@ def test_masked_arrays_raise_in_other_containers(hide):
 OF_X = {
     "linear model": lambda X, budget: DPLogisticRegression(budget=budget).fit(X, LABELS),
     "DPPCA": lambda X, budget: DPPCA(bounds=BOUNDS, budget=budget).fit(X),
-    "DPKMeans": lambda X, budget: DPKMeans(2, bounds=BOUNDS, budget=budget).fit(X),
+    "DPKMeans": lambda X, budget: DPKMeans(epsilon=2, bounds=BOUNDS, budget=budget).fit(X),
     "DPStandardScaler": lambda X, budget: DPStandardScaler(bounds=BOUNDS, budget=budget).fit(X),
-    "BoundsScaler": lambda X, budget: BoundsScaler(BOUNDS, missing="indicator").fit_transform(X),
+    "BoundsScaler": lambda X, budget: BoundsScaler(
+        bounds=BOUNDS, missing="indicator"
+    ).fit_transform(X),
     "additive model": lambda X, budget: DPAdditiveClassifier(bounds=BOUNDS, budget=budget).fit(
         X, LABELS
     ),
-    "mean": lambda X, budget: statistics.mean(X, 1.0, bounds=BOUNDS, budget=budget),
+    "mean": lambda X, budget: statistics.mean(X, epsilon=1.0, bounds=BOUNDS, budget=budget),
 }
 
 
@@ -447,8 +463,8 @@ def test_labels_keep_all_bits(reader):
 def test_structured_arrays_raise():
     rows = np.zeros(N, "i4,f4")
     for call in (
-        lambda: statistics.marginals(rows, 1.0, categories=[0]),
-        lambda: metrics.dp_accuracy_score(LABELS, rows, 1.0),
+        lambda: statistics.marginals(rows, epsilon=1.0, categories=[0]),
+        lambda: metrics.dp_accuracy_score(LABELS, rows, epsilon=1.0),
     ):
         with pytest.raises(ValueError, match="structured arrays are not supported"):
             call()
@@ -463,7 +479,7 @@ def test_units_without_a_common_one_are_unequal():
     """Days are no years: in columns of objects this depends on single values."""
     years = np.array([1, 2], "m8[Y]")
     for column in (as_objects([np.timedelta64(1, "D"), *[1] * N]), np.arange(3).astype("m8[D]")):
-        statistics.marginals(column, 1.0, categories=years)
+        statistics.marginals(column, epsilon=1.0, categories=years)
 
 
 def test_rows_of_a_list_may_have_nulls():
@@ -476,7 +492,9 @@ def test_rows_of_a_list_may_have_nulls():
 def test_labels_that_cannot_be_compared_raise_before_the_spend():
     budget = PrivacyBudget(epsilon=10.0, delta=1e-4)
     with pytest.raises(ValueError, match="labels that can be compared"):
-        metrics.dp_accuracy_score(np.ones(N, "m8[D]"), np.ones(N, "m8[Y]"), 1.0, budget=budget)
+        metrics.dp_accuracy_score(
+            np.ones(N, "m8[D]"), np.ones(N, "m8[Y]"), epsilon=1.0, budget=budget
+        )
     assert budget.history() == []
 
 

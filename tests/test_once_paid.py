@@ -139,7 +139,9 @@ def data_of(name, **more):
 
 @cache
 def budget_of(neighboring, unit):
-    return PrivacyBudget(1e6, 0.1, composition="basic", neighboring=neighboring, unit=unit)
+    return PrivacyBudget(
+        epsilon=1e6, delta=0.1, composition="basic", neighboring=neighboring, unit=unit
+    )
 
 
 def call(name, data, neighboring, **more):
@@ -243,7 +245,9 @@ def test_a_search_returns_where_no_row_is_left_to_learn_from(name):
 
 
 @pytest.mark.parametrize("method", ["all", "repeat", "cheapest"])
-@pytest.mark.parametrize("step", [BoundsScaler((-3.0, 3.0)), Normalizer(), "passthrough", None])
+@pytest.mark.parametrize(
+    "step", [BoundsScaler(bounds=(-3.0, 3.0)), Normalizer(), "passthrough", None]
+)
 def test_public_steps_need_no_row_to_learn_from(step, method):
     budget = budget_of("add_remove_one", "person")
     steps = Pipeline([("step", step), ("model", skdp.DPLogisticRegression(classes=[0, 1]))])
@@ -264,7 +268,7 @@ def test_public_steps_need_no_row_to_learn_from(step, method):
 def test_a_missing_value_in_any_row_is_found_before_the_spend_of_a_search(row, neighboring):
     X = pd.DataFrame(PRIVATE["X"], columns=["a", "b"])
     X.loc[row, "b"] = np.nan
-    filling = BoundsScaler((-3.0, 3.0), missing="middle")
+    filling = BoundsScaler(bounds=(-3.0, 3.0), missing="middle")
     steps = Pipeline([("step", filling), ("model", skdp.DPLogisticRegression(classes=[0, 1]))])
     budget = budget_of(neighboring, "record")
     terms = {"budget": budget, "neighboring": neighboring, "holdout": 0.5, "delta": 1e-5}
@@ -379,7 +383,9 @@ class Readable(Unreadable):
 def test_a_table_of_an_unknown_library_is_read_once():
     X, y = Readable(PRIVATE["X"]), Readable(PRIVATE["y"])
     assert skdp.DPGaussianNB(bounds=(-3.0, 3.0)).fit(X, y).classes_.tolist() == [0, 1]
-    assert skdp.statistics.mean(Readable(PRIVATE["x"]), 1.0, bounds=(-3.0, 3.0)).value < 99.0
+    assert (
+        skdp.statistics.mean(Readable(PRIVATE["x"]), epsilon=1.0, bounds=(-3.0, 3.0)).value < 99.0
+    )
 
 
 class Color(enum.Enum):
@@ -404,9 +410,9 @@ class Name(str):
 def test_plain_objects_are_groups_and_keys(values):
     column = np.empty(4, dtype=object)
     column[:2], column[2:] = values, values
-    budget = PrivacyBudget(9.0, 1e-5, unit="person")
+    budget = PrivacyBudget(epsilon=9.0, delta=1e-5, unit="person")
     terms = {"bounds": (-3.0, 3.0), "by": column, "keys": values}
-    skdp.statistics.mean(PRIVATE["x"], 1.0, groups=column, budget=budget, **terms)
+    skdp.statistics.mean(PRIVATE["x"], epsilon=1.0, groups=column, budget=budget, **terms)
     assert len(budget.history()) == 1
 
 
@@ -443,7 +449,7 @@ def test_a_scorer_of_few_rows(metric):
 def test_a_pipeline_of_few_rows(neighboring):
     scaler, model = DPStandardScaler(bounds=(-3.0, 3.0)), skdp.DPLogisticRegression(classes=[0, 1])
     for n in range(3):
-        budget = PrivacyBudget(2.0, 1e-5, neighboring=neighboring)
+        budget = PrivacyBudget(epsilon=2.0, delta=1e-5, neighboring=neighboring)
         pipeline = make_private_pipeline(
             scaler, model, epsilon=1.0, neighboring=neighboring, budget=budget
         )

@@ -65,7 +65,10 @@ def test_a_made_budget_admits_every_model(name):
 @pytest.mark.parametrize("composition", ["gdp", "zcdp", "rdp", "basic"])
 @pytest.mark.parametrize("name", MODELS)
 def test_a_given_budget_admits_all_steps_or_is_refused_before_any(name, composition):
-    steps, budget = [SCALERS[0], MODELS[name]], PrivacyBudget(1.0, 1e-5, composition=composition)
+    steps, budget = (
+        [SCALERS[0], MODELS[name]],
+        PrivacyBudget(epsilon=1.0, delta=1e-5, composition=composition),
+    )
     if composition == "basic" or name in GAUSSIAN:
         assert_all_is_spent(steps, budget=budget)
         return
@@ -78,14 +81,14 @@ def test_a_given_budget_admits_all_steps_or_is_refused_before_any(name, composit
 @pytest.mark.parametrize("scaler", SCALERS, ids=repr)
 def test_every_scaler_leaves_enough_for_the_model(scaler, composition):
     if composition is None or (composition != "basic" and scaler.get_params().get("noise") is None):
-        budget = composition and PrivacyBudget(1.0, 1e-5, composition=composition)
+        budget = composition and PrivacyBudget(epsilon=1.0, delta=1e-5, composition=composition)
         assert_all_is_spent([scaler, DPLogisticRegression()], least=0.95, budget=budget)
 
 
 @pytest.mark.parametrize("epsilon", [0.05, 1.0, 8.0])
 @pytest.mark.parametrize("composition", ["gdp", "zcdp", "rdp", "basic"])
 def test_a_part_of_a_larger_budget_costs_that_part(composition, epsilon):
-    budget = PrivacyBudget(10.0, 1e-5, composition=composition).share(9.0)
+    budget = PrivacyBudget(epsilon=10.0, delta=1e-5, composition=composition).share(epsilon=9.0)
     steps = SCALERS[0], SCALERS[2], DPLogisticRegression(solver=PhasedSGD())
     make_private_pipeline(*steps, epsilon=epsilon, budget=budget, model_share=0.5).fit(X, Y)
     assert len(budget.history()) == 3
@@ -95,13 +98,13 @@ def test_a_part_of_a_larger_budget_costs_that_part(composition, epsilon):
 
 @pytest.mark.parametrize("composition", ["gdp", "zcdp", "rdp", "basic"])
 def test_a_budget_with_too_little_left_is_refused_before_any_step_spends(composition):
-    budget = PrivacyBudget(2.0, 1e-5, composition=composition)
+    budget = PrivacyBudget(epsilon=2.0, delta=1e-5, composition=composition)
     DPLogisticRegression(epsilon=1.5, delta=5e-6, budget=budget).fit(X, Y)
     steps = SCALERS[0], DPLogisticRegression(solver=NoisyGD())
     with pytest.raises(ValueError, match="less left"):
         make_private_pipeline(*steps, epsilon=1.9, budget=budget)
     with pytest.raises(ValueError, match="less left"):
-        make_private_pipeline(*steps, epsilon=2.1, budget=PrivacyBudget(2.0, 1e-5))
+        make_private_pipeline(*steps, epsilon=2.1, budget=PrivacyBudget(epsilon=2.0, delta=1e-5))
 
 
 @pytest.mark.parametrize("epsilon", [1e-5, 1e-6])
@@ -163,7 +166,7 @@ def test_rows_between_the_steps_are_such_as_a_scaler_may_release():
 
 @pytest.mark.parametrize("composition", ["gdp", "zcdp", "rdp", "basic"])
 def test_a_second_fit_is_refused_before_its_first_step_spends(composition):
-    budget = PrivacyBudget(1.2, 1e-5, composition=composition)
+    budget = PrivacyBudget(epsilon=1.2, delta=1e-5, composition=composition)
     pipeline = make_private_pipeline(SCALERS[0], LOGISTIC(), epsilon=1.0, delta=5e-6, budget=budget)
     pipeline.fit(X, Y)
     with pytest.raises(BudgetExceededError, match=r"DPLogisticRegression costs.*Nothing was spent"):
@@ -173,7 +176,7 @@ def test_a_second_fit_is_refused_before_its_first_step_spends(composition):
 
 def test_steps_of_other_budgets_are_foreseen_each_by_its_own():
     pipeline = make_private_pipeline(SCALERS[0], LOGISTIC())
-    other = PrivacyBudget(1.0, 1e-5)
+    other = PrivacyBudget(epsilon=1.0, delta=1e-5)
     pipeline.set_params(dplogisticregression__budget=other, dplogisticregression__epsilon=1.0)
     pipeline.fit(X, Y)
     assert len(pipeline[0].budget.history()) == len(other.history()) == 1
@@ -198,7 +201,7 @@ def test_a_step_of_another_library_is_fitted_once():
 
 
 def test_it_is_a_pipeline_of_scikit_learn():
-    budget = PrivacyBudget(50.0, 1e-5)
+    budget = PrivacyBudget(epsilon=50.0, delta=1e-5)
     steps = SCALERS[0], LOGISTIC(data_norm=3.0, max_weight=1.0)
     pipeline = make_private_pipeline(*steps, budget=budget)
     assert isinstance(pipeline, Pipeline)
@@ -235,10 +238,10 @@ def test_weights_reach_the_model_and_its_rehearsal(routing):
 
 
 def test_a_step_with_a_budget_of_its_own_is_refused():
-    budget = PrivacyBudget(1.0, 1e-5)
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
     steps = [SCALERS[0], DPLogisticRegression(budget=budget)]
     with pytest.raises(ValueError, match="DPLogisticRegression has a budget that would not be"):
         make_private_pipeline(*steps)
     with pytest.raises(ValueError, match="has a budget that would not be"):
-        make_private_pipeline(*steps, budget=PrivacyBudget(1.0, 1e-5))
+        make_private_pipeline(*steps, budget=PrivacyBudget(epsilon=1.0, delta=1e-5))
     assert make_private_pipeline(*steps, epsilon=0.5, budget=budget)[-1].budget is budget

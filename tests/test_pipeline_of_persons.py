@@ -37,11 +37,13 @@ def units(pipeline):
 
 
 @pytest.mark.parametrize("composition", [None, "gdp", "basic"])
-@pytest.mark.parametrize("last", [DPLogisticRegression(), DPKMeans(2, bounds=BOUNDS)])
+@pytest.mark.parametrize("last", [DPLogisticRegression(), DPKMeans(epsilon=2, bounds=BOUNDS)])
 def test_groups_reach_every_step_that_spends(last, composition):
     terms = {"unit": "person"}
     if composition is not None:
-        terms = {"budget": PrivacyBudget(1.0, 1e-5, composition=composition, unit="person")}
+        terms = {
+            "budget": PrivacyBudget(epsilon=1.0, delta=1e-5, composition=composition, unit="person")
+        }
     steps = BoundsScaler(bounds=BOUNDS), SCALER, PCA, last
     pipeline = make_private_pipeline(*steps, **terms).fit(X, Y, groups=WHOSE)
     assert units(pipeline) == ["person"] * 3
@@ -87,7 +89,7 @@ def test_a_step_that_takes_no_groups_is_refused_before_any_is_fitted():
 
 def test_a_unit_that_is_not_the_budgets_is_refused():
     with pytest.raises(ValueError, match="is not that of the budget"):
-        make_private_pipeline(SCALER, unit="person", budget=PrivacyBudget(1.0, 1e-5))
+        make_private_pipeline(SCALER, unit="person", budget=PrivacyBudget(epsilon=1.0, delta=1e-5))
     with pytest.raises(ValueError, match="unit"):
         make_private_pipeline(SCALER, unit="household")
 
@@ -95,7 +97,7 @@ def test_a_unit_that_is_not_the_budgets_is_refused():
 @pytest.mark.parametrize("made", [True, False], ids=["private pipeline", "pipeline"])
 def test_groups_are_routed_to_the_steps_that_request_them(made):
     with config_context(enable_metadata_routing=True):
-        budget = PrivacyBudget(3.0, 1e-5, unit="person")
+        budget = PrivacyBudget(epsilon=3.0, delta=1e-5, unit="person")
         scaler = DPStandardScaler(bounds=BOUNDS, budget=budget).set_fit_request(groups=True)
         pca = DPPCA(n_components=1, bounds=(-9, 9), budget=budget).set_fit_request(groups=True)
         model = DPLogisticRegression(budget=budget).set_fit_request(groups=True)
@@ -121,7 +123,7 @@ def test_a_step_that_requests_no_groups_is_refused(request_of):
 
 
 def test_steps_of_a_plain_pipeline_are_given_groups_by_name():
-    budget = PrivacyBudget(3.0, 1e-5, unit="person")
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5, unit="person")
     scaler = DPStandardScaler(bounds=BOUNDS, budget=budget)
     pipeline = make_pipeline(scaler, DPLogisticRegression(budget=budget))
     given = {"dpstandardscaler__groups": WHOSE, "dplogisticregression__groups": WHOSE}

@@ -53,7 +53,7 @@ def test_there_is_one_transaction(Model):
 
 @every_model
 def test_a_refit_that_dies_after_spending_leaves_nothing_of_the_old_fit(Model, monkeypatch):
-    budget = PrivacyBudget(50.0, 1e-3, composition="basic")
+    budget = PrivacyBudget(epsilon=50.0, delta=1e-3, composition="basic")
     model = made(Model, delta=1e-6, budget=budget).fit(X, y)
     monkeypatch.setattr(Model, "_read", lambda *args: 1 / 0)
     with pytest.raises(ZeroDivisionError):
@@ -67,7 +67,7 @@ def test_a_refit_that_dies_after_spending_leaves_nothing_of_the_old_fit(Model, m
 
 @every_model
 def test_a_refit_that_dies_before_spending_leaves_the_old_fit_whole(Model, monkeypatch):
-    budget = PrivacyBudget(50.0, 1e-3, composition="basic")
+    budget = PrivacyBudget(epsilon=50.0, delta=1e-3, composition="basic")
     model = made(Model, delta=1e-6, budget=budget).fit(X, y)
     before = dict(vars(model))
     monkeypatch.setattr(Model, "_plan", lambda *args: 1 / 0)
@@ -168,7 +168,7 @@ def test_a_ledger_that_cannot_be_written_leaves_the_old_fit_whole(path, message)
 
 @every_model
 def test_a_refused_release_leaves_the_old_fit_whole(Model):
-    budget = PrivacyBudget(1.5, 1e-3, composition="basic")
+    budget = PrivacyBudget(epsilon=1.5, delta=1e-3, composition="basic")
     model = made(Model, delta=1e-6, budget=budget).fit(X, y)
     before = dict(vars(model))
     with pytest.raises(BudgetExceededError, match=r"is left.*Nothing was spent\.$"):
@@ -203,7 +203,7 @@ def test_an_error_that_is_more_than_its_message_keeps_its_arguments(error, monke
 
 @every_model
 def test_the_label_is_what_the_history_calls_it(Model):
-    budget = PrivacyBudget(50.0, 1e-3, composition="basic")
+    budget = PrivacyBudget(epsilon=50.0, delta=1e-3, composition="basic")
     made(Model, delta=1e-6, budget=budget, label="Study 7").fit(X, y)
     made(Model, delta=1e-6, budget=budget).fit(X, y)
     assert [row["label"] for row in budget.history()] == ["Study 7", Model.__name__]
@@ -211,7 +211,7 @@ def test_the_label_is_what_the_history_calls_it(Model):
 
 @every_model
 def test_without_a_delta_it_is_the_budgets(Model):
-    budget = PrivacyBudget(50.0, 1e-7, composition="basic")
+    budget = PrivacyBudget(epsilon=50.0, delta=1e-7, composition="basic")
     assert made(Model, budget=budget).fit(X, y).privacy_.asked == (1.0, 1e-7)
     assert made(Model).fit(X, y).privacy_.asked == (1.0, 1e-5)
 
@@ -237,7 +237,9 @@ def test_only_epsilon_and_delta_are_positional(Model):
 )
 def test_a_large_delta_is_warned_of_where_the_caller_stands(delta, n, neighboring, warned):
     rows, labels = np.resize(X, (n, 2)), np.resize(y, n)
-    model = DPLogisticRegression(1.0, delta, neighboring=neighboring, n_samples_hint=n)
+    model = DPLogisticRegression(
+        epsilon=1.0, delta=delta, neighboring=neighboring, n_samples_hint=n
+    )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model.fit(rows, labels)
@@ -246,4 +248,4 @@ def test_a_large_delta_is_warned_of_where_the_caller_stands(delta, n, neighborin
 
 
 def test_at_infinity_nothing_is_warned_of():
-    DPLogisticRegression(float("inf"), 0.5).fit(X, y)
+    DPLogisticRegression(epsilon=float("inf"), delta=0.5).fit(X, y)

@@ -54,7 +54,7 @@ class TestCipher:
 class TestSeeds:
     @every_seed
     def test_with_a_budget_a_seed_is_refused(self, seed):
-        budget = PrivacyBudget(5.0, 1e-5)
+        budget = PrivacyBudget(epsilon=5.0, delta=1e-5)
         for Model in (DPLogisticRegression, DPGaussianNB):
             with pytest.raises(ValueError, match=r"random_state must be None.*Nothing was spent"):
                 Model(budget=budget, random_state=seed).fit(X, y)
@@ -70,7 +70,7 @@ class TestSeeds:
     @pytest.mark.parametrize("Ensemble", [BaggingClassifier, AdaBoostClassifier])
     def test_ensembles_publish_seeds_and_so_cannot_spend(self, Ensemble):
         """Reading estimators_[i].random_state took the noise off what had spent from a budget."""
-        budget = PrivacyBudget(50.0, 1e-3, composition="basic")
+        budget = PrivacyBudget(epsilon=50.0, delta=1e-3, composition="basic")
         model = DPLogisticRegression(delta=1e-6, budget=budget)
         with pytest.raises(ValueError, match="Ensembles of scikit-learn set the seeds"):
             Ensemble(model, n_estimators=2).fit(X, y)
@@ -78,7 +78,7 @@ class TestSeeds:
 
     @pytest.mark.parametrize("Ensemble", [BaggingClassifier, AdaBoostClassifier])
     def test_members_of_an_ensemble_without_a_budget_are_void(self, Ensemble):
-        model = DPLogisticRegression(50.0, max_weight=0.02)  # weights of boosting sum to 1
+        model = DPLogisticRegression(epsilon=50.0, max_weight=0.02)  # weights of boosting sum to 1
         ensemble = Ensemble(model, n_estimators=2).fit(X, y)
         assert all(member.privacy_.seeded for member in ensemble.estimators_)
 
@@ -88,7 +88,7 @@ class TestSeeds:
             BaggingClassifier(DPLogisticRegression(), n_estimators=2, **more).fit(X, y)
 
     def test_an_ensemble_that_sets_no_seeds_spends_for_each_member(self):
-        budget = PrivacyBudget(50.0, 1e-3, composition="basic")
+        budget = PrivacyBudget(epsilon=50.0, delta=1e-3, composition="basic")
         model = DPLogisticRegression(delta=1e-6, budget=budget)
         ensemble = VotingClassifier([("a", model), ("b", clone(model))]).fit(X, y)
         assert len(budget.history()) == 2
@@ -103,7 +103,10 @@ class TestSeeds:
         assert other.privacy_.seeded
         with pytest.raises(ValueError, match="random_state must be None"):
             cross_validate(
-                model.set_params(budget=PrivacyBudget(5.0, 1e-5)), X, y, error_score="raise"
+                model.set_params(budget=PrivacyBudget(epsilon=5.0, delta=1e-5)),
+                X,
+                y,
+                error_score="raise",
             )
 
     def test_clones_without_one_have_noise_of_their_own(self):

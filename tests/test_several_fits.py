@@ -44,13 +44,13 @@ def chunks(n_chunks, n=4000):
 @every_model
 @every_relation
 def test_one_pass_over_disjoint_chunks_costs_one_call(name, neighboring):
-    budget = PrivacyBudget(3.0, 1e-5, neighboring=neighboring)
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5, neighboring=neighboring)
     asked = {"epsilon": 0.5, "neighboring": neighboring, "budget": budget}
     model, x = fresh(name, **asked)
     for k, rows in enumerate(chunks(4)):
         model.partial_fit(x[rows], Y[rows], part=k)
     assert [row["part"] for row in budget.history()] == ["0", "1", "2", "3"]
-    one = PrivacyBudget(3.0, 1e-5, neighboring=neighboring)
+    one = PrivacyBudget(epsilon=3.0, delta=1e-5, neighboring=neighboring)
     single, _ = fresh(name, **asked | {"budget": one})
     single.fit(x[rows], Y[rows])
     assert budget.spent == one.spent
@@ -60,7 +60,7 @@ def test_one_pass_over_disjoint_chunks_costs_one_call(name, neighboring):
 
 @every_model
 def test_a_part_twice_costs_twice_and_no_part_counts_for_all(name):
-    budget = PrivacyBudget(3.0, 1e-5)
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     model, x = fresh(name, epsilon=0.3, budget=budget)
     model.partial_fit(x[:1000], Y[:1000], part="a").partial_fit(
         x[1000:2000], Y[1000:2000], part="b"
@@ -79,13 +79,13 @@ def test_a_part_twice_costs_twice_and_no_part_counts_for_all(name):
 
 def test_unequal_chunks_cost_the_costliest_and_not_all_of_them():
     """σ depends on a chunk's size where the rate does: two events, one for each part."""
-    model = DPSGDClassifier(0.5, n_steps=10, classes=[0, 1])
+    model = DPSGDClassifier(epsilon=0.5, n_steps=10, classes=[0, 1])
     for k, rows in enumerate((slice(0, 1500), slice(1500, 3900), slice(3900, 4000))):
         model.partial_fit(X[rows], Y[rows], part=k)
     events = [event for _, event in model.privacy_.by_part]
     accountant = PLDAccountant("replace_one")
     each = [accountant.epsilon(event, 1e-5) for event in events]
-    small = DPSGDClassifier(0.5, n_steps=20, sampling_rate=0.5, classes=[0, 1])
+    small = DPSGDClassifier(epsilon=0.5, n_steps=20, sampling_rate=0.5, classes=[0, 1])
     small.partial_fit(X, Y, part="a").set_params(n_steps=30, epsilon=0.3)
     small.partial_fit(X, Y, part="b")
     own = [accountant.epsilon(event, 1e-5) for _, event in small.privacy_.by_part]
@@ -109,7 +109,7 @@ def test_sums_of_chunks_are_sums_of_all(name):
 
 
 def test_without_privacy_it_is_the_twin_in_scikit_learn():
-    ours, theirs = DPGaussianNB(math.inf, classes=[0, 1]), GaussianNB()
+    ours, theirs = DPGaussianNB(epsilon=math.inf, classes=[0, 1]), GaussianNB()
     for rows in chunks(3):
         ours.partial_fit(X[rows], Y[rows])
         theirs.partial_fit(X[rows], Y[rows], classes=[0, 1])
@@ -122,13 +122,13 @@ def test_the_noise_of_chunks_adds_up_in_squares():
 
     counts = []
     for _ in range(60):
-        model = DPGaussianNB(1.0, classes=[0, 1], neighboring="add_remove_one", **BOX)
+        model = DPGaussianNB(epsilon=1.0, classes=[0, 1], neighboring="add_remove_one", **BOX)
         for k, rows in enumerate(chunks(4, 400)):
             model.partial_fit(X[rows], Y[rows], part=k)
         counts.append(model.class_count_ - np.bincount(Y[:400]))
     singles = []
     for _ in range(60):
-        model = DPGaussianNB(1.0, classes=[0, 1], neighboring="add_remove_one", **BOX)
+        model = DPGaussianNB(epsilon=1.0, classes=[0, 1], neighboring="add_remove_one", **BOX)
         singles.append(model.fit(X[:400], Y[:400]).class_count_ - np.bincount(Y[:400]))
     ratio = np.var(counts) / np.var(singles) / 4.0
     law = stats.f(118, 118)
@@ -137,7 +137,7 @@ def test_the_noise_of_chunks_adds_up_in_squares():
 
 @pytest.mark.parametrize("name", NAIVE)
 def test_what_may_not_change_between_calls_is_refused(name):
-    budget = PrivacyBudget(3.0, 1e-5)
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     model, x = fresh(name, epsilon=0.1, budget=budget)
     model.partial_fit(x[:2000], Y[:2000])
     with pytest.raises(ValueError, match=r"features"):
@@ -168,7 +168,7 @@ def test_classes_are_known_before_the_first_chunk():
 
 @every_model
 def test_a_refused_chunk_leaves_the_model_and_a_new_fit_starts_anew(name):
-    budget = PrivacyBudget(0.5, 1e-5)
+    budget = PrivacyBudget(epsilon=0.5, delta=1e-5)
     model, x = fresh(name, epsilon=0.45, budget=budget)
     model.partial_fit(x[:2000], Y[:2000], part=0)
     with pytest.raises(BudgetExceededError):

@@ -156,7 +156,9 @@ def test_nothing_is_leaked_beside_the_transcript(model, neighboring, monkeypatch
 @every_relation
 @pytest.mark.parametrize("composition", ["gdp", "zcdp", "basic"])
 def test_a_fit_costs_what_is_asked_and_is_spent_once(model, neighboring, composition):
-    budget = PrivacyBudget(4.0, 1e-5, neighboring=neighboring, composition=composition)
+    budget = PrivacyBudget(
+        epsilon=4.0, delta=1e-5, neighboring=neighboring, composition=composition
+    )
     model = clone(model).set_params(neighboring=neighboring, budget=budget).fit(X)
     assert model.privacy_.epsilon(1e-5) <= 1.0
     assert model.privacy_.epsilon(1e-5) == pytest.approx(1.0, rel=1e-6)
@@ -168,7 +170,7 @@ def test_a_fit_costs_what_is_asked_and_is_spent_once(model, neighboring, composi
 
 @every_model
 def test_what_is_refused_costs_nothing_and_quotes_nothing(model):
-    budget = PrivacyBudget(9.0, 1e-5)
+    budget = PrivacyBudget(epsilon=9.0, delta=1e-5)
     frame = pd.DataFrame({"a": ["a secret", "b"], "b": [1.0, 2.0]})
     cases = [
         ({"bounds": None}, X, "bounds must be given"),
@@ -205,7 +207,7 @@ def test_parameters_that_make_no_sense_are_refused(model):
 
 @every_model
 def test_a_refit_that_is_refused_keeps_the_old_and_one_that_dies_leaves_nothing(model, monkeypatch):
-    budget = PrivacyBudget(9.0, 1e-5)
+    budget = PrivacyBudget(epsilon=9.0, delta=1e-5)
     model = clone(model).set_params(budget=budget).fit(X)
     before = attributes(model)
     with pytest.raises(ValueError, match="Nothing was spent"):

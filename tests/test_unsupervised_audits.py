@@ -22,14 +22,17 @@ RELEASE = GaussianPlan.release
 RNG = np.random.default_rng()
 N_ROWS = 2000
 # At this ε (2.76-Gaussian DP) the audits of many runs need the fewest runs.
-MODELS = {"pca": DPPCA(15.0, 1e-5, n_components=1), "k-means": DPKMeans(15.0, 1e-5, n_clusters=2)}
+MODELS = {
+    "pca": DPPCA(epsilon=15.0, delta=1e-5, n_components=1),
+    "k-means": DPKMeans(epsilon=15.0, delta=1e-5, n_clusters=2),
+}
 SHAPES = {
-    "all components": (DPPCA(8.0), 4, 0.97),
-    "clipped rows": (DPPCA(8.0, n_components=1, data_norm=0.3), 2, 0.97),
-    "one component of one column": (DPPCA(8.0), 1, 0.93),
-    "three clusters": (DPKMeans(8.0, n_clusters=3, max_iter=1), 5, 0.97),
-    "clusters in one column": (DPKMeans(8.0, n_clusters=2), 1, 0.99),
-    "one cluster": (DPKMeans(8.0, n_clusters=1), 2, 0.9),
+    "all components": (DPPCA(epsilon=8.0), 4, 0.97),
+    "clipped rows": (DPPCA(epsilon=8.0, n_components=1, data_norm=0.3), 2, 0.97),
+    "one component of one column": (DPPCA(epsilon=8.0), 1, 0.93),
+    "three clusters": (DPKMeans(epsilon=8.0, n_clusters=3, max_iter=1), 5, 0.97),
+    "clusters in one column": (DPKMeans(epsilon=8.0, n_clusters=2), 1, 0.99),
+    "one cluster": (DPKMeans(epsilon=8.0, n_clusters=1), 2, 0.9),
 } | {name: (model, 2, 0.97) for name, model in MODELS.items()}
 every_relation = pytest.mark.parametrize("neighboring", list(Neighboring), ids=str)
 every_model = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)

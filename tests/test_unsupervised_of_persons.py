@@ -14,10 +14,10 @@ RNG = np.random.default_rng(0)
 LOW, HIGH = np.array([-1.0, 0.0, -1e3]), np.array([1.0, 9.0, 1e3])
 BOUNDS = list(zip(LOW.tolist(), HIGH.tolist(), strict=True))
 MODELS = {
-    "pca": DPPCA(2.0, n_components=2, bounds=BOUNDS),
-    "pca, norm": DPPCA(2.0, n_components=2, data_norm=500.0, bounds=BOUNDS),
-    "one cluster": DPKMeans(2.0, n_clusters=1, bounds=BOUNDS),
-    "four clusters": DPKMeans(20.0, n_clusters=4, max_iter=2, bounds=BOUNDS),
+    "pca": DPPCA(epsilon=2.0, n_components=2, bounds=BOUNDS),
+    "pca, norm": DPPCA(epsilon=2.0, n_components=2, data_norm=500.0, bounds=BOUNDS),
+    "one cluster": DPKMeans(epsilon=2.0, n_clusters=1, bounds=BOUNDS),
+    "four clusters": DPKMeans(epsilon=20.0, n_clusters=4, max_iter=2, bounds=BOUNDS),
 }
 N = 300
 COUNTS = RNG.integers(1, 6, N)
@@ -117,13 +117,13 @@ def test_groups_of_single_rows_release_what_no_groups_release(neighboring):
 
 @every_model
 def test_the_ledger_says_that_persons_were_protected(model):
-    budget = PrivacyBudget(30.0, 1e-5, unit="person")
+    budget = PrivacyBudget(epsilon=30.0, delta=1e-5, unit="person")
     fitted = clone(model).set_params(budget=budget).fit(X, groups=WHOSE)
     assert fitted.privacy_.unit == "person"
     assert budget.spent.epsilon == pytest.approx(model.epsilon, rel=0.03)
     with pytest.raises(ValueError, match=r"unit='person'.*Nothing was spent"):
         fitted.fit(X)
-    of_records = clone(model).set_params(budget=PrivacyBudget(30.0, 1e-5))
+    of_records = clone(model).set_params(budget=PrivacyBudget(epsilon=30.0, delta=1e-5))
     with pytest.raises(ValueError, match=r"unit='record'.*Nothing was spent"):
         of_records.fit(X, groups=WHOSE)
     assert len(budget.history()) == 1
@@ -140,7 +140,7 @@ def test_the_ledger_says_that_persons_were_protected(model):
     ids=["short", "missing", "two columns"],
 )
 def test_wrong_groups_are_refused_before_the_spend(model, groups, message):
-    budget = PrivacyBudget(30.0, 1e-5, unit="person")
+    budget = PrivacyBudget(epsilon=30.0, delta=1e-5, unit="person")
     model = clone(model).set_params(budget=budget)
     with pytest.raises(ValueError, match=rf"{message}.*Nothing was spent"):
         model.fit(X, groups=groups)
@@ -157,7 +157,7 @@ def test_persons_count_alike(epsilon, neighboring):
     weights = 1.0 / COUNTS[WHOSE]
     bounds = {"bounds": BOUNDS, "neighboring": neighboring, "random_state": 0}
     rows = np.clip(X, LOW, HIGH)
-    pca = DPPCA(epsilon, n_components=1, data_norm=2000.0, **bounds).fit(rows, groups=WHOSE)
+    pca = DPPCA(epsilon=epsilon, n_components=1, data_norm=2000.0, **bounds).fit(rows, groups=WHOSE)
     expected = np.average(rows, axis=0, weights=weights)
     np.testing.assert_allclose(pca.mean_, expected, rtol=0.02, atol=0.02)
     assert abs(pca.mean_[1] / rows.mean(axis=0)[1] - 1.0) > 0.1
@@ -166,7 +166,7 @@ def test_persons_count_alike(epsilon, neighboring):
     assert abs(pca.components_[0] @ vectors[:, -1]) > 0.999
     assert pca.explained_variance_[0] == pytest.approx(values[-1], rel=0.02)
     assert pca.n_samples_ == pytest.approx(N, rel=0.01)
-    kmeans = DPKMeans(epsilon, n_clusters=1, **bounds).fit(rows, groups=WHOSE)
+    kmeans = DPKMeans(epsilon=epsilon, n_clusters=1, **bounds).fit(rows, groups=WHOSE)
     if epsilon == np.inf:
         np.testing.assert_allclose(kmeans.cluster_centers_[0], expected, rtol=1e-6)
 

@@ -109,12 +109,12 @@ def test_what_is_not_private_stays_out_of_notebooks(rows):
 
 
 def test_views_of_results_and_guarantees_show_no_seed():
-    found = mean([0.1, 0.2], 1.0, bounds=(0, 1), random_state=SEED)
+    found = mean([0.1, 0.2], epsilon=1.0, bounds=(0, 1), random_state=SEED)
     assert str(SEED) not in f"{found}{found!r}{found.privacy}{found.privacy._repr_html_()}"
 
 
 def test_a_guarantee_is_shown_by_what_it_states():
-    privacy = mean([0.1, 0.2], 1.0, bounds=(0, 1)).privacy
+    privacy = mean([0.1, 0.2], epsilon=1.0, bounds=(0, 1)).privacy
     assert repr(privacy) == str(privacy)
     assert repr(privacy).startswith("(1, 1e-05)-DP")
 
@@ -123,20 +123,20 @@ def test_tables_of_counts_are_a_table_with_their_categories():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"a": ["<x", "y"] * 20, "b": ["u", "v"] * 20})
     categories = {"a": ["<x", "y"], "b": ["u", "v"]}
-    shown = marginals(frame, 1.0, categories=categories, n_ways=2)._repr_html_()
+    shown = marginals(frame, epsilon=1.0, categories=categories, n_ways=2)._repr_html_()
     assert "<td>a, b</td><td>&lt;x, u</td>" in shown
     assert shown.count("<tr>") == 5
 
 
 def tables():
     """Return results that a notebook shows as tables."""
-    labels, found = np.repeat(["<no>", "yes"], 50), mean([0.1, 0.2], 1.0, bounds=(0, 1))
+    labels, found = np.repeat(["<no>", "yes"], 50), mean([0.1, 0.2], epsilon=1.0, bounds=(0, 1))
     return [
         found,
         found.privacy,
         found.privacy.risk(),
-        confusion_report(labels, labels, 1.0, classes=["<no>", "yes"]),
-        score_report(labels, np.linspace(0, 1, 100), 1.0, classes=["<no>", "yes"]),
+        confusion_report(labels, labels, epsilon=1.0, classes=["<no>", "yes"]),
+        score_report(labels, np.linspace(0, 1, 100), epsilon=1.0, classes=["<no>", "yes"]),
         check_pipeline(make_pipeline(StandardScaler(), DPLogisticRegression())),
         CheckResults([CheckResult(check="<no>", status="failed", message="why")]),
     ]

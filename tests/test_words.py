@@ -308,7 +308,7 @@ def called(function, name):
 def of_pipelines():
     def read(budget, X, y):
         """Use a budget of its own: a pipeline checks the budget before it reads anything."""
-        own = PrivacyBudget(1.0, 1e-5, neighboring=RELATION)
+        own = PrivacyBudget(epsilon=1.0, delta=1e-5, neighboring=RELATION)
         steps = DPStandardScaler(bounds=(-1, 1)), DPGaussianNB(bounds=(-1, 1), classes=[0, 1])
         try:
             make_private_pipeline(*steps, neighboring=RELATION, budget=own).fit(X, y)
@@ -399,7 +399,10 @@ def assert_public(name, column, change, budget):
 @pytest.fixture(scope="module")
 def empty():
     """Budgets that admit no release: only the checks run."""
-    return {unit: PrivacyBudget(1e-6, 1e-12, neighboring=RELATION, unit=unit) for unit in UNITS}
+    return {
+        unit: PrivacyBudget(epsilon=1e-6, delta=1e-12, neighboring=RELATION, unit=unit)
+        for unit in UNITS
+    }
 
 
 def unit_of(column):
@@ -463,7 +466,9 @@ def test_errors_do_not_keep_those_that_they_replace():
 def test_words_of_releases_depend_on_public_facts(name, column):
     """All changes, with a budget that admits the releases that pass the checks."""
     unit = unit_of(column)
-    budget = PrivacyBudget(1e4, 0.5, neighboring=RELATION, composition="basic", unit=unit)
+    budget = PrivacyBudget(
+        epsilon=1e4, delta=0.5, neighboring=RELATION, composition="basic", unit=unit
+    )
     for change in WRONG:
         assert_public(name, column, change, budget)
 

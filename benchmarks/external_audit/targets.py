@@ -43,7 +43,7 @@ class Fits:
     def samples(self, epsilon, n, rng):
         """Return scores of n fits on each of the two data sets."""
         model = self.make(epsilon, self.delta)
-        return samples(model, self.one, self.other, n, readout=self.readout, random_state=rng)
+        return samples(model, self.one, self.other, n=n, readout=self.readout, random_state=rng)
 
 
 @dataclass(frozen=True)
@@ -100,13 +100,13 @@ MOVED = np.r_[1.0, np.zeros(ROWS - 1)], np.zeros(ROWS)
 def logistic(solver):
     """Return a function that makes a logistic regression with a solver."""
     return lambda epsilon, delta: DPLogisticRegression(
-        epsilon, delta, solver=solver, classes=[0, 1]
+        epsilon=epsilon, delta=delta, solver=solver, classes=[0, 1]
     )
 
 
 def rows_of(cls, **settings):
     """Return a function that makes an estimator for rows within (-1, 1)."""
-    return lambda epsilon, delta: cls(epsilon, delta, bounds=(-1, 1), **settings)
+    return lambda epsilon, delta: cls(epsilon=epsilon, delta=delta, bounds=(-1, 1), **settings)
 
 
 def released(function, **settings):
@@ -132,11 +132,16 @@ TARGETS = {
     ),
     "logistic regression, output_perturbation": Fits(logistic("output_perturbation"), *TURNED),
     "linear regression": Fits(
-        lambda epsilon, delta: DPLinearRegression(epsilon, delta, target_bounds=(-1, 1)), *NUMBERS
+        lambda epsilon, delta: DPLinearRegression(
+            epsilon=epsilon, delta=delta, target_bounds=(-1, 1)
+        ),
+        *NUMBERS,
     ),
     "Gaussian naive Bayes": Fits(rows_of(DPGaussianNB, classes=[0, 1]), *TURNED, factor=SEVERAL),
     "categorical naive Bayes": Fits(
-        lambda epsilon, delta: DPCategoricalNB(epsilon, delta, categories=[0, 1], classes=[0, 1]),
+        lambda epsilon, delta: DPCategoricalNB(
+            epsilon=epsilon, delta=delta, categories=[0, 1], classes=[0, 1]
+        ),
         *CODED,
         delta=0.0,
         factor=SEVERAL,

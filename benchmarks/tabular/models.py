@@ -42,7 +42,7 @@ class Skdp:
 
     def _of_columns(self, table, kind):
         facts = {"bounds": table.bounds, "categories": table.categories or None}
-        return lambda e, s: kind(e, **facts, **self.given(table, s))
+        return lambda e, s: kind(epsilon=e, **facts, **self.given(table, s))
 
 
 class Diffprivlib:

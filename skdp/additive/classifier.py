@@ -210,9 +210,9 @@ class DPAdditiveClassifier(AdditiveModel, DPLogisticRegression):
 
     def __init__(
         self,
+        *,
         epsilon: float = 1.0,
         delta: float | None = None,
-        *,
         bounds: Any = None,
         categories: Any = None,
         n_terms: int = 8,
@@ -246,8 +246,8 @@ class DPAdditiveClassifier(AdditiveModel, DPLogisticRegression):
         diagnostics: bool = False,
     ) -> None:
         super().__init__(
-            epsilon,
-            delta,
+            epsilon=epsilon,
+            delta=delta,
             solver=solver,
             sampler=sampler,
             C=C,

@@ -204,9 +204,9 @@ class DPAdditiveRegressor(AdditiveModel, TransformedTargets, DPLinearRegression)
 
     def __init__(
         self,
+        *,
         epsilon: float = 1.0,
         delta: float | None = None,
-        *,
         bounds: Any = None,
         categories: Any = None,
         n_terms: int = 8,
@@ -239,8 +239,8 @@ class DPAdditiveRegressor(AdditiveModel, TransformedTargets, DPLinearRegression)
         diagnostics: bool = False,
     ) -> None:
         super().__init__(
-            epsilon,
-            delta,
+            epsilon=epsilon,
+            delta=delta,
             target_bounds=target_bounds,
             solver=solver,
             sampler=sampler,

@@ -94,8 +94,8 @@ def _budget(subject: Subject, times: float) -> PrivacyBudget:
     given = getattr(subject.estimator, "delta", None)
     delta = 1e-5 if given is None else float(given)
     return PrivacyBudget(
-        times * float(subject.estimator.epsilon),
-        delta,
+        epsilon=times * float(subject.estimator.epsilon),
+        delta=delta,
         composition="gdp" if delta else "pure",
         neighboring=subject.neighboring,
     )

@@ -19,8 +19,8 @@ def samples(
     estimator: Any,
     one: tuple[Any, ...],
     other: tuple[Any, ...],
-    n: int,
     *,
+    n: int,
     readout: Callable[[Any], Any] | None = None,
     random_state: Any = None,
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -57,7 +57,7 @@ def samples(
     >>> from skdp.auditing import MultiRunAudit
     >>> X, y, turned = 9 * np.eye(8), np.arange(8) % 2, np.r_[1, np.arange(1, 8) % 2]
     >>> model = DPLogisticRegression(epsilon=3.0, solver="output_perturbation")
-    >>> scores, others = samples(model, (X, turned), (X, y), 100, random_state=0)
+    >>> scores, others = samples(model, (X, turned), (X, y), n=100, random_state=0)
     >>> coins = np.random.default_rng(0).integers(2, size=100)
     >>> audit = MultiRunAudit(np.where(coins, scores, others), coins)
     >>> audit.p_value(model.fit(X, y).privacy_) > 0.001

@@ -93,9 +93,9 @@ class PrivacyBudget(BudgetHandle):
 
     def __init__(
         self,
+        *,
         epsilon: float,
         delta: float,
-        *,
         composition: str = "gdp",
         neighboring: str = "replace_one",
         unit: str = "record",
@@ -115,9 +115,9 @@ class PrivacyBudget(BudgetHandle):
         self._filter = replace(rule, orders=tuple(loads(self._ledger.terms["orders"])))
 
     def share(
-        self, epsilon: float, delta: float | None = None, *, name: str = "share"
+        self, *, epsilon: float, delta: float | None = None, name: str = "share"
     ) -> BudgetShare:
-        return BudgetShare(self, epsilon, delta, name)
+        return BudgetShare(self, epsilon=epsilon, delta=delta, name=name)
 
     @classmethod
     def from_risk(
@@ -190,7 +190,7 @@ class PrivacyBudget(BudgetHandle):
                 f"The target is so low that delta={delta:g} meets it: take a lower one."
             )
         terms = {"neighboring": neighboring, "unit": unit, "path": path}
-        return cls(epsilon, delta, strict=True, **terms)
+        return cls(epsilon=epsilon, delta=delta, strict=True, **terms)
 
     @classmethod
     def from_json(cls, text: str, *, path: Any = None) -> PrivacyBudget:

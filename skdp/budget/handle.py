@@ -63,7 +63,7 @@ class BudgetHandle(LedgerReader):
 
     @abstractmethod
     def share(
-        self, epsilon: float, delta: float | None = None, *, name: str = "share"
+        self, *, epsilon: float, delta: float | None = None, name: str = "share"
     ) -> BudgetHandle:
         """Return a handle on the same ledger with a ceiling of its own.
 
@@ -269,7 +269,7 @@ class BudgetHandle(LedgerReader):
         >>> from skdp.budget import PrivacyBudget
         >>> from sklearn.model_selection import GridSearchCV, KFold
         >>> budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
-        >>> search = GridSearchCV(DPLogisticRegression(0.3), {"C": [1, 10]}, cv=KFold(5))
+        >>> search = GridSearchCV(DPLogisticRegression(epsilon=0.3), {"C": [1, 10]}, cv=KFold(5))
         >>> cost = budget.price(search, (1000, 5))
         >>> cost.n_releases, round(cost.epsilon, 2), cost.admitted
         (11, 1.11, True)
@@ -285,7 +285,7 @@ class BudgetHandle(LedgerReader):
         return replace(price, admitted=price.admitted and _is_admitted(foreseen, self))
 
     def epsilon_each(
-        self, n_releases: int, epsilon: float | None = None, delta: float | None = None
+        self, n_releases: int, *, epsilon: float | None = None, delta: float | None = None
     ) -> Amount:
         """Return the (ε, δ) of each of several releases that together cost so much here.
 
@@ -317,12 +317,12 @@ class BudgetHandle(LedgerReader):
             return Allowance((asked or left.epsilon) / k * _BELOW, delta / k * _BELOW)
         total = asked or self.epsilon, delta
         most = gdp_mu(*left) if left.epsilon and left.delta else 0.0
-        mu = min(self.gaussian_mu(*total), most)
+        mu = min(self.gaussian_mu(epsilon=total[0], delta=total[1]), most)
         if mu == 0.0:
             return Allowance(0.0, delta)
         return Allowance(*largest_gaussian(mu / math.sqrt(k) * _BELOW, delta))
 
-    def gaussian_mu(self, epsilon: float, delta: float) -> float:
+    def gaussian_mu(self, *, epsilon: float, delta: float) -> float:
         """Return the μ of the Gaussian releases that (ε, δ) admits, counted as here.
 
         What the budget sets aside of δ for releases that no Gaussian covers is not among it.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from skdp.budget.cost import epsilon_of_plan
@@ -32,8 +32,8 @@ class PlannedRelease:
     """
 
     event: Event | PrivacyGuarantee
-    fold: int | None = None
-    part: Any = None
+    fold: int | None = field(default=None, kw_only=True)
+    part: Any = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "part", check_part(self.part))

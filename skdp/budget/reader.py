@@ -221,7 +221,7 @@ class LedgerReader(ABC):
     def __repr__(self) -> str:
         terms = self._filter.shown_terms | {"neighboring": str(self.neighboring)}
         terms |= {} if self.unit == Unit.RECORD else {"unit": str(self.unit)}
-        share = f".share({self._account!r})" if self._account else ""
+        share = f".share(name={self._account!r})" if self._account else ""
         return f"PrivacyBudget({', '.join(f'{k}={v!r}' for k, v in terms.items())}){share}"
 
     def __str__(self) -> str:

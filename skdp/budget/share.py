@@ -38,13 +38,13 @@ class BudgetShare(BudgetHandle):
     Examples
     --------
     >>> from skdp import PrivacyBudget
-    >>> team = PrivacyBudget(epsilon=3.0, delta=1e-5).share(1.0, name="team a")
+    >>> team = PrivacyBudget(epsilon=3.0, delta=1e-5).share(epsilon=1.0, name="team a")
     >>> team.remaining
     Amount(epsilon=1.0, delta=1e-05)
     """
 
     def __init__(
-        self, parent: BudgetHandle, epsilon: float, delta: float | None, name: str
+        self, parent: BudgetHandle, *, epsilon: float, delta: float | None, name: str
     ) -> None:
         self._parent = parent
         self._neighboring, self._unit = parent._neighboring, parent._unit
@@ -56,6 +56,6 @@ class BudgetShare(BudgetHandle):
             self._ledger.open_account(self._account, self.epsilon, self.delta)
 
     def share(
-        self, epsilon: float, delta: float | None = None, *, name: str = "share"
+        self, *, epsilon: float, delta: float | None = None, name: str = "share"
     ) -> BudgetShare:
-        return BudgetShare(self, epsilon, delta, name)
+        return BudgetShare(self, epsilon=epsilon, delta=delta, name=name)

@@ -113,7 +113,7 @@ class DPCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, PrivateEstimat
     >>> from skdp import DPHingeClassifier
     >>> from skdp.calibration import DPCalibratedClassifier
     >>> X, y = make_classification(6000, random_state=0)
-    >>> model = FrozenEstimator(DPHingeClassifier(1.0).fit(X[:4000], y[:4000]))
+    >>> model = FrozenEstimator(DPHingeClassifier(epsilon=1.0).fit(X[:4000], y[:4000]))
     >>> calibrated = DPCalibratedClassifier(model, epsilon=1.0).fit(X[4000:], y[4000:])
     >>> calibrated.predict_proba(X[:10]).shape
     (10, 2)

@@ -138,9 +138,9 @@ class DPKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
 
     def __init__(
         self,
+        *,
         epsilon: float = 1.0,
         delta: float | None = None,
-        *,
         n_clusters: int = 8,
         bounds: Any = None,
         max_iter: int | str = "auto",

@@ -155,9 +155,9 @@ class DPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator)
 
     def __init__(
         self,
+        *,
         epsilon: float = 1.0,
         delta: float | None = None,
-        *,
         n_components: int | None = None,
         bounds: Any = None,
         data_norm: float | None = None,

@@ -202,9 +202,9 @@ class DPRandomForestClassifier(ForestModel, DPLogisticRegression):
 
     def __init__(
         self,
+        *,
         epsilon: float = 1.0,
         delta: float | None = None,
-        *,
         bounds: Any = None,
         categories: Any = None,
         n_trees: int = 100,
@@ -239,8 +239,8 @@ class DPRandomForestClassifier(ForestModel, DPLogisticRegression):
         diagnostics: bool = False,
     ) -> None:
         super().__init__(
-            epsilon,
-            delta,
+            epsilon=epsilon,
+            delta=delta,
             solver=solver,
             sampler=sampler,
             C=C,

@@ -199,9 +199,9 @@ class DPRandomForestRegressor(ForestModel, TransformedTargets, DPLinearRegressio
 
     def __init__(
         self,
+        *,
         epsilon: float = 1.0,
         delta: float | None = None,
-        *,
         bounds: Any = None,
         categories: Any = None,
         n_trees: int = 100,
@@ -235,8 +235,8 @@ class DPRandomForestRegressor(ForestModel, TransformedTargets, DPLinearRegressio
         diagnostics: bool = False,
     ) -> None:
         super().__init__(
-            epsilon,
-            delta,
+            epsilon=epsilon,
+            delta=delta,
             target_bounds=target_bounds,
             solver=solver,
             sampler=sampler,

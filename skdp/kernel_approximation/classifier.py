@@ -199,9 +199,9 @@ class DPKernelClassifier(KernelModel, DPLogisticRegression):
 
     def __init__(
         self,
+        *,
         epsilon: float = 1.0,
         delta: float | None = None,
-        *,
         bounds: Any = None,
         categories: Any = None,
         n_components: int = 500,
@@ -236,8 +236,8 @@ class DPKernelClassifier(KernelModel, DPLogisticRegression):
         diagnostics: bool = False,
     ) -> None:
         super().__init__(
-            epsilon,
-            delta,
+            epsilon=epsilon,
+            delta=delta,
             solver=solver,
             sampler=sampler,
             C=C,

@@ -196,9 +196,9 @@ class DPKernelRegressor(KernelModel, TransformedTargets, DPLinearRegression):
 
     def __init__(
         self,
+        *,
         epsilon: float = 1.0,
         delta: float | None = None,
-        *,
         bounds: Any = None,
         categories: Any = None,
         n_components: int = 500,
@@ -232,8 +232,8 @@ class DPKernelRegressor(KernelModel, TransformedTargets, DPLinearRegression):
         diagnostics: bool = False,
     ) -> None:
         super().__init__(
-            epsilon,
-            delta,
+            epsilon=epsilon,
+            delta=delta,
             target_bounds=target_bounds,
             solver=solver,
             sampler=sampler,

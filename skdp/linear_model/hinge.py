@@ -175,9 +175,9 @@ class DPHingeClassifier(PrivateLinearClassifier):
 
     def __init__(
         self,
+        *,
         epsilon: float = 1.0,
         delta: float | None = None,
-        *,
         solver: Any = "auto",
         sampler: Any = "auto",
         C: Any = "auto",

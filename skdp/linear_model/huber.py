@@ -166,9 +166,9 @@ class DPHuberRegressor(PrivateLinearRegressor):
 
     def __init__(
         self,
+        *,
         epsilon: float = 1.0,
         delta: float | None = None,
-        *,
         target_bounds: Any = None,
         solver: Any = "auto",
         sampler: Any = "auto",

@@ -155,9 +155,9 @@ class DPLADRegressor(PrivateQuantileRegressor):
 
     def __init__(
         self,
+        *,
         epsilon: float = 1.0,
         delta: float | None = None,
-        *,
         target_bounds: Any = None,
         solver: Any = "auto",
         sampler: Any = "auto",

@@ -169,9 +169,9 @@ class DPLinearRegression(PrivateLinearRegressor):
 
     def __init__(
         self,
+        *,
         epsilon: float = 1.0,
         delta: float | None = None,
-        *,
         target_bounds: Any = None,
         solver: Any = "auto",
         sampler: Any = "auto",

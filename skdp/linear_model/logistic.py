@@ -176,9 +176,9 @@ class DPLogisticRegression(PrivateLinearClassifier):
 
     def __init__(
         self,
+        *,
         epsilon: float = 1.0,
         delta: float | None = None,
-        *,
         solver: Any = "auto",
         sampler: Any = "auto",
         C: Any = "auto",

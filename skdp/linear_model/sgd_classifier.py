@@ -156,9 +156,9 @@ class DPSGDClassifier(PrivateSGD, PrivateLinearClassifier):
 
     def __init__(
         self,
+        *,
         epsilon: float = 1.0,
         delta: float | None = None,
-        *,
         loss: str = "hinge",
         n_steps: int = 100,
         sampling_rate: float | None = None,

@@ -156,9 +156,9 @@ class DPSGDRegressor(PrivateSGD, PrivateLinearRegressor):
 
     def __init__(
         self,
+        *,
         epsilon: float = 1.0,
         delta: float | None = None,
-        *,
         loss: str = "squared_error",
         target_bounds: Any = None,
         n_steps: int = 100,

@@ -27,9 +27,9 @@ __all__ = ["ConfusionReport", "confusion_report"]
 def confusion_report(
     y_true: Any,
     y_pred: Any,
+    *,
     epsilon: float,
     delta: float | None = None,
-    *,
     classes: Any,
     groups: Any = None,
     noise: str = "auto",

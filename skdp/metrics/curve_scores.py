@@ -17,9 +17,9 @@ __all__ = ["dp_average_precision_score", "dp_roc_auc_score"]
 def dp_roc_auc_score(
     y_true: Any,
     y_score: Any,
+    *,
     epsilon: float,
     delta: float | None = None,
-    *,
     classes: Any = None,
     edges: Any = "auto",
     groups: Any = None,
@@ -97,7 +97,7 @@ def dp_roc_auc_score(
     >>> from skdp.metrics import dp_roc_auc_score
     >>> rng = np.random.default_rng(0)
     >>> score = rng.uniform(size=5000)
-    >>> found = dp_roc_auc_score(rng.uniform(size=5000) < score, score, 1.0, random_state=0)
+    >>> found = dp_roc_auc_score(rng.uniform(size=5000) < score, score, epsilon=1.0, random_state=0)
     >>> round(found.value, 2)
     0.83
     """
@@ -118,9 +118,9 @@ def dp_roc_auc_score(
 def dp_average_precision_score(
     y_true: Any,
     y_score: Any,
+    *,
     epsilon: float,
     delta: float | None = None,
-    *,
     classes: Any = None,
     edges: Any = "auto",
     groups: Any = None,
@@ -200,7 +200,7 @@ def dp_average_precision_score(
     >>> rng = np.random.default_rng(0)
     >>> score = rng.uniform(size=5000)
     >>> y = rng.uniform(size=5000) < score
-    >>> round(dp_average_precision_score(y, score, 1.0, random_state=0).value, 2)
+    >>> round(dp_average_precision_score(y, score, epsilon=1.0, random_state=0).value, 2)
     0.83
     """
     return _ScoreOfCounts("average_precision", classes, noise, edges)._release(

@@ -32,9 +32,9 @@ __all__ = [
 def dp_accuracy_score(
     y_true: Any,
     y_pred: Any,
+    *,
     epsilon: float,
     delta: float | None = None,
-    *,
     classes: Any = None,
     groups: Any = None,
     noise: str = "auto",
@@ -109,7 +109,8 @@ def dp_accuracy_score(
     >>> import numpy as np
     >>> from skdp.metrics import dp_accuracy_score
     >>> y = np.arange(2000) % 2
-    >>> found = dp_accuracy_score(y, np.where(np.arange(2000) < 400, 0, y), 1.0, random_state=0)
+    >>> predicted = np.where(np.arange(2000) < 400, 0, y)
+    >>> found = dp_accuracy_score(y, predicted, epsilon=1.0, random_state=0)
     >>> round(found.value, 2)
     0.9
     """
@@ -130,9 +131,9 @@ def dp_accuracy_score(
 def dp_log_loss(
     y_true: Any,
     y_prob: Any,
+    *,
     epsilon: float,
     delta: float | None = None,
-    *,
     classes: Any = None,
     most: float = 5.0,
     groups: Any = None,
@@ -210,7 +211,7 @@ def dp_log_loss(
     >>> import numpy as np
     >>> from skdp.metrics import dp_log_loss
     >>> y = np.arange(2000) % 2
-    >>> round(dp_log_loss(y, np.where(y == 1, 0.8, 0.2), 1.0, random_state=0).value, 2)
+    >>> round(dp_log_loss(y, np.where(y == 1, 0.8, 0.2), epsilon=1.0, random_state=0).value, 2)
     0.22
     """
     return _LogLoss(noise, classes, most)._release(
@@ -230,9 +231,9 @@ def dp_log_loss(
 def dp_brier_score_loss(
     y_true: Any,
     y_prob: Any,
+    *,
     epsilon: float,
     delta: float | None = None,
-    *,
     classes: Any = None,
     groups: Any = None,
     noise: str = "auto",
@@ -309,7 +310,7 @@ def dp_brier_score_loss(
     >>> import numpy as np
     >>> from skdp.metrics import dp_brier_score_loss
     >>> y = np.arange(2000) % 2
-    >>> found = dp_brier_score_loss(y, np.where(y == 1, 0.8, 0.2), 1.0, random_state=0)
+    >>> found = dp_brier_score_loss(y, np.where(y == 1, 0.8, 0.2), epsilon=1.0, random_state=0)
     >>> round(found.value, 2)
     0.04
     """

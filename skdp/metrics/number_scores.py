@@ -25,9 +25,9 @@ __all__ = ["dp_mean_absolute_error", "dp_mean_squared_error", "dp_r2_score"]
 def dp_mean_squared_error(
     y_true: Any,
     y_pred: Any,
+    *,
     epsilon: float,
     delta: float | None = None,
-    *,
     target_bounds: tuple[float, float],
     most: float | None = None,
     groups: Any = None,
@@ -106,7 +106,7 @@ def dp_mean_squared_error(
     >>> rng = np.random.default_rng(0)
     >>> y = rng.uniform(0, 10, 5000)
     >>> guess = y + rng.normal(size=5000)
-    >>> found = dp_mean_squared_error(y, guess, 1.0, target_bounds=(0, 10), random_state=0)
+    >>> found = dp_mean_squared_error(y, guess, epsilon=1.0, target_bounds=(0, 10), random_state=0)
     >>> round(found.value, 1)
     0.9
     """
@@ -127,9 +127,9 @@ def dp_mean_squared_error(
 def dp_mean_absolute_error(
     y_true: Any,
     y_pred: Any,
+    *,
     epsilon: float,
     delta: float | None = None,
-    *,
     target_bounds: tuple[float, float],
     most: float | None = None,
     groups: Any = None,
@@ -208,7 +208,7 @@ def dp_mean_absolute_error(
     >>> rng = np.random.default_rng(0)
     >>> y = rng.uniform(0, 10, 5000)
     >>> guess = y + rng.normal(size=5000)
-    >>> found = dp_mean_absolute_error(y, guess, 1.0, target_bounds=(0, 10), random_state=0)
+    >>> found = dp_mean_absolute_error(y, guess, epsilon=1.0, target_bounds=(0, 10), random_state=0)
     >>> round(found.value, 1)
     0.8
     """
@@ -229,9 +229,9 @@ def dp_mean_absolute_error(
 def dp_r2_score(
     y_true: Any,
     y_pred: Any,
+    *,
     epsilon: float,
     delta: float | None = None,
-    *,
     target_bounds: tuple[float, float],
     most: float | None = None,
     groups: Any = None,
@@ -314,7 +314,7 @@ def dp_r2_score(
     >>> rng = np.random.default_rng(0)
     >>> y = rng.uniform(0, 10, 5000)
     >>> guess = y + rng.normal(size=5000)
-    >>> found = dp_r2_score(y, guess, 1.0, target_bounds=(0, 10), random_state=0)
+    >>> found = dp_r2_score(y, guess, epsilon=1.0, target_bounds=(0, 10), random_state=0)
     >>> round(found.value, 1)
     0.9
     """

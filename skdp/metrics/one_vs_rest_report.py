@@ -29,9 +29,9 @@ _CELLS = "cells"
 def one_vs_rest_report(
     y_true: Any,
     y_score: Any,
+    *,
     epsilon: float,
     delta: float | None = None,
-    *,
     classes: Any,
     edges: Any = "auto",
     groups: Any = None,
@@ -111,7 +111,7 @@ def one_vs_rest_report(
     >>> rng = np.random.default_rng(0)
     >>> shares = rng.dirichlet(np.full(3, 0.5), size=5000)
     >>> y = (rng.uniform(size=(5000, 1)) > shares.cumsum(axis=1)).sum(axis=1).clip(0, 2)
-    >>> report = one_vs_rest_report(y, shares, 1.0, classes=range(3), random_state=0)
+    >>> report = one_vs_rest_report(y, shares, epsilon=1.0, classes=range(3), random_state=0)
     >>> round(report.roc_auc, 2), round(report[2].roc_auc, 2)
     (0.88, 0.87)
     """

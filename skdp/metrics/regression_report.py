@@ -32,9 +32,9 @@ _METRICS = ("mean_squared_error", "root_mean_squared_error", "mean_absolute_erro
 def regression_report(
     y_true: Any,
     y_pred: Any,
+    *,
     epsilon: float,
     delta: float | None = None,
-    *,
     target_bounds: tuple[float, float],
     most: float | None = None,
     groups: Any = None,
@@ -118,7 +118,7 @@ def regression_report(
     >>> rng = np.random.default_rng(0)
     >>> y = rng.uniform(0, 10, 5000)
     >>> guess = y + rng.normal(size=5000)
-    >>> report = regression_report(y, guess, 1.0, target_bounds=(0, 10), random_state=0)
+    >>> report = regression_report(y, guess, epsilon=1.0, target_bounds=(0, 10), random_state=0)
     >>> round(report.mean_absolute_error, 1), round(report.r2, 1)
     (0.8, 0.9)
     """

@@ -33,9 +33,9 @@ _FEWEST_BINS, _MOST_BINS, _USUAL_BINS = 8, 128, 16
 def score_report(
     y_true: Any,
     y_score: Any,
+    *,
     epsilon: float,
     delta: float | None = None,
-    *,
     classes: Any = None,
     edges: Any = "auto",
     groups: Any = None,

@@ -97,9 +97,9 @@ class DPCategoricalNB(PrivateNaiveBayes):
 
     def __init__(
         self,
+        *,
         epsilon: float = 1.0,
         delta: float | None = None,
-        *,
         categories: Any = None,
         alpha: float = 1.0,
         priors: Any = None,

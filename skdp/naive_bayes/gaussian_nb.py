@@ -98,9 +98,9 @@ class DPGaussianNB(PrivateNaiveBayes):
 
     def __init__(
         self,
+        *,
         epsilon: float = 1.0,
         delta: float | None = None,
-        *,
         bounds: Any = None,
         priors: Any = None,
         least_variance: float = 1e-3,

@@ -106,9 +106,9 @@ class DPMixedNB(PrivateNaiveBayes):
 
     def __init__(
         self,
+        *,
         epsilon: float = 1.0,
         delta: float | None = None,
-        *,
         categories: Any = None,
         bounds: Any = None,
         alpha: float = 1.0,

@@ -255,8 +255,8 @@ def make_private_pipeline(
     if budget is None:
         composition = ("gdp" if gaussian else "basic") if delta else "pure"
         budget = PrivacyBudget(
-            epsilon,
-            delta,
+            epsilon=epsilon,
+            delta=delta,
             composition=composition,
             neighboring=relation,
             unit=Unit.RECORD if unit is None else unit,
@@ -313,7 +313,7 @@ def _parts(
         admitted = epsilon * _MARGIN <= left.epsilon and delta * _MARGIN <= left.delta
     else:
         _check_gaussian(delta, budget, gaussian)
-        mu = budget.gaussian_mu(epsilon, delta) * _MARGIN
+        mu = budget.gaussian_mu(epsilon=epsilon, delta=delta) * _MARGIN
         mus = [mu * math.sqrt(share) for share in shares]
         parts = [largest_gaussian(one, delta) if one else Amount(0.0, delta) for one in mus]
         admitted = budget.plan(map(GDPEvent, mus)).admitted

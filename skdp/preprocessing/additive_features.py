@@ -82,8 +82,8 @@ class AdditiveFeatures(PublicFeatures):
 
     def __init__(
         self,
-        bounds: Any = None,
         *,
+        bounds: Any = None,
         categories: Any = None,
         n_terms: int = 8,
         linear_share: float = 0.5,

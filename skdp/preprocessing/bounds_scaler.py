@@ -62,7 +62,7 @@ class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
            [ 0. ,  1. ]])
     """
 
-    def __init__(self, bounds: Any = None, *, missing: str = "refuse") -> None:
+    def __init__(self, *, bounds: Any = None, missing: str = "refuse") -> None:
         self.bounds = bounds
         self.missing = missing
 

@@ -80,9 +80,9 @@ class DPMinMaxScaler(PrivateScaler):
 
     def __init__(
         self,
+        *,
         epsilon: float = 1.0,
         delta: float | None = None,
-        *,
         bounds: Any = None,
         tail: float = 0.01,
         neighboring: str = "replace_one",

@@ -76,9 +76,9 @@ class DPQuantileClipper(PrivateScaler):
 
     def __init__(
         self,
+        *,
         epsilon: float = 1.0,
         delta: float | None = None,
-        *,
         bounds: Any = None,
         quantiles: Any = (0.01, 0.99),
         neighboring: str = "replace_one",

@@ -86,9 +86,9 @@ class DPStandardScaler(PrivateScaler):
 
     def __init__(
         self,
+        *,
         epsilon: float = 1.0,
         delta: float | None = None,
-        *,
         bounds: Any = None,
         noise: str = "auto",
         neighboring: str = "replace_one",

@@ -75,8 +75,8 @@ class RandomFourierFeatures(PublicFeatures):
 
     def __init__(
         self,
-        bounds: Any = None,
         *,
+        bounds: Any = None,
         categories: Any = None,
         transformation: Any = None,
         n_components: int = 500,

@@ -76,8 +76,8 @@ class RandomTreeFeatures(PublicFeatures):
 
     def __init__(
         self,
-        bounds: Any = None,
         *,
+        bounds: Any = None,
         categories: Any = None,
         transformation: Any = None,
         n_trees: int = 100,

@@ -48,7 +48,7 @@ class RowClipper(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
            [1., 0.]])
     """
 
-    def __init__(self, max_norm: float = 1.0) -> None:
+    def __init__(self, *, max_norm: float = 1.0) -> None:
         self.max_norm = max_norm
 
     def fit(self, X: Any, y: Any = None) -> RowClipper:

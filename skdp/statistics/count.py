@@ -22,9 +22,9 @@ __all__ = ["count"]
 
 def count(
     condition: Any,
+    *,
     epsilon: float,
     delta: float | None = None,
-    *,
     by: Any = None,
     keys: Any = None,
     groups: Any = None,

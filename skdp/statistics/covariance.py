@@ -90,9 +90,9 @@ def _safe(means: Means, risk: float) -> tuple[np.ndarray, np.ndarray]:
 
 def covariance(
     x: Any,
+    *,
     epsilon: float,
     delta: float | None = None,
-    *,
     bounds: Any,
     groups: Any = None,
     noise: str = "auto",

@@ -86,9 +86,9 @@ class Description(Statistic):
 
 def describe(
     x: Any,
+    *,
     epsilon: float,
     delta: float | None = None,
-    *,
     bounds: Any = None,
     categories: Any = None,
     quantiles: Any = _USUAL,

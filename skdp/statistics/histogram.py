@@ -24,9 +24,9 @@ __all__ = ["histogram"]
 
 def histogram(
     x: Any,
+    *,
     epsilon: float,
     delta: float | None = None,
-    *,
     edges: Any,
     groups: Any = None,
     noise: str = "auto",

@@ -122,9 +122,9 @@ class Marginals:
 
 def marginals(
     x: Any,
+    *,
     epsilon: float,
     delta: float | None = None,
-    *,
     categories: Any,
     n_ways: int = 1,
     groups: Any = None,

@@ -71,9 +71,9 @@ class Mean(Statistic):
 
 def mean(
     x: Any,
+    *,
     epsilon: float,
     delta: float | None = None,
-    *,
     bounds: Any,
     by: Any = None,
     keys: Any = None,

@@ -152,9 +152,9 @@ class Quantile(Statistic):
 
 def quantile(
     x: Any,
+    *,
     epsilon: float,
     delta: float | None = None,
-    *,
     q: Any,
     bounds: Any,
     level: float | None = None,

@@ -25,9 +25,9 @@ __all__ = ["sum"]
 
 def sum(
     x: Any,
+    *,
     epsilon: float,
     delta: float | None = None,
-    *,
     bounds: Any,
     by: Any = None,
     keys: Any = None,

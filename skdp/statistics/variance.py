@@ -59,9 +59,9 @@ class Variance(Statistic):
 
 def variance(
     x: Any,
+    *,
     epsilon: float,
     delta: float | None = None,
-    *,
     bounds: Any,
     by: Any = None,
     keys: Any = None,

@@ -52,7 +52,7 @@ def test_two_tables_show_the_same_but_for_the_release(name, neighboring, capsys)
         model = MODELS[name].set_params(
             solver=ConstantSolver(),
             neighboring=neighboring,
-            budget=PrivacyBudget(10.0, 1e-4, neighboring=neighboring),
+            budget=PrivacyBudget(epsilon=10.0, delta=1e-4, neighboring=neighboring),
             verbose=1,
         )
         with warnings.catch_warnings(record=True) as caught:
@@ -80,7 +80,7 @@ def test_two_tables_show_the_same_but_for_the_release(name, neighboring, capsys)
 def test_attacks_prove_no_more_than_the_claim(neighboring, solver):
     """One record is at an end of the interval; all others are unknown categories, and silent."""
     model = DPAdditiveClassifier(
-        5.0,
+        epsilon=5.0,
         bounds={0: (0, 1)},
         categories={1: [1.0]},
         n_terms=2,

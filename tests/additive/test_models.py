@@ -73,13 +73,13 @@ def test_every_solver_learns_from_blocks_what_it_learns_from_a_matrix(
 def test_least_squares_from_moments_reads_blocks(monkeypatch):
     monkeypatch.setattr(expanded, "_IN_MEMORY", 0)
     X, y = people(3000), labels(people(3000))
-    model = DPAdditiveRegressor(10.0, **FACTS, **TARGET, solver="adassp", random_state=0)
+    model = DPAdditiveRegressor(epsilon=10.0, **FACTS, **TARGET, solver="adassp", random_state=0)
     assert model.fit(X, y).score(X, y) > 0.6
 
 
 def test_curves_are_learnt_that_no_line_has():
     X, y = people(8000)[["age"]], labels(people(8000))
-    model = DPAdditiveClassifier(1.0, bounds=(0, 100), random_state=0).fit(X, y)
+    model = DPAdditiveClassifier(epsilon=1.0, bounds=(0, 100), random_state=0).fit(X, y)
     assert model.score(X, y) > 0.9
     line = clone(model).set_params(linear_share=1.0).fit(X, y)
     assert line.score(X, y) < 0.8
@@ -89,14 +89,14 @@ def test_without_privacy_it_is_scikit_learns_on_the_same_features():
     X, y = people(), labels(people())
     features = AdditiveFeatures(**FACTS, interactions=[("age", "job")]).fit_transform(X)
     settings = {"interactions": [("age", "job")], **FACTS}
-    classifier = DPAdditiveClassifier(INF, C=0.7, **settings).fit(X, y)
+    classifier = DPAdditiveClassifier(epsilon=INF, C=0.7, **settings).fit(X, y)
     reference = LogisticRegression(C=0.7, max_iter=10_000).fit(features, y)
     np.testing.assert_allclose(classifier.coef_, reference.coef_, atol=1e-10)
     np.testing.assert_allclose(
         classifier.predict_proba(X), reference.predict_proba(features), atol=1e-10
     )
     for C, other in (("auto", LinearRegression()), (2.0, Ridge(alpha=0.5))):
-        regressor = DPAdditiveRegressor(INF, C=C, **settings).fit(X, y)
+        regressor = DPAdditiveRegressor(epsilon=INF, C=C, **settings).fit(X, y)
         np.testing.assert_allclose(
             regressor.predict(X), other.fit(features, y).predict(features), atol=1e-8
         )
@@ -146,7 +146,7 @@ def test_targets_on_another_scale_come_back(kind):
     X = rng.random((5000, 1))
     y = np.exp(4.0 * X[:, 0])
     model = DPAdditiveRegressor(
-        5.0, bounds=(0, 1), target_bounds=(0, 60), target_transform=kind, random_state=0
+        epsilon=5.0, bounds=(0, 1), target_bounds=(0, 60), target_transform=kind, random_state=0
     )
     assert model.fit(X, y).score(X, y) > 0.95
     assert model.predict(X).min() >= 0.0
@@ -172,7 +172,7 @@ def test_blocks_of_one_norm_are_never_clipped_and_add_up():
 @every_relation
 def test_budgets_pay_once_and_refusals_cost_nothing(model, linear, neighboring):
     X, y = people(), labels(people())
-    budget = PrivacyBudget(1.3, 1e-5, neighboring=neighboring)
+    budget = PrivacyBudget(epsilon=1.3, delta=1e-5, neighboring=neighboring)
     model = clone(model).set_params(budget=budget, neighboring=neighboring)
     model.fit(X, y)
     assert budget.history()[0]["epsilon"] == pytest.approx(1.0, rel=0.02)

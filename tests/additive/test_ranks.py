@@ -36,7 +36,9 @@ def test_counts_of_neighbours_are_no_farther_apart_than_the_noise_allows():
 @pytest.mark.parametrize("delta", [1e-5, 1e-9])
 def test_histograms_and_fit_cost_what_was_asked_for(neighboring, epsilon, delta):
     X, y = people(), labels(people())
-    model = DPAdditiveClassifier(epsilon, delta, **JOBS, neighboring=neighboring).fit(X, y)
+    model = DPAdditiveClassifier(epsilon=epsilon, delta=delta, **JOBS, neighboring=neighboring).fit(
+        X, y
+    )
     claimed = gdp_mu(epsilon, delta)
     assert claimed * (1.0 - 1e-6) <= model.privacy_.gdp_mu <= claimed * (1.0 + 1e-12)
     assert model.privacy_.epsilon(delta) <= epsilon * (1.0 + 1e-9)
@@ -44,7 +46,7 @@ def test_histograms_and_fit_cost_what_was_asked_for(neighboring, epsilon, delta)
 
 def test_curves_are_learnt_without_bounds_and_predictions_go_with_the_release():
     X, y = people(8000), labels(people(8000))
-    model = DPAdditiveClassifier(1.0, **JOBS, random_state=0).fit(X, y)
+    model = DPAdditiveClassifier(epsilon=1.0, **JOBS, random_state=0).fit(X, y)
     assert model.score(X, y) > 0.85
     before = model.predict_proba(X)
     model.set_params(bounds={"age": (0, 1), "income": (0, 1)})
@@ -70,14 +72,14 @@ def test_a_number_is_learnt_too_and_without_privacy():
     rng = np.random.default_rng(0)
     X = rng.lognormal(3, 2, size=(5000, 1))
     y = np.abs(np.log(X[:, 0]) - 3)
-    model = DPAdditiveRegressor(2.0, bounds="auto", target_bounds=(0, 6), random_state=0)
+    model = DPAdditiveRegressor(epsilon=2.0, bounds="auto", target_bounds=(0, 6), random_state=0)
     assert model.fit(X, y).score(X, y) > 0.8
     assert clone(model).set_params(epsilon=INF).fit(X, y).score(X, y) > 0.95
 
 
 @pytest.mark.parametrize("solver", ["dp_sgd", "objective_perturbation"])
 def test_solvers_that_are_not_gaussian_are_refused(solver):
-    budget = PrivacyBudget(3.0, 1e-5)
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     model = DPAdditiveClassifier(**JOBS, solver=solver, budget=budget)
     with pytest.raises(IncompatibleSolverError, match=r"needs delta > 0.*Nothing was spent"):
         model.fit(people(), labels(people()))
@@ -85,6 +87,6 @@ def test_solvers_that_are_not_gaussian_are_refused(solver):
 
 
 def test_a_gaussian_budget_counts_it_without_loss():
-    budget = PrivacyBudget(3.0, 1e-5, composition="gdp")
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5, composition="gdp")
     model = DPAdditiveClassifier(**JOBS, budget=budget).fit(people(), labels(people()))
     assert budget.history()[0]["epsilon"] == pytest.approx(model.epsilon, rel=1e-6)

@@ -321,7 +321,7 @@ def test_statistics_survive_an_audit(call, more, neighboring):
         one, other = one > 0, other > 0
 
     def release(x, rng):
-        found = call(x, 1.0, neighboring=neighboring, random_state=rng, **more)
+        found = call(x, epsilon=1.0, neighboring=neighboring, random_state=rng, **more)
         release.guarantee = found.privacy
         return float(np.ravel(found.value)[0])
 
@@ -333,7 +333,7 @@ def test_a_count_with_the_noise_of_another_epsilon_is_caught():
     """Laplace noise for ε = 4 under a claim of 1: missed with probability below 1e-6."""
 
     def release(x, rng):
-        return float(statistics.count(x, 4.0, random_state=rng).value)
+        return float(statistics.count(x, epsilon=4.0, random_state=rng).value)
 
     audit = MultiRunAudit.run(release, [True] * 3, [True, True, False], n_runs=800)
     assert audit.p_value(claim(LaplaceEvent(1.0))) < 1e-6

@@ -170,7 +170,7 @@ def test_a_claim_that_nobody_makes_is_asked_for():
     with pytest.raises(ValueError, match="give epsilon as well"):
         check_private(NoisyMeans(8.0), delta=1e-5)
     with pytest.raises(ValueError, match="epsilon=inf claims nothing"):
-        check_private(DPLogisticRegression(np.inf), n_runs=20)
+        check_private(DPLogisticRegression(epsilon=np.inf), n_runs=20)
 
 
 class Plain:
@@ -203,12 +203,12 @@ def test_a_plain_object_is_audited():
 @pytest.mark.parametrize(
     "model",
     [
-        DPLogisticRegression(300.0, classes=("yes", "no"), solver="output_perturbation"),
-        DPLogisticRegression(300.0, classes=(3, 1, 2), solver="output_perturbation"),
-        skdp.DPHuberRegressor(300.0, target_bounds=(-1, 1), solver="output_perturbation"),
-        skdp.DPGaussianNB(300.0, bounds=(-1, 1)),
-        skdp.DPPCA(300.0, bounds=(-1, 1)),
-        skdp.DPKMeans(300.0, bounds=(-1, 1), n_clusters=2, max_iter=2),
+        DPLogisticRegression(epsilon=300.0, classes=("yes", "no"), solver="output_perturbation"),
+        DPLogisticRegression(epsilon=300.0, classes=(3, 1, 2), solver="output_perturbation"),
+        skdp.DPHuberRegressor(epsilon=300.0, target_bounds=(-1, 1), solver="output_perturbation"),
+        skdp.DPGaussianNB(epsilon=300.0, bounds=(-1, 1)),
+        skdp.DPPCA(epsilon=300.0, bounds=(-1, 1)),
+        skdp.DPKMeans(epsilon=300.0, bounds=(-1, 1), n_clusters=2, max_iter=2),
     ],
     ids=repr,
 )
@@ -528,7 +528,7 @@ def test_a_seed_repeats_the_audit():
 
 
 def logistic(budget, **parameters):
-    return DPLogisticRegression(1.0, solver=NoisyGD(3), budget=budget, **parameters)
+    return DPLogisticRegression(epsilon=1.0, solver=NoisyGD(3), budget=budget, **parameters)
 
 
 HOLDERS = {
@@ -571,8 +571,8 @@ class Keeps(ClassifierMixin, BaseEstimator):
 @pytest.mark.parametrize("of_a_share", [False, True])
 @pytest.mark.parametrize("holder", HOLDERS.values(), ids=HOLDERS)
 def test_no_budget_is_touched_wherever_it_is_held(holder, of_a_share):
-    budget = PrivacyBudget(100.0, 1e-5)
-    model = holder(budget.share(90.0) if of_a_share else budget)
+    budget = PrivacyBudget(epsilon=100.0, delta=1e-5)
+    model = holder(budget.share(epsilon=90.0) if of_a_share else budget)
     check_private(model, epsilon=100.0, delta=1e-5, n_runs=4, **SURE)
     assert not budget.history()
     assert not [name for name in vars(model) if name.endswith("_")]
@@ -588,8 +588,8 @@ def test_a_pipeline_whose_own_budget_admits_one_fit_is_audited():
 
 
 def test_copies_have_budgets_of_the_same_terms():
-    budget = PrivacyBudget(1.0, 1e-9, unit="person", composition="zcdp")
-    model = logistic(budget.share(0.5), delta=None).set_params(epsilon=0.5)
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-9, unit="person", composition="zcdp")
+    model = logistic(budget.share(epsilon=0.5), delta=None).set_params(epsilon=0.5)
     kept = copy_of(model)
     assert (kept.budget.epsilon, kept.budget.delta, kept.budget.unit) == (0.5, 1e-9, "record")
     assert kept.budget.composition == "zcdp"

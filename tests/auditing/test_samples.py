@@ -32,7 +32,7 @@ def count_of(fitted):
 
 def test_scores_have_the_distributions_of_both_data_sets():
     """Each Kolmogorov-Smirnov test rejects with probability 1e-6."""
-    one, other = samples(NoisyCount(), (X, TURNED), (X, y), 400, readout=count_of)
+    one, other = samples(NoisyCount(), (X, TURNED), (X, y), n=400, readout=count_of)
     assert one.shape == other.shape == (400,)
     for scores, mean in ((one, 5.0), (other, 4.0)):
         assert stats.kstest(scores, stats.norm(mean).cdf).pvalue > 1e-6
@@ -41,7 +41,7 @@ def test_scores_have_the_distributions_of_both_data_sets():
 
 def test_a_coin_for_each_pair_gives_a_valid_audit():
     """Of μ = 1: above it with probability 1e-6, below .2 with less than 1e-9."""
-    one, other = samples(NoisyCount(), (X, TURNED), (X, y), 1000, readout=count_of)
+    one, other = samples(NoisyCount(), (X, TURNED), (X, y), n=1000, readout=count_of)
     coins = np.random.default_rng().integers(2, size=1000)
     assert 0.2 < MultiRunAudit(np.where(coins, one, other), coins).lower_mu(1 - 1e-6) <= 1.0
 
@@ -53,18 +53,19 @@ def test_default_readouts_are_scores_predictions_and_all_that_a_transformer_rele
         (DPLinearRegression(target_bounds=(-1.0, 1.0)), targets, (5,)),
         (DPStandardScaler(bounds=(0, 1)), (X,), (5, 24)),
     ]:
-        one, other = samples(model, data, data, 5)
+        one, other = samples(model, data, data, n=5)
         assert one.shape == other.shape == shape
         assert np.isfinite(one).all()
 
 
 def test_no_budget_is_touched_and_a_seed_repeats_the_scores():
-    budget = PrivacyBudget(1.0, 1e-5)
-    model = DPLogisticRegression(1.0, solver=NoisyGD(3), budget=budget)
-    samples(model, (X, TURNED), (X, y), 3)
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
+    model = DPLogisticRegression(epsilon=1.0, solver=NoisyGD(3), budget=budget)
+    samples(model, (X, TURNED), (X, y), n=3)
     assert not budget.history()
     first, again = (
-        samples(NoisyCount(), (X, y), (X, y), 5, readout=count_of, random_state=1) for _ in range(2)
+        samples(NoisyCount(), (X, y), (X, y), n=5, readout=count_of, random_state=1)
+        for _ in range(2)
     )
     np.testing.assert_array_equal(first, again)
 
@@ -78,7 +79,7 @@ def test_wrong_arguments_are_named():
         ((DPLogisticRegression(), (X, y), (X, y), 0), "n must be"),
     ]:
         with pytest.raises(ValueError, match=message):
-            samples(*wrong)
+            samples(*wrong[:3], n=wrong[3])
     lengths = iter(range(1, 9))
     with pytest.raises(ValueError, match="as many numbers"):
-        samples(NoisyCount(), (X, y), (X, y), 2, readout=lambda fitted: np.zeros(next(lengths)))
+        samples(NoisyCount(), (X, y), (X, y), n=2, readout=lambda fitted: np.zeros(next(lengths)))

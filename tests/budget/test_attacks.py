@@ -64,7 +64,7 @@ def test_a_log_deleted_before_another_process_comes_takes_nothing_with_it(budget
     code = (
         "import sys; from skdp import PrivacyBudget\n"
         "from skdp.privacy import GDPEvent, PrivacyGuarantee\n"
-        "budget = PrivacyBudget(1.0, 1e-5, path=sys.argv[1])\n"
+        "budget = PrivacyBudget(epsilon=1.0, delta=1e-5, path=sys.argv[1])\n"
         "assert [row['label'] for row in budget.history()] == ['a', 'b', 'c']\n"
         "cost = PrivacyGuarantee(GDPEvent(0.001), 'replace_one', '')\n"
         "for label in 'de': budget.spend(cost, delta=0.0, label=label)\n"
@@ -99,15 +99,19 @@ def test_the_terms_of_a_budget_cannot_be_assigned(budget, name):
 @pytest.mark.parametrize("ceiling", [(1.0001, 1e-5), (0.5, 1.1e-5)])
 def test_a_share_is_never_above_what_it_is_a_share_of(budget, ceiling):
     with pytest.raises(ValueError, match=r"is above the epsilon=1, delta=1e-05"):
-        budget.share(*ceiling)
+        budget.share(epsilon=ceiling[0], delta=ceiling[1])
     with pytest.raises(ValueError, match=r"above the epsilon=0\.5"):
-        budget.share(0.5, name="outer").share(0.6)
+        budget.share(epsilon=0.5, name="outer").share(epsilon=0.6)
 
 
 def test_shares_and_parts_together_never_pass_the_ceiling(budget):
     large = PrivacyGuarantee(GDPEvent(gdp_mu(0.5, 1e-5)), "replace_one", "test")
     for name in "abcdef":
-        share = pickle.loads(pickle.dumps(budget)).share(0.6, name=name).share(0.6, name="inner")
+        share = (
+            pickle.loads(pickle.dumps(budget))
+            .share(epsilon=0.6, name=name)
+            .share(epsilon=0.6, name="inner")
+        )
         for part in ("north", "south", None):
             try:
                 spend(share, cost=large, part=part)
@@ -187,7 +191,8 @@ def test_threads_that_open_ledgers_while_others_fork_never_wait_in_a_ring(tmp_pa
         "from skdp import PrivacyBudget\n"
         "from skdp.privacy import GDPEvent, PrivacyGuarantee\n"
         "cost = PrivacyGuarantee(GDPEvent(1e-4), 'replace_one', '')\n"
-        "budgets = [PrivacyBudget(1.0, 1e-5, path=f'{sys.argv[1]}/{i}.db') for i in range(2)]\n"
+        "terms = {'epsilon': 1.0, 'delta': 1e-5}\n"
+        "budgets = [PrivacyBudget(**terms, path=f'{sys.argv[1]}/{i}.db') for i in range(2)]\n"
         "stop, admitted = threading.Event(), []\n"
         "def spend(i):\n"
         "    while not stop.is_set():\n"
@@ -196,7 +201,7 @@ def test_threads_that_open_ledgers_while_others_fork_never_wait_in_a_ring(tmp_pa
         "            budget._ledger.totals(); budgets[1 - i % 2].spent; check(request)\n"
         "        release = budget._priced(cost, 0.0, 'a fit')\n"
         "        budget._ledger.append(release, check); admitted.append(i % 2)\n"
-        "        budget._ledger.close(); PrivacyBudget(1.0, 1e-5).spent; time.sleep(0.01)\n"
+        "        budget._ledger.close(); PrivacyBudget(**terms).spent; time.sleep(0.01)\n"
         "threads = [threading.Thread(target=spend, args=(i,)) for i in range(2)]\n"
         "for thread in threads: thread.start()\n"
         "def fork():\n"

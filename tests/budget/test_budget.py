@@ -35,9 +35,9 @@ def budget():
 
 
 def test_a_path_with_another_ceiling_is_refused(tmp_path):
-    PrivacyBudget(1.0, 1e-4, path=tmp_path / "study.db")
+    PrivacyBudget(epsilon=1.0, delta=1e-4, path=tmp_path / "study.db")
     with pytest.raises(ValueError, match=r"was made for epsilon=1.0, not for epsilon="):
-        PrivacyBudget(2.0, 1e-4, path=tmp_path / "study.db")
+        PrivacyBudget(epsilon=2.0, delta=1e-4, path=tmp_path / "study.db")
 
 
 def test_a_release_under_the_other_relation_is_refused(budget):
@@ -173,9 +173,9 @@ def test_it_prints_its_terms_and_its_account(budget):
 
 def test_a_handle_does_not_spend_from_a_ledger_made_for_other_terms(tmp_path):
     path = tmp_path / "study.db"
-    old = PrivacyBudget(1.0, 1e-4, path=path)
+    old = PrivacyBudget(epsilon=1.0, delta=1e-4, path=path)
     path.unlink()
-    new = PrivacyBudget(0.01, 1e-4, neighboring="add_remove_one", path=path)
+    new = PrivacyBudget(epsilon=0.01, delta=1e-4, neighboring="add_remove_one", path=path)
     with pytest.raises((ValueError, BudgetClosedError)):
         spend(old)
     assert new.history() == []

@@ -56,7 +56,7 @@ def test_a_ledger_goes_on_from_each_of_its_heads_and_from_no_other(place):
     assert not other.extends(heads[1])
     spend(other, "a", "b", "c")  # at other times
     assert not any(other.extends(head) for head in heads[1:])
-    assert PrivacyBudget(1.0, 1e-6).head != heads[0]
+    assert PrivacyBudget(epsilon=1.0, delta=1e-6).head != heads[0]
     for bad in ("", "x", "-1", "4-", "1-", heads[1][:-1], "0" + heads[1]):
         assert not again.extends(bad)
 
@@ -165,7 +165,7 @@ def in_first_format(budget, path):
 @pytest.mark.parametrize("composition", ["gdp", "rdp"])
 def test_a_file_of_the_first_format_is_rewritten_when_it_is_opened(tmp_path, composition):
     budget = PrivacyBudget(**TERMS, composition=composition)
-    share = budget.share(0.5, name="team")
+    share = budget.share(epsilon=0.5, name="team")
     share.spend(COST, delta=0.0, label="é", part="north", tag="note")
     spend(budget, "a", "b")
     budget = as_before_theorems(budget)

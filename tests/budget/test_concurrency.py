@@ -29,12 +29,12 @@ def spend(budget, label="a fit"):
 
 
 def spend_many(path, name, n):
-    budget = PrivacyBudget(1.0, 0.0, composition="pure", path=path)
+    budget = PrivacyBudget(epsilon=1.0, delta=0.0, composition="pure", path=path)
     return [label for i in range(n) if (label := spend(budget, f"{name}-{i}"))]
 
 
 def in_budget(path=None):
-    return PrivacyBudget(1.0, 0.0, composition="pure", path=path)
+    return PrivacyBudget(epsilon=1.0, delta=0.0, composition="pure", path=path)
 
 
 def assert_full(budget, admitted):
@@ -68,7 +68,7 @@ def test_eight_processes_of_two_threads_each(tmp_path):
         "import sys; from concurrent.futures import ThreadPoolExecutor as Pool\n"
         "from skdp import PrivacyBudget\n"
         "from skdp.privacy import PrivacyGuarantee, PureDPEvent\n"
-        "budget = PrivacyBudget(1.0, 0.0, composition='pure', path=sys.argv[1])\n"
+        "budget = PrivacyBudget(epsilon=1.0, delta=0.0, composition='pure', path=sys.argv[1])\n"
         "cost = PrivacyGuarantee(PureDPEvent(0.01), 'replace_one', '')\n"
         "def spend(i):\n"
         "    try: budget.spend(cost, delta=0.0, label=f'{sys.argv[2]}-{i}', epsilon=0.01)\n"
@@ -108,7 +108,7 @@ def test_a_dask_cluster_leads_to_one_ledger(tmp_path, address):
 
 def search_on(client, address):
     """Search on the workers of a cluster; every fit is on the ledger."""
-    budget = PrivacyBudget(0.9, 1e-3, composition="basic", path=address)
+    budget = PrivacyBudget(epsilon=0.9, delta=1e-3, composition="basic", path=address)
     model = DPLogisticRegression(epsilon=0.1, delta=1e-5, budget=budget)
     search = GridSearchCV(model, {"C": [0.1, 1.0]}, cv=2, error_score="raise")
     with parallel_config(backend="dask", client=client):
@@ -123,7 +123,7 @@ def test_parent_and_children_of_a_fork_share_the_ledger_and_no_connection(place)
     code = (
         "import os, sys; from skdp import PrivacyBudget\n"
         "from skdp.privacy import GDPEvent, PrivacyGuarantee\n"
-        "budget = PrivacyBudget(1.0, 1e-5, path=sys.argv[1])\n"
+        "budget = PrivacyBudget(epsilon=1.0, delta=1e-5, path=sys.argv[1])\n"
         "cost = PrivacyGuarantee(GDPEvent(0.001), 'replace_one', '')\n"
         "def spend(n):\n"
         "    for i in range(n): budget.spend(cost, delta=0.0, label=str(os.getpid()))\n"
@@ -175,7 +175,7 @@ def test_a_connection_is_never_pickled(tmp_path):
 
 @pytest.mark.parametrize("n", [1, 60])
 def test_a_spend_reads_no_rows(n, monkeypatch, place):
-    budget = PrivacyBudget(1.0, 1e-5, path=place)
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-5, path=place)
     cost = PrivacyGuarantee(GDPEvent(0.001), "replace_one", "test")
     for _ in range(n):
         budget.spend(cost, delta=0.0, label="a fit")
@@ -185,7 +185,7 @@ def test_a_spend_reads_no_rows(n, monkeypatch, place):
 
 
 def test_threads_go_on_while_another_forks(place):
-    budget = PrivacyBudget(1000.0, 1e-3, path=place)
+    budget = PrivacyBudget(epsilon=1000.0, delta=1e-3, path=place)
     stop = threading.Event()
 
     def read():

@@ -65,9 +65,9 @@ def test_a_pair_prints_six_digits_and_holds_all():
 
 @pytest.mark.parametrize("composition", ["gdp", "basic", "zcdp", "rdp"])
 def test_views_of_a_budget_mislead_nobody(composition):
-    budget = PrivacyBudget(3.0, 1e-4, composition=composition)
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-4, composition=composition)
     X, y = make_classification(300, random_state=0)
-    DPLogisticRegression(0.7123456789, delta=1e-5, budget=budget).fit(X, y)
+    DPLogisticRegression(epsilon=0.7123456789, delta=1e-5, budget=budget).fit(X, y)
     assert all(a >= b for a, b in zip(shown(repr(budget.spent)), budget.spent, strict=True))
     for left in (budget.remaining, budget.remaining_in("one"), budget.epsilon_each(3)):
         assert all(a <= b for a, b in zip(shown(repr(left)), left, strict=True))
@@ -78,25 +78,25 @@ def test_views_of_a_budget_mislead_nobody(composition):
 
 
 def test_what_is_printed_as_left_can_be_spent():
-    budget = PrivacyBudget(3.0, 1e-5)
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     X, y = make_classification(300, random_state=0)
-    DPLogisticRegression(1.7123456789, budget=budget).fit(X, y)
+    DPLogisticRegression(epsilon=1.7123456789, budget=budget).fit(X, y)
     with pytest.raises(BudgetExceededError) as refused:
-        DPLogisticRegression(3.0, budget=budget).fit(X, y)
+        DPLogisticRegression(epsilon=3.0, budget=budget).fit(X, y)
     (left,) = re.findall(r"only epsilon=(\S+) at", str(refused.value))
-    DPLogisticRegression(float(left), budget=budget).fit(X, y)
+    DPLogisticRegression(epsilon=float(left), budget=budget).fit(X, y)
 
 
 def test_the_meter_in_a_report_is_no_less_than_what_is_spent():
-    budget = PrivacyBudget(3.0, 1e-5)
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     X, y = make_classification(300, random_state=0)
-    DPLogisticRegression(1.7123456789, budget=budget).fit(X, y)
+    DPLogisticRegression(epsilon=1.7123456789, budget=budget).fit(X, y)
     (meter,) = re.findall(r"They are \\\(ε = (\S+),|They are \(ε = (\S+),", budget.report())
     assert float("".join(meter)) >= budget.spent.epsilon
 
 
 def test_the_cost_of_a_plan_is_shown_in_few_digits_rounded_up():
-    cost = PrivacyBudget(3.0, 1e-5).plan([GDPEvent(0.1)] * 11)
+    cost = PrivacyBudget(epsilon=3.0, delta=1e-5).plan([GDPEvent(0.1)] * 11)
     assert shown(repr(cost))[0] >= cost.epsilon
     assert re.fullmatch(
         r"PlanCost\(epsilon=1.\d{1,5}, delta=1e-05, admitted=True, n_releases=11\)", repr(cost)

@@ -67,7 +67,7 @@ CALLS = {
 @pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_a_default_budget_admits_every_estimator(name, neighboring):
-    budget = PrivacyBudget(3.0, 1e-5, neighboring=neighboring)
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5, neighboring=neighboring)
     model, x = ESTIMATORS[name]
     model.set_params(budget=budget, neighboring=neighboring, label=f"my {name}")
     if name == "exponential_mechanism":
@@ -98,7 +98,7 @@ def test_no_estimator_that_spends_is_missing():
 
 @pytest.mark.parametrize("name", ["dp_sgd", "objective_perturbation", "noisy_gd"])
 def test_a_default_budget_admits_releases_without_a_gaussian_again(name):
-    budget = PrivacyBudget(3.0, 1e-5)
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     model, x = ESTIMATORS[name]
     model.set_params(budget=budget, neighboring="replace_one", epsilon=0.3, label=None)
     for _ in range(2):
@@ -110,8 +110,8 @@ def test_a_default_budget_admits_releases_without_a_gaussian_again(name):
 def test_a_default_budget_admits_every_statistic():
     assert set(CALLS) == {name for name in statistics.__all__ if name.islower()}
     for name, (x, more) in CALLS.items():
-        budget = PrivacyBudget(3.0, 1e-5)
-        getattr(statistics, name)(x, 1.0, budget=budget, **more)
+        budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
+        getattr(statistics, name)(x, epsilon=1.0, budget=budget, **more)
         (row,) = budget.history()
         assert row["label"] == f"statistics.{name}"
         assert budget.remaining.epsilon > 0.0
@@ -119,7 +119,7 @@ def test_a_default_budget_admits_every_statistic():
 
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_every_estimator_names_its_part(name):
-    budget = PrivacyBudget(3.0, 1e-5)
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     model, x = ESTIMATORS[name]
     asked = {"budget": budget, "label": None, "neighboring": "replace_one"}
     model = clone(model).set_params(**asked)
@@ -134,28 +134,30 @@ def test_every_estimator_names_its_part(name):
 @pytest.mark.parametrize("name", CALLS)
 def test_every_statistic_names_its_part(name):
     x, more = CALLS[name]
-    budget = PrivacyBudget(3.0, 1e-5)
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     for part in ("north", 7):
-        getattr(statistics, name)(x, 1.0, budget=budget, part=part, **more)
+        getattr(statistics, name)(x, epsilon=1.0, budget=budget, part=part, **more)
     assert [row["part"] for row in budget.history()] == ["north", "7"]
     assert budget.remaining.epsilon < budget.remaining_in("south").epsilon
 
 
 def test_a_refusal_names_what_a_gaussian_budget_counts_at_more():
-    budget = PrivacyBudget(3.0, 1e-5)
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     X, y = make_classification(random_state=0)
     kinds = {"data_norm": 1.0, "target_bounds": (-1.0, 1.0), "budget": budget}
-    skdp.DPHuberRegressor(1.0, solver="objective_perturbation", **kinds).fit(X, y)
-    skdp.DPLogisticRegression(0.1, budget=budget, label="a Gaussian").fit(X, y)
+    skdp.DPHuberRegressor(epsilon=1.0, solver="objective_perturbation", **kinds).fit(X, y)
+    skdp.DPLogisticRegression(epsilon=0.1, budget=budget, label="a Gaussian").fit(X, y)
     with pytest.raises(BudgetExceededError) as refusal:
-        skdp.DPLogisticRegression(2.9, budget=budget).fit(X, y)
+        skdp.DPLogisticRegression(epsilon=2.9, budget=budget).fit(X, y)
     said = "counted at more: DPHuberRegressor at epsilon=2.14 for 1 asked."
     assert said in str(refusal.value)
     assert "a Gaussian" not in str(refusal.value)
 
 
 def test_a_share_is_named_in_plain_words():
-    share = PrivacyBudget(3.0, 1e-5).share(0.5, name="explore")
+    share = PrivacyBudget(epsilon=3.0, delta=1e-5).share(epsilon=0.5, name="explore")
     with pytest.raises(BudgetExceededError, match=r"delta=1e-05 of the share 'explore' only"):
-        skdp.DPLogisticRegression(1.0, budget=share).fit(*make_classification(random_state=0))
+        skdp.DPLogisticRegression(epsilon=1.0, budget=share).fit(
+            *make_classification(random_state=0)
+        )
     assert "in 0 releases;" in str(share)

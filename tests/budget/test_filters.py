@@ -70,7 +70,7 @@ def test_a_renyi_budget_implies_the_ceiling_and_a_larger_one_does_not(epsilon, d
 
 
 def test_zcdp_counts_rho_and_not_mu():
-    budget = PrivacyBudget(1.0, 1e-5, composition="zcdp")
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-5, composition="zcdp")
     spend(budget, GDPEvent(0.1))
     spend(budget, PureDPEvent(0.01))
     rho = 0.005 + 0.01 * math.tanh(0.005)
@@ -79,10 +79,10 @@ def test_zcdp_counts_rho_and_not_mu():
 
 
 def test_renyi_composition_takes_what_has_a_renyi_divergence_only():
-    budget = PrivacyBudget(2.0, 1e-5, composition="rdp")
+    budget = PrivacyBudget(epsilon=2.0, delta=1e-5, composition="rdp")
     spend(budget, SelfComposedEvent(GDPEvent(0.05), 4))
     assert budget.spent.epsilon == pytest.approx(
-        PrivacyBudget(2.0, 1e-5, composition="rdp")
+        PrivacyBudget(epsilon=2.0, delta=1e-5, composition="rdp")
         ._filter.spent([row(0.005 * budget._filter.orders[0])])
         .epsilon
     )
@@ -105,14 +105,16 @@ def test_every_declared_order_must_have_room():
 
 
 def test_a_pure_budget_takes_pure_releases_only_and_fills_exactly():
-    budget = PrivacyBudget(0.3, 0.0, composition="pure")
+    budget = PrivacyBudget(epsilon=0.3, delta=0.0, composition="pure")
     for _ in range(3):
         spend(budget, PureDPEvent(0.1))
     assert budget.spent == (0.3, 0.0)
     with pytest.raises(BudgetExceededError):
         spend(budget, PureDPEvent(1e-12))
     with pytest.raises(BudgetExceededError):
-        spend(PrivacyBudget(9.0, 0.0, composition="pure"), GDPEvent(0.001), delta=1e-3)
+        spend(
+            PrivacyBudget(epsilon=9.0, delta=0.0, composition="pure"), GDPEvent(0.001), delta=1e-3
+        )
 
 
 @pytest.mark.parametrize(
@@ -120,15 +122,15 @@ def test_a_pure_budget_takes_pure_releases_only_and_fills_exactly():
 )
 def test_a_composition_that_cannot_be_is_refused(composition, delta):
     with pytest.raises(ValueError, match=f"composition='{composition}' needs delta"):
-        PrivacyBudget(1.0, delta, composition=composition)
+        PrivacyBudget(epsilon=1.0, delta=delta, composition=composition)
 
 
 @pytest.mark.parametrize("reserve", [{"slack": 1e-5}, {"slack": -1e-9}, {"tv": 1e-5}])
 def test_reserves_that_leave_nothing_are_refused(reserve):
     with pytest.raises(ValueError, match=r"slack"):
-        PrivacyBudget(1.0, 1e-5, **reserve)
+        PrivacyBudget(epsilon=1.0, delta=1e-5, **reserve)
     with pytest.raises(ValueError, match=r"composition='gdp'|at least 0"):
-        PrivacyBudget(1.0, 1e-5, composition="basic", **reserve)
+        PrivacyBudget(epsilon=1.0, delta=1e-5, composition="basic", **reserve)
 
 
 def test_reserves_and_the_gaussian_part_add_up_to_delta():
@@ -139,7 +141,7 @@ def test_reserves_and_the_gaussian_part_add_up_to_delta():
 
 
 def test_a_subsampled_release_enters_with_the_least_covering_mu():
-    budget = PrivacyBudget(2.0, 1e-5, slack=2.5e-7)
+    budget = PrivacyBudget(epsilon=2.0, delta=1e-5, slack=2.5e-7)
     event = PoissonSampledEvent(0.01, GaussianEvent(1.0))
     left = 2.5e-7
     for _ in range(3):
@@ -168,21 +170,21 @@ def test_slack_lasts_for_a_grid_and_then_is_none():
 
 
 def test_a_gaussian_release_takes_no_slack():
-    budget = PrivacyBudget(1.0, 1e-5, slack=1e-6)
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-5, slack=1e-6)
     spend(budget, GDPEvent(0.1))
     assert budget.history()[0]["slack"] == 0.0
     assert budget.remaining.epsilon < 1.0
 
 
 def test_total_variations_have_a_limit_of_their_own():
-    budget = PrivacyBudget(1.0, 1e-5, tv=2e-7)
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-5, tv=2e-7)
     event = ApproximatedEvent(GDPEvent(0.01), 1e-7)
     spend(budget, event, delta=1e-6)
     spend(budget, event, delta=1e-6)
     assert [row["tv"] for row in budget.history()] == [1e-7, 1e-7]
     with pytest.raises(BudgetExceededError):
         spend(budget, event, delta=1e-6)
-    budget = PrivacyBudget(1.0, 1e-5)
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
     spend(budget, GDPEvent(0.01))
     with pytest.raises(BudgetExceededError):
         spend(budget, event, delta=1e-6)
@@ -212,7 +214,7 @@ def test_trading_slack_against_mu_on_the_way_would_exceed_delta(epsilon, delta):
 
 @pytest.mark.parametrize("claim", [0.1, 5.0, math.inf, 1e-9])
 def test_an_epsilon_that_the_caller_claims_is_checked(claim):
-    budget = PrivacyBudget(1.0, 1e-5, composition="basic")
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-5, composition="basic")
     mu = gdp_mu(0.1, 1e-6)
     wanted = claim if claim == 0.1 else min(max(claim, 0.1), 5.0)
     if claim > 1.0:
@@ -224,7 +226,7 @@ def test_an_epsilon_that_the_caller_claims_is_checked(claim):
 
 
 def test_a_known_epsilon_costs_no_search(monkeypatch):
-    budget = PrivacyBudget(1.0, 1e-5)
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
     event = GDPEvent(gdp_mu(0.1, 1e-6))
     monkeypatch.setattr(PrivacyGuarantee, "epsilon", None)
     spend(budget, event, delta=1e-6, epsilon=0.1)
@@ -233,21 +235,21 @@ def test_a_known_epsilon_costs_no_search(monkeypatch):
 
 def test_spending_total_variation_leaves_a_finite_meter():
     event = ApproximatedEvent(GDPEvent(0.1), 1e-10)
-    budget = PrivacyBudget(3.0, 1e-5, slack=1e-6, tv=1e-9)
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5, slack=1e-6, tv=1e-9)
     guarantee = PrivacyGuarantee(event, "replace_one", "a test")
     budget.spend(guarantee, delta=1e-6, label="approximate")
     assert GDPEvent(0.1).curve("replace_one").epsilon(1e-5) <= budget.spent.epsilon < 0.4
 
 
 def test_a_negative_epsilon_is_not_taken_from_the_caller():
-    budget = PrivacyBudget(1.0, 0.9, composition="basic")
+    budget = PrivacyBudget(epsilon=1.0, delta=0.9, composition="basic")
     guarantee = PrivacyGuarantee(PureDPEvent(0.01), "replace_one", "a test")
     budget.spend(guarantee, delta=0.8, label="refund", epsilon=-1.0)
     assert budget.spent.epsilon >= 0.0
 
 
 def test_a_gaussian_is_no_pure_release_whatever_epsilon_its_caller_knows():
-    budget = PrivacyBudget(10.0, 0.0, composition="basic")
+    budget = PrivacyBudget(epsilon=10.0, delta=0.0, composition="basic")
     with pytest.raises(BudgetExceededError):
         spend(budget, GDPEvent(0.01), epsilon=1.0)
     spend(budget, PureDPEvent(1.0), epsilon=1.5)

@@ -23,8 +23,8 @@ def spend(budget, event, delta=1e-6, **more):
 @pytest.mark.parametrize("composition", ["gdp", "zcdp", "rdp"])
 @pytest.mark.parametrize("share", [False, True])
 def test_a_first_release_may_cost_the_whole_ceiling_and_nothing_follows(composition, share):
-    budget = PrivacyBudget(1.0, 1e-5, composition=composition)
-    budget = budget.share(0.6) if share else budget
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-5, composition=composition)
+    budget = budget.share(epsilon=0.6) if share else budget
     assert budget.remaining == (budget.epsilon, 1e-5)
     spend(budget, GDPEvent(gdp_mu(budget.epsilon, 1e-5)), 1e-5, epsilon=budget.epsilon)
     assert budget.spent == pytest.approx((budget.epsilon, 1e-5), rel=1e-9)
@@ -38,7 +38,7 @@ def test_a_first_release_may_cost_the_whole_ceiling_and_nothing_follows(composit
     "event", [PureDPEvent(1.0), ApproxDPEvent(1.0, 1e-6), ApproximatedEvent(GDPEvent(0.1), 1e-7)]
 )
 def test_a_first_release_that_no_gaussian_covers_leaves_the_rest_to_basic_composition(event):
-    budget = PrivacyBudget(3.0, 1e-5)
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     spend(budget, event)
     first = budget.history()[0]["epsilon"]
     assert budget.spent == pytest.approx((first, 1e-6))
@@ -55,7 +55,7 @@ def test_a_first_release_that_no_gaussian_covers_leaves_the_rest_to_basic_compos
 
 def test_a_release_that_is_not_the_first_is_never_counted_by_basic_composition():
     """Else the rule could be chosen by what was seen: a moving frontier."""
-    budget = PrivacyBudget(3.0, 1e-5)
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     spend(budget, GDPEvent(1e-6))
     with pytest.raises(BudgetExceededError, match="squared gdp_mu"):
         spend(budget, PureDPEvent(1.0))
@@ -64,11 +64,11 @@ def test_a_release_that_is_not_the_first_is_never_counted_by_basic_composition()
 def test_a_first_release_above_the_ceiling_is_refused():
     for event, delta in [(PureDPEvent(3.1), 0.0), (GDPEvent(0.75), 1e-4), (GDPEvent(5.0), 1e-5)]:
         with pytest.raises(BudgetExceededError):
-            spend(PrivacyBudget(3.0, 1e-5), event, delta)
+            spend(PrivacyBudget(epsilon=3.0, delta=1e-5), event, delta)
 
 
 def test_parts_may_add_up_in_different_ways_and_then_none_takes_a_release_on_all():
-    budget = PrivacyBudget(3.0, 1e-5)
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     spend(budget, PureDPEvent(1.0), part="north")
     spend(budget, GDPEvent(0.1), part="south")
     spend(budget, PureDPEvent(1.0), part="north")
@@ -83,8 +83,8 @@ def test_parts_may_add_up_in_different_ways_and_then_none_takes_a_release_on_all
 @pytest.mark.parametrize("share", [False, True])
 @pytest.mark.parametrize("composition", ["gdp", "zcdp", "rdp"])
 def test_what_is_left_is_not_more_than_what_is_admitted_after_releases_on_parts(composition, share):
-    budget = PrivacyBudget(3.0, 1e-5, composition=composition)
-    handle = budget.share(3.0) if share else budget
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5, composition=composition)
+    handle = budget.share(epsilon=3.0) if share else budget
     spend(handle, PureDPEvent(2.5), 0.0, part="north")
     assert handle.remaining == budget.remaining == (0.0, 0.0)
     with pytest.raises(BudgetExceededError, match=r"reads all parts.*single part") as error:
@@ -98,7 +98,7 @@ def test_what_is_left_is_not_more_than_what_is_admitted_after_releases_on_parts(
 
 
 def test_releases_on_all_that_came_first_decide_for_every_part():
-    budget = PrivacyBudget(3.0, 1e-5)
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     spend(budget, PureDPEvent(1.0))
     spend(budget, PureDPEvent(0.5), part="north")
     spend(budget, PureDPEvent(0.7), part="south")
@@ -108,11 +108,13 @@ def test_releases_on_all_that_came_first_decide_for_every_part():
 
 @pytest.mark.parametrize(("epsilon", "cost"), [(1.0, 0.0034), (3.0, 0.0087)])
 def test_the_share_of_delta_set_aside_costs_what_the_pages_say(epsilon, cost):
-    budget = PrivacyBudget(epsilon, 1e-5)
+    budget = PrivacyBudget(epsilon=epsilon, delta=1e-5)
     rule = budget._filter
     assert rule.slack == pytest.approx(5e-7)
     left = rule.left(rule.nothing[:-2]).epsilon
     assert epsilon - left == pytest.approx(cost, abs=1e-4)
     assert repr(budget).endswith("composition='gdp', neighboring='replace_one')")
-    assert "slack=0.0" in repr(PrivacyBudget(epsilon, 1e-5, slack=0.0))
-    assert math.isclose(PrivacyBudget(epsilon, 1e-5, composition="rdp")._filter.slack, 0.0)
+    assert "slack=0.0" in repr(PrivacyBudget(epsilon=epsilon, delta=1e-5, slack=0.0))
+    assert math.isclose(
+        PrivacyBudget(epsilon=epsilon, delta=1e-5, composition="rdp")._filter.slack, 0.0
+    )

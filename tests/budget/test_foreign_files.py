@@ -171,7 +171,7 @@ def ledger_bytes(path, composition):
     """Return the bytes of a ledger with releases, parts, tags and a share, on few small pages."""
     terms = TERMS | {"composition": composition}
     budget = PrivacyBudget(**terms, path=path)
-    budget.share(0.5, name="team").spend(COST, delta=1e-5, label="é", part="north")
+    budget.share(epsilon=0.5, name="team").spend(COST, delta=1e-5, label="é", part="north")
     for i in range(3):
         budget.spend(COST, delta=1e-5, label=f"fit {i}", tag="note")
     budget._ledger.close()

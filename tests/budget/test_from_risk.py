@@ -100,8 +100,8 @@ def test_whatever_is_admitted_keeps_the_trade_off_function():
 def test_what_no_gaussian_covers_is_refused_even_as_the_first(event, shared):
     """A usual budget of the same ε and δ admits each of them."""
     budget = PrivacyBudget.from_risk(advantage=0.5)
-    spend(PrivacyBudget(budget.epsilon, budget.delta), event)
-    handle = budget.share(0.5 * budget.epsilon) if shared else budget
+    spend(PrivacyBudget(epsilon=budget.epsilon, delta=budget.delta), event)
+    handle = budget.share(epsilon=0.5 * budget.epsilon) if shared else budget
     with pytest.raises(BudgetExceededError, match="No Gaussian covers it"):
         spend(handle, event)
     assert budget.history() == []
@@ -111,7 +111,7 @@ def test_a_first_release_outside_of_the_gaussian_limit_is_refused():
     """A usual budget admits it, as (ε, δ) hold; but a tester of it gains more than was promised."""
     budget = PrivacyBudget.from_risk(advantage=0.1)
     pure = PureDPEvent(0.9 * budget.epsilon)
-    spend(PrivacyBudget(budget.epsilon, 1e-5), pure)
+    spend(PrivacyBudget(epsilon=budget.epsilon, delta=1e-5), pure)
     assert AttackRisk(pure.curve("replace_one")).advantage > 0.3
     with pytest.raises(BudgetExceededError, match="squared gdp_mu"):
         spend(budget, pure)
@@ -126,7 +126,7 @@ def test_what_is_said_to_be_left_is_admitted_and_is_all():
     left = budget.remaining.epsilon
     assert budget.plan([GDPEvent(0.5 * math.sqrt(squared_limit(budget)))] * 4).admitted
     rows = np.random.default_rng().normal(size=(50, 2)), np.arange(50) % 2
-    DPLogisticRegression(left, delta=1e-5, budget=budget).fit(*rows)
+    DPLogisticRegression(epsilon=left, delta=1e-5, budget=budget).fit(*rows)
     assert budget.remaining.epsilon < 1e-3
     with pytest.raises(BudgetExceededError):
         spend(budget, GDPEvent(0.01))
@@ -135,7 +135,7 @@ def test_what_is_said_to_be_left_is_admitted_and_is_all():
 def test_a_fit_of_sampled_steps_is_refused_and_says_why():
     budget = PrivacyBudget.from_risk(advantage=0.2)
     rows = np.random.default_rng().normal(size=(500, 2)), np.arange(500) % 2
-    model = DPLogisticRegression(0.5, delta=1e-6, budget=budget, solver="dp_sgd")
+    model = DPLogisticRegression(epsilon=0.5, delta=1e-6, budget=budget, solver="dp_sgd")
     with pytest.raises(BudgetExceededError, match=r"strict budget.*Nothing was spent\."):
         model.fit(*rows)
 
@@ -146,8 +146,8 @@ def test_the_promise_is_one_of_the_terms_of_a_ledger(place):
     spend(budget, GDPEvent(0.1))
     assert "strict=True" in repr(budget)
     with pytest.raises((ValueError, BudgetClosedError), match="was made for"):
-        PrivacyBudget(budget.epsilon, 1e-5, slack=0.0, **terms)
-    again = PrivacyBudget(budget.epsilon, 1e-5, strict=True, **terms)
+        PrivacyBudget(epsilon=budget.epsilon, delta=1e-5, slack=0.0, **terms)
+    again = PrivacyBudget(epsilon=budget.epsilon, delta=1e-5, strict=True, **terms)
     assert again.history() == budget.history()
     assert PrivacyBudget.from_risk(advantage=0.1, **terms).history() == budget.history()
 
@@ -166,7 +166,7 @@ def test_an_export_keeps_the_promise_and_who_edits_it_is_found_out():
 
 
 def test_a_ledger_from_before_there_were_promises_is_not_strict():
-    budget = PrivacyBudget(1.0, 1e-5)
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
     data = json.loads(budget.to_json())
     del data["terms"]["strict"]
     assert PrivacyBudget.from_json(json.dumps(data)).head == budget.head
@@ -183,7 +183,7 @@ def test_a_ledger_from_before_there_were_promises_is_not_strict():
 )
 def test_a_strict_budget_has_no_reserves(terms, message):
     with pytest.raises(ValueError, match=message):
-        PrivacyBudget(1.0, 1e-5, **{"strict": True} | terms)
+        PrivacyBudget(epsilon=1.0, delta=1e-5, **{"strict": True} | terms)
 
 
 @pytest.mark.parametrize(

@@ -127,7 +127,8 @@ def test_a_copy_that_dies_leaves_the_ledger_alone(budget):
 def test_a_forked_child_that_exits_leaves_the_ledger_alone():
     # In an interpreter of its own, which has one thread and may fork.
     code = (
-        "import os, sys; from skdp import PrivacyBudget; budget = PrivacyBudget(1.0, 1e-5)\n"
+        "import os, sys; from skdp import PrivacyBudget\n"
+        "budget = PrivacyBudget(epsilon=1.0, delta=1e-5)\n"
         "if os.fork() == 0: sys.exit()\n"
         "os.wait(); assert budget.history() == []"
     )
@@ -145,9 +146,9 @@ def test_a_model_predicts_when_its_ledger_is_gone():
 
 
 def test_a_ledger_with_a_path_outlives_its_handles(place):
-    spend(PrivacyBudget(1.0, 1e-4, path=place))
+    spend(PrivacyBudget(epsilon=1.0, delta=1e-4, path=place))
     gc.collect()
-    again = PrivacyBudget(1.0, 1e-4, path=place)
+    again = PrivacyBudget(epsilon=1.0, delta=1e-4, path=place)
     spend(again)
     assert len(again.history()) == 2
 
@@ -157,7 +158,7 @@ def test_a_relative_path_is_settled_when_the_budget_is_made(tmp_path, monkeypatc
     for folder in ("one", "two"):
         (tmp_path / folder).mkdir()
         monkeypatch.chdir(tmp_path / folder)
-        budgets.append(PrivacyBudget(1.0, 1e-5, path="ledger.db"))
+        budgets.append(PrivacyBudget(epsilon=1.0, delta=1e-5, path="ledger.db"))
     guarantee = PrivacyGuarantee(GDPEvent(0.1), "replace_one", "a test")
     budgets[0].spend(guarantee, delta=1e-5, label="from elsewhere")
     assert [len(budget.history()) for budget in budgets] == [1, 0]

@@ -21,9 +21,11 @@ X, Y = RNG.normal(size=(2000, 2)), RNG.integers(2, size=2000)
 
 
 def test_twenty_disjoint_chunks_cost_one():
-    budget = PrivacyBudget(3.0, 1e-5)
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     for k, rows in enumerate(np.array_split(np.arange(2000), 20)):
-        DPLogisticRegression(0.5, budget=budget, part=k, classes=[0, 1]).fit(X[rows], Y[rows])
+        DPLogisticRegression(epsilon=0.5, budget=budget, part=k, classes=[0, 1]).fit(
+            X[rows], Y[rows]
+        )
     assert budget.spent.epsilon == pytest.approx(0.5, rel=1e-6)
     assert [row["part"] for row in budget.history()] == [str(k) for k in range(20)]
     assert "in 20 releases on 20 parts;" in str(budget)
@@ -31,18 +33,18 @@ def test_twenty_disjoint_chunks_cost_one():
     copy = PrivacyBudget.from_json(budget.to_json())
     assert copy.spent == budget.spent
     assert json.loads(budget.to_json())["releases"][3]["part"] == "3"
-    DPLogisticRegression(0.5, budget=budget, part=3).fit(X[:500], Y[:500])
+    DPLogisticRegression(epsilon=0.5, budget=budget, part=3).fit(X[:500], Y[:500])
     assert budget.spent.epsilon == pytest.approx(0.730, abs=1e-3)  # a part twice adds up
 
 
 @pytest.mark.parametrize("text", ["a\0b", "\ud800", "north \udcff"])
 def test_names_that_no_ledger_can_keep_are_refused(place, text):
-    budget = PrivacyBudget(1.0, 1e-5, path=place)
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-5, path=place)
     guarantee = PrivacyGuarantee(GDPEvent(0.1), "replace_one", "")
     for use in (
         lambda: budget.spend(guarantee, delta=0.0, label="a", part=text),
         lambda: budget.remaining_in(text),
-        lambda: budget.share(0.5, name=text),
+        lambda: budget.share(epsilon=0.5, name=text),
     ):
         with pytest.raises(ValueError, match="without the character NUL and without halves"):
             use()
@@ -50,11 +52,11 @@ def test_names_that_no_ledger_can_keep_are_refused(place, text):
 
 
 def test_two_ways_to_write_a_letter_are_one_name(place):
-    budget = PrivacyBudget(1.0, 1e-5, path=place)
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-5, path=place)
     guarantee = PrivacyGuarantee(GDPEvent(0.1), "replace_one", "")
     composed, apart = "\u00e9", "e\u0301"
     for name in (composed, apart):
-        share = budget.share(0.5, name=name)
+        share = budget.share(epsilon=0.5, name=name)
         share.spend(guarantee, delta=0.0, label="a", part=name)
     assert {(row["part"], row["account"]) for row in budget.history()} == {(composed, composed)}
     assert budget.remaining_in(apart) == budget.remaining_in(composed) == budget.remaining
@@ -62,7 +64,7 @@ def test_two_ways_to_write_a_letter_are_one_name(place):
 
 @pytest.mark.parametrize("part", [1.5, True, b"north", ["north"]])
 def test_a_part_is_a_text_or_a_whole_number(part):
-    budget = PrivacyBudget(1.0, 1e-5)
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
     for spend in (
         lambda: DPLogisticRegression(budget=budget, part=part).fit(X, Y),
         lambda: PlannedRelease(GDPEvent(0.1), part=part),
@@ -74,21 +76,21 @@ def test_a_part_is_a_text_or_a_whole_number(part):
 
 
 def test_parts_without_a_gaussian_take_slack_each_for_itself():
-    budget = PrivacyBudget(3.0, 1e-5)
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     for k in range(5):
-        DPSGDClassifier(0.5, n_steps=10, budget=budget, part=k).fit(X, Y)
+        DPSGDClassifier(epsilon=0.5, n_steps=10, budget=budget, part=k).fit(X, Y)
     rows = budget.history()
     assert len({row["slack"] for row in rows}) == len({row["gdp_mu"] for row in rows}) == 1
-    one = PrivacyBudget(3.0, 1e-5)
-    DPSGDClassifier(0.5, n_steps=10, budget=one).fit(X, Y)
+    one = PrivacyBudget(epsilon=3.0, delta=1e-5)
+    DPSGDClassifier(epsilon=0.5, n_steps=10, budget=one).fit(X, Y)
     assert budget.spent == one.spent
     planned = [PlannedRelease(PureDPEvent(0.3), part=k) for k in range(100)]
     assert budget.plan(planned).admitted
 
 
 def test_a_share_counts_parts_as_the_budget_does():
-    budget = PrivacyBudget(1.0, 1e-5)
-    share, other = budget.share(0.5, name="a"), budget.share(0.9, name="b")
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
+    share, other = budget.share(epsilon=0.5, name="a"), budget.share(epsilon=0.9, name="b")
     guarantee = PrivacyGuarantee(GDPEvent(0.13), "replace_one", "test")  # ε = 0.456
     for part in (1, 2, 3):
         share.spend(guarantee, delta=1e-5, label="a", part=part)

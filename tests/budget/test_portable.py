@@ -19,13 +19,13 @@ def spend(budget, event=EVENT, **more):
 
 @pytest.fixture
 def budget(tmp_path):
-    return PrivacyBudget(1.0, 1e-5, path=tmp_path / "study.db")
+    return PrivacyBudget(epsilon=1.0, delta=1e-5, path=tmp_path / "study.db")
 
 
 @pytest.mark.parametrize("composition", ["gdp", "basic", "zcdp", "rdp", "pure"])
 def test_a_ledger_goes_out_and_comes_back(place, composition):
     delta = 0.0 if composition == "pure" else 1e-5
-    budget = PrivacyBudget(1.0, delta, composition=composition)
+    budget = PrivacyBudget(epsilon=1.0, delta=delta, composition=composition)
     share = budget.share(epsilon=0.5, name="mine")
     spend(budget, PureDPEvent(0.05), part="a", tag="é")
     spend(share, PureDPEvent(0.01))
@@ -37,7 +37,7 @@ def test_a_ledger_goes_out_and_comes_back(place, composition):
     assert again.spent == budget.spent
     assert again.share(epsilon=0.5, name="mine").spent == share.spent
     assert again.to_json() == text
-    assert PrivacyBudget(1.0, delta, composition=composition, path=place)
+    assert PrivacyBudget(epsilon=1.0, delta=delta, composition=composition, path=place)
     with pytest.raises(ValueError, match="exists already"):
         PrivacyBudget.from_json(text, path=place)
     spend(again, PureDPEvent(0.01), part="a")
@@ -48,7 +48,7 @@ def test_a_ledger_goes_out_and_comes_back(place, composition):
 
 
 def test_an_import_that_is_interrupted_leaves_nothing(place, tmp_path, monkeypatch):
-    budget = PrivacyBudget(1.0, 1e-5)
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
     spend(budget)
     text = budget.to_json()
 
@@ -115,7 +115,7 @@ _REASONS = (
     ],
 )
 def test_a_release_that_no_ledger_could_hold_is_refused(budget, tmp_path, field, values):
-    spend(budget.share(0.5, name="a"))
+    spend(budget.share(epsilon=0.5, name="a"))
     data = json.loads(budget.to_json())
     for value in values:
         data["releases"][0] = data["releases"][0] | {field: value}
@@ -150,7 +150,7 @@ def test_a_release_that_no_ledger_could_hold_is_refused(budget, tmp_path, field,
     ids=str,
 )
 def test_an_export_that_no_ledger_could_have_written_is_refused(budget, tmp_path, change):
-    share = budget.share(0.5, name="a")
+    share = budget.share(epsilon=0.5, name="a")
     spend(share)
     spend(share)
     data = json.loads(budget.to_json())
@@ -166,13 +166,13 @@ def test_what_a_deleted_ledger_left_behind_does_not_come_back_by_an_import(tmp_p
     code = (
         "import os, sys; from skdp import PrivacyBudget\n"
         "from skdp.privacy import PrivacyGuarantee, PureDPEvent\n"
-        "budget = PrivacyBudget(1.0, 0.0, composition='pure', path=sys.argv[1])\n"
+        "budget = PrivacyBudget(epsilon=1.0, delta=0.0, composition='pure', path=sys.argv[1])\n"
         "cost = PrivacyGuarantee(PureDPEvent(0.25), 'replace_one', '')\n"
         "budget.spend(cost, delta=0.0, label='a fit'); os._exit(0)\n"
     )
     subprocess.run([sys.executable, "-c", code, path], check=True, timeout=60)
     assert path.with_name("study.db-wal").stat().st_size  # nobody closed it
-    budget = PrivacyBudget(1.0, 0.0, composition="pure")
+    budget = PrivacyBudget(epsilon=1.0, delta=0.0, composition="pure")
     spend(budget, PureDPEvent(0.75))
     path.unlink()
     again = PrivacyBudget.from_json(budget.to_json(), path=path)

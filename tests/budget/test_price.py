@@ -38,19 +38,21 @@ BOX = {"bounds": (0, 1)}
 
 def made(kind, budget):
     """Return an estimator that spends from the budget, or from any if it is None."""
-    model = DPLogisticRegression(0.3, delta=1e-6, classes=[0, 1], budget=budget)
+    model = DPLogisticRegression(epsilon=0.3, delta=1e-6, classes=[0, 1], budget=budget)
     return {
         "model": model,
-        "sampled": DPLogisticRegression(0.3, delta=1e-6, budget=budget, subsample=0.5),
-        "regressor": DPLinearRegression(0.3, delta=1e-6, target_bounds=(5, 9), budget=budget),
-        "naive Bayes": DPGaussianNB(0.3, delta=1e-6, **BOX, budget=budget),
-        "scaler": DPStandardScaler(0.3, delta=1e-6, **BOX, budget=budget),
-        "components": DPPCA(0.3, delta=1e-6, n_components=2, **BOX, budget=budget),
-        "clusters": DPKMeans(0.3, delta=1e-6, n_clusters=2, **BOX, budget=budget),
-        "pipeline": make_pipeline(BoundsScaler((0, 1)), model),
+        "sampled": DPLogisticRegression(epsilon=0.3, delta=1e-6, budget=budget, subsample=0.5),
+        "regressor": DPLinearRegression(
+            epsilon=0.3, delta=1e-6, target_bounds=(5, 9), budget=budget
+        ),
+        "naive Bayes": DPGaussianNB(epsilon=0.3, delta=1e-6, **BOX, budget=budget),
+        "scaler": DPStandardScaler(epsilon=0.3, delta=1e-6, **BOX, budget=budget),
+        "components": DPPCA(epsilon=0.3, delta=1e-6, n_components=2, **BOX, budget=budget),
+        "clusters": DPKMeans(epsilon=0.3, delta=1e-6, n_clusters=2, **BOX, budget=budget),
+        "pipeline": make_pipeline(BoundsScaler(bounds=(0, 1)), model),
         "grid": GridSearchCV(model, {"C": [1.0, 3.0]}, cv=KFold(4), n_jobs=2),
         "voting": VotingClassifier(
-            [("a", model), ("b", DPGaussianNB(0.3, delta=1e-6, **BOX, budget=budget))]
+            [("a", model), ("b", DPGaussianNB(epsilon=0.3, delta=1e-6, **BOX, budget=budget))]
         ),
         "search": DPGridSearchCV(
             DPLogisticRegression(), {"C": [1.0, 3.0]}, epsilon=0.3, delta=1e-6, budget=budget
@@ -65,7 +67,7 @@ KINDS = ["model", "sampled", "regressor", "naive Bayes", "scaler", "components",
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("composition", ["gdp", "basic"])
 def test_it_costs_what_was_said(kind, composition):
-    said, paid = (PrivacyBudget(3.0, 1e-4, composition=composition) for _ in range(2))
+    said, paid = (PrivacyBudget(epsilon=3.0, delta=1e-4, composition=composition) for _ in range(2))
     price = said.price(made(kind, None), SHAPE)
     assert said.history() == []
     assert said.price(made(kind, said), SHAPE) == price
@@ -93,10 +95,10 @@ def test_a_private_pipeline_costs_what_it_was_made_for():
 
 
 def test_a_grid_over_epsilon_is_priced_with_the_dearest_as_its_winner():
-    budget = PrivacyBudget(3.0, 1e-5)
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     grid = {"epsilon": [0.1, 0.5, 0.2]}
     search = GridSearchCV(DPLogisticRegression(), grid, cv=KFold(3))
-    mus = [budget.price(DPLogisticRegression(e), SHAPE) for e in (0.1, 0.5, 0.2)]
+    mus = [budget.price(DPLogisticRegression(epsilon=e), SHAPE) for e in (0.1, 0.5, 0.2)]
     price = budget.price(search, SHAPE)
     assert price.n_releases == 10
     once = budget.price(search.set_params(refit=False), SHAPE)
@@ -105,31 +107,31 @@ def test_a_grid_over_epsilon_is_priced_with_the_dearest_as_its_winner():
 
 
 def test_more_than_is_left_is_priced_and_not_admitted():
-    budget = PrivacyBudget(1.0, 1e-5)
-    price = budget.price(DPLogisticRegression(2.0), SHAPE)
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
+    price = budget.price(DPLogisticRegression(epsilon=2.0), SHAPE)
     assert price.epsilon == pytest.approx(2.0)
     assert not price.admitted
-    assert not budget.price(DPLogisticRegression(math.inf), SHAPE).admitted
+    assert not budget.price(DPLogisticRegression(epsilon=math.inf), SHAPE).admitted
 
 
 def test_rows_that_are_nobodys_stand_for_columns_with_names_and_types():
     frame = pd.DataFrame({"age": [20.0, 90.0] * 20, "sex": ["f", "m"] * 20})
     encoder = OneHotEncoder(categories=[["f", "m"]], handle_unknown="ignore")
     columns = ColumnTransformer(
-        [("a", BoundsScaler((17, 90)), ["age"]), ("b", encoder, ["sex"])], sparse_threshold=0
+        [("a", BoundsScaler(bounds=(17, 90)), ["age"]), ("b", encoder, ["sex"])], sparse_threshold=0
     )
-    model = make_pipeline(columns, DPLogisticRegression(0.7, classes=["no", "yes"]))
-    price = PrivacyBudget(1.0, 1e-5).price(model, frame, ["no", "yes"] * 20)
+    model = make_pipeline(columns, DPLogisticRegression(epsilon=0.7, classes=["no", "yes"]))
+    price = PrivacyBudget(epsilon=1.0, delta=1e-5).price(model, frame, ["no", "yes"] * 20)
     assert price.epsilon == pytest.approx(0.7)
 
 
 def test_a_share_prices_by_its_own_ceiling_and_by_that_of_the_budget():
-    budget = PrivacyBudget(3.0, 1e-5)
-    share = budget.share(1.0)
-    model = DPLogisticRegression(2.0)
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
+    share = budget.share(epsilon=1.0)
+    model = DPLogisticRegression(epsilon=2.0)
     assert budget.price(model, SHAPE).admitted
     assert not share.price(model, SHAPE).admitted
-    assert not share.price(DPLogisticRegression(2.0, budget=share), SHAPE).admitted
+    assert not share.price(DPLogisticRegression(epsilon=2.0, budget=share), SHAPE).admitted
 
 
 class _Sharing(ClassifierMixin, BaseEstimator):
@@ -141,13 +143,13 @@ class _Sharing(ClassifierMixin, BaseEstimator):
     def fit(self, X, y):
         if self.pickles:
             pickle.loads(pickle.dumps(self.budget))
-        budget = self.budget.share(0.5, name="inner")
-        DPLogisticRegression(0.3, delta=1e-6, budget=budget).fit(X, y)
+        budget = self.budget.share(epsilon=0.5, name="inner")
+        DPLogisticRegression(epsilon=0.3, delta=1e-6, budget=budget).fit(X, y)
         return self
 
 
 def test_what_makes_shares_is_priced_and_what_leaves_the_process_is_not():
-    budget = PrivacyBudget(3.0, 1e-5)
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     price = budget.price(_Sharing(), SHAPE)
     assert price.n_releases == 1
     assert price.epsilon < 0.3
@@ -160,15 +162,15 @@ def test_what_makes_shares_is_priced_and_what_leaves_the_process_is_not():
 @pytest.mark.parametrize(
     ("estimator", "message"),
     [
-        (BoundsScaler((0, 1)), "Nothing in it has spent"),
-        (DPLogisticRegression(budget=PrivacyBudget(1.0, 1e-5)), "another budget"),
+        (BoundsScaler(bounds=(0, 1)), "Nothing in it has spent"),
+        (DPLogisticRegression(budget=PrivacyBudget(epsilon=1.0, delta=1e-5)), "another budget"),
         (DPLogisticRegression(random_state=0), "random_state must be None"),
         (DPLogisticRegression(neighboring="add_remove_one"), "neighboring"),
         (GridSearchCV(DPLogisticRegression(), {"epsilon": [-1.0]}), "epsilon"),
     ],
 )
 def test_what_would_be_refused_for_another_reason_has_no_price(estimator, message):
-    budget = PrivacyBudget(1.0, 1e-5)
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
     with pytest.raises(ValueError, match=message):
         budget.price(estimator, SHAPE)
     assert budget.history() == []
@@ -180,36 +182,40 @@ def test_what_would_be_refused_for_another_reason_has_no_price(estimator, messag
 def test_so_many_fits_at_what_is_left_for_each_are_admitted_and_one_more_is_not(
     composition, begun, k
 ):
-    budget = PrivacyBudget(2.0, 1e-4, composition=composition)
+    budget = PrivacyBudget(epsilon=2.0, delta=1e-4, composition=composition)
     rows = np.random.default_rng().uniform(size=(40, 2)), np.arange(40) % 2
     if begun:
-        DPLogisticRegression(0.5, delta=1e-5, budget=budget).fit(*rows)
+        DPLogisticRegression(epsilon=0.5, delta=1e-5, budget=budget).fit(*rows)
     epsilon, delta = budget.epsilon_each(k)
     for _ in range(k):
-        DPLogisticRegression(epsilon, delta=delta, budget=budget).fit(*rows)
+        DPLogisticRegression(epsilon=epsilon, delta=delta, budget=budget).fit(*rows)
     with pytest.raises(BudgetExceededError):
-        DPLogisticRegression(0.1 * epsilon, delta=delta, budget=budget).fit(*rows)
+        DPLogisticRegression(epsilon=0.1 * epsilon, delta=delta, budget=budget).fit(*rows)
 
 
 def test_after_a_first_release_that_was_not_gaussian_epsilon_and_delta_are_shared_out():
-    budget = PrivacyBudget(3.0, 1e-5)
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     guarantee = PrivacyGuarantee(PureDPEvent(2.0), "replace_one", "test")
     budget.spend(guarantee, delta=0.0, label="first")
     assert budget.epsilon_each(4) == pytest.approx((0.25, 2.5e-6))
 
 
 def test_each_of_several_for_a_given_total():
-    budget = PrivacyBudget(3.0, 1e-5)
-    epsilon, delta = budget.epsilon_each(11, 1.0)
-    search = GridSearchCV(DPLogisticRegression(epsilon, delta=delta), {"C": [1, 2]}, cv=KFold(5))
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
+    epsilon, delta = budget.epsilon_each(11, epsilon=1.0)
+    search = GridSearchCV(
+        DPLogisticRegression(epsilon=epsilon, delta=delta), {"C": [1, 2]}, cv=KFold(5)
+    )
     assert budget.price(search, SHAPE).epsilon == pytest.approx(1.0, rel=1e-2)
-    assert PrivacyBudget(1.0, 0.0, composition="pure").epsilon_each(4) == pytest.approx((0.25, 0))
+    assert PrivacyBudget(epsilon=1.0, delta=0.0, composition="pure").epsilon_each(
+        4
+    ) == pytest.approx((0.25, 0))
     with pytest.raises(ValueError, match="n_releases"):
         budget.epsilon_each(0)
 
 
 def _centred(X, ledger):
-    mean(X[:, 0], 0.2, bounds=(0, 1), delta=1e-6, budget=ledger)
+    mean(X[:, 0], epsilon=0.2, bounds=(0, 1), delta=1e-6, budget=ledger)
     return X
 
 
@@ -233,27 +239,31 @@ class _Elsewhere(ClassifierMixin, BaseEstimator):
 def test_what_spends_by_any_other_way_is_priced_too_and_spends_nothing():
     def made(ledger):
         scoring = make_private_scorer(dp_accuracy_score, epsilon=0.2, delta=1e-6, budget=ledger)
-        hidden = FunctionTransformer(_centred, kw_args={"ledger": ledger.share(2.0, name="a")})
-        model = DPLogisticRegression(0.2, delta=1e-6, budget=ledger)
-        pipeline = make_pipeline(hidden, BoundsScaler((0, 1)), model)
+        hidden = FunctionTransformer(
+            _centred, kw_args={"ledger": ledger.share(epsilon=2.0, name="a")}
+        )
+        model = DPLogisticRegression(epsilon=0.2, delta=1e-6, budget=ledger)
+        pipeline = make_pipeline(hidden, BoundsScaler(bounds=(0, 1)), model)
         grid = {"dplogisticregression__C": [1.0, 3.0]}
         return GridSearchCV(pipeline, grid, cv=KFold(2), scoring=scoring)
 
-    said, paid = (PrivacyBudget(9.0, 1e-4) for _ in range(2))
+    said, paid = (PrivacyBudget(epsilon=9.0, delta=1e-4) for _ in range(2))
     search = made(said)
     price = said.price(search, SHAPE)
-    assert price == said.share(9.0, name="a share").price(search, SHAPE)
+    assert price == said.share(epsilon=9.0, name="a share").price(search, SHAPE)
     assert said.history() == []
     made(paid).fit(np.random.default_rng().uniform(size=SHAPE), np.arange(300) % 2)
     assert len(paid.history()) == price.n_releases
     assert price.epsilon == pytest.approx(paid.spent.epsilon, rel=1e-4)
     assert price.admitted
-    assert not said.price(DPLogisticRegression(2.0, budget=said.share(1.0)), SHAPE).admitted
+    assert not said.price(
+        DPLogisticRegression(epsilon=2.0, budget=said.share(epsilon=1.0)), SHAPE
+    ).admitted
 
 
 @pytest.mark.parametrize("where", ["thread", "threading", "multiprocessing"])
 def test_what_spends_elsewhere_has_no_price(where):
-    budget = PrivacyBudget(3.0, 1e-5)
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     with pytest.raises(ValueError, match="A price is"):
         budget.price(_Elsewhere(budget, where), SHAPE)
     assert budget.history() == []
@@ -266,14 +276,14 @@ def test_what_spends_elsewhere_has_no_price(where):
 def test_what_is_neither_two_numbers_nor_rows_is_refused(shape):
     message = "X must be the numbers of rows and columns|n_(samples|features) must be a positive"
     with pytest.raises(ValueError, match=message):
-        PrivacyBudget(1.0, 1e-5).price(DPLogisticRegression(), shape)
+        PrivacyBudget(epsilon=1.0, delta=1e-5).price(DPLogisticRegression(), shape)
 
 
 def test_a_pipeline_with_a_budget_of_its_own_is_priced_there_and_the_message_says_where():
     scaler = DPStandardScaler(bounds=(-1, 1))
     pipeline = make_private_pipeline(scaler, DPLogisticRegression(), epsilon=1.0)
     with pytest.raises(ValueError, match=r"price, estimator\.get_params") as no:
-        PrivacyBudget(3.0, 1e-5).price(pipeline, SHAPE)
+        PrivacyBudget(epsilon=3.0, delta=1e-5).price(pipeline, SHAPE)
     name = str(no.value).split("'")[1]
     cost = pipeline.get_params()[name].price(pipeline, SHAPE)
     assert cost.admitted
@@ -281,29 +291,29 @@ def test_a_pipeline_with_a_budget_of_its_own_is_priced_there_and_the_message_say
 
 
 def test_another_budget_that_is_hidden_spends_nothing_either():
-    budget, other = (PrivacyBudget(3.0, 1e-5) for _ in range(2))
+    budget, other = (PrivacyBudget(epsilon=3.0, delta=1e-5) for _ in range(2))
     hidden = FunctionTransformer(_centred, kw_args={"ledger": other})
     with pytest.raises(ValueError, match="another budget"):
-        budget.price(make_pipeline(hidden, DPLogisticRegression(0.5)), SHAPE)
+        budget.price(make_pipeline(hidden, DPLogisticRegression(epsilon=0.5)), SHAPE)
     assert budget.history() == other.history() == []
 
 
 def test_other_threads_spend_while_a_price_is_found():
-    budget, X = PrivacyBudget(3.0, 1e-5), np.zeros(SHAPE)
+    budget, X = PrivacyBudget(epsilon=3.0, delta=1e-5), np.zeros(SHAPE)
     pool = ThreadPoolExecutor(1)
     pool.submit(int).result()
     hidden = FunctionTransformer(lambda X: pool.submit(_centred, X, budget).result())
     with pool:
-        price = budget.price(make_pipeline(hidden, DPLogisticRegression(0.5)), SHAPE)
+        price = budget.price(make_pipeline(hidden, DPLogisticRegression(epsilon=0.5)), SHAPE)
     assert price.n_releases == len(budget.history()) == 1
     _centred(X, budget)
     assert len(budget.history()) == 2
 
 
 def test_what_outlives_its_price_never_spends_unseen():
-    budget, kept = PrivacyBudget(3.0, 1e-5), []
+    budget, kept = PrivacyBudget(epsilon=3.0, delta=1e-5), []
     hidden = FunctionTransformer(lambda X: kept.append(copy_context()) or X)
-    budget.price(make_pipeline(hidden, DPLogisticRegression(0.5)), SHAPE)
+    budget.price(make_pipeline(hidden, DPLogisticRegression(epsilon=0.5)), SHAPE)
     with pytest.raises(ValueError, match="nothing is left to run"):
         kept[0].run(_centred, np.zeros(SHAPE), budget)
 
@@ -313,6 +323,6 @@ def test_targets_are_made_up_beside_made_up_rows():
     budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     rows = pandas.DataFrame({"a": [0.1] * 50})
     model = make_pipeline(
-        BoundsScaler({"a": (0, 1)}), DPLogisticRegression(0.3, classes=("no", "yes"))
+        BoundsScaler(bounds={"a": (0, 1)}), DPLogisticRegression(epsilon=0.3, classes=("no", "yes"))
     )
     assert budget.price(model, rows) == budget.price(model, rows, ["no", "yes"] * 25)

@@ -63,7 +63,7 @@ class Page(HTMLParser):
 
 
 def test_the_data_say_what_is_protected_how_much_and_by_what():
-    budget = PrivacyBudget(2.0, 1e-5, neighboring="add_remove_one", unit="person")
+    budget = PrivacyBudget(epsilon=2.0, delta=1e-5, neighboring="add_remove_one", unit="person")
     spend(budget, part="north", tag="first try")
     data = data_of(budget, audience="internal")
     assert [*data_of(budget)] == [name for name in data if name != "head"]
@@ -91,7 +91,7 @@ def test_the_data_say_what_is_protected_how_much_and_by_what():
 
 @pytest.mark.parametrize("format", ["markdown", "html"])
 def test_a_report_has_six_sections_and_a_row_for_each_release(format):
-    budget = PrivacyBudget(2.0, 1e-5)
+    budget = PrivacyBudget(epsilon=2.0, delta=1e-5)
     for k in range(3):
         spend(budget, label=f"fit {k}")
     text = budget.report(format, audience="internal", about={"curator": "A hospital"})
@@ -106,14 +106,14 @@ def test_a_report_has_six_sections_and_a_row_for_each_release(format):
 @pytest.mark.parametrize("first", [GDPEvent(0.1), PureDPEvent(0.5)])
 def test_the_risks_are_bounds_at_the_ceiling_and_at_the_meter(composition, first):
     """The ceiling's are no lower than those of what is admitted, to the very end."""
-    budget = PrivacyBudget(2.0, 1e-5, composition=composition)
+    budget = PrivacyBudget(epsilon=2.0, delta=1e-5, composition=composition)
     spend(budget, first)
     data = data_of(budget)
     so_far = AttackRisk(first.curve("replace_one")).to_dict()
     for name, risk in so_far.items():
         assert data["ceiling"]["risk"][name] >= data["meter"]["risk"][name] >= risk - 1e-9
     if isinstance(first, GDPEvent) and composition != "basic":
-        spend(budget, GDPEvent(0.999 * budget.gaussian_mu(*budget.remaining)), 1e-5)
+        spend(budget, GDPEvent(0.999 * budget.gaussian_mu(**budget.remaining._asdict())), 1e-5)
     assert data_of(budget)["ceiling"] == data["ceiling"]
     together = data_of(budget)["meter"]["risk"]
     assert all(data["ceiling"]["risk"][name] >= risk for name, risk in together.items())
@@ -122,13 +122,16 @@ def test_the_risks_are_bounds_at_the_ceiling_and_at_the_meter(composition, first
 def test_until_the_first_release_the_ceiling_is_that_of_its_pair_alone():
     """For it might be of any shape that is (ε, δ)-DP; a strict budget has settled that before."""
     pair = AttackRisk(PureDPEvent(1.0).curve("replace_one")).advantage
-    budget = PrivacyBudget(1.0, 1e-5)
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
     assert data_of(budget)["ceiling"]["risk"]["advantage of the best membership test"] >= pair
     spend(budget, part="north")
     assert data_of(budget)["ceiling"]["risk"]["advantage of the best membership test"] >= pair
     spend(budget)
     gaussian = data_of(budget)["ceiling"]
-    for open_still in (PrivacyBudget(1.0, 1e-5), PrivacyBudget(1.0, 1e-5).share(0.5)):
+    for open_still in (
+        PrivacyBudget(epsilon=1.0, delta=1e-5),
+        PrivacyBudget(epsilon=1.0, delta=1e-5).share(epsilon=0.5),
+    ):
         assert data_of(open_still)["ceiling"]["gdp_mu"] is None
     expected = AttackRisk(GaussianCurve(gaussian["gdp_mu"])).advantage + gaussian["slack"]
     shown = gaussian["risk"]["advantage of the best membership test"]
@@ -141,7 +144,7 @@ def test_until_the_first_release_the_ceiling_is_that_of_its_pair_alone():
 @pytest.mark.parametrize("composition", ["gdp", "zcdp", "rdp"])
 def test_what_adds_up_is_what_the_first_release_has_decided(composition):
     def said(*releases):
-        budget = PrivacyBudget(0.93, 1e-5, composition=composition)
+        budget = PrivacyBudget(epsilon=0.93, delta=1e-5, composition=composition)
         for event, part in releases:
             spend(budget, event, part=part)
         return data_of(budget)["ceiling"]["adds_up"], "μ = " in budget.report()
@@ -165,15 +168,15 @@ def test_what_adds_up_is_what_the_first_release_has_decided(composition):
 def test_a_promise_is_stated():
     text = PrivacyBudget.from_risk(advantage=0.1).report()
     assert "nowhere below that of N(0.251" in text
-    assert "nowhere below" not in PrivacyBudget(1.0, 1e-5).report()
+    assert "nowhere below" not in PrivacyBudget(epsilon=1.0, delta=1e-5).report()
 
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_tags_shares_and_processes_are_for_internal_use(format):
-    budget = PrivacyBudget(2.0, 1e-5)
-    spend(budget.share(1.0, name="team-quokka"), tag="tag-wombat")
+    budget = PrivacyBudget(epsilon=2.0, delta=1e-5)
+    spend(budget.share(epsilon=1.0, name="team-quokka"), tag="tag-wombat")
     process = budget.history()[0]["process"]
-    shares_own = budget.share(1.0, name="team-quokka").report(format)
+    shares_own = budget.share(epsilon=1.0, name="team-quokka").report(format)
     assert "team-quokka" not in shares_own
     if format != "json":
         assert "This is a share of a budget of" in shares_own
@@ -190,7 +193,7 @@ def test_tags_shares_and_processes_are_for_internal_use(format):
 
 @pytest.mark.parametrize("where", ["label", "tag", "part", "about", "checked"])
 def test_no_text_of_a_user_is_markup(where):
-    budget, more = PrivacyBudget(2.0, 1e-5), {}
+    budget, more = PrivacyBudget(epsilon=2.0, delta=1e-5), {}
     if where == "about":
         more = {"about": {"use": NASTY}}
     elif where == "checked":
@@ -206,7 +209,7 @@ def test_no_text_of_a_user_is_markup(where):
     assert r"line http\://a.b WWW\.c.d e\@f.g" in text
     rows = [line for line in text.splitlines() if line.startswith("| 1 |")]
     assert len(rows) == 1
-    plain = PrivacyBudget(2.0, 1e-5)
+    plain = PrivacyBudget(epsilon=2.0, delta=1e-5)
     spend(plain)
     (expected,) = (
         line for line in plain.report(audience="internal").splitlines() if line.startswith("| 1 |")
@@ -217,7 +220,7 @@ def test_no_text_of_a_user_is_markup(where):
 @pytest.mark.parametrize("format", FORMATS)
 def test_nobody_meets_characters_that_are_not_seen(format):
     unseen = "\x1b\x9b\xad\u061c\u200b\u200f\u2028\u202e\u2060\u2069\ufeff\U000e0041"
-    budget = PrivacyBudget(2.0, 1e-5)
+    budget = PrivacyBudget(epsilon=2.0, delta=1e-5)
     spend(budget, label=f"seen{unseen}é ✓")
     text = budget.report(format)
     assert not {*unseen} & {*text}
@@ -227,13 +230,13 @@ def test_nobody_meets_characters_that_are_not_seen(format):
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_a_text_that_no_file_can_hold_is_no_obstacle(format):
-    budget = PrivacyBudget(2.0, 1e-5)
+    budget = PrivacyBudget(epsilon=2.0, delta=1e-5)
     spend(budget, label="half \ud800 of a pair")
     assert budget.report(format, about={"use": "\udfff"}).encode()
 
 
 def test_json_is_strict_and_goes_there_and_back():
-    budget = PrivacyBudget(2.0, 1e-5, composition="basic")
+    budget = PrivacyBudget(epsilon=2.0, delta=1e-5, composition="basic")
     spend(budget, PureDPEvent(0.5), 0.0, label="é ✓")
     data = data_of(budget, about={"curator": NASTY})
     assert json.loads(json.dumps(data, allow_nan=False)) == data
@@ -242,7 +245,7 @@ def test_json_is_strict_and_goes_there_and_back():
 
 
 def test_a_sampler_near_its_target_is_said_to_be():
-    budget = PrivacyBudget(2.0, 1e-5, tv=1e-8)
+    budget = PrivacyBudget(epsilon=2.0, delta=1e-5, tv=1e-8)
     spend(budget, ApproximatedEvent(GDPEvent(0.1), 1e-9))
     assert (
         data_of(budget)["releases"][0]["proof"]
@@ -252,8 +255,8 @@ def test_a_sampler_near_its_target_is_said_to_be():
 
 @pytest.mark.parametrize("place_of", ["share", "budget"])
 def test_a_share_reports_its_own_releases_under_its_own_ceiling(place_of):
-    budget = PrivacyBudget(2.0, 1e-5)
-    share = budget.share(1.0, name="a")
+    budget = PrivacyBudget(epsilon=2.0, delta=1e-5)
+    share = budget.share(epsilon=1.0, name="a")
     spend(budget, label="of the budget")
     spend(share, label="of the share")
     data = data_of(share if place_of == "share" else budget)
@@ -264,7 +267,10 @@ def test_a_share_reports_its_own_releases_under_its_own_ceiling(place_of):
 
 
 def test_a_report_of_a_file_or_a_server_is_the_same(place):
-    budget, plain = PrivacyBudget(2.0, 1e-5, path=place), PrivacyBudget(2.0, 1e-5)
+    budget, plain = (
+        PrivacyBudget(epsilon=2.0, delta=1e-5, path=place),
+        PrivacyBudget(epsilon=2.0, delta=1e-5),
+    )
     for one in (budget, plain):
         spend(one, part=3)
     first, second = data_of(budget), data_of(plain)
@@ -279,8 +285,8 @@ def test_a_report_of_neighbouring_data_is_the_same_and_spends_nothing():
     X, y = rng.normal(size=(60, 2)), np.arange(60) % 2
     for value in (0.123456, 987654.0):
         X[7] = value
-        budget = PrivacyBudget(2.0, 1e-5)
-        DPLogisticRegression(1.0, classes=[0, 1], budget=budget).fit(X, y)
+        budget = PrivacyBudget(epsilon=2.0, delta=1e-5)
+        DPLogisticRegression(epsilon=1.0, classes=[0, 1], budget=budget).fit(X, y)
         before = budget.head
         for format in FORMATS:
             budget.report(format, audience="internal")
@@ -294,7 +300,7 @@ def test_a_report_of_neighbouring_data_is_the_same_and_spends_nothing():
 
 
 def test_findings_are_told_and_so_is_that_nobody_looked():
-    budget = PrivacyBudget(2.0, 1e-5)
+    budget = PrivacyBudget(epsilon=2.0, delta=1e-5)
     leaks = check_pipeline(make_pipeline(StandardScaler(), DPLogisticRegression()))
     assert "StandardScaler" in budget.report(checked=leaks)
     assert "found no leak. That does not show that there is none." in budget.report(checked=[])
@@ -311,18 +317,18 @@ def test_findings_are_told_and_so_is_that_nobody_looked():
 )
 def test_what_is_unknown_is_refused(more, message):
     with pytest.raises(ValueError, match=message):
-        PrivacyBudget(1.0, 1e-5).report(**more)
+        PrivacyBudget(epsilon=1.0, delta=1e-5).report(**more)
 
 
 def test_a_ledger_that_is_gone_has_no_report(tmp_path):
-    budget = PrivacyBudget(1.0, 1e-5, path=tmp_path / "a.db")
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-5, path=tmp_path / "a.db")
     (tmp_path / "a.db").unlink()
     with pytest.raises(BudgetClosedError):
         budget.report()
 
 
 def test_rows_from_before_theorems_were_kept_are_read_and_keep_their_head():
-    budget = PrivacyBudget(2.0, 1e-5)
+    budget = PrivacyBudget(epsilon=2.0, delta=1e-5)
     spend(budget)
     data = json.loads(budget.to_json())
     for name in ("theorem", "version"):
@@ -339,7 +345,7 @@ class ForeignEvent(GDPEvent):
 
 
 def test_an_event_of_another_library_is_shown_as_it_is_kept():
-    budget = PrivacyBudget(2.0, 1e-5)
+    budget = PrivacyBudget(epsilon=2.0, delta=1e-5)
     spend(budget, ForeignEvent(0.1))
     data = data_of(budget)
     assert data["releases"][0]["proof"].startswith("unknown")
@@ -348,7 +354,7 @@ def test_an_event_of_another_library_is_shown_as_it_is_kept():
 
 
 def test_pure_budgets_and_infinite_numbers_are_reported():
-    budget = PrivacyBudget(1.0, 0.0, composition="pure")
+    budget = PrivacyBudget(epsilon=1.0, delta=0.0, composition="pure")
     spend(budget, LaplaceEvent(4.0), 0.0)
     data = data_of(budget)
     assert data["deployment"]["flavour of differential privacy"] == "pure"
@@ -373,9 +379,9 @@ ON_A_GRID = "noise drawn exactly on a grid"
 NO_PROOF = "there is none for floating-point numbers"
 NOISE = {
     "not stated": lambda budget: spend(budget),
-    "safe": lambda budget: skdp.statistics.mean(ROWS, 0.1, bounds=(-1, 1), budget=budget),
+    "safe": lambda budget: skdp.statistics.mean(ROWS, epsilon=0.1, bounds=(-1, 1), budget=budget),
     "computed": lambda budget: DPLogisticRegression(
-        0.1, solver="output_perturbation", budget=budget
+        epsilon=0.1, solver="output_perturbation", budget=budget
     ).fit(ROWS, SIGNS),
 }
 
@@ -398,7 +404,7 @@ def correctness_of(budget):
     ids="+".join,
 )
 def test_sentences_about_noise_are_those_of_the_releases(mixture):
-    budget = PrivacyBudget(2.0, 1e-5)
+    budget = PrivacyBudget(epsilon=2.0, delta=1e-5)
     for kind in mixture:
         NOISE[kind](budget)
     said = correctness_of(budget)
@@ -412,12 +418,12 @@ def test_sentences_about_noise_are_those_of_the_releases(mixture):
 
 
 def test_every_solver_and_every_sampler_is_said_to_compute_in_floating_point():
-    budget = PrivacyBudget(100.0, 1e-3, composition="basic")
+    budget = PrivacyBudget(epsilon=100.0, delta=1e-3, composition="basic")
     for solver in SOLVERS:
         model = DPLinearRegression if solver == "adassp" else DPLogisticRegression
         more = {"target_bounds": (0, 1)} if solver == "adassp" else {}
         more |= {"delta": 0.0 if solver == "exponential_mechanism" else 1e-6}
-        model(0.5, solver=solver, label=solver, budget=budget, **more).fit(ROWS, SIGNS)
+        model(epsilon=0.5, solver=solver, label=solver, budget=budget, **more).fit(ROWS, SIGNS)
     samplers = {**SAMPLERS, **REFERENCE_SAMPLERS}
     for name, sampler in samplers.items():
         guarantee = PrivacyGuarantee(SMALL, "replace_one", sampler.theorem)
@@ -430,7 +436,7 @@ def test_every_solver_and_every_sampler_is_said_to_compute_in_floating_point():
 
 
 def test_a_release_without_a_theorem_is_not_called_proved():
-    budget = PrivacyBudget(2.0, 1e-5, composition="basic")
+    budget = PrivacyBudget(epsilon=2.0, delta=1e-5, composition="basic")
     budget.spend(PrivacyGuarantee(SMALL, "replace_one", ""), delta=1e-6, label="by hand")
     assert data_of(budget)["releases"][0]["proof"] == "not stated"
     assert "With a theorem: 0." in correctness_of(budget)

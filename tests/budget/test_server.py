@@ -212,7 +212,7 @@ _KILLED = """
 import os, signal, sys
 from skdp import PrivacyBudget
 from skdp.privacy import GDPEvent, PrivacyGuarantee
-budget = PrivacyBudget(1.0, 1e-5, path=sys.argv[1])
+budget = PrivacyBudget(epsilon=1.0, delta=1e-5, path=sys.argv[1])
 cost = PrivacyGuarantee(GDPEvent(0.001), "replace_one", "")
 budget.spend(cost, delta=0.0, label="before")
 die = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
@@ -436,7 +436,7 @@ import ctypes, gc, os, sys
 from skdp import PrivacyBudget
 from skdp.exceptions import BudgetClosedError
 from skdp.privacy import GDPEvent, PrivacyGuarantee
-budget = PrivacyBudget(1.0, 1e-5, path=sys.argv[1])
+budget = PrivacyBudget(epsilon=1.0, delta=1e-5, path=sys.argv[1])
 cost = PrivacyGuarantee(GDPEvent(0.001), "replace_one", "")
 fork = {"unseen": ctypes.PyDLL(None).fork, "seen": os.fork}[sys.argv[2]]
 children = []
@@ -475,12 +475,12 @@ def test_a_connection_in_a_forked_process_is_neither_used_nor_ended(budget, addr
 
 
 def test_the_sums_of_the_server_are_those_of_the_rows_to_the_last_digit(address):
-    budget = PrivacyBudget(10.0, 1e-3, path=address, tv=1e-12)
-    share = budget.share(1.0, name="é").share(0.5, name="b")
+    budget = PrivacyBudget(epsilon=10.0, delta=1e-3, path=address, tv=1e-12)
+    share = budget.share(epsilon=1.0, name="é").share(epsilon=0.5, name="b")
     for i, part in enumerate(["x", "y", None, "x", "y", "y", "part x"] * 3):
         own = PrivacyGuarantee(GDPEvent(10.0**-i * 0.7), "replace_one", "")
         (share if i % 2 else budget).spend(own, delta=0.0, label="inf", part=part)
-    again = PrivacyBudget(10.0, 1e-3, path=address, tv=1e-12)  # compares them
+    again = PrivacyBudget(epsilon=10.0, delta=1e-3, path=address, tv=1e-12)  # compares them
     assert again.spent == budget.spent
     copy = PrivacyBudget.from_json(budget.to_json())
     for account in ("", "é", "é/b"):
@@ -539,7 +539,7 @@ def test_the_script_of_roles_can_be_printed_and_quotes_names():
 def test_who_may_spend_can_spend_open_shares_read_and_export(as_role):
     budget = as_role("spend")
     spend(budget)
-    spend(budget.share(0.5, name="team"), part="north")
+    spend(budget.share(epsilon=0.5, name="team"), part="north")
     assert len(budget.history()) == 3
     assert budget.to_json() == as_role.owner.to_json()
     huge = PrivacyGuarantee(GDPEvent(9.0), "replace_one", "")
@@ -557,7 +557,7 @@ def test_who_may_audit_can_read_and_no_more(as_role):
     with pytest.raises(BudgetClosedError, match=r"permission denied .*Nothing was spent\."):
         model.fit(X, Y)
     with pytest.raises(BudgetClosedError, match="permission denied"):
-        budget.share(0.5)
+        budget.share(epsilon=0.5)
     assert len(as_role.owner.history()) == 1
 
 
@@ -730,7 +730,7 @@ def guarded(server):
 def test_a_password_is_used_and_is_nowhere_to_be_found(guarded, server, caplog, capfd):
     caplog.set_level(logging.DEBUG)
     budget = PrivacyBudget(**TERMS, path=guarded)
-    spend(budget.share(0.5, name="team"))
+    spend(budget.share(epsilon=0.5, name="team"))
     model = DPLogisticRegression(epsilon=0.1, delta=1e-6, budget=budget).fit(X, Y)
     texts = [repr(budget), str(budget), budget._repr_html_(), budget.to_json(), repr(model)]
     texts += [str(pickle.dumps(thing, protocol=0)) for thing in (budget, model, model.privacy_)]
@@ -748,7 +748,7 @@ def _errors(budget, guarded, server):
     """Yield errors of every kind that name the address."""
     wrong = guarded.replace(SECRET, f"{SECRET}%21").replace("ledger=", "ledger=another_")
     attempts = [
-        lambda: PrivacyBudget(2.0, 1e-5, path=guarded),
+        lambda: PrivacyBudget(epsilon=2.0, delta=1e-5, path=guarded),
         lambda: PrivacyBudget(**TERMS, path=wrong),
         lambda: PrivacyBudget(**TERMS, path=guarded.replace("/postgres", "/no_such_database")),
         lambda: PrivacyBudget(**TERMS, path=guarded.replace("ledger=", "ledger=A")),

@@ -20,7 +20,7 @@ def spend(budget, event=EVENT, label="a fit", **more):
 
 @pytest.fixture
 def budget(place):
-    return PrivacyBudget(1.0, 1e-5, path=place)
+    return PrivacyBudget(epsilon=1.0, delta=1e-5, path=place)
 
 
 def test_disjoint_parts_are_spent_once(budget):
@@ -70,11 +70,11 @@ def test_shares_inside_of_shares_and_in_other_processes(budget):
         budget.share(epsilon=0.6, name="outer")
     with pytest.raises(ValueError, match="without '/'"):
         budget.share(epsilon=0.6, name="a/b")
-    assert repr(inner).endswith(".share('outer/inner')")
+    assert repr(inner).endswith(".share(name='outer/inner')")
 
 
 def test_a_share_admits_a_fit_and_keeps_a_temporary_budget_alive():
-    share = PrivacyBudget(1.0, 1e-5).share(epsilon=0.5)
+    share = PrivacyBudget(epsilon=1.0, delta=1e-5).share(epsilon=0.5)
     X, y = [[0.0, 1.0], [1.0, 0.0]] * 10, [0, 1] * 10
     DPLogisticRegression(epsilon=0.5, delta=1e-5, budget=share).fit(X, y)
     assert share.spent.epsilon == pytest.approx(0.5, rel=1e-9)
@@ -144,7 +144,7 @@ def test_a_notebook_shows_a_bar_without_script(budget):
 
 
 def test_a_closed_ledger_has_a_notebook_view(tmp_path):
-    budget = PrivacyBudget(1.0, 1e-5, path=tmp_path / "study.db")
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-5, path=tmp_path / "study.db")
     (tmp_path / "study.db").unlink()
     assert budget._repr_html_().endswith("the ledger is closed")
 
@@ -152,15 +152,15 @@ def test_a_closed_ledger_has_a_notebook_view(tmp_path):
 def test_a_file_that_is_no_ledger_is_closed(tmp_path):
     (tmp_path / "x.db").write_bytes(b"SQLite format 3\x00" + bytes(4096))
     with pytest.raises(BudgetClosedError):
-        PrivacyBudget(1.0, 1e-5, path=tmp_path / "x.db")
+        PrivacyBudget(epsilon=1.0, delta=1e-5, path=tmp_path / "x.db")
 
 
 @pytest.mark.parametrize("composition", ["gdp", "basic", "zcdp", "rdp"])
 @pytest.mark.parametrize("share", [None, 0.9])
 def test_check_refuses_just_what_spending_one_after_another_would_refuse(composition, share):
-    budget = PrivacyBudget(1.0, 1e-5, composition=composition)
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-5, composition=composition)
     if share is not None:
-        budget = budget.share(share)
+        budget = budget.share(epsilon=share)
     event = GDPEvent(0.08)
     asked = GaussianCurve(0.08).epsilon(1e-6), 1e-6
     one = PrivacyGuarantee(event, "replace_one", "test", asked=asked)

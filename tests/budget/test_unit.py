@@ -30,14 +30,14 @@ def test_a_guarantee_says_its_unit_and_is_equal_by_it():
 
 def test_an_unknown_unit_of_a_budget_is_refused():
     with pytest.raises(ValueError, match="unit must be one of 'record', 'person'"):
-        PrivacyBudget(1.0, 1e-5, unit="user")
+        PrivacyBudget(epsilon=1.0, delta=1e-5, unit="user")
 
 
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("shared", [False, True])
 def test_a_release_of_another_unit_is_refused(place, unit, shared):
-    budget = PrivacyBudget(1.0, 1e-5, path=place, unit=unit)
-    handle = budget.share(0.5).share(0.4) if shared else budget
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-5, path=place, unit=unit)
+    handle = budget.share(epsilon=0.5).share(epsilon=0.4) if shared else budget
     assert handle.unit == unit
     other = guarantee(UNITS[1 - UNITS.index(unit)])
     for refused in (
@@ -56,27 +56,27 @@ def test_a_release_of_another_unit_is_refused(place, unit, shared):
 
 
 def test_a_fit_without_groups_is_refused_by_a_budget_of_persons():
-    budget = PrivacyBudget(1.0, 1e-5, unit="person")
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-5, unit="person")
     with pytest.raises(ValueError, match=r"groups= says whose.*Nothing was spent\."):
         DPLogisticRegression(budget=budget).fit([[0.0], [1.0]], [0, 1])
     assert budget.history() == []
 
 
 def test_the_unit_is_one_of_the_terms_of_a_ledger(place):
-    budget = PrivacyBudget(1.0, 1e-5, path=place, unit="person")
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-5, path=place, unit="person")
     budget.spend(guarantee("person"), delta=1e-5, label="a fit")
     assert "unit='person'" in repr(budget)
     assert pickle.loads(pickle.dumps(budget)).unit == "person"
-    again = PrivacyBudget(1.0, 1e-5, path=place, unit="person")
+    again = PrivacyBudget(epsilon=1.0, delta=1e-5, path=place, unit="person")
     assert again.history() == budget.history()
     with pytest.raises((ValueError, BudgetClosedError), match="was made for"):
-        PrivacyBudget(1.0, 1e-5, path=place)
-    assert len(PrivacyBudget(1.0, 1e-5, path=place, unit="person").history()) == 1
+        PrivacyBudget(epsilon=1.0, delta=1e-5, path=place)
+    assert len(PrivacyBudget(epsilon=1.0, delta=1e-5, path=place, unit="person").history()) == 1
 
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_an_export_keeps_the_unit(unit):
-    budget = PrivacyBudget(1.0, 1e-5, unit=unit)
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-5, unit=unit)
     budget.spend(guarantee(unit), delta=1e-5, label="a fit")
     assert json.loads(budget.to_json())["terms"]["unit"] == unit
     again = PrivacyBudget.from_json(budget.to_json())
@@ -85,7 +85,7 @@ def test_an_export_keeps_the_unit(unit):
 
 
 def test_an_export_without_a_unit_is_of_records():
-    budget = PrivacyBudget(1.0, 1e-5)
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
     budget.spend(guarantee("record"), delta=1e-5, label="a fit")
     data = json.loads(budget.to_json())
     del data["terms"]["unit"]
@@ -95,7 +95,7 @@ def test_an_export_without_a_unit_is_of_records():
 
 
 def test_who_edits_the_unit_of_an_export_is_found_out():
-    budget = PrivacyBudget(1.0, 1e-5)
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
     data = json.loads(budget.to_json())
     data["terms"]["unit"] = "person"
     with pytest.raises(ValueError, match="its own head"):

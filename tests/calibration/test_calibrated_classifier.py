@@ -90,7 +90,7 @@ def test_a_map_is_that_of_the_counts():
     edges = np.linspace(0.0, 1.0, 9)
     y, score = np.repeat([0, 1], 4000), np.tile((edges[1:] + edges[:-1]) / 2, 1000)
     keep = np.random.default_rng(0).uniform(size=8000) < np.where(y == 1, score, 1.0 - score)
-    report = score_report(y[keep], score[keep], 1e4, edges=edges)
+    report = score_report(y[keep], score[keep], epsilon=1e4, edges=edges)
     for method in ("isotonic", "sigmoid"):
         found = CalibrationMap.of(report, method)
         np.testing.assert_allclose(found.shares, found.scores, atol=0.06)
@@ -100,7 +100,9 @@ def test_a_map_is_that_of_the_counts():
 def test_bins_without_rows_and_counts_below_zero_are_no_obstacle():
     y, score = np.array([0, 1] * 200), np.tile([0.2, 0.8], 200)
     for epsilon in [*[0.05] * 20, 100.0]:
-        report = score_report(y, score, epsilon, classes=(0, 1), edges=np.linspace(0, 1, 65))
+        report = score_report(
+            y, score, epsilon=epsilon, classes=(0, 1), edges=np.linspace(0, 1, 65)
+        )
         for method in ("isotonic", "sigmoid"):
             shares = CalibrationMap.of(report, method).shares
             assert np.all((shares > 0.0) & (shares < 1.0))
@@ -110,7 +112,7 @@ def test_bins_without_rows_and_counts_below_zero_are_no_obstacle():
 @every_method
 def test_a_calibration_is_paid_for_or_not_made(neighboring, method):
     X, y = draw(1000, np.random.default_rng())
-    budget = PrivacyBudget(1.0, 1e-5, neighboring=neighboring)
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-5, neighboring=neighboring)
     terms = {"method": method, "neighboring": neighboring, "budget": budget}
     model = DPCalibratedClassifier(MODEL, epsilon=0.6, **terms).fit(X, y)
     assert 0.59 < model.privacy_.epsilon(1e-5) <= 0.6
@@ -139,7 +141,7 @@ def test_a_calibration_is_paid_for_or_not_made(neighboring, method):
 )
 def test_what_is_wrong_is_refused_and_nothing_is_spent(model, y, message):
     X, truth = draw(1000, np.random.default_rng(0))
-    budget = PrivacyBudget(5.0, 1e-5)
+    budget = PrivacyBudget(epsilon=5.0, delta=1e-5)
     with pytest.raises((ValueError, NotFittedError), match=message) as refused:
         model.set_params(budget=budget).fit(X, truth if y is None else y)
     assert "Nothing was spent" in str(refused.value)
@@ -176,7 +178,7 @@ def test_nothing_but_the_counts_depends_on_the_rows(neighboring, monkeypatch):
         draw(1000, np.random.default_rng(0)),
         (1e6 * np.ones((n_other, 1)), [1] * n_other),
     ):
-        budget = PrivacyBudget(3.0, 1e-5, neighboring=neighboring)
+        budget = PrivacyBudget(epsilon=3.0, delta=1e-5, neighboring=neighboring)
         model = DPCalibratedClassifier(MODEL, neighboring=neighboring, budget=budget).fit(X, y)
         rows = [{**row, "time": ""} for row in budget.history()]
         report = model.report_
@@ -201,7 +203,7 @@ def test_log_loss_of_several_classes_comes_near_to_the_best(neighboring, method)
     fresh, labels = draw_several(30_000, np.random.default_rng(1))
     best = log_loss(labels, softmax(fresh, axis=1))
     before = log_loss(labels, SEVERAL.predict_proba(fresh))
-    budget = PrivacyBudget(1.0, 1e-5, neighboring=neighboring)
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-5, neighboring=neighboring)
     terms = {"method": method, "neighboring": neighboring, "budget": budget}
     model = DPCalibratedClassifier(SEVERAL, epsilon=1.0, **terms).fit(X, y)
     shares = model.predict_proba(fresh)

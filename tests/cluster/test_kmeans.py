@@ -22,7 +22,7 @@ every_relation = pytest.mark.parametrize("neighboring", ["replace_one", "add_rem
 @pytest.mark.filterwarnings("ignore:Number of distinct clusters")
 def test_without_privacy_it_is_scikit_learns(dtype, max_iter):
     rows = DIGITS[:500].astype(dtype)
-    ours = DPKMeans(math.inf, n_clusters=6, max_iter=max_iter, random_state=3).fit(rows)
+    ours = DPKMeans(epsilon=math.inf, n_clusters=6, max_iter=max_iter, random_state=3).fit(rows)
     steps = 300 if max_iter == "auto" else max_iter
     theirs = KMeans(6, max_iter=steps, random_state=3).fit(rows)
     for name in ("cluster_centers_", "labels_", "inertia_", "n_iter_"):
@@ -34,7 +34,9 @@ def test_without_privacy_it_is_scikit_learns(dtype, max_iter):
 
 def test_a_generator_is_a_seed_without_privacy_too():
     fits = [
-        DPKMeans(math.inf, n_clusters=6, random_state=np.random.default_rng(0)).fit(DIGITS[:300])
+        DPKMeans(epsilon=math.inf, n_clusters=6, random_state=np.random.default_rng(0)).fit(
+            DIGITS[:300]
+        )
         for _ in range(2)
     ]
     np.testing.assert_array_equal(fits[0].cluster_centers_, fits[1].cluster_centers_)
@@ -43,13 +45,13 @@ def test_a_generator_is_a_seed_without_privacy_too():
 @every_relation
 def test_every_cluster_has_a_centre_nearby(neighboring):
     """In 200 fits under each relation no centre was farther than 0.05 off; the clusters are 0.9."""
-    model = DPKMeans(3.0, n_clusters=4, bounds=(-1, 1), neighboring=neighboring).fit(BLOBS)
+    model = DPKMeans(epsilon=3.0, n_clusters=4, bounds=(-1, 1), neighboring=neighboring).fit(BLOBS)
     assert cdist(CENTRES, model.cluster_centers_).min(axis=1).max() < 0.2
     assert model.n_iter_ == 3
 
 
 def test_labels_are_returned_and_not_kept():
-    model = DPKMeans(3.0, n_clusters=4, bounds=(-1, 1))
+    model = DPKMeans(epsilon=3.0, n_clusters=4, bounds=(-1, 1))
     labels = model.fit_predict(BLOBS)
     assert not hasattr(model, "labels_")
     assert not hasattr(model, "inertia_")

@@ -11,10 +11,10 @@ from skdp.workloads.gaussian_steps import GaussianPlan
 LOW, HIGH = np.array([-1.0, 0.0, -1e3, 5.0, 0.0, -1e-3]), np.array([1.0, 9.0, 1e3, 6.0, 1e6, 2e-3])
 BOUNDS = list(zip(LOW.tolist(), HIGH.tolist(), strict=True))
 MODELS = [
-    DPKMeans(2.0, n_clusters=1, bounds=BOUNDS),
-    DPKMeans(20.0, n_clusters=4, max_iter=4, bounds=BOUNDS),
-    DPPCA(2.0, n_components=3, bounds=BOUNDS),
-    DPPCA(2.0, n_components=3, data_norm=500.0, bounds=BOUNDS),
+    DPKMeans(epsilon=2.0, n_clusters=1, bounds=BOUNDS),
+    DPKMeans(epsilon=20.0, n_clusters=4, max_iter=4, bounds=BOUNDS),
+    DPPCA(epsilon=2.0, n_components=3, bounds=BOUNDS),
+    DPPCA(epsilon=2.0, n_components=3, data_norm=500.0, bounds=BOUNDS),
 ]
 
 

@@ -29,7 +29,7 @@ every_relation = pytest.mark.parametrize("neighboring", ["replace_one", "add_rem
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_without_privacy_it_is_scikit_learns(n_components, dtype):
     rows = DIGITS.astype(dtype)
-    ours = DPPCA(math.inf, n_components=n_components, bounds=(0, 1)).fit(rows)
+    ours = DPPCA(epsilon=math.inf, n_components=n_components, bounds=(0, 1)).fit(rows)
     theirs = PCA(n_components).fit(rows)
     for name in ATTRIBUTES:
         np.testing.assert_array_equal(getattr(ours, name), getattr(theirs, name))
@@ -46,7 +46,7 @@ def test_with_little_noise_attributes_are_near_scikit_learns(neighboring, data_n
     rng, turned = np.random.default_rng(0), ortho_group.rvs(6, random_state=0)
     rows = rng.normal(size=(4000, 6)) * [9.0, 6.0, 4.0, 1.0, 1.0, 1.0] @ turned + 5.0
     ours = DPPCA(
-        1e4, n_components=3, bounds=(-50, 50), neighboring=neighboring, data_norm=data_norm
+        epsilon=1e4, n_components=3, bounds=(-50, 50), neighboring=neighboring, data_norm=data_norm
     ).fit(rows)
     theirs = PCA(3).fit(rows)
     np.testing.assert_allclose(np.abs((ours.components_ * theirs.components_).sum(1)), 1, atol=0.02)
@@ -63,7 +63,9 @@ def test_with_little_noise_attributes_are_near_scikit_learns(neighboring, data_n
 @every_relation
 @pytest.mark.parametrize("epsilon", [0.1, 1.0])
 def test_attributes_are_those_of_principal_components(neighboring, epsilon):
-    pca = DPPCA(epsilon, n_components=10, bounds=(0, 16), neighboring=neighboring).fit(DIGITS)
+    pca = DPPCA(epsilon=epsilon, n_components=10, bounds=(0, 16), neighboring=neighboring).fit(
+        DIGITS
+    )
     np.testing.assert_allclose(pca.components_ @ pca.components_.T, np.eye(10), atol=1e-12)
     largest = np.abs(pca.components_).argmax(axis=1)
     assert (pca.components_[np.arange(10), largest] > 0.0).all()
@@ -93,12 +95,12 @@ def test_at_epsilon_1_nine_tenths_of_what_can_be_captured_are():
 def test_a_constant_column_has_no_part_in_components():
     rng = np.random.default_rng(0)
     rows = np.c_[rng.normal(size=2000), np.full(2000, 3.0)]
-    pca = DPPCA(50.0, n_components=1, bounds=(-5, 5)).fit(rows)
+    pca = DPPCA(epsilon=50.0, n_components=1, bounds=(-5, 5)).fit(rows)
     assert abs(pca.components_[0, 1]) < 0.05
 
 
 def test_more_components_than_columns_are_refused_and_more_than_rows_are_not():
-    budget = PrivacyBudget(3.0, 1e-5)
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     message = r"n_components must be at most the number of columns, 64, got 65.*Nothing was spent"
     with pytest.raises(ValueError, match=message):
         DPPCA(n_components=65, bounds=(0, 16), budget=budget).fit(DIGITS)

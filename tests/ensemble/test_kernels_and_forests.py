@@ -152,14 +152,16 @@ def test_columns_that_act_together_are_seen(model):
     model.set_params(**({"n_components": 100} if hasattr(model, "scale") else {"n_trees": 50}))
     if is_classifier(model):
         assert model.fit(X, (y > 0).astype(int)).score(X, (y > 0).astype(int)) > 0.85
-        alone = DPAdditiveClassifier(3.0, bounds=(-1, 1), random_state=0).fit(
+        alone = DPAdditiveClassifier(epsilon=3.0, bounds=(-1, 1), random_state=0).fit(
             X, (y > 0).astype(int)
         )
         assert alone.score(X, (y > 0).astype(int)) < 0.65
     else:
         model.set_params(target_bounds=(-1, 1))
         assert model.fit(X, y).score(X, y) > 0.5
-        alone = DPAdditiveRegressor(3.0, bounds=(-1, 1), target_bounds=(-1, 1), random_state=0)
+        alone = DPAdditiveRegressor(
+            epsilon=3.0, bounds=(-1, 1), target_bounds=(-1, 1), random_state=0
+        )
         assert alone.fit(X, y).score(X, y) < 0.1
 
 
@@ -197,7 +199,7 @@ def test_frames_of_two_libraries_and_single_precision_go_straight_in(model):
 @every_model
 def test_the_seed_of_features_is_public_and_not_that_of_the_noise(model):
     X, y = people(), labels(people())
-    model = clone(model).set_params(budget=PrivacyBudget(10.0, 1e-5))
+    model = clone(model).set_params(budget=PrivacyBudget(epsilon=10.0, delta=1e-5))
     one, other, moved = (
         clone(model).set_params(feature_seed=seed, budget=model.budget).fit(X, y)
         for seed in (1, 1, 2)
@@ -224,7 +226,7 @@ def test_parameters_set_after_a_fit_do_not_change_the_model(model):
 @every_relation
 def test_budgets_pay_once_and_refusals_cost_nothing(model, neighboring):
     X, y = people(), labels(people())
-    budget = PrivacyBudget(1.3, 1e-5, neighboring=neighboring)
+    budget = PrivacyBudget(epsilon=1.3, delta=1e-5, neighboring=neighboring)
     model = clone(model).set_params(budget=budget, neighboring=neighboring)
     model.fit(X, y)
     assert budget.history()[0]["epsilon"] == pytest.approx(1.0, rel=0.02)
@@ -310,7 +312,7 @@ def test_nothing_but_the_release_depends_on_the_data(model, neighboring):
     worlds = [(tame, labels(tame)), (wild, np.ones(len(wild), dtype=int))]
     shown = []
     for X, y in worlds:
-        budget = PrivacyBudget(2.0, 1e-5, neighboring=neighboring)
+        budget = PrivacyBudget(epsilon=2.0, delta=1e-5, neighboring=neighboring)
         fit = clone(model).set_params(
             solver=ConstantSolver(), neighboring=neighboring, budget=budget
         )

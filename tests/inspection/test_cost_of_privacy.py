@@ -53,21 +53,21 @@ def test_clipping_costs_where_lengths_say_the_class():
     rng = np.random.default_rng(0)
     lengths = np.r_[rng.uniform(1, 2, 100), rng.uniform(5, 6, 100)]
     rays = np.c_[lengths, lengths], np.arange(200) // 100
-    costs = {k: v.mean() for k, v in display(DPLogisticRegression(3.0), rays).costs.items()}
+    costs = {k: v.mean() for k, v in display(DPLogisticRegression(epsilon=3.0), rays).costs.items()}
     assert costs["clipping"] > 0.4
     assert max(abs(costs["regularisation"]), abs(costs["noise"])) < 0.2
 
 
 def test_noise_costs_at_a_tiny_epsilon_and_nothing_at_a_large_one():
-    assert display(DPLogisticRegression(1e-3), n_repeats=10).costs["noise"].mean() > 0.2
-    assert abs(display(DPLogisticRegression(1000.0)).costs["noise"].mean()) < 0.02
+    assert display(DPLogisticRegression(epsilon=1e-3), n_repeats=10).costs["noise"].mean() > 0.2
+    assert abs(display(DPLogisticRegression(epsilon=1000.0)).costs["noise"].mean()) < 0.02
 
 
 @pytest.mark.parametrize(
     "estimator",
     [
-        DPHingeClassifier(3.0, neighboring="add_remove_one"),
-        make_pipeline(RowClipper(), DPLogisticRegression(3.0, C=10.0, loss_clip=None)),
+        DPHingeClassifier(epsilon=3.0, neighboring="add_remove_one"),
+        make_pipeline(RowClipper(), DPLogisticRegression(epsilon=3.0, C=10.0, loss_clip=None)),
     ],
     ids=["several classes", "pipeline"],
 )
@@ -81,7 +81,7 @@ def test_it_takes_what_can_be_cross_validated(estimator):
 @pytest.mark.parametrize("wrap", [lambda one: one, lambda one: make_pipeline(RowClipper(), one)])
 def test_an_estimator_with_a_budget_is_refused(wrap):
     """It read the private data, scored them exactly and spent nothing."""
-    estimator = wrap(DPLogisticRegression(budget=PrivacyBudget(1.0, 1e-5)))
+    estimator = wrap(DPLogisticRegression(budget=PrivacyBudget(epsilon=1.0, delta=1e-5)))
     with pytest.raises(ValueError, match="public=True"):
         CostOfPrivacyDisplay.from_estimator(estimator, None, None)
 
@@ -96,7 +96,9 @@ def test_it_spends_nothing_and_fits_nothing():
 
 
 def test_a_seed_repeats_it():
-    one, same, other = (display(DPLogisticRegression(0.1), random_state=s) for s in (1, 1, 2))
+    one, same, other = (
+        display(DPLogisticRegression(epsilon=0.1), random_state=s) for s in (1, 1, 2)
+    )
     np.testing.assert_array_equal(one.scores["private"], same.scores["private"])
     assert (one.scores["private"] != other.scores["private"]).any()
     assert (one.scores["private"][0] != one.scores["private"][1]).any()
@@ -104,7 +106,7 @@ def test_a_seed_repeats_it():
 
 def test_bars_lead_from_the_open_score_to_the_private_one():
     axes = mpl.pyplot.subplots()[1]
-    shown = display(DPLogisticRegression(0.1), scoring="accuracy", ax=axes)
+    shown = display(DPLogisticRegression(epsilon=0.1), scoring="accuracy", ax=axes)
     assert shown.ax_ is axes
     assert axes.get_ylabel() == "accuracy"
     ends = [bar.get_y() + bar.get_height() for bar in shown.bars_]

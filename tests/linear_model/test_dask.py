@@ -198,7 +198,7 @@ def test_more_rows_go_on_from_released_coefficients():
 
 
 def test_a_pipeline_scales_and_learns_where_the_rows_are():
-    budget = PrivacyBudget(2.0, 1e-5)
+    budget = PrivacyBudget(epsilon=2.0, delta=1e-5)
     steps = DPStandardScaler(bounds=(-3, 3)), DPLogisticRegression(solver="noisy_gd")
     model = make_private_pipeline(*steps, budget=budget).fit(*frames(FRAME, LABELS))
     assert (model.predict(frames(FRAME, LABELS)[0]).compute() == LABELS).mean() > 0.7
@@ -293,7 +293,7 @@ REFUSED = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_bad_input_is_refused_before_the_spend(name):
     Model, rows, targets, message = REFUSED[name]
-    budget = PrivacyBudget(3.0, 1e-5)
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     with pytest.raises((ValueError, IncompatibleSolverError), match=message) as caught:
         Model(budget=budget).fit(rows, targets)
     assert "Nothing was spent." in str(caught.value)
@@ -308,7 +308,7 @@ def test_other_columns_are_not_asked():
 
 def test_a_fit_that_dies_while_it_reads_stays_spent(monkeypatch):
     monkeypatch.setattr("skdp.data.blocks._KEPT_LOCALLY", 0)
-    budget, reads = PrivacyBudget(3.0, 1e-5), []
+    budget, reads = PrivacyBudget(epsilon=3.0, delta=1e-5), []
 
     def breaks_later(values):
         reads.append(1)
@@ -376,7 +376,7 @@ def test_a_worker_that_dies_loses_nothing(on_cluster, monkeypatch):
 
 
 def test_all_fits_of_a_search_on_the_cluster_are_on_one_ledger(on_cluster, tmp_path):
-    budget = PrivacyBudget(10.0, 1e-4, path=tmp_path / "ledger.db")
+    budget = PrivacyBudget(epsilon=10.0, delta=1e-4, path=tmp_path / "ledger.db")
     search = GridSearchCV(HINGE(0.5, budget=budget), {"data_norm": [0.5, 1.0]}, cv=2)
     with joblib.parallel_backend("dask"), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)

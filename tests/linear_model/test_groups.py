@@ -151,13 +151,15 @@ def test_models_of_public_features_take_persons(model):
 
 
 def test_least_squares_takes_persons_by_its_moments():
-    model = DPLinearRegression(100.0, solver="adassp", target_bounds=(-1.0, 1.0), random_state=0)
+    model = DPLinearRegression(
+        epsilon=100.0, solver="adassp", target_bounds=(-1.0, 1.0), random_state=0
+    )
     model.fit(X, X[:, 0], groups=GROUPS)
     weights = 1.0 / COUNTS[GROUPS]
-    given = DPLinearRegression(float("inf")).fit(X, X[:, 0], sample_weight=weights)
+    given = DPLinearRegression(epsilon=float("inf")).fit(X, X[:, 0], sample_weight=weights)
     assert model.privacy_.unit == "person"
     assert model.score(X, X[:, 0]) > 0.5
-    same = DPLinearRegression(float("inf")).fit(X, X[:, 0], groups=GROUPS)
+    same = DPLinearRegression(epsilon=float("inf")).fit(X, X[:, 0], groups=GROUPS)
     np.testing.assert_allclose(same.coef_, given.coef_, atol=1e-12)
     with_weights = LEAST_SQUARES(solver="adassp", max_weight=1.0)
     with_weights.fit(X, X[:, 0], sample_weight=weights, groups=GROUPS)
@@ -167,14 +169,14 @@ def test_least_squares_takes_persons_by_its_moments():
 def test_a_budget_of_persons_admits_fits_with_groups_alone(solver):
     Model = LEAST_SQUARES if solver == "adassp" else DPLogisticRegression
     few = {"epsilon": 0.1} if solver == "exponential_mechanism" else {}
-    budget = PrivacyBudget(3.0, 1e-5, unit="person")
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5, unit="person")
     model = Model(solver=solver, budget=budget, **few)
     with pytest.raises(ValueError, match=r"groups= says whose.*Nothing was spent\."):
         model.fit(X[:, :1], y)
     assert budget.history() == []
     model.fit(X[:, :1], y, groups=GROUPS)
     assert len(budget.history()) == 1
-    budget = PrivacyBudget(3.0, 1e-5)
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     with pytest.raises(ValueError, match=r"unit='record'.*Nothing was spent\."):
         model.set_params(budget=budget).fit(X[:, :1], y, groups=GROUPS)
     assert budget.history() == []
@@ -194,7 +196,7 @@ BAD = {
 def test_bad_groups_are_refused_before_the_spend(case):
     groups, parameters, error, match = BAD[case]
     unit = "record" if groups is None else "person"
-    budget = PrivacyBudget(3.0, 1e-5, unit=unit)
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5, unit=unit)
     with pytest.raises(error, match=match) as caught:
         DPLogisticRegression(budget=budget, **parameters).fit(X, y, groups=groups)
     assert budget.history() == []
@@ -230,8 +232,8 @@ def test_the_default_for_persons_clips_their_rows_together():
 
 
 def test_a_private_pipeline_passes_groups_to_its_last_step():
-    budget = PrivacyBudget(3.0, 1e-5, unit="person")
-    scaler, model = BoundsScaler((-3.0, 3.0)), DPLogisticRegression()
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5, unit="person")
+    scaler, model = BoundsScaler(bounds=(-3.0, 3.0)), DPLogisticRegression()
     pipeline = make_private_pipeline(scaler, model, budget=budget)
     pipeline.fit(X, y, dplogisticregression__groups=GROUPS)
     assert pipeline[-1].privacy_.unit == "person"

@@ -146,7 +146,7 @@ def test_predicting_needs_the_same_columns_and_a_fit(Model):
 @every_model
 def test_it_works_at_the_end_of_a_pipeline(Model):
     X, y = data()
-    model = make_pipeline(BoundsScaler((-1, 1)), Model(epsilon=10.0, random_state=0))
+    model = make_pipeline(BoundsScaler(bounds=(-1, 1)), Model(epsilon=10.0, random_state=0))
     assert model.fit(X, y).score(X, y) > 0.8
 
 

@@ -87,7 +87,7 @@ def assert_same(one, other):
 def test_two_data_sets_show_the_same(Model, neighboring, n_classes, capsys):
     shown = []
     for X, y in two_worlds(n_classes, neighboring):
-        budget = PrivacyBudget(10.0, 1e-4, neighboring=neighboring)
+        budget = PrivacyBudget(epsilon=10.0, delta=1e-4, neighboring=neighboring)
         model = Model(
             solver=ConstantSolver(),
             neighboring=neighboring,
@@ -127,7 +127,9 @@ def test_all_but_the_coefficients_is_the_same_for_two_data_sets(
             solver=solver,
             neighboring=neighboring,
             n_samples_hint=40,
-            budget=PrivacyBudget(10.0, 1e-4, composition="basic", neighboring=neighboring),
+            budget=PrivacyBudget(
+                epsilon=10.0, delta=1e-4, composition="basic", neighboring=neighboring
+            ),
             verbose=1,
         )
         if is_classifier(model):
@@ -146,7 +148,7 @@ def test_nothing_but_the_coefficients_depends_on_the_weights(Model, neighboring,
     (X, y), _ = two_worlds(2, neighboring)
     shown = []
     for weights in (np.zeros(40), np.linspace(-1e9, 1e9, 40)):
-        budget = PrivacyBudget(10.0, 1e-4, neighboring=neighboring)
+        budget = PrivacyBudget(epsilon=10.0, delta=1e-4, neighboring=neighboring)
         model = Model(neighboring=neighboring, n_samples_hint=40, budget=budget, max_weight=3.0)
         if is_classifier(model):
             model.set_params(classes=(0, 1))

@@ -70,7 +70,7 @@ def assert_it_is_our_own(error):
 @every_model
 @pytest.mark.parametrize("rows", ROWS)
 def test_missing_values_are_refused_before_the_spend(Model, rows):
-    budget = PrivacyBudget(3.0, 1e-5)
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     with pytest.raises(ValueError, match=r"Nothing was spent\.$") as refusal:
         Model(budget=budget).fit(ROWS[rows], [0, 1])
     assert_it_is_our_own(refusal)
@@ -93,7 +93,7 @@ def test_missing_values_of_a_sparse_matrix_are_said_to_be_in_their_column():
 @every_model
 @pytest.mark.parametrize("targets", TARGETS)
 def test_missing_targets_are_refused_before_the_spend(Model, targets):
-    budget = PrivacyBudget(3.0, 1e-5)
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     with pytest.raises(ValueError, match=r"y has missing values") as refusal:
         Model(budget=budget).fit(np.eye(2), TARGETS[targets])
     assert_it_is_our_own(refusal)
@@ -118,7 +118,7 @@ def test_missing_values_are_refused_in_prediction_as_well(Model, rows):
 )
 @pytest.mark.parametrize("weights", [[1.0, np.nan], [None, 1.0], pd.array([1, None], "Int64")])
 def test_missing_weights_are_refused_with_a_word_on_weights(model, weights):
-    budget = PrivacyBudget(3.0, 1e-5)
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     with pytest.raises(ValueError, match="sample_weight has missing values") as refusal:
         clone(model).set_params(budget=budget).fit(np.eye(2), [0, 1], sample_weight=weights)
     assert_it_is_our_own(refusal)
@@ -138,11 +138,14 @@ MISTAKES = {
     "quantile": (DPQuantileRegressor(quantile=2.0, target_bounds=(0, 1)), "quantile"),
     "steps": (DPSGDClassifier(n_steps=0), "n_steps"),
     "loss of SGD": (DPSGDRegressor(loss="x", target_bounds=(0, 1)), "loss must be"),
-    "missing": (BoundsScaler((0, 1), missing="x"), "missing must be"),
-    "reversed": (BoundsScaler((1, 0)), "each low must be below its high"),
-    "one reversed": (BoundsScaler({"a": (0, 1), "b": (1, 0)}), "each low must be below its high"),
+    "missing": (BoundsScaler(bounds=(0, 1), missing="x"), "missing must be"),
+    "reversed": (BoundsScaler(bounds=(1, 0)), "each low must be below its high"),
+    "one reversed": (
+        BoundsScaler(bounds={"a": (0, 1), "b": (1, 0)}),
+        "each low must be below its high",
+    ),
     "no such column": (
-        BoundsScaler({"a": (0, 1), "c": (0, 1)}),
+        BoundsScaler(bounds={"a": (0, 1), "c": (0, 1)}),
         r"\['a', 'b'\]; \['c'\] are not among",
     ),
     "no bounds": (BoundsScaler(), "bounds must be given"),
@@ -162,7 +165,7 @@ def test_public_parameters_are_checked_before_missing_values_are_looked_for(mist
 @pytest.mark.parametrize("bad", BAD)
 def test_what_is_wrong_with_rows_is_said_without_a_value(bad):
     rows, said = BAD[bad]
-    budget = PrivacyBudget(3.0, 1e-5)
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     with pytest.raises(ValueError, match=said) as refusal:
         DPLogisticRegression(classes=(0, 1), budget=budget).fit(rows, [0, 1])
     assert "3.14" not in str(refusal.value)

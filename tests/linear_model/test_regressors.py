@@ -79,7 +79,7 @@ def test_predictions_stay_within_the_bounds(Model):
     ],
 )
 def test_bad_bounds_are_refused_before_anything_is_spent(Model, bounds):
-    budget = PrivacyBudget(3.0, 1e-5)
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     with pytest.raises(ValueError, match="target_bounds must be a pair"):
         Model(target_bounds=bounds, budget=budget).fit(*data())
     assert budget.history() == []
@@ -89,7 +89,7 @@ def test_bad_bounds_are_refused_before_anything_is_spent(Model, bounds):
 @pytest.mark.parametrize("value", ["nan", "inf", "-1e999"])
 def test_targets_written_as_text_have_to_be_finite_too(Model, value):
     """scikit-learn does not look into text; a nan among targets broke the fit once spent."""
-    budget = PrivacyBudget(3.0, 1e-5)
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     X, y = data()
     y = y.astype(str).astype(object)
     y[7] = value
@@ -151,7 +151,7 @@ def test_quantiles_of_skewed_targets_cover_what_they_say(quantile, solver):
     X = rng.uniform(-1.0, 1.0, (25_000, 5)) / np.sqrt(5.0)
     y = np.exp(0.6 * X @ [1.0, -1.0, 0.5, 0.0, 0.8] + 0.5 * rng.normal(size=25_000))
     terms = {"target_bounds": (0.0, 12.0), "solver": solver}
-    model = DPQuantileRegressor(10.0, quantile=quantile, **terms).fit(X[:5000], y[:5000])
+    model = DPQuantileRegressor(epsilon=10.0, quantile=quantile, **terms).fit(X[:5000], y[:5000])
     fresh, same = model.predict(X[5000:]), np.full(20_000, np.quantile(y, quantile))
     assert abs(np.mean(y[5000:] <= fresh) - quantile) < 0.03
     losses = [mean_pinball_loss(y[5000:], guess, alpha=quantile) for guess in (fresh, same)]
@@ -183,7 +183,7 @@ def test_a_bad_shape_of_the_loss_is_named(Model, bad):
 
 
 def test_moments_serve_least_squares_only():
-    budget = PrivacyBudget(3.0, 1e-5)
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     for Model in (HUBER, DPLogisticRegression):
         X, y = data()
         with pytest.raises(IncompatibleSolverError, match="SquaredLoss"):

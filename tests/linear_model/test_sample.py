@@ -130,7 +130,7 @@ def test_the_last_iterate_has_no_bound_of_its_own_on_a_sample():
 @every_relation
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
 def test_a_model_costs_just_what_is_asked(model, neighboring):
-    budget = PrivacyBudget(1.0, 1e-5, neighboring=neighboring)
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-5, neighboring=neighboring)
     asked = {"neighboring": neighboring, "subsample": 0.1, "budget": budget, "delta": 1e-5}
     model.set_params(**asked).fit(X, Y)
     assert model.privacy_.epsilon(1e-5) == pytest.approx(1.0, rel=1e-6)
@@ -155,7 +155,7 @@ def test_a_pure_fit_to_a_sample_is_pure(neighboring):
 
 @pytest.mark.parametrize("solver", NOT_ON_SAMPLES)
 def test_releases_without_a_price_on_samples_are_refused_by_name(solver):
-    budget = PrivacyBudget(1.0, 1e-5)
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
     kind = {"dp_sgd": "DPSGD", "objective_perturbation": "ObjectivePerturbation"}[solver]
     with pytest.raises(IncompatibleSolverError, match=kind):
         model_of(solver, subsample=0.5, budget=budget).fit(X, Y)
@@ -179,9 +179,9 @@ def test_delta_0_and_rates_below_delta_are_refused():
 
 
 def test_without_privacy_all_rows_are_read():
-    whole = DPLogisticRegression(math.inf).fit(X, Y)
+    whole = DPLogisticRegression(epsilon=math.inf).fit(X, Y)
     np.testing.assert_array_equal(
-        DPLogisticRegression(math.inf, subsample=0.1).fit(X, Y).coef_, whole.coef_
+        DPLogisticRegression(epsilon=math.inf, subsample=0.1).fit(X, Y).coef_, whole.coef_
     )
 
 
@@ -226,7 +226,7 @@ def test_no_size_of_a_sample_shows(solver, neighboring):
     """Two data sets with the same public facts, many samples: all but the coefficients is equal."""
     shown = set()
     for k in range(8):
-        budget = PrivacyBudget(3.0, 1e-4, neighboring=neighboring)
+        budget = PrivacyBudget(epsilon=3.0, delta=1e-4, neighboring=neighboring)
         asked = {"neighboring": neighboring, "n_samples_hint": 300, "budget": budget}
         model = model_of(solver, subsample=0.2, **asked)
         if is_classifier(model):
@@ -242,8 +242,8 @@ def test_no_size_of_a_sample_shows(solver, neighboring):
 
 @pytest.mark.parametrize("composition", ["gdp", "basic", "zcdp", "rdp"])
 def test_samples_compose_as_other_releases_do(composition):
-    budget = PrivacyBudget(3.0, 1e-5, composition=composition)
-    model = DPLogisticRegression(0.3, 1e-6, subsample=0.1, budget=budget)
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5, composition=composition)
+    model = DPLogisticRegression(epsilon=0.3, delta=1e-6, subsample=0.1, budget=budget)
     if composition == "zcdp":  # not zCDP: only a first release counts by its (ε, δ)
         model.fit(X, Y)
         model.fit(X, Y)
@@ -259,8 +259,8 @@ def test_samples_compose_as_other_releases_do(composition):
 
 
 def test_a_plan_of_one_sample_is_what_it_costs():
-    model = DPLogisticRegression(1.0, 1e-5, subsample=0.1).fit(X, Y)
-    budget = PrivacyBudget(1.0, 1e-5)
+    model = DPLogisticRegression(epsilon=1.0, delta=1e-5, subsample=0.1).fit(X, Y)
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
     cost = budget.plan([model.privacy_])
     assert cost.admitted
     assert cost.epsilon == pytest.approx(1.0, rel=1e-3)
@@ -270,11 +270,13 @@ def test_a_plan_of_one_sample_is_what_it_costs():
 
 
 def test_disjoint_parts_of_samples_do_not_add_up():
-    budget = PrivacyBudget(1.0, 1e-5)
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
     for k, rows in enumerate(np.array_split(np.arange(4000), 4)):
-        DPLogisticRegression(0.4, subsample=0.5, budget=budget, part=k).fit(X[rows], Y[rows])
-    one = PrivacyBudget(1.0, 1e-5)
-    DPLogisticRegression(0.4, subsample=0.5, budget=one).fit(X, Y)
+        DPLogisticRegression(epsilon=0.4, subsample=0.5, budget=budget, part=k).fit(
+            X[rows], Y[rows]
+        )
+    one = PrivacyBudget(epsilon=1.0, delta=1e-5)
+    DPLogisticRegression(epsilon=0.4, subsample=0.5, budget=one).fit(X, Y)
     assert budget.spent == one.spent
 
 
@@ -308,7 +310,9 @@ def test_dask_collections_beyond_a_million_rows_are_sampled_by_default(monkeypat
     lazy = da.from_array(X, chunks=(len(X) // 3, X.shape[1])), da.from_array(Y, chunks=len(Y) // 3)
     whole = "Poisson sample" not in str(DPLogisticRegression().fit(X, Y).privacy_)
     assert whole, "rows in memory are all read"
-    budgets = {name: PrivacyBudget(5.0, 1e-5, composition=name) for name in ("gdp", "basic")}
+    budgets = {
+        name: PrivacyBudget(epsilon=5.0, delta=1e-5, composition=name) for name in ("gdp", "basic")
+    }
     sampled = {
         "default": DPLogisticRegression(),
         "all rows": DPLogisticRegression(subsample=1.0),
@@ -348,7 +352,7 @@ def test_no_more_than_the_sample_is_copied(kind):
     }[kind]
     y = np.zeros(n, dtype=np.int8)
     y[::2] = 1
-    model = DPLogisticRegression(1.0, 1e-6, subsample=0.01, solver="noisy_gd")
+    model = DPLogisticRegression(epsilon=1.0, delta=1e-6, subsample=0.01, solver="noisy_gd")
     model.fit(data, y)  # imports and caches
     tracemalloc.start()
     model.fit(data, y)
@@ -372,7 +376,12 @@ def test_an_attack_on_samples_stays_below_the_claim(neighboring):
     x[0] = 1e6
     pairs = {"replace_one": ((x, y), (-x, y)), "add_remove_one": ((x, y), (x[1:], y[1:]))}
     model = DPLogisticRegression(
-        5.0, 1e-4, subsample=rate, neighboring=neighboring, n_samples_hint=n, classes=[0, 1]
+        epsilon=5.0,
+        delta=1e-4,
+        subsample=rate,
+        neighboring=neighboring,
+        n_samples_hint=n,
+        classes=[0, 1],
     ).set_params(solver=NoisyGD(1, step_size=1.0), C=1.0)
     first, second = (
         np.array([model.fit(*data).coef_[0, 0] for _ in range(n_fits)])

@@ -31,14 +31,20 @@ INPUTS = [
     ids=["dense", "sparse", "pandas", "polars"],
 )
 def test_a_grid_over_everything_loses_no_fit(convert, n_jobs):
-    budget = PrivacyBudget(1e3, 1e-2, composition="basic", neighboring="add_remove_one")
+    budget = PrivacyBudget(
+        epsilon=1e3, delta=1e-2, composition="basic", neighboring="add_remove_one"
+    )
     model = DPLogisticRegression(delta=1e-5, neighboring="add_remove_one", budget=budget)
     grid = [
         {"dplogisticregression__solver": CLASSIFIERS, "dplogisticregression__epsilon": [2.0, 8.0]},
         {"dplogisticregression__sampler": ["auto", "proximal"]},
         {"dplogisticregression__C": ["auto", 1.0]},
     ]
-    scaler = RowClipper(4.0) if convert is sparse.csr_matrix else BoundsScaler((-6.0, 6.0))
+    scaler = (
+        RowClipper(max_norm=4.0)
+        if convert is sparse.csr_matrix
+        else BoundsScaler(bounds=(-6.0, 6.0))
+    )
     search = GridSearchCV(make_pipeline(scaler, model), grid, cv=3, n_jobs=n_jobs)
     search.fit(convert(X), y)
     candidates = 2 * len(CLASSIFIERS) + 4
@@ -60,7 +66,7 @@ def test_metadata_routing_knows_the_weights_of_a_fit():
     """They reach the fit of each fold if they are asked for, and are refused unless they are."""
     weights = np.ones(90)
     with sklearn.config_context(enable_metadata_routing=True):
-        pipe = make_pipeline(BoundsScaler((-6.0, 6.0)), DPLogisticRegression(random_state=0))
+        pipe = make_pipeline(BoundsScaler(bounds=(-6.0, 6.0)), DPLogisticRegression(random_state=0))
         assert len(cross_validate(pipe, X, y, cv=3)["test_score"]) == 3
         with pytest.raises(ValueError, match="sample_weight"):
             GridSearchCV(DPLogisticRegression(), {"C": [1.0]}, cv=3).fit(

@@ -91,8 +91,8 @@ def test_a_call_whose_cost_cannot_be_told_leaves_the_model_as_it_was(monkeypatch
 
 
 def test_each_partial_fit_is_spent_before_it_reads():
-    budget = PrivacyBudget(3.0, 1e-4, composition="rdp")
-    model = DPSGDClassifier(2.0, budget=budget).partial_fit(X, y, classes=[0, 1])
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-4, composition="rdp")
+    model = DPSGDClassifier(epsilon=2.0, budget=budget).partial_fit(X, y, classes=[0, 1])
     before = dict(vars(model))
     while len(budget.history()) < 4:
         try:
@@ -108,7 +108,7 @@ def test_each_partial_fit_is_spent_before_it_reads():
 
 
 def test_partial_fit_asks_for_the_public_labels():
-    budget = PrivacyBudget(5.0, 1e-4, composition="rdp")
+    budget = PrivacyBudget(epsilon=5.0, delta=1e-4, composition="rdp")
     model = DPSGDClassifier(budget=budget)
     with pytest.raises(ValueError, match=r"first call"):
         model.partial_fit(X, y)
@@ -124,7 +124,7 @@ def test_partial_fit_asks_for_the_public_labels():
 
 @pytest.mark.parametrize("changed", [[0, 1, 2], ["a", "b"], [1, 2]])
 def test_labels_that_were_changed_between_two_calls_cost_nothing(changed):
-    budget = PrivacyBudget(5.0, 1e-4, composition="rdp")
+    budget = PrivacyBudget(epsilon=5.0, delta=1e-4, composition="rdp")
     model = DPSGDClassifier(n_steps=2, budget=budget).partial_fit(X, y, classes=[0, 1])
     released = model.coef_
     for classes in (None, changed, [0, 1]):
@@ -135,7 +135,7 @@ def test_labels_that_were_changed_between_two_calls_cost_nothing(changed):
 
 
 def test_coefficients_of_another_shape_are_refused_before_the_spend():
-    budget = PrivacyBudget(5.0, 1e-4, composition="rdp")
+    budget = PrivacyBudget(epsilon=5.0, delta=1e-4, composition="rdp")
     model = DPSGDClassifier(n_steps=2, budget=budget).partial_fit(X, y, classes=[0, 1])
     model.coef_ = np.vstack([model.coef_, model.coef_])
     model.intercept_ = np.zeros(2)
@@ -168,7 +168,7 @@ def test_without_privacy_it_is_scikit_learns(data, C, loss):
     "bad", [{"loss": "perceptron"}, {"n_steps": 0}, {"sampling_rate": 2.0}], ids=str
 )
 def test_a_bad_setting_costs_nothing(bad):
-    budget = PrivacyBudget(3.0, 1e-5, composition="rdp")
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5, composition="rdp")
     with pytest.raises(ValueError, match="Nothing was spent"):
         DPSGDClassifier(budget=budget).set_params(**bad).fit(X, y)
     assert budget.history() == []
@@ -177,9 +177,9 @@ def test_a_bad_setting_costs_nothing(bad):
 @pytest.mark.parametrize("convert", [sparse.csr_matrix, pd.DataFrame])
 def test_a_grid_search_over_epsilon_in_a_pipeline(convert):
     """Five folds of three candidates and a refit, each on the ledger of one budget."""
-    budget = PrivacyBudget(30.0, 1e-3, composition="rdp")
+    budget = PrivacyBudget(epsilon=30.0, delta=1e-3, composition="rdp")
     pipe = make_pipeline(
-        BoundsScaler((-2.0, 2.0)) if convert is pd.DataFrame else "passthrough",
+        BoundsScaler(bounds=(-2.0, 2.0)) if convert is pd.DataFrame else "passthrough",
         DPSGDClassifier(budget=budget),
     )
     grid = {"dpsgdclassifier__epsilon": [0.5, 1.0, 2.0]}

@@ -37,7 +37,7 @@ class Witness(RegularizedExponential):
 
 @every_model
 def test_a_fit_that_dies_after_the_spend_has_spent(Model):
-    budget = PrivacyBudget(3.0, 1e-5)
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     with pytest.raises(KeyboardInterrupt):
         Model(budget=budget, solver=Witness()).fit(X, y)
     assert len(budget.history()) == 1
@@ -59,7 +59,7 @@ def test_a_refit_that_dies_after_paying_leaves_no_old_coefficients_behind(Model,
 def test_more_rows_than_a_plan_covers_are_refused_before_the_spend(solver, monkeypatch):
     """Where n is private it is a matter of the domain, as values are; the message hides n."""
     monkeypatch.setattr(_minimiser, "_MOST_UNKNOWN_ROWS", 17)
-    budget = PrivacyBudget(3.0, 1e-5)
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     model = DPLogisticRegression(solver=solver, neighboring="add_remove_one", budget=budget)
     with pytest.raises(ValueError, match=r"17 rows.*n_samples_hint.*Nothing was spent") as no:
         model.fit(X, y)
@@ -75,7 +75,7 @@ def test_a_refused_refit_leaves_the_model_as_it_was(Model):
     model = Model().fit(X, y)
     before = dict(vars(model))
     with pytest.raises(BudgetExceededError):
-        model.set_params(budget=PrivacyBudget(0.1, 1e-6)).fit(X[:, :1], y)
+        model.set_params(budget=PrivacyBudget(epsilon=0.1, delta=1e-6)).fit(X[:, :1], y)
     with pytest.raises(ValueError, match="infinity"):
         model.fit(np.where(X.max() == X, np.inf, X), y)
     assert {name: value for name, value in vars(model).items() if name != "budget"} == {
@@ -86,7 +86,7 @@ def test_a_refused_refit_leaves_the_model_as_it_was(Model):
 @every_fit
 def test_a_refused_fit_never_reaches_the_data(Model, solver, monkeypatch):
     monkeypatch.setattr(ClippedDesign, "clip", lambda *args: pytest.fail("the data were read"))
-    budget = PrivacyBudget(0.5, 1e-5)
+    budget = PrivacyBudget(epsilon=0.5, delta=1e-5)
     model = Model(epsilon=1.0, solver=solver, budget=budget)
     with pytest.raises(BudgetExceededError, match=r"."):
         model.fit(X, y)
@@ -98,7 +98,7 @@ def test_a_refused_fit_never_reaches_the_data(Model, solver, monkeypatch):
 @every_model
 def test_the_whole_budget_in_one_fit(Model):
     for composition in ("gdp", "basic"):
-        budget = PrivacyBudget(1.0, 1e-5, composition=composition)
+        budget = PrivacyBudget(epsilon=1.0, delta=1e-5, composition=composition)
         Model(epsilon=1.0, delta=1e-5, budget=budget).fit(X, y)
         with pytest.raises(BudgetExceededError):
             Model(epsilon=0.01, delta=1e-6, budget=budget).fit(X, y)
@@ -108,7 +108,7 @@ def test_the_whole_budget_in_one_fit(Model):
 @every_model
 @pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
 def test_what_is_charged_is_what_is_claimed_and_asked(Model, neighboring):
-    budget = PrivacyBudget(3.0, 1e-4, neighboring=neighboring)
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-4, neighboring=neighboring)
     model = Model(epsilon=0.7, delta=1e-6, neighboring=neighboring, budget=budget).fit(X, y)
     (row,) = budget.history()
     assert row["gdp_mu"] == model.privacy_.gdp_mu
@@ -124,7 +124,7 @@ def test_what_is_charged_is_what_is_claimed_and_asked(Model, neighboring):
 def test_every_solver_spends_what_was_asked_before_it_reads(
     Model, solver, neighboring, monkeypatch
 ):
-    budget = PrivacyBudget(3.0, 1e-4, composition="basic", neighboring=neighboring)
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-4, composition="basic", neighboring=neighboring)
     clip, spent = ClippedDesign.clip, []
     monkeypatch.setattr(
         ClippedDesign, "clip", lambda *args: spent.append(len(budget.history())) or clip(*args)
@@ -151,7 +151,7 @@ class Constant(Solver):
 
 
 def test_a_sampler_for_a_solver_that_draws_none_is_refused():
-    budget = PrivacyBudget(3.0, 1e-5)
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     model = DPLogisticRegression(solver=Constant(), budget=budget)
     assert model.fit(X, y).privacy_.gdp_mu == 0.1
     with pytest.raises(IncompatibleSolverError, match="draws no sample"):
@@ -161,20 +161,22 @@ def test_a_sampler_for_a_solver_that_draws_none_is_refused():
 
 def test_a_distance_to_the_target_is_spent_from_the_reserve_for_it():
     asked = {"epsilon": 1.0, "delta": 1e-6, "sampler": "proximal_tv"}
-    budget = PrivacyBudget(3.0, 1e-5, tv=1e-8)
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5, tv=1e-8)
     model = DPLogisticRegression(**asked, budget=budget).fit(X, y)
     assert len(budget.history()) == 1
     assert model.privacy_.delta(1.0) <= 1e-6
     assert str(model.privacy_).startswith("(1, 1e-06)-DP under replace_one")
-    without = PrivacyBudget(3.0, 1e-5)
-    DPLogisticRegression(0.1, 1e-6, budget=without).fit(X, y)  # a first release may be anything
+    without = PrivacyBudget(epsilon=3.0, delta=1e-5)
+    DPLogisticRegression(epsilon=0.1, delta=1e-6, budget=without).fit(
+        X, y
+    )  # a first release may be anything
     with pytest.raises(BudgetExceededError, match="with tv=, a reserve"):
         DPLogisticRegression(**asked, budget=without).fit(X, y)
 
 
 @pytest.mark.parametrize("refused", [{"sampler": "exact", "C": 1e9}, {"sampler": "langevin"}])
 def test_what_a_sampler_cannot_do_is_refused_before_it_is_spent(refused):
-    budget = PrivacyBudget(3.0, 1e-5)
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     model = DPLogisticRegression(neighboring="add_remove_one", n_samples_hint=300, budget=budget)
     with pytest.raises(IncompatibleSolverError, match=r"Nothing was spent\.$"):
         model.set_params(**refused).fit(X, y)
@@ -196,7 +198,7 @@ def test_a_sampler_that_proves_nothing_gets_no_money():
     assert model.privacy_.epsilon(1e-5) == np.inf
     refused = pytest.raises(BudgetExceededError, match="no finite budget admits")
     with pytest.warns(UncertifiedSamplerWarning), refused:
-        DPLogisticRegression(**hopeful, budget=PrivacyBudget(3.0, 1e-5)).fit(X, y)
+        DPLogisticRegression(**hopeful, budget=PrivacyBudget(epsilon=3.0, delta=1e-5)).fit(X, y)
 
 
 def test_a_budget_that_is_not_one_is_refused():
@@ -231,7 +233,7 @@ CASES = [
 
 @pytest.mark.parametrize(("Model", "bad"), CASES)
 def test_a_bad_parameter_is_named_and_costs_nothing(Model, bad):
-    budget = PrivacyBudget(3.0, 1e-5)
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     (name,) = bad
     named = ".*" if name in ("random_state", "n_jobs") else name  # joblib and NumPy speak there
     with pytest.raises(ValueError, match=rf"(?i){named}"):

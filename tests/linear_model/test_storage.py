@@ -40,7 +40,7 @@ def test_the_type_that_x_is_stored_as_changes_nothing(solver, dtype):
     X, y = table()
     X = stored(X, dtype)
     one, other = (
-        DPLogisticRegression(1.0, 1e-5, solver=solver, random_state=0).fit(rows, y)
+        DPLogisticRegression(epsilon=1.0, delta=1e-5, solver=solver, random_state=0).fit(rows, y)
         for rows in (X, X.astype(np.float64))
     )
     np.testing.assert_allclose(one.coef_, other.coef_, rtol=1e-6, atol=1e-9)
@@ -53,7 +53,7 @@ def test_least_squares_from_moments_read_float32_as_it_is(order):
     X = np.asarray(X, dtype=np.float32, order=order)
     one, other = (
         DPLinearRegression(
-            1.0, 1e-5, solver="adassp", target_bounds=(0.0, 1.0), random_state=0
+            epsilon=1.0, delta=1e-5, solver="adassp", target_bounds=(0.0, 1.0), random_state=0
         ).fit(rows, y)
         for rows in (X, X.astype(np.float64))
     )
@@ -80,7 +80,7 @@ def test_float32_is_not_copied(solver, order):
     rng = np.random.default_rng(0)
     X = np.asarray(rng.normal(size=(200_000, 40)), dtype=np.float32, order=order)
     y = rng.integers(0, 2, 200_000)
-    model = DPLogisticRegression(1.0, 1e-6, solver=solver, random_state=0)
+    model = DPLogisticRegression(epsilon=1.0, delta=1e-6, solver=solver, random_state=0)
     tracemalloc.start()
     model.fit(X, y)
     model.decision_function(X)
@@ -94,8 +94,10 @@ def test_a_file_in_memory_is_not_copied(tmp_path):
     stored = np.memmap(tmp_path / "X", dtype=np.float32, mode="w+", shape=X.shape)
     stored[:] = X
     rows = np.memmap(tmp_path / "X", dtype=np.float32, mode="r", shape=X.shape)
-    one = DPLogisticRegression(1.0, 1e-5, random_state=0).fit(rows, y)
-    other = DPLogisticRegression(1.0, 1e-5, random_state=0).fit(X.astype(np.float32), y)
+    one = DPLogisticRegression(epsilon=1.0, delta=1e-5, random_state=0).fit(rows, y)
+    other = DPLogisticRegression(epsilon=1.0, delta=1e-5, random_state=0).fit(
+        X.astype(np.float32), y
+    )
     np.testing.assert_array_equal(one.coef_, other.coef_)
 
 
@@ -104,7 +106,7 @@ def test_what_is_no_plain_number_becomes_float64(kind):
     X, y = table()
     X = np.abs(1e6 * X).astype(np.int64).astype(kind)
     one, other = (
-        DPLogisticRegression(1.0, 1e-5, random_state=0).fit(rows, y)
+        DPLogisticRegression(epsilon=1.0, delta=1e-5, random_state=0).fit(rows, y)
         for rows in (X, X.astype(np.float64))
     )
     np.testing.assert_array_equal(one.coef_, other.coef_)
@@ -116,14 +118,14 @@ def test_times_are_no_numbers(kind):
     """As numbers a missing time would be the smallest integer, and not missing."""
     X, y = table()
     with pytest.raises(TypeError, match="column 0 is not numeric"):
-        DPLogisticRegression(1.0, 1e-5).fit(X.astype(np.int64).astype(kind), y)
+        DPLogisticRegression(epsilon=1.0, delta=1e-5).fit(X.astype(np.int64).astype(kind), y)
 
 
 @pytest.mark.parametrize("value", [2**70, Decimal("1.5")], ids=repr)
 def test_lists_of_any_numbers_become_float64(value):
     rows, y = [[value, 1.0]] + 20 * [[0.0, 2.0]], [0, 1, 1] * 7
     one, other = (
-        DPLogisticRegression(1.0, 1e-5, random_state=0).fit(X, y)
+        DPLogisticRegression(epsilon=1.0, delta=1e-5, random_state=0).fit(X, y)
         for X in (rows, [[float(v) for v in row] for row in rows])
     )
     np.testing.assert_array_equal(one.coef_, other.coef_)
@@ -136,5 +138,5 @@ def test_lists_of_any_numbers_become_float64(value):
 def test_lists_of_other_things_are_refused_without_a_word_of_them(value, said):
     rows = [[value, 1]] + 20 * [[0, 2]]
     with pytest.raises(ValueError, match=said) as refusal:
-        DPLogisticRegression(1.0, 1e-5).fit(rows, [0, 1, 1] * 7)
+        DPLogisticRegression(epsilon=1.0, delta=1e-5).fit(rows, [0, 1, 1] * 7)
     assert "Smith" not in str(refusal.value)

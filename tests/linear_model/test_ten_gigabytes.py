@@ -25,7 +25,8 @@ X = da.concatenate(made)
 y = X.map_blocks(labels, dtype=np.int8, drop_axis=1)
 assert X.nbytes == 10 * 10**9
 chosen = {"sample": {"subsample": "auto"}, "all": {"solver": NoisyGD(n_steps=2)}}[sys.argv[1]]
-model = DPLogisticRegression(1.0, 1e-9, classes=[0, 1], random_state=0).set_params(**chosen)
+terms = {"delta": 1e-9, "classes": [0, 1], "random_state": 0}
+model = DPLogisticRegression(epsilon=1.0, **terms, **chosen)
 with dask.config.set(scheduler="threads", num_workers=2):
     model.fit(X, y)
 assert model.coef_[0, 0] > 0.0

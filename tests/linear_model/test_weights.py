@@ -28,9 +28,12 @@ TAKING = [name for name in SOLVERS if name not in ("adassp", "exponential_mechan
 @pytest.mark.parametrize(
     ("model", "reference"),
     [
-        (DPLogisticRegression(INF), LogisticRegression(max_iter=10_000)),
-        (DPLinearRegression(INF, C=2.0), Ridge(alpha=0.5)),
-        (DPQuantileRegressor(INF, quantile=0.3), QuantileRegressor(quantile=0.3, alpha=0.0)),
+        (DPLogisticRegression(epsilon=INF), LogisticRegression(max_iter=10_000)),
+        (DPLinearRegression(epsilon=INF, C=2.0), Ridge(alpha=0.5)),
+        (
+            DPQuantileRegressor(epsilon=INF, quantile=0.3),
+            QuantileRegressor(quantile=0.3, alpha=0.0),
+        ),
     ],
     ids=repr,
 )
@@ -42,7 +45,7 @@ def test_without_privacy_weights_are_taken_as_they_are(model, reference):
 
 @every_model
 def test_privately_they_need_a_public_bound(Model):
-    budget = PrivacyBudget(3.0, 1e-5)
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     with pytest.raises(ValueError, match=r"sample_weight needs max_weight.*Nothing was spent\."):
         Model(budget=budget).fit(X, y, sample_weight=WEIGHTS)
     assert budget.history() == []
@@ -54,14 +57,14 @@ def test_every_solver_that_reads_through_the_loss_takes_them(solver):
     """Of records of weight 0 nothing is learnt, at a large ε."""
     wrong = np.where(np.arange(300) % 3 == 0, 1 - y, y)
     weights = (wrong == y).astype(float)
-    model = DPLogisticRegression(50.0, solver=solver, max_weight=1.0)
+    model = DPLogisticRegression(epsilon=50.0, solver=solver, max_weight=1.0)
     assert model.fit(X, wrong, sample_weight=weights).score(X, y) > 0.9
     one = model.set_params(random_state=0).fit(X, y).coef_
     np.testing.assert_allclose(model.fit(X, y, sample_weight=np.ones(300)).coef_, one, atol=1e-9)
 
 
 def test_a_solver_that_reads_the_targets_themselves_refuses():
-    budget = PrivacyBudget(3.0, 1e-5)
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     with pytest.raises(IncompatibleSolverError, match="takes no sample_weight"):
         LEAST_SQUARES(solver="adassp", max_weight=1.0, budget=budget).fit(X, y, WEIGHTS)
     assert budget.history() == []
@@ -83,7 +86,7 @@ def test_a_larger_bound_brings_more_noise_in_proportion(solver):
 
     Without the bound in the sensitivity, noise would be for weight 1 and the pull of weight 8.
     """
-    model = DPLogisticRegression(1.0, 1e-5, solver=solver, random_state=0)
+    model = DPLogisticRegression(epsilon=1.0, delta=1e-5, solver=solver, random_state=0)
     small = model.set_params(max_weight=1.0, C=1.0).fit(X, y, sample_weight=0.5 * WEIGHTS).coef_
     large = model.set_params(max_weight=8.0, C=0.125).fit(X, y, sample_weight=4.0 * WEIGHTS).coef_
     np.testing.assert_allclose(large, small, rtol=1e-3)
@@ -106,7 +109,7 @@ def test_a_bound_that_is_none_is_refused(bound):
     ],
 )
 def test_weights_that_are_none_are_refused_before_the_spend(weights, said):
-    budget = PrivacyBudget(3.0, 1e-5)
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     with pytest.raises(ValueError, match=said) as refusal:
         DPLogisticRegression(max_weight=1.0, budget=budget).fit(X, y, sample_weight=weights)
     assert "heavy" not in str(refusal.value)
@@ -115,7 +118,7 @@ def test_weights_that_are_none_are_refused_before_the_spend(weights, said):
 
 def test_class_weights_and_weights_multiply():
     weights = np.where(y == 1, 2.0, 0.5) * WEIGHTS
-    model = DPLogisticRegression(30.0, class_weight={0: 0.5, 1: 2.0}, max_weight=2.0, C=1.0)
+    model = DPLogisticRegression(epsilon=30.0, class_weight={0: 0.5, 1: 2.0}, max_weight=2.0, C=1.0)
     model.set_params(solver="noisy_gd", random_state=0)
     both = model.fit(X, y, sample_weight=WEIGHTS).coef_
     model.set_params(class_weight=None, max_weight=4.0)
@@ -124,7 +127,7 @@ def test_class_weights_and_weights_multiply():
 
 @pytest.mark.parametrize("Model", [DPSGDClassifier, DPSGDRegressor])
 def test_partial_fits_take_them_too(Model):
-    model = Model(20.0, max_weight=1.0)
+    model = Model(epsilon=20.0, max_weight=1.0)
     if Model is DPSGDRegressor:
         model.set_params(target_bounds=(-1, 1)).partial_fit(X, y, sample_weight=WEIGHTS)
     else:
@@ -134,7 +137,7 @@ def test_partial_fits_take_them_too(Model):
 
 
 def test_at_infinity_c_may_be_infinite_and_coefficients_sparse():
-    model = DPLogisticRegression(INF, C=INF).fit(X + WEIGHTS[:, None], y)
+    model = DPLogisticRegression(epsilon=INF, C=INF).fit(X + WEIGHTS[:, None], y)
     scores = model.decision_function(X)
     np.testing.assert_allclose(model.sparsify().decision_function(X), scores)
     assert model.coef_.format == "csr"

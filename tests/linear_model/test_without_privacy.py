@@ -86,7 +86,7 @@ def test_regressors(model, reference):
 
 def test_several_quantiles_are_several_quantile_regressors():
     X, y = NUMBER
-    model = DPQuantileRegressor(INF, quantile=(0.9, 0.2)).fit(X, y)
+    model = DPQuantileRegressor(epsilon=INF, quantile=(0.9, 0.2)).fit(X, y)
     for level, coef, intercept in zip((0.9, 0.2), model.coef_, model.intercept_, strict=True):
         reference = QuantileRegressor(quantile=level, alpha=0.0).fit(X, y)
         np.testing.assert_allclose(coef, reference.coef_)
@@ -129,7 +129,7 @@ def test_it_says_that_nothing_is_guaranteed(Model):
 
 
 def test_no_budget_spends_on_it():
-    budget = PrivacyBudget(1e6, 0.5)
+    budget = PrivacyBudget(epsilon=1e6, delta=0.5)
     with pytest.raises(BudgetExceededError):
         DPLogisticRegression(epsilon=INF, budget=budget).fit(*TWO)
     assert budget.history() == []

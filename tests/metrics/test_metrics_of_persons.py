@@ -89,7 +89,7 @@ def test_persons_count_alike(name, neighboring):
 @every_score
 def test_a_budget_of_persons_pays_for_one(name):
     score, _ = SCORES[name]
-    budget = PrivacyBudget(2.0, 1e-5, unit="person")
+    budget = PrivacyBudget(epsilon=2.0, delta=1e-5, unit="person")
     score(Y, S, epsilon=1.0, groups=WHOSE, budget=budget)
     assert budget.spent.epsilon == pytest.approx(1.0, rel=0.03)
     for given, message in (
@@ -144,7 +144,7 @@ def test_the_number_of_rows_is_told_by_nothing_but_the_noise():
     """What is public are the persons: bins and counts are chosen by their number."""
     once = np.unique(WHOSE, return_index=True)[1]
     reports = [
-        metrics.score_report(Y[rows], S[rows], 1.0, **TWO, groups=WHOSE[rows])
+        metrics.score_report(Y[rows], S[rows], epsilon=1.0, **TWO, groups=WHOSE[rows])
         for rows in (slice(None), once)
     ]
     assert reports[0].n_samples == reports[1].n_samples == N
@@ -154,7 +154,7 @@ def test_the_number_of_rows_is_told_by_nothing_but_the_noise():
 @pytest.mark.parametrize("several", [False, True])
 def test_a_scorer_that_asks_for_groups_judges_persons_in_a_cross_validation(several):
     X, y, groups = np.linspace(-1, 1, 900)[:, None], np.arange(900) % 2, np.arange(900) % 300
-    budget = PrivacyBudget(50.0, 1e-4, unit="person")
+    budget = PrivacyBudget(epsilon=50.0, delta=1e-4, unit="person")
     scorer = make_private_scorer(dp_accuracy_score, epsilon=1.0, budget=budget)
     model = DPLogisticRegression(classes=(0, 1), budget=budget)
     with config_context(enable_metadata_routing=True):

@@ -44,7 +44,7 @@ def numbers(n, rng):
 def test_without_noise_to_speak_of_scores_are_judged_as_by_scikit_learn(neighboring):
     y, score = scored(20_000, np.random.default_rng(0))
     edges = np.linspace(0.0, 1.0, 201)
-    report = score_report(y, score, 1000.0, edges=edges, neighboring=neighboring)
+    report = score_report(y, score, epsilon=1000.0, edges=edges, neighboring=neighboring)
     assert report.roc_auc == pytest.approx(exact.roc_auc_score(y, score), abs=1e-3)
     assert report.accuracy() == pytest.approx(np.mean((score >= 0.5) == y), abs=1e-9)
     assert report.brier_score == pytest.approx(exact.brier_score_loss(y, score), abs=5e-3)
@@ -60,7 +60,7 @@ def test_without_noise_to_speak_of_scores_are_judged_as_by_scikit_learn(neighbor
 
 def test_labels_are_judged_as_by_scikit_learn():
     y, guess = labelled(5000, np.random.default_rng(0))
-    report = confusion_report(y, guess, 1000.0, classes=range(4))
+    report = confusion_report(y, guess, epsilon=1000.0, classes=range(4))
     np.testing.assert_array_equal(report.counts, exact.confusion_matrix(y, guess))
     assert report.accuracy == pytest.approx(exact.accuracy_score(y, guess))
     assert report.balanced_accuracy == pytest.approx(exact.balanced_accuracy_score(y, guess))
@@ -72,7 +72,9 @@ def test_labels_are_judged_as_by_scikit_learn():
 def test_numbers_are_judged_as_by_scikit_learn(neighboring):
     y, guess = numbers(5000, np.random.default_rng(0))
     guess = np.clip(guess, 0.0, 10.0)
-    report = regression_report(y, guess, 1e4, target_bounds=(0, 10), neighboring=neighboring)
+    report = regression_report(
+        y, guess, epsilon=1e4, target_bounds=(0, 10), neighboring=neighboring
+    )
     square, absolute = exact.mean_squared_error(y, guess), exact.mean_absolute_error(y, guess)
     assert report.mean_squared_error == pytest.approx(square, rel=1e-3)
     assert report.root_mean_squared_error == pytest.approx(np.sqrt(square), rel=1e-3)
@@ -85,7 +87,7 @@ def test_the_area_is_as_near_as_it_can_be():
     rng, errors = np.random.default_rng(), []
     for _ in range(100):
         y, score = scored(1000, rng)
-        errors.append(score_report(y, score, 1.0).roc_auc - exact.roc_auc_score(y, score))
+        errors.append(score_report(y, score, epsilon=1.0).roc_auc - exact.roc_auc_score(y, score))
     assert np.sqrt(np.mean(np.square(errors))) < 0.018
 
 
@@ -97,7 +99,7 @@ def test_intervals_hold_the_area_as_often_as_they_say(neighboring, sampling):
     population = exact.roc_auc_score(*scored(200_000, np.random.default_rng(0)))
     for _ in range(150):
         y, score = scored(1000, rng)
-        report = score_report(y, score, 1.0, neighboring=neighboring)
+        report = score_report(y, score, epsilon=1.0, neighboring=neighboring)
         low, high = report.interval("roc_auc", 0.9, sampling=sampling)
         held += low <= (population if sampling else exact.roc_auc_score(y, score)) <= high
     assert held > stats.binom.ppf(FALSE_ALARM, 150, 0.88)
@@ -118,7 +120,7 @@ def test_intervals_for_the_rows_allow_for_what_bins_hide(metric):
     rng, held = np.random.default_rng(), 0
     for _ in range(20):
         y, score = overconfident(5000, rng)
-        report = score_report(y, score, 1.0, neighboring="add_remove_one")
+        report = score_report(y, score, epsilon=1.0, neighboring="add_remove_one")
         low, high = report.interval(metric, sampling=False)
         held += low <= getattr(exact, f"{metric}_score")(y, score) <= high
     assert held > stats.binom.ppf(FALSE_ALARM, 20, 0.9)
@@ -127,7 +129,7 @@ def test_intervals_for_the_rows_allow_for_what_bins_hide(metric):
 def test_areas_are_near_those_of_the_rows_in_few_bins():
     """No false alarm: the rows are fixed, and at ε = 1000 there is no noise."""
     y, score = overconfident(20_000, np.random.default_rng(0))
-    report = score_report(y, score, 1000.0, neighboring="add_remove_one")
+    report = score_report(y, score, epsilon=1000.0, neighboring="add_remove_one")
     precision = exact.average_precision_score(y, score)
     assert report.roc_auc == pytest.approx(exact.roc_auc_score(y, score), abs=0.004)
     assert report.average_precision == pytest.approx(precision, abs=0.01)
@@ -137,7 +139,7 @@ def test_bins_of_one_score_each_hide_nothing():
     """No false alarm, as at ε = 1000 there is no noise."""
     y, score = scored(2000, np.random.default_rng(0))
     points = np.round(10.0 * score)
-    report = score_report(y, points, 1000.0, edges=np.arange(-0.5, 11.0))
+    report = score_report(y, points, epsilon=1000.0, edges=np.arange(-0.5, 11.0))
     area = exact.roc_auc_score(y, points)
     low, high = report.interval("roc_auc", sampling=False, binning="ignored")
     assert low - 1e-9 <= area <= high + 1e-9
@@ -150,7 +152,7 @@ def test_intervals_of_sums_hold_what_the_rows_say():
     names = ("mean_squared_error", "mean_absolute_error", "r2_score")
     truth = [getattr(exact, name)(y, guess) for name in names]
     for _ in range(100):
-        report = regression_report(y, guess, 1.0, target_bounds=(-5, 15))
+        report = regression_report(y, guess, epsilon=1.0, target_bounds=(-5, 15))
         for j, name in enumerate(names):
             low, high = report.interval(name.removesuffix("_score"), 0.9, sampling=False)
             held[j] += low <= truth[j] <= high
@@ -167,7 +169,7 @@ def test_intervals_of_errors_hold_the_population(neighboring):
         y = rng.uniform(-3.0, 3.0, 1000)
         guess = y + rng.normal(0.0, 0.5, 1000)
         terms = {"target_bounds": (-6, 6), "neighboring": neighboring}
-        report = regression_report(y, guess, 10.0, **terms)
+        report = regression_report(y, guess, epsilon=10.0, **terms)
         for j, name in enumerate(names):
             low, high = report.interval(name, 0.9)
             held[j] += low <= truth[j] <= high
@@ -182,7 +184,7 @@ def test_what_is_shown_is_possible_and_within_its_interval(neighboring):
     terms = {"target_bounds": (0, 1), "most": 0.5, "neighboring": neighboring}
     seen = set()
     for seed in range(40):
-        report = regression_report(y, y, 0.5, random_state=seed, **terms)
+        report = regression_report(y, y, epsilon=0.5, random_state=seed, **terms)
         seen.add(bool(report.sums[0] < 0.0))
         if np.isfinite(report.mean_squared_error) and report._count(report.sums) > 0.0:
             absolute, root = report.mean_absolute_error, report.root_mean_squared_error
@@ -197,7 +199,9 @@ def test_what_is_shown_is_possible_and_within_its_interval(neighboring):
 
 def test_a_matrix_is_shown_and_is_a_frame():
     pytest.importorskip("pandas")
-    report = confusion_report(["<a", "b"] * 50, ["<a", "<a"] * 50, 1000.0, classes=["<a", "b"])
+    report = confusion_report(
+        ["<a", "b"] * 50, ["<a", "<a"] * 50, epsilon=1000.0, classes=["<a", "b"]
+    )
     assert "<tr><th>&lt;a</th><td>50</td><td>0</td></tr>" in report._repr_html_()
     frame = report.to_frame()
     assert frame.loc["b", "<a"] == 50.0
@@ -223,7 +227,9 @@ def test_sums_that_rows_can_have_are_nearer_to_theirs(name, delta):
     truth = np.array([(error**2).sum(), error.sum(), u.sum(), (u**2).sum()])
     nearer = 0
     for _ in range(200):
-        report = regression_report(y, guess, 0.3, delta, target_bounds=(0, 1), most=0.5)
+        report = regression_report(
+            y, guess, epsilon=0.3, delta=delta, target_bounds=(0, 1), most=0.5
+        )
         for pair in ([0, 1], [2, 3]):
             before = np.linalg.norm((report.sums - truth)[pair])
             after = np.linalg.norm((report._possible - truth)[pair])
@@ -252,7 +258,7 @@ def test_a_largest_error_cuts_errors_and_their_noise(metric):
     """The width of intervals is that of the noise, here of errors alone: no false alarm."""
     y, guess = np.tile([0.0, 10.0, 20.0, 30.0], 5000), np.tile([1.0, 9.0, 30.0, 28.0], 5000)
     terms = {"target_bounds": (-50.0, 50.0)}
-    found = metric(y, guess, 1e4, most=4.0, **terms)
+    found = metric(y, guess, epsilon=1e4, most=4.0, **terms)
     errors = np.array([1.0, 1.0, 4.0, 2.0])
     squared = (errors**2).mean()
     wanted = {
@@ -262,7 +268,7 @@ def test_a_largest_error_cuts_errors_and_their_noise(metric):
     }
     assert found.value == pytest.approx(wanted[metric], rel=1e-2)
     widths = [
-        np.ptp(metric(y, guess, 1.0, most=most, **terms).interval(sampling=False))
+        np.ptp(metric(y, guess, epsilon=1.0, most=most, **terms).interval(sampling=False))
         for most in (4.0, None)
     ]
     assert widths[0] < 0.1 * widths[1]
@@ -272,12 +278,12 @@ def test_a_largest_error_cuts_errors_and_their_noise(metric):
 def test_a_report_cuts_errors_as_one_number_does(neighboring):
     y, guess = numbers(20_000, np.random.default_rng(0))
     terms = {"target_bounds": (-5, 15), "neighboring": neighboring}
-    report = regression_report(y, guess, 1e4, most=1.0, **terms)
+    report = regression_report(y, guess, epsilon=1e4, most=1.0, **terms)
     cut = np.minimum(np.abs(y - guess), 1.0)
     assert report.mean_absolute_error == pytest.approx(cut.mean(), rel=1e-3)
     assert report.root_mean_squared_error == pytest.approx(np.sqrt((cut**2).mean()), rel=1e-3)
     assert report.r2 == pytest.approx(1.0 - (cut**2).mean() / y.var(), abs=1e-3)
-    assert regression_report(y, guess, 1e4, most=1e9, **terms).most == 20.0
+    assert regression_report(y, guess, epsilon=1e4, most=1e9, **terms).most == 20.0
 
 
 def neighbours(rng, neighboring):
@@ -327,7 +333,7 @@ def test_answers_are_no_farther_apart_than_declared(name, neighboring, monkeypat
 @pytest.mark.parametrize("name", ASKED)
 def test_a_report_is_paid_for_or_not_made(name):
     (y, score), _ = neighbours(np.random.default_rng(), "replace_one")
-    budget = PrivacyBudget(1.0, 1e-5)
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
     ASKED[name](y, score, epsilon=0.6, budget=budget)
     assert budget.spent.epsilon == pytest.approx(0.6, rel=0.05)
     with pytest.raises(BudgetExceededError):
@@ -338,23 +344,41 @@ def test_a_report_is_paid_for_or_not_made(name):
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        (lambda b: score_report([0, 1], [0.5, 1.5], 1.0, budget=b), "outside of"),
-        (lambda b: score_report([0, 1], [0.5, np.nan], 1.0, budget=b), "missing"),
-        (lambda b: score_report([0, 0], [0.5, 0.6], 1.0, budget=b), "two classes"),
-        (lambda b: score_report([0, 1, 2], [0.5] * 3, 1.0, budget=b), "two classes"),
-        (lambda b: score_report([0, 1], [0.5], 1.0, budget=b), "as many"),
-        (lambda b: score_report([], [], 1.0, budget=b), "at least"),
-        (lambda b: score_report([0, 1], [0.5, 0.6], 1.0, edges=[1, 0], budget=b), "edges"),
-        (lambda b: confusion_report([0, 1], [0, 2], 1.0, classes=(0, 1), budget=b), "y_pred"),
-        (lambda b: confusion_report([0, 2], [0, 1], 1.0, classes=(0, 1), budget=b), "outside"),
-        (lambda b: confusion_report([0, 1], [0, 1], 1.0, classes=None, budget=b), "classes"),
-        (lambda b: regression_report([1.0], [2.0], 1.0, target_bounds=(1, 0), budget=b), "low"),
-        (lambda b: regression_report([1.0], [2.0], 1.0, **BOUNDS, most=0, budget=b), "most"),
-        (lambda b: regression_report([1.0], ["a"], 1.0, target_bounds=(0, 1), budget=b), "numbers"),
+        (lambda b: score_report([0, 1], [0.5, 1.5], epsilon=1.0, budget=b), "outside of"),
+        (lambda b: score_report([0, 1], [0.5, np.nan], epsilon=1.0, budget=b), "missing"),
+        (lambda b: score_report([0, 0], [0.5, 0.6], epsilon=1.0, budget=b), "two classes"),
+        (lambda b: score_report([0, 1, 2], [0.5] * 3, epsilon=1.0, budget=b), "two classes"),
+        (lambda b: score_report([0, 1], [0.5], epsilon=1.0, budget=b), "as many"),
+        (lambda b: score_report([], [], epsilon=1.0, budget=b), "at least"),
+        (lambda b: score_report([0, 1], [0.5, 0.6], epsilon=1.0, edges=[1, 0], budget=b), "edges"),
+        (
+            lambda b: confusion_report([0, 1], [0, 2], epsilon=1.0, classes=(0, 1), budget=b),
+            "y_pred",
+        ),
+        (
+            lambda b: confusion_report([0, 2], [0, 1], epsilon=1.0, classes=(0, 1), budget=b),
+            "outside",
+        ),
+        (
+            lambda b: confusion_report([0, 1], [0, 1], epsilon=1.0, classes=None, budget=b),
+            "classes",
+        ),
+        (
+            lambda b: regression_report([1.0], [2.0], epsilon=1.0, target_bounds=(1, 0), budget=b),
+            "low",
+        ),
+        (
+            lambda b: regression_report([1.0], [2.0], epsilon=1.0, **BOUNDS, most=0, budget=b),
+            "most",
+        ),
+        (
+            lambda b: regression_report([1.0], ["a"], epsilon=1.0, target_bounds=(0, 1), budget=b),
+            "numbers",
+        ),
     ],
 )
 def test_what_is_wrong_is_refused_and_nothing_is_spent(asked, message):
-    budget = PrivacyBudget(1.0, 1e-5)
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
     with pytest.raises(ValueError, match=message) as refused:
         asked(budget)
     assert "Nothing was spent" in str(refused.value)
@@ -363,12 +387,12 @@ def test_what_is_wrong_is_refused_and_nothing_is_spent(asked, message):
 
 def test_scores_beyond_given_edges_count_in_the_last_bins():
     y, score = np.array([0, 0, 1, 1]), np.array([-50.0, 0.2, 0.8, 1e6])
-    report = score_report(y, score, 1000.0, edges=[0.0, 0.5, 1.0])
+    report = score_report(y, score, epsilon=1000.0, edges=[0.0, 0.5, 1.0])
     np.testing.assert_array_equal(report.counts, [[2, 0], [0, 2]])
 
 
 def test_a_class_without_rows_has_no_balanced_accuracy():
-    report = confusion_report([0] * 50, [0] * 50, 1000.0, classes=(0, 1))
+    report = confusion_report([0] * 50, [0] * 50, epsilon=1000.0, classes=(0, 1))
     assert report.accuracy == 1.0
     assert np.isnan(report.balanced_accuracy)
     assert report.interval("balanced_accuracy") == (0.0, 1.0)
@@ -377,11 +401,11 @@ def test_a_class_without_rows_has_no_balanced_accuracy():
 def test_displays_show_what_was_released():
     pytest.importorskip("matplotlib")
     y, score = scored(2000, np.random.default_rng(0))
-    report = score_report(y, score, 1.0)
+    report = score_report(y, score, epsilon=1.0)
     for display in (report.roc_display(), report.precision_recall_display()):
         assert display.plot().ax_.lines
     assert report.calibration_display().plot().ax_.lines
-    assert confusion_report(y, y, 1.0, classes=(0, 1)).display().plot().ax_.images
+    assert confusion_report(y, y, epsilon=1.0, classes=(0, 1)).display().plot().ax_.images
     assert "roc_auc" in str(report)
 
 
@@ -394,7 +418,7 @@ def test_blocks_of_dask_are_judged_as_rows_in_memory_are():
         (confusion_report, guess, {"classes": (0, 1)}),
         (regression_report, score, {"target_bounds": (0, 1)}),
     ):
-        whole = report(y, given, 1.0, random_state=0, **terms)
+        whole = report(y, given, epsilon=1.0, random_state=0, **terms)
         lazy = (da.from_array(values, chunks=300) for values in (y, given))
         parts = report(*lazy, 1.0, random_state=0, **terms)
         for name in ("counts", "sums"):
@@ -403,7 +427,7 @@ def test_blocks_of_dask_are_judged_as_rows_in_memory_are():
 
 def test_reports_are_shown_as_tables_of_what_was_released():
     y = np.arange(400) % 2
-    report = score_report(y, 0.2 + 0.6 * y, 1.0, random_state=0)
+    report = score_report(y, 0.2 + 0.6 * y, epsilon=1.0, random_state=0)
     assert repr(report) == str(report)
     view = report._repr_html_()
     assert view.count("<tr>") == 4
@@ -413,7 +437,7 @@ def test_reports_are_shown_as_tables_of_what_was_released():
 
 def test_bins_hide_less_than_the_rigorous_interval_allows_for():
     y, score = scored(1000, np.random.default_rng(0))
-    report = score_report(y, score, 1.0)
+    report = score_report(y, score, epsilon=1.0)
     (low, high), (least, most) = (
         report.interval("roc_auc", sampling=False, binning=one) for one in ("estimated", "rigorous")
     )
@@ -424,7 +448,7 @@ def test_bins_hide_less_than_the_rigorous_interval_allows_for():
 
 def test_scores_beyond_probabilities_have_areas_and_no_calibration():
     y, score = scored(1000, np.random.default_rng(0))
-    report = score_report(y, 10.0 * score - 5.0, 1.0, edges=np.linspace(-5, 5, 17))
+    report = score_report(y, 10.0 * score - 5.0, epsilon=1.0, edges=np.linspace(-5, 5, 17))
     assert 0.5 < report.roc_auc < 1.1
     assert np.isnan([report.brier_score, report.expected_calibration_error]).all()
     with pytest.raises(ValueError, match="no calibration"):

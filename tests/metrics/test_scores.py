@@ -70,7 +70,7 @@ def test_without_noise_to_speak_of_a_score_is_that_of_scikit_learn(metric, neigh
     y, guess = rows_for(metric, 20_000, np.random.default_rng(0))
     truth, terms = SCORES[metric]
     edges = {"edges": np.linspace(0, 1, 65)} if metric not in MEANS else {}
-    found = metric(y, guess, 1e4, neighboring=neighboring, **terms, **edges)
+    found = metric(y, guess, epsilon=1e4, neighboring=neighboring, **terms, **edges)
     assert float(found) == pytest.approx(truth(y, guess), rel=3e-3)
     low, high = found.interval()
     assert low <= found.value <= high
@@ -87,7 +87,7 @@ def test_intervals_hold_the_number_of_these_rows_as_often_as_they_say(metric, ne
     truth, terms = SCORES[metric]
     truth = truth(y, guess)
     for _ in range(60):
-        found = metric(y, guess, 1.0, neighboring=neighboring, **terms)
+        found = metric(y, guess, epsilon=1.0, neighboring=neighboring, **terms)
         low, high = found.interval(0.9, sampling=False)
         held += low <= truth <= high
         wide = found.interval(0.9)
@@ -101,7 +101,7 @@ def test_intervals_hold_the_accuracy_of_the_population():
     rng, held = np.random.default_rng(), 0
     for _ in range(200):
         right = (rng.uniform(size=500) < 0.9).astype(int)
-        low, high = dp_accuracy_score(np.ones(500, dtype=int), right, 0.5).interval(0.9)
+        low, high = dp_accuracy_score(np.ones(500, dtype=int), right, epsilon=0.5).interval(0.9)
         held += low <= 0.9 <= high
     assert held > stats.binom.ppf(FALSE_ALARM, 200, 0.87)
 
@@ -109,8 +109,10 @@ def test_intervals_hold_the_accuracy_of_the_population():
 def test_one_number_has_less_noise_than_a_report():
     """By its intervals: the accuracy of one count against that of 32 cells."""
     y, score = rows_for(dp_roc_auc_score, 1000, np.random.default_rng())
-    low, high = dp_accuracy_score(y, (score > 0.5).astype(int), 1.0).interval(sampling=False)
-    wide = score_report(y, score, 1.0).interval("accuracy", sampling=False)
+    low, high = dp_accuracy_score(y, (score > 0.5).astype(int), epsilon=1.0).interval(
+        sampling=False
+    )
+    wide = score_report(y, score, epsilon=1.0).interval("accuracy", sampling=False)
     assert 3.0 * (high - low) < wide[1] - wide[0]
 
 
@@ -151,12 +153,12 @@ def test_answers_are_no_farther_apart_than_declared(metric, neighboring, monkeyp
 @every_score
 def test_a_score_is_paid_for_or_not_made(metric):
     y, guess = rows_for(metric, 500, np.random.default_rng())
-    budget, terms = PrivacyBudget(1.0, 1e-5), SCORES[metric][1]
-    metric(y, guess, 0.6, budget=budget, **terms)
+    budget, terms = PrivacyBudget(epsilon=1.0, delta=1e-5), SCORES[metric][1]
+    metric(y, guess, epsilon=0.6, budget=budget, **terms)
     assert budget.spent.epsilon == pytest.approx(0.6, rel=0.05)
     assert budget.history()[0]["label"] == f"metrics.{metric.__name__}"
     with pytest.raises(BudgetExceededError):
-        metric(y, guess, 0.9, budget=budget, **terms)
+        metric(y, guess, epsilon=0.9, budget=budget, **terms)
     assert len(budget.history()) == 1
 
 
@@ -194,7 +196,7 @@ BAD = [
 
 @pytest.mark.parametrize(("metric", "y", "guess", "terms", "message"), BAD)
 def test_what_is_wrong_is_refused_and_nothing_is_spent(metric, y, guess, terms, message):
-    budget = PrivacyBudget(1.0, 1e-5)
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
     with pytest.raises(ValueError, match=message) as refused:
         metric(y, guess, **{"epsilon": 1.0, "budget": budget} | terms)
     assert "Nothing was spent" in str(refused.value)
@@ -202,7 +204,7 @@ def test_what_is_wrong_is_refused_and_nothing_is_spent(metric, y, guess, terms, 
 
 
 def test_a_class_without_rows_has_no_area():
-    found = dp_roc_auc_score([0] * 50, np.linspace(0, 1, 50), 1000.0, classes=(0, 1))
+    found = dp_roc_auc_score([0] * 50, np.linspace(0, 1, 50), epsilon=1000.0, classes=(0, 1))
     assert np.isnan(found.value)
     assert found.interval() == (0.0, 1.0)
 
@@ -211,7 +213,7 @@ def test_labels_of_several_classes_have_a_log_loss():
     rng = np.random.default_rng(0)
     shares = rng.dirichlet(np.ones(3), size=3000)
     y = np.array(["a", "b", "c"])[[rng.choice(3, p=row) for row in shares]]
-    found = dp_log_loss(y, shares, 1000.0, most=20.0)
+    found = dp_log_loss(y, shares, epsilon=1000.0, most=20.0)
     assert found.value == pytest.approx(exact.log_loss(y, shares), rel=1e-2)
 
 
@@ -221,7 +223,7 @@ def test_labels_of_several_classes_have_a_brier_score(neighboring):
     shares = rng.dirichlet(np.full(3, 0.5), size=3000)
     codes = (rng.uniform(size=(3000, 1)) > shares.cumsum(axis=1)).sum(axis=1).clip(0, 2)
     y = np.array(["a", "b", "c"])[codes]
-    found = dp_brier_score_loss(y, shares, 1000.0, neighboring=neighboring)
+    found = dp_brier_score_loss(y, shares, epsilon=1000.0, neighboring=neighboring)
     wanted = ((shares - np.eye(3)[codes]) ** 2).sum(axis=1).mean()
     assert found.value == pytest.approx(wanted, rel=1e-2)
     assert found.interval(1.0 - 1e-12)[1] <= 2.0
@@ -241,7 +243,7 @@ def test_squares_that_do_not_belong_to_shares_are_cut(monkeypatch):
 
     monkeypatch.setattr(QueryPlan, "release", release)
     for last in (np.eye(5)[4], np.ones(5)):
-        dp_brier_score_loss([0, 4], np.stack([np.eye(5)[0], last]), 1.0, classes=range(5))
+        dp_brier_score_loss([0, 4], np.stack([np.eye(5)[0], last]), epsilon=1.0, classes=range(5))
     (query, before), (_, after) = seen
     assert np.abs(before - after).sum() == 1.0 <= query.l1_sensitivity
 
@@ -252,12 +254,12 @@ def test_each_of_several_classes_is_judged_against_the_others(neighboring):
     shares = rng.dirichlet(np.full(4, 0.5), size=20_000)
     y = (rng.uniform(size=(20_000, 1)) > shares.cumsum(axis=1)).sum(axis=1).clip(0, 3)
     terms = {"classes": range(4), "neighboring": neighboring}
-    found = one_vs_rest_report(y, shares, 1000.0, edges=np.linspace(0, 1, 129), **terms)
+    found = one_vs_rest_report(y, shares, epsilon=1000.0, edges=np.linspace(0, 1, 129), **terms)
     wanted = exact.roc_auc_score(y, shares, multi_class="ovr")
     assert found.roc_auc == pytest.approx(wanted, abs=1e-3)
     assert found[2].roc_auc == pytest.approx(exact.roc_auc_score(y == 2, shares[:, 2]), abs=1e-3)
     assert len(list(found)) == 4
-    noisy = one_vs_rest_report(y, shares, 0.5, **terms)
+    noisy = one_vs_rest_report(y, shares, epsilon=0.5, **terms)
     low, high = noisy.interval("roc_auc", 1.0 - 1e-9)
     assert low <= wanted <= high
     assert "average_precision" in str(noisy)
@@ -293,7 +295,7 @@ def test_histograms_of_classes_are_no_farther_apart_than_declared(neighboring, m
 
 def test_a_report_without_an_edge_in_the_middle_can_be_printed():
     y, score = rows_for(dp_roc_auc_score, 500, np.random.default_rng(0))
-    report = score_report(y, score, 1.0, edges=[0.0, 0.3, 1.0])
+    report = score_report(y, score, epsilon=1.0, edges=[0.0, 0.3, 1.0])
     assert "roc_auc" in str(report)
     with pytest.raises(ValueError, match="threshold"):
         report.interval("accuracy")
@@ -306,7 +308,7 @@ def test_each_call_of_a_scorer_is_paid_for(metric):
     if SCORES[metric][1] is NUMBERS:
         model, y = LinearRegression(), np.clip(X[:, 0] + 5.0, 0.0, 10.0)
     model.fit(X[:300], y[:300])
-    budget = PrivacyBudget(6.0, 1e-4, composition="basic")
+    budget = PrivacyBudget(epsilon=6.0, delta=1e-4, composition="basic")
     terms = {name: value for name, value in SCORES[metric][1].items() if name != "classes"}
     scorer = make_private_scorer(metric, epsilon=1.0, delta=1e-5, budget=budget, **terms)
     assert np.isfinite(scorer(model, X[300:], y[300:]))
@@ -339,6 +341,6 @@ def test_blocks_of_dask_are_judged_as_rows_in_memory_are():
     da = pytest.importorskip("dask.array")
     for metric, (_, terms) in SCORES.items():
         y, guess = rows_for(metric, 1000, np.random.default_rng(0))
-        whole = metric(y, guess, 1.0, random_state=0, **terms)
+        whole = metric(y, guess, epsilon=1.0, random_state=0, **terms)
         lazy = (da.from_array(values, chunks=300) for values in (y, guess))
         assert metric(*lazy, 1.0, random_state=0, **terms).value == whole.value

@@ -176,7 +176,7 @@ def test_two_data_sets_show_the_same_but_for_what_is_released(
             terms |= {"threshold": 0.3}
         if method == "scored":
             terms |= {"method": "all", "release_scores": True}
-        budget = PrivacyBudget(9.0, 0.0, composition="pure", neighboring=neighboring)
+        budget = PrivacyBudget(epsilon=9.0, delta=0.0, composition="pure", neighboring=neighboring)
         search = DPGridSearchCV(
             model, {"epsilon": [1.0]} if method == "cheapest" else {}, budget=budget, **terms
         )

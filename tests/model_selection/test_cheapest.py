@@ -81,7 +81,7 @@ def test_the_reversed_order_breaks_the_theorem():
 @pytest.mark.parametrize(("law", "factor"), [("geometric", 3.0), ("logarithmic", 2.0)])
 def test_what_is_spent_is_that_of_the_winner_and_what_is_charged_the_most(neighboring, law, factor):
     """No run misses a threshold of 5 % but for once in 1e9."""
-    budget = PrivacyBudget(3.0, 0.0, composition="pure", neighboring=neighboring)
+    budget = PrivacyBudget(epsilon=3.0, delta=0.0, composition="pure", neighboring=neighboring)
     terms = {"method": "cheapest", "threshold": 0.05, "law": law, "neighboring": neighboring}
     search = DPGridSearchCV(MODEL, GRID, epsilon=3.0, budget=budget, **terms).fit(X, Y)
     assert search.epsilon_spent_ == pytest.approx(factor * search.best_params_["epsilon"])
@@ -134,7 +134,7 @@ def test_epsilon_of_the_last_step_of_a_pipeline_is_chosen():
 
 def test_decimal_epsilons_fit_exactly():
     """3 times 0.1 is more than 0.3 in floats."""
-    budget = PrivacyBudget(0.3, 0.0, composition="pure")
+    budget = PrivacyBudget(epsilon=0.3, delta=0.0, composition="pure")
     terms = {"method": "cheapest", "threshold": 0.0, "budget": budget}
     DPGridSearchCV(MODEL, {"epsilon": [0.1]}, epsilon=0.3, **terms).fit(X, Y)
     assert budget.spent.epsilon <= 0.3
@@ -158,7 +158,7 @@ def test_decimal_epsilons_fit_exactly():
     ],
 )
 def test_what_is_wrong_is_refused_and_nothing_is_spent(estimator, grid, terms, message):
-    budget = PrivacyBudget(5.0, 1e-5, composition="basic")
+    budget = PrivacyBudget(epsilon=5.0, delta=1e-5, composition="basic")
     terms = {"epsilon": 3.0, "method": "cheapest", "threshold": 0.6, "budget": budget} | terms
     with pytest.raises(ValueError, match=message) as refused:
         DPGridSearchCV(estimator, grid, **terms).fit(X, Y)

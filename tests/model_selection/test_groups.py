@@ -70,14 +70,14 @@ def test_the_last_step_of_a_pipeline_gets_the_groups():
 
 
 def test_bad_groups_and_budgets_of_records_are_refused_before_the_spend():
-    budget = PrivacyBudget(3.0, 1e-5, unit="person")
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5, unit="person")
     for groups, match in [(GROUPS[1:], "one value for each"), (None, "groups= says whose")]:
         with pytest.raises(ValueError, match=match):
             search(budget=budget).fit(X, y, groups=groups)
     assert budget.history() == []
     search(budget=budget).fit(X, y, groups=GROUPS)
     assert len(budget.history()) == 1
-    budget = PrivacyBudget(3.0, 1e-5)
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     with pytest.raises(ValueError, match=r"unit='record'.*Nothing was spent\."):
         search(budget=budget).fit(X, y, groups=GROUPS)
     assert budget.history() == []
@@ -89,7 +89,7 @@ class Forgetful(DPLogisticRegression):
 
 
 def test_a_fit_of_another_unit_than_the_search_is_refused_before_the_spend():
-    budget = PrivacyBudget(3.0, 1e-5, unit="person")
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5, unit="person")
     forgetful = DPGridSearchCV(Forgetful(classes=[0, 1]), {"C": [0.1, 1.0]}, budget=budget)
     with pytest.raises(ValueError, match=r"does not protect a person.*Nothing was spent"):
         forgetful.fit(np.ones((40, 2)), np.arange(40) % 2, groups=np.arange(40) // 2)

@@ -70,7 +70,7 @@ def test_a_search_costs_what_was_asked_and_publishes_no_more(method, neighboring
 def test_a_search_without_delta_costs_what_was_asked(method, law, factor):
     model = DPGaussianNB(bounds=(-8, 8), classes=(0, 1))
     grid = {"least_variance": [1e-3, 1e-2, 0.1, 1.0]}
-    budget = PrivacyBudget(0.3, 0.0, composition="pure")
+    budget = PrivacyBudget(epsilon=0.3, delta=0.0, composition="pure")
     search = DPGridSearchCV(model, grid, epsilon=0.3, method=method, law=law, budget=budget)
     assert search.fit(X, Y).privacy_.epsilon(0.0) == pytest.approx(0.3)
     assert budget.spent.epsilon == pytest.approx(0.3)
@@ -86,7 +86,7 @@ def test_each_fit_costs_less_than_the_search(method):
 
 
 SCALED = Pipeline([("bounds", BoundsScaler(bounds=(-8, 8))), ("model", MODEL)])
-SIGNS = FrozenEstimator(DPHingeClassifier(1.0, random_state=0).fit(X, Y))
+SIGNS = FrozenEstimator(DPHingeClassifier(epsilon=1.0, random_state=0).fit(X, Y))
 WINNERS = {
     "model": (MODEL, GRID, lambda won: [won.privacy_]),
     "pipeline": (SCALED, {"model__C": [0.1, 1.0]}, lambda won: [won[-1].privacy_]),
@@ -139,7 +139,11 @@ def test_noise_of_scores_and_of_the_choice_cost_no_more_than_a_run(monkeypatch):
 
 def test_the_method_follows_from_public_facts():
     methods = {}
-    for budget in (None, PrivacyBudget(5.0, 1e-5), PrivacyBudget(5.0, 1e-5, composition="basic")):
+    for budget in (
+        None,
+        PrivacyBudget(epsilon=5.0, delta=1e-5),
+        PrivacyBudget(epsilon=5.0, delta=1e-5, composition="basic"),
+    ):
         search = DPGridSearchCV(MODEL, GRID, epsilon=1.0, budget=budget).fit(X, Y)
         methods[None if budget is None else budget.composition] = type(
             search.privacy_.event
@@ -223,7 +227,7 @@ def test_workers_give_what_one_process_gives():
     ],
 )
 def test_what_is_wrong_is_refused_and_nothing_is_spent(search, error, message):
-    budget = PrivacyBudget(5.0, 1e-5)
+    budget = PrivacyBudget(epsilon=5.0, delta=1e-5)
     with pytest.raises(error, match=message):
         search.set_params(budget=budget).fit(X, Y)
     assert budget.history() == []
@@ -232,7 +236,7 @@ def test_what_is_wrong_is_refused_and_nothing_is_spent(search, error, message):
 
 def test_a_wrong_label_is_found_before_anything_is_spent():
     """Whether its row learns or judges, which is drawn anew each time."""
-    budget, wrong = PrivacyBudget(5.0, 1e-5), np.where(np.arange(1500) == 700, 7, Y)
+    budget, wrong = PrivacyBudget(epsilon=5.0, delta=1e-5), np.where(np.arange(1500) == 700, 7, Y)
     for _ in range(10):
         with pytest.raises(ValueError, match="Nothing was spent"):
             DPGridSearchCV(MODEL, GRID, budget=budget).fit(X, wrong)
@@ -301,7 +305,7 @@ def test_a_column_of_targets_is_judged_row_by_row(form):
 
 
 def test_two_columns_of_targets_are_refused():
-    budget = PrivacyBudget(3.0, 1e-5)
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     with pytest.raises(ValueError, match="should be a 1d array"):
         DPGridSearchCV(MODEL, GRID, budget=budget).fit(X, np.stack([Y, Y], axis=1))
 
@@ -338,7 +342,7 @@ def test_what_a_context_of_joblib_prints_does_not_tell_how_many_runs_there_were(
     ],
 )
 def test_candidates_that_cannot_be_judged_are_refused(estimator, grid):
-    budget = PrivacyBudget(3.0, 1e-5)
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     with pytest.raises(ValueError, match="all be classifiers or all regressors"):
         DPGridSearchCV(estimator, grid, budget=budget).fit(X, Y)
     assert not budget.history()
@@ -362,7 +366,7 @@ def test_a_seed_repeats_random_candidates_as_well(seed):
 def test_hardly_more_than_one_run_is_planned(law):
     search = DPGridSearchCV(MODEL, GRID, method="repeat", mean_runs=1 + 1e-10, law=law)
     assert search.fit(X, Y).privacy_.epsilon(1e-5) <= 1.0
-    budget = PrivacyBudget(1.0, 1e-5)
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
     with pytest.raises(ValueError, match="mean_runs"):
         search.set_params(mean_runs=1e305, budget=budget).fit(X, Y)
 
@@ -383,7 +387,7 @@ def test_labels_of_all_rows_are_known_to_every_fit(neighboring, method):
 @pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
 def test_a_refusal_does_not_hang_on_who_would_judge(neighboring):
     X, y = np.linspace(-1.0, 1.0, 40)[:, None], np.array([0] * 39 + [1])
-    budget = PrivacyBudget(0.01, 1e-5, neighboring=neighboring)
+    budget = PrivacyBudget(epsilon=0.01, delta=1e-5, neighboring=neighboring)
     terms = {"holdout": 0.5, "neighboring": neighboring, "budget": budget}
     search = DPGridSearchCV(DPLogisticRegression(), {"data_norm": [0.5, 1.0]}, **terms)
     for _ in range(20):

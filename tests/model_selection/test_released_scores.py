@@ -97,7 +97,7 @@ def test_scores_have_the_noise_of_one_of_k(delta):
 )
 def test_scores_that_must_stay_secret_are_refused_and_nothing_is_spent(terms, message):
     neighboring = terms.get("neighboring", "replace_one")
-    budget = PrivacyBudget(5.0, 1e-5, neighboring=neighboring)
+    budget = PrivacyBudget(epsilon=5.0, delta=1e-5, neighboring=neighboring)
     search = DPGridSearchCV(MODEL, GRID, release_scores=True, budget=budget, **terms)
     with pytest.raises(ValueError, match=message) as refused:
         search.fit(X, Y)
@@ -108,7 +108,7 @@ def test_scores_that_must_stay_secret_are_refused_and_nothing_is_spent(terms, me
 @pytest.mark.parametrize("delta", [1e-5, 0.0])
 def test_a_budget_is_charged_what_was_asked(delta):
     kind = "gdp" if delta else "pure"
-    budget = PrivacyBudget(2.0, delta, composition=kind)
+    budget = PrivacyBudget(epsilon=2.0, delta=delta, composition=kind)
     model = MODEL if delta else DPGaussianNB(bounds=(-8, 8), classes=(0, 1))
     search = DPGridSearchCV(
         model, {}, epsilon=2.0, delta=delta, budget=budget, release_scores=True, scoring=LOG

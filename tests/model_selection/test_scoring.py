@@ -241,7 +241,7 @@ def test_a_candidate_is_chosen_by_the_score_that_was_asked_for():
     ],
 )
 def test_what_is_no_bounded_sum_is_refused_and_nothing_is_spent(model, y, terms, message):
-    budget = PrivacyBudget(5.0, 1e-5)
+    budget = PrivacyBudget(epsilon=5.0, delta=1e-5)
     terms = {"param_grid": GRID, "budget": budget} | terms
     with pytest.raises(ValueError, match=message) as refused:
         DPGridSearchCV(model, **terms).fit(X, y)

@@ -59,7 +59,7 @@ def test_mixed_columns_are_the_two_kinds_side_by_side():
 @pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
 def test_a_variance_is_never_less_than_its_noise(neighboring):
     rows, labels = np.full((2000, 12), 0.2), np.arange(2000) % 2
-    model = DPGaussianNB(0.3, bounds=(-1, 1), neighboring=neighboring)
+    model = DPGaussianNB(epsilon=0.3, bounds=(-1, 1), neighboring=neighboring)
     first = model.partial_fit(rows, labels, classes=[0, 1])._totals_.noise
     assert model.var_.min() > 2.0 * model.least_variance
     both = model.partial_fit(rows, labels)._totals_.noise
@@ -72,7 +72,9 @@ def test_a_variance_is_never_less_than_its_noise(neighboring):
 @pytest.mark.parametrize("delta", [0.0, 1e-5])
 def test_a_fit_costs_what_is_asked_and_is_spent_once(model, X, neighboring, delta):
     composition = "gdp" if delta else "pure"
-    budget = PrivacyBudget(2.0, delta, neighboring=neighboring, composition=composition)
+    budget = PrivacyBudget(
+        epsilon=2.0, delta=delta, neighboring=neighboring, composition=composition
+    )
     model = clone(model).set_params(delta=delta, neighboring=neighboring, budget=budget)
     model.fit(X, SPECIES)
     assert model.privacy_.epsilon(delta) <= 1.0
@@ -82,7 +84,7 @@ def test_a_fit_costs_what_is_asked_and_is_spent_once(model, X, neighboring, delt
 
 @every_kind
 def test_a_fit_that_is_not_admitted_changes_nothing(model, X):
-    budget = PrivacyBudget(0.5, 1e-5)
+    budget = PrivacyBudget(epsilon=0.5, delta=1e-5)
     model = clone(model).set_params(budget=budget)
     with pytest.raises(BudgetExceededError):
         model.fit(X, SPECIES)
@@ -148,7 +150,7 @@ def test_class_sizes_have_the_noise_that_is_asked_for():
     ],
 )
 def test_bad_public_input_is_settled_without_the_budget(model, X, message):
-    budget = PrivacyBudget(2.0, 1e-5)
+    budget = PrivacyBudget(epsilon=2.0, delta=1e-5)
     with pytest.raises(ValueError, match=message) as error:
         model.set_params(budget=budget).fit(X, SPECIES)
     assert "Nothing was spent." in str(error.value)
@@ -196,9 +198,9 @@ def test_class_sizes_are_projected_on_a_public_number_of_rows():
 def test_weights_without_privacy_are_those_of_scikit_learn():
     weights = np.random.default_rng(0).uniform(0.0, 3.0, len(IRIS))
     pairs = [
-        (DPGaussianNB(math.inf), GaussianNB(), IRIS),
+        (DPGaussianNB(epsilon=math.inf), GaussianNB(), IRIS),
         (
-            DPCategoricalNB(math.inf, categories=range(9)),
+            DPCategoricalNB(epsilon=math.inf, categories=range(9)),
             CategoricalNB(min_categories=9),
             CODES,
         ),
@@ -210,7 +212,7 @@ def test_weights_without_privacy_are_those_of_scikit_learn():
 
 @every_kind
 def test_weights_need_a_public_largest_one(model, X):
-    budget = PrivacyBudget(2.0, 1e-5)
+    budget = PrivacyBudget(epsilon=2.0, delta=1e-5)
     weights = np.ones(len(X))
     model = clone(model).set_params(budget=budget)
     with pytest.raises(ValueError, match=r"needs max_weight.*Nothing was spent\."):
@@ -248,7 +250,7 @@ def test_a_record_of_the_largest_weight_is_told_apart_no_better_than_is_claimed(
 
 @every_kind
 def test_a_refit_that_dies_after_the_spend_leaves_nothing_old(model, X, monkeypatch):
-    budget = PrivacyBudget(9.0, 1e-5)
+    budget = PrivacyBudget(epsilon=9.0, delta=1e-5)
     model = clone(model).set_params(budget=budget).fit(X, SPECIES)
     with pytest.raises(ValueError, match="Nothing was spent"):
         model.fit(X, [*SPECIES[:-1]])
@@ -283,7 +285,7 @@ def test_a_missing_number_is_the_middle_of_its_bounds_in_every_type(dtype):
     np.testing.assert_array_equal(ours.theta_, theirs.theta_)
     np.testing.assert_array_equal(ours.predict_proba(frame), theirs.predict_proba(filled))
     with pytest.raises(ValueError, match="column 'x' has missing values"):
-        DPGaussianNB(math.inf).fit(frame, LABELS)
+        DPGaussianNB(epsilon=math.inf).fit(frame, LABELS)
 
 
 @pytest.mark.parametrize("dtype", [*TEXT_TYPES, "Int64", "boolean"])
@@ -336,7 +338,7 @@ def test_numbers_of_columns_may_stand_for_their_names():
 @pytest.mark.parametrize("X", [np.full(150, 0.12345), np.full((150, 1), 0.12345 + 1j)], ids=str)
 def test_errors_about_shapes_quote_no_value(X):
     scaler = DPStandardScaler(bounds=(0, 1))
-    for fit in (DPGaussianNB(bounds=(0, 1)).fit, scaler.fit, BoundsScaler((0, 1)).fit):
+    for fit in (DPGaussianNB(bounds=(0, 1)).fit, scaler.fit, BoundsScaler(bounds=(0, 1)).fit):
         with pytest.raises(ValueError, match=r"Complex data|Expected 2D") as error:
             fit(X, SPECIES)
         assert "12345" not in str(error.value)

@@ -94,7 +94,7 @@ def test_very_many_rows_of_a_person_add_no_more_than_one(m, monkeypatch):
 
 
 def test_persons_stay_persons_in_a_budget_and_in_later_calls():
-    budget = PrivacyBudget(3.0, 1e-5, unit="person")
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5, unit="person")
     model = DPGaussianNB(**BOUNDS, budget=budget).partial_fit(X, y, groups=WHOSE)
     assert model.privacy_.unit == "person"
     with pytest.raises(ValueError, match="give groups= in every fit"):
@@ -107,7 +107,7 @@ def test_persons_stay_persons_in_a_budget_and_in_later_calls():
 
 
 def test_groups_of_another_length_are_refused_before_the_spend():
-    budget = PrivacyBudget(3.0, 1e-5, unit="person")
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5, unit="person")
     with pytest.raises(ValueError, match=r"one value for each row.*Nothing was spent"):
         DPGaussianNB(**BOUNDS, budget=budget).fit(X, y, groups=WHOSE[:-1])
     assert budget.spent.epsilon == 0.0

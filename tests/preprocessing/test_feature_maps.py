@@ -90,7 +90,7 @@ def test_numbers_become_the_lines_and_waves_of_the_formula():
     w = (1 / k) / (1 / k).sum()
     line = np.sqrt(g) * (2 * u - 1)
     waves = np.sqrt((1 - g) * w) * np.cos(np.pi * np.outer(u, k))
-    features = AdditiveFeatures((0, 10), n_terms=3, linear_share=g, missing="refuse")
+    features = AdditiveFeatures(bounds=(0, 10), n_terms=3, linear_share=g, missing="refuse")
     np.testing.assert_allclose(
         features.fit_transform(10 * u[:, None]), np.column_stack([line, waves]), atol=1e-14
     )
@@ -102,14 +102,14 @@ def test_numbers_become_the_lines_and_waves_of_the_formula():
 
 def test_a_straight_line_alone_is_the_scaler_by_bounds():
     X = np.random.default_rng(0).normal(size=(50, 3))
-    lines = AdditiveFeatures((-1, 2), linear_share=1.0, missing="refuse").fit_transform(X)
-    np.testing.assert_allclose(lines, BoundsScaler((-1, 2)).fit_transform(X), atol=1e-14)
+    lines = AdditiveFeatures(bounds=(-1, 2), linear_share=1.0, missing="refuse").fit_transform(X)
+    np.testing.assert_allclose(lines, BoundsScaler(bounds=(-1, 2)).fit_transform(X), atol=1e-14)
 
 
 def test_a_logarithmic_scale_has_a_unit():
     x = np.array([[-50.0], [0.0], [3.0], [700.0]])
     features = AdditiveFeatures(
-        (-50, 700), linear_share=1.0, transformation={0: 20.0}, missing="refuse"
+        bounds=(-50, 700), linear_share=1.0, transformation={0: 20.0}, missing="refuse"
     )
     t = np.sign(x) * np.log1p(np.abs(x) / 20)
     expected = 2 * (t - t[0]) / (t[-1] - t[0]) - 1
@@ -131,7 +131,7 @@ def test_categories_are_ones_and_unknown_ones_are_zeros():
 
 def test_pairs_are_products_and_have_half_of_the_squared_norm():
     X = np.random.default_rng(0).random((20_000, 3))
-    alone = AdditiveFeatures((0, 1), missing="refuse")
+    alone = AdditiveFeatures(bounds=(0, 1), missing="refuse")
     both = clone(alone).set_params(interactions=[(2, 0)])
     out = both.fit_transform(X)
     n = alone.fit_transform(X).shape[1]
@@ -288,8 +288,8 @@ def test_text_without_categories_is_refused_with_advice(Map):
 def test_pairs_of_one_column_are_none():
     X = [[0.1], [0.7]]
     np.testing.assert_array_equal(
-        AdditiveFeatures((0, 1), interactions="pairs").fit_transform(X),
-        AdditiveFeatures((0, 1)).fit_transform(X),
+        AdditiveFeatures(bounds=(0, 1), interactions="pairs").fit_transform(X),
+        AdditiveFeatures(bounds=(0, 1)).fit_transform(X),
     )
 
 

@@ -30,7 +30,9 @@ RELEASED = {"mean_", "var_", "scale_", "data_min_", "data_max_", "low_", "high_"
 @pytest.mark.parametrize("delta", [0.0, 1e-5])
 def test_a_fit_costs_what_is_asked_and_shows_nothing_else(scaler, neighboring, delta):
     composition = "gdp" if delta else "pure"
-    budget = PrivacyBudget(2.0, delta, composition=composition, neighboring=neighboring)
+    budget = PrivacyBudget(
+        epsilon=2.0, delta=delta, composition=composition, neighboring=neighboring
+    )
     scaler = clone(scaler).set_params(delta=delta, neighboring=neighboring, budget=budget).fit(X)
     priced_above = delta > 0.0 and not isinstance(scaler, DPStandardScaler)  # a pure release
     assert (0.4 if priced_above else 0.97) < scaler.privacy_.epsilon(delta) <= 1.0
@@ -41,7 +43,7 @@ def test_a_fit_costs_what_is_asked_and_shows_nothing_else(scaler, neighboring, d
 
 @every_scaler
 def test_a_fit_that_is_not_admitted_changes_nothing(scaler):
-    scaler = clone(scaler).set_params(budget=PrivacyBudget(0.5, 1e-5))
+    scaler = clone(scaler).set_params(budget=PrivacyBudget(epsilon=0.5, delta=1e-5))
     with pytest.raises(BudgetExceededError):
         scaler.fit(X)
     assert not [name for name in vars(scaler) if name.endswith("_")]
@@ -49,7 +51,7 @@ def test_a_fit_that_is_not_admitted_changes_nothing(scaler):
 
 @every_scaler
 def test_a_refit_that_dies_after_the_spend_leaves_nothing_old(scaler, monkeypatch):
-    budget = PrivacyBudget(9.0, 1e-5)
+    budget = PrivacyBudget(epsilon=9.0, delta=1e-5)
     scaler = clone(scaler).set_params(budget=budget).fit(X)
     released = RELEASED & set(vars(scaler))
     with pytest.raises(ValueError, match="Nothing was spent"):
@@ -82,7 +84,7 @@ def test_a_missing_number_is_the_middle_of_its_bounds_in_every_type(scaler, dtyp
 
 @every_scaler
 def test_what_is_refused_costs_nothing_and_quotes_nothing(scaler):
-    budget = PrivacyBudget(9.0, 1e-5)
+    budget = PrivacyBudget(epsilon=9.0, delta=1e-5)
     scaler = clone(scaler).set_params(budget=budget)
     weights, text = np.ones(len(X)), pd.DataFrame({"a": ["a secret"]})
     for fit, message in (
@@ -98,12 +100,14 @@ def test_what_is_refused_costs_nothing_and_quotes_nothing(scaler):
 
 
 def test_without_much_noise_they_scale_as_they_should():
-    scaled = DPStandardScaler(2000.0, bounds=(-8, 8)).fit_transform(X)
+    scaled = DPStandardScaler(epsilon=2000.0, bounds=(-8, 8)).fit_transform(X)
     np.testing.assert_allclose(scaled.mean(axis=0), 0.0, atol=0.02)
     np.testing.assert_allclose(scaled.std(axis=0), 1.0, atol=0.02)
-    ranged = DPMinMaxScaler(2000.0, bounds=(-8, 8), tail=0.05).fit_transform(X)
+    ranged = DPMinMaxScaler(epsilon=2000.0, bounds=(-8, 8), tail=0.05).fit_transform(X)
     np.testing.assert_allclose((np.abs(ranged) == 1.0).mean(axis=0), 0.1, atol=0.01)
-    clipped = DPQuantileClipper(2000.0, bounds=(-8, 8), quantiles=(0.2, 1.0)).fit_transform(X)
+    clipped = DPQuantileClipper(epsilon=2000.0, bounds=(-8, 8), quantiles=(0.2, 1.0)).fit_transform(
+        X
+    )
     np.testing.assert_allclose(clipped.min(axis=0), np.quantile(X, 0.2, axis=0), atol=0.02)
 
 
@@ -111,20 +115,20 @@ def test_without_much_noise_they_scale_as_they_should():
 @pytest.mark.parametrize("delta", [0.0, 1e-5])
 def test_a_variance_below_its_noise_makes_no_column_large(neighboring, delta):
     narrow = np.full((3000, 8), 30.0)
-    scaler = DPStandardScaler(0.5, delta, bounds=(0, 100), neighboring=neighboring)
+    scaler = DPStandardScaler(epsilon=0.5, delta=delta, bounds=(0, 100), neighboring=neighboring)
     assert np.abs(scaler.fit_transform(narrow)).max() < 6.0  # a false alarm in 1e9 runs
 
 
 def test_a_small_deviation_that_is_well_measured_is_kept():
     narrow = np.random.default_rng(0).normal(30.0, 1.0, size=(300_000, 2))
-    scaler = DPStandardScaler(1.0, 1e-7, bounds=(0, 100)).fit(narrow)
+    scaler = DPStandardScaler(epsilon=1.0, delta=1e-7, bounds=(0, 100)).fit(narrow)
     assert scaler.scale_ == pytest.approx(1.0, rel=0.5)  # a false alarm in 1e5 runs
 
 
 @pytest.mark.parametrize("composition", ["gdp", "basic"])
 @every_scaler
 def test_a_pipeline_spends_its_whole_budget_and_no_more(scaler, composition):
-    budget = PrivacyBudget(3.0, 1e-5, composition=composition)
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5, composition=composition)
     make_private_pipeline(
         scaler, DPLogisticRegression(data_norm=3.0), epsilon=3.0, budget=budget
     ).fit(X, Y)
@@ -142,7 +146,7 @@ def test_three_private_steps_and_pure_privacy():
 
 
 def test_the_steps_that_were_given_are_left_alone():
-    given, public = DPStandardScaler(), BoundsScaler(BOUNDS)
+    given, public = DPStandardScaler(), BoundsScaler(bounds=BOUNDS)
     made = make_private_pipeline(public, given, DPLogisticRegression(), epsilon=2.0)
     assert given.epsilon == 1.0
     assert given.budget is None
@@ -155,7 +159,7 @@ def test_the_steps_that_were_given_are_left_alone():
         make_private_pipeline(given, model_share=1.0)
 
 
-@pytest.mark.parametrize("make", [BoundsScaler, partial(DPMinMaxScaler, 1e3)])
+@pytest.mark.parametrize("make", [BoundsScaler, partial(DPMinMaxScaler, epsilon=1e3)])
 def test_bounds_by_number_are_by_name_where_columns_have_numbers_for_names(make):
     rows = np.random.default_rng(0).uniform(0, 10, size=(500, 2)) * [1.0, 0.01]
     frame = pd.DataFrame(rows, columns=[1, 0])
@@ -165,19 +169,21 @@ def test_bounds_by_number_are_by_name_where_columns_have_numbers_for_names(make)
         assert spread[1] == pytest.approx(spread[0], rel=0.2)
     swapped = clone(scaler).fit(rows[:, ::-1]).transform(rows[:, ::-1])
     assert swapped.std(axis=0)[1] == pytest.approx(swapped.std(axis=0)[0], rel=0.2)
-    assert mean(frame, 1e3, bounds=scaler.bounds).value == pytest.approx(rows.mean(axis=0), rel=0.1)
+    assert mean(frame, epsilon=1e3, bounds=scaler.bounds).value == pytest.approx(
+        rows.mean(axis=0), rel=0.1
+    )
 
 
 def test_naive_bayes_takes_bounds_by_the_same_names():
     rows = X[:, :2] * [1.0, 0.01]
     frame = pd.DataFrame(rows, columns=[1, 0])
-    named = DPGaussianNB(1e3, bounds={1: (-9, 9), 0: (-0.09, 0.09)}).fit(frame, Y)
-    placed = DPGaussianNB(1e3, bounds=([-9, -0.09], [9, 0.09])).fit(rows, Y)
+    named = DPGaussianNB(epsilon=1e3, bounds={1: (-9, 9), 0: (-0.09, 0.09)}).fit(frame, Y)
+    placed = DPGaussianNB(epsilon=1e3, bounds=([-9, -0.09], [9, 0.09])).fit(rows, Y)
     np.testing.assert_allclose(named.theta_, placed.theta_, rtol=0.05, atol=1e-3)
     np.testing.assert_allclose(named.var_, placed.var_, rtol=0.05)
 
 
 def test_a_refit_forgets_names_that_are_numbers():
     frame = pd.DataFrame(X[:, :2], columns=[1, 0])
-    scaler = BoundsScaler({1: (-9, 9), 0: (-1, 1)}).fit(frame).fit(X[:, :2])
+    scaler = BoundsScaler(bounds={1: (-9, 9), 0: (-1, 1)}).fit(frame).fit(X[:, :2])
     assert scaler.transform([[1.0, 9.0]]).tolist() == [[1.0, 1.0]]

@@ -17,16 +17,18 @@ every_scaler = pytest.mark.parametrize(
 
 @every_scaler
 def test_persons_are_protected(scaler):
-    budget = PrivacyBudget(1.0, 1e-5, unit="person")
-    fitted = scaler(1.0, bounds=(0, 10), budget=budget).fit(X, groups=WHOSE)
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-5, unit="person")
+    fitted = scaler(epsilon=1.0, bounds=(0, 10), budget=budget).fit(X, groups=WHOSE)
     assert fitted.privacy_.unit == "person"
     assert budget.spent.epsilon == pytest.approx(1.0, rel=0.03)
     with pytest.raises(ValueError, match="Nothing was spent"):
-        scaler(0.1, bounds=(0, 10), budget=PrivacyBudget(1.0, 1e-5)).fit(X, groups=WHOSE)
+        scaler(epsilon=0.1, bounds=(0, 10), budget=PrivacyBudget(epsilon=1.0, delta=1e-5)).fit(
+            X, groups=WHOSE
+        )
 
 
 def test_persons_count_alike():
-    fitted = DPStandardScaler(2000.0, bounds=(0, 10)).fit(X, groups=WHOSE)
+    fitted = DPStandardScaler(epsilon=2000.0, bounds=(0, 10)).fit(X, groups=WHOSE)
     expected = np.average(X, axis=0, weights=1.0 / COUNTS[WHOSE])
     np.testing.assert_allclose(fitted.mean_, expected, rtol=1e-3)
     assert np.all(np.abs(fitted.mean_ - X.mean(axis=0)) > 0.05)
@@ -34,7 +36,7 @@ def test_persons_count_alike():
 
 @every_scaler
 def test_wrong_groups_are_refused_before_the_spend(scaler):
-    budget = PrivacyBudget(1.0, 1e-5, unit="person")
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-5, unit="person")
     with pytest.raises(ValueError, match="one value for each row"):
-        scaler(1.0, bounds=(0, 10), budget=budget).fit(X, groups=WHOSE[1:])
+        scaler(epsilon=1.0, bounds=(0, 10), budget=budget).fit(X, groups=WHOSE[1:])
     assert budget.spent.epsilon == 0.0

@@ -108,7 +108,7 @@ def test_too_many_steps_are_refused_before_anything_is_spent(monkeypatch):
     """A strong ridge asks for short steps; how many is public, so none spends and then runs on."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(50, 2)), np.arange(50) % 2
-    budget = PrivacyBudget(3.0, 1e-5)
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     model = DPLogisticRegression(sampler="langevin", C=1e-9, budget=budget)
     monkeypatch.setattr(LangevinSampler, "sample", lambda *args: pytest.fail("it ran"))
     with pytest.raises(IncompatibleSolverError, match=r"max_steps=200000"):

@@ -123,7 +123,7 @@ def test_a_huge_epsilon_is_refused_before_it_is_spent(sampler):
     """The distance asked for is then of the size of e^−600."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(20_000, 40)), np.arange(20_000) % 2
-    budget = PrivacyBudget(700.0, 1e-5)
+    budget = PrivacyBudget(epsilon=700.0, delta=1e-5)
     model = DPLogisticRegression(epsilon=600.0, delta=1e-6, sampler=sampler, budget=budget)
     with pytest.raises(IncompatibleSolverError, match="max_passes"):
         model.fit(X, y)

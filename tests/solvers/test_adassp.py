@@ -160,7 +160,7 @@ def test_columns_whose_matrix_would_not_fit_into_memory_are_refused_by_their_num
         AdaSSP().plan(facts, 1.0, 1e-5)
     AdaSSP().plan(replace(facts, n_features=16_384), 1.0, 1e-5)
     X = sparse.csr_matrix((10, 65_536))
-    budget = PrivacyBudget(2.0, 1e-5)
+    budget = PrivacyBudget(epsilon=2.0, delta=1e-5)
     model = DPLinearRegression(solver="adassp", target_bounds=(0.0, 1.0), budget=budget)
     with pytest.raises(IncompatibleSolverError, match="16384 columns"):
         model.fit(X, np.zeros(10))

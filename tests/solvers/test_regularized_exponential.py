@@ -295,7 +295,7 @@ def test_a_reference_sampler_is_refused_with_what_it_is_for_and_what_there_is(na
 
 
 def test_an_estimator_refuses_a_reference_sampler_unspent():
-    budget = PrivacyBudget(1.0, 1e-5)
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
     model = DPLogisticRegression(epsilon=0.5, sampler="mala", budget=budget)
     with pytest.raises(IncompatibleSolverError, match="'mala' is a reference"):
         model.fit([[0.0], [1.0]], [0, 1])

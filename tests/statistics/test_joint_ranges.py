@@ -42,7 +42,7 @@ def choices(monkeypatch):
         x, by = np.array(rows, dtype=float).reshape(-1, 2).T
         seen.clear()
         asked = {"bounds": (0, 1), "by": by, "keys": [0, 1], "groups": whose} | asked
-        event = statistics.quantile(x, 1.0, **asked, random_state=0).privacy.event
+        event = statistics.quantile(x, epsilon=1.0, **asked, random_state=0).privacy.event
         return np.array(seen), event
 
     return found
@@ -144,8 +144,10 @@ def test_noise_of_persons_does_not_grow_with_the_number_of_groups(
         asked = terms | {"by": np.arange(60) % 5, "keys": list(range(n_groups))}
         asked["groups"] = np.arange(60) // 4
         if described:
-            return statistics.describe(x, 1.0, delta, quantiles=[0.9], level=None, **asked)
-        return statistics.quantile(x, 1.0, delta, q=0.9, **asked)
+            return statistics.describe(
+                x, epsilon=1.0, delta=delta, quantiles=[0.9], level=None, **asked
+            )
+        return statistics.quantile(x, epsilon=1.0, delta=delta, q=0.9, **asked)
 
     few, many = (noise(monkeypatch, lambda n=n: of(n)) for n in (4, 50))
     assert many == pytest.approx(few, rel=1e-3)
@@ -157,7 +159,7 @@ def test_two_tails_cost_less_than_two_quantiles(monkeypatch, scaler):
     X, terms = np.linspace(0.0, 1.0, 60)[:, None], {"bounds": (0, 1), "random_state": 0}
 
     def of(delta, neighboring):
-        fit = scaler(1.0, delta, **terms, neighboring=neighboring).fit
+        fit = scaler(epsilon=1.0, delta=delta, **terms, neighboring=neighboring).fit
         return noise(monkeypatch, lambda: fit(X))
 
     assert of(0.0, "add_remove_one") == pytest.approx(2.98, rel=1e-4)
@@ -177,7 +179,7 @@ def test_two_tails_cost_less_than_two_quantiles(monkeypatch, scaler):
 )
 def test_ranks_of_a_column_share_what_a_row_can_move(monkeypatch, q, level, rows):
     x, asked = np.linspace(0.0, 1.0, 60), {"bounds": (0, 1), "neighboring": "add_remove_one"}
-    ask = lambda: statistics.quantile(x, 1.0, 0.0, q=q, level=level, **asked)  # noqa: E731
+    ask = lambda: statistics.quantile(x, epsilon=1.0, delta=0.0, q=q, level=level, **asked)  # noqa: E731
     assert noise(monkeypatch, ask) == pytest.approx(rows, rel=1e-4)
 
 
@@ -189,8 +191,11 @@ def test_two_groups_never_cost_more_than_two_choices(monkeypatch, q, delta, in_p
     x, asked = np.linspace(0.0, 1.0, 60), {"bounds": (0, 1), "q": q}
     by = {"by": np.arange(60) % 2, "keys": [0, 1]}
     whose = {"groups": np.arange(60) // 2 if in_persons else None}
-    grouped = noise(monkeypatch, lambda: statistics.quantile(x, 1.0, delta, **asked, **by, **whose))
-    twice = asked | {"q": [q, q]}
-    assert grouped <= noise(monkeypatch, lambda: statistics.quantile(x, 1.0, delta, **twice)) * (
-        1.0 + 1e-4
+    grouped = noise(
+        monkeypatch,
+        lambda: statistics.quantile(x, epsilon=1.0, delta=delta, **asked, **by, **whose),
     )
+    twice = asked | {"q": [q, q]}
+    assert grouped <= noise(
+        monkeypatch, lambda: statistics.quantile(x, epsilon=1.0, delta=delta, **twice)
+    ) * (1.0 + 1e-4)

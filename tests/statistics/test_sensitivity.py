@@ -147,10 +147,12 @@ def test_utilities_are_no_farther_apart_than_declared(
         asked = {"bounds": BOUNDS, "level": level, "neighboring": neighboring} | by
         asked["groups"] = whose if in_persons else None
         if described:
-            found = statistics.describe(x[:, :2], 1.0, 0.0, quantiles=[q], **asked)
+            found = statistics.describe(x[:, :2], epsilon=1.0, delta=0.0, quantiles=[q], **asked)
             spent.append(found.privacy.event.events[1])
         else:
-            found = statistics.quantile(x[:, :2], 1.0, 0.0, q=q, sampling=sampling, **asked)
+            found = statistics.quantile(
+                x[:, :2], epsilon=1.0, delta=0.0, q=q, sampling=sampling, **asked
+            )
             spent.append(found.privacy.event)
     half, together = len(seen) // 2, 0.0
     for (sensitivity, nats, before), (*same, after) in zip(seen[:half], seen[half:], strict=True):
@@ -177,7 +179,7 @@ def test_margins_that_grow_with_a_private_number_of_rows_are_paid_for(n, q, monk
     rng = np.random.default_rng()
     x = rng.uniform(0.0, 10.0, n + 1)
     for rows in (x, x[:-1]):
-        statistics.quantile(rows, 5.0, 0.0, **asked, neighboring="add_remove_one")
+        statistics.quantile(rows, epsilon=5.0, delta=0.0, **asked, neighboring="add_remove_one")
     moved = [
         np.abs(one - other).max() for (_, one), (_, other) in zip(seen[:3], seen[3:], strict=True)
     ]
@@ -209,16 +211,27 @@ ODD = {  # values of which one more, of another type, would change what NumPy ma
 }
 GROUPED = {
     "count": lambda x, known: statistics.count(
-        np.ones(len(x), bool), 1.0, 0.0, by=x, keys=known, neighboring="add_remove_one"
+        np.ones(len(x), bool),
+        epsilon=1.0,
+        delta=0.0,
+        by=x,
+        keys=known,
+        neighboring="add_remove_one",
     ),
     "marginals": lambda x, known: statistics.marginals(
-        x, 1.0, 0.0, categories=known, neighboring="add_remove_one"
+        x, epsilon=1.0, delta=0.0, categories=known, neighboring="add_remove_one"
     ),
     "describe": lambda x, known: statistics.describe(
-        x, 1.0, 0.0, categories=known, neighboring="add_remove_one"
+        x, epsilon=1.0, delta=0.0, categories=known, neighboring="add_remove_one"
     ),
     "mean": lambda x, known: statistics.mean(
-        np.ones(len(x)), 1.0, 0.0, bounds=(0, 1), by=x, keys=known, neighboring="add_remove_one"
+        np.ones(len(x)),
+        epsilon=1.0,
+        delta=0.0,
+        bounds=(0, 1),
+        by=x,
+        keys=known,
+        neighboring="add_remove_one",
     ),
 }
 
@@ -245,5 +258,5 @@ def test_a_null_makes_no_floats_of_whole_numbers(library):
     frame = made.table if library == "pyarrow" else made.DataFrame
     table = frame({"x": [2**53 + 1, None, 0]})
     asked = {"categories": {"x": [0, 2**53, 2**53 + 1]}, "random_state": 0}
-    counts = statistics.marginals(table, 1e6, **asked)["x",]
+    counts = statistics.marginals(table, epsilon=1e6, **asked)["x",]
     np.testing.assert_allclose(counts, [1, 0, 1], atol=1e-3)

@@ -62,7 +62,7 @@ def test_no_statistic_is_missing():
 def test_a_release_costs_what_is_asked(name, neighboring, delta, composition):
     terms = {"neighboring": neighboring, "composition": composition}
     slack = {"slack": 0.01 * delta} if composition == "gdp" else {}
-    budget = PrivacyBudget(4.0, delta, **terms, **slack)
+    budget = PrivacyBudget(epsilon=4.0, delta=delta, **terms, **slack)
     found = ASKED[name](epsilon=1.0, delta=delta, neighboring=neighboring, budget=budget)
     in_gaussians = name == "quantile" and composition in ("gdp", "zcdp")  # counted above its ε
     assert (0.4 if in_gaussians else 0.97) < found.privacy.epsilon(delta) <= 1.0
@@ -73,7 +73,7 @@ def test_a_release_costs_what_is_asked(name, neighboring, delta, composition):
 
 @every_statistic
 def test_what_is_not_admitted_is_not_looked_at(name):
-    budget = PrivacyBudget(0.5, 1e-5)
+    budget = PrivacyBudget(epsilon=0.5, delta=1e-5)
     with pytest.raises(BudgetExceededError):
         ASKED[name](epsilon=1.0, delta=1e-5, budget=budget)
     assert budget.spent.epsilon == 0.0
@@ -265,11 +265,11 @@ def test_a_description_is_that_of_pandas(neighboring, delta):
 
 
 def test_a_description_of_an_array_or_of_categories_alone():
-    numbers = statistics.describe(X, 2000.0, bounds=(0, 10), quantiles=(), random_state=0)
+    numbers = statistics.describe(X, epsilon=2000.0, bounds=(0, 10), quantiles=(), random_state=0)
     assert numbers.to_frame().index.tolist() == [
         (j, one) for j in range(2) for one in ("count", "mean", "std")
     ]
-    codes = statistics.describe(CODES, 2000.0, categories=[0, 1, 2], random_state=0)
+    codes = statistics.describe(CODES, epsilon=2000.0, categories=[0, 1, 2], random_state=0)
     assert codes[1, 2] == pytest.approx((CODES[:, 1] == 2).sum(), abs=1.0)
     assert len(codes.value) == 6
 
@@ -281,13 +281,13 @@ def test_intervals_of_a_description_hold_as_often_as_they_say():
     names = ["count", "mean", "std", "25%", "50%", "75%"]
     held = np.zeros(len(names))
     for _ in range(100):
-        low, high = statistics.describe(FRAME, 1.0, **DESCRIBED).interval(0.95)
+        low, high = statistics.describe(FRAME, epsilon=1.0, **DESCRIBED).interval(0.95)
         held += (low[2:] <= truth[names]) & (truth[names] <= high[2:])
     assert np.all(held >= stats.binom.ppf(1e-6, 100, 0.93))
 
 
 def test_a_description_keeps_no_rows_and_has_quantiles_at_its_own_level():
-    found = statistics.describe(FRAME, 1.0, **DESCRIBED)
+    found = statistics.describe(FRAME, epsilon=1.0, **DESCRIBED)
     assert len(pickle.dumps(found)) < 0.5 * len(pickle.dumps(FRAME["x"]))
     low, _ = found.interval(0.9)
     assert np.isnan(low[5:]).all()
@@ -309,9 +309,9 @@ def test_a_description_keeps_no_rows_and_has_quantiles_at_its_own_level():
     ],
 )
 def test_bad_descriptions_are_refused_before_the_spend(terms, message):
-    budget = PrivacyBudget(3.0, 1e-5)
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     with pytest.raises(ValueError, match=message) as error:
-        statistics.describe(FRAME, 1.0, **terms, budget=budget)
+        statistics.describe(FRAME, epsilon=1.0, **terms, budget=budget)
     assert "Nothing was spent." in str(error.value)
     assert budget.spent.epsilon == 0.0
 
@@ -346,7 +346,7 @@ def test_groups_are_those_of_their_public_keys(name, neighboring):
     one = getattr(statistics, name)
     single = {"q": 0.5, **B} if name == "quantile" else B if name != "count" else {}
     x = X[:, 0] > 3.0 if name == "count" else X[:, 0]
-    assert one(x, 1.0, **single, **BY, random_state=0).value.shape == (2,)
+    assert one(x, epsilon=1.0, **single, **BY, random_state=0).value.shape == (2,)
 
 
 @pytest.mark.parametrize("name", BY_GROUP)
@@ -405,9 +405,9 @@ def test_every_statistic_becomes_a_frame(name):
     ],
 )
 def test_bad_groups_are_refused_before_the_spend(terms, message):
-    budget = PrivacyBudget(3.0, 1e-5)
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     with pytest.raises(ValueError, match=message) as error:
-        statistics.mean(X, 1.0, **B, **terms, budget=budget)
+        statistics.mean(X, epsilon=1.0, **B, **terms, budget=budget)
     assert "Nothing was spent." in str(error.value)
     assert "f" not in str(error.value).split(";")[-1].split("'")  # no value is quoted
 
@@ -456,7 +456,7 @@ BAD = [
 
 @pytest.mark.parametrize(("name", "arguments", "message"), BAD)
 def test_bad_public_input_is_settled_without_the_budget(name, arguments, message):
-    budget = PrivacyBudget(3.0, 1e-5)
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     with pytest.raises(ValueError, match=message) as error:
         getattr(statistics, name)(CODES, epsilon=1.0, budget=budget, **arguments)
     assert "Nothing was spent." in str(error.value)
@@ -468,7 +468,7 @@ def test_bad_public_input_is_settled_without_the_budget(name, arguments, message
 )
 @every_statistic
 def test_bad_terms_are_settled_without_the_budget(name, terms):
-    budget = PrivacyBudget(3.0, 1e-5)
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     with pytest.raises(ValueError, match="Nothing was spent"):
         ASKED[name](**terms, budget=budget)
     assert budget.spent.epsilon == 0.0
@@ -476,7 +476,7 @@ def test_bad_terms_are_settled_without_the_budget(name, terms):
 
 @every_statistic
 def test_the_label_reaches_the_budget(name):
-    budget = PrivacyBudget(3.0, 1e-5, composition="basic")
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5, composition="basic")
     ASKED[name](epsilon=1.0, budget=budget, label="for the board")
     assert [release["label"] for release in budget.history()] == ["for the board"]
     assert budget.history()[0]["delta"] == 1e-5
@@ -498,7 +498,7 @@ def break_reading(monkeypatch, name, error):
 @every_statistic
 def test_values_are_read_after_the_spend(name, monkeypatch):
     """A release that dies while it reads stays spent."""
-    budget = PrivacyBudget(3.0, 1e-5, composition="basic")
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5, composition="basic")
     break_reading(monkeypatch, name, MemoryError)
     with pytest.raises(MemoryError):
         ASKED[name](epsilon=1.0, budget=budget)
@@ -534,14 +534,14 @@ def test_a_missing_category_counts_in_no_cell_in_every_type(dtype):
     known = {"Int64": [1, 2], "boolean": [True, False]}.get(dtype, ["a", "b"])
     values = [known[0], known[1], None, known[0]] * 50
     frame = pd.DataFrame({"x": pd.Series(values, dtype=dtype)})
-    found = statistics.marginals(frame, 2000.0, categories={"x": known})
+    found = statistics.marginals(frame, epsilon=2000.0, categories={"x": known})
     np.testing.assert_allclose(found["x",], [100.0, 50.0], atol=1.0)
 
 
 @pytest.mark.parametrize("dtype", ["boolean", "object"])
 def test_a_missing_truth_value_does_not_count(dtype):
     series = pd.Series([True, None, False, True] * 50, dtype=dtype)
-    assert statistics.count(series, 2000.0).value == pytest.approx(100.0, abs=1.0)
+    assert statistics.count(series, epsilon=2000.0).value == pytest.approx(100.0, abs=1.0)
 
 
 def test_frames_of_another_library_with_missing_values():
@@ -550,7 +550,7 @@ def test_frames_of_another_library_with_missing_values():
     terms = {"epsilon": 1.0, "random_state": 0}
     ours = statistics.mean(frame["x"], bounds={"x": (1, 2)}, **terms).value
     assert ours == statistics.mean(FILLED, bounds=(1, 2), **terms).value
-    found = statistics.marginals(frame, 2000.0, categories={"t": ["a", "b"]})
+    found = statistics.marginals(frame, epsilon=2000.0, categories={"t": ["a", "b"]})
     np.testing.assert_allclose(found["t",], [100.0, 50.0], atol=1.0)
     with pytest.raises(ValueError, match=r"\.collect\(\)"):
         statistics.mean(frame.lazy(), bounds=(1, 2), **terms)
@@ -559,7 +559,7 @@ def test_frames_of_another_library_with_missing_values():
 def test_text_is_refused_without_a_quotation():
     frame = pd.DataFrame({"x": [1.0, "a secret"]})
     with pytest.raises(ValueError, match="column 'x' holds text") as error:
-        statistics.mean(frame, 1.0, bounds=(0, 1))
+        statistics.mean(frame, epsilon=1.0, bounds=(0, 1))
     assert "secret" not in str(error.value)
 
 
@@ -572,7 +572,7 @@ TWO = [(0, 120), (60, 250)]
 def test_bounds_of_two_columns_that_may_be_pairs_or_sides_are_refused(bounds):
     rows = np.tile([40.0, 90.0], (500, 1))
     with pytest.raises(ValueError, match="may be two pairs, or the lows and the highs"):
-        statistics.mean(rows, 1.0, bounds=bounds)
+        statistics.mean(rows, epsilon=1.0, bounds=bounds)
 
 
 @pytest.mark.parametrize(
@@ -589,7 +589,7 @@ def test_bounds_of_two_columns_that_may_be_pairs_or_sides_are_refused(bounds):
     ],
 )
 def test_bounds_of_two_columns_are_read_as_they_can_be_meant(bounds):
-    found = statistics.mean(np.tile([40.0, 90.0], (500, 1)), 1e4, bounds=bounds)
+    found = statistics.mean(np.tile([40.0, 90.0], (500, 1)), epsilon=1e4, bounds=bounds)
     assert found.value == pytest.approx([40.0, 90.0], abs=0.5)  # a false alarm in 1e9 runs
 
 
@@ -597,30 +597,34 @@ TABLE = pd.DataFrame({"age": [40.0, 50.0], "sex": ["f", "m"], "race": ["a", "b"]
 WRONG = {
     "two columns by": (
         lambda: statistics.mean(
-            TABLE[["age"]], 1.0, bounds=(0, 1), by=TABLE[["sex", "race"]], keys=["f"]
+            TABLE[["age"]], epsilon=1.0, bounds=(0, 1), by=TABLE[["sex", "race"]], keys=["f"]
         ),
         "combine several columns into one first",
     ),
     "two names": (
         lambda: statistics.describe(
-            TABLE, 1.0, bounds={"age": (0, 1)}, by=["sex", "race", "sex"], keys=["f"]
+            TABLE, epsilon=1.0, bounds={"age": (0, 1)}, by=["sex", "race", "sex"], keys=["f"]
         ),
         "combine several columns into one first",
     ),
     "keys of several": (
-        lambda: statistics.mean(TABLE[["age"]], 1.0, bounds=(0, 1), by=["sex"], keys=[("f", "a")]),
+        lambda: statistics.mean(
+            TABLE[["age"]], epsilon=1.0, bounds=(0, 1), by=["sex"], keys=[("f", "a")]
+        ),
         "different values, each a single one",
     ),
     "texts beside": (
-        lambda: statistics.mean(TABLE, 1.0, bounds={"age": (0, 120)}),
+        lambda: statistics.mean(TABLE, epsilon=1.0, bounds={"age": (0, 120)}),
         r"\['sex', 'race'\] are not among them. Select the columns",
     ),
     "rows": (
-        lambda: statistics.count(TABLE[["age"]], 1.0),
+        lambda: statistics.count(TABLE[["age"]], epsilon=1.0),
         r"To count rows give np.ones\(len\(x\)",
     ),
     "more than there are": (
-        lambda: statistics.marginals(TABLE[["sex"]], 1.0, categories={"sex": ["f"], "race": ["a"]}),
+        lambda: statistics.marginals(
+            TABLE[["sex"]], epsilon=1.0, categories={"sex": ["f"], "race": ["a"]}
+        ),
         r"\['sex'\]; \['race'\] are not among them",
     ),
     "classes of another type": (
@@ -640,8 +644,8 @@ def test_reversed_bounds_are_told_of_the_column():
     frame = pd.DataFrame({"age": [40.0], "t": ["a"], "income": [9.0]})
     bounds, said = {"age": (0, 120), "income": (9, 1)}, r"got \(9.0, 1.0\) for column 'income'"
     for release in (
-        lambda: statistics.mean(frame[["age", "income"]], 1.0, bounds=bounds),
-        lambda: statistics.describe(frame, 1.0, bounds=bounds),
+        lambda: statistics.mean(frame[["age", "income"]], epsilon=1.0, bounds=bounds),
+        lambda: statistics.describe(frame, epsilon=1.0, bounds=bounds),
         lambda: DPMixedNB(bounds=bounds, categories={"t": ["a"]}).fit(frame, [1]),
         lambda: DPAdditiveClassifier(bounds=bounds, categories={"t": ["a"]}).fit(frame, [1]),
     ):
@@ -661,7 +665,7 @@ def test_reversed_bounds_are_told_of_the_column():
 def test_public_bounds_are_checked_before_the_data(ask, public):
     frame = pd.DataFrame({"x": [1.0, "a secret"]})
     with pytest.raises(ValueError, match=r"low must be below|bounds must have names|edges must be"):
-        ask(frame, 1.0, **public)
+        ask(frame, epsilon=1.0, **public)
 
 
 def test_edges_may_be_named_by_column_and_differ_in_number():
@@ -688,14 +692,14 @@ def test_edges_may_be_named_by_column_and_differ_in_number():
 def test_columns_of_one_name_are_refused():
     frame = pd.DataFrame(np.ones((5, 2)), columns=["x", "x"])
     with pytest.raises(ValueError, match=r"x has several columns of one name, \['x'\]"):
-        statistics.mean(frame, 1.0, bounds=(0, 2))
+        statistics.mean(frame, epsilon=1.0, bounds=(0, 2))
     with pytest.raises(ValueError, match=r"x has several columns of one name, \['x'\]"):
-        statistics.marginals(frame, 1.0, categories=[0, 1])
+        statistics.marginals(frame, epsilon=1.0, categories=[0, 1])
 
 
 def test_quantiles_and_tables_are_shown_as_numbers_and_what_they_cost():
     x = np.linspace(0.0, 1.0, 101)
-    found = statistics.quantile(x, 1.0, q=0.5, bounds=(0, 1), random_state=0)
+    found = statistics.quantile(x, epsilon=1.0, q=0.5, bounds=(0, 1), random_state=0)
     first, second = str(found).split("\n")
     assert first == f"{found.value:.6f}, within {found.rank_error():.3g} rows of the rank"
     assert second == str(found.privacy)
@@ -712,13 +716,14 @@ def test_a_mean_of_many_rows_takes_little_memory():
     """Not even one copy of the table, where three were made before."""
     table = np.ones((500_000, 4))
     tracemalloc.start()
-    statistics.mean(table, 1.0, 0.0, bounds=(0, 2))
-    statistics.quantile(table, 1.0, 0.0, q=0.5, bounds=(0, 2))
+    statistics.mean(table, epsilon=1.0, delta=0.0, bounds=(0, 2))
+    statistics.quantile(table, epsilon=1.0, delta=0.0, q=0.5, bounds=(0, 2))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 0.8 * table.nbytes
     many, few = (
-        statistics.sum(t, 1.0, 0.0, bounds=(0, 2), random_state=0) for t in (table, table[:9])
+        statistics.sum(t, epsilon=1.0, delta=0.0, bounds=(0, 2), random_state=0)
+        for t in (table, table[:9])
     )
     np.testing.assert_array_equal(many.value - few.value, [499_991.0] * 4)
 
@@ -744,8 +749,8 @@ def test_intervals_that_were_not_asked_for_are_empty_cells_and_columns_of_them_l
     frame = pytest.importorskip("pandas").DataFrame({"a": np.arange(300.0)})
     bounds = {"a": (0, 300)}
     some, none = (
-        statistics.describe(frame, 1.0, bounds=bounds, level=None),
-        statistics.quantile(frame, 1.0, q=[0.5], bounds=bounds),
+        statistics.describe(frame, epsilon=1.0, bounds=bounds, level=None),
+        statistics.quantile(frame, epsilon=1.0, q=[0.5], bounds=bounds),
     )
     assert "<td></td><td></td><td></td>" in some._repr_html_()
     assert "<td></td>" not in none._repr_html_()
@@ -763,6 +768,6 @@ def test_few_rows_have_intervals_as_wide_as_the_bounds():
     """
     asked, found = {"q": [0.9, 0.1], "bounds": (0, 10), "level": 0.9}, np.zeros((2, 2))
     for _ in range(40):
-        ends = statistics.quantile(np.full(50, 3.0), 0.1, 0.0, **asked).interval()
+        ends = statistics.quantile(np.full(50, 3.0), epsilon=0.1, delta=0.0, **asked).interval()
         found += np.array(ends) == [[0.0, 0.0], [10.0, 10.0]]
     assert found.min() >= stats.binom.ppf(1e-6, 40, 0.95)

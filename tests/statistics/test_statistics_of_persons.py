@@ -67,7 +67,7 @@ def test_persons_count_alike(name, neighboring):
 
 @every_statistic
 def test_the_ledger_says_that_persons_were_protected(name):
-    budget = PrivacyBudget(2.0, 1e-5, unit="person")
+    budget = PrivacyBudget(epsilon=2.0, delta=1e-5, unit="person")
     TRUTH[name](groups=WHOSE, epsilon=1.0, budget=budget)
     assert budget.spent.epsilon == pytest.approx(1.0, rel=0.03)
     with pytest.raises(ValueError, match="unit"):
@@ -77,7 +77,7 @@ def test_the_ledger_says_that_persons_were_protected(name):
 
 def test_all_rows_of_all_persons_are_as_many_as_there_are_persons():
     every = np.ones(WHOSE.size, dtype=bool)
-    found = statistics.count(every, 2000.0, groups=WHOSE)
+    found = statistics.count(every, epsilon=2000.0, groups=WHOSE)
     assert found.value == pytest.approx(N, abs=0.1)
 
 
@@ -115,9 +115,9 @@ def test_intervals_hold_for_persons(name):
     ],
 )
 def test_bad_groups_are_refused_before_the_spend(groups, message):
-    budget = PrivacyBudget(3.0, 1e-5, unit="person")
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5, unit="person")
     with pytest.raises(ValueError, match=message) as error:
-        statistics.mean(FRAME[["x", "y"]], 1.0, **B, groups=groups, budget=budget)
+        statistics.mean(FRAME[["x", "y"]], epsilon=1.0, **B, groups=groups, budget=budget)
     assert "Nothing was spent." in str(error.value)
     assert budget.spent.epsilon == 0.0
 
@@ -127,7 +127,7 @@ def test_a_tuple_is_a_column_unless_it_is_the_name_of_one(given):
     terms = {"keys": ["secret 1"]} if given == "by" else {}
     secret = tuple(f"secret {i}" for i in range(len(FRAME)))
     frame = FRAME[["x", "y"]].set_axis([("x", 1), ("y", 1)], axis=1)
-    ask = partial(statistics.mean, frame, 1.0, **B, **terms)
+    ask = partial(statistics.mean, frame, epsilon=1.0, **B, **terms)
     assert np.shape(ask(**{given: ("y", 1)}).value)[-1] == 1
     assert np.shape(ask(**{given: secret}).value)[-1] == 2
     with pytest.raises(ValueError, match="row") as caught:
@@ -138,4 +138,4 @@ def test_a_tuple_is_a_column_unless_it_is_the_name_of_one(given):
 def test_persons_of_blocks_are_refused():
     dd = pytest.importorskip("dask.dataframe")
     with pytest.raises(ValueError, match="groups cannot be given with dask"):
-        statistics.mean(dd.from_pandas(FRAME[["x"]], npartitions=2), 1.0, **B, groups=WHOSE)
+        statistics.mean(dd.from_pandas(FRAME[["x"]], npartitions=2), epsilon=1.0, **B, groups=WHOSE)

@@ -22,7 +22,7 @@ class Costs:
 
     def setup(self):
         """Open a ledger."""
-        self.budget = PrivacyBudget(100.0, 1e-3)
+        self.budget = PrivacyBudget(epsilon=100.0, delta=1e-3)
 
     def timeraw_import(self):
         """Import the package and an estimator."""

@@ -10,11 +10,13 @@ from skdp import DPAdditiveClassifier, DPGaussianNB, DPLogisticRegression
 
 ROUNDS = 7
 MODELS = {
-    "DPLogisticRegression": lambda: DPLogisticRegression(1.0, random_state=0, diagnostics=True),
-    "DPAdditiveClassifier": lambda: DPAdditiveClassifier(
-        1.0, bounds=(-4, 4), random_state=0, diagnostics=True
+    "DPLogisticRegression": lambda: DPLogisticRegression(
+        epsilon=1.0, random_state=0, diagnostics=True
     ),
-    "DPGaussianNB": lambda: DPGaussianNB(1.0, bounds=(-4, 4), random_state=0),
+    "DPAdditiveClassifier": lambda: DPAdditiveClassifier(
+        epsilon=1.0, bounds=(-4, 4), random_state=0, diagnostics=True
+    ),
+    "DPGaussianNB": lambda: DPGaussianNB(epsilon=1.0, bounds=(-4, 4), random_state=0),
 }
 TABLES = {
     "2000 x 10": (2000, 10, 2),

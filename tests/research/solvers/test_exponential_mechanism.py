@@ -144,8 +144,10 @@ def test_a_steep_loss_costs_what_it_can_vary_and_not_for_twice_that():
 
 def test_a_fit_without_delta_is_on_the_ledger_as_what_it_is():
     X, y = np.linspace(-1, 1, 40).reshape(20, 2), np.arange(20) % 2
-    budget = PrivacyBudget(1.5, 0.0, composition="basic")
-    model = DPLogisticRegression(1.0, delta=0.0, solver="exponential_mechanism", budget=budget)
+    budget = PrivacyBudget(epsilon=1.5, delta=0.0, composition="basic")
+    model = DPLogisticRegression(
+        epsilon=1.0, delta=0.0, solver="exponential_mechanism", budget=budget
+    )
     model.fit(X, y)
     assert model.privacy_.event == BoundedRangeEvent(1.0)
     assert model.privacy_.delta(1.0) == 0.0

@@ -280,7 +280,7 @@ def test_wrong_parameters_are_refused(wrong):
 
 def test_estimators_know_it_by_name():
     X, y = np.linspace(-1, 1, 600).reshape(200, 3), np.arange(200) // 100
-    for model in (DPLogisticRegression(50.0), DPHingeClassifier(50.0)):
+    for model in (DPLogisticRegression(epsilon=50.0), DPHingeClassifier(epsilon=50.0)):
         model.set_params(solver="phased_sgd", random_state=0).fit(X, y)
         assert model.score(X, y) > 0.9
         assert "phases" in str(model.privacy_)

@@ -1,0 +1,93 @@
+"""Public signatures: data are positional, everything else is given by name."""
+
+import inspect
+from importlib import import_module
+
+import pytest
+
+FOLDERS = [
+    "additive",
+    "auditing",
+    "budget",
+    "calibration",
+    "cluster",
+    "decomposition",
+    "ensemble",
+    "inspection",
+    "kernel_approximation",
+    "linear_model",
+    "metrics",
+    "model_selection",
+    "naive_bayes",
+    "pipeline",
+    "preprocessing",
+    "statistics",
+]
+# What is worked on, in the order in which scikit-learn expects it.
+POSITIONAL = {
+    "X_public",
+    "condition",
+    "estimator",
+    "event",
+    "metric",
+    "one",
+    "other",
+    "param_distributions",
+    "param_grid",
+    "parent",
+    "steps",
+    "x",
+    "y_pred",
+    "y_prob",
+    "y_score",
+    "y_true",
+}
+# Values that functions return. Nobody makes one to choose a setting.
+RESULTS = {
+    "Amount",
+    "Attack",
+    "CalibrationMap",
+    "Covariance",
+    "Description",
+    "Leak",
+    "Marginals",
+    "Mean",
+    "MultiRunAudit",
+    "NoisyNumbers",
+    "OneRunAudit",
+    "PrivateCheck",
+    "PrivateScorer",
+    "Quantile",
+    "Statistic",
+    "Variance",
+}
+
+
+def signatures():
+    """Yield the name and the parameters of each public class and function that takes settings."""
+    for folder in FOLDERS:
+        module = import_module(f"skdp.{folder}")
+        for name in set(module.__all__) - RESULTS:
+            entry = getattr(module, name)
+            is_error = inspect.isclass(entry) and issubclass(entry, Exception)
+            if callable(entry) and not is_error:
+                yield f"{folder}.{name}", inspect.signature(entry).parameters.values()
+
+
+SIGNATURES = dict(sorted(signatures()))
+
+
+@pytest.mark.parametrize("name", SIGNATURES)
+def test_settings_are_given_by_name(name):
+    by_place = {p.name for p in SIGNATURES[name] if p.kind is p.POSITIONAL_OR_KEYWORD}
+    assert by_place <= POSITIONAL
+
+
+@pytest.mark.parametrize(
+    "name", [n for n in SIGNATURES if ".DP" in n and "search" not in n.lower()]
+)
+def test_a_number_in_the_first_place_is_no_epsilon(name):
+    folder, cls = name.split(".")
+    make = getattr(import_module(f"skdp.{folder}"), cls)
+    with pytest.raises(TypeError, match="positional argument"):
+        make(8, 1e-5)
