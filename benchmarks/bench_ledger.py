@@ -44,7 +44,7 @@ def spend(budget, n, known):
     ]
     start = time.perf_counter()
     for guarantee, epsilon in zip(guarantees, quotes, strict=True):
-        budget.spend(guarantee, delta=delta, label="bench", epsilon=epsilon)
+        budget.spend(guarantee, delta=delta, name="bench", epsilon=epsilon)
     return time.perf_counter() - start
 
 

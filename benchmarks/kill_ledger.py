@@ -37,7 +37,7 @@ for round_ in sys.stdin:
         os.setpgid(0, 0)
         for i in range(10**9):
             label = f"{round_.strip()}-{i}"
-            budget.spend(cost, delta=1e-9, label=label, epsilon=1.0)
+            budget.spend(cost, delta=1e-9, name=label, epsilon=1.0)
             os.write(done, (label + chr(10)).encode())
     os.wait()
     os.close(done)
@@ -72,7 +72,7 @@ def spend_some(budget, done, n=8):
     cost, start = PrivacyGuarantee(GDPEvent(0.001), "replace_one", ""), time.perf_counter()
     labels = [f"first-{i}" for i in range(n)]
     for label in labels:
-        budget.spend(cost, delta=1e-9, label=label, epsilon=1.0)
+        budget.spend(cost, delta=1e-9, name=label, epsilon=1.0)
     done.write_text("".join(f"{label}\n" for label in labels))
     return time.perf_counter() - start
 

@@ -26,18 +26,19 @@ y = (hidden @ [1.0, -0.6] + rng.logistic(size=n) > 0).astype(int)
 learn, calibrate, new = slice(0, 10_000), slice(10_000, 20_000), slice(20_000, n)
 
 # %%
-# A record is learnt from or calibrates, never both: as two parts of one budget the costs do not add
-# up.
+# A record is learnt from or calibrates, never both. In two partitions of one budget the costs do
+# not add up.
 budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
-terms = {"epsilon": 1.0, "budget": budget}
-model = DPGaussianNB(bounds=(-4, 4), classes=(0, 1), part="learn", **terms)
+own = budget.at(partition="learn")
+model = DPGaussianNB(bounds=(-4, 4), classes=(0, 1), epsilon=1.0, budget=own)
 model.fit(X[learn], y[learn])
-calibrated = DPCalibratedClassifier(model, method="sigmoid", part="calibrate", **terms)
+own = budget.at(partition="calibrate")
+calibrated = DPCalibratedClassifier(model, method="sigmoid", epsilon=1.0, budget=own)
 calibrated.fit(X[calibrate], y[calibrate])
 print(budget)
 
 # %%
-# Before and after, on records of neither part.
+# Before and after, on records of neither partition.
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.2), layout="constrained")
 ways = {"naive Bayes": (model, "#c0392b"), "calibrated": (calibrated, "#2b6ca3")}
 for name, (fitted, color) in ways.items():

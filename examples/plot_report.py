@@ -77,8 +77,7 @@ judged = score_report(
     scores,
     epsilon=epsilon,
     classes=["<=50K", ">50K"],
-    budget=budget,
-    part="judging",
+    budget=budget.at(partition="judging"),
 )
 print(judged)
 

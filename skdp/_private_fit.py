@@ -28,7 +28,7 @@ from skdp.privacy import (
 )
 from skdp.support.public_words import public_words, unheard
 from skdp.support.random import hidden, noise_generator
-from skdp.support.validation import check_choice, check_delta, check_epsilon, check_part
+from skdp.support.validation import check_choice, check_delta, check_epsilon
 from skdp.workloads import Query, QueryPlan, plan_queries
 
 __all__ = [
@@ -51,7 +51,7 @@ _IN_DOUBT = (
 _KEPT = ("n_features_in_", "feature_names_in_")  # set by the checks, from public facts
 
 Foreseen = tuple[BudgetHandle | None, str, PrivacyGuarantee, str | None]
-"""A release that a rehearsal has planned: its budget, its label, what it promises, its part."""
+"""A release that a rehearsal has planned: its budget, its name, its guarantee, its partition."""
 
 
 class ReleasePlan(Protocol):
@@ -86,10 +86,8 @@ class ReleaseParameters:
         *Public.*
     budget : PrivacyBudget, one of its shares, or None
         *Public.*
-    label : str
-        *Public.* Who spends, for the history of the budget.
-    part : str or None
-        *Public.* The one part whose records are read; None: of any part.
+    name : str
+        *Public.* Name of the release in the history of the budget.
     rng : numpy Generator
         *Secret.* Source of the noise.
     seeded : bool
@@ -102,8 +100,7 @@ class ReleaseParameters:
     delta: float
     neighboring: Neighboring
     budget: BudgetHandle | None
-    label: str
-    part: str | None
+    name: str
     rng: np.random.Generator
     seeded: bool
     unit: Unit = Unit.RECORD
@@ -117,8 +114,7 @@ class ReleaseParameters:
         neighboring: Any,
         budget: Any,
         random_state: Any,
-        label: str,
-        part: Any,
+        name: str,
         unit: Unit = Unit.RECORD,
     ) -> ReleaseParameters:
         """Return the parameters, each checked; raise ValueError for the first that is wrong."""
@@ -135,12 +131,16 @@ class ReleaseParameters:
             delta=resolved_delta(delta, budget),
             neighboring=Neighboring(check_choice("neighboring", neighboring, Neighboring)),
             budget=budget,
-            label=label,
-            part=check_part(part),
+            name=name if budget is None or budget.release_name is None else budget.release_name,
             rng=noise_generator(random_state),
             seeded=random_state is not None,
             unit=unit,
         )
+
+    @property
+    def partition(self) -> str | None:
+        """The one partition whose records are read, None if there is none."""
+        return None if self.budget is None else self.budget.partition
 
     @property
     def composition(self) -> Composition | None:
@@ -194,7 +194,7 @@ class ReleaseParameters:
             plan.theorem,
             asked=(self.epsilon, self.delta) if self.is_private else None,
             seeded=self.seeded,
-            by_part=((self.part, plan.event),),
+            by_part=((self.partition, plan.event),),
             unit=self.unit,
         )
 
@@ -204,17 +204,18 @@ class ReleaseParameters:
             self.budget.spend(
                 self.guarantee(plan),
                 delta=self.delta,
-                label=self.label,
-                part=self.part,
+                name=self.name,
                 epsilon=self.epsilon if self.is_private else None,
                 before_commit=before_commit,
             )
 
     def foresee(self, guarantee: PrivacyGuarantee, before: list[Foreseen]) -> None:
         """Raise if the budget would refuse this release after those before, and add it to them."""
-        before.append((self.budget, self.label, guarantee, self.part))
+        before.append((self.budget, self.name, guarantee, self.partition))
         if self.budget is not None:
-            self.budget.check([release for budget, *release in before if budget is self.budget])
+            self.budget.check(
+                [release for budget, *release in before if self.budget.is_same_account(budget)]
+            )
 
 
 class _LedgerEntry:
@@ -231,8 +232,8 @@ class PrivateFit:
     """Something that learns from records by one private release, after spending for it.
 
     A subclass has the attributes epsilon, delta, neighboring, budget and random_state, and fills in
-    the parts that `_fit_privately` calls. `released_as` is the label of its releases, None for the
-    class's name; `takes_infinite_epsilon` says whether it knows what to do without privacy.
+    the parts that `_fit_privately` calls. `released_as` is the name of its releases, None for the
+    class's; `takes_infinite_epsilon` says whether it knows what to do without privacy.
     """
 
     released_as: ClassVar[str | None] = None
@@ -243,16 +244,13 @@ class PrivateFit:
     neighboring: Any
     budget: Any
     random_state: Any
-    label: str | None = None
-    part: Any = None
     _foreseen: list[Foreseen] | None = None
     """For a copy that rehearses and spends nothing: what would have been spent before."""
 
-    def _fit_privately(self, *data: Any, part: Any = None, **more: Any) -> Any:
+    def _fit_privately(self, *data: Any, **more: Any) -> Any:
         """Check, plan, spend, forget, read, publish; return what `_publish` returns.
 
-        `part` is the part of the records, in place of the parameter. With `groups` among `more`,
-        whose each row is, the unit of the release is a person.
+        With `groups` among `more`, whose each row is, the unit of the release is a person.
         """
         # Errors that a user's `numpy.seterr` asks for would reveal values after the spend.
         with np.errstate(all="ignore"):
@@ -261,7 +259,7 @@ class PrivateFit:
                 more = {name: received(value) for name, value in more.items()}
                 check_plain(*data, *more.values())
                 unit = Unit.RECORD if more.get("groups") is None else Unit.PERSON
-                parameters = self._release_parameters(part, unit)
+                parameters = self._release_parameters(unit)
                 with public_words():
                     records = self._check_data(parameters, *data, **more)
                 plan = self._plan(parameters, records)
@@ -300,7 +298,7 @@ class PrivateFit:
         vars(self).update(parameters)
         return self._fit_privately(*data, **({} if groups is None else {"groups": groups}))
 
-    def _release_parameters(self, part: Any = None, unit: Unit = Unit.RECORD) -> ReleaseParameters:
+    def _release_parameters(self, unit: Unit = Unit.RECORD) -> ReleaseParameters:
         name = type(self).__name__ if self.released_as is None else self.released_as
         parameters = ReleaseParameters.check(
             epsilon=self.epsilon,
@@ -308,8 +306,7 @@ class PrivateFit:
             neighboring=self.neighboring,
             budget=self.budget,
             random_state=self.random_state,
-            label=name if self.label is None else self.label,
-            part=self.part if part is None else part,
+            name=name,
             unit=unit,
         )
         if not (parameters.is_private or self.takes_infinite_epsilon):

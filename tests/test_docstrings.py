@@ -33,11 +33,6 @@ SHARED = {
     "neighboring": "*Public.* Whether neighbouring data sets differ in the value of one record "
     "(then n is public) or in its presence (then it is private).",
     "budget": "*Public.* What the fit spends from, before it reads the data.",
-    "label": "*Public.* Name of the release in the budget's history. ``None`` takes the class's.",
-    "part": "*Public.* The part of the records that X holds, by any name: in the budget, releases "
-    "on different parts do not add up. Every record lies in one part for good, whatever other "
-    "records there are; under ``replace_one`` so does what replaces it. ``None`` counts for all "
-    "parts.",
     "random_state": "*Secret.* ``None`` takes fresh entropy from the operating system for each "
     "fit. A seed voids the guarantee, for whoever knows it can subtract the noise, and is refused "
     "beside a budget: for tests only.",

@@ -160,7 +160,7 @@ def test_a_ledger_that_cannot_be_written_leaves_the_old_fit_whole(path, message)
     model = DPLogisticRegression(delta=1e-6, budget=budget).fit(X, y)
     BEFORE_THE_COMMIT[message](budget, path)
     before = dict(vars(model))
-    model.label = before["label"] = "x" * 30_000
+    model.budget = before["budget"] = budget.at(name="x" * 30_000)
     with pytest.raises(BudgetClosedError, match=rf"{message}.*Nothing was spent\.$"):
         model.fit(np.c_[X, y], y)
     assert vars(model) == before
@@ -204,7 +204,7 @@ def test_an_error_that_is_more_than_its_message_keeps_its_arguments(error, monke
 @every_model
 def test_the_label_is_what_the_history_calls_it(Model):
     budget = PrivacyBudget(epsilon=50.0, delta=1e-3, composition="basic")
-    made(Model, delta=1e-6, budget=budget, label="Study 7").fit(X, y)
+    made(Model, delta=1e-6, budget=budget.at(name="Study 7")).fit(X, y)
     made(Model, delta=1e-6, budget=budget).fit(X, y)
     assert [row["label"] for row in budget.history()] == ["Study 7", Model.__name__]
 

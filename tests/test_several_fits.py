@@ -48,7 +48,7 @@ def test_one_pass_over_disjoint_chunks_costs_one_call(name, neighboring):
     asked = {"epsilon": 0.5, "neighboring": neighboring, "budget": budget}
     model, x = fresh(name, **asked)
     for k, rows in enumerate(chunks(4)):
-        model.partial_fit(x[rows], Y[rows], part=k)
+        model.set_params(budget=budget.at(partition=k)).partial_fit(x[rows], Y[rows])
     assert [row["part"] for row in budget.history()] == ["0", "1", "2", "3"]
     one = PrivacyBudget(epsilon=3.0, delta=1e-5, neighboring=neighboring)
     single, _ = fresh(name, **asked | {"budget": one})
@@ -62,13 +62,12 @@ def test_one_pass_over_disjoint_chunks_costs_one_call(name, neighboring):
 def test_a_part_twice_costs_twice_and_no_part_counts_for_all(name):
     budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     model, x = fresh(name, epsilon=0.3, budget=budget)
-    model.partial_fit(x[:1000], Y[:1000], part="a").partial_fit(
-        x[1000:2000], Y[1000:2000], part="b"
-    )
+    model.set_params(budget=budget.at(partition="a")).partial_fit(x[:1000], Y[:1000])
+    model.set_params(budget=budget.at(partition="b")).partial_fit(x[1000:2000], Y[1000:2000])
     first, spent = model.privacy_.epsilon(1e-5), budget.spent.epsilon
-    model.partial_fit(x[:1000], Y[:1000], part="a")
+    model.set_params(budget=budget.at(partition="a")).partial_fit(x[:1000], Y[:1000])
     second, again = model.privacy_.epsilon(1e-5), budget.spent.epsilon
-    model.partial_fit(x[:1000], Y[:1000])
+    model.set_params(budget=budget).partial_fit(x[:1000], Y[:1000])
     assert first == pytest.approx(0.3, rel=2e-3)
     assert 1.2 * first < second < 2.0 * first + 1e-9
     assert second < model.privacy_.epsilon(1e-5) < 3.0 * first + 1e-9
@@ -79,15 +78,16 @@ def test_a_part_twice_costs_twice_and_no_part_counts_for_all(name):
 
 def test_unequal_chunks_cost_the_costliest_and_not_all_of_them():
     """σ depends on a chunk's size where the rate does: two events, one for each part."""
-    model = DPSGDClassifier(epsilon=0.5, n_steps=10, classes=[0, 1])
+    budget = PrivacyBudget(epsilon=9.0, delta=1e-4, composition="basic")
+    model = DPSGDClassifier(epsilon=0.5, delta=1e-5, n_steps=10, classes=[0, 1])
     for k, rows in enumerate((slice(0, 1500), slice(1500, 3900), slice(3900, 4000))):
-        model.partial_fit(X[rows], Y[rows], part=k)
+        model.set_params(budget=budget.at(partition=k)).partial_fit(X[rows], Y[rows])
     events = [event for _, event in model.privacy_.by_part]
     accountant = PLDAccountant("replace_one")
     each = [accountant.epsilon(event, 1e-5) for event in events]
-    small = DPSGDClassifier(epsilon=0.5, n_steps=20, sampling_rate=0.5, classes=[0, 1])
-    small.partial_fit(X, Y, part="a").set_params(n_steps=30, epsilon=0.3)
-    small.partial_fit(X, Y, part="b")
+    small = DPSGDClassifier(epsilon=0.5, delta=1e-5, n_steps=20, sampling_rate=0.5, classes=[0, 1])
+    small.set_params(budget=budget.at(partition="a")).partial_fit(X, Y)
+    small.set_params(n_steps=30, epsilon=0.3, budget=budget.at(partition="b")).partial_fit(X, Y)
     own = [accountant.epsilon(event, 1e-5) for _, event in small.privacy_.by_part]
     assert model.privacy_.epsilon(1e-5) == pytest.approx(max(each), rel=1e-4)
     assert small.privacy_.epsilon(1e-5) == pytest.approx(max(own), rel=1e-4)
@@ -123,8 +123,8 @@ def test_the_noise_of_chunks_adds_up_in_squares():
     counts = []
     for _ in range(60):
         model = DPGaussianNB(epsilon=1.0, classes=[0, 1], neighboring="add_remove_one", **BOX)
-        for k, rows in enumerate(chunks(4, 400)):
-            model.partial_fit(X[rows], Y[rows], part=k)
+        for rows in chunks(4, 400):
+            model.partial_fit(X[rows], Y[rows])
         counts.append(model.class_count_ - np.bincount(Y[:400]))
     singles = []
     for _ in range(60):
@@ -160,8 +160,8 @@ def test_what_may_not_change_between_calls_is_refused(name):
 def test_classes_are_known_before_the_first_chunk():
     with pytest.raises(ValueError, match="classes must be given to the first call"):
         DPGaussianNB(**BOX).partial_fit(X, Y)
-    model = DPGaussianNB(**BOX).partial_fit(X[Y == 1], Y[Y == 1], classes=[0, 1], part=0)
-    model.partial_fit(X[Y == 0], Y[Y == 0], part=1)
+    model = DPGaussianNB(**BOX).partial_fit(X[Y == 1], Y[Y == 1], classes=[0, 1])
+    model.partial_fit(X[Y == 0], Y[Y == 0])
     assert model.classes_.tolist() == [0, 1]
     assert model.score(X, Y) > 0.6
 
@@ -170,9 +170,9 @@ def test_classes_are_known_before_the_first_chunk():
 def test_a_refused_chunk_leaves_the_model_and_a_new_fit_starts_anew(name):
     budget = PrivacyBudget(epsilon=0.5, delta=1e-5)
     model, x = fresh(name, epsilon=0.45, budget=budget)
-    model.partial_fit(x[:2000], Y[:2000], part=0)
+    model.set_params(budget=budget.at(partition=0)).partial_fit(x[:2000], Y[:2000])
     with pytest.raises(BudgetExceededError):
-        model.partial_fit(x[:2000], Y[:2000], part=0)
-    model.partial_fit(x[2000:], Y[2000:], part=1)
-    model.set_params(part=2).fit(x, Y)
+        model.partial_fit(x[:2000], Y[:2000])
+    model.set_params(budget=budget.at(partition=1)).partial_fit(x[2000:], Y[2000:])
+    model.set_params(budget=budget.at(partition=2)).fit(x, Y)
     assert dict(model.privacy_.by_part).keys() == {"2"}

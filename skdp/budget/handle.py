@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import Any
+from typing import Any, Self
 
 from skdp.accounting import gdp_mu
 from skdp.budget._messages import shortfall
@@ -23,7 +23,13 @@ from skdp.ledger.store import SpendRequest
 from skdp.ledger.totals import Totals, accounts_of
 from skdp.privacy import Event, PrivacyGuarantee
 from skdp.support.rounding import ROOT, down
-from skdp.support.validation import check_count, check_delta, check_part, check_real
+from skdp.support.validation import (
+    check_count,
+    check_delta,
+    check_partition,
+    check_real,
+    check_release_name,
+)
 
 __all__ = ["BudgetHandle"]
 
@@ -82,15 +88,72 @@ class BudgetHandle(LedgerReader):
             Nothing is reserved for it: each release has to fit into the budget as well.
         """
 
+    def at(self, *, name: str | None = None, partition: str | int | None = None) -> Self:
+        """Return a handle on the same ledger that names its releases or reads one partition.
+
+        Pass it as ``budget=`` to estimators and functions.
+
+        Parameters
+        ----------
+        name : str or None
+            *Public.* Name of the releases in the history. None: as before, by default that of the
+            class or function that spends.
+        partition : str, int or None
+            *Public.* The releases read records of this partition only, and releases on different
+            partitions do not add up. Every record lies in one partition, the same for all
+            releases. Which one must not depend on other records, nor, under ``replace_one``, on
+            the record's own values: the record that replaces it lies in the same partition. An
+            integer is the string that it prints as. None: as before, by default all partitions.
+
+        Returns
+        -------
+        PrivacyBudget or BudgetShare
+            Its `share` keeps the name and the partition.
+
+        Examples
+        --------
+        >>> from skdp import DPLogisticRegression
+        >>> from skdp.budget import PrivacyBudget
+        >>> budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
+        >>> for region in ("north", "south"):
+        ...     own = budget.at(name=f"model of {region}", partition=region)
+        ...     fit = DPLogisticRegression(epsilon=1.0, budget=own).fit([[0.1], [0.2]], [0, 1])
+        >>> round(budget.spent.epsilon, 3)
+        1.0
+        """
+        name, partition = check_release_name(name), check_partition(partition)
+        if name is None and partition is None:
+            return self
+        handle = object.__new__(type(self))
+        vars(handle).update(vars(self))
+        handle._release_name = self._release_name if name is None else name
+        handle._partition = self._partition if partition is None else partition
+        return handle
+
+    def is_same_account(self, other: Any) -> bool:
+        """Return whether both spend from one ceiling of one ledger.
+
+        Parameters
+        ----------
+        other : BudgetHandle or None
+            *Public.* Another handle.
+
+        Returns
+        -------
+        bool
+        """
+        mine = self._ledger.identity, self._account
+        return other is not None and mine == (other._ledger.identity, other._account)
+
     def spend(
         self,
         guarantee: PrivacyGuarantee,
         *,
         delta: float,
-        label: str,
+        name: str | None = None,
         epsilon: float | None = None,
         tag: str = "",
-        part: str | int | None = None,
+        partition: str | int | None = None,
         before_commit: Callable[[], None] | None = None,
     ) -> None:
         """Write one release into the ledger, before its data are read.
@@ -105,19 +168,15 @@ class BudgetHandle(LedgerReader):
             *Public.* What the release will satisfy.
         delta : float
             *Public.* The δ at which basic composition and the history quote the release.
-        label : str
-            *Public.* Name of the release in the history.
+        name : str or None
+            *Public.* Name of the release in the history. None: that given by `at`, or "release".
         epsilon : float or None
             *Public.* The ε at `delta`, where the caller knows it; it is checked, and saves a
             search.
         tag : str
             *Public.* The caller's own note, for the history.
-        part : str, int or None
-            *Public.* The release reads records of this part only; a record lies in one part, the
-            same for all releases, and only parts add up where they overlap with releases on all.
-            Which part must not depend on other records, nor, under ``replace_one``, on the
-            record's own values: the record that replaces it has to lie in the same part. A number
-            is the text that it prints as.
+        partition : str, int or None
+            *Public.* As in `at`, which it overrides.
         before_commit : callable or None
             *Public.* Called without arguments just before the commit; after an error, who was not
             called knows that nothing was recorded. What it raises refuses the release.
@@ -133,12 +192,13 @@ class BudgetHandle(LedgerReader):
             If the release is private under another neighbouring relation than the budget, or for
             another unit, or a parameter is out of range. Nothing is recorded.
         """
-        self._check_relation(guarantee, label)
-        part = check_part(part)
+        name = name or self._release_name or "release"
+        self._check_relation(guarantee, name)
+        part = self._partition if partition is None else check_partition(partition)
         if (foreseen := self._foreseen) is not None:
-            foreseen.append((self, label, guarantee, part))
+            foreseen.append((self, name, guarantee, part))
             return
-        release = self._priced(guarantee, delta, label, epsilon=epsilon, tag=tag, part=part)
+        release = self._priced(guarantee, delta, name, epsilon=epsilon, tag=tag, part=part)
         refused = None
         try:
             self._ledger.append(release, self._check, before_commit)
@@ -160,7 +220,7 @@ class BudgetHandle(LedgerReader):
         ----------
         releases : iterable of Event, PrivacyGuarantee or PlannedRelease
             *Public.* What would be released; a `PlannedRelease` says which fold it leaves out and
-            which part it reads.
+            which partition it reads.
         n_folds : int or None
             *Public.* The number of folds, where releases leave one out. A record lies in one of
             them, the same throughout the plan.
@@ -183,7 +243,7 @@ class BudgetHandle(LedgerReader):
         >>> round(budget.plan([GDPEvent(0.1)] * 5).epsilon, 4)
         0.8197
         """
-        planned = [PlannedRelease.of(release) for release in releases]
+        planned = [self._placed(PlannedRelease.of(release)) for release in releases]
         for release in planned:
             if isinstance(release.event, PrivacyGuarantee):
                 self._check_relation(release.event, "A planned release")
@@ -204,7 +264,7 @@ class BudgetHandle(LedgerReader):
 
         Parameters
         ----------
-        releases : iterable of (label, PrivacyGuarantee) or (label, PrivacyGuarantee, part)
+        releases : iterable of (name, PrivacyGuarantee) or (name, PrivacyGuarantee, partition)
             *Public.* What would be spent, at the (ε, δ) that each was asked for.
 
         Raises
@@ -218,11 +278,11 @@ class BudgetHandle(LedgerReader):
         if self._foreseen is not None:
             return
         listed = list(releases)
-        for label, guarantee, *_ in listed:
-            self._check_relation(guarantee, label)
+        for name, guarantee, *_ in listed:
+            self._check_relation(guarantee, name)
         planned = (
-            (PlannedRelease(guarantee, part=part[0] if part else None), label, self.delta)
-            for label, guarantee, *part in listed
+            (PlannedRelease(guarantee, partition=place[0] if place else None), name, self.delta)
+            for name, guarantee, *place in listed
         )
         if refused := self._first_refused(planned):
             raise BudgetExceededError(shortfall(*refused))
@@ -313,7 +373,7 @@ class BudgetHandle(LedgerReader):
         k, left = check_count("n_releases", n_releases), self.remaining
         asked = epsilon is not None and check_real("epsilon", epsilon, low=0.0)
         delta = left.delta if delta is None else check_delta(delta)
-        if self.composition.adds_epsilon or not self._filter.fits(self._totals()):
+        if self.composition.adds_epsilon or not self._filter.fits(self._totals(self._partition)):
             return Allowance((asked or left.epsilon) / k * _BELOW, delta / k * _BELOW)
         total = asked or self.epsilon, delta
         most = gdp_mu(*left) if left.epsilon and left.delta else 0.0
@@ -394,6 +454,11 @@ class BudgetHandle(LedgerReader):
             earlier = [*earlier, row]
         return None
 
+    def _placed(self, release: PlannedRelease) -> PlannedRelease:
+        """Return the release in the partition of this handle unless it names its own."""
+        known = release.partition is not None
+        return release if known else replace(release, partition=self._partition)
+
     def _as_row(
         self,
         planned: PlannedRelease,
@@ -403,14 +468,14 @@ class BudgetHandle(LedgerReader):
     ) -> Release:
         rules = ((handle._filter, totals) for handle, totals in handles)
         slack = min(
-            rule.slack_left(totals.worst(rule.nothing, planned.part)) for rule, totals in rules
+            rule.slack_left(totals.worst(rule.nothing, planned.partition)) for rule, totals in rules
         )
         guarantee = PrivacyGuarantee(planned.as_event, self.neighboring, "plan", unit=self.unit)
         epsilon = None
         if isinstance(planned.event, PrivacyGuarantee):
             guarantee = planned.event
             epsilon, delta = guarantee.asked or (None, delta)
-        return self._priced(guarantee, delta, label, slack, epsilon=epsilon, part=planned.part)
+        return self._priced(guarantee, delta, label, slack, epsilon=epsilon, part=planned.partition)
 
     def _check_relation(self, guarantee: PrivacyGuarantee, label: str) -> None:
         if not isinstance(guarantee, PrivacyGuarantee):
@@ -440,4 +505,4 @@ def _is_admitted(foreseen: Sequence[Any], known: BudgetHandle) -> bool:
 
 
 def _planned(foreseen: Sequence[Any]) -> list[PlannedRelease]:
-    return [PlannedRelease(guarantee, part=part) for _, _, guarantee, part in foreseen]
+    return [PlannedRelease(guarantee, partition=place) for _, _, guarantee, place in foreseen]

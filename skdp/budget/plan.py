@@ -10,7 +10,7 @@ from skdp.budget.cost import epsilon_of_plan
 from skdp.privacy import ComposedEvent, Event, Neighboring, PrivacyGuarantee
 from skdp.support.digits import at_least
 from skdp.support.html import html_table
-from skdp.support.validation import check_part
+from skdp.support.validation import check_partition
 
 __all__ = ["PlanCost", "PlannedRelease", "cost_of_plan"]
 
@@ -27,16 +27,17 @@ class PlannedRelease:
         *Public.* The fold that it does *not* read, as a fit of cross-validation; None: it reads
         every fold. A record's fold must not depend on other records, nor, under
         ``replace_one``, on the record itself.
-    part : str, int or None
-        *Public.* The one part whose records it reads, as in `spend`; None: all parts.
+    partition : str, int or None
+        *Public.* The one partition whose records it reads, as in `spend`. None: that of the budget
+        handle that plans, or all partitions.
     """
 
     event: Event | PrivacyGuarantee
     fold: int | None = field(default=None, kw_only=True)
-    part: Any = field(default=None, kw_only=True)
+    partition: Any = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "part", check_part(self.part))
+        object.__setattr__(self, "partition", check_partition(self.partition))
 
     @classmethod
     def of(cls, release: PlannedRelease | PrivacyGuarantee | Event) -> PlannedRelease:
@@ -100,16 +101,16 @@ def cost_of_plan(
     delta: float,
     n_folds: int | None = None,
 ) -> float:
-    """Return an ε: the largest, over folds and parts, of the releases that read a record there.
+    """Return the largest ε, over folds and partitions, of the releases that read a record there.
 
     A record of fold j is read by the releases that do not leave fold j out, and by
-    those on its own part or on all. Every composition below is a valid bound for releases that are
-    fixed beforehand, so the least of them is.
+    those on its own partition or on all. Every composition below is a valid bound for releases
+    that are fixed beforehand, so the least of them is.
     """
     folds: Iterable[int | None] = (None,) if n_folds is None else range(n_folds)
     _check_folds(releases, n_folds)
-    parts = {release.part for release in releases} | {None}
-    readers = (_readers(releases, fold, part) for fold in folds for part in parts)
+    partitions = {release.partition for release in releases} | {None}
+    readers = (_readers(releases, fold, partition) for fold in folds for partition in partitions)
     return max(_tightest(events, neighboring, delta) for events in readers)
 
 
@@ -123,13 +124,13 @@ def _check_folds(releases: Sequence[PlannedRelease], n_folds: int | None) -> Non
 
 
 def _readers(
-    releases: Iterable[PlannedRelease], fold: int | None, part: str | None
+    releases: Iterable[PlannedRelease], fold: int | None, partition: str | None
 ) -> tuple[Event, ...]:
-    """Return what reads a record of this fold and part; None: no fold is left out, no part."""
+    """Return what reads a record of this fold and partition; None: no fold, no partition."""
     return tuple(
         release.as_event
         for release in releases
-        if (release.fold is None or release.fold != fold) and release.part in (None, part)
+        if (release.fold is None or release.fold != fold) and release.partition in (None, partition)
     )
 
 

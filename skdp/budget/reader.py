@@ -18,7 +18,7 @@ from skdp.ledger.chain import head_of
 from skdp.ledger.release import Release
 from skdp.ledger.store import Ledger
 from skdp.privacy import Neighboring, PrivacyCurve, Unit
-from skdp.support.validation import check_choice, check_part
+from skdp.support.validation import check_choice, check_partition
 
 __all__ = ["LedgerReader"]
 
@@ -31,6 +31,8 @@ class LedgerReader(ABC):
     _unit: Unit
     _ledger: Ledger
     _account: str = ""
+    _release_name: str | None = None
+    _partition: str | None = None
     _parent: Any = None
 
     epsilon = property(attrgetter("_filter.epsilon"), doc="The ε of the ceiling. Read-only.")
@@ -39,6 +41,9 @@ class LedgerReader(ABC):
     composition = property(attrgetter("_filter.composition"), doc="How it adds up. Read-only.")
     neighboring = property(attrgetter("_neighboring"), doc="The relation of all. Read-only.")
     unit = property(attrgetter("_unit"), doc="The unit of all. Read-only.")
+
+    release_name = property(attrgetter("_release_name"), doc="Given by `at`, or None. Read-only.")
+    partition = property(attrgetter("_partition"), doc="Given by `at`, or None. Read-only.")
 
     @property
     def spent(self) -> Amount:
@@ -50,28 +55,29 @@ class LedgerReader(ABC):
 
     @property
     def remaining(self) -> Amount:
-        """The largest single release on all parts, as (ε, δ), that is still admissible.
+        """The largest single release, as (ε, δ), that this handle still admits.
 
-        Under ``composition="gdp"`` it is more than `epsilon` minus the ε spent.
+        It reads the `partition` of the handle, or all of them. Under ``composition="gdp"`` it is
+        more than `epsilon` minus the ε spent.
         """
-        return self.remaining_in(None)
+        return self.remaining_in(self._partition)
 
-    def remaining_in(self, part: str | int | None) -> Amount:
-        """Return the largest single release on one part, as (ε, δ), that is still admissible.
+    def remaining_in(self, partition: str | int | None) -> Amount:
+        """Return the largest single release on one partition, as (ε, δ), that is still admissible.
 
         Parameters
         ----------
-        part : str, int or None
-            *Public.* As in `spend`; None is all parts: `remaining`.
+        partition : str, int or None
+            *Public.* As in `at`; None is all partitions.
 
         Returns
         -------
         Amount
-            At least `remaining`.
+            At least that of all partitions.
         """
-        part = check_part(part)
+        partition = check_partition(partition)
         return min(
-            handle._filter.left_at(handle._ledger.totals(handle._account, part), part)
+            handle._filter.left_at(handle._ledger.totals(handle._account, partition), partition)
             for handle in self._chain()
         )
 
@@ -222,7 +228,10 @@ class LedgerReader(ABC):
         terms = self._filter.shown_terms | {"neighboring": str(self.neighboring)}
         terms |= {} if self.unit == Unit.RECORD else {"unit": str(self.unit)}
         share = f".share(name={self._account!r})" if self._account else ""
-        return f"PrivacyBudget({', '.join(f'{k}={v!r}' for k, v in terms.items())}){share}"
+        place = {"name": self._release_name, "partition": self._partition}
+        given = ", ".join(f"{k}={v!r}" for k, v in place.items() if v is not None)
+        at = f".at({given})" if given else ""
+        return f"PrivacyBudget({', '.join(f'{k}={v!r}' for k, v in terms.items())}){share}{at}"
 
     def __str__(self) -> str:
         return show(self, as_text)

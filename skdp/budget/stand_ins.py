@@ -37,7 +37,8 @@ def copied(budget: Any) -> Any:
     key = budget._ledger.identity, budget._account
     if key not in made:
         made[key] = _stand_in(budget)
-    return made[key]
+    stand_in = made[key]
+    return stand_in.at(name=budget.release_name, partition=budget.partition)
 
 
 def _stand_in(budget: Any) -> Any:
@@ -46,4 +47,5 @@ def _stand_in(budget: Any) -> Any:
     made = object.__new__(type(budget))
     vars(made).update(vars(budget))
     vars(made).update(_ledger=ledger, _parent=parent, _unit=Unit.RECORD, _folder=None)
+    vars(made).update(_release_name=None, _partition=None)
     return made

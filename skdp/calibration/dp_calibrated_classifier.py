@@ -74,13 +74,6 @@ class DPCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, PrivateEstimat
         *Secret.* ``None`` takes fresh entropy from the operating system for each fit. A seed voids
         the guarantee, for whoever knows it can subtract the noise, and is refused beside a budget:
         for tests only.
-    label : str or None, default None
-        *Public.* Name of the release in the budget's history. ``None`` takes the class's.
-    part : str, int or None, default None
-        *Public.* The part of the records that X holds, by any name: in the budget, releases on
-        different parts do not add up. Every record lies in one part for good, whatever other
-        records there are; under ``replace_one`` so does what replaces it. ``None`` counts for all
-        parts.
 
     Attributes
     ----------
@@ -132,8 +125,6 @@ class DPCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, PrivateEstimat
         neighboring: str = "replace_one",
         budget: PrivacyBudget | None = None,
         random_state: Any = None,
-        label: str | None = None,
-        part: str | int | None = None,
     ) -> None:
         self.estimator = estimator
         self.epsilon = epsilon
@@ -143,8 +134,6 @@ class DPCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, PrivateEstimat
         self.neighboring = neighboring
         self.budget = budget
         self.random_state = random_state
-        self.label = label
-        self.part = part
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> DPCalibratedClassifier:
         """Learn the probabilities of scores.

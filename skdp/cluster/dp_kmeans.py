@@ -83,13 +83,6 @@ class DPKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         *Secret.* ``None`` takes fresh entropy from the operating system for each fit. A seed voids
         the guarantee, for whoever knows it can subtract the noise, and is refused beside a budget:
         for tests only.
-    label : str or None, default None
-        *Public.* Name of the release in the budget's history. ``None`` takes the class's.
-    part : str, int or None, default None
-        *Public.* The part of the records that X holds, by any name: in the budget, releases on
-        different parts do not add up. Every record lies in one part for good, whatever other
-        records there are; under ``replace_one`` so does what replaces it. ``None`` counts for all
-        parts.
 
     Attributes
     ----------
@@ -147,8 +140,6 @@ class DPKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         neighboring: str = "replace_one",
         budget: Any = None,
         random_state: Any = None,
-        label: str | None = None,
-        part: str | int | None = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -158,8 +149,6 @@ class DPKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         self.neighboring = neighboring
         self.budget = budget
         self.random_state = random_state
-        self.label = label
-        self.part = part
 
     def fit(self, X: Any, y: Any = None, groups: Any = None) -> DPKMeans:
         """Learn the centres privately.

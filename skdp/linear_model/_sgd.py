@@ -30,12 +30,12 @@ class PrivateSGD(PrivateLinearModel):
         )
 
     def _resume(
-        self, X: Any, y: Any, sample_weight: Any, groups: Any, part: Any, known_task: Any = None
+        self, X: Any, y: Any, sample_weight: Any, groups: Any, known_task: Any = None
     ) -> Any:
         """Run once more, from where the last run ended, and add what it costs to `privacy_`."""
         resume = hasattr(self, "coef_")
         more = {"sample_weight": sample_weight, "groups": groups, "known_task": known_task}
-        return self._fit_privately(X, y, part=part, resume=resume, **more)
+        return self._fit_privately(X, y, resume=resume, **more)
 
     def _promised(self, parameters: ReleaseParameters, plan: Any, records: Any) -> PrivacyGuarantee:
         now = super()._promised(parameters, plan, records)

@@ -102,13 +102,6 @@ class DPLogisticRegression(PrivateLinearClassifier):
         solver and budget count a sample at what is asked.
     budget : PrivacyBudget or None
         *Public.* What the fit spends from, before it reads the data.
-    label : str or None
-        *Public.* Name of the release in the budget's history. ``None`` takes the class's.
-    part : str, int or None
-        *Public.* The part of the records that X holds, by any name: in the budget, releases on
-        different parts do not add up. Every record lies in one part for good, whatever other
-        records there are; under ``replace_one`` so does what replaces it. ``None`` counts for all
-        parts.
     random_state : None, int, Generator or RandomState
         *Secret.* ``None`` takes fresh entropy from the operating system for each fit. A seed voids
         the guarantee, for whoever knows it can subtract the noise, and is refused beside a budget:
@@ -194,8 +187,6 @@ class DPLogisticRegression(PrivateLinearClassifier):
         n_samples_hint: int | None = None,
         subsample: float | str | None = None,
         budget: Any = None,
-        label: str | None = None,
-        part: str | int | None = None,
         random_state: Any = None,
         tol: float = 1e-4,
         n_jobs: int | None = None,
@@ -219,8 +210,6 @@ class DPLogisticRegression(PrivateLinearClassifier):
         self.n_samples_hint = n_samples_hint
         self.subsample = subsample
         self.budget = budget
-        self.label = label
-        self.part = part
         self.random_state = random_state
         self.tol = tol
         self.n_jobs = n_jobs

@@ -93,13 +93,6 @@ class DPSGDClassifier(PrivateSGD, PrivateLinearClassifier):
         ``replace_one``.
     budget : PrivacyBudget or None
         *Public.* What the fit spends from, before it reads the data.
-    label : str or None
-        *Public.* Name of the release in the budget's history. ``None`` takes the class's.
-    part : str, int or None
-        *Public.* The part of the records that X holds, by any name: in the budget, releases on
-        different parts do not add up. Every record lies in one part for good, whatever other
-        records there are; under ``replace_one`` so does what replaces it. ``None`` counts for all
-        parts.
     random_state : None, int, Generator or RandomState
         *Secret.* ``None`` takes fresh entropy from the operating system for each fit. A seed voids
         the guarantee, for whoever knows it can subtract the noise, and is refused beside a budget:
@@ -177,8 +170,6 @@ class DPSGDClassifier(PrivateSGD, PrivateLinearClassifier):
         neighboring: str = "replace_one",
         n_samples_hint: int | None = None,
         budget: Any = None,
-        label: str | None = None,
-        part: str | int | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -204,8 +195,6 @@ class DPSGDClassifier(PrivateSGD, PrivateLinearClassifier):
         self.neighboring = neighboring
         self.n_samples_hint = n_samples_hint
         self.budget = budget
-        self.label = label
-        self.part = part
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -218,17 +207,16 @@ class DPSGDClassifier(PrivateSGD, PrivateLinearClassifier):
         y: Any,
         classes: Any = None,
         sample_weight: Any = None,
-        part: str | int | None = None,
         groups: Any = None,
     ) -> DPSGDClassifier:
         """Learn from more rows, starting from the coefficients that are already released.
 
         Each call spends (`epsilon`, `delta`) anew, and `privacy_` is the composition of all calls:
-        a record may have been in each of them. Chunks of one pass over the records are given as
-        disjoint parts, ``part=0``, ``part=1`` and so on: then a record was in one of them, and the
-        pass costs as much as its costliest call, in the budget as well. A part twice costs twice.
-        All of this holds for calls whose parameters were fixed beforehand; a budget holds for any.
-        A call that dies after the spend drops the
+        a record may have been in each of them. For the chunks of one pass over the records, give
+        each call a handle on its own partition, ``set_params(budget=budget.at(partition=k))``: a
+        record was in one of them, and the pass costs as much as its costliest call, in the budget
+        as well. A partition read twice costs twice. All of this holds for calls whose parameters
+        were fixed beforehand; a budget holds for any. A call that dies after the spend drops the
         coefficients: the next one starts anew, `privacy_` counts from there, and what was spent
         before stands in the ledger of the budget alone.
 
@@ -243,11 +231,9 @@ class DPSGDClassifier(PrivateSGD, PrivateLinearClassifier):
             `classes` has them.
         sample_weight : array-like or dask collection of shape (n_samples,) or None
             *Private.* As in `fit`.
-        part : str, int or None
-            *Public.* The part of the records that X holds; None: that of the parameter `part`.
         groups : array-like of shape (n_samples,) or None
-            *Private.* As in `fit`; in every call or in none. A person is in one part, with all of
-            their rows.
+            *Private.* As in `fit`; in every call or in none. A person is in one partition, with
+            all of their rows.
 
         Returns
         -------
@@ -259,7 +245,7 @@ class DPSGDClassifier(PrivateSGD, PrivateLinearClassifier):
         ValueError
             As in `fit`, and if the labels that may occur are not known; nothing is spent.
         """
-        return self._resume(X, y, sample_weight, groups, part, self._known_classes(classes))
+        return self._resume(X, y, sample_weight, groups, self._known_classes(classes))
 
     def _known_classes(self, classes: Any) -> np.ndarray:
         every = (self.classes, classes, getattr(self, "classes_", None))

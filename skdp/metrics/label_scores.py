@@ -41,8 +41,6 @@ def dp_accuracy_score(
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
     random_state: Any = None,
-    label: str | None = None,
-    part: str | int | None = None,
 ) -> Score:
     """Return how often labels were predicted, privately.
 
@@ -79,13 +77,6 @@ def dp_accuracy_score(
         *Secret.* ``None`` takes fresh entropy from the operating system for each release. A seed
         voids the guarantee, for whoever knows it can subtract the noise, and is refused beside a
         budget: for tests only.
-    label : str or None, default None
-        *Public.* Name of the release in the budget's history. ``None`` takes the function's.
-    part : str, int or None, default None
-        *Public.* The part of the records that these are, by any name: in the budget, releases on
-        different parts do not add up. Every record lies in one part for good, whatever other
-        records there are; under ``replace_one`` so does what replaces it. ``None`` counts for all
-        parts.
 
     Returns
     -------
@@ -123,8 +114,6 @@ def dp_accuracy_score(
         neighboring=neighboring,
         budget=budget,
         random_state=random_state,
-        label=label,
-        part=part,
     )
 
 
@@ -141,8 +130,6 @@ def dp_log_loss(
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
     random_state: Any = None,
-    label: str | None = None,
-    part: str | int | None = None,
 ) -> Score:
     """Return the mean of log-losses, each up to a public bound, privately.
 
@@ -181,13 +168,6 @@ def dp_log_loss(
         *Secret.* ``None`` takes fresh entropy from the operating system for each release. A seed
         voids the guarantee, for whoever knows it can subtract the noise, and is refused beside a
         budget: for tests only.
-    label : str or None, default None
-        *Public.* Name of the release in the budget's history. ``None`` takes the function's.
-    part : str, int or None, default None
-        *Public.* The part of the records that these are, by any name: in the budget, releases on
-        different parts do not add up. Every record lies in one part for good, whatever other
-        records there are; under ``replace_one`` so does what replaces it. ``None`` counts for all
-        parts.
 
     Returns
     -------
@@ -223,8 +203,6 @@ def dp_log_loss(
         neighboring=neighboring,
         budget=budget,
         random_state=random_state,
-        label=label,
-        part=part,
     )
 
 
@@ -240,8 +218,6 @@ def dp_brier_score_loss(
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
     random_state: Any = None,
-    label: str | None = None,
-    part: str | int | None = None,
 ) -> Score:
     """Return the mean squared difference of probability and outcome, privately.
 
@@ -279,13 +255,6 @@ def dp_brier_score_loss(
         *Secret.* ``None`` takes fresh entropy from the operating system for each release. A seed
         voids the guarantee, for whoever knows it can subtract the noise, and is refused beside a
         budget: for tests only.
-    label : str or None, default None
-        *Public.* Name of the release in the budget's history. ``None`` takes the function's.
-    part : str, int or None, default None
-        *Public.* The part of the records that these are, by any name: in the budget, releases on
-        different parts do not add up. Every record lies in one part for good, whatever other
-        records there are; under ``replace_one`` so does what replaces it. ``None`` counts for all
-        parts.
 
     Returns
     -------
@@ -323,8 +292,6 @@ def dp_brier_score_loss(
         neighboring=neighboring,
         budget=budget,
         random_state=random_state,
-        label=label,
-        part=part,
     )
 
 

@@ -35,8 +35,6 @@ def dp_mean_squared_error(
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
     random_state: Any = None,
-    label: str | None = None,
-    part: str | int | None = None,
 ) -> Score:
     """Return the mean of squared errors, privately.
 
@@ -74,13 +72,6 @@ def dp_mean_squared_error(
         *Secret.* ``None`` takes fresh entropy from the operating system for each release. A seed
         voids the guarantee, for whoever knows it can subtract the noise, and is refused beside a
         budget: for tests only.
-    label : str or None, default None
-        *Public.* Name of the release in the budget's history. ``None`` takes the function's.
-    part : str, int or None, default None
-        *Public.* The part of the records that these are, by any name: in the budget, releases on
-        different parts do not add up. Every record lies in one part for good, whatever other
-        records there are; under ``replace_one`` so does what replaces it. ``None`` counts for all
-        parts.
 
     Returns
     -------
@@ -119,8 +110,6 @@ def dp_mean_squared_error(
         neighboring=neighboring,
         budget=budget,
         random_state=random_state,
-        label=label,
-        part=part,
     )
 
 
@@ -137,8 +126,6 @@ def dp_mean_absolute_error(
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
     random_state: Any = None,
-    label: str | None = None,
-    part: str | int | None = None,
 ) -> Score:
     """Return the mean of absolute errors, privately.
 
@@ -176,13 +163,6 @@ def dp_mean_absolute_error(
         *Secret.* ``None`` takes fresh entropy from the operating system for each release. A seed
         voids the guarantee, for whoever knows it can subtract the noise, and is refused beside a
         budget: for tests only.
-    label : str or None, default None
-        *Public.* Name of the release in the budget's history. ``None`` takes the function's.
-    part : str, int or None, default None
-        *Public.* The part of the records that these are, by any name: in the budget, releases on
-        different parts do not add up. Every record lies in one part for good, whatever other
-        records there are; under ``replace_one`` so does what replaces it. ``None`` counts for all
-        parts.
 
     Returns
     -------
@@ -221,8 +201,6 @@ def dp_mean_absolute_error(
         neighboring=neighboring,
         budget=budget,
         random_state=random_state,
-        label=label,
-        part=part,
     )
 
 
@@ -239,8 +217,6 @@ def dp_r2_score(
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
     random_state: Any = None,
-    label: str | None = None,
-    part: str | int | None = None,
 ) -> Score:
     """Return the share of the variance that was predicted, privately.
 
@@ -278,13 +254,6 @@ def dp_r2_score(
         *Secret.* ``None`` takes fresh entropy from the operating system for each release. A seed
         voids the guarantee, for whoever knows it can subtract the noise, and is refused beside a
         budget: for tests only.
-    label : str or None, default None
-        *Public.* Name of the release in the budget's history. ``None`` takes the function's.
-    part : str, int or None, default None
-        *Public.* The part of the records that these are, by any name: in the budget, releases on
-        different parts do not add up. Every record lies in one part for good, whatever other
-        records there are; under ``replace_one`` so does what replaces it. ``None`` counts for all
-        parts.
 
     Returns
     -------
@@ -327,8 +296,6 @@ def dp_r2_score(
         neighboring=neighboring,
         budget=budget,
         random_state=random_state,
-        label=label,
-        part=part,
     )
 
 

@@ -43,8 +43,6 @@ def score_report(
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
     random_state: Any = None,
-    label: str | None = None,
-    part: str | int | None = None,
 ) -> ScoreReport:
     """Judge the scores of a classifier of two classes on test rows, privately.
 
@@ -84,13 +82,6 @@ def score_report(
         *Secret.* ``None`` takes fresh entropy from the operating system for each release. A seed
         voids the guarantee, for whoever knows it can subtract the noise, and is refused beside a
         budget: for tests only.
-    label : str or None, default None
-        *Public.* Name of the release in the budget's history. ``None`` takes the function's.
-    part : str, int or None, default None
-        *Public.* The part of the records that these are, by any name: in the budget, releases on
-        different parts do not add up. Every record lies in one part for good, whatever other
-        records there are; under ``replace_one`` so does what replaces it. ``None`` counts for all
-        parts.
 
     Returns
     -------
@@ -130,8 +121,6 @@ def score_report(
         neighboring=neighboring,
         budget=budget,
         random_state=random_state,
-        label=label,
-        part=part,
     )
 
 

@@ -122,9 +122,10 @@ def make_private_scorer(metric: Callable[..., Score], *, epsilon: float, **terms
     >>> from skdp.metrics import dp_roc_auc_score, make_private_scorer
     >>> X, y = make_classification(4000, random_state=0)
     >>> budget = PrivacyBudget(epsilon=2.0, delta=1e-5)
-    >>> model = DPLogisticRegression(epsilon=1.0, budget=budget, part="learnt")
+    >>> model = DPLogisticRegression(epsilon=1.0, budget=budget.at(partition="learn"))
     >>> model = model.fit(X[:3000], y[:3000])
-    >>> scorer = make_private_scorer(dp_roc_auc_score, epsilon=1.0, budget=budget, part="judging")
+    >>> own = budget.at(partition="judge")
+    >>> scorer = make_private_scorer(dp_roc_auc_score, epsilon=1.0, budget=own)
     >>> bool(scorer(model, X[3000:], y[3000:]) > 0.8)
     True
     >>> round(budget.spent.epsilon, 3)

@@ -74,13 +74,6 @@ class DPGridSearchCV(PrivateSearch):
         *Secret.* ``None`` takes fresh entropy from the operating system for each search. A seed
         voids the guarantee, for whoever knows it can subtract the noise, and is refused beside a
         budget: for tests only.
-    label : str or None, default None
-        *Public.* Name of the release in the budget's history. ``None`` takes the class's.
-    part : str, int or None, default None
-        *Public.* The part of the records that these are, by any name: in the budget, releases on
-        different parts do not add up. Every record lies in one part for good, whatever other
-        records there are; under ``replace_one`` so does what replaces it. ``None`` counts for all
-        parts.
 
     Attributes
     ----------
@@ -161,8 +154,6 @@ class DPGridSearchCV(PrivateSearch):
         budget: Any = None,
         n_jobs: Any = None,
         random_state: Any = None,
-        label: str | None = None,
-        part: str | int | None = None,
     ) -> None:
         self.estimator = estimator
         self.param_grid = param_grid
@@ -180,8 +171,6 @@ class DPGridSearchCV(PrivateSearch):
         self.budget = budget
         self.n_jobs = n_jobs
         self.random_state = random_state
-        self.label = label
-        self.part = part
 
     def _candidates(self) -> list[dict[str, Any]]:
         return list(ParameterGrid(self.param_grid))

@@ -79,13 +79,6 @@ class DPRandomizedSearchCV(PrivateSearch):
         *Secret.* ``None`` takes fresh entropy from the operating system for each search. A seed
         voids the guarantee, for whoever knows it can subtract the noise, and is refused beside a
         budget: for tests only.
-    label : str or None, default None
-        *Public.* Name of the release in the budget's history. ``None`` takes the class's.
-    part : str, int or None, default None
-        *Public.* The part of the records that these are, by any name: in the budget, releases on
-        different parts do not add up. Every record lies in one part for good, whatever other
-        records there are; under ``replace_one`` so does what replaces it. ``None`` counts for all
-        parts.
 
     Attributes
     ----------
@@ -169,8 +162,6 @@ class DPRandomizedSearchCV(PrivateSearch):
         budget: Any = None,
         n_jobs: Any = None,
         random_state: Any = None,
-        label: str | None = None,
-        part: str | int | None = None,
     ) -> None:
         self.estimator = estimator
         self.param_distributions = param_distributions
@@ -189,8 +180,6 @@ class DPRandomizedSearchCV(PrivateSearch):
         self.budget = budget
         self.n_jobs = n_jobs
         self.random_state = random_state
-        self.label = label
-        self.part = part
 
     def _candidates(self) -> list[dict[str, Any]]:
         shown = child_generator(noise_generator(self.random_state))  # tells nothing of the noise

@@ -101,18 +101,17 @@ class PrivateNaiveBayes(ClassifierMixin, PrivateEstimator):
         y: Any,
         classes: Any = None,
         sample_weight: Any = None,
-        part: str | int | None = None,
         groups: Any = None,
     ) -> Any:
         """Learn from more rows: what is released of them is added to what was released before.
 
         Each call spends (`epsilon`, `delta`) anew, and `privacy_` is the composition of all calls:
-        a record may have been in each of them. Chunks of one pass over the records are given as
-        disjoint parts, ``part=0``, ``part=1`` and so on: then a record was in one of them, and the
-        pass costs as much as one call, in the budget as well. A part twice costs twice. All of this
-        holds for calls whose parameters were fixed beforehand; a budget holds for any. The noise
-        of k calls adds up to √k times that of one. A call that dies after the spend drops what was
-        learnt before: the next one starts anew.
+        a record may have been in each of them. For the chunks of one pass over the records, give
+        each call a handle on its own partition, ``set_params(budget=budget.at(partition=k))``: a
+        record was in one of them, and the pass costs as much as one call, in the budget as well. A
+        partition read twice costs twice. All of this holds for calls whose parameters were fixed
+        beforehand; a budget holds for any. The noise of k calls adds up to √k times that of one. A
+        call that dies after the spend drops what was learnt before: the next one starts anew.
 
         Parameters
         ----------
@@ -125,10 +124,8 @@ class PrivateNaiveBayes(ClassifierMixin, PrivateEstimator):
             `classes` has them.
         sample_weight : array-like of shape (n_samples,) or None, default None
             *Private.* As in `fit`.
-        part : str, int or None, default None
-            *Public.* The part of the records that X holds; None: that of the parameter `part`.
         groups : array-like of shape (n_samples,) or None, default None
-            *Private.* As in `fit`; the rows of a person lie in one part.
+            *Private.* As in `fit`; the rows of a person lie in one partition.
 
         Returns
         -------
@@ -143,7 +140,7 @@ class PrivateNaiveBayes(ClassifierMixin, PrivateEstimator):
         """
         known = self._known_classes(classes)
         more = {"sample_weight": sample_weight, "groups": groups}
-        return self._fit_privately(X, y, **more, part=part, known=known)
+        return self._fit_privately(X, y, **more, known=known)
 
     def _known_classes(self, classes: Any) -> np.ndarray:
         every = (getattr(self, "classes_", None), self.classes, classes)

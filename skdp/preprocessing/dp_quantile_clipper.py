@@ -39,13 +39,6 @@ class DPQuantileClipper(PrivateScaler):
         *Secret.* ``None`` takes fresh entropy from the operating system for each fit. A seed voids
         the guarantee, for whoever knows it can subtract the noise, and is refused beside a budget:
         for tests only.
-    label : str or None, default None
-        *Public.* Name of the release in the budget's history. ``None`` takes the class's.
-    part : str, int or None, default None
-        *Public.* The part of the records that X holds, by any name: in the budget, releases on
-        different parts do not add up. Every record lies in one part for good, whatever other
-        records there are; under ``replace_one`` so does what replaces it. ``None`` counts for all
-        parts.
 
     Attributes
     ----------
@@ -84,8 +77,6 @@ class DPQuantileClipper(PrivateScaler):
         neighboring: str = "replace_one",
         budget: Any = None,
         random_state: Any = None,
-        label: str | None = None,
-        part: str | int | None = None,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -94,8 +85,6 @@ class DPQuantileClipper(PrivateScaler):
         self.neighboring = neighboring
         self.budget = budget
         self.random_state = random_state
-        self.label = label
-        self.part = part
 
     def _statistic(self, bounds: Any) -> QuantileStatistic:
         if not (np.shape(self.quantiles) == (2,) and self.quantiles[0] < self.quantiles[1]):

@@ -70,8 +70,6 @@ def variance(
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
     random_state: Any = None,
-    label: str | None = None,
-    part: str | int | None = None,
 ) -> Variance:
     """Release the variance and the mean of each column together, privately.
 
@@ -110,13 +108,6 @@ def variance(
         *Secret.* ``None`` takes fresh entropy from the operating system for each release. A seed
         voids the guarantee, for whoever knows it can subtract the noise, and is refused beside a
         budget: for tests only.
-    label : str or None, default None
-        *Public.* Name of the release in the budget's history. ``None`` takes the function's.
-    part : str, int or None, default None
-        *Public.* The part of the records that these are, by any name: in the budget, releases on
-        different parts do not add up. Every record lies in one part for good, whatever other
-        records there are; under ``replace_one`` so does what replaces it. ``None`` counts for all
-        parts.
 
     Returns
     -------
@@ -158,8 +149,6 @@ def variance(
         neighboring=neighboring,
         budget=budget,
         random_state=random_state,
-        label=label,
-        part=part,
     )
 
 

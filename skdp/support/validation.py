@@ -16,8 +16,9 @@ __all__ = [
     "check_count",
     "check_delta",
     "check_epsilon",
-    "check_part",
+    "check_partition",
     "check_real",
+    "check_release_name",
     "check_size",
     "check_text",
     "make_plain",
@@ -89,15 +90,24 @@ def check_text(name: str, text: str) -> str:
     return normalize("NFC", text)
 
 
-def check_part(part: Any) -> str | None:
-    """Return the name of a part of the records as a text, None for all of them."""
-    if part is None:
+def check_release_name(name: Any) -> str | None:
+    """Return the name of a release, None if none is given."""
+    if name is None:
         return None
-    if isinstance(part, str):
-        return check_text("part", part)
-    if isinstance(part, bool | np.bool_) or not isinstance(part, Integral):
-        raise ValueError(f"part must be a text, a whole number or None, got {part!r}.")
-    return str(int(part))
+    if not isinstance(name, str):
+        raise ValueError(f"name must be a string or None, got {name!r}.")
+    return check_text("name", name)
+
+
+def check_partition(partition: Any) -> str | None:
+    """Return the name of a partition of the records as a string, None for all of them."""
+    if partition is None:
+        return None
+    if isinstance(partition, str):
+        return check_text("partition", partition)
+    if isinstance(partition, bool | np.bool_) or not isinstance(partition, Integral):
+        raise ValueError(f"partition must be a string, an integer or None, got {partition!r}.")
+    return str(int(partition))
 
 
 def set_checked(self: Any, **fields: Any) -> None:

@@ -21,8 +21,8 @@ TERMS = {"epsilon": 1.0, "delta": 1e-5}
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 
 
-def spend(budget, label="a fit", cost=COST, **more):
-    budget.spend(cost, delta=0.0, label=label, **more)
+def spend(budget, name="a fit", cost=COST, **more):
+    budget.spend(cost, delta=0.0, name=name, **more)
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def test_a_log_deleted_before_another_process_comes_takes_nothing_with_it(budget
         "budget = PrivacyBudget(epsilon=1.0, delta=1e-5, path=sys.argv[1])\n"
         "assert [row['label'] for row in budget.history()] == ['a', 'b', 'c']\n"
         "cost = PrivacyGuarantee(GDPEvent(0.001), 'replace_one', '')\n"
-        "for label in 'de': budget.spend(cost, delta=0.0, label=label)\n"
+        "for label in 'de': budget.spend(cost, delta=0.0, name=label)\n"
     )
     subprocess.run([sys.executable, "-c", code, path], check=True, timeout=100)
     with pytest.raises(BudgetClosedError):
@@ -114,7 +114,7 @@ def test_shares_and_parts_together_never_pass_the_ceiling(budget):
         )
         for part in ("north", "south", None):
             try:
-                spend(share, cost=large, part=part)
+                spend(share, cost=large, partition=part)
             except BudgetExceededError:
                 assert share.spent.epsilon <= 0.6
     assert 0.5 < budget.spent.epsilon <= 1.0
@@ -135,10 +135,10 @@ def test_a_cost_below_zero_is_no_refund(budget):
 
 
 @pytest.mark.parametrize(
-    "bad", [{"tag": 3}, {"part": 0.5}, {"part": False}, {"part": b"a"}, {"label": None}]
+    "bad", [{"tag": 3}, {"partition": 0.5}, {"partition": False}, {"partition": b"a"}, {"name": 3}]
 )
 def test_what_is_no_text_is_refused(budget, bad):
-    with pytest.raises(ValueError, match=r"must be a? ?text"):
+    with pytest.raises(ValueError, match=r"must be (a )?(text|string)"):
         spend(budget, **bad)
     budget._ledger.close()
     assert labels(PrivacyBudget(**TERMS, path=budget._ledger.path)) == ["a", "b", "c"]
@@ -207,7 +207,7 @@ def test_threads_that_open_ledgers_while_others_fork_never_wait_in_a_ring(tmp_pa
         "def fork():\n"
         "    for _ in range(6):\n"
         "        if (child := os.fork()) == 0:\n"
-        "            for budget in budgets: budget.spend(cost, delta=0.0, label='child')\n"
+        "            for budget in budgets: budget.spend(cost, delta=0.0, name='child')\n"
         "            os._exit(0)\n"
         "        assert os.waitpid(child, 0)[1] == 0\n"
         "forks = [threading.Thread(target=fork) for _ in range(2)]\n"

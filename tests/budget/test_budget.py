@@ -25,8 +25,8 @@ def tenth(neighboring="replace_one"):
     return PrivacyGuarantee(GDPEvent(gdp_mu(0.1, 1e-5)), neighboring, "test")
 
 
-def spend(budget, label="a fit"):
-    budget.spend(tenth(), delta=1e-5, label=label)
+def spend(budget, name="a fit"):
+    budget.spend(tenth(), delta=1e-5, name=name)
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def test_a_path_with_another_ceiling_is_refused(tmp_path):
 
 def test_a_release_under_the_other_relation_is_refused(budget):
     with pytest.raises(ValueError, match=r"'replace_one'.*'add_remove_one'"):
-        budget.spend(tenth("add_remove_one"), delta=1e-5, label="a fit")
+        budget.spend(tenth("add_remove_one"), delta=1e-5, name="a fit")
     assert budget.history() == []
 
 
@@ -112,7 +112,7 @@ def test_a_refusal_speaks_at_the_delta_of_the_budget_and_in_what_it_counts():
     spend(budget)
     event = ApproximatedEvent(GDPEvent(0.03), 2e-7)
     with pytest.raises(BudgetExceededError) as refusal:
-        budget.spend(PrivacyGuarantee(event, "replace_one", ""), delta=1e-6, label="a fit")
+        budget.spend(PrivacyGuarantee(event, "replace_one", ""), delta=1e-6, name="a fit")
     left, m = budget.remaining, gdp_mu(0.1, 1e-5)
     for part in [
         "at delta=1e-06, counted here as epsilon=",
@@ -121,7 +121,7 @@ def test_a_refusal_speaks_at_the_delta_of_the_budget_and_in_what_it_counts():
     ]:
         assert part in str(refusal.value)
     with pytest.raises(BudgetExceededError, match=r"\(squared gdp_mu: 0\.04 asked, ") as refusal:
-        budget.spend(PrivacyGuarantee(GDPEvent(0.2), "replace_one", ""), delta=1e-6, label="a fit")
+        budget.spend(PrivacyGuarantee(GDPEvent(0.2), "replace_one", ""), delta=1e-6, name="a fit")
     asked = GaussianCurve(0.2).epsilon(2e-5)
     assert f"counted here as epsilon={asked:.6g} at delta=2e-05" in str(refusal.value)
     assert f"{at_most(budget._filter.limit**2 - m**2):g} left)" in str(refusal.value)
@@ -141,7 +141,7 @@ def test_what_is_left_is_quoted_at_the_delta_of_the_budget():
 
 def test_a_refusal_names_no_other_composition_if_none_would_do(budget):
     with pytest.raises(BudgetExceededError) as refusal:
-        budget.spend(PrivacyGuarantee(GDPEvent(9.0), "replace_one", ""), delta=1e-5, label="a fit")
+        budget.spend(PrivacyGuarantee(GDPEvent(9.0), "replace_one", ""), delta=1e-5, name="a fit")
     assert "would have admitted" not in str(refusal.value)
 
 

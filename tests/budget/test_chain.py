@@ -16,7 +16,7 @@ COST = PrivacyGuarantee(GDPEvent(0.01), "replace_one", "test")
 
 def spend(budget, *labels):
     for label in labels:
-        budget.spend(COST, delta=0.0, label=label)
+        budget.spend(COST, delta=0.0, name=label)
 
 
 @pytest.fixture
@@ -166,7 +166,7 @@ def in_first_format(budget, path):
 def test_a_file_of_the_first_format_is_rewritten_when_it_is_opened(tmp_path, composition):
     budget = PrivacyBudget(**TERMS, composition=composition)
     share = budget.share(epsilon=0.5, name="team")
-    share.spend(COST, delta=0.0, label="é", part="north", tag="note")
+    share.spend(COST, delta=0.0, name="é", partition="north", tag="note")
     spend(budget, "a", "b")
     budget = as_before_theorems(budget)
     in_first_format(budget, tmp_path / "old.db")

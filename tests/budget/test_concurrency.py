@@ -19,13 +19,13 @@ from skdp.privacy import GDPEvent, PrivacyGuarantee, PureDPEvent
 PURE = PrivacyGuarantee(PureDPEvent(0.01), "replace_one", "test")
 
 
-def spend(budget, label="a fit"):
-    """Spend 0.01 and return the label, or None if there is nothing left."""
+def spend(budget, name="a fit"):
+    """Spend 0.01 and return the name, or None if there is nothing left."""
     try:
-        budget.spend(PURE, delta=0.0, label=label, epsilon=0.01)
+        budget.spend(PURE, delta=0.0, name=name, epsilon=0.01)
     except BudgetExceededError:
         return None
-    return label
+    return name
 
 
 def spend_many(path, name, n):
@@ -71,7 +71,7 @@ def test_eight_processes_of_two_threads_each(tmp_path):
         "budget = PrivacyBudget(epsilon=1.0, delta=0.0, composition='pure', path=sys.argv[1])\n"
         "cost = PrivacyGuarantee(PureDPEvent(0.01), 'replace_one', '')\n"
         "def spend(i):\n"
-        "    try: budget.spend(cost, delta=0.0, label=f'{sys.argv[2]}-{i}', epsilon=0.01)\n"
+        "    try: budget.spend(cost, delta=0.0, name=f'{sys.argv[2]}-{i}', epsilon=0.01)\n"
         "    except RuntimeError: return ''\n"
         "    return f'{sys.argv[2]}-{i}'\n"
         "with Pool(2) as pool: print(*pool.map(spend, range(20)))\n"
@@ -126,7 +126,7 @@ def test_parent_and_children_of_a_fork_share_the_ledger_and_no_connection(place)
         "budget = PrivacyBudget(epsilon=1.0, delta=1e-5, path=sys.argv[1])\n"
         "cost = PrivacyGuarantee(GDPEvent(0.001), 'replace_one', '')\n"
         "def spend(n):\n"
-        "    for i in range(n): budget.spend(cost, delta=0.0, label=str(os.getpid()))\n"
+        "    for i in range(n): budget.spend(cost, delta=0.0, name=str(os.getpid()))\n"
         "spend(5)\n"
         "children = []\n"
         "for _ in range(4):\n"
@@ -178,9 +178,9 @@ def test_a_spend_reads_no_rows(n, monkeypatch, place):
     budget = PrivacyBudget(epsilon=1.0, delta=1e-5, path=place)
     cost = PrivacyGuarantee(GDPEvent(0.001), "replace_one", "test")
     for _ in range(n):
-        budget.spend(cost, delta=0.0, label="a fit")
+        budget.spend(cost, delta=0.0, name="a fit")
     monkeypatch.setattr(Tables, "releases", None)
-    budget.spend(cost, delta=0.0, label="a fit")
+    budget.spend(cost, delta=0.0, name="a fit")
     assert budget.spent.epsilon > 0.0
 
 

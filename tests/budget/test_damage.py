@@ -19,8 +19,8 @@ TERMS = {"epsilon": 1.0, "delta": 1e-5}
 COST = PrivacyGuarantee(GDPEvent(0.001), "replace_one", "test")
 
 
-def spend(budget, label="a fit", cost=COST):
-    budget.spend(cost, delta=0.0, label=label)
+def spend(budget, name="a fit", cost=COST):
+    budget.spend(cost, delta=0.0, name=name)
 
 
 def labels(budget):
@@ -29,7 +29,7 @@ def labels(budget):
 
 def spend_without_end(budget):
     for i in range(100_000):
-        spend(budget, label=f"{i}-" + "x" * 3000)
+        spend(budget, name=f"{i}-" + "x" * 3000)
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def test_a_full_disk_refuses_a_spend_whole_and_takes_the_next_when_there_is_room
     assert admitted > 3
     assert labels(budget)[-1].startswith(f"{admitted - 1}-")
     subprocess.run(["mount", "-o", "remount,size=2m", str(tiny_disk)], check=True)
-    spend(budget, label="room again")
+    spend(budget, name="room again")
     assert labels(PrivacyBudget(**TERMS, path=tiny_disk / "study.db"))[admitted:] == ["room again"]
     budget._ledger.close()
 
@@ -76,7 +76,7 @@ def test_a_database_that_may_not_grow_refuses_a_spend_whole(budget, path):
         pages = connection.execute("PRAGMA page_count").fetchone()[0]
         connection.execute(f"PRAGMA max_page_count={pages}")
     with pytest.raises(BudgetClosedError, match="full"):
-        spend(budget, label="x" * 30_000)
+        spend(budget, name="x" * 30_000)
     with budget._ledger.storage.connections.use() as connection:
         connection.execute("PRAGMA max_page_count=100000")
     n_admitted = len(labels(budget))

@@ -69,7 +69,7 @@ CALLS = {
 def test_a_default_budget_admits_every_estimator(name, neighboring):
     budget = PrivacyBudget(epsilon=3.0, delta=1e-5, neighboring=neighboring)
     model, x = ESTIMATORS[name]
-    model.set_params(budget=budget, neighboring=neighboring, label=f"my {name}")
+    model.set_params(budget=budget.at(name=f"my {name}"), neighboring=neighboring)
     if name == "exponential_mechanism":
         model.set_params(n_samples_hint=60)
     model.fit(x, Y)
@@ -100,7 +100,7 @@ def test_no_estimator_that_spends_is_missing():
 def test_a_default_budget_admits_releases_without_a_gaussian_again(name):
     budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     model, x = ESTIMATORS[name]
-    model.set_params(budget=budget, neighboring="replace_one", epsilon=0.3, label=None)
+    model.set_params(budget=budget.at(name=None), neighboring="replace_one", epsilon=0.3)
     for _ in range(2):
         model.fit(x, Y)
     assert [row["label"] for row in budget.history()] == ["DPLogisticRegression"] * 2
@@ -121,11 +121,11 @@ def test_a_default_budget_admits_every_statistic():
 def test_every_estimator_names_its_part(name):
     budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     model, x = ESTIMATORS[name]
-    asked = {"budget": budget, "label": None, "neighboring": "replace_one"}
+    asked = {"neighboring": "replace_one"}
     model = clone(model).set_params(**asked)
     spent = set()
     for part in ("north", 7):
-        model.set_params(part=part).fit(x, Y)
+        model.set_params(budget=budget.at(partition=part)).fit(x, Y)
         spent.add(round(budget.spent.epsilon, 2))
     assert [row["part"] for row in budget.history()] == ["north", "7"]
     assert len(spent) == 1
@@ -136,7 +136,7 @@ def test_every_statistic_names_its_part(name):
     x, more = CALLS[name]
     budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     for part in ("north", 7):
-        getattr(statistics, name)(x, epsilon=1.0, budget=budget, part=part, **more)
+        getattr(statistics, name)(x, epsilon=1.0, budget=budget.at(partition=part), **more)
     assert [row["part"] for row in budget.history()] == ["north", "7"]
     assert budget.remaining.epsilon < budget.remaining_in("south").epsilon
 
@@ -146,7 +146,7 @@ def test_a_refusal_names_what_a_gaussian_budget_counts_at_more():
     X, y = make_classification(random_state=0)
     kinds = {"data_norm": 1.0, "target_bounds": (-1.0, 1.0), "budget": budget}
     skdp.DPHuberRegressor(epsilon=1.0, solver="objective_perturbation", **kinds).fit(X, y)
-    skdp.DPLogisticRegression(epsilon=0.1, budget=budget, label="a Gaussian").fit(X, y)
+    skdp.DPLogisticRegression(epsilon=0.1, budget=budget.at(name="a Gaussian")).fit(X, y)
     with pytest.raises(BudgetExceededError) as refusal:
         skdp.DPLogisticRegression(epsilon=2.9, budget=budget).fit(X, y)
     said = "counted at more: DPHuberRegressor at epsilon=2.14 for 1 asked."

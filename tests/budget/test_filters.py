@@ -38,7 +38,7 @@ def row(*renyi):
 
 
 def spend(budget, event, delta=0.0, **more):
-    budget.spend(guarantee(event), delta=delta, label="a fit", **more)
+    budget.spend(guarantee(event), delta=delta, name="a fit", **more)
 
 
 @pytest.mark.parametrize(
@@ -237,14 +237,14 @@ def test_spending_total_variation_leaves_a_finite_meter():
     event = ApproximatedEvent(GDPEvent(0.1), 1e-10)
     budget = PrivacyBudget(epsilon=3.0, delta=1e-5, slack=1e-6, tv=1e-9)
     guarantee = PrivacyGuarantee(event, "replace_one", "a test")
-    budget.spend(guarantee, delta=1e-6, label="approximate")
+    budget.spend(guarantee, delta=1e-6, name="approximate")
     assert GDPEvent(0.1).curve("replace_one").epsilon(1e-5) <= budget.spent.epsilon < 0.4
 
 
 def test_a_negative_epsilon_is_not_taken_from_the_caller():
     budget = PrivacyBudget(epsilon=1.0, delta=0.9, composition="basic")
     guarantee = PrivacyGuarantee(PureDPEvent(0.01), "replace_one", "a test")
-    budget.spend(guarantee, delta=0.8, label="refund", epsilon=-1.0)
+    budget.spend(guarantee, delta=0.8, name="refund", epsilon=-1.0)
     assert budget.spent.epsilon >= 0.0
 
 

@@ -17,7 +17,7 @@ from skdp.privacy import (
 
 
 def spend(budget, event, delta=1e-6, **more):
-    budget.spend(PrivacyGuarantee(event, "replace_one", "test"), delta=delta, label="a", **more)
+    budget.spend(PrivacyGuarantee(event, "replace_one", "test"), delta=delta, name="a", **more)
 
 
 @pytest.mark.parametrize("composition", ["gdp", "zcdp", "rdp"])
@@ -69,14 +69,14 @@ def test_a_first_release_above_the_ceiling_is_refused():
 
 def test_parts_may_add_up_in_different_ways_and_then_none_takes_a_release_on_all():
     budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
-    spend(budget, PureDPEvent(1.0), part="north")
-    spend(budget, GDPEvent(0.1), part="south")
-    spend(budget, PureDPEvent(1.0), part="north")
+    spend(budget, PureDPEvent(1.0), partition="north")
+    spend(budget, GDPEvent(0.1), partition="south")
+    spend(budget, PureDPEvent(1.0), partition="north")
     with pytest.raises(BudgetExceededError):
         spend(budget, PureDPEvent(0.1))
     with pytest.raises(BudgetExceededError):
-        spend(budget, PureDPEvent(1.0), part="south")
-    spend(budget, GDPEvent(0.1), part="west")
+        spend(budget, PureDPEvent(1.0), partition="south")
+    spend(budget, GDPEvent(0.1), partition="west")
     assert budget.spent.epsilon == pytest.approx(2.0, rel=1e-4)
 
 
@@ -85,23 +85,25 @@ def test_parts_may_add_up_in_different_ways_and_then_none_takes_a_release_on_all
 def test_what_is_left_is_not_more_than_what_is_admitted_after_releases_on_parts(composition, share):
     budget = PrivacyBudget(epsilon=3.0, delta=1e-5, composition=composition)
     handle = budget.share(epsilon=3.0) if share else budget
-    spend(handle, PureDPEvent(2.5), 0.0, part="north")
+    spend(handle, PureDPEvent(2.5), 0.0, partition="north")
     assert handle.remaining == budget.remaining == (0.0, 0.0)
-    with pytest.raises(BudgetExceededError, match=r"reads all parts.*single part") as error:
+    with pytest.raises(
+        BudgetExceededError, match=r"reads all partitions.*single partition"
+    ) as error:
         spend(handle, PureDPEvent(0.1))
     assert "()" not in str(error.value)
     assert f"composition={composition!r}" in str(error.value)
     with pytest.raises(BudgetExceededError, match=r"only epsilon=0.5 .*\(epsilon: 0.6 asked"):
-        spend(handle, PureDPEvent(0.6), 0.0, part="north")
-    spend(handle, PureDPEvent(0.5), 0.0, part="north")
-    spend(handle, GDPEvent(0.1), part="south")
+        spend(handle, PureDPEvent(0.6), 0.0, partition="north")
+    spend(handle, PureDPEvent(0.5), 0.0, partition="north")
+    spend(handle, GDPEvent(0.1), partition="south")
 
 
 def test_releases_on_all_that_came_first_decide_for_every_part():
     budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     spend(budget, PureDPEvent(1.0))
-    spend(budget, PureDPEvent(0.5), part="north")
-    spend(budget, PureDPEvent(0.7), part="south")
+    spend(budget, PureDPEvent(0.5), partition="north")
+    spend(budget, PureDPEvent(0.7), partition="south")
     spend(budget, PureDPEvent(0.2))
     assert budget.spent.epsilon == pytest.approx(1.9, rel=1e-4)
 

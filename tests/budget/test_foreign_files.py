@@ -95,7 +95,7 @@ def test_a_ledger_whose_header_is_ahead_of_its_pages_is_still_known_as_one(tmp_p
 def test_an_empty_file_alone_becomes_a_ledger(tmp_path):
     (tmp_path / "study.db").touch()
     budget = PrivacyBudget(**TERMS, path=tmp_path / "study.db")
-    budget.spend(COST, delta=1e-5, label="a fit")
+    budget.spend(COST, delta=1e-5, name="a fit")
     assert len(PrivacyBudget(**TERMS, path=tmp_path / "study.db").history()) == 1
 
 
@@ -129,7 +129,7 @@ def test_a_ledger_whose_maker_died_is_made_by_the_next_one(tmp_path, statement):
     assert subprocess.run(command, timeout=60).returncode == 9
     assert path.exists()
     budget = PrivacyBudget(**TERMS, path=path)
-    budget.spend(COST, delta=1e-5, label="a fit")
+    budget.spend(COST, delta=1e-5, name="a fit")
     assert len(budget.history()) == 1
 
 
@@ -145,7 +145,7 @@ def test_opening_a_ledger_again_keeps_the_locks_of_the_one_that_is_open(tmp_path
         check(request)
 
     budget._check = open_again_and_look_from_outside
-    budget.spend(COST, delta=1e-5, label="a fit")
+    budget.spend(COST, delta=1e-5, name="a fit")
     assert len(budget.history()) == 1
 
 
@@ -171,9 +171,9 @@ def ledger_bytes(path, composition):
     """Return the bytes of a ledger with releases, parts, tags and a share, on few small pages."""
     terms = TERMS | {"composition": composition}
     budget = PrivacyBudget(**terms, path=path)
-    budget.share(epsilon=0.5, name="team").spend(COST, delta=1e-5, label="é", part="north")
+    budget.share(epsilon=0.5, name="team").spend(COST, delta=1e-5, name="é", partition="north")
     for i in range(3):
-        budget.spend(COST, delta=1e-5, label=f"fit {i}", tag="note")
+        budget.spend(COST, delta=1e-5, name=f"fit {i}", tag="note")
     budget._ledger.close()
     return terms, path.read_bytes()
 
@@ -213,7 +213,7 @@ def test_opening_a_damaged_ledger_raises_budget_closed_error_or_nothing(
         try:
             budget = PrivacyBudget(**terms, path=path)
             budget.history()
-            budget.spend(COST, delta=1e-5, label="next", part="north")
+            budget.spend(COST, delta=1e-5, name="next", partition="north")
             budget.to_json()
         except BudgetClosedError:
             refused += 1
@@ -226,7 +226,7 @@ def test_a_row_that_cannot_be_read_is_damage(tmp_path):
     for field, value in [("account", 3), ("renyi", 5), ("epsilon", "one"), ("delta", 7.0)]:
         path = tmp_path / f"{field}.db"
         budget = PrivacyBudget(**TERMS, path=path)
-        budget.spend(COST, delta=1e-5, label="a fit")
+        budget.spend(COST, delta=1e-5, name="a fit")
         rewrite(path, lambda row, field=field, value=value: row | {field: value})
         with pytest.raises(BudgetClosedError, match="replaced"):
             budget.history()

@@ -46,7 +46,7 @@ EVENTS = [
 
 def spend(budget, event, delta=1e-5, **more):
     relation = budget.neighboring
-    budget.spend(PrivacyGuarantee(event, relation, "test"), delta=delta, label="a", **more)
+    budget.spend(PrivacyGuarantee(event, relation, "test"), delta=delta, name="a", **more)
 
 
 def squared_limit(budget):
@@ -116,7 +116,7 @@ def test_a_first_release_outside_of_the_gaussian_limit_is_refused():
     with pytest.raises(BudgetExceededError, match="squared gdp_mu"):
         spend(budget, pure)
     with pytest.raises(BudgetExceededError, match="squared gdp_mu"):
-        spend(budget, pure, part="north")
+        spend(budget, pure, partition="north")
     assert budget.history() == []
 
 

@@ -17,6 +17,7 @@ from sklearn.base import clone
 from sklearn.datasets import make_classification
 
 from skdp import DPLogisticRegression, PrivacyBudget
+from skdp.budget import PlannedRelease
 from skdp.exceptions import BudgetClosedError, BudgetExceededError
 from skdp.privacy import GDPEvent, PrivacyGuarantee
 
@@ -24,8 +25,8 @@ X, Y = make_classification(n_samples=60, n_features=5, random_state=0)
 RELEASE = PrivacyGuarantee(GDPEvent(0.03), "replace_one", "test")
 
 
-def spend(budget, label="a fit"):
-    budget.spend(RELEASE, delta=1e-5, label=label)
+def spend(budget, name="a fit"):
+    budget.spend(RELEASE, delta=1e-5, name=name)
 
 
 @pytest.fixture(params=["temporary", "server"])
@@ -62,13 +63,13 @@ def test_every_copy_is_the_same_ledger(budget, way):
 @pytest.mark.parametrize("backend", ["threading", "loky"])
 def test_joblib_workers_spend_from_the_same_ledger(budget, backend):
     Parallel(n_jobs=2, backend=backend)(
-        delayed(budget.spend)(RELEASE, delta=1e-5, label=str(i)) for i in range(6)
+        delayed(budget.spend)(RELEASE, delta=1e-5, name=str(i)) for i in range(6)
     )
     assert sorted(row["label"] for row in budget.history()) == list("012345")
 
 
 def test_a_process_of_its_own_spends_from_the_same_ledger(budget):
-    terms = {"delta": 1e-5, "label": "child"}
+    terms = {"delta": 1e-5, "name": "child"}
     process = multiprocessing.get_context("spawn").Process(
         target=budget.spend, args=(RELEASE,), kwargs=terms
     )
@@ -160,5 +161,42 @@ def test_a_relative_path_is_settled_when_the_budget_is_made(tmp_path, monkeypatc
         monkeypatch.chdir(tmp_path / folder)
         budgets.append(PrivacyBudget(epsilon=1.0, delta=1e-5, path="ledger.db"))
     guarantee = PrivacyGuarantee(GDPEvent(0.1), "replace_one", "a test")
-    budgets[0].spend(guarantee, delta=1e-5, label="from elsewhere")
+    budgets[0].spend(guarantee, delta=1e-5, name="from elsewhere")
     assert [len(budget.history()) for budget in budgets] == [1, 0]
+
+
+def test_a_handle_names_its_releases_and_their_partition():
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
+    north = budget.at(name="ages", partition="north")
+    seven = north.at(partition=7)
+    assert (seven.release_name, seven.partition) == ("ages", "7")
+    assert (budget.release_name, budget.partition, budget.at()) == (None, None, budget)
+    share = seven.share(epsilon=0.5, name="team")
+    copies = [copy.deepcopy(share), pickle.loads(pickle.dumps(share))]
+    for handle in (budget, north, seven, share, *copies):
+        handle.spend(RELEASE, delta=1e-5)
+    share.spend(RELEASE, delta=1e-5, name="mine", partition="south")
+    rows = [(row["label"], row["part"]) for row in budget.history()]
+    assert rows == [
+        ("release", None),
+        ("ages", "north"),
+        *[("ages", "7")] * 4,
+        ("mine", "south"),
+    ]
+    assert seven.spent == budget.spent
+    assert seven.remaining == budget.remaining_in(7)
+    assert north.remaining.epsilon > budget.remaining.epsilon
+    assert repr(north).endswith(".at(name='ages', partition='north')")
+
+
+@pytest.mark.parametrize("wrong", [{"name": 3}, {"partition": False}, {"partition": 0.5}])
+def test_what_no_handle_can_be_named_is_refused(wrong):
+    with pytest.raises(ValueError, match="must be a string"):
+        PrivacyBudget(epsilon=1.0, delta=1e-5).at(**wrong)
+
+
+def test_a_plan_is_of_the_partition_of_its_handle():
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
+    parts = [budget.at(partition=k) for k in range(2)]
+    planned = [PlannedRelease(RELEASE, partition=k) for k in range(2)]
+    assert budget.plan(planned).epsilon == parts[0].plan([RELEASE]).epsilon

@@ -23,7 +23,7 @@ X, Y = RNG.normal(size=(2000, 2)), RNG.integers(2, size=2000)
 def test_twenty_disjoint_chunks_cost_one():
     budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     for k, rows in enumerate(np.array_split(np.arange(2000), 20)):
-        DPLogisticRegression(epsilon=0.5, budget=budget, part=k, classes=[0, 1]).fit(
+        DPLogisticRegression(epsilon=0.5, budget=budget.at(partition=k), classes=[0, 1]).fit(
             X[rows], Y[rows]
         )
     assert budget.spent.epsilon == pytest.approx(0.5, rel=1e-6)
@@ -33,7 +33,7 @@ def test_twenty_disjoint_chunks_cost_one():
     copy = PrivacyBudget.from_json(budget.to_json())
     assert copy.spent == budget.spent
     assert json.loads(budget.to_json())["releases"][3]["part"] == "3"
-    DPLogisticRegression(epsilon=0.5, budget=budget, part=3).fit(X[:500], Y[:500])
+    DPLogisticRegression(epsilon=0.5, budget=budget.at(partition=3)).fit(X[:500], Y[:500])
     assert budget.spent.epsilon == pytest.approx(0.730, abs=1e-3)  # a part twice adds up
 
 
@@ -42,7 +42,7 @@ def test_names_that_no_ledger_can_keep_are_refused(place, text):
     budget = PrivacyBudget(epsilon=1.0, delta=1e-5, path=place)
     guarantee = PrivacyGuarantee(GDPEvent(0.1), "replace_one", "")
     for use in (
-        lambda: budget.spend(guarantee, delta=0.0, label="a", part=text),
+        lambda: budget.spend(guarantee, delta=0.0, name="a", partition=text),
         lambda: budget.remaining_in(text),
         lambda: budget.share(epsilon=0.5, name=text),
     ):
@@ -57,7 +57,7 @@ def test_two_ways_to_write_a_letter_are_one_name(place):
     composed, apart = "\u00e9", "e\u0301"
     for name in (composed, apart):
         share = budget.share(epsilon=0.5, name=name)
-        share.spend(guarantee, delta=0.0, label="a", part=name)
+        share.spend(guarantee, delta=0.0, name="a", partition=name)
     assert {(row["part"], row["account"]) for row in budget.history()} == {(composed, composed)}
     assert budget.remaining_in(apart) == budget.remaining_in(composed) == budget.remaining
 
@@ -66,11 +66,11 @@ def test_two_ways_to_write_a_letter_are_one_name(place):
 def test_a_part_is_a_text_or_a_whole_number(part):
     budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
     for spend in (
-        lambda: DPLogisticRegression(budget=budget, part=part).fit(X, Y),
-        lambda: PlannedRelease(GDPEvent(0.1), part=part),
+        lambda: DPLogisticRegression(budget=budget.at(partition=part)).fit(X, Y),
+        lambda: PlannedRelease(GDPEvent(0.1), partition=part),
         lambda: budget.remaining_in(part),
     ):
-        with pytest.raises(ValueError, match="part must be a text, a whole number or None"):
+        with pytest.raises(ValueError, match="partition must be a string, an integer or None"):
             spend()
     assert budget.history() == []
 
@@ -78,13 +78,13 @@ def test_a_part_is_a_text_or_a_whole_number(part):
 def test_parts_without_a_gaussian_take_slack_each_for_itself():
     budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     for k in range(5):
-        DPSGDClassifier(epsilon=0.5, n_steps=10, budget=budget, part=k).fit(X, Y)
+        DPSGDClassifier(epsilon=0.5, n_steps=10, budget=budget.at(partition=k)).fit(X, Y)
     rows = budget.history()
     assert len({row["slack"] for row in rows}) == len({row["gdp_mu"] for row in rows}) == 1
     one = PrivacyBudget(epsilon=3.0, delta=1e-5)
     DPSGDClassifier(epsilon=0.5, n_steps=10, budget=one).fit(X, Y)
     assert budget.spent == one.spent
-    planned = [PlannedRelease(PureDPEvent(0.3), part=k) for k in range(100)]
+    planned = [PlannedRelease(PureDPEvent(0.3), partition=k) for k in range(100)]
     assert budget.plan(planned).admitted
 
 
@@ -93,14 +93,14 @@ def test_a_share_counts_parts_as_the_budget_does():
     share, other = budget.share(epsilon=0.5, name="a"), budget.share(epsilon=0.9, name="b")
     guarantee = PrivacyGuarantee(GDPEvent(0.13), "replace_one", "test")  # ε = 0.456
     for part in (1, 2, 3):
-        share.spend(guarantee, delta=1e-5, label="a", part=part)
+        share.spend(guarantee, delta=1e-5, name="a", partition=part)
     assert share.spent == budget.spent
     with pytest.raises(BudgetExceededError, match="the share 'a'"):
-        share.spend(guarantee, delta=1e-5, label="a", part=1)
+        share.spend(guarantee, delta=1e-5, name="a", partition=1)
     with pytest.raises(BudgetExceededError, match="the share 'a'"):
-        share.spend(guarantee, delta=1e-5, label="a")
-    share.spend(guarantee, delta=1e-5, label="a", part=4)
-    other.spend(guarantee, delta=1e-5, label="b", part=1)
+        share.spend(guarantee, delta=1e-5, name="a")
+    share.spend(guarantee, delta=1e-5, name="a", partition=4)
+    other.spend(guarantee, delta=1e-5, name="b", partition=1)
     assert other.spent == share.spent  # of what it released itself
     assert budget.spent.epsilon > share.spent.epsilon  # part 1 was read from both
     assert budget.remaining_in(1) == budget.remaining

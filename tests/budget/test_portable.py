@@ -14,7 +14,7 @@ EVENT = GDPEvent(0.1)
 
 
 def spend(budget, event=EVENT, **more):
-    budget.spend(PrivacyGuarantee(event, "replace_one", "test"), delta=0.0, label="a fit", **more)
+    budget.spend(PrivacyGuarantee(event, "replace_one", "test"), delta=0.0, name="a fit", **more)
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def test_a_ledger_goes_out_and_comes_back(place, composition):
     delta = 0.0 if composition == "pure" else 1e-5
     budget = PrivacyBudget(epsilon=1.0, delta=delta, composition=composition)
     share = budget.share(epsilon=0.5, name="mine")
-    spend(budget, PureDPEvent(0.05), part="a", tag="é")
+    spend(budget, PureDPEvent(0.05), partition="a", tag="é")
     spend(share, PureDPEvent(0.01))
     text = budget.to_json()
     json.loads(text, parse_constant=pytest.fail)  # strict JSON: no Infinity, no NaN
@@ -40,7 +40,7 @@ def test_a_ledger_goes_out_and_comes_back(place, composition):
     assert PrivacyBudget(epsilon=1.0, delta=delta, composition=composition, path=place)
     with pytest.raises(ValueError, match="exists already"):
         PrivacyBudget.from_json(text, path=place)
-    spend(again, PureDPEvent(0.01), part="a")
+    spend(again, PureDPEvent(0.01), partition="a")
     spend(again, PureDPEvent(0.01))
     back = PrivacyBudget.from_json(again.to_json())
     assert (back.head, back.spent) == (again.head, again.spent)
@@ -168,7 +168,7 @@ def test_what_a_deleted_ledger_left_behind_does_not_come_back_by_an_import(tmp_p
         "from skdp.privacy import PrivacyGuarantee, PureDPEvent\n"
         "budget = PrivacyBudget(epsilon=1.0, delta=0.0, composition='pure', path=sys.argv[1])\n"
         "cost = PrivacyGuarantee(PureDPEvent(0.25), 'replace_one', '')\n"
-        "budget.spend(cost, delta=0.0, label='a fit'); os._exit(0)\n"
+        "budget.spend(cost, delta=0.0, name='a fit'); os._exit(0)\n"
     )
     subprocess.run([sys.executable, "-c", code, path], check=True, timeout=60)
     assert path.with_name("study.db-wal").stat().st_size  # nobody closed it

@@ -196,7 +196,7 @@ def test_so_many_fits_at_what_is_left_for_each_are_admitted_and_one_more_is_not(
 def test_after_a_first_release_that_was_not_gaussian_epsilon_and_delta_are_shared_out():
     budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     guarantee = PrivacyGuarantee(PureDPEvent(2.0), "replace_one", "test")
-    budget.spend(guarantee, delta=0.0, label="first")
+    budget.spend(guarantee, delta=0.0, name="first")
     assert budget.epsilon_each(4) == pytest.approx((0.25, 2.5e-6))
 
 

@@ -92,15 +92,15 @@ def test_a_release_that_is_not_gaussian_is_told_what_it_needs():
     steps = SelfComposedEvent(PoissonSampledEvent(0.1, GaussianEvent(5.0)), 3)
     guarantee = PrivacyGuarantee(steps, "replace_one", "")
     budget = PrivacyBudget(epsilon=1.0, delta=1e-5, slack=0.0)
-    budget.spend(PrivacyGuarantee(GDPEvent(0.01), "replace_one", ""), delta=1e-5, label="first")
+    budget.spend(PrivacyGuarantee(GDPEvent(0.01), "replace_one", ""), delta=1e-5, name="first")
     with pytest.raises(BudgetExceededError, match=r"with slack=.*composition='rdp'"):
-        budget.spend(guarantee, delta=1e-5, label="steps")
-    PrivacyBudget(epsilon=1.0, delta=1e-5).spend(guarantee, delta=1e-5, label="steps")
+        budget.spend(guarantee, delta=1e-5, name="steps")
+    PrivacyBudget(epsilon=1.0, delta=1e-5).spend(guarantee, delta=1e-5, name="steps")
     PrivacyBudget(epsilon=1.0, delta=1e-5, composition="rdp").spend(
-        guarantee, delta=1e-5, label="steps"
+        guarantee, delta=1e-5, name="steps"
     )
 
 
 def test_an_event_alone_is_no_guarantee():
     with pytest.raises(ValueError, match=r"PrivacyGuarantee"):
-        PrivacyBudget(epsilon=1.0, delta=1e-5).spend(GaussianEvent(5.0), delta=1e-5, label="steps")
+        PrivacyBudget(epsilon=1.0, delta=1e-5).spend(GaussianEvent(5.0), delta=1e-5, name="steps")

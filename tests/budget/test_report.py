@@ -33,10 +33,10 @@ NASTY = "<script>alert(1)</script> | *a* [b](javascript:c) `d` \\ _e_ # $f$\nnew
 NASTY += "\u202ehttp://a.b WWW.c.d e@f.g"
 
 
-def spend(budget, event=SMALL, delta=1e-6, label="a fit", **more):
+def spend(budget, event=SMALL, delta=1e-6, name="a fit", **more):
     relation, unit = budget.neighboring, budget.unit
     guarantee = PrivacyGuarantee(event, relation, "Theorem 1 of a test", unit=unit)
-    budget.spend(guarantee, delta=delta, label=label, **more)
+    budget.spend(guarantee, delta=delta, name=name, **more)
 
 
 def data_of(budget, **more):
@@ -64,7 +64,7 @@ class Page(HTMLParser):
 
 def test_the_data_say_what_is_protected_how_much_and_by_what():
     budget = PrivacyBudget(epsilon=2.0, delta=1e-5, neighboring="add_remove_one", unit="person")
-    spend(budget, part="north", tag="first try")
+    spend(budget, partition="north", tag="first try")
     data = data_of(budget, audience="internal")
     assert [*data_of(budget)] == [name for name in data if name != "head"]
     assert list(data) == [
@@ -93,7 +93,7 @@ def test_the_data_say_what_is_protected_how_much_and_by_what():
 def test_a_report_has_six_sections_and_a_row_for_each_release(format):
     budget = PrivacyBudget(epsilon=2.0, delta=1e-5)
     for k in range(3):
-        spend(budget, label=f"fit {k}")
+        spend(budget, name=f"fit {k}")
     text = budget.report(format, audience="internal", about={"curator": "A hospital"})
     assert text.count("\n## " if format == "markdown" else "<h2>") == 6
     assert [f"fit {k}" in text for k in range(3)] == [True] * 3
@@ -124,7 +124,7 @@ def test_until_the_first_release_the_ceiling_is_that_of_its_pair_alone():
     pair = AttackRisk(PureDPEvent(1.0).curve("replace_one")).advantage
     budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
     assert data_of(budget)["ceiling"]["risk"]["advantage of the best membership test"] >= pair
-    spend(budget, part="north")
+    spend(budget, partition="north")
     assert data_of(budget)["ceiling"]["risk"]["advantage of the best membership test"] >= pair
     spend(budget)
     gaussian = data_of(budget)["ceiling"]
@@ -146,7 +146,7 @@ def test_what_adds_up_is_what_the_first_release_has_decided(composition):
     def said(*releases):
         budget = PrivacyBudget(epsilon=0.93, delta=1e-5, composition=composition)
         for event, part in releases:
-            spend(budget, event, part=part)
+            spend(budget, event, partition=part)
         return data_of(budget)["ceiling"]["adds_up"], "μ = " in budget.report()
 
     large, gaussian = PureDPEvent(0.93), composition == "gdp"
@@ -191,7 +191,7 @@ def test_tags_shares_and_processes_are_for_internal_use(format):
     assert str(process) in internal
 
 
-@pytest.mark.parametrize("where", ["label", "tag", "part", "about", "checked"])
+@pytest.mark.parametrize("where", ["name", "tag", "partition", "about", "checked"])
 def test_no_text_of_a_user_is_markup(where):
     budget, more = PrivacyBudget(epsilon=2.0, delta=1e-5), {}
     if where == "about":
@@ -221,7 +221,7 @@ def test_no_text_of_a_user_is_markup(where):
 def test_nobody_meets_characters_that_are_not_seen(format):
     unseen = "\x1b\x9b\xad\u061c\u200b\u200f\u2028\u202e\u2060\u2069\ufeff\U000e0041"
     budget = PrivacyBudget(epsilon=2.0, delta=1e-5)
-    spend(budget, label=f"seen{unseen}é ✓")
+    spend(budget, name=f"seen{unseen}é ✓")
     text = budget.report(format)
     assert not {*unseen} & {*text}
     if format != "json":
@@ -231,13 +231,13 @@ def test_nobody_meets_characters_that_are_not_seen(format):
 @pytest.mark.parametrize("format", FORMATS)
 def test_a_text_that_no_file_can_hold_is_no_obstacle(format):
     budget = PrivacyBudget(epsilon=2.0, delta=1e-5)
-    spend(budget, label="half \ud800 of a pair")
+    spend(budget, name="half \ud800 of a pair")
     assert budget.report(format, about={"use": "\udfff"}).encode()
 
 
 def test_json_is_strict_and_goes_there_and_back():
     budget = PrivacyBudget(epsilon=2.0, delta=1e-5, composition="basic")
-    spend(budget, PureDPEvent(0.5), 0.0, label="é ✓")
+    spend(budget, PureDPEvent(0.5), 0.0, name="é ✓")
     data = data_of(budget, about={"curator": NASTY})
     assert json.loads(json.dumps(data, allow_nan=False)) == data
     assert data["deployment"]["data curator"] == NASTY
@@ -257,8 +257,8 @@ def test_a_sampler_near_its_target_is_said_to_be():
 def test_a_share_reports_its_own_releases_under_its_own_ceiling(place_of):
     budget = PrivacyBudget(epsilon=2.0, delta=1e-5)
     share = budget.share(epsilon=1.0, name="a")
-    spend(budget, label="of the budget")
-    spend(share, label="of the share")
+    spend(budget, name="of the budget")
+    spend(share, name="of the share")
     data = data_of(share if place_of == "share" else budget)
     assert data["meter"]["n_releases"] == (1 if place_of == "share" else 2)
     assert data["ceiling"]["epsilon"] == (1.0 if place_of == "share" else 2.0)
@@ -272,7 +272,7 @@ def test_a_report_of_a_file_or_a_server_is_the_same(place):
         PrivacyBudget(epsilon=2.0, delta=1e-5),
     )
     for one in (budget, plain):
-        spend(one, part=3)
+        spend(one, partition=3)
     first, second = data_of(budget), data_of(plain)
     for data in (first, second):
         del data["releases"][0]["time"]
@@ -423,11 +423,11 @@ def test_every_solver_and_every_sampler_is_said_to_compute_in_floating_point():
         model = DPLinearRegression if solver == "adassp" else DPLogisticRegression
         more = {"target_bounds": (0, 1)} if solver == "adassp" else {}
         more |= {"delta": 0.0 if solver == "exponential_mechanism" else 1e-6}
-        model(epsilon=0.5, solver=solver, label=solver, budget=budget, **more).fit(ROWS, SIGNS)
+        model(epsilon=0.5, solver=solver, budget=budget.at(name=solver), **more).fit(ROWS, SIGNS)
     samplers = {**SAMPLERS, **REFERENCE_SAMPLERS}
     for name, sampler in samplers.items():
         guarantee = PrivacyGuarantee(SMALL, "replace_one", sampler.theorem)
-        budget.spend(guarantee, delta=1e-6, label=name)
+        budget.spend(guarantee, delta=1e-6, name=name)
     said = {row["label"]: row["arithmetic"] for row in data_of(budget)["releases"]}
     assert len(said) == len(SOLVERS) + len(samplers)
     for name, sentence in said.items():
@@ -437,7 +437,7 @@ def test_every_solver_and_every_sampler_is_said_to_compute_in_floating_point():
 
 def test_a_release_without_a_theorem_is_not_called_proved():
     budget = PrivacyBudget(epsilon=2.0, delta=1e-5, composition="basic")
-    budget.spend(PrivacyGuarantee(SMALL, "replace_one", ""), delta=1e-6, label="by hand")
+    budget.spend(PrivacyGuarantee(SMALL, "replace_one", ""), delta=1e-6, name="by hand")
     assert data_of(budget)["releases"][0]["proof"] == "not stated"
     assert "With a theorem: 0." in correctness_of(budget)
     spend(budget, ApproximatedEvent(SMALL, 1e-9))

@@ -31,8 +31,8 @@ COST = PrivacyGuarantee(GDPEvent(0.001), "replace_one", "test")
 X, Y = [[0.0, 1.0], [1.0, 0.0]] * 10, [0, 1] * 10
 
 
-def spend(budget, label="a fit", **more):
-    budget.spend(COST, delta=0.0, label=label, **more)
+def spend(budget, name="a fit", **more):
+    budget.spend(COST, delta=0.0, name=name, **more)
 
 
 def labels(budget):
@@ -214,9 +214,9 @@ from skdp import PrivacyBudget
 from skdp.privacy import GDPEvent, PrivacyGuarantee
 budget = PrivacyBudget(epsilon=1.0, delta=1e-5, path=sys.argv[1])
 cost = PrivacyGuarantee(GDPEvent(0.001), "replace_one", "")
-budget.spend(cost, delta=0.0, label="before")
+budget.spend(cost, delta=0.0, name="before")
 die = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
-budget.spend(cost, delta=0.0, label="lost", before_commit=die)
+budget.spend(cost, delta=0.0, name="lost", before_commit=die)
 """
 
 
@@ -423,7 +423,7 @@ def test_a_refusal_is_put_into_words_when_the_ledger_is_free_again(budget, addre
     spend(budget, "a")
     monkeypatch.setattr("skdp.budget.handle.shortfall", shortfall)
     with pytest.raises(BudgetExceededError, match="too much") as error:
-        budget.spend(PrivacyGuarantee(GDPEvent(9.0), "replace_one", ""), delta=0.0, label="b")
+        budget.spend(PrivacyGuarantee(GDPEvent(9.0), "replace_one", ""), delta=0.0, name="b")
     assert type(error.value) is BudgetExceededError
     assert words == [["a"]]
     assert labels(budget) == ["a", "meanwhile"]
@@ -448,14 +448,14 @@ def fork_once():
             assert os.waitpid(children[0], 0)[1] == 0
 
 inside = sys.argv[3] == "inside"
-budget.spend(cost, delta=0.0, label="before")
+budget.spend(cost, delta=0.0, name="before")
 if not inside:
     fork_once()
 refused = False
 try:
     if children == [0]:
         budget._ledger.close()
-    budget.spend(cost, delta=0.0, label="own", before_commit=fork_once if inside else None)
+    budget.spend(cost, delta=0.0, name="own", before_commit=fork_once if inside else None)
 except BudgetClosedError as error:
     refused = "into another process" in str(error)
 if children == [0]:
@@ -479,7 +479,7 @@ def test_the_sums_of_the_server_are_those_of_the_rows_to_the_last_digit(address)
     share = budget.share(epsilon=1.0, name="é").share(epsilon=0.5, name="b")
     for i, part in enumerate(["x", "y", None, "x", "y", "y", "part x"] * 3):
         own = PrivacyGuarantee(GDPEvent(10.0**-i * 0.7), "replace_one", "")
-        (share if i % 2 else budget).spend(own, delta=0.0, label="inf", part=part)
+        (share if i % 2 else budget).spend(own, delta=0.0, name="inf", partition=part)
     again = PrivacyBudget(epsilon=10.0, delta=1e-3, path=address, tv=1e-12)  # compares them
     assert again.spent == budget.spent
     copy = PrivacyBudget.from_json(budget.to_json())
@@ -539,12 +539,12 @@ def test_the_script_of_roles_can_be_printed_and_quotes_names():
 def test_who_may_spend_can_spend_open_shares_read_and_export(as_role):
     budget = as_role("spend")
     spend(budget)
-    spend(budget.share(epsilon=0.5, name="team"), part="north")
+    spend(budget.share(epsilon=0.5, name="team"), partition="north")
     assert len(budget.history()) == 3
     assert budget.to_json() == as_role.owner.to_json()
     huge = PrivacyGuarantee(GDPEvent(9.0), "replace_one", "")
     with pytest.raises(BudgetExceededError):
-        budget.spend(huge, delta=0.0, label="huge")
+        budget.spend(huge, delta=0.0, name="huge")
 
 
 def test_who_may_audit_can_read_and_no_more(as_role):
@@ -770,7 +770,7 @@ def test_a_worker_without_the_password_is_refused_and_one_with_it_in_its_environ
         "import pickle, sys; budget = pickle.load(sys.stdin.buffer); "
         "from skdp.privacy import GDPEvent, PrivacyGuarantee\n"
         "cost = PrivacyGuarantee(GDPEvent(0.001), 'replace_one', '')\n"
-        "budget.spend(cost, delta=0.0, label='worker')\n"
+        "budget.spend(cost, delta=0.0, name='worker')\n"
     )
     command, pickled = [sys.executable, "-c", code], pickle.dumps(budget)
     done = subprocess.run(command, input=pickled, capture_output=True, timeout=60)

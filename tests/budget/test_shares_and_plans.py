@@ -14,8 +14,8 @@ from skdp.privacy import GaussianCurve, GDPEvent, PrivacyGuarantee, PureDPEvent
 EVENT = GDPEvent(0.1)
 
 
-def spend(budget, event=EVENT, label="a fit", **more):
-    budget.spend(PrivacyGuarantee(event, "replace_one", "test"), delta=0.0, label=label, **more)
+def spend(budget, event=EVENT, name="a fit", **more):
+    budget.spend(PrivacyGuarantee(event, "replace_one", "test"), delta=0.0, name=name, **more)
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def budget(place):
 
 def test_disjoint_parts_are_spent_once(budget):
     for part in ("north", "south", "south"):
-        spend(budget, part=part)
+        spend(budget, partition=part)
     spend(budget)
     assert budget.spent.epsilon == pytest.approx(GaussianCurve(0.1 * 3**0.5).epsilon(1e-5))
     assert budget.history()[1]["part"] == "south"
@@ -33,19 +33,19 @@ def test_disjoint_parts_are_spent_once(budget):
 
 def test_the_largest_part_decides_and_others_still_have_room(budget):
     large = GDPEvent(gdp_mu(0.99, 1e-5))
-    spend(budget, large, part="north")
-    spend(budget, large, part="south")
+    spend(budget, large, partition="north")
+    spend(budget, large, partition="south")
     for part in ("north", "south", None):
         with pytest.raises(BudgetExceededError):
-            spend(budget, GDPEvent(0.05), part=part)
-    spend(budget, large, part="west")
+            spend(budget, GDPEvent(0.05), partition=part)
+    spend(budget, large, partition="west")
     assert budget.spent.epsilon <= 1.0
 
 
 def test_a_share_has_a_ceiling_of_its_own_and_that_of_the_budget(budget):
     share = budget.share(epsilon=0.3, name="explore")
     share.spend(
-        PrivacyGuarantee(GDPEvent(gdp_mu(0.3, 1e-5)), "replace_one", ""), delta=1e-5, label="all"
+        PrivacyGuarantee(GDPEvent(gdp_mu(0.3, 1e-5)), "replace_one", ""), delta=1e-5, name="all"
     )
     with pytest.raises(BudgetExceededError, match=r"the share 'explore'"):
         spend(share, GDPEvent(0.001))
@@ -99,7 +99,7 @@ def test_folds_that_nobody_leaves_out_are_not_forgotten(budget):
 
 
 def test_a_plan_of_disjoint_parts_costs_the_largest(budget):
-    plan = [PlannedRelease(EVENT, part=part) for part in "aab"] + [EVENT]
+    plan = [PlannedRelease(EVENT, partition=part) for part in "aab"] + [EVENT]
     assert budget.plan(plan).epsilon == budget.plan([EVENT] * 3).epsilon
     assert budget.plan(plan).admitted
 
@@ -171,7 +171,7 @@ def test_check_refuses_just_what_spending_one_after_another_would_refuse(composi
             budget.check([(f"fit {k}", one) for k in range(n, 20)])
         assert len(budget.history()) == n
         try:
-            budget.spend(one, epsilon=asked[0], delta=1e-6, label=f"fit {n}")
+            budget.spend(one, epsilon=asked[0], delta=1e-6, name=f"fit {n}")
         except BudgetExceededError as refusal:
             refusals.append(str(refusal))
     assert n >= 2

@@ -41,17 +41,17 @@ def test_a_release_of_another_unit_is_refused(place, unit, shared):
     assert handle.unit == unit
     other = guarantee(UNITS[1 - UNITS.index(unit)])
     for refused in (
-        lambda: handle.spend(other, delta=1e-5, label="a fit"),
+        lambda: handle.spend(other, delta=1e-5, name="a fit"),
         lambda: handle.check([("a fit", other)]),
         lambda: handle.plan([other]),
-        lambda: handle.plan([PlannedRelease(other, part="a")]),
+        lambda: handle.plan([PlannedRelease(other, partition="a")]),
     ):
         with pytest.raises(ValueError, match=f"unit={str(unit)!r}.* protects one {other.unit}"):
             refused()
     assert budget.history() == []
     assert handle.plan([EVENT]).admitted
     handle.check([("a fit", guarantee(unit))])
-    handle.spend(guarantee(unit), delta=1e-5, label="a fit")
+    handle.spend(guarantee(unit), delta=1e-5, name="a fit")
     assert len(budget.history()) == 1
 
 
@@ -64,7 +64,7 @@ def test_a_fit_without_groups_is_refused_by_a_budget_of_persons():
 
 def test_the_unit_is_one_of_the_terms_of_a_ledger(place):
     budget = PrivacyBudget(epsilon=1.0, delta=1e-5, path=place, unit="person")
-    budget.spend(guarantee("person"), delta=1e-5, label="a fit")
+    budget.spend(guarantee("person"), delta=1e-5, name="a fit")
     assert "unit='person'" in repr(budget)
     assert pickle.loads(pickle.dumps(budget)).unit == "person"
     again = PrivacyBudget(epsilon=1.0, delta=1e-5, path=place, unit="person")
@@ -77,7 +77,7 @@ def test_the_unit_is_one_of_the_terms_of_a_ledger(place):
 @pytest.mark.parametrize("unit", UNITS)
 def test_an_export_keeps_the_unit(unit):
     budget = PrivacyBudget(epsilon=1.0, delta=1e-5, unit=unit)
-    budget.spend(guarantee(unit), delta=1e-5, label="a fit")
+    budget.spend(guarantee(unit), delta=1e-5, name="a fit")
     assert json.loads(budget.to_json())["terms"]["unit"] == unit
     again = PrivacyBudget.from_json(budget.to_json())
     assert again.unit == unit
@@ -86,7 +86,7 @@ def test_an_export_keeps_the_unit(unit):
 
 def test_an_export_without_a_unit_is_of_records():
     budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
-    budget.spend(guarantee("record"), delta=1e-5, label="a fit")
+    budget.spend(guarantee("record"), delta=1e-5, name="a fit")
     data = json.loads(budget.to_json())
     del data["terms"]["unit"]
     again = PrivacyBudget.from_json(json.dumps(data))

@@ -272,7 +272,7 @@ def test_a_plan_of_one_sample_is_what_it_costs():
 def test_disjoint_parts_of_samples_do_not_add_up():
     budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
     for k, rows in enumerate(np.array_split(np.arange(4000), 4)):
-        DPLogisticRegression(epsilon=0.4, subsample=0.5, budget=budget, part=k).fit(
+        DPLogisticRegression(epsilon=0.4, subsample=0.5, budget=budget.at(partition=k)).fit(
             X[rows], Y[rows]
         )
     one = PrivacyBudget(epsilon=1.0, delta=1e-5)

@@ -477,7 +477,7 @@ def test_bad_terms_are_settled_without_the_budget(name, terms):
 @every_statistic
 def test_the_label_reaches_the_budget(name):
     budget = PrivacyBudget(epsilon=3.0, delta=1e-5, composition="basic")
-    ASKED[name](epsilon=1.0, budget=budget, label="for the board")
+    ASKED[name](epsilon=1.0, budget=budget.at(name="for the board"))
     assert [release["label"] for release in budget.history()] == ["for the board"]
     assert budget.history()[0]["delta"] == 1e-5
 

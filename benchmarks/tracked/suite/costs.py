@@ -31,7 +31,7 @@ class Costs:
     def time_spend(self):
         """Write one release into a ledger."""
         release = PrivacyGuarantee(GDPEvent(1e-6), "replace_one", "")
-        self.budget.spend(release, delta=1e-9, label="tracked")
+        self.budget.spend(release, delta=1e-9, name="tracked")
 
     def time_dp_sgd_epsilon(self):
         """Account 10 000 steps on Poisson samples."""
