@@ -18,6 +18,7 @@ import warnings
 
 import numpy as np
 from data_sets import adult, small_sets
+from diagnosed import diagnosed
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
@@ -33,8 +34,8 @@ def learners(n, n_classes):
     makers = {
         "scikit-learn": LogisticRegression,
         "scikit-learn, same C": lambda: LogisticRegression(C=same_C(n)),
-        "DPLogisticRegression": lambda: DPLogisticRegression(diagnostics=True),
-        "DPHingeClassifier": lambda: DPHingeClassifier(diagnostics=True),
+        "DPLogisticRegression": lambda: diagnosed(DPLogisticRegression()),
+        "DPHingeClassifier": lambda: diagnosed(DPHingeClassifier()),
     }
     if n_classes > 2:
         del makers["scikit-learn, same C"]

@@ -16,6 +16,7 @@ import time
 
 import numpy as np
 from data_sets import adult, calibration_error, magic, raw_adult, small_sets, split
+from diagnosed import diagnosed
 from peers import PeerError, available
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
@@ -57,13 +58,8 @@ def measured(model, X_test, y_test, seconds=math.nan):
 def private(parts, epsilon, seed):
     """Return the MEASURES of a default fit."""
     X, X_test, y, y_test = parts
-    model = DPLogisticRegression(
-        epsilon=epsilon,
-        delta=1e-5,
-        neighboring="add_remove_one",
-        random_state=seed,
-        diagnostics=True,
-    )
+    terms = {"epsilon": epsilon, "delta": 1e-5, "neighboring": "add_remove_one"}
+    model = diagnosed(DPLogisticRegression(**terms, random_state=seed))
     start = time.process_time()
     model.fit(X, y)
     values = measured(model, X_test, y_test, time.process_time() - start)

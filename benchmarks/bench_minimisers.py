@@ -12,17 +12,18 @@ import time
 import tracemalloc
 
 import numpy as np
+from diagnosed import diagnosed
 from sklearn.linear_model import LogisticRegression
 
 from skdp import DPLogisticRegression
 
 MODELS = {
     "scikit-learn": LogisticRegression(),
-    "objective": DPLogisticRegression(solver="objective_perturbation", diagnostics=True),
-    "objective, plain logistic": DPLogisticRegression(
-        solver="objective_perturbation", loss_clip=None, diagnostics=True
+    "objective": diagnosed(DPLogisticRegression(solver="objective_perturbation")),
+    "objective, plain logistic": diagnosed(
+        DPLogisticRegression(solver="objective_perturbation", loss_clip=None)
     ),
-    "output": DPLogisticRegression(solver="output_perturbation", diagnostics=True),
+    "output": diagnosed(DPLogisticRegression(solver="output_perturbation")),
 }
 
 

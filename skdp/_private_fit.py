@@ -378,12 +378,6 @@ class PrivateEstimator(PrivateFit, BaseEstimator):
             found["random_state"] = hidden(found["random_state"])
         return found
 
-    def _get_fitted_attr_html(self, *args: Any, **more: Any) -> Any:
-        """Return scikit-learn's table of fitted attributes for notebooks, all of them released."""
-        shown = super()._get_fitted_attr_html(*args, **more)
-        shown.pop("diagnostics_", None)
-        return shown
-
 
 def _say(error: BaseException, sentence: str) -> None:
     """Add a sentence to the message of an error, or a note to one that is not a message alone."""

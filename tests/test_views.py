@@ -102,12 +102,6 @@ def test_a_seed_that_is_none_is_refused_without_a_word_about_it(rows, seed):
     assert str(SEED) not in "".join(traceback.format_exception(refused.value))
 
 
-def test_what_is_not_private_stays_out_of_notebooks(rows):
-    model = DPLogisticRegression(diagnostics=True).fit(*rows)
-    assert model.diagnostics_
-    assert "diagnostics_" not in views_of(model)
-
-
 def test_views_of_results_and_guarantees_show_no_seed():
     found = mean([0.1, 0.2], epsilon=1.0, bounds=(0, 1), random_state=SEED)
     assert str(SEED) not in f"{found}{found!r}{found.privacy}{found.privacy._repr_html_()}"

@@ -126,13 +126,8 @@ class DPKernelRegressor(KernelModel, TransformedTargets, DPLinearRegression):
         *Secret.* ``None`` takes fresh entropy from the operating system for each fit. A seed voids
         the guarantee, for whoever knows it can subtract the noise, and is refused beside a budget:
         for tests only.
-    n_jobs : int or None
-        *Public.* Number of BLAS threads, −1 for all; ``None`` for one. More of them shorten AᵀA of
-        many columns on an idle machine; passes over the rows are bound by memory, and gain little.
     verbose : int
         *Public.* Above 0, show steps done, by tqdm where it is installed; their number is public.
-    diagnostics : bool
-        *Public.* Keep `diagnostics_`, which is **not private** and is dropped on pickling.
 
     Attributes
     ----------
@@ -161,8 +156,6 @@ class DPKernelRegressor(KernelModel, TransformedTargets, DPLinearRegression):
         *Public.*
     feature_names_in_ : ndarray of shape (n_features,)
         *Public.* Only if X had string column names.
-    diagnostics_ : dict
-        **Not private.** Only with ``diagnostics=True``.
 
     Notes
     -----
@@ -218,9 +211,7 @@ class DPKernelRegressor(KernelModel, TransformedTargets, DPLinearRegression):
         subsample: float | str | None = None,
         budget: Any = None,
         random_state: Any = None,
-        n_jobs: int | None = None,
         verbose: int = 0,
-        diagnostics: bool = False,
     ) -> None:
         super().__init__(
             epsilon=epsilon,
@@ -240,9 +231,7 @@ class DPKernelRegressor(KernelModel, TransformedTargets, DPLinearRegression):
             subsample=subsample,
             budget=budget,
             random_state=random_state,
-            n_jobs=n_jobs,
             verbose=verbose,
-            diagnostics=diagnostics,
         )
         self.bounds = bounds
         self.categories = categories

@@ -10,7 +10,6 @@ from functools import cache, partial
 from typing import Any, Protocol
 
 import numpy as np
-from joblib import effective_n_jobs
 from scipy import sparse
 from scipy.special import ndtri
 from sklearn.utils.extmath import safe_sparse_dot
@@ -314,7 +313,6 @@ class PrivateLinearModel(PrivateEstimator):
             )
 
     def _plan(self, parameters: ReleaseParameters, records: LinearRecords) -> ReleasePlan:
-        effective_n_jobs(self.n_jobs)  # raises now rather than after the spend
         if not parameters.is_private:
             return NonPrivatePlan()
         rate = self._rate(parameters, records)
@@ -368,8 +366,7 @@ class PrivateLinearModel(PrivateEstimator):
             rows: Any = records.rows
             return self._reference(rows.n_samples).fit(rows.matrix(), records.y, **given)
         problem, solver = plan.problem, records.solver
-        threads = effective_n_jobs(self.n_jobs)
-        with _thread_pools().limit(limits=threads, user_api="blas"):
+        with _thread_pools().limit(limits=1, user_api="blas"):  # so that sums do not depend on it
             norm, b0 = problem.data_norm, problem.intercept_scaling
             design = records.design(norm, b0, problem.loss)
             return solver.solve(plan, design, rng, self._progress(), start=records.start)
@@ -399,8 +396,6 @@ class PrivateLinearModel(PrivateEstimator):
         self.loss_ = problem.loss if solution.loss is None else solution.loss
         if solution.noise is not None:
             self.coef_noise_ = solution.noise * self._unit(task)
-        if self.diagnostics:
-            self.diagnostics_ = solution.diagnostics
 
     def _check_parameters(self) -> None:
         check_size("data_norm", self.data_norm)
@@ -566,11 +561,6 @@ class PrivateLinearModel(PrivateEstimator):
         from skdp.support.progress import ProgressBar
 
         return ProgressBar(type(self).__name__)
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = dict(super().__getstate__())
-        state.pop("diagnostics_", None)
-        return state
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -89,13 +89,8 @@ class DPLADRegressor(PrivateQuantileRegressor):
         *Secret.* ``None`` takes fresh entropy from the operating system for each fit. A seed voids
         the guarantee, for whoever knows it can subtract the noise, and is refused beside a budget:
         for tests only.
-    n_jobs : int or None
-        *Public.* Number of BLAS threads, −1 for all; ``None`` for one. More of them shorten AᵀA of
-        many columns on an idle machine; passes over the rows are bound by memory, and gain little.
     verbose : int
         *Public.* Above 0, show steps done, by tqdm where it is installed; their number is public.
-    diagnostics : bool
-        *Public.* Keep `diagnostics_`, which is **not private** and is dropped on pickling.
 
     Attributes
     ----------
@@ -122,8 +117,6 @@ class DPLADRegressor(PrivateQuantileRegressor):
         *Public.*
     feature_names_in_ : ndarray of shape (n_features,)
         *Public.* Only if X had string column names.
-    diagnostics_ : dict
-        **Not private.** Only with ``diagnostics=True``.
 
     Notes
     -----
@@ -166,9 +159,7 @@ class DPLADRegressor(PrivateQuantileRegressor):
         subsample: float | str | None = None,
         budget: Any = None,
         random_state: Any = None,
-        n_jobs: int | None = None,
         verbose: int = 0,
-        diagnostics: bool = False,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -187,9 +178,7 @@ class DPLADRegressor(PrivateQuantileRegressor):
         self.subsample = subsample
         self.budget = budget
         self.random_state = random_state
-        self.n_jobs = n_jobs
         self.verbose = verbose
-        self.diagnostics = diagnostics
 
     def _levels(self) -> tuple[float, ...]:
         return (0.5,)

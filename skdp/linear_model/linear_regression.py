@@ -99,13 +99,8 @@ class DPLinearRegression(PrivateLinearRegressor):
         *Secret.* ``None`` takes fresh entropy from the operating system for each fit. A seed voids
         the guarantee, for whoever knows it can subtract the noise, and is refused beside a budget:
         for tests only.
-    n_jobs : int or None
-        *Public.* Number of BLAS threads, −1 for all; ``None`` for one. More of them shorten AᵀA of
-        many columns on an idle machine; passes over the rows are bound by memory, and gain little.
     verbose : int
         *Public.* Above 0, show steps done, by tqdm where it is installed; their number is public.
-    diagnostics : bool
-        *Public.* Keep `diagnostics_`, which is **not private** and is dropped on pickling.
 
     Attributes
     ----------
@@ -132,8 +127,6 @@ class DPLinearRegression(PrivateLinearRegressor):
         *Public.*
     feature_names_in_ : ndarray of shape (n_features,)
         *Public.* Only if X had string column names.
-    diagnostics_ : dict
-        **Not private.** Only with ``diagnostics=True``.
 
     Notes
     -----
@@ -180,9 +173,7 @@ class DPLinearRegression(PrivateLinearRegressor):
         subsample: float | str | None = None,
         budget: Any = None,
         random_state: Any = None,
-        n_jobs: int | None = None,
         verbose: int = 0,
-        diagnostics: bool = False,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -201,9 +192,7 @@ class DPLinearRegression(PrivateLinearRegressor):
         self.subsample = subsample
         self.budget = budget
         self.random_state = random_state
-        self.n_jobs = n_jobs
         self.verbose = verbose
-        self.diagnostics = diagnostics
 
     def _loss_of(self, task: Any) -> Loss:
         return SquaredLoss(check_real("slope_bound", self.slope_bound, low=1e-6, high=1e6))

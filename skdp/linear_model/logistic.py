@@ -110,13 +110,8 @@ class DPLogisticRegression(PrivateLinearClassifier):
         *Public.* Where scikit-learn's minimiser ends with ``epsilon=inf``, as its own `tol`. A
         private fit does not use it: the number of its steps, or the tolerance on which its
         guarantee rests, follows from other public numbers.
-    n_jobs : int or None
-        *Public.* Number of BLAS threads, −1 for all; ``None`` for one. More of them shorten AᵀA of
-        many columns on an idle machine; passes over the rows are bound by memory, and gain little.
     verbose : int
         *Public.* Above 0, show steps done, by tqdm where it is installed; their number is public.
-    diagnostics : bool
-        *Public.* Keep `diagnostics_`, which is **not private** and is dropped on pickling.
 
     Attributes
     ----------
@@ -143,8 +138,6 @@ class DPLogisticRegression(PrivateLinearClassifier):
         *Public.*
     feature_names_in_ : ndarray of shape (n_features,)
         *Public.* Only if X had string column names.
-    diagnostics_ : dict
-        **Not private.** Only with ``diagnostics=True``.
 
     Notes
     -----
@@ -189,9 +182,7 @@ class DPLogisticRegression(PrivateLinearClassifier):
         budget: Any = None,
         random_state: Any = None,
         tol: float = 1e-4,
-        n_jobs: int | None = None,
         verbose: int = 0,
-        diagnostics: bool = False,
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -212,9 +203,7 @@ class DPLogisticRegression(PrivateLinearClassifier):
         self.budget = budget
         self.random_state = random_state
         self.tol = tol
-        self.n_jobs = n_jobs
         self.verbose = verbose
-        self.diagnostics = diagnostics
 
     @lazy_on_blocks
     def predict_proba(self, X: Any) -> np.ndarray:

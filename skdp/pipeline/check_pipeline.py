@@ -237,9 +237,6 @@ def _of_private(path: str, estimator: Any) -> Iterator[Leak]:
     if getattr(estimator, "random_state", None) is not None and isinstance(estimator, PrivateFit):
         advice = "whoever knows the seed can take the noise off: random_state=None"
         yield Leak(path, name, "random_state", "seed", "high", advice)
-    if getattr(estimator, "diagnostics", False) is True and isinstance(estimator, PrivateFit):
-        advice = "diagnostics_ is computed from the records and not paid for: diagnostics=False"
-        yield Leak(path, name, "diagnostics", "learns", "medium", advice)
 
 
 def _of_unknown(path: str, estimator: Any, known: bool, X_public: Any) -> Iterator[Leak]:

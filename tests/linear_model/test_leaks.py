@@ -159,22 +159,6 @@ def test_nothing_but_the_coefficients_depends_on_the_weights(Model, neighboring,
     assert [str(part) for part in shown[0][2:]] == [str(part) for part in shown[1][2:]]
 
 
-@every_model
-def test_diagnostics_are_kept_on_request_and_never_pickled(Model):
-    (X, y), _ = two_worlds(2, "replace_one")
-    model = Model(solver=ConstantSolver(), diagnostics=True).fit(X, y)
-    assert "secret" in model.diagnostics_
-    assert "diagnostics_" not in model.__getstate__()
-    assert not hasattr(Model(solver=ConstantSolver()).fit(X, y), "diagnostics_")
-
-
-@every_model
-def test_a_second_fit_forgets_the_diagnostics_of_the_first(Model):
-    (X, y), _ = two_worlds(2, "replace_one")
-    model = Model(diagnostics=True).fit(X, y)
-    assert not hasattr(model.set_params(diagnostics=False).fit(X, y), "diagnostics_")
-
-
 @every_fit
 def test_progress_tells_public_step_counts_only(Model, solver, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "tqdm.auto", None)  # as where it is not installed

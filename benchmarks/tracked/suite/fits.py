@@ -10,11 +10,9 @@ from skdp import DPAdditiveClassifier, DPGaussianNB, DPLogisticRegression
 
 ROUNDS = 7
 MODELS = {
-    "DPLogisticRegression": lambda: DPLogisticRegression(
-        epsilon=1.0, random_state=0, diagnostics=True
-    ),
+    "DPLogisticRegression": lambda: DPLogisticRegression(epsilon=1.0, random_state=0),
     "DPAdditiveClassifier": lambda: DPAdditiveClassifier(
-        epsilon=1.0, bounds=(-4, 4), random_state=0, diagnostics=True
+        epsilon=1.0, bounds=(-4, 4), random_state=0
     ),
     "DPGaussianNB": lambda: DPGaussianNB(epsilon=1.0, bounds=(-4, 4), random_state=0),
 }
@@ -62,9 +60,16 @@ class Fit:
 
     def track_passes(self, model, table_name):
         """Return how often the rows are read to learn the coefficients; without solver, nan."""
-        fitted = MODELS[model]().fit(self.X, self.y)
-        read = getattr(fitted, "diagnostics_", {}).get("n_evaluations", np.nan)
-        return float(read / len(self.X))
+        fitted, found = MODELS[model](), {}
+        if publish := getattr(fitted, "_publish_solution", None):
+
+            def keep(solution, *rest):
+                found.update(solution.diagnostics)
+                publish(solution, *rest)
+
+            fitted._publish_solution = keep
+        fitted.fit(self.X, self.y)
+        return float(found.get("n_evaluations", np.nan) / len(self.X))
 
     def track_memory(self, model, table_name):
         """Return the peak of what is allocated, over the size of X."""
