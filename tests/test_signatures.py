@@ -61,6 +61,20 @@ RESULTS = {
     "Statistic",
     "Variance",
 }
+# In signatures and pages parameters come in these groups, in this order.
+GROUPS = {
+    "data": "bounds categories classes target_bounds data_norm max_norm max_weight max_rows "
+    "missing",
+    "privacy": "epsilon delta neighboring budget",
+    "model": "n_clusters n_components quantile quantiles loss threshold smoothing slope_bound "
+    "loss_clip C fit_intercept intercept_scaling class_weight alpha priors least_variance tail "
+    "n_terms linear_share transformation reference interactions norm scale n_trees depth "
+    "feature_seed",
+    "solver": "solver sampler n_steps sampling_rate clip_norm step_size momentum average noise "
+    "max_iter n_samples_hint subsample tol",
+    "computation": "random_state verbose",
+}
+GROUPED = ("cluster.", "decomposition.", "linear_model.", "naive_bayes.", "preprocessing.")
 
 
 def signatures():
@@ -91,3 +105,13 @@ def test_a_number_in_the_first_place_is_no_epsilon(name):
     make = getattr(import_module(f"skdp.{folder}"), cls)
     with pytest.raises(TypeError, match="positional argument"):
         make(8, 1e-5)
+
+
+@pytest.mark.parametrize("name", [name for name in SIGNATURES if name.startswith(GROUPED)])
+def test_parameters_come_in_groups(name):
+    groups = [names.split() for names in GROUPS.values()]
+    found = [
+        next(k for k, names in enumerate(groups) if parameter.name in names)
+        for parameter in SIGNATURES[name]
+    ]
+    assert found == sorted(found)

@@ -59,26 +59,26 @@ class DPKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
 
     Parameters
     ----------
-    epsilon : float, default 1.0
-        *Public.* Privacy loss in nats that one fit may spend.
-    delta : float or None, default None
-        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
-        budget's, or 1e-5 without a budget.
-    n_clusters : int, default 8
-        *Public.* How many centres there are.
     bounds : pair (low, high), one pair per column, or dict
         *Public.* The dict is from names or numbers of columns to pairs. A list of tuples has a pair
         for each column; a tuple of two lists has all lows and all highs. Bounds come from knowledge
         about the columns, never from the data. There is no default that would be right: without
         bounds `fit` raises.
-    max_iter : int or "auto", default "auto"
-        *Public.* How many steps there are, all of which are made. More make each noisier. "auto"
-        takes 3, and without privacy at most 300.
+    epsilon : float, default 1.0
+        *Public.* Privacy loss in nats that one fit may spend.
+    delta : float or None, default None
+        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
+        budget's, or 1e-5 without a budget.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
         *Public.* Whether neighbouring data sets differ in the value of one record (then n is
         public) or in its presence (then it is private).
     budget : PrivacyBudget or None, default None
         *Public.* What the fit spends from, before it reads the data.
+    n_clusters : int, default 8
+        *Public.* How many centres there are.
+    max_iter : int or "auto", default "auto"
+        *Public.* How many steps there are, all of which are made. More make each noisier. "auto"
+        takes 3, and without privacy at most 300.
     random_state : int, Generator, RandomState or None, default None
         *Secret.* ``None`` takes fresh entropy from the operating system for each fit. A seed voids
         the guarantee, for whoever knows it can subtract the noise, and is refused beside a budget:
@@ -132,22 +132,22 @@ class DPKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
     def __init__(
         self,
         *,
+        bounds: Any = None,
         epsilon: float = 1.0,
         delta: float | None = None,
-        n_clusters: int = 8,
-        bounds: Any = None,
-        max_iter: int | str = "auto",
         neighboring: str = "replace_one",
         budget: Any = None,
+        n_clusters: int = 8,
+        max_iter: int | str = "auto",
         random_state: Any = None,
     ) -> None:
+        self.bounds = bounds
         self.epsilon = epsilon
         self.delta = delta
-        self.n_clusters = n_clusters
-        self.bounds = bounds
-        self.max_iter = max_iter
         self.neighboring = neighboring
         self.budget = budget
+        self.n_clusters = n_clusters
+        self.max_iter = max_iter
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, groups: Any = None) -> DPKMeans:

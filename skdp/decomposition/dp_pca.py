@@ -61,14 +61,6 @@ class DPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator)
 
     Parameters
     ----------
-    epsilon : float, default 1.0
-        *Public.* Privacy loss in nats that one fit may spend.
-    delta : float or None, default None
-        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
-        budget's, or 1e-5 without a budget.
-    n_components : int or None, default None
-        *Public.* How many components are kept. ``None`` keeps all columns; without privacy at most
-        as many as there are rows.
     bounds : pair (low, high), one pair per column, or dict
         *Public.* The dict is from names or numbers of columns to pairs. A list of tuples has a pair
         for each column; a tuple of two lists has all lows and all highs. Bounds come from knowledge
@@ -77,11 +69,19 @@ class DPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator)
     data_norm : float or None, default None
         *Public.* In the units of X: y is x − m clipped to this length, and components are those of
         the covariance of such rows. ``None`` takes the sphere, and needs no such number.
+    epsilon : float, default 1.0
+        *Public.* Privacy loss in nats that one fit may spend.
+    delta : float or None, default None
+        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
+        budget's, or 1e-5 without a budget.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
         *Public.* Whether neighbouring data sets differ in the value of one record (then n is
         public) or in its presence (then it is private).
     budget : PrivacyBudget or None, default None
         *Public.* What the fit spends from, before it reads the data.
+    n_components : int or None, default None
+        *Public.* How many components are kept. ``None`` keeps all columns; without privacy at most
+        as many as there are rows.
     random_state : int, Generator, RandomState or None, default None
         *Secret.* ``None`` takes fresh entropy from the operating system for each fit. A seed voids
         the guarantee, for whoever knows it can subtract the noise, and is refused beside a budget:
@@ -149,22 +149,22 @@ class DPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator)
     def __init__(
         self,
         *,
-        epsilon: float = 1.0,
-        delta: float | None = None,
-        n_components: int | None = None,
         bounds: Any = None,
         data_norm: float | None = None,
+        epsilon: float = 1.0,
+        delta: float | None = None,
         neighboring: str = "replace_one",
         budget: Any = None,
+        n_components: int | None = None,
         random_state: Any = None,
     ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
-        self.n_components = n_components
         self.bounds = bounds
         self.data_norm = data_norm
+        self.epsilon = epsilon
+        self.delta = delta
         self.neighboring = neighboring
         self.budget = budget
+        self.n_components = n_components
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, groups: Any = None) -> DPPCA:

@@ -29,23 +29,31 @@ class DPHuberRegressor(PrivateLinearRegressor):
 
     Parameters
     ----------
+    target_bounds : (float, float)
+        *Public.* Interval of the targets, in their units, from knowledge and never from the data;
+        it has no default. Targets outside are clipped, and so are predictions.
+    data_norm : float, default 1.0
+        *Public.* Rows are scaled down to this l2 norm, in `fit` and in prediction. In the units of
+        X: scale by public bounds first, as with `skdp.preprocessing.BoundsScaler`. Unscaled columns
+        leave little but the longest of them.
+    max_weight : float or None
+        *Public.* Largest weight of a record: the `sample_weight` of `fit`, which is private, is
+        clipped to [0, max_weight], and the noise grows in proportion to it. ``None`` refuses
+        weights in a private fit.
+    max_rows : int or None
+        *Public.* Most rows of a person that count, where the `groups` of `fit` say whose each row
+        is: of more, a uniform subset of as many is drawn for each fit. ``None``: all of them. The
+        rows of a person weigh as much as one record in any case.
     epsilon : float, default 1.0
         *Public.* Privacy loss in nats that one fit may spend.
     delta : float or None
         *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
         budget's, or 1e-5 without a budget.
-    target_bounds : (float, float)
-        *Public.* Interval of the targets, in their units, from knowledge and never from the data;
-        it has no default. Targets outside are clipped, and so are predictions.
-    solver : str or Solver, default "auto"
-        *Public.* How the coefficients are learnt: a name of `skdp.solvers.SOLVERS` or an instance.
-        ``"auto"`` takes ``"regularized_exponential"``, or ``"noisy_gd"`` where that one's run would
-        have more than 128 steps, or 64 with several scores a record, and for more than 1024
-        columns or with `groups`; `solver_` says which.
-    sampler : str or Sampler, default "auto"
-        *Public.* What draws the sample: a name of `skdp.samplers.SAMPLERS` or an instance.
-        ``"auto"`` is ``"proximal"``, which takes every loss and both relations. Only for solvers
-        that sample; with one given, ``solver="auto"`` is ``"regularized_exponential"``.
+    neighboring : {"replace_one", "add_remove_one"}
+        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
+        public) or in its presence (then it is private).
+    budget : PrivacyBudget or None
+        *Public.* What the fit spends from, before it reads the data.
     C : float or "auto"
         *Public.* Inverse regularisation strength: the ridge is |θ|²/(2C) beside the sum of the
         losses, the intercept included; of regressors on scores and targets scaled to [−1, 1].
@@ -56,26 +64,20 @@ class DPHuberRegressor(PrivateLinearRegressor):
         width of `target_bounds`. It bounds the derivative, which the noise grows with. (That of
         scikit-learn's is in units of a scale that it estimates; with ``epsilon=inf`` this one is
         not used.)
-    data_norm : float, default 1.0
-        *Public.* Rows are scaled down to this l2 norm, in `fit` and in prediction. In the units of
-        X: scale by public bounds first, as with `skdp.preprocessing.BoundsScaler`. Unscaled columns
-        leave little but the longest of them.
     fit_intercept : bool, default True
         *Public.* Whether a constant column is part of each row.
     intercept_scaling : float, default 0.5
         *Public.* Size of the constant column. It is part of the row and of its norm: a large one
         makes the noise larger, a small one the intercept slower to learn.
-    max_weight : float or None
-        *Public.* Largest weight of a record: the `sample_weight` of `fit`, which is private, is
-        clipped to [0, max_weight], and the noise grows in proportion to it. ``None`` refuses
-        weights in a private fit.
-    max_rows : int or None
-        *Public.* Most rows of a person that count, where the `groups` of `fit` say whose each row
-        is: of more, a uniform subset of as many is drawn for each fit. ``None``: all of them. The
-        rows of a person weigh as much as one record in any case.
-    neighboring : {"replace_one", "add_remove_one"}
-        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
-        public) or in its presence (then it is private).
+    solver : str or Solver, default "auto"
+        *Public.* How the coefficients are learnt: a name of `skdp.solvers.SOLVERS` or an instance.
+        ``"auto"`` takes ``"regularized_exponential"``, or ``"noisy_gd"`` where that one's run would
+        have more than 128 steps, or 64 with several scores a record, and for more than 1024
+        columns or with `groups`; `solver_` says which.
+    sampler : str or Sampler, default "auto"
+        *Public.* What draws the sample: a name of `skdp.samplers.SAMPLERS` or an instance.
+        ``"auto"`` is ``"proximal"``, which takes every loss and both relations. Only for solvers
+        that sample; with one given, ``solver="auto"`` is ``"regularized_exponential"``.
     n_samples_hint : int or None
         *Public.* A public guess of n, such as a study's planned size, for ``add_remove_one``. It
         sets the step size and costs no privacy, however wrong. Rather guess high: if it is
@@ -88,16 +90,14 @@ class DPHuberRegressor(PrivateLinearRegressor):
         a million rows are expected, or 1 if the public count is less or there is none. ``None``: 1,
         all rows, of X in memory and with ``epsilon=inf``; of Dask collections as ``"auto"``, where
         solver and budget count a sample at what is asked.
-    budget : PrivacyBudget or None
-        *Public.* What the fit spends from, before it reads the data.
-    random_state : None, int, Generator or RandomState
-        *Secret.* ``None`` takes fresh entropy from the operating system for each fit. A seed voids
-        the guarantee, for whoever knows it can subtract the noise, and is refused beside a budget:
-        for tests only.
     tol : float, default 1e-5
         *Public.* Where scikit-learn's minimiser ends with ``epsilon=inf``, as its own `tol`. A
         private fit does not use it: the number of its steps, or the tolerance on which its
         guarantee rests, follows from other public numbers.
+    random_state : None, int, Generator or RandomState
+        *Secret.* ``None`` takes fresh entropy from the operating system for each fit. A seed voids
+        the guarantee, for whoever knows it can subtract the noise, and is refused beside a budget:
+        for tests only.
     verbose : int
         *Public.* Above 0, show steps done, by tqdm where it is installed; their number is public.
 
@@ -153,44 +153,44 @@ class DPHuberRegressor(PrivateLinearRegressor):
     def __init__(
         self,
         *,
-        epsilon: float = 1.0,
-        delta: float | None = None,
         target_bounds: Any = None,
-        solver: Any = "auto",
-        sampler: Any = "auto",
-        C: Any = "auto",
-        threshold: float = 0.15,
         data_norm: float = 1.0,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 0.5,
         max_weight: float | None = None,
         max_rows: int | None = None,
+        epsilon: float = 1.0,
+        delta: float | None = None,
         neighboring: str = "replace_one",
+        budget: Any = None,
+        C: Any = "auto",
+        threshold: float = 0.15,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 0.5,
+        solver: Any = "auto",
+        sampler: Any = "auto",
         n_samples_hint: int | None = None,
         subsample: float | str | None = None,
-        budget: Any = None,
-        random_state: Any = None,
         tol: float = 1e-5,
+        random_state: Any = None,
         verbose: int = 0,
     ) -> None:
-        self.epsilon = epsilon
-        self.delta = delta
         self.target_bounds = target_bounds
-        self.solver = solver
-        self.sampler = sampler
-        self.C = C
-        self.threshold = threshold
         self.data_norm = data_norm
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
         self.max_weight = max_weight
         self.max_rows = max_rows
+        self.epsilon = epsilon
+        self.delta = delta
         self.neighboring = neighboring
+        self.budget = budget
+        self.C = C
+        self.threshold = threshold
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.solver = solver
+        self.sampler = sampler
         self.n_samples_hint = n_samples_hint
         self.subsample = subsample
-        self.budget = budget
-        self.random_state = random_state
         self.tol = tol
+        self.random_state = random_state
         self.verbose = verbose
 
     def _loss_of(self, task: Any) -> Loss:

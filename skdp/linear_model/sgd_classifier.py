@@ -32,13 +32,45 @@ class DPSGDClassifier(PrivateSGD, PrivateLinearClassifier):
 
     Parameters
     ----------
+    data_norm : float, default 1.0
+        *Public.* Rows are scaled down to this l2 norm, in `fit` and in prediction. In the units of
+        X: scale by public bounds first, as with `skdp.preprocessing.BoundsScaler`. Unscaled columns
+        leave little but the longest of them.
+    classes : array-like or None
+        *Public.* All labels that may occur. ``None`` takes the labels found in `y` as public, which
+        a rare label is not: pass them where that matters.
+    max_weight : float or None
+        *Public.* Largest weight of a record: the `sample_weight` of `fit`, which is private, is
+        clipped to [0, max_weight], and the noise grows in proportion to it. ``None`` refuses
+        weights in a private fit.
+    max_rows : int or None
+        *Public.* Most rows of a person that count, where the `groups` of `fit` say whose each row
+        is: of more, a uniform subset of as many is drawn for each fit. ``None``: all of them. The
+        rows of a person weigh as much as one record in any case.
     epsilon : float, default 1.0
         *Public.* Privacy loss in nats that one fit may spend.
     delta : float or None
         *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
         budget's, or 1e-5 without a budget.
+    neighboring : {"replace_one", "add_remove_one"}
+        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
+        public) or in its presence (then it is private).
+    budget : PrivacyBudget or None
+        *Public.* What the fit spends from, before it reads the data.
     loss : {"hinge", "log_loss"}, default "hinge"
         *Public.* Name of the loss.
+    C : float or "auto"
+        *Public.* Inverse regularisation strength: the ridge is |θ|²/(2C) beside the sum of the
+        losses, the intercept included; of regressors on scores and targets scaled to [−1, 1].
+        ``"auto"`` regularises by the length of the run instead, and so weakly otherwise that C
+        hardly matters; scikit-learn's default with ``epsilon=inf``.
+    fit_intercept : bool, default True
+        *Public.* Whether a constant column is part of each row.
+    intercept_scaling : float, default 0.3
+        *Public.* Size of the constant column. It is part of the row and of its norm: a large one
+        makes the noise larger, a small one the intercept slower to learn.
+    class_weight : dict or None
+        *Public.* Weights by label; the largest one scales the noise. ``"balanced"`` is refused.
     n_steps : int, default 100
         *Public.* Number of steps.
     sampling_rate : float in (0, 1] or None
@@ -55,44 +87,12 @@ class DPSGDClassifier(PrivateSGD, PrivateLinearClassifier):
         *Public.* Heavy-ball momentum.
     average : float in [0, 1], default 0.0
         *Public.* Share of the run, its end, over which the coefficients are averaged.
-    C : float or "auto"
-        *Public.* Inverse regularisation strength: the ridge is |θ|²/(2C) beside the sum of the
-        losses, the intercept included; of regressors on scores and targets scaled to [−1, 1].
-        ``"auto"`` regularises by the length of the run instead, and so weakly otherwise that C
-        hardly matters; scikit-learn's default with ``epsilon=inf``.
-    data_norm : float, default 1.0
-        *Public.* Rows are scaled down to this l2 norm, in `fit` and in prediction. In the units of
-        X: scale by public bounds first, as with `skdp.preprocessing.BoundsScaler`. Unscaled columns
-        leave little but the longest of them.
-    fit_intercept : bool, default True
-        *Public.* Whether a constant column is part of each row.
-    intercept_scaling : float, default 0.3
-        *Public.* Size of the constant column. It is part of the row and of its norm: a large one
-        makes the noise larger, a small one the intercept slower to learn.
-    classes : array-like or None
-        *Public.* All labels that may occur. ``None`` takes the labels found in `y` as public, which
-        a rare label is not: pass them where that matters.
-    class_weight : dict or None
-        *Public.* Weights by label; the largest one scales the noise. ``"balanced"`` is refused.
-    max_weight : float or None
-        *Public.* Largest weight of a record: the `sample_weight` of `fit`, which is private, is
-        clipped to [0, max_weight], and the noise grows in proportion to it. ``None`` refuses
-        weights in a private fit.
-    max_rows : int or None
-        *Public.* Most rows of a person that count, where the `groups` of `fit` say whose each row
-        is: of more, a uniform subset of as many is drawn for each fit. ``None``: all of them. The
-        rows of a person weigh as much as one record in any case.
-    neighboring : {"replace_one", "add_remove_one"}
-        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
-        public) or in its presence (then it is private).
     n_samples_hint : int or None
         *Public.* A public guess of n, such as a study's planned size, for ``add_remove_one``. It
         sets the step size and costs no privacy, however wrong. Rather guess high: if it is
         ten times too low, a solver that draws samples may take very long. ``None`` estimates n
         privately, with 1 % of the fit's μ², where the solver needs it. Not used under
         ``replace_one``.
-    budget : PrivacyBudget or None
-        *Public.* What the fit spends from, before it reads the data.
     random_state : None, int, Generator or RandomState
         *Secret.* ``None`` takes fresh entropy from the operating system for each fit. A seed voids
         the guarantee, for whoever knows it can subtract the noise, and is refused beside a budget:
@@ -143,49 +143,49 @@ class DPSGDClassifier(PrivateSGD, PrivateLinearClassifier):
     def __init__(
         self,
         *,
+        data_norm: float = 1.0,
+        classes: Any = None,
+        max_weight: float | None = None,
+        max_rows: int | None = None,
         epsilon: float = 1.0,
         delta: float | None = None,
+        neighboring: str = "replace_one",
+        budget: Any = None,
         loss: str = "hinge",
+        C: Any = "auto",
+        fit_intercept: bool = True,
+        intercept_scaling: float = 0.3,
+        class_weight: dict[Any, float] | None = None,
         n_steps: int = 100,
         sampling_rate: float | None = None,
         clip_norm: float | None = None,
         step_size: float | None = None,
         momentum: float = 0.9,
         average: float = 0.0,
-        C: Any = "auto",
-        data_norm: float = 1.0,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 0.3,
-        classes: Any = None,
-        class_weight: dict[Any, float] | None = None,
-        max_weight: float | None = None,
-        max_rows: int | None = None,
-        neighboring: str = "replace_one",
         n_samples_hint: int | None = None,
-        budget: Any = None,
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
+        self.data_norm = data_norm
+        self.classes = classes
+        self.max_weight = max_weight
+        self.max_rows = max_rows
         self.epsilon = epsilon
         self.delta = delta
+        self.neighboring = neighboring
+        self.budget = budget
         self.loss = loss
+        self.C = C
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.class_weight = class_weight
         self.n_steps = n_steps
         self.sampling_rate = sampling_rate
         self.clip_norm = clip_norm
         self.step_size = step_size
         self.momentum = momentum
         self.average = average
-        self.C = C
-        self.data_norm = data_norm
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.classes = classes
-        self.class_weight = class_weight
-        self.max_weight = max_weight
-        self.max_rows = max_rows
-        self.neighboring = neighboring
         self.n_samples_hint = n_samples_hint
-        self.budget = budget
         self.random_state = random_state
         self.verbose = verbose
 

@@ -32,16 +32,43 @@ class DPSGDRegressor(PrivateSGD, PrivateLinearRegressor):
 
     Parameters
     ----------
+    target_bounds : (float, float)
+        *Public.* Interval of the targets, in their units, from knowledge and never from the data;
+        it has no default. Targets outside are clipped, and so are predictions.
+    data_norm : float, default 1.0
+        *Public.* Rows are scaled down to this l2 norm, in `fit` and in prediction. In the units of
+        X: scale by public bounds first, as with `skdp.preprocessing.BoundsScaler`. Unscaled columns
+        leave little but the longest of them.
+    max_weight : float or None
+        *Public.* Largest weight of a record: the `sample_weight` of `fit`, which is private, is
+        clipped to [0, max_weight], and the noise grows in proportion to it. ``None`` refuses
+        weights in a private fit.
+    max_rows : int or None
+        *Public.* Most rows of a person that count, where the `groups` of `fit` say whose each row
+        is: of more, a uniform subset of as many is drawn for each fit. ``None``: all of them. The
+        rows of a person weigh as much as one record in any case.
     epsilon : float, default 1.0
         *Public.* Privacy loss in nats that one fit may spend.
     delta : float or None
         *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
         budget's, or 1e-5 without a budget.
+    neighboring : {"replace_one", "add_remove_one"}
+        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
+        public) or in its presence (then it is private).
+    budget : PrivacyBudget or None
+        *Public.* What the fit spends from, before it reads the data.
     loss : {"squared_error", "huber"}, default "squared_error"
         *Public.* Name of the loss.
-    target_bounds : (float, float)
-        *Public.* Interval of the targets, in their units, from knowledge and never from the data;
-        it has no default. Targets outside are clipped, and so are predictions.
+    C : float or "auto"
+        *Public.* Inverse regularisation strength: the ridge is |θ|²/(2C) beside the sum of the
+        losses, the intercept included; of regressors on scores and targets scaled to [−1, 1].
+        ``"auto"`` regularises by the length of the run instead, and so weakly otherwise that C
+        hardly matters; scikit-learn's default with ``epsilon=inf``.
+    fit_intercept : bool, default True
+        *Public.* Whether a constant column is part of each row.
+    intercept_scaling : float, default 0.5
+        *Public.* Size of the constant column. It is part of the row and of its norm: a large one
+        makes the noise larger, a small one the intercept slower to learn.
     n_steps : int, default 100
         *Public.* Number of steps.
     sampling_rate : float in (0, 1] or None
@@ -58,39 +85,12 @@ class DPSGDRegressor(PrivateSGD, PrivateLinearRegressor):
         *Public.* Heavy-ball momentum.
     average : float in [0, 1], default 0.0
         *Public.* Share of the run, its end, over which the coefficients are averaged.
-    C : float or "auto"
-        *Public.* Inverse regularisation strength: the ridge is |θ|²/(2C) beside the sum of the
-        losses, the intercept included; of regressors on scores and targets scaled to [−1, 1].
-        ``"auto"`` regularises by the length of the run instead, and so weakly otherwise that C
-        hardly matters; scikit-learn's default with ``epsilon=inf``.
-    data_norm : float, default 1.0
-        *Public.* Rows are scaled down to this l2 norm, in `fit` and in prediction. In the units of
-        X: scale by public bounds first, as with `skdp.preprocessing.BoundsScaler`. Unscaled columns
-        leave little but the longest of them.
-    fit_intercept : bool, default True
-        *Public.* Whether a constant column is part of each row.
-    intercept_scaling : float, default 0.5
-        *Public.* Size of the constant column. It is part of the row and of its norm: a large one
-        makes the noise larger, a small one the intercept slower to learn.
-    max_weight : float or None
-        *Public.* Largest weight of a record: the `sample_weight` of `fit`, which is private, is
-        clipped to [0, max_weight], and the noise grows in proportion to it. ``None`` refuses
-        weights in a private fit.
-    max_rows : int or None
-        *Public.* Most rows of a person that count, where the `groups` of `fit` say whose each row
-        is: of more, a uniform subset of as many is drawn for each fit. ``None``: all of them. The
-        rows of a person weigh as much as one record in any case.
-    neighboring : {"replace_one", "add_remove_one"}
-        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
-        public) or in its presence (then it is private).
     n_samples_hint : int or None
         *Public.* A public guess of n, such as a study's planned size, for ``add_remove_one``. It
         sets the step size and costs no privacy, however wrong. Rather guess high: if it is
         ten times too low, a solver that draws samples may take very long. ``None`` estimates n
         privately, with 1 % of the fit's μ², where the solver needs it. Not used under
         ``replace_one``.
-    budget : PrivacyBudget or None
-        *Public.* What the fit spends from, before it reads the data.
     random_state : None, int, Generator or RandomState
         *Secret.* ``None`` takes fresh entropy from the operating system for each fit. A seed voids
         the guarantee, for whoever knows it can subtract the noise, and is refused beside a budget:
@@ -143,47 +143,47 @@ class DPSGDRegressor(PrivateSGD, PrivateLinearRegressor):
     def __init__(
         self,
         *,
+        target_bounds: Any = None,
+        data_norm: float = 1.0,
+        max_weight: float | None = None,
+        max_rows: int | None = None,
         epsilon: float = 1.0,
         delta: float | None = None,
+        neighboring: str = "replace_one",
+        budget: Any = None,
         loss: str = "squared_error",
-        target_bounds: Any = None,
+        C: Any = "auto",
+        fit_intercept: bool = True,
+        intercept_scaling: float = 0.5,
         n_steps: int = 100,
         sampling_rate: float | None = None,
         clip_norm: float | None = None,
         step_size: float | None = None,
         momentum: float = 0.9,
         average: float = 0.0,
-        C: Any = "auto",
-        data_norm: float = 1.0,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 0.5,
-        max_weight: float | None = None,
-        max_rows: int | None = None,
-        neighboring: str = "replace_one",
         n_samples_hint: int | None = None,
-        budget: Any = None,
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
+        self.target_bounds = target_bounds
+        self.data_norm = data_norm
+        self.max_weight = max_weight
+        self.max_rows = max_rows
         self.epsilon = epsilon
         self.delta = delta
+        self.neighboring = neighboring
+        self.budget = budget
         self.loss = loss
-        self.target_bounds = target_bounds
+        self.C = C
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
         self.n_steps = n_steps
         self.sampling_rate = sampling_rate
         self.clip_norm = clip_norm
         self.step_size = step_size
         self.momentum = momentum
         self.average = average
-        self.C = C
-        self.data_norm = data_norm
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.max_weight = max_weight
-        self.max_rows = max_rows
-        self.neighboring = neighboring
         self.n_samples_hint = n_samples_hint
-        self.budget = budget
         self.random_state = random_state
         self.verbose = verbose
 

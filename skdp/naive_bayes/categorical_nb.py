@@ -22,15 +22,25 @@ class DPCategoricalNB(PrivateNaiveBayes):
 
     Parameters
     ----------
+    categories : dict or list
+        *Public.* The values that columns can have: a dict from names or numbers of columns to
+        lists, or a list that holds for every column. A record with another value, or a missing
+        one, counts in none, and prediction leaves the column out for it.
+    classes : array-like or None, default None
+        *Public.* All labels that may occur. ``None`` takes the labels found in `y` as public,
+        which a rare label is not: pass them where that matters.
+    max_weight : float or None, default None
+        *Public.* Largest sample weight that counts; ``None`` refuses weights.
     epsilon : float, default 1.0
         *Public.* Privacy loss in nats that one fit may spend.
     delta : float or None, default None
         *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
         budget's, or 1e-5 without a budget.
-    categories : dict or list
-        *Public.* The values that columns can have: a dict from names or numbers of columns to
-        lists, or a list that holds for every column. A record with another value, or a missing
-        one, counts in none, and prediction leaves the column out for it.
+    neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
+        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
+        public) or in its presence (then it is private).
+    budget : PrivacyBudget or None, default None
+        *Public.* What the fit spends from, before it reads the data.
     alpha : float, default 1.0
         *Public.* Smoothing, added to every count that was released.
     priors : array-like of shape (n_classes,) or None, default None
@@ -38,16 +48,6 @@ class DPCategoricalNB(PrivateNaiveBayes):
     noise : str, default "auto"
         *Public.* A name of `skdp.workloads.NOISES`, or ``"auto"``, the least; see
         `skdp.workloads.plan_queries`.
-    classes : array-like or None, default None
-        *Public.* All labels that may occur. ``None`` takes the labels found in `y` as public,
-        which a rare label is not: pass them where that matters.
-    max_weight : float or None, default None
-        *Public.* Largest sample weight that counts; ``None`` refuses weights.
-    neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
-        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
-        public) or in its presence (then it is private).
-    budget : PrivacyBudget or None, default None
-        *Public.* What the fit spends from, before it reads the data.
     random_state : int, Generator, RandomState or None, default None
         *Secret.* ``None`` takes fresh entropy from the operating system for each fit. A seed voids
         the guarantee, for whoever knows it can subtract the noise, and is refused beside a budget:
@@ -91,28 +91,28 @@ class DPCategoricalNB(PrivateNaiveBayes):
     def __init__(
         self,
         *,
+        categories: Any = None,
+        classes: Any = None,
+        max_weight: float | None = None,
         epsilon: float = 1.0,
         delta: float | None = None,
-        categories: Any = None,
+        neighboring: str = "replace_one",
+        budget: Any = None,
         alpha: float = 1.0,
         priors: Any = None,
         noise: str = "auto",
-        classes: Any = None,
-        max_weight: float | None = None,
-        neighboring: str = "replace_one",
-        budget: Any = None,
         random_state: Any = None,
     ) -> None:
+        self.categories = categories
+        self.classes = classes
+        self.max_weight = max_weight
         self.epsilon = epsilon
         self.delta = delta
-        self.categories = categories
+        self.neighboring = neighboring
+        self.budget = budget
         self.alpha = alpha
         self.priors = priors
         self.noise = noise
-        self.classes = classes
-        self.max_weight = max_weight
-        self.neighboring = neighboring
-        self.budget = budget
         self.random_state = random_state
 
     def _features(self) -> Sequence[CategoricalFeature]:

@@ -23,16 +23,26 @@ class DPGaussianNB(PrivateNaiveBayes):
 
     Parameters
     ----------
-    epsilon : float, default 1.0
-        *Public.* Privacy loss in nats that one fit may spend.
-    delta : float or None, default None
-        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
-        budget's, or 1e-5 without a budget.
     bounds : pair (low, high), one pair per column, or dict
         *Public.* The dict is from names or numbers of columns to pairs. A list of tuples has a pair
         for each column; a tuple of two lists has all lows and all highs. Bounds come from knowledge
         about the columns, never from the data. There is no default that would be right: without
         bounds `fit` raises.
+    classes : array-like or None, default None
+        *Public.* All labels that may occur. ``None`` takes the labels found in `y` as public,
+        which a rare label is not: pass them where that matters.
+    max_weight : float or None, default None
+        *Public.* Largest sample weight that counts; ``None`` refuses weights.
+    epsilon : float, default 1.0
+        *Public.* Privacy loss in nats that one fit may spend.
+    delta : float or None, default None
+        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
+        budget's, or 1e-5 without a budget.
+    neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
+        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
+        public) or in its presence (then it is private).
+    budget : PrivacyBudget or None, default None
+        *Public.* What the fit spends from, before it reads the data.
     priors : array-like of shape (n_classes,) or None, default None
         *Public.* Probabilities of the classes; ``None`` takes them from the released sizes.
     least_variance : float, default 1e-3
@@ -41,16 +51,6 @@ class DPGaussianNB(PrivateNaiveBayes):
     noise : str, default "auto"
         *Public.* A name of `skdp.workloads.NOISES`, or ``"auto"``, the least; see
         `skdp.workloads.plan_queries`.
-    classes : array-like or None, default None
-        *Public.* All labels that may occur. ``None`` takes the labels found in `y` as public,
-        which a rare label is not: pass them where that matters.
-    max_weight : float or None, default None
-        *Public.* Largest sample weight that counts; ``None`` refuses weights.
-    neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
-        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
-        public) or in its presence (then it is private).
-    budget : PrivacyBudget or None, default None
-        *Public.* What the fit spends from, before it reads the data.
     random_state : int, Generator, RandomState or None, default None
         *Secret.* ``None`` takes fresh entropy from the operating system for each fit. A seed voids
         the guarantee, for whoever knows it can subtract the noise, and is refused beside a budget:
@@ -92,28 +92,28 @@ class DPGaussianNB(PrivateNaiveBayes):
     def __init__(
         self,
         *,
+        bounds: Any = None,
+        classes: Any = None,
+        max_weight: float | None = None,
         epsilon: float = 1.0,
         delta: float | None = None,
-        bounds: Any = None,
+        neighboring: str = "replace_one",
+        budget: Any = None,
         priors: Any = None,
         least_variance: float = 1e-3,
         noise: str = "auto",
-        classes: Any = None,
-        max_weight: float | None = None,
-        neighboring: str = "replace_one",
-        budget: Any = None,
         random_state: Any = None,
     ) -> None:
+        self.bounds = bounds
+        self.classes = classes
+        self.max_weight = max_weight
         self.epsilon = epsilon
         self.delta = delta
-        self.bounds = bounds
+        self.neighboring = neighboring
+        self.budget = budget
         self.priors = priors
         self.least_variance = least_variance
         self.noise = noise
-        self.classes = classes
-        self.max_weight = max_weight
-        self.neighboring = neighboring
-        self.budget = budget
         self.random_state = random_state
 
     def _features(self) -> Sequence[NumericFeature]:

@@ -31,6 +31,9 @@ class AdditiveFeatures(PublicFeatures):
         *Public.* The values that columns can have: a dict from names or numbers of columns to
         lists, or a list that holds for every column. Other columns are numbers, and have `bounds`.
         A value that is not in the list is none of them.
+    missing : {"indicator", "refuse"}, default "indicator"
+        *Public.* What becomes of NaN, ``None`` and ``pandas.NA``: a category of their own, of
+        numbers too, for which each column of X has a place; or they are refused.
     n_terms : int, default 8
         *Public.* K, waves of a column of numbers.
     linear_share : float in [0, 1], default 0.5
@@ -52,9 +55,6 @@ class AdditiveFeatures(PublicFeatures):
         *Public.* ``"rows"``: each column has a vector of length up to 1, and a model clips the row.
         ``"blocks"``: all are divided by one number, so that no row is longer than 1 and none is
         clipped at that norm: exactly additive, and noisier.
-    missing : {"indicator", "refuse"}, default "indicator"
-        *Public.* What becomes of NaN, ``None`` and ``pandas.NA``: a category of their own, of
-        numbers too, for which each column of X has a place; or they are refused.
 
     Attributes
     ----------
@@ -85,23 +85,23 @@ class AdditiveFeatures(PublicFeatures):
         *,
         bounds: Any = None,
         categories: Any = None,
+        missing: str = "indicator",
         n_terms: int = 8,
         linear_share: float = 0.5,
         transformation: Any = None,
         reference: Any = None,
         interactions: Any = None,
         norm: str = "rows",
-        missing: str = "indicator",
     ) -> None:
         self.bounds = bounds
         self.categories = categories
+        self.missing = missing
         self.n_terms = n_terms
         self.linear_share = linear_share
         self.transformation = transformation
         self.reference = reference
         self.interactions = interactions
         self.norm = norm
-        self.missing = missing
 
     def _feature_map(self, n_columns: int, names: Sequence[Any]) -> AdditiveMap:
         facts = TableFacts.of(

@@ -22,23 +22,23 @@ class DPMinMaxScaler(PrivateScaler):
 
     Parameters
     ----------
-    epsilon : float, default 1.0
-        *Public.* Privacy loss in nats that one fit may spend.
-    delta : float or None, default None
-        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
-        budget's, or 1e-5 without a budget.
     bounds : pair (low, high), one pair per column, or dict
         *Public.* The dict is from names or numbers of columns to pairs. A list of tuples has a pair
         for each column; a tuple of two lists has all lows and all highs. Bounds come from knowledge
         about the columns, never from the data. There is no default that would be right: without
         bounds `fit` raises.
-    tail : float in (0, 0.5), default 0.01
-        *Public.* The quantiles are `tail` and 1 − `tail`.
+    epsilon : float, default 1.0
+        *Public.* Privacy loss in nats that one fit may spend.
+    delta : float or None, default None
+        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
+        budget's, or 1e-5 without a budget.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
         *Public.* Whether neighbouring data sets differ in the value of one record (then n is
         public) or in its presence (then it is private).
     budget : PrivacyBudget or None, default None
         *Public.* What the fit spends from, before it reads the data.
+    tail : float in (0, 0.5), default 0.01
+        *Public.* The quantiles are `tail` and 1 − `tail`.
     random_state : int, Generator, RandomState or None, default None
         *Secret.* ``None`` takes fresh entropy from the operating system for each fit. A seed voids
         the guarantee, for whoever knows it can subtract the noise, and is refused beside a budget:
@@ -74,20 +74,20 @@ class DPMinMaxScaler(PrivateScaler):
     def __init__(
         self,
         *,
+        bounds: Any = None,
         epsilon: float = 1.0,
         delta: float | None = None,
-        bounds: Any = None,
-        tail: float = 0.01,
         neighboring: str = "replace_one",
         budget: Any = None,
+        tail: float = 0.01,
         random_state: Any = None,
     ) -> None:
+        self.bounds = bounds
         self.epsilon = epsilon
         self.delta = delta
-        self.bounds = bounds
-        self.tail = tail
         self.neighboring = neighboring
         self.budget = budget
+        self.tail = tail
         self.random_state = random_state
 
     def _statistic(self, bounds: Any) -> QuantileStatistic:

@@ -18,23 +18,23 @@ class DPQuantileClipper(PrivateScaler):
 
     Parameters
     ----------
-    epsilon : float, default 1.0
-        *Public.* Privacy loss in nats that one fit may spend.
-    delta : float or None, default None
-        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
-        budget's, or 1e-5 without a budget.
     bounds : pair (low, high), one pair per column, or dict
         *Public.* The dict is from names or numbers of columns to pairs. A list of tuples has a pair
         for each column; a tuple of two lists has all lows and all highs. Bounds come from knowledge
         about the columns, never from the data. There is no default that would be right: without
         bounds `fit` raises.
-    quantiles : pair of float, default (0.01, 0.99)
-        *Public.* Two increasing probabilities in [0, 1].
+    epsilon : float, default 1.0
+        *Public.* Privacy loss in nats that one fit may spend.
+    delta : float or None, default None
+        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
+        budget's, or 1e-5 without a budget.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
         *Public.* Whether neighbouring data sets differ in the value of one record (then n is
         public) or in its presence (then it is private).
     budget : PrivacyBudget or None, default None
         *Public.* What the fit spends from, before it reads the data.
+    quantiles : pair of float, default (0.01, 0.99)
+        *Public.* Two increasing probabilities in [0, 1].
     random_state : int, Generator, RandomState or None, default None
         *Secret.* ``None`` takes fresh entropy from the operating system for each fit. A seed voids
         the guarantee, for whoever knows it can subtract the noise, and is refused beside a budget:
@@ -70,20 +70,20 @@ class DPQuantileClipper(PrivateScaler):
     def __init__(
         self,
         *,
+        bounds: Any = None,
         epsilon: float = 1.0,
         delta: float | None = None,
-        bounds: Any = None,
-        quantiles: Any = (0.01, 0.99),
         neighboring: str = "replace_one",
         budget: Any = None,
+        quantiles: Any = (0.01, 0.99),
         random_state: Any = None,
     ) -> None:
+        self.bounds = bounds
         self.epsilon = epsilon
         self.delta = delta
-        self.bounds = bounds
-        self.quantiles = quantiles
         self.neighboring = neighboring
         self.budget = budget
+        self.quantiles = quantiles
         self.random_state = random_state
 
     def _statistic(self, bounds: Any) -> QuantileStatistic:

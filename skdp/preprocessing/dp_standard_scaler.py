@@ -20,23 +20,23 @@ class DPStandardScaler(PrivateScaler):
 
     Parameters
     ----------
-    epsilon : float, default 1.0
-        *Public.* Privacy loss in nats that one fit may spend.
-    delta : float or None, default None
-        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
-        budget's, or 1e-5 without a budget.
     bounds : pair (low, high), one pair per column, or dict
         *Public.* The dict is from names or numbers of columns to pairs. A list of tuples has a pair
         for each column; a tuple of two lists has all lows and all highs. Bounds come from knowledge
         about the columns, never from the data. There is no default that would be right: without
         bounds `fit` raises.
-    noise : str, default "auto"
-        *Public.* A name of `skdp.workloads.NOISES`, or ``"auto"`` for the least.
+    epsilon : float, default 1.0
+        *Public.* Privacy loss in nats that one fit may spend.
+    delta : float or None, default None
+        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
+        budget's, or 1e-5 without a budget.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
         *Public.* Whether neighbouring data sets differ in the value of one record (then n is
         public) or in its presence (then it is private).
     budget : PrivacyBudget or None, default None
         *Public.* What the fit spends from, before it reads the data.
+    noise : str, default "auto"
+        *Public.* A name of `skdp.workloads.NOISES`, or ``"auto"`` for the least.
     random_state : int, Generator, RandomState or None, default None
         *Secret.* ``None`` takes fresh entropy from the operating system for each fit. A seed voids
         the guarantee, for whoever knows it can subtract the noise, and is refused beside a budget:
@@ -80,20 +80,20 @@ class DPStandardScaler(PrivateScaler):
     def __init__(
         self,
         *,
+        bounds: Any = None,
         epsilon: float = 1.0,
         delta: float | None = None,
-        bounds: Any = None,
-        noise: str = "auto",
         neighboring: str = "replace_one",
         budget: Any = None,
+        noise: str = "auto",
         random_state: Any = None,
     ) -> None:
+        self.bounds = bounds
         self.epsilon = epsilon
         self.delta = delta
-        self.bounds = bounds
-        self.noise = noise
         self.neighboring = neighboring
         self.budget = budget
+        self.noise = noise
         self.random_state = random_state
 
     def _statistic(self, bounds: Any) -> VarianceStatistic:

@@ -31,6 +31,9 @@ class RandomTreeFeatures(PublicFeatures):
         *Public.* The values that columns can have: a dict from names or numbers of columns to
         lists, or a list that holds for every column. Other columns are numbers, and have `bounds`.
         A value that is not in the list is none of them.
+    missing : {"indicator", "refuse"}, default "indicator"
+        *Public.* What becomes of NaN, ``None`` and ``pandas.NA``: a category of their own, of
+        numbers too, for which each column of X has a place; or they are refused.
     transformation : None, "log" or dict, default None
         *Public.* Scale of the columns of numbers: ``"log"`` for amounts and counts, of which
         bounds may then be generous. A dict from names or numbers of columns to ``None``, ``"log"``,
@@ -44,9 +47,6 @@ class RandomTreeFeatures(PublicFeatures):
     feature_seed : int, default 0
         *Public.* From which the features follow; it may be published, unlike the `random_state` of
         an estimator, which makes noise.
-    missing : {"indicator", "refuse"}, default "indicator"
-        *Public.* What becomes of NaN, ``None`` and ``pandas.NA``: a category of their own, of
-        numbers too, for which each column of X has a place; or they are refused.
 
     Attributes
     ----------
@@ -79,19 +79,19 @@ class RandomTreeFeatures(PublicFeatures):
         *,
         bounds: Any = None,
         categories: Any = None,
+        missing: str = "indicator",
         transformation: Any = None,
         n_trees: int = 100,
         depth: Any = 8,
         feature_seed: int = 0,
-        missing: str = "indicator",
     ) -> None:
         self.bounds = bounds
         self.categories = categories
+        self.missing = missing
         self.transformation = transformation
         self.n_trees = n_trees
         self.depth = depth
         self.feature_seed = feature_seed
-        self.missing = missing
 
     def _feature_map(self, n_columns: int, names: Sequence[Any]) -> TreeMap:
         facts = TableFacts.of(
