@@ -63,8 +63,7 @@ budget = PrivacyBudget.from_risk(advantage=0.15, delta=1e-6)
 epsilon = 0.9 * budget.epsilon
 model.set_params(
     dplogisticregression__epsilon=epsilon,
-    dplogisticregression__budget=budget,
-    dplogisticregression__part="learning",
+    dplogisticregression__budget=budget.at(partition="learning"),
 )
 made_up = pd.DataFrame({"age": [40], "hours": [40], "schooling": [9], "work": ["public"]})
 print(budget.price(model, made_up.loc[[0, 0]], ["<=50K", ">50K"]))

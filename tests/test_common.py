@@ -135,7 +135,7 @@ OTHER_SETTINGS = [
     ),
     DPGaussianNB(bounds=(-1.0, 1.0), neighboring="add_remove_one", delta=0.0, **WEIGHTS),
     BoundsScaler(bounds=(-100.0, 100.0), missing="indicator"),
-    AdditiveFeatures(bounds=(-100.0, 100.0), interactions="pairs", missing="refuse"),
+    AdditiveFeatures(bounds=(-100.0, 100.0), interactions="pairs", missing="error"),
     DPStandardScaler(bounds=(-1.0, 1.0), neighboring="add_remove_one", delta=0.0),
     DPPCA(bounds=(-10.0, 10.0), data_norm=3.0, neighboring="add_remove_one"),
     DPKMeans(bounds=(-10.0, 10.0), neighboring="add_remove_one"),

@@ -71,7 +71,7 @@ class DPAdditiveRegressor(AdditiveModel, TransformedTargets, DPLinearRegression)
         *Public.* ``"rows"``: each column has a vector of length up to 1, and a model clips the row.
         ``"blocks"``: all are divided by one number, so that no row is longer than 1 and none is
         clipped at that norm: exactly additive, and noisier.
-    missing : {"indicator", "refuse"}, default "indicator"
+    missing : {"indicator", "error"}, default "indicator"
         *Public.* What becomes of NaN, ``None`` and ``pandas.NA``: a category of their own, of
         numbers too, for which each column of X has a place; or they are refused.
     solver : str or Solver, default "auto"

@@ -24,7 +24,7 @@ from skdp.support.validation import check_choice, check_size
 
 __all__ = ["TableFacts"]
 
-_MISSING = ("indicator", "refuse")
+_MISSING = ("indicator", "error")
 _OF_OTHERS = " A column of other values than numbers needs categories."
 
 
@@ -44,7 +44,7 @@ class TableFacts:
         *Public.* Unit of a logarithmic scale; inf for a linear one.
     categories : dict of int to ndarray
         *Public.* Values of each other column, in the order of the table.
-    missing : {"indicator", "refuse"}
+    missing : {"indicator", "error"}
         *Public.* Whether a missing value is a category of its own, for numbers too.
     ranks : ndarray of shape (n_numbers, n_edges) or None
         *Released.* For each number, at evenly spaced places of its scale, the u in [0, 1]; None for

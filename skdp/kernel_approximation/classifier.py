@@ -60,7 +60,7 @@ class DPKernelClassifier(KernelModel, DPLogisticRegression):
     feature_seed : int, default 0
         *Public.* From which the features follow; it may be published, unlike the `random_state` of
         an estimator, which makes noise.
-    missing : {"indicator", "refuse"}, default "indicator"
+    missing : {"indicator", "error"}, default "indicator"
         *Public.* What becomes of NaN, ``None`` and ``pandas.NA``: a category of their own, of
         numbers too, for which each column of X has a place; or they are refused.
     solver : str or Solver, default "auto"

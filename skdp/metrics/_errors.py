@@ -20,31 +20,31 @@ class ErrorScale:
     """*Public* bounds of targets, and the error as which larger ones count."""
 
     bounds: tuple[float, float]
-    most: float
+    error_bound: float
 
     @classmethod
-    def of(cls, bounds: Any, most: Any) -> ErrorScale:
+    def of(cls, bounds: Any, error_bound: Any) -> ErrorScale:
         """Return the scale, by default with the width of the bounds as the largest error."""
         low, high = _checked_bounds(bounds)
         width = high - low
-        if most is not None:
-            width = min(width, check_real("most", most, low=1e-100))
+        if error_bound is not None:
+            width = min(width, check_real("error_bound", error_bound, low=1e-100))
         return cls((low, high), width)
 
     def errors(self, truth: Any, guess: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return absolute errors in units of `most`, and targets mapped to [−1, 1]."""
+        """Return absolute errors in units of `error_bound`, and targets mapped to [−1, 1]."""
         low, high = self.bounds
         middle, half = 0.5 * (low + high), 0.5 * (high - low)
         given = (numbers_of("y_true", truth), numbers_of("y_pred", guess))
         u, v = (np.clip((np.clip(x, low, high) - middle) / half, -1.0, 1.0) for x in given)
-        return np.minimum(np.abs(u - v) * (half / self.most), 1.0), u
+        return np.minimum(np.abs(u - v) * (half / self.error_bound), 1.0), u
 
     def r2(self, square: float, linear: float, quadratic: float, n: float) -> float:
         """Return R² by sums over n rows of e², u and u²; nan where no variance of u is seen."""
         whole = 0.25 * (quadratic - linear**2 / n) if n > 0.0 else 0.0  # in squared widths
         if not whole > max(n, 0.0) * 2.0**-31:  # as exactly as rows are added up
             return math.nan
-        share = self.most / (self.bounds[1] - self.bounds[0])
+        share = self.error_bound / (self.bounds[1] - self.bounds[0])
         return float(1.0 - share * share * square / whole)
 
 

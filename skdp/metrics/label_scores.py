@@ -124,7 +124,7 @@ def dp_log_loss(
     epsilon: float,
     delta: float | None = None,
     classes: Any = None,
-    most: float = 5.0,
+    error_bound: float = 5.0,
     groups: Any = None,
     noise: str = "auto",
     neighboring: str = "replace_one",
@@ -150,9 +150,9 @@ def dp_log_loss(
     classes : array-like of labels or None, default None
         *Public.* All labels, in increasing order. ``None`` takes those in `y_true`, and they count
         as public.
-    most : float, default 5.0
-        *Public.* In nats: larger losses count as this, those of probabilities below e^(−most). The
-        noise grows with it.
+    error_bound : float, default 5.0
+        *Public.* In nats: larger losses count as this, those of probabilities below
+        e^(−error_bound). The noise grows with it.
     groups : array-like of shape (n_rows,) or None, default None
         *Private.* Whose each row is, where a person may have several: all rows of a person are
         protected together, and count together as one record, each alike. ``None``: each row is a
@@ -183,8 +183,8 @@ def dp_log_loss(
 
     Notes
     -----
-    **Guarantee.** The sum of losses in units of `most` changes by 1 at most; where the number of
-    rows is private, the sum of what is left of each to 1 is released beside it.
+    **Guarantee.** The sum of losses in units of `error_bound` changes by 1 at most; where the
+    number of rows is private, the sum of what is left of each to 1 is released beside it.
 
     Examples
     --------
@@ -194,7 +194,7 @@ def dp_log_loss(
     >>> round(dp_log_loss(y, np.where(y == 1, 0.8, 0.2), epsilon=1.0, random_state=0).value, 2)
     0.22
     """
-    return _LogLoss(noise, classes, most)._release(
+    return _LogLoss(noise, classes, error_bound)._release(
         y_true,
         y_prob,
         groups=groups,
@@ -347,24 +347,24 @@ class _LogLoss(_OfProbabilities):
 
     released_as = "metrics.dp_log_loss"
 
-    def __init__(self, noise: str, classes: Any, most: Any) -> None:
+    def __init__(self, noise: str, classes: Any, error_bound: Any) -> None:
         super().__init__(noise, classes)
-        self.most = most
+        self.error_bound = error_bound
 
     def _check_data(
         self, parameters: ReleaseParameters, truth: Any, guess: Any, *, groups: Any = None
     ) -> SummedPairs:
-        check_real("most", self.most, low=0.0, high=700.0)
+        check_real("error_bound", self.error_bound, low=0.0, high=700.0)
         return super()._check_data(parameters, truth, guess, groups=groups)
 
     def _losses(self, facts: Any, truth: Any, guess: Any) -> np.ndarray:
         codes, columns = codes_in_block(truth, facts), _columns(guess)
         given = columns[np.arange(codes.size), codes]
-        least = math.exp(-float(self.most))
-        return np.clip(-np.log(np.maximum(given, least)) / float(self.most), 0.0, 1.0)
+        least = math.exp(-float(self.error_bound))
+        return np.clip(-np.log(np.maximum(given, least)) / float(self.error_bound), 0.0, 1.0)
 
     def _unit(self, facts: Any) -> float:
-        return float(self.most)
+        return float(self.error_bound)
 
 
 class _Brier(_OfProbabilities):

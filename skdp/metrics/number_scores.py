@@ -29,7 +29,7 @@ def dp_mean_squared_error(
     epsilon: float,
     delta: float | None = None,
     target_bounds: tuple[float, float],
-    most: float | None = None,
+    error_bound: float | None = None,
     groups: Any = None,
     noise: str = "auto",
     neighboring: str = "replace_one",
@@ -54,7 +54,7 @@ def dp_mean_squared_error(
         budget's, or 1e-5 without a budget; 0 asks for pure privacy.
     target_bounds : (low, high)
         *Public.* Between which the numbers lie.
-    most : float or None, default None
+    error_bound : float or None, default None
         *Public.* In units of the target: larger errors count as this, and the noise of errors grows
         with it. ``None``: the width of `target_bounds`, beyond which there is none.
     groups : array-like of shape (n_rows,) or None, default None
@@ -87,8 +87,8 @@ def dp_mean_squared_error(
 
     Notes
     -----
-    **Guarantee.** With e an error, cut to `most` and in units of it, the sum of e² changes by 1 at
-    most; where the number of rows is private, that of 1 − e² is released beside it.
+    **Guarantee.** With e an error, cut to `error_bound` and in units of it, the sum of e² changes
+    by 1 at most; where the number of rows is private, that of 1 − e² is released beside it.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def dp_mean_squared_error(
     >>> round(found.value, 1)
     0.9
     """
-    return _SquaredError(noise, target_bounds, most)._release(
+    return _SquaredError(noise, target_bounds, error_bound)._release(
         y_true,
         y_pred,
         groups=groups,
@@ -120,7 +120,7 @@ def dp_mean_absolute_error(
     epsilon: float,
     delta: float | None = None,
     target_bounds: tuple[float, float],
-    most: float | None = None,
+    error_bound: float | None = None,
     groups: Any = None,
     noise: str = "auto",
     neighboring: str = "replace_one",
@@ -145,7 +145,7 @@ def dp_mean_absolute_error(
         budget's, or 1e-5 without a budget; 0 asks for pure privacy.
     target_bounds : (low, high)
         *Public.* Between which the numbers lie.
-    most : float or None, default None
+    error_bound : float or None, default None
         *Public.* In units of the target: larger errors count as this, and the noise of errors grows
         with it. ``None``: the width of `target_bounds`, beyond which there is none.
     groups : array-like of shape (n_rows,) or None, default None
@@ -178,8 +178,8 @@ def dp_mean_absolute_error(
 
     Notes
     -----
-    **Guarantee.** With e an error, cut to `most` and in units of it, the sum of e changes by 1 at
-    most; where the number of rows is private, that of 1 − e is released beside it.
+    **Guarantee.** With e an error, cut to `error_bound` and in units of it, the sum of e changes by
+    1 at most; where the number of rows is private, that of 1 − e is released beside it.
 
     Examples
     --------
@@ -192,7 +192,7 @@ def dp_mean_absolute_error(
     >>> round(found.value, 1)
     0.8
     """
-    return _AbsoluteError(noise, target_bounds, most)._release(
+    return _AbsoluteError(noise, target_bounds, error_bound)._release(
         y_true,
         y_pred,
         groups=groups,
@@ -211,7 +211,7 @@ def dp_r2_score(
     epsilon: float,
     delta: float | None = None,
     target_bounds: tuple[float, float],
-    most: float | None = None,
+    error_bound: float | None = None,
     groups: Any = None,
     noise: str = "auto",
     neighboring: str = "replace_one",
@@ -236,7 +236,7 @@ def dp_r2_score(
         budget's, or 1e-5 without a budget; 0 asks for pure privacy.
     target_bounds : (low, high)
         *Public.* Between which the numbers lie.
-    most : float or None, default None
+    error_bound : float or None, default None
         *Public.* In units of the target: larger errors count as this, and the noise of errors grows
         with it. ``None``: the width of `target_bounds`, beyond which there is none.
     groups : array-like of shape (n_rows,) or None, default None
@@ -269,8 +269,8 @@ def dp_r2_score(
 
     Notes
     -----
-    **Guarantee.** With e an error, cut to `most` and in units of it, and u a target mapped to
-    [−1, 1], a row adds (e², u, u²), and 1 to the number of rows where it is private. Under
+    **Guarantee.** With e an error, cut to `error_bound` and in units of it, and u a target mapped
+    to [−1, 1], a row adds (e², u, u²), and 1 to the number of rows where it is private. Under
     ``add_remove_one`` each changes by 1 at most: all four by 2 in l2 and 4 in l1. Under
     ``replace_one`` (u, u²) change by 2 in l2 and by 2.25 in l1: √5 and 3.25 in all.
 
@@ -287,7 +287,7 @@ def dp_r2_score(
     >>> round(found.value, 1)
     0.9
     """
-    return _R2(noise, target_bounds, most)._release(
+    return _R2(noise, target_bounds, error_bound)._release(
         y_true,
         y_pred,
         groups=groups,
@@ -302,15 +302,15 @@ def dp_r2_score(
 class _OfErrors:
     """Pairs of numbers within public bounds; their scale is the `facts`."""
 
-    def __init__(self, noise: str, target_bounds: Any, most: Any) -> None:
+    def __init__(self, noise: str, target_bounds: Any, error_bound: Any) -> None:
         self.noise = noise
         self.target_bounds = target_bounds
-        self.most = most
+        self.error_bound = error_bound
 
     def _check_data(
         self, parameters: ReleaseParameters, truth: Any, guess: Any, *, groups: Any = None
     ) -> SummedPairs:
-        scale = ErrorScale.of(self.target_bounds, self.most)
+        scale = ErrorScale.of(self.target_bounds, self.error_bound)
         return SummedPairs(Pairs.of(parameters, truth, guess, check_numbers, groups=groups), scale)
 
 
@@ -323,7 +323,7 @@ class _AbsoluteError(_OfErrors, RowMean):
         return facts.errors(truth, guess)[0]
 
     def _unit(self, facts: ErrorScale) -> float:
-        return facts.most
+        return facts.error_bound
 
 
 class _SquaredError(_OfErrors, RowMean):
@@ -335,7 +335,7 @@ class _SquaredError(_OfErrors, RowMean):
         return facts.errors(truth, guess)[0] ** 2
 
     def _unit(self, facts: ErrorScale) -> float:
-        return facts.most**2
+        return facts.error_bound**2
 
 
 class _R2(_OfErrors, RowSums):

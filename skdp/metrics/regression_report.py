@@ -36,7 +36,7 @@ def regression_report(
     epsilon: float,
     delta: float | None = None,
     target_bounds: tuple[float, float],
-    most: float | None = None,
+    error_bound: float | None = None,
     groups: Any = None,
     noise: str = "auto",
     neighboring: str = "replace_one",
@@ -61,7 +61,7 @@ def regression_report(
         budget's, or 1e-5 without a budget; 0 asks for pure privacy.
     target_bounds : (low, high)
         *Public.* Between which the numbers lie.
-    most : float or None, default None
+    error_bound : float or None, default None
         *Public.* In units of the target: larger errors count as this, and the noise of errors grows
         with it. ``None``: the width of `target_bounds`, beyond which there is none.
     groups : array-like of shape (n_rows,) or None, default None
@@ -94,8 +94,8 @@ def regression_report(
 
     Notes
     -----
-    **Guarantee.** With e an error, cut to `most` and in units of it, and u a target mapped to
-    [−1, 1], a row adds (e², e, u, u²), and 1 to the number of rows where it is private. Under
+    **Guarantee.** With e an error, cut to `error_bound` and in units of it, and u a target mapped
+    to [−1, 1], a row adds (e², e, u, u²), and 1 to the number of rows where it is private. Under
     ``add_remove_one`` each changes by 1 at most, all five by √5 in l2 and 5 in l1. Under
     ``replace_one`` errors change by 1 each, (u, u²) by 2 in l2 and by 2.25 in l1: √6 and 4.25.
 
@@ -113,7 +113,7 @@ def regression_report(
     >>> round(report.mean_absolute_error, 1), round(report.r2, 1)
     (0.8, 0.9)
     """
-    return _ErrorSums(target_bounds, most, noise)._release(
+    return _ErrorSums(target_bounds, error_bound, noise)._release(
         y_true,
         y_pred,
         groups=groups,
@@ -132,11 +132,11 @@ class RegressionReport(Viewed):
     Parameters
     ----------
     sums : ndarray of shape (4,) or (5,)
-        *Released.* Of e², e, u and u², where e is an error in units of `most`, and u a target
-        mapped to [−1, 1]; and the number of rows where it is private.
+        *Released.* Of e², e, u and u², where e is an error in units of `error_bound`, and u a
+        target mapped to [−1, 1]; and the number of rows where it is private.
     target_bounds : (float, float)
         *Public.*
-    most : float
+    error_bound : float
         *Public.* As which larger errors count.
     n_samples : int or None
         *Public.* The number of test rows, with groups of persons; None where it is private.
@@ -148,7 +148,7 @@ class RegressionReport(Viewed):
 
     sums: np.ndarray
     target_bounds: tuple[float, float]
-    most: float
+    error_bound: float
     n_samples: int | None
     privacy: PrivacyGuarantee
     _variance: float = field(repr=False)
@@ -197,8 +197,8 @@ class RegressionReport(Viewed):
             low, high = self.interval("mean_squared_error", level, sampling=sampling)
             return math.sqrt(low), math.sqrt(high)
         metrics = {
-            "mean_squared_error": (self._mean_squared_error, (0.0, self.most**2)),
-            "mean_absolute_error": (self._mean_absolute_error, (0.0, self.most)),
+            "mean_squared_error": (self._mean_squared_error, (0.0, self.error_bound**2)),
+            "mean_absolute_error": (self._mean_absolute_error, (0.0, self.error_bound)),
             "r2": (self._r2, (-math.inf, 1.0)),
         }
         function, bounds = metrics[check_choice("metric", metric, _METRICS)]
@@ -229,13 +229,13 @@ class RegressionReport(Viewed):
         return spread(slopes[[0, 2, 3]], sums[[0, 2, 3]], n)
 
     def _mean_squared_error(self, sums: np.ndarray) -> float:
-        return self.most**2 * float(ratio(sums[0], self._count(sums)))
+        return self.error_bound**2 * float(ratio(sums[0], self._count(sums)))
 
     def _mean_absolute_error(self, sums: np.ndarray) -> float:
-        return self.most * float(ratio(sums[1], self._count(sums)))
+        return self.error_bound * float(ratio(sums[1], self._count(sums)))
 
     def _r2(self, sums: np.ndarray) -> float:
-        scale = ErrorScale(self.target_bounds, self.most)
+        scale = ErrorScale(self.target_bounds, self.error_bound)
         return scale.r2(sums[0], sums[2], sums[3], self._count(sums))
 
     def _numbers(self) -> Numbers:
@@ -261,15 +261,15 @@ class _ErrorSums(PrivateFit):
     released_as = "metrics.regression_report"
     takes_infinite_epsilon = False
 
-    def __init__(self, target_bounds: Any, most: Any, noise: str) -> None:
+    def __init__(self, target_bounds: Any, error_bound: Any, noise: str) -> None:
         self.target_bounds = target_bounds
-        self.most = most
+        self.error_bound = error_bound
         self.noise = noise
 
     def _check_data(
         self, parameters: ReleaseParameters, truth: Any, guess: Any, *, groups: Any = None
     ) -> _NumberPairs:
-        self._scale = ErrorScale.of(self.target_bounds, self.most)
+        self._scale = ErrorScale.of(self.target_bounds, self.error_bound)
         return _NumberPairs(Pairs.of(parameters, truth, guess, check_numbers, groups=groups))
 
     def _plan(self, parameters: ReleaseParameters, records: _NumberPairs) -> QueryPlan:
@@ -295,7 +295,7 @@ class _ErrorSums(PrivateFit):
         return RegressionReport(
             sums=released,
             target_bounds=self._scale.bounds,
-            most=self._scale.most,
+            error_bound=self._scale.error_bound,
             n_samples=records.n_records if guarantee.neighboring.count_is_public else None,
             privacy=guarantee,
             _variance=plan.mechanism("sums").expected_loss("l2"),

@@ -118,7 +118,8 @@ def _check_name(name: Any, known: dict[str, Any]) -> None:
 def _of_numbers(scoring: Any, candidates: Sequence[Any]) -> RowScore:
     if any(np.ndim(getattr(steps_of(one)[-1], "quantile", 0.5)) for one in candidates):
         raise ValueError("a search judges one number a row: give quantile one level.")
-    widths = {ErrorScale.of(steps_of(one)[-1].target_bounds, None).most for one in candidates}
+    scales = (ErrorScale.of(steps_of(one)[-1].target_bounds, None) for one in candidates)
+    widths = {scale.error_bound for scale in scales}
     if scoring is None:
         return RowScore((0.0, 1.0), _nearness)
     _check_name(scoring, _POWERS)

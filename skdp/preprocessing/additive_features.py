@@ -31,7 +31,7 @@ class AdditiveFeatures(PublicFeatures):
         *Public.* The values that columns can have: a dict from names or numbers of columns to
         lists, or a list that holds for every column. Other columns are numbers, and have `bounds`.
         A value that is not in the list is none of them.
-    missing : {"indicator", "refuse"}, default "indicator"
+    missing : {"indicator", "error"}, default "indicator"
         *Public.* What becomes of NaN, ``None`` and ``pandas.NA``: a category of their own, of
         numbers too, for which each column of X has a place; or they are refused.
     n_terms : int, default 8
@@ -72,7 +72,7 @@ class AdditiveFeatures(PublicFeatures):
     Examples
     --------
     >>> from skdp.preprocessing import AdditiveFeatures
-    >>> features = AdditiveFeatures(bounds=(0, 100), n_terms=2, missing="refuse")
+    >>> features = AdditiveFeatures(bounds=(0, 100), n_terms=2, missing="error")
     >>> features.fit_transform([[0.0], [50.0]]).round(3)
     array([[-0.707,  0.577,  0.408],
            [ 0.   ,  0.   , -0.408]])

@@ -15,7 +15,7 @@ from skdp.support.validation import check_choice
 
 __all__ = ["BoundsScaler"]
 
-_MISSING = ("refuse", "middle", "indicator")
+_MISSING = ("error", "middle", "indicator")
 
 
 class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -32,7 +32,7 @@ class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         for each column; a tuple of two lists has all lows and all highs. Bounds come from knowledge
         about the columns, never from the data. There is no default that would be right: without
         bounds `fit` raises.
-    missing : {"refuse", "middle", "indicator"}, default "refuse"
+    missing : {"error", "middle", "indicator"}, default "error"
         *Public.* What becomes of NaN, ``None`` and ``pandas.NA``: they are refused; or count as
         the middle of the bounds, which is 0 in the output; or so, and each feature is followed,
         behind all of them, by a column of its own that is 1 where the feature is missing and −1
@@ -62,7 +62,7 @@ class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
            [ 0. ,  1. ]])
     """
 
-    def __init__(self, *, bounds: Any = None, missing: str = "refuse") -> None:
+    def __init__(self, *, bounds: Any = None, missing: str = "error") -> None:
         self.bounds = bounds
         self.missing = missing
 
@@ -110,7 +110,7 @@ class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         scaled -= middle
         scaled /= half
         np.clip(scaled, -1.0, 1.0, out=scaled)
-        if self.missing == "refuse":
+        if self.missing == "error":
             return scaled
         unknown = np.isnan(X)
         scaled[unknown] = 0.0
@@ -143,7 +143,7 @@ class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         X = validated_numbers(self, X, reset=reset, dtype=[np.float64, np.float32])
         names = column_names(self)
         bounds = self._bounds()
-        if self.missing == "refuse":
+        if self.missing == "error":
             refuse_missing(X, names)
         return X, bounds
 
@@ -154,6 +154,6 @@ class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.requires_fit = False
-        tags.input_tags.allow_nan = self.missing != "refuse"
+        tags.input_tags.allow_nan = self.missing != "error"
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

@@ -31,7 +31,7 @@ class RandomFourierFeatures(PublicFeatures):
         *Public.* The values that columns can have: a dict from names or numbers of columns to
         lists, or a list that holds for every column. Other columns are numbers, and have `bounds`.
         A value that is not in the list is none of them.
-    missing : {"indicator", "refuse"}, default "indicator"
+    missing : {"indicator", "error"}, default "indicator"
         *Public.* What becomes of NaN, ``None`` and ``pandas.NA``: a category of their own, of
         numbers too, for which each column of X has a place; or they are refused.
     transformation : None, "log" or dict, default None

@@ -84,7 +84,7 @@ def test_attacks_prove_no_more_than_the_claim(neighboring, solver):
         bounds={0: (0, 1)},
         categories={1: [1.0]},
         n_terms=2,
-        missing="refuse",
+        missing="error",
         classes=(0, 1),
         fit_intercept=False,
         neighboring=neighboring,

@@ -92,12 +92,12 @@ def test_scores_of_new_rows_are_clipped_alike(feature_map, monkeypatch):
     np.testing.assert_allclose(free, whole.X @ coef, atol=1e-10)
 
 
-@pytest.mark.parametrize("missing", ["indicator", "refuse"])
+@pytest.mark.parametrize("missing", ["indicator", "error"])
 def test_tables_hold_the_features_of_rounded_numbers(missing):
     facts = TableFacts.of(4, (), bounds=(-1.0, 1.0), categories={3: [0, 1, 2]}, missing=missing)
     exact = AdditiveMap.of(facts, (), reference=[1])
     X = table()
-    if missing == "refuse":
+    if missing == "error":
         X = X[~np.isnan(X).any(axis=1)]
     near, there = exact.for_fits(), exact.whole(X)
     rounded = near.whole(near.prepare(X))

@@ -123,7 +123,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     "statistics.quantile": [{"delta": 0.0}],
     "additive.DPAdditiveClassifier": [
         {"bounds": "auto"},
-        {"interactions": "pairs", "missing": "refuse"},
+        {"interactions": "pairs", "missing": "error"},
         MIXED,
     ],
     "additive.DPAdditiveRegressor": [

@@ -181,7 +181,7 @@ def test_intervals_of_errors_hold_the_population(neighboring):
 @pytest.mark.parametrize("neighboring", RELATIONS)
 def test_what_is_shown_is_possible_and_within_its_interval(neighboring):
     y = np.linspace(0.0, 1.0, 50)
-    terms = {"target_bounds": (0, 1), "most": 0.5, "neighboring": neighboring}
+    terms = {"target_bounds": (0, 1), "error_bound": 0.5, "neighboring": neighboring}
     seen = set()
     for seed in range(40):
         report = regression_report(y, y, epsilon=0.5, random_state=seed, **terms)
@@ -228,7 +228,7 @@ def test_sums_that_rows_can_have_are_nearer_to_theirs(name, delta):
     nearer = 0
     for _ in range(200):
         report = regression_report(
-            y, guess, epsilon=0.3, delta=delta, target_bounds=(0, 1), most=0.5
+            y, guess, epsilon=0.3, delta=delta, target_bounds=(0, 1), error_bound=0.5
         )
         for pair in ([0, 1], [2, 3]):
             before = np.linalg.norm((report.sums - truth)[pair])
@@ -258,7 +258,7 @@ def test_a_largest_error_cuts_errors_and_their_noise(metric):
     """The width of intervals is that of the noise, here of errors alone: no false alarm."""
     y, guess = np.tile([0.0, 10.0, 20.0, 30.0], 5000), np.tile([1.0, 9.0, 30.0, 28.0], 5000)
     terms = {"target_bounds": (-50.0, 50.0)}
-    found = metric(y, guess, epsilon=1e4, most=4.0, **terms)
+    found = metric(y, guess, epsilon=1e4, error_bound=4.0, **terms)
     errors = np.array([1.0, 1.0, 4.0, 2.0])
     squared = (errors**2).mean()
     wanted = {
@@ -268,7 +268,7 @@ def test_a_largest_error_cuts_errors_and_their_noise(metric):
     }
     assert found.value == pytest.approx(wanted[metric], rel=1e-2)
     widths = [
-        np.ptp(metric(y, guess, epsilon=1.0, most=most, **terms).interval(sampling=False))
+        np.ptp(metric(y, guess, epsilon=1.0, error_bound=most, **terms).interval(sampling=False))
         for most in (4.0, None)
     ]
     assert widths[0] < 0.1 * widths[1]
@@ -278,12 +278,12 @@ def test_a_largest_error_cuts_errors_and_their_noise(metric):
 def test_a_report_cuts_errors_as_one_number_does(neighboring):
     y, guess = numbers(20_000, np.random.default_rng(0))
     terms = {"target_bounds": (-5, 15), "neighboring": neighboring}
-    report = regression_report(y, guess, epsilon=1e4, most=1.0, **terms)
+    report = regression_report(y, guess, epsilon=1e4, error_bound=1.0, **terms)
     cut = np.minimum(np.abs(y - guess), 1.0)
     assert report.mean_absolute_error == pytest.approx(cut.mean(), rel=1e-3)
     assert report.root_mean_squared_error == pytest.approx(np.sqrt((cut**2).mean()), rel=1e-3)
     assert report.r2 == pytest.approx(1.0 - (cut**2).mean() / y.var(), abs=1e-3)
-    assert regression_report(y, guess, epsilon=1e4, most=1e9, **terms).most == 20.0
+    assert regression_report(y, guess, epsilon=1e4, error_bound=1e9, **terms).error_bound == 20.0
 
 
 def neighbours(rng, neighboring):
@@ -303,7 +303,7 @@ ASKED = {
     ),
     "regression": lambda y, s, **terms: regression_report(s, y, target_bounds=(0, 1), **terms),
     "cut regression": lambda y, s, **terms: regression_report(
-        s, y, target_bounds=(0, 1), most=0.05, **terms
+        s, y, target_bounds=(0, 1), error_bound=0.05, **terms
     ),
 }
 
@@ -368,8 +368,10 @@ def test_a_report_is_paid_for_or_not_made(name):
             "low",
         ),
         (
-            lambda b: regression_report([1.0], [2.0], epsilon=1.0, **BOUNDS, most=0, budget=b),
-            "most",
+            lambda b: regression_report(
+                [1.0], [2.0], epsilon=1.0, **BOUNDS, error_bound=0, budget=b
+            ),
+            "error_bound",
         ),
         (
             lambda b: regression_report([1.0], ["a"], epsilon=1.0, target_bounds=(0, 1), budget=b),

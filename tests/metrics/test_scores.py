@@ -31,7 +31,7 @@ FALSE_ALARM = 1e-6
 NUMBERS = {"target_bounds": (0.0, 10.0)}
 SCORES = {
     dp_accuracy_score: (lambda y, s: exact.accuracy_score(y, s > 0.5), {}),
-    dp_log_loss: (exact.log_loss, {"classes": (0, 1), "most": 20.0}),
+    dp_log_loss: (exact.log_loss, {"classes": (0, 1), "error_bound": 20.0}),
     dp_brier_score_loss: (exact.brier_score_loss, {"classes": (0, 1)}),
     dp_roc_auc_score: (exact.roc_auc_score, {"classes": (0, 1)}),
     dp_average_precision_score: (exact.average_precision_score, {"classes": (0, 1)}),
@@ -133,7 +133,7 @@ def test_answers_are_no_farther_apart_than_declared(metric, neighboring, monkeyp
         other_y, other = y.copy(), guess.copy()
         if SCORES[metric][1] is NUMBERS:
             y[-1], guess[-1], other_y[-1], other[-1] = rng.choice([-1e9, 0.0, 2.5, 10.0, 1e9], 4)
-            terms = NUMBERS | {"most": rng.choice([0.5, 3.0, 10.0])}
+            terms = NUMBERS | {"error_bound": rng.choice([0.5, 3.0, 10.0])}
         elif metric is dp_accuracy_score:
             other_y[-1], other[-1] = rng.integers(2, size=2)
         else:
@@ -178,7 +178,7 @@ BAD = [
     (dp_log_loss, [0, 1], [0.5, np.nan], {}, "missing"),
     (dp_log_loss, [0, 1, 2], [0.5, 0.4, 0.1], {}, "one column for each"),
     (dp_log_loss, [0, 1], np.full((2, 3), 0.3), {}, "one column for each"),
-    (dp_log_loss, [0, 1], [0.5, 0.5], {"most": 0.0}, "most"),
+    (dp_log_loss, [0, 1], [0.5, 0.5], {"error_bound": 0.0}, "error_bound"),
     (dp_log_loss, [0, 2], [0.5, 0.5], {"classes": (0, 1)}, "classes"),
     (dp_brier_score_loss, [0, 1, 2], np.full((3, 2), 0.3), {}, "one column for each"),
     (dp_roc_auc_score, [0, 0], [0.5, 0.5], {}, "two classes"),
@@ -213,7 +213,7 @@ def test_labels_of_several_classes_have_a_log_loss():
     rng = np.random.default_rng(0)
     shares = rng.dirichlet(np.ones(3), size=3000)
     y = np.array(["a", "b", "c"])[[rng.choice(3, p=row) for row in shares]]
-    found = dp_log_loss(y, shares, epsilon=1000.0, most=20.0)
+    found = dp_log_loss(y, shares, epsilon=1000.0, error_bound=20.0)
     assert found.value == pytest.approx(exact.log_loss(y, shares), rel=1e-2)
 
 

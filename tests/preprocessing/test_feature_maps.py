@@ -90,7 +90,7 @@ def test_numbers_become_the_lines_and_waves_of_the_formula():
     w = (1 / k) / (1 / k).sum()
     line = np.sqrt(g) * (2 * u - 1)
     waves = np.sqrt((1 - g) * w) * np.cos(np.pi * np.outer(u, k))
-    features = AdditiveFeatures(bounds=(0, 10), n_terms=3, linear_share=g, missing="refuse")
+    features = AdditiveFeatures(bounds=(0, 10), n_terms=3, linear_share=g, missing="error")
     np.testing.assert_allclose(
         features.fit_transform(10 * u[:, None]), np.column_stack([line, waves]), atol=1e-14
     )
@@ -102,14 +102,14 @@ def test_numbers_become_the_lines_and_waves_of_the_formula():
 
 def test_a_straight_line_alone_is_the_scaler_by_bounds():
     X = np.random.default_rng(0).normal(size=(50, 3))
-    lines = AdditiveFeatures(bounds=(-1, 2), linear_share=1.0, missing="refuse").fit_transform(X)
+    lines = AdditiveFeatures(bounds=(-1, 2), linear_share=1.0, missing="error").fit_transform(X)
     np.testing.assert_allclose(lines, BoundsScaler(bounds=(-1, 2)).fit_transform(X), atol=1e-14)
 
 
 def test_a_logarithmic_scale_has_a_unit():
     x = np.array([[-50.0], [0.0], [3.0], [700.0]])
     features = AdditiveFeatures(
-        bounds=(-50, 700), linear_share=1.0, transformation={0: 20.0}, missing="refuse"
+        bounds=(-50, 700), linear_share=1.0, transformation={0: 20.0}, missing="error"
     )
     t = np.sign(x) * np.log1p(np.abs(x) / 20)
     expected = 2 * (t - t[0]) / (t[-1] - t[0]) - 1
@@ -131,7 +131,7 @@ def test_categories_are_ones_and_unknown_ones_are_zeros():
 
 def test_pairs_are_products_and_have_half_of_the_squared_norm():
     X = np.random.default_rng(0).random((20_000, 3))
-    alone = AdditiveFeatures(bounds=(0, 1), missing="refuse")
+    alone = AdditiveFeatures(bounds=(0, 1), missing="error")
     both = clone(alone).set_params(interactions=[(2, 0)])
     out = both.fit_transform(X)
     n = alone.fit_transform(X).shape[1]
@@ -276,7 +276,7 @@ def test_wrong_additive_parameters_say_what_is_allowed(parameters, words):
 @every_map
 def test_missing_values_are_refused_where_none_may_be(Map):
     with pytest.raises(ValueError, match="missing values"):
-        made(Map, bounds=(0, 1), missing="refuse").fit([[0.5], [np.nan]])
+        made(Map, bounds=(0, 1), missing="error").fit([[0.5], [np.nan]])
 
 
 @every_map

@@ -90,7 +90,7 @@ def test_missing_values_are_refused_or_the_middle_in_every_type(dtype):
     assert out.columns.tolist() == ["a", "b", "missing_a", "missing_b"]
     assert out["missing_a"].tolist() == [-1.0, 1.0, -1.0]
     assert out["missing_b"].tolist() == [-1.0, -1.0, -1.0]
-    with pytest.raises(ValueError, match="missing must be one of 'refuse', 'middle'"):
+    with pytest.raises(ValueError, match="missing must be one of 'error', 'middle'"):
         BoundsScaler(bounds=(0, 1), missing="median").fit(frame)
 
 
