@@ -58,7 +58,7 @@ def test_an_estimator_takes_research_by_name_and_by_instance(parameter, name):
     if parameter == "sampler":
         settings["solver"] = "regularized_exponential"
     models = [
-        DPLogisticRegression(1.0, random_state=0, **{parameter: value}, **settings)
+        DPLogisticRegression(epsilon=1.0, random_state=0, **{parameter: value}, **settings)
         for value in (name, registry[name]())
     ]
     fitted = [pickle.loads(pickle.dumps(clone(model).fit(X, y))) for model in models]

@@ -61,7 +61,7 @@ _UNPROTECTED = (
     "their types, every parameter of an estimator; not covered where one was read off the data.",
     "Whether a fit was refused for what its data are, such as a label that no class has.",
     "Running time, memory and messages of other programs.",
-    "Exact scores, plots or tables of private rows, and diagnostics_, wherever they were shown.",
+    "Exact scores, plots or tables of private rows, wherever they were shown.",
     "Releases from the same records that were not spent from this ledger.",
 )
 _HAZARDS = (

@@ -143,7 +143,7 @@ class DPQuantileRegressor(PrivateQuantileRegressor):
     >>> X = rng.uniform(-0.5, 0.5, size=(2000, 2))
     >>> y = X @ [1.0, -0.5] + 0.1 * rng.normal(size=2000)
     >>> model = DPQuantileRegressor(
-    epsilon=...     epsilon=3.0, quantile=[0.1, 0.9], target_bounds=(-1, 1), random_state=0
+    ...     epsilon=3.0, quantile=[0.1, 0.9], target_bounds=(-1, 1), random_state=0
     ... ).fit(X, y)
     >>> low, high = model.predict(X).T
     >>> bool((low <= high).all()), bool(np.mean((low <= y) & (y <= high)) > 0.5)

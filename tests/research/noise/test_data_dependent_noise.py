@@ -290,12 +290,13 @@ def test_a_ledger_with_such_a_release_opens_in_a_new_process(tmp_path):
     """There nothing of research was imported: the event's name is all that the ledger keeps."""
     path = tmp_path / "ledger"
     noise = DataDependentNoise(1.0, 0.2, partition=even(4), sensitivity=2.0, cells=2)
-    budget = PrivacyBudget(2.0, 0.4, composition="basic", path=path)
-    budget.spend(PrivacyGuarantee(noise.event, "replace_one", "test"), delta=0.2, label="a mean")
+    budget = PrivacyBudget(epsilon=2.0, delta=0.4, composition="basic", path=path)
+    budget.spend(PrivacyGuarantee(noise.event, "replace_one", "test"), delta=0.2, name="a mean")
     code = (
         "import sys, skdp, skdp.privacy\n"
         "assert not [name for name in sys.modules if name.startswith('skdp.research')]\n"
-        f"budget = skdp.PrivacyBudget(2.0, 0.4, composition='basic', path={str(path)!r})\n"
+        "terms = {'epsilon': 2.0, 'delta': 0.4, 'composition': 'basic'}\n"
+        f"budget = skdp.PrivacyBudget(**terms, path={str(path)!r})\n"
         "(release,) = budget.history()\n"
         "print(repr(skdp.privacy.event_from_dict(release['event'])))\n"
     )
