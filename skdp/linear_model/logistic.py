@@ -19,6 +19,7 @@ from skdp.losses import (
     LogisticLoss,
     Loss,
     MultinomialLoss,
+    ProbabilityLoss,
 )
 
 __all__ = ["DPLogisticRegression"]
@@ -240,6 +241,7 @@ class DPLogisticRegression(PrivateLinearClassifier):
             Natural logarithms of probabilities, in the order of `classes_`.
         """
         scores = self.decision_function(X)
+        assert isinstance(self.loss_, ProbabilityLoss), "both logistic losses have a link"
         return self.loss_.log_probabilities(scores)
 
     def _loss(self, n_classes: int) -> Loss:

@@ -1,11 +1,13 @@
 """What is fitted: convex losses with the constants that privacy and run time depend on."""
 
 from skdp.losses.adaptive_competitor import AdaptiveCompetitorLoss
-from skdp.losses.base import Loss, MarginLoss, ResidualLoss
+from skdp.losses.base import Loss, MarginLoss, ProbabilityLoss, ResidualLoss, adapted, oscillation
 from skdp.losses.competitor import CompetitorLoss
+from skdp.losses.gradient_directions import GradientDirections
 from skdp.losses.hinge import AdaptiveHingeLoss, HingeLoss, SmoothedHingeLoss
 from skdp.losses.huber import HuberLoss, SquaredLoss
 from skdp.losses.logistic import AdaptiveLogisticLoss, ClippedLogisticLoss, LogisticLoss
+from skdp.losses.minorant import Minorant
 from skdp.losses.multinomial import MultinomialLoss
 from skdp.losses.pairwise import PairwiseLoss
 from skdp.losses.quantile import QuantileLoss
@@ -19,19 +21,24 @@ __all__ = [
     "ClassWeightedLoss",
     "ClippedLogisticLoss",
     "CompetitorLoss",
+    "GradientDirections",
     "HingeLoss",
     "HuberLoss",
     "LogisticLoss",
     "Loss",
     "MarginLoss",
+    "Minorant",
     "MultinomialLoss",
     "PairwiseLoss",
+    "ProbabilityLoss",
     "QuantileLoss",
     "ResidualLoss",
     "SharedLoss",
     "SmoothedHingeLoss",
     "SquaredLoss",
     "WeightedLoss",
+    "adapted",
+    "oscillation",
     "weighted_targets",
 ]
 

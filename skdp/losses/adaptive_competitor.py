@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from skdp.losses.base import Loss, MarginLoss
+from skdp.losses.base import Loss, MarginLoss, adapted
 from skdp.losses.competitor import CompetitorLoss
 from skdp.losses.logistic import LogisticLoss
 from skdp.losses.multinomial import MultinomialLoss
@@ -25,7 +25,7 @@ class AdaptiveCompetitorLoss(CompetitorLoss):
     """
 
     def adapted(self, signal: float) -> Loss:
-        margin_loss = self.margin_loss.adapted(signal)
+        margin_loss = adapted(self.margin_loss, signal)
         if isinstance(margin_loss, LogisticLoss):
             return MultinomialLoss(self.n_scores)
         assert isinstance(margin_loss, MarginLoss), "a margin loss adapts to another"

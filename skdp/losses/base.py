@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-__all__ = ["Loss", "MarginLoss", "ResidualLoss"]
+__all__ = [
+    "BoundedLoss",
+    "Loss",
+    "LossFamily",
+    "MarginLoss",
+    "ProbabilityLoss",
+    "ResidualLoss",
+    "adapted",
+    "oscillation",
+]
 
 # A difference of two values, each right to a few units of 2⁻⁵³, relative to the larger of them:
 # what varies by no more than this bound may be what a guarantee rests on.
@@ -28,37 +38,6 @@ class Loss(ABC):
     """Scores per record: 1 for two classes or one number, else K."""
 
     @property
-    def n_directions(self) -> int:
-        """Dimension of the space of all gradients in z; one less where they always sum to 0."""
-        return self.n_scores
-
-    @property
-    def slowness(self) -> float:
-        """By how much longer gradient steps run in a metric, where a gradient may be small.
-
-        No guarantee rests on it.
-        """
-        return 1.0
-
-    @property
-    def n_pulls(self) -> int:
-        """Number p of vectors no longer than `lipschitz` between which, and 0, gradients lie.
-
-        All gradients of a record with one label lie in the convex hull of 0 and p fixed vectors;
-        0 if no small number is known. A guarantee rests on it.
-        """
-        return 2 if self.n_scores == 1 else 0
-
-    @property
-    def pull_cosine(self) -> float:
-        """A bound c: of the p² pairs of two records' pulls at most p have a cosine above c.
-
-        For any two labels and any x in [−1, 1], p pairs excepted, x times the cosine is at most c.
-        A guarantee rests on it.
-        """
-        return 0.0 if self.n_scores == 1 else 1.0
-
-    @property
     @abstractmethod
     def lipschitz(self) -> float:
         """Least upper bound of the gradient's norm."""
@@ -70,12 +49,7 @@ class Loss(ABC):
 
     @property
     def curvature_trace(self) -> float:
-        """Upper bound of the Hessian's trace; a nominal value for a non-smooth loss."""
-        return self.nominal_curvature
-
-    @property
-    def nominal_curvature(self) -> float:
-        """A value of the kind of `smoothness` to choose steps by; finite for every loss."""
+        """Upper bound of the Hessian's trace; ``inf`` for a non-smooth loss."""
         return self.smoothness
 
     @property
@@ -86,41 +60,6 @@ class Loss(ABC):
         It is of the size of the scores over which the derivative changes: with less noise than that
         all records still pull one way; with more, noise alone switches records on and off.
         """
-
-    def adapted(self, signal: float) -> Loss:
-        """Return the member of a family of losses that suits a signal-to-noise ratio.
-
-        Parameters
-        ----------
-        signal : float
-            *Public or released.* n·μ/k, k the number of records that neighbours differ in.
-
-        Returns
-        -------
-        loss : Loss
-            This loss itself where it is no family.
-        """
-        return self
-
-    def log_probabilities(self, z: np.ndarray) -> np.ndarray:
-        """Return the logarithms of the classes' probabilities, by the link that the loss has.
-
-        Parameters
-        ----------
-        z : ndarray of shape (n,) or (n, K)
-            Scores.
-
-        Returns
-        -------
-        ndarray of shape (n, 2) or (n, K)
-            Natural logarithms, each row's probabilities summing to 1.
-
-        Raises
-        ------
-        NotImplementedError
-            If scores of this loss say nothing of probabilities.
-        """
-        raise NotImplementedError(f"{type(self).__name__} has no link to probabilities.")
 
     @abstractmethod
     def value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
@@ -175,100 +114,51 @@ class Loss(ABC):
             At least 0.
         """
 
-    def least_curvature(self, y: np.ndarray, z: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Return a lower bound of ℓ''(y, ·) around z, record by record; 0 if unknown.
 
-        For losses of one score whose affine minorants are tangents. Single points do not count.
-        What a sampler certifies may rest on it.
+@runtime_checkable
+class LossFamily(Protocol):
+    """A loss that stands for a family of losses."""
+
+    def adapted(self, signal: float) -> Loss:
+        """Return the member of the family that suits a signal-to-noise ratio.
 
         Parameters
         ----------
-        y : ndarray of shape (n,)
-            Labels or numbers.
-        z : ndarray of shape (n,)
-            Scores.
-        radius : ndarray of shape (n,)
-            How far from z the bound holds.
+        signal : float
+            *Public or released.* n·μ/k, k the number of records that neighbors differ in.
 
         Returns
         -------
-        ndarray of shape (n,)
-            At least 0.
+        loss : Loss
+            The member.
         """
-        return np.zeros(y.size)
 
-    def minorant_gradient(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-        """Return the gradient of an affine minorant of ℓ(y, ·) that nearly touches it at z.
 
-        For a smooth loss it is the tangent. Of a non-smooth loss these gradients change steadily
-        where its own jumps; `minorant_gap` is what that costs.
+@runtime_checkable
+class ProbabilityLoss(Protocol):
+    """A loss with a link from scores to probabilities of the classes."""
+
+    def log_probabilities(self, z: np.ndarray) -> np.ndarray:
+        """Return the logarithms of the probabilities of the classes.
 
         Parameters
         ----------
-        y : ndarray of shape (n,)
-            Labels or numbers.
         z : ndarray of shape (n,) or (n, K)
             Scores.
 
         Returns
         -------
-        ndarray of the shape of z
-            Gradients.
+        ndarray of shape (n, 2) or (n, K)
+            Natural logarithms, each row's probabilities summing to 1.
         """
-        return self.gradient(y, z)
 
-    def minorant_value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-        """Return the value at z of the affine minorant with `minorant_gradient`.
 
-        Parameters
-        ----------
-        y : ndarray of shape (n,)
-            Labels or numbers.
-        z : ndarray of shape (n,) or (n, K)
-            Scores.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            At most ℓ(y, z), and at least ℓ(y, z) − `minorant_gap`.
-        """
-        return self.value(y, z)
-
-    @property
-    def minorant_smoothness(self) -> float:
-        """Lipschitz constant of `minorant_gradient` in z; finite for every loss."""
-        return self.smoothness
-
-    @property
-    def minorant_gap(self) -> float:
-        """Upper bound of what the loss lies above its affine minorant where they nearly touch."""
-        return 0.0
-
-    def excess(self, y: np.ndarray, z: np.ndarray, origin: np.ndarray) -> np.ndarray:
-        """Return what ℓ(y, z) lies above its affine minorant at `origin`, record by record.
-
-        For a smooth loss this is the Bregman divergence.
-
-        Parameters
-        ----------
-        y : ndarray of shape (n,)
-            Labels or numbers.
-        z : ndarray of shape (n,) or (n, K)
-            Scores.
-        origin : ndarray of the shape of z
-            Scores at which the minorants nearly touch.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            At least 0.
-        """
-        rise = self.minorant_gradient(y, origin) * (z - origin)
-        minorant = self.minorant_value(y, origin) + (rise if z.ndim == 1 else rise.sum(axis=1))
-        return np.maximum(self.value(y, z) - minorant, 0.0)
+@runtime_checkable
+class BoundedLoss(Protocol):
+    """A loss that varies less over a ball than its Lipschitz constant says."""
 
     def oscillation(self, radius: float) -> float:
-        """Return an upper bound of what ℓ(y, ·) varies over all \\|z\\| ≤ `radius`, for every y.
+        """Return an upper bound of the variation of ℓ(y, ·) over all \\|z\\| ≤ `radius`.
 
         Parameters
         ----------
@@ -280,33 +170,49 @@ class Loss(ABC):
         float
             The bound, rounding included.
         """
-        return 2.0 * self.lipschitz * radius
 
-    def excess_bound(self, radius: float) -> float:
-        """Return an upper bound of `excess` over all y and all \\|z − origin\\| ≤ `radius`.
 
-        Parameters
-        ----------
-        radius : float
-            Largest distance of a record's scores.
+def adapted(loss: Loss, signal: float) -> Loss:
+    """Return the member of a family of losses that suits a signal-to-noise ratio.
 
-        Returns
-        -------
-        float
-            The bound.
-        """
-        if self.minorant_gap or not radius:
-            return self.minorant_gap + 2.0 * self.lipschitz * radius
-        return radius * min(0.5 * self.smoothness * radius, 2.0 * self.lipschitz)
+    Parameters
+    ----------
+    loss : Loss
+        *Public.*
+    signal : float
+        *Public or released.* n·μ/k, k the number of records that neighbors differ in.
+
+    Returns
+    -------
+    loss : Loss
+        The loss itself where it is not a family.
+    """
+    return loss.adapted(signal) if isinstance(loss, LossFamily) else loss
+
+
+def oscillation(loss: Loss, radius: float) -> float:
+    """Return an upper bound of the variation of ℓ(y, ·) over all \\|z\\| ≤ `radius`, for every y.
+
+    Parameters
+    ----------
+    loss : Loss
+        *Public.*
+    radius : float
+        *Public.* Largest norm of a record's scores.
+
+    Returns
+    -------
+    float
+        The bound, rounding included.
+    """
+    if isinstance(loss, BoundedLoss):
+        return loss.oscillation(radius)
+    return 2.0 * loss.lipschitz * radius
 
 
 @dataclass(frozen=True)
 class MarginLoss(Loss):
     """A loss φ(m) of the margin m = y·z of two classes; φ is convex and falls."""
-
-    @property
-    def n_pulls(self) -> int:
-        return 1
 
     @abstractmethod
     def value_at(self, m: np.ndarray) -> np.ndarray:
@@ -353,54 +259,31 @@ class MarginLoss(Loss):
         """
         return np.zeros_like(m)
 
-    def minorant_derivative(self, m: np.ndarray) -> np.ndarray:
-        """Return the derivative of an affine minorant of φ that nearly touches it at m.
-
-        Parameters
-        ----------
-        m : ndarray
-            Margins, of any shape.
-
-        Returns
-        -------
-        ndarray of the shape of m
-            At most 0.
-        """
-        return self.derivative(m)
-
-    def minorant_value_at(self, m: np.ndarray) -> np.ndarray:
-        """Return the value at m of the affine minorant with `minorant_derivative`.
-
-        Parameters
-        ----------
-        m : ndarray
-            Margins, of any shape.
-
-        Returns
-        -------
-        ndarray of the shape of m
-            At most φ(m).
-        """
-        return self.value_at(m)
-
     def value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         return self.value_at(y * z)
 
     def oscillation(self, radius: float) -> float:
+        """Return φ(−r) − φ(r) or, if less, the bound by the Lipschitz constant.
+
+        Parameters
+        ----------
+        radius : float
+            r, the largest size of a margin.
+
+        Returns
+        -------
+        float
+            The bound, rounding included.
+        """
         highest, least = self.value_at(np.array([-radius, radius]))
         fall = float(highest - least + _OSCILLATION_MARGIN * abs(highest))
-        return min(fall, super().oscillation(radius))
-
-    def minorant_gradient(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-        return y * self.minorant_derivative(y * z)
-
-    def minorant_value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-        return self.minorant_value_at(y * z)
+        return min(fall, 2.0 * self.lipschitz * radius)
 
     def gradient(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         return y * self.derivative(y * z)
 
     def least_curvature(self, y: np.ndarray, z: np.ndarray, radius: np.ndarray) -> np.ndarray:
+        """Return the lesser φ'' of both ends, as `minorant.CurvedLoss` has it."""
         m = y * z
         return np.minimum(self.second_derivative(m - radius), self.second_derivative(m + radius))
 
@@ -465,6 +348,7 @@ class ResidualLoss(Loss):
         return self.derivative(z - y)
 
     def least_curvature(self, y: np.ndarray, z: np.ndarray, radius: np.ndarray) -> np.ndarray:
+        """Return the lesser φ'' of both ends, as `minorant.CurvedLoss` has it."""
         r = z - y
         return np.minimum(self.second_derivative(r - radius), self.second_derivative(r + radius))
 

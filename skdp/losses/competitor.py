@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import log_softmax
 
 from skdp.losses.base import Loss, MarginLoss
+from skdp.losses.gradient_directions import GradientDirections
+from skdp.losses.minorant import Minorant
 
 __all__ = ["CompetitorLoss"]
 
@@ -53,19 +55,16 @@ class CompetitorLoss(Loss):
     def log_probabilities(self, z: np.ndarray) -> np.ndarray:
         return np.asarray(log_softmax(z, axis=1))
 
-    @property
-    def n_directions(self) -> int:
-        return self.n_scores - 1
+    def directions(self) -> GradientDirections:
+        """Return those of the hull of the gradients of the K forms, v̄ and a·v_j.
 
-    @property
-    def n_pulls(self) -> int:
-        """The gradients of the K forms, v̄ and a·v_j."""
-        return self.n_scores
-
-    @property
-    def pull_cosine(self) -> float:
-        """That of v̄ and a single v_j, a; single ones are at 1/2, and v̄ of two labels less."""
-        return self._length * math.sqrt(0.5)
+        The cosine of v̄ and a single v_j is a; single ones are at 1/2, and v̄ of two labels at less.
+        """
+        return GradientDirections(
+            dimension=self.n_scores - 1,
+            n_extremes=self.n_scores,
+            cosine=self._length * math.sqrt(0.5),
+        )
 
     @property
     def lipschitz(self) -> float:
@@ -76,12 +75,8 @@ class CompetitorLoss(Loss):
         return self._largest_eigenvalue(self.margin_loss.smoothness)
 
     @property
-    def nominal_curvature(self) -> float:
-        return self._largest_eigenvalue(self.margin_loss.nominal_curvature)
-
-    @property
     def curvature_trace(self) -> float:
-        w, a2 = self.margin_loss.nominal_curvature, 0.5 * self._length**2
+        w, a2 = self.margin_loss.smoothness, 0.5 * self._length**2
         steep = self._sharpness * self.margin_loss.lipschitz
         return self._length**2 * max(w, w * a2 + steep * (1.0 - a2))
 
@@ -96,31 +91,11 @@ class CompetitorLoss(Loss):
         lead, mixture = self._lead(y, z)
         return self.margin_loss.derivative(lead)[:, None] * -mixture
 
-    @property
-    def minorant_smoothness(self) -> float:
-        return self._largest_eigenvalue(self.margin_loss.minorant_smoothness)
-
-    @property
-    def minorant_gap(self) -> float:
-        return self.margin_loss.minorant_gap
-
-    def minorant_gradient(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-        lead, mixture = self._lead(y, z)
-        return self.margin_loss.minorant_derivative(lead)[:, None] * -mixture
-
-    def minorant_value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-        return self.margin_loss.minorant_value_at(self._lead(y, z)[0])
-
-    def excess(self, y: np.ndarray, z: np.ndarray, origin: np.ndarray) -> np.ndarray:
-        both = np.concatenate([origin.T, z.T], axis=1).T  # the samplers' rows are few: one call
-        lead, mixture = self._lead(np.concatenate([y, y]), both)
-        here, there = lead[: y.size], lead[y.size :]
-        rise = self.margin_loss.minorant_derivative(here) * -(mixture[: y.size] * (z - origin)).sum(
-            axis=1
-        )
-        return np.maximum(
-            self.margin_loss.value_at(there) - self.margin_loss.minorant_value_at(here) - rise, 0.0
-        )
+    def minorant(self) -> Minorant:
+        """Return the linearised minorants of φ: φ(M − δ) is at least its minorant, which falls."""
+        inner = Minorant.of(self.margin_loss)
+        assert isinstance(inner.steady, MarginLoss), "the minorants of a margin loss are of margins"
+        return _CompetitorMinorant(self, replace(self, margin_loss=inner.steady), inner.gap)
 
     def curvature(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         lead, mixture = self._lead(y, z)
@@ -159,3 +134,19 @@ class CompetitorLoss(Loss):
         mixture[rows, y] = -mixture.sum(axis=1)
         lead = -(highest + np.log(total)) / beta
         return lead - _HEAD_START * self.margin_loss.noise_scale, mixture
+
+
+@dataclass(frozen=True)
+class _CompetitorMinorant(Minorant):
+    """Minorants of a competitor loss, with leads of z and origin computed in one call."""
+
+    loss: CompetitorLoss
+    steady: CompetitorLoss
+
+    def excess(self, y: np.ndarray, z: np.ndarray, origin: np.ndarray) -> np.ndarray:
+        both = np.concatenate([origin.T, z.T], axis=1).T  # the rows of samplers are few: one call
+        lead, mixture = self.loss._lead(np.concatenate([y, y]), both)
+        here, there = lead[: y.size], lead[y.size :]
+        phi, line = self.loss.margin_loss, self.steady.margin_loss
+        rise = line.derivative(here) * -(mixture[: y.size] * (z - origin)).sum(axis=1)
+        return np.maximum(phi.value_at(there) - line.value_at(here) - rise, 0.0)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp.losses.base import Loss, MarginLoss
+from skdp.losses.minorant import Minorant
 from skdp.support.validation import check_real, make_plain
 
 __all__ = ["AdaptiveHingeLoss", "HingeLoss", "SmoothedHingeLoss"]
@@ -52,18 +53,6 @@ class SmoothedHingeLoss(MarginLoss):
     def noise_scale(self) -> float:
         return max(1.0, self.width)
 
-    @property
-    def nominal_curvature(self) -> float:
-        return self.minorant_smoothness
-
-    @property
-    def minorant_smoothness(self) -> float:
-        return 1.0 / max(self.width, _SHARPEST)
-
-    @property
-    def minorant_gap(self) -> float:
-        return 0.25 * _SHARPEST if self.width < _SHARPEST else 0.0
-
     def value_at(self, m: np.ndarray) -> np.ndarray:
         s = -self.derivative(m)
         return s * (1.0 - m) - 0.5 * self.width * s * s
@@ -72,15 +61,12 @@ class SmoothedHingeLoss(MarginLoss):
         return -np.clip((1.0 - m) / self.width, 0.0, 1.0)
 
     def second_derivative(self, m: np.ndarray) -> np.ndarray:
-        height = 0.0 if self.minorant_gap else 1.0 / self.width
+        height = 0.0 if self.width < _SHARPEST else 1.0 / self.width
         return np.where((m >= 1.0 - self.width) & (m <= 1.0), height, 0.0)
 
-    def minorant_derivative(self, m: np.ndarray) -> np.ndarray:
-        return -np.clip((1.0 - m) / max(self.width, _SHARPEST), 0.0, 1.0)
-
-    def minorant_value_at(self, m: np.ndarray) -> np.ndarray:
-        s = -self.minorant_derivative(m)
-        return s * (1.0 - m) - 0.5 * self.width * s * s
+    def minorant(self) -> Minorant:
+        """Return lines s·(1 − m) − width·s²/2; tangents for widths from 0.05 on."""
+        return Minorant(self, self) if self.width >= _SHARPEST else _lines(self, self.width)
 
 
 @dataclass(frozen=True)
@@ -116,26 +102,44 @@ class HingeLoss(MarginLoss):
     def noise_scale(self) -> float:
         return 1.0
 
-    @property
-    def nominal_curvature(self) -> float:
-        return self.minorant_smoothness
-
-    @property
-    def minorant_smoothness(self) -> float:
-        return 1.0 / _SHARPEST
-
-    @property
-    def minorant_gap(self) -> float:
-        return 0.25 * _SHARPEST
-
     def value_at(self, m: np.ndarray) -> np.ndarray:
         return np.maximum(0.0, 1.0 - m)
 
     def derivative(self, m: np.ndarray) -> np.ndarray:
         return -(m <= 1.0).astype(float)
 
-    def minorant_derivative(self, m: np.ndarray) -> np.ndarray:
+    def minorant(self) -> Minorant:
+        """Return lines s·(1 − m)."""
+        return _lines(self, 0.0)
+
+
+@dataclass(frozen=True)
+class _Lines(MarginLoss):
+    """The lines s·(1 − m') − width·s²/2 at m' = m, with s = (1 − m)/0.05 clipped to [0, 1]."""
+
+    width: float
+
+    @property
+    def lipschitz(self) -> float:
+        return 1.0
+
+    @property
+    def smoothness(self) -> float:
+        return 1.0 / _SHARPEST
+
+    @property
+    def noise_scale(self) -> float:
+        return max(1.0, self.width)
+
+    def value_at(self, m: np.ndarray) -> np.ndarray:
+        s = -self.derivative(m)
+        return s * (1.0 - m) - 0.5 * self.width * s * s
+
+    def derivative(self, m: np.ndarray) -> np.ndarray:
         return -np.clip((1.0 - m) / _SHARPEST, 0.0, 1.0)
 
-    def minorant_value_at(self, m: np.ndarray) -> np.ndarray:
-        return -self.minorant_derivative(m) * (1.0 - m)
+
+def _lines(loss: MarginLoss, width: float) -> Minorant:
+    # The loss is a supremum of such lines over s. The tangent has another s where width < 0.05;
+    # with this one the line is at most s·(1 − s)·0.05 ≤ 0.05/4 below the loss.
+    return Minorant(loss, _Lines(width), gap=0.25 * _SHARPEST)

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import log_softmax, logsumexp, softmax
 
 from skdp.losses.base import Loss
+from skdp.losses.gradient_directions import GradientDirections
 
 __all__ = ["MultinomialLoss"]
 
@@ -28,18 +29,11 @@ class MultinomialLoss(Loss):
 
     n_scores: int
 
-    @property
-    def n_directions(self) -> int:
-        return self.n_scores - 1
-
-    @property
-    def n_pulls(self) -> int:
-        """The vectors e_j − e_y, j ≠ y."""
-        return self.n_scores - 1
-
-    @property
-    def pull_cosine(self) -> float:
-        return 0.5
+    def directions(self) -> GradientDirections:
+        """Return those of the hull of the vectors e_j − e_y, j ≠ y."""
+        return GradientDirections(
+            dimension=self.n_scores - 1, n_extremes=self.n_scores - 1, cosine=0.5
+        )
 
     @property
     def lipschitz(self) -> float:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from skdp.losses.base import Loss, MarginLoss
+from skdp.losses.gradient_directions import GradientDirections
+from skdp.losses.minorant import Minorant
 
 __all__ = ["PairwiseLoss"]
 
@@ -32,9 +34,9 @@ class PairwiseLoss(Loss):
     margin_loss: MarginLoss
     n_scores: int
 
-    @property
-    def n_directions(self) -> int:
-        return self.n_scores - 1
+    def directions(self) -> GradientDirections:
+        """Return the space of vectors that sum to 0; no few extremes are known."""
+        return GradientDirections(dimension=self.n_scores - 1, n_extremes=0, cosine=1.0)
 
     @property
     def lipschitz(self) -> float:
@@ -45,46 +47,31 @@ class PairwiseLoss(Loss):
         return self.margin_loss.smoothness
 
     @property
-    def nominal_curvature(self) -> float:
-        return self.margin_loss.nominal_curvature
-
-    @property
     def curvature_trace(self) -> float:
-        return 2.0 * self.nominal_curvature * (1.0 - 1.0 / self.n_scores)
+        return 2.0 * self.smoothness * (1.0 - 1.0 / self.n_scores)
 
     @property
     def noise_scale(self) -> float:
         return 0.2 * self.margin_loss.noise_scale
 
     def value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-        own = self.margin_loss.value_at(np.zeros(1))[0]  # the term j = y, which is not in the sum
-        return (self.margin_loss.value_at(_margins(y, z)).sum(axis=1) - own) / self.n_scores
-
-    def gradient(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-        return self._gradient(y, self.margin_loss.derivative(_margins(y, z)))
-
-    @property
-    def minorant_smoothness(self) -> float:
-        return self.margin_loss.minorant_smoothness
-
-    @property
-    def minorant_gap(self) -> float:
-        return (1.0 - 1.0 / self.n_scores) * self.margin_loss.minorant_gap
-
-    def minorant_gradient(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-        return self._gradient(y, self.margin_loss.minorant_derivative(_margins(y, z)))
-
-    def minorant_value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-        values = self.margin_loss.minorant_value_at(_margins(y, z))
-        values[np.arange(y.size), y] = 0.0
+        values = self.margin_loss.value_at(_margins(y, z))
+        values[np.arange(y.size), y] = 0.0  # the term j = y, which is not in the sum
         return values.sum(axis=1) / self.n_scores
 
-    def _gradient(self, y: np.ndarray, derivatives: np.ndarray) -> np.ndarray:
-        g = derivatives / -self.n_scores
+    def gradient(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
+        g = self.margin_loss.derivative(_margins(y, z)) / -self.n_scores
         rows = np.arange(y.size)
         g[rows, y] = 0.0
         g[rows, y] = -g.sum(axis=1)
         return g
+
+    def minorant(self) -> Minorant:
+        """Return the mean over pairs of the minorants of φ."""
+        inner = Minorant.of(self.margin_loss)
+        assert isinstance(inner.steady, MarginLoss), "the minorants of a margin loss are of margins"
+        steady = replace(self, margin_loss=inner.steady)
+        return Minorant(self, steady, (1.0 - 1.0 / self.n_scores) * inner.gap)
 
     def curvature(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         return (

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp.losses.base import Loss
+from skdp.losses.gradient_directions import GradientDirections
 from skdp.support.rounding import ROOT, down
 from skdp.support.validation import check_real, make_plain
 
@@ -75,10 +76,18 @@ class QuantileLoss(Loss):
     def noise_scale(self) -> float:
         return _NOISE_SCALE
 
-    @property
-    def slowness(self) -> float:
-        """√(½/τ) for the level τ nearest to 0 or 1: beyond most targets the derivative is τ."""
-        return math.sqrt(0.5 / min(min(level, 1.0 - level) for level in self.levels))
+    def directions(self) -> GradientDirections:
+        """Return those of any loss, and as slowness √(½/τ) for the level τ nearest to 0 or 1.
+
+        Beyond most targets the derivative is τ.
+        """
+        several, least = self.n_scores > 1, min(min(level, 1.0 - level) for level in self.levels)
+        return GradientDirections(
+            dimension=self.n_scores,
+            n_extremes=0 if several else 2,
+            cosine=1.0 if several else 0.0,
+            slowness=math.sqrt(0.5 / least),
+        )
 
     def value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         r = self._residual(y, z)
@@ -93,6 +102,7 @@ class QuantileLoss(Loss):
         return (self._rise(r + _CHORD) - self._rise(r - _CHORD)).mean(axis=1) / (2.0 * _CHORD)
 
     def least_curvature(self, y: np.ndarray, z: np.ndarray, radius: np.ndarray) -> np.ndarray:
+        """Return 1/v where all of the stretch is curved, as `minorant.CurvedLoss` has it."""
         ends = np.abs(self._residual(y, z)).max(axis=1) + radius
         return np.where(ends <= 0.5 * self.smoothing, 1.0 / self.smoothing, 0.0)
 

@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skdp.losses.base import Loss
+from skdp.losses.base import Loss, ProbabilityLoss, adapted, oscillation
+from skdp.losses.gradient_directions import GradientDirections
+from skdp.losses.minorant import Minorant
 from skdp.support.validation import check_size, make_plain
 
 __all__ = ["ClassWeightedLoss", "SharedLoss", "WeightedLoss", "weighted_targets"]
@@ -58,26 +60,22 @@ class _Weighted(Loss):
         return self.loss.n_scores
 
     def adapted(self, signal: float) -> Loss:
-        return replace(self, loss=self.loss.adapted(signal))
+        """Return the member of the family for the signal, weighted likewise."""
+        return replace(self, loss=adapted(self.loss, signal))
 
     def log_probabilities(self, z: np.ndarray) -> np.ndarray:
+        """Return those of the loss that is weighted."""
+        assert isinstance(self.loss, ProbabilityLoss), "asked of losses with a link only"
         return self.loss.log_probabilities(z)
 
-    @property
-    def n_directions(self) -> int:
-        return self.loss.n_directions
+    def directions(self) -> GradientDirections:
+        """Return those of the loss that is weighted: a weight changes lengths only."""
+        return GradientDirections.of(self.loss)
 
-    @property
-    def slowness(self) -> float:
-        return self.loss.slowness
-
-    @property
-    def n_pulls(self) -> int:
-        return self.loss.n_pulls
-
-    @property
-    def pull_cosine(self) -> float:
-        return self.loss.pull_cosine
+    def minorant(self) -> Minorant:
+        """Return weighted minorants."""
+        inner = Minorant.of(self.loss)
+        return Minorant(self, replace(self, loss=inner.steady), self.largest * inner.gap)
 
     @property
     def lipschitz(self) -> float:
@@ -88,10 +86,6 @@ class _Weighted(Loss):
         return self.largest * self.loss.smoothness
 
     @property
-    def nominal_curvature(self) -> float:
-        return self.largest * self.loss.nominal_curvature
-
-    @property
     def curvature_trace(self) -> float:
         return self.largest * self.loss.curvature_trace
 
@@ -99,16 +93,9 @@ class _Weighted(Loss):
     def noise_scale(self) -> float:
         return self.loss.noise_scale
 
-    @property
-    def minorant_smoothness(self) -> float:
-        return self.largest * self.loss.minorant_smoothness
-
-    @property
-    def minorant_gap(self) -> float:
-        return self.largest * self.loss.minorant_gap
-
     def oscillation(self, radius: float) -> float:
-        return self.largest * self.loss.oscillation(radius)
+        """Return that of a record of the largest weight."""
+        return self.largest * oscillation(self.loss, radius)
 
     def value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         return self._weights(y) * self.loss.value(self._targets(y), z)
@@ -116,17 +103,13 @@ class _Weighted(Loss):
     def gradient(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         return (self._weights(y) * self.loss.gradient(self._targets(y), z).T).T
 
-    def minorant_gradient(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-        return (self._weights(y) * self.loss.minorant_gradient(self._targets(y), z).T).T
-
-    def minorant_value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-        return self._weights(y) * self.loss.minorant_value(self._targets(y), z)
-
     def curvature(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         return self._weights(y) * self.loss.curvature(self._targets(y), z)
 
     def least_curvature(self, y: np.ndarray, z: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        return self._weights(y) * self.loss.least_curvature(self._targets(y), z, radius)
+        """Return weighted bounds, as `minorant.CurvedLoss` has them."""
+        inner = Minorant.of(self.loss)
+        return self._weights(y) * inner.least_curvature(self._targets(y), z, radius)
 
 
 @dataclass(frozen=True)

@@ -7,13 +7,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
 from skdp.design import Design
 from skdp.exceptions import IncompatibleSolverError
-from skdp.losses import Loss
+from skdp.losses import GradientDirections, Loss, Minorant
 from skdp.samplers.ball import Ball
 from skdp.support.validation import make_plain
 
@@ -135,12 +136,14 @@ class Setting:
     def worst_trace(self) -> float:
         """Trace that the Hessian of Σ ℓ has for the worst `n_samples` rows of that `row_trace`."""
         trace = self._rows * self.row_norm**2 if self.row_trace is None else self.row_trace
-        return trace * self.loss.curvature_trace
+        return trace * Minorant.of(self.loss).curvature_trace
 
     @property
     def worst_rank(self) -> int:
         """Rank that the Hessian of Σ ℓ may have."""
-        return self.loss.n_directions * min(self._rows, self.n_features or self._rows)
+        return GradientDirections.of(self.loss).dimension * min(
+            self._rows, self.n_features or self._rows
+        )
 
     @property
     def _rows(self) -> int:
@@ -209,6 +212,11 @@ class Target:
     domain: Ball | None = None
     row_trace: float | None = None
 
+    @cached_property
+    def minorant(self) -> Minorant:
+        """Affine minorants of ℓ."""
+        return Minorant.of(self.loss)
+
     @property
     def shape(self) -> tuple[int, ...]:
         """Shape of θ: (d,) for one score a record, else (d, K)."""
@@ -266,7 +274,7 @@ class Target:
         gradient : ndarray of the shape of θ
             *Private.*
         """
-        rows, total = self.design.scored(self.loss.minorant_gradient, theta)
+        rows, total = self.design.scored(self.minorant.gradient, theta)
         return rows, self.temperature * total
 
 

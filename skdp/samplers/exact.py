@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from skdp.exceptions import IncompatibleSolverError
+from skdp.losses import Minorant
 from skdp.samplers.base import (
     Certificate,
     Progress,
@@ -92,7 +93,8 @@ class ExactSampler(Sampler):
         if setting.n_features is None:
             return math.inf
         d = setting.n_features * setting.loss.n_scores
-        largest = gain / setting.loss.curvature_trace * setting.loss.nominal_curvature
+        minorant = Minorant.of(setting.loss)
+        largest = gain / minorant.curvature_trace * minorant.smoothness
         return 0.5 * d * math.log1p(largest)
 
     def plan(self, setting: Setting, tv: float) -> SamplerPlan:

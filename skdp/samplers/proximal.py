@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from skdp.exceptions import IncompatibleSolverError
+from skdp.losses import Minorant
 from skdp.samplers.base import Setting, Target
 from skdp.samplers.kernels.alternating import AlternatingSampler
 from skdp.samplers.kernels.tangent_rejection import TangentStep
@@ -50,7 +51,7 @@ class ProximalSampler(AlternatingSampler):
     def check(self, setting: Setting) -> None:
         super().check(setting)
         c, n = setting.C * setting.prior_precision, setting.n_samples or 0
-        if c * n * setting.loss.minorant_gap > _WIDEST_GAP:
+        if c * n * Minorant.of(setting.loss).gap > _WIDEST_GAP:
             raise IncompatibleSolverError(
                 f"ProximalSampler's affine minorants lie too far below {setting.loss!r} where it "
                 f"is not smooth: for {n} rows it might never accept a proposal. "

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp.exceptions import IncompatibleSolverError
+from skdp.losses import Minorant
 from skdp.samplers import Progress
 from skdp.solvers._metric import Metric
 from skdp.solvers.base import Problem, rounded
@@ -47,13 +48,13 @@ def flow_time(problem: Problem, n: int | None, noise: float, most_work: float = 
         Standard deviation of the noise in a coefficient after a unit of time.
     """
     loss, R = problem.loss, problem.row_norm
-    longest = SHORT_RUN / (n * loss.nominal_curvature * R**2) if n else math.inf
+    longest = SHORT_RUN / (n * Minorant.of(loss).smoothness * R**2) if n else math.inf
     return min(loss.noise_scale / (R * noise), longest)
 
 
 def worst_curvature(problem: Problem, n: int) -> float:
     """Return the trace that the Hessian of Σ ℓ has for the worst `n` rows."""
-    return n * problem.loss.curvature_trace * problem.row_norm**2
+    return n * Minorant.of(problem.loss).curvature_trace * problem.row_norm**2
 
 
 def longest_step(problem: Problem, n: int) -> float:

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from skdp.exceptions import IncompatibleSolverError
+from skdp.losses import GradientDirections
 from skdp.samplers import Ball
 from skdp.solvers.base import Problem
 
@@ -63,7 +64,7 @@ class Balance:
             )
         loss, R = problem.loss, problem.row_norm
         reach = reach_of(problem) if domain is None else domain.radius
-        directions = loss.n_directions if domain is None else loss.n_scores
+        directions = GradientDirections.of(loss).dimension if domain is None else loss.n_scores
         return cls(
             dimension=problem.n_features * directions,
             size=problem.n_features * loss.n_scores,

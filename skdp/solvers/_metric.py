@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from skdp.design import Design
+from skdp.losses import Minorant
 from skdp.privacy import GDPEvent
 from skdp.solvers.base import SCALE_MARGIN, Problem, rounded
 
@@ -116,7 +117,7 @@ class GramRelease:
         """
         assert problem.n_features is not None, "a matrix is released where columns are counted"
         noise = _STEEPER * self.spectral_noise(problem.n_features)
-        return _LONGEST_STEP / (problem.loss.nominal_curvature * noise + ridge)
+        return _LONGEST_STEP / (Minorant.of(problem.loss).smoothness * noise + ridge)
 
     def release_for_steps(self, design: Design, rng: np.random.Generator) -> Metric:
         """Read the data once and return the metric for steps, with twice the ρ of `release`."""

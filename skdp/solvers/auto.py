@@ -9,6 +9,7 @@ import numpy as np
 
 from skdp.accounting import gdp_mu
 from skdp.design import Design
+from skdp.losses import Minorant
 from skdp.privacy import GDPEvent
 from skdp.samplers import Progress
 from skdp.solvers.base import Plan, Problem, RowCount, Solution, Solver, composed, require_delta
@@ -106,7 +107,7 @@ class AutoSolver(Solver):
             With its default parameters.
         """
         many, persons = (problem.n_features or 0) > _MOST_COLUMNS, problem.rows_each != 1
-        if many or persons or problem.loss.minorant_gap:
+        if many or persons or Minorant.of(problem.loss).gap:
             return NoisyGD()
         sampling = RegularizedExponential()
         run = sampling.plan_at(problem, mu).schedule

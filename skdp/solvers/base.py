@@ -15,7 +15,7 @@ import numpy as np
 from skdp.accounting import gdp_mu
 from skdp.design import Design
 from skdp.exceptions import IncompatibleSolverError
-from skdp.losses import Loss
+from skdp.losses import Loss, adapted
 from skdp.privacy import ComposedEvent, Event, GDPEvent, Neighboring
 from skdp.samplers import Progress
 from skdp.support.validation import make_plain
@@ -128,7 +128,7 @@ class Problem:
         problem : Problem
             This one itself unless its loss is a family.
         """
-        loss = self.loss.adapted(self.signal(n, mu))
+        loss = adapted(self.loss, self.signal(n, mu))
         return self if loss is self.loss else replace(self, loss=loss)
 
     def shape(self, n_features: int) -> tuple[int, ...]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from skdp.accounting import gdp_mu
 from skdp.design import Design
+from skdp.losses import GradientDirections
 from skdp.privacy import GDPEvent
 from skdp.samplers import Progress
 from skdp.solvers._descent import (
@@ -337,8 +338,9 @@ class NoisyGD(Solver):
 
     def _metric_run(self, problem: Problem, t: float, gram: GramRelease) -> _Run:
         """Return T, h and β of steps in a metric, where curvature is about its noise at most."""
-        t *= problem.loss.n_directions**0.25  # of several leads the worst one counts
-        t *= problem.loss.slowness
+        directions = GradientDirections.of(problem.loss)
+        t *= directions.dimension**0.25  # of several leads the worst one counts
+        t *= directions.slowness
         shortest = t / gram.longest_step(problem)  # run of stable steps without momentum
         wanted = 1.0 - _METRIC_STEPS / shortest
         momentum = _given(self.momentum, min(max(_METRIC_MOMENTUM, wanted), _MOST_METRIC_MOMENTUM))

@@ -12,7 +12,7 @@ from scipy.special import ndtri
 from skdp.accounting import gdp_mu
 from skdp.design import Design
 from skdp.exceptions import IncompatibleSolverError
-from skdp.losses import Loss
+from skdp.losses import GradientDirections, Loss, Minorant
 from skdp.privacy import GDPEvent, ObjectivePerturbationEvent
 from skdp.samplers import Progress
 from skdp.solvers._minimiser import (
@@ -163,11 +163,12 @@ def _event(problem: Problem, multiplier: float) -> ObjectivePerturbationEvent:
     loss, k, m = problem.loss, _n_directions(problem), problem.rows_each
     change = _trace(loss) * problem.row_norm**2 / _ridge(problem, multiplier)
     determinant = k * math.log1p(change / k) * (1.0 + SCALE_MARGIN)
-    pulls, cosine = loss.n_pulls, loss.pull_cosine
+    directions = GradientDirections.of(loss)
+    pulls, cosine = directions.n_extremes, directions.cosine
     together = 0
     if m != 1:
         pulls, cosine = 0 if m is None or k == 1 else m * pulls, 1.0
-        together = (problem.n_features or 0) * loss.n_directions
+        together = (problem.n_features or 0) * directions.dimension
     return ObjectivePerturbationEvent(
         multiplier, determinant, k, pulls=pulls, cosine=cosine, joint_dimension=together
     )
@@ -175,9 +176,9 @@ def _event(problem: Problem, multiplier: float) -> ObjectivePerturbationEvent:
 
 def _n_directions(problem: Problem) -> int:
     """Return the dimension of a space that holds all gradients of a record, for each record."""
-    loss, m, d = problem.loss, problem.rows_each, problem.n_features
-    of_rows = math.inf if m is None else m * loss.n_directions
-    of_all = math.inf if d is None or m == 1 else d * loss.n_directions
+    k, m, d = GradientDirections.of(problem.loss).dimension, problem.rows_each, problem.n_features
+    of_rows = math.inf if m is None else m * k
+    of_all = math.inf if d is None or m == 1 else d * k
     if math.isinf(found := min(of_rows, of_all)):
         raise IncompatibleSolverError(
             "solver='objective_perturbation' bounds the curvature that a person adds by how many "
@@ -188,8 +189,9 @@ def _n_directions(problem: Problem) -> int:
 
 def _trace(loss: Loss) -> float:
     """Return an upper bound of the trace of one record's Hessian, for every smooth loss."""
-    is_proved = loss.nominal_curvature >= loss.smoothness
-    return loss.curvature_trace if is_proved else loss.n_directions * loss.smoothness
+    has_tangents = Minorant.of(loss).gap == 0.0
+    k = GradientDirections.of(loss).dimension
+    return loss.curvature_trace if has_tangents else k * loss.smoothness
 
 
 @lru_cache(maxsize=256)

@@ -18,6 +18,7 @@ from skdp.losses import (
     HingeLoss,
     HuberLoss,
     LogisticLoss,
+    Minorant,
     MultinomialLoss,
     PairwiseLoss,
     QuantileLoss,
@@ -66,8 +67,7 @@ INSTANCES = [
     QuantileLoss((0.9,), 0.01),
     QuantileLoss((0.1, 0.5, 0.7), 0.4),
 ]
-WITH_TANGENTS = [loss for loss in INSTANCES if loss.minorant_gap == 0.0]
-WITH_NOMINAL = [loss for loss in INSTANCES if loss.nominal_curvature == loss.smoothness]
+WITH_TANGENTS = [loss for loss in INSTANCES if Minorant.of(loss).gap == 0.0]
 SEEDS = st.integers(0, 2**32 - 1)
 every_loss = pytest.mark.parametrize("loss", INSTANCES, ids=repr)
 every_smooth_loss = pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_the_smoothness_is_attained_in_the_narrow_bend_of_a_competitor_loss():
     assert largest == pytest.approx(loss.smoothness, rel=1e-5)
 
 
-@pytest.mark.parametrize("loss", WITH_NOMINAL, ids=repr)
+@every_smooth_loss
 @given(seed=SEEDS)
 @settings(max_examples=20, deadline=None)
 def test_the_trace_of_the_hessian_is_bounded(loss, seed):
@@ -188,14 +188,15 @@ def test_a_loss_is_a_value(loss):
 @settings(max_examples=20, deadline=None)
 def test_the_support_lies_below_the_loss_and_within_its_bound(loss, seed):
     y, z, other = draw(loss, seed)
-    rise = inner(loss.minorant_gradient(y, z), other - z)
-    excess = loss.value(y, other) - loss.minorant_value(y, z) - rise
+    minorant = Minorant.of(loss)
+    rise = inner(minorant.gradient(y, z), other - z)
+    excess = loss.value(y, other) - minorant.value(y, z) - rise
     assert (excess >= -1e-9 * (1.0 + np.abs(loss.value(y, other)))).all()
-    np.testing.assert_allclose(loss.excess(y, other, z), np.maximum(excess, 0.0), atol=1e-9)
+    np.testing.assert_allclose(minorant.excess(y, other, z), np.maximum(excess, 0.0), atol=1e-9)
     radius = np.sqrt(inner(z - other, z - other))
-    bound = np.array([loss.excess_bound(r) for r in radius])
+    bound = np.array([minorant.excess_bound(r) for r in radius])
     assert (excess <= bound * (1.0 + 1e-9) + 1e-9).all()
-    assert loss.excess_bound(0.0) == loss.minorant_gap
+    assert minorant.excess_bound(0.0) == minorant.gap
 
 
 def every_lead(loss):
@@ -219,8 +220,9 @@ def every_lead(loss):
 @every_loss
 def test_where_they_nearly_touch_the_loss_lies_above_its_support_by_the_gap_and_no_more(loss):
     y, z = every_lead(loss)
-    most = loss.excess(y, z, z).max()
-    assert 0.7 * loss.minorant_gap <= most <= loss.minorant_gap * (1.0 + 1e-12) + 1e-12
+    minorant = Minorant.of(loss)
+    most = minorant.excess(y, z, z).max()
+    assert 0.7 * minorant.gap <= most <= minorant.gap * (1.0 + 1e-12) + 1e-12
 
 
 @every_loss
@@ -228,16 +230,17 @@ def test_where_they_nearly_touch_the_loss_lies_above_its_support_by_the_gap_and_
 @settings(max_examples=20, deadline=None)
 def test_the_derivative_of_the_minorant_moves_steadily(loss, seed):
     y, z, other = draw(loss, seed)
-    step = loss.minorant_gradient(y, z) - loss.minorant_gradient(y, other)
-    limit = loss.minorant_smoothness * np.sqrt(inner(z - other, z - other))
+    minorant = Minorant.of(loss)
+    step = minorant.gradient(y, z) - minorant.gradient(y, other)
+    limit = minorant.smoothness * np.sqrt(inner(z - other, z - other))
     assert (np.sqrt(inner(step, step)) <= limit * (1.0 + 1e-9) + 1e-12).all()
 
 
 @pytest.mark.parametrize("loss", WITH_TANGENTS, ids=repr)
 def test_the_support_of_a_smooth_loss_is_its_tangent(loss):
     y, z, _ = draw(loss, 3)
-    np.testing.assert_allclose(loss.minorant_gradient(y, z), loss.gradient(y, z))
-    np.testing.assert_allclose(loss.minorant_value(y, z), loss.value(y, z))
+    np.testing.assert_allclose(Minorant.of(loss).gradient(y, z), loss.gradient(y, z))
+    np.testing.assert_allclose(Minorant.of(loss).value(y, z), loss.value(y, z))
 
 
 @every_loss
@@ -326,9 +329,10 @@ def test_a_clip_outside_its_range_is_refused(clip):
 def test_the_least_curvature_is_below_every_rise_of_the_gradient(loss, seed):
     y, z, radius = draw(loss, seed)
     radius, (s, t) = np.abs(radius), np.sort(np.random.default_rng(seed).uniform(-1, 1, (2, 64)), 0)
-    least = loss.least_curvature(y, z, radius)
+    minorant = Minorant.of(loss)
+    least = minorant.least_curvature(y, z, radius)
     assert ((least >= 0.0) & (least <= loss.smoothness)).all()
-    assert (least <= loss.least_curvature(y, z, 0.5 * radius)).all()
+    assert (least <= minorant.least_curvature(y, z, 0.5 * radius)).all()
     rise = loss.gradient(y, z + t * radius) - loss.gradient(y, z + s * radius)
     assert (rise >= least * (t - s) * radius * (1.0 - 1e-9) - 1e-12 * (1.0 + np.abs(z))).all()
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from skdp.design import ClippedDesign
-from skdp.losses.base import ResidualLoss
+from skdp.losses import Minorant, ResidualLoss
 from skdp.samplers import Setting, Target
 
 RECORDS = np.array([1.0, -0.5, 0.75, 0.25, -1.0])
@@ -28,15 +28,10 @@ class NonSmoothLoss(ResidualLoss):
 
     noise_scale = 1.0
     smoothness = np.inf
-    minorant_smoothness = nominal_curvature = 10.0
 
     @property
     def lipschitz(self):
         return max(self.below, self.above)
-
-    @property
-    def minorant_gap(self):
-        return 0.1 * self.lipschitz**2
 
     def value_at(self, r):
         return np.maximum(-self.below * r, self.above * r)
@@ -44,11 +39,22 @@ class NonSmoothLoss(ResidualLoss):
     def derivative(self, r):
         return np.where(r > 0.0, self.above, -self.below)
 
-    def minorant_gradient(self, y, z):
-        return np.clip(10.0 * (z - y), -self.below, self.above)
+    def minorant(self):
+        lines = _Lines(self.below, self.above)
+        return Minorant(self, lines, gap=0.1 * self.lipschitz**2)
 
-    def minorant_value(self, y, z):
-        return self.minorant_gradient(y, z) * (z - y)
+
+@dataclass(frozen=True)
+class _Lines(NonSmoothLoss):
+    """Lines through the non-smooth point."""
+
+    smoothness = 10.0
+
+    def value_at(self, r):
+        return self.derivative(r) * r
+
+    def derivative(self, r):
+        return np.clip(10.0 * r, -self.below, self.above)
 
 
 def short_and_long(n):

@@ -20,6 +20,7 @@ from skdp.losses import (
     MultinomialLoss,
     SmoothedHingeLoss,
     WeightedLoss,
+    adapted,
 )
 from skdp.privacy import Neighboring
 from skdp.solvers import AutoSolver, NoisyGD, Problem, RegularizedExponential
@@ -65,7 +66,7 @@ def test_every_wrapped_loss_adapts_and_others_stay():
     assert weighted == ClassWeightedLoss(WeightedLoss(LogisticLoss(), 2.0), (1.0, 3.0))
     assert [AdaptiveHingeLoss().adapted(x).width for x in (3999, 4000)] == [2 / 3, 1.0]
     for loss in (SmoothedHingeLoss(0.4), LogisticLoss(), MultinomialLoss(3)):
-        assert loss.adapted(1e6) is loss
+        assert adapted(loss, 1e6) is loss
 
 
 @pytest.mark.parametrize("clip", [0.5, 0.7, 0.99])

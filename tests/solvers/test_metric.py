@@ -9,7 +9,7 @@ from scipy import sparse, stats
 
 from skdp.accounting import PLDAccountant
 from skdp.design import ClippedDesign, TransformedDesign
-from skdp.losses import ClippedLogisticLoss, CompetitorLoss
+from skdp.losses import ClippedLogisticLoss, CompetitorLoss, Minorant
 from skdp.privacy import Neighboring
 from skdp.samplers import ProximalSampler, SamplerPlan, Target
 from skdp.solvers import DPSGD, NoisyGD, Problem, RegularizedExponential
@@ -172,7 +172,7 @@ def test_the_number_of_steps_hardly_grows_with_the_rows_and_goes_as_far(n, epsil
     run = solver.descent(plan, n)
     assert 50 <= run.n_steps <= 60 * max(1.0, (n * plan.mu / 2 / 24_000) ** 0.25)
     flow = run.n_steps * run.step_size / (1.0 - run.momentum)
-    assert flow * LOSS.nominal_curvature * plan.gram.spectral_noise(100) > 50.0
+    assert flow * Minorant.of(LOSS).smoothness * plan.gram.spectral_noise(100) > 50.0
 
 
 def test_batches_go_farther_in_a_metric_for_no_more_privacy():

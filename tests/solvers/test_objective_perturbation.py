@@ -12,6 +12,7 @@ from skdp.losses import (
     ClassWeightedLoss,
     ClippedLogisticLoss,
     CompetitorLoss,
+    GradientDirections,
     HingeLoss,
     HuberLoss,
     LogisticLoss,
@@ -234,15 +235,16 @@ def test_the_trace_bounds_the_hessian_and_the_directions_the_gradient(loss):
         trace += np.reshape(up - down, (4000, k))[:, j] / (2.0 * h)
     assert trace.max() <= _trace(loss) * (1.0 + 1e-6)
     derivatives = np.reshape(loss.gradient(y, np.squeeze(z)), (4000, k))
-    assert np.linalg.matrix_rank(derivatives, tol=1e-8) == loss.n_directions
+    assert np.linalg.matrix_rank(derivatives, tol=1e-8) == GradientDirections.of(loss).dimension
 
 
 def pulls_of(loss, label):
     """The vectors between which a record's gradients are said to lie, for each label."""
+    n_extremes = GradientDirections.of(loss).n_extremes
     if loss.n_scores == 1:
-        return loss.lipschitz * np.array([[-label], [label]])[: loss.n_pulls]
+        return loss.lipschitz * np.array([[-label], [label]])[:n_extremes]
     others = np.delete(np.eye(loss.n_scores), label, axis=0)
-    if loss.n_pulls == loss.n_scores:
+    if n_extremes == loss.n_scores:
         others = np.vstack([others, others.mean(axis=0)])
     pulls = others - np.eye(loss.n_scores)[label]
     return loss.lipschitz * pulls / np.linalg.norm(pulls, axis=1, keepdims=True)
@@ -269,7 +271,7 @@ def test_gradients_lie_between_their_pulls(loss):
     rng, k = np.random.default_rng(0), loss.n_scores
     for label in range(k) if k > 1 else (-1.0, 1.0):
         pulls = pulls_of(loss, label)
-        assert len(pulls) == loss.n_pulls
+        assert len(pulls) == GradientDirections.of(loss).n_extremes
         z = rng.normal(size=(3000, k)) * rng.choice([0.01, 0.3, 1.0, 5.0, 50.0], (3000, 1))
         y = np.full(3000, label, dtype=int if k > 1 else float)
         g = loss.gradient(y, np.squeeze(z)).reshape(3000, k)
@@ -280,12 +282,13 @@ def test_gradients_lie_between_their_pulls(loss):
 
 @pytest.mark.parametrize("loss", PULLING, ids=repr)
 def test_few_pulls_of_two_records_are_as_close_as_they_are_long(loss):
+    directions = GradientDirections.of(loss)
     labels = range(loss.n_scores) if loss.n_scores > 1 else (-1.0, 1.0)
     for one in labels:
         for other in labels:
             cosines = pulls_of(loss, one) @ pulls_of(loss, other).T / loss.lipschitz**2
             for x in (-1.0, -0.4, 0.4, 1.0):
-                assert np.sum(x * cosines > loss.pull_cosine + 1e-9) <= loss.n_pulls
+                assert np.sum(x * cosines > directions.cosine + 1e-9) <= directions.n_extremes
 
 
 @pytest.mark.parametrize("loss", [ClippedLogisticLoss(), SmoothedHingeLoss(), LogisticLoss()])

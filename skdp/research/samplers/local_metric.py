@@ -137,7 +137,7 @@ class _Center:
     def least_hessian(self, radius: np.ndarray) -> np.ndarray:
         """Return a lower bound of ∇²U where scores are within `radius` of those at p."""
         target, scores = self.target, self.rows.scores(self.point)
-        curvature = target.loss.least_curvature(target.design.targets, scores, radius)
+        curvature = target.minorant.least_curvature(target.design.targets, scores, radius)
         weights = (1.0 - _SUM_MARGIN) * target.temperature * curvature
         total = target.prior_precision * np.eye(target.design.n_features)
         for rows in _slices(target.design.n_samples):

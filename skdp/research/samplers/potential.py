@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skdp.losses import Minorant
 from skdp.samplers.base import Target
 
 __all__ = ["Density"]
@@ -61,5 +62,5 @@ class Density:
     @property
     def _typical_weight(self) -> float:
         loss = self.target.loss
-        w = min(loss.nominal_curvature, loss.lipschitz / loss.noise_scale)
+        w = min(Minorant.of(loss).smoothness, loss.lipschitz / loss.noise_scale)
         return self.target.temperature * w

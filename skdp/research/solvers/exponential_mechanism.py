@@ -9,6 +9,7 @@ import numpy as np
 
 from skdp.design import Design
 from skdp.exceptions import IncompatibleSolverError
+from skdp.losses import Minorant, oscillation
 from skdp.privacy import BoundedRangeEvent
 from skdp.samplers import Ball, ExactSampler, Progress, SamplerPlan, Target
 from skdp.solvers._excess_risk import reach_of
@@ -102,7 +103,7 @@ class ExponentialMechanismSolver(Solver):
                 f"{loss!r}."
             )
         domain = Ball(reach_of(problem)) if self.domain is None else self.domain
-        change = problem.neighboring.n_changed * loss.oscillation(R * domain.radius)
+        change = problem.neighboring.n_changed * oscillation(loss, R * domain.radius)
         c = epsilon / change * (1.0 - SCALE_MARGIN)
         alpha = 0.0 if isinstance(problem.C, str) else c / float(problem.C)
         self._check_tries(problem, domain, c, n)
@@ -158,9 +159,9 @@ def log_of_tries(problem: Problem, domain: Ball, c: float, n: int) -> float:
     there.
     """
     loss, width = problem.loss, 2.0 * problem.row_norm * domain.radius
-    surplus = 0.5  # of the proposal's ridge
+    minorant, surplus = Minorant.of(loss), 0.5  # of the proposal's ridge
     if problem.n_features is None:
-        return c * n * loss.excess_bound(width) + surplus
+        return c * n * minorant.excess_bound(width) + surplus
     d = problem.n_features * loss.n_scores
-    rejected = np.array([loss.excess_bound(width * b) for b in _SHRINKINGS])
+    rejected = np.array([minorant.excess_bound(width * b) for b in _SHRINKINGS])
     return float(np.min(c * n * rejected - d * np.log(_SHRINKINGS))) + surplus

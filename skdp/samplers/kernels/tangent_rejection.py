@@ -177,7 +177,7 @@ class TangentSearch:
         values, vectors = (gram, None) if wide else np.linalg.eigh(gram)
         scale = self._variance * target.temperature * n
         trace = target.row_norm**2 if target.row_trace is None else target.row_trace / max(1, n)
-        worst = scale * target.loss.minorant_smoothness * trace
+        worst = scale * target.minorant.smoothness * trace
         values = scale / max(1, self._rows.size) * np.maximum(values, 0.0)
         return _Preconditioner(values, vectors, worst / _HARDEST_DAMPING)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp.design import Design, MemoryDesign
-from skdp.losses import Loss
+from skdp.losses import Minorant
 from skdp.samplers.base import Target
 from skdp.samplers.kernels.row_stream import RowStream
 
@@ -66,7 +66,7 @@ class Acceptance:
         if self.surplus and rng.standard_exponential() < self._missing_ridge(theta):
             return False, 0
         radius = target.row_norm * target.design.reach(theta - self.origin) * (1.0 + _NORM_MARGIN)
-        bound = target.loss.excess_bound(radius)
+        bound = target.minorant.excess_bound(radius)
         if target.temperature * bound < _FEW:
             count = rng.poisson(target.design.n_samples * target.temperature * bound)
             return self._no_hit(theta, bound, int(count), rng)
@@ -90,7 +90,7 @@ class Acceptance:
         return True, n_evaluations
 
     def _excess(self, theta: np.ndarray) -> _Excess:
-        return _Excess(self.target.loss, theta, self.origin)
+        return _Excess(self.target.minorant, theta, self.origin)
 
 
 def excess_is_below(
@@ -116,7 +116,7 @@ def excess_is_below(
         Per-example evaluations.
     """
     n_evaluations = 0
-    for size, excess in rows.parts(_SummedExcess(_Excess(target.loss, theta, origin))):
+    for size, excess in rows.parts(_SummedExcess(_Excess(target.minorant, theta, origin))):
         n_evaluations += size
         limit -= target.temperature * excess
         if limit < 0.0:
@@ -128,13 +128,13 @@ def excess_is_below(
 class _Excess:
     """D_i for the records of a block."""
 
-    loss: Loss
+    minorant: Minorant
     theta: np.ndarray
     origin: np.ndarray
 
     def __call__(self, block: MemoryDesign) -> np.ndarray:
         origin_scores = block.scores(self.origin)
-        return self.loss.excess(block.targets, block.scores(self.theta), origin_scores)
+        return self.minorant.excess(block.targets, block.scores(self.theta), origin_scores)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
