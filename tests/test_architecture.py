@@ -85,7 +85,7 @@ def test_a_module_imports_from_its_own_folder_or_from_lower_floors(path):
 @pytest.mark.parametrize("folder", ["losses", "mechanisms", "samplers", "solvers"])
 def test_one_algorithm_never_imports_another(folder):
     shared, above = (
-        {"base", "ball", "kernels", "optimized"},
+        {"base", "ball", "gradient_directions", "kernels", "minorant", "optimized"},
         {"__init__", "registry", "draw_samples", "adaptive_competitor", "auto"},
     )
     for path in (ROOT / folder).glob("*.py"):

@@ -1,6 +1,6 @@
 """The data, seen by a solver: a linear operator whose rows are bounded by a public norm."""
 
-from skdp.design.base import Design, MemoryDesign, SlopeSum
+from skdp.design.base import Design, LossSum, MemoryDesign, SlopeSum, in_memory, prefetch, scored
 from skdp.design.dask import DaskDesign
 from skdp.design.expanded import ExpandedDesign, expanded_scores
 from skdp.design.memory import ClippedDesign, clip_factors
@@ -13,6 +13,7 @@ __all__ = [
     "DaskDesign",
     "Design",
     "ExpandedDesign",
+    "LossSum",
     "MemoryDesign",
     "SharedDesign",
     "SlopeSum",
@@ -20,4 +21,7 @@ __all__ = [
     "TransformedDesign",
     "clip_factors",
     "expanded_scores",
+    "in_memory",
+    "prefetch",
+    "scored",
 ]

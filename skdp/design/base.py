@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import reduce
-from operator import add, attrgetter
-from typing import Any
+from operator import add
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-__all__ = ["Design", "MemoryDesign", "Pointwise", "ScoredDesign", "SlopeSum"]
+__all__ = [
+    "Design",
+    "LossSum",
+    "MemoryDesign",
+    "Pointwise",
+    "ScoredDesign",
+    "SlopeSum",
+    "in_memory",
+    "prefetch",
+    "scored",
+]
 
 Pointwise = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """Of targets y and scores z, one number or derivative in z each. A method of a loss is one."""
@@ -39,21 +50,6 @@ class Design(ABC):
     def n_features(self) -> int:
         """Number of columns of A, the intercept's included."""
 
-    def rows_of(self, records: np.ndarray) -> np.ndarray:
-        """Return the numbers of all rows of some records.
-
-        Parameters
-        ----------
-        records : ndarray of int
-            Numbers of records, rising.
-
-        Returns
-        -------
-        rows : ndarray of int
-            *Private*, rising.
-        """
-        return records
-
     @abstractmethod
     def parts(
         self, function: Callable[[MemoryDesign], Any], most_rows: int | None = None
@@ -75,8 +71,13 @@ class Design(ABC):
             *Private.* What the function returned.
         """
 
-    def total(self, function: Callable[[MemoryDesign], Any], most_rows: int | None = None) -> Any:
-        """Return the sum of the `parts` of a function, in the order of the rows.
+    def total(
+        self,
+        function: Callable[[MemoryDesign], Any],
+        most_rows: int | None = None,
+        rows: np.ndarray | None = None,
+    ) -> Any:
+        """Return the sum of a function of blocks over all rows, in their order, or over some.
 
         Parameters
         ----------
@@ -85,32 +86,25 @@ class Design(ABC):
             elsewhere, and has to be picklable.
         most_rows : int or None
             *Public.* Rows of a block. None: as many as a cache holds, or all where X is sparse.
+        rows : ndarray of int or None
+            Numbers of the rows that count, rising, in one block for each place; None: all.
 
         Returns
         -------
         total : object
             *Private.*
         """
+        if rows is not None:
+            return function(self.take(rows))
         return reduce(add, self.parts(function, most_rows))
 
-    def total_over(self, rows: np.ndarray, function: Callable[[MemoryDesign], Any]) -> Any:
-        """Return a function of some rows: where they are not in one place, its sum over places.
-
-        Parameters
-        ----------
-        rows : ndarray of int
-            Numbers of rows, rising.
-        function : callable
-            Of a block, a `MemoryDesign`; it returns what can be added up, and is picklable.
-
-        Returns
-        -------
-        total : object
-            *Private.*
-        """
-        return function(self.take(rows))
-
-    def slope_sum(self, derivative: Pointwise, theta: np.ndarray) -> np.ndarray:
+    def slope_sum(
+        self,
+        derivative: Pointwise,
+        theta: np.ndarray,
+        longest: float = math.inf,
+        records: np.ndarray | None = None,
+    ) -> np.ndarray:
         """Return Σ a_i ⊗ derivative(y_i, a_i·θ): one read of X.
 
         Parameters
@@ -119,31 +113,8 @@ class Design(ABC):
             A method of a loss, say; picklable.
         theta : ndarray of shape (n_features,) or (n_features, k)
             Coefficients, the intercept's last.
-
-        Returns
-        -------
-        total : ndarray of the shape of θ
-            *Private.*
-        """
-        return np.asarray(self.total(SlopeSum(derivative, theta)))
-
-    def clipped_slope_sum(
-        self,
-        derivative: Pointwise,
-        theta: np.ndarray,
-        longest: float,
-        records: np.ndarray | None = None,
-    ) -> np.ndarray:
-        """Return `slope_sum` with each record's part scaled down to a length: one read of X.
-
-        Parameters
-        ----------
-        derivative : callable
-            A method of a loss, say; picklable.
-        theta : ndarray of shape (n_features,) or (n_features, k)
-            Coefficients, the intercept's last.
         longest : float
-            *Public.* Longest part of a record, rounding included.
+            *Public.* Longest part of a record, rounding included; longer parts are scaled down.
         records : ndarray of int or None
             Numbers of the records that count, rising; None: all.
 
@@ -152,46 +123,10 @@ class Design(ABC):
         total : ndarray of the shape of θ
             *Private.*
         """
-        slopes = _ClippedSlopeSum(derivative, theta, longest)
-        return np.asarray(
-            self.total(slopes) if records is None else self.total_over(records, slopes)
-        )
-
-    def loss_sum(self, value: Pointwise, theta: np.ndarray) -> float:
-        """Return Σ value(y_i, a_i·θ): one read of X.
-
-        Parameters
-        ----------
-        value : callable
-            A method of a loss, say, which returns a number a record; picklable.
-        theta : ndarray of shape (n_features,) or (n_features, k)
-            Coefficients, the intercept's last.
-
-        Returns
-        -------
-        total : float
-            *Private.*
-        """
-        return float(self.total(_LossSum(value, theta)))
-
-    def scored(self, derivative: Pointwise, theta: np.ndarray) -> tuple[Design, np.ndarray]:
-        """Return the same rows, who know their scores at θ if they are in memory, and `slope_sum`.
-
-        Parameters
-        ----------
-        derivative : callable
-            A method of a loss, say; picklable.
-        theta : ndarray of shape (n_features,) or (n_features, k)
-            Coefficients, the intercept's last.
-
-        Returns
-        -------
-        design : Design
-            *Private.* To ask these rows, or blocks of them, for `scores` at an equal θ is free.
-        total : ndarray of the shape of θ
-            *Private.*
-        """
-        return self, self.slope_sum(derivative, theta)
+        slopes = SlopeSum(derivative, theta)
+        if longest < math.inf:
+            slopes = _ClippedSlopeSum(derivative, theta, longest)
+        return np.asarray(self.total(slopes, rows=records))
 
     def cross_product(self) -> np.ndarray:
         """Return AᵀA: one read of X, of which a few megabytes at a time are copied.
@@ -235,25 +170,97 @@ class Design(ABC):
             *Private.*
         """
 
-    def prefetch(self, rows: np.ndarray) -> None:  # noqa: B027, a hint, which may mean nothing
-        """Say that `take` will be asked for some of these rows; in memory, nothing happens.
 
-        Where rows are elsewhere, they come along with the next sum over all of them, or with the
-        next rows that have to be fetched, and stay at hand until others are named.
+@runtime_checkable
+class ScoringDesign(Protocol):
+    """Rows that can be kept together with their scores."""
 
-        Parameters
-        ----------
-        rows : ndarray of int
-            Numbers of rows.
-        """
+    def scored(self, derivative: Pointwise, theta: np.ndarray) -> tuple[Design, np.ndarray]:
+        """Return the same rows, with known scores at θ, and `slope_sum`: one read of X."""
+
+
+@runtime_checkable
+class RemoteDesign(Protocol):
+    """Rows that are elsewhere, and come along with the next sum over all of them."""
+
+    def prefetch(self, rows: np.ndarray) -> None:
+        """Keep these rows at hand for `take`, from the next read on, until others are named."""
+
+
+@runtime_checkable
+class LocalDesign(Protocol):
+    """Rows that are in memory, or can be copied there at once."""
+
+    def in_memory(self) -> Any:
+        """Return the same rows as a `ClippedDesign` of a matrix."""
+
+
+def scored(design: Design, derivative: Pointwise, theta: np.ndarray) -> tuple[Design, np.ndarray]:
+    """Return the same rows, with known scores at θ if they are in memory, and `slope_sum`.
+
+    Parameters
+    ----------
+    design : Design
+        *Private.*
+    derivative : callable
+        A method of a loss, say; picklable.
+    theta : ndarray of shape (n_features,) or (n_features, k)
+        Coefficients, the intercept's last.
+
+    Returns
+    -------
+    design : Design
+        *Private.* To ask these rows, or blocks of them, for `scores` at an equal θ is free.
+    total : ndarray of the shape of θ
+        *Private.*
+    """
+    if isinstance(design, ScoringDesign):
+        return design.scored(derivative, theta)
+    return design, design.slope_sum(derivative, theta)
+
+
+def prefetch(design: Design, rows: np.ndarray) -> None:
+    """Say that `take` will be asked for some of these rows; in memory, nothing happens.
+
+    Parameters
+    ----------
+    design : Design
+        *Private.*
+    rows : ndarray of int
+        Numbers of rows.
+    """
+    if isinstance(design, RemoteDesign):
+        design.prefetch(rows)
+
+
+def in_memory(design: Design) -> Any:
+    """Return the same rows as a `ClippedDesign` of a matrix, for what reads its columns.
+
+    Parameters
+    ----------
+    design : Design
+        *Private.*
+
+    Returns
+    -------
+    design : ClippedDesign
+        *Private.* As large as n × d numbers, if X is not the matrix itself.
+    """
+    local = design if isinstance(design, LocalDesign) else design.take(slice(None))
+    return local.in_memory()
+
+
+class MemoryDesign(Design):
+    """A design whose rows, or what makes them, are in memory."""
 
     @property
+    @abstractmethod
     def targets(self) -> Any:
-        """Targets (n_samples,), as the loss wants them: for use in memory. *Private.*"""
-        return np.concatenate(list(self.parts(_targets)))
+        """Targets (n_samples,), as the loss wants them. *Private.*"""
 
+    @abstractmethod
     def scores(self, theta: np.ndarray) -> np.ndarray:
-        """Return Aθ, one row or number a record: for use in memory.
+        """Return Aθ, one row or number a record.
 
         Parameters
         ----------
@@ -265,28 +272,16 @@ class Design(ABC):
         scores : ndarray of shape (n_samples,) or (n_samples, k)
             *Private.*
         """
-        return np.concatenate(list(self.parts(_Scores(theta))))
 
     @abstractmethod
     def in_memory(self) -> Any:
-        """Return the same rows as a `ClippedDesign` of a matrix, for what reads its columns.
+        """Return the same rows as a `ClippedDesign` of a matrix.
 
         Returns
         -------
         design : ClippedDesign
-            *Private.* As large as n × d numbers, if X is not the matrix itself.
+            *Private.*
         """
-
-
-class MemoryDesign(Design):
-    """A design whose rows, or what makes them, are in memory."""
-
-    @property
-    @abstractmethod
-    def targets(self) -> Any: ...
-
-    @abstractmethod
-    def scores(self, theta: np.ndarray) -> np.ndarray: ...
 
     @abstractmethod
     def weighted_sum(self, residual: np.ndarray) -> np.ndarray:
@@ -370,6 +365,22 @@ class MemoryDesign(Design):
             yield function(block)
 
     def scored(self, derivative: Pointwise, theta: np.ndarray) -> tuple[Design, np.ndarray]:
+        """Return the same rows with their scores, and `slope_sum`.
+
+        Parameters
+        ----------
+        derivative : callable
+            A method of a loss, say.
+        theta : ndarray of shape (n_features,) or (n_features, k)
+            Coefficients, the intercept's last.
+
+        Returns
+        -------
+        design : ScoredDesign
+            *Private.*
+        total : ndarray of the shape of θ
+            *Private.*
+        """
         scores = np.empty((self.n_samples, *theta.shape[1:]), order="F")
         total = np.zeros_like(theta)
         for rows, block in self.blocks():
@@ -461,11 +472,9 @@ class SlopeSum:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _ClippedSlopeSum:
+class _ClippedSlopeSum(SlopeSum):
     """The sum of the gradients derivative·row, each scaled down to `longest`; none is formed."""
 
-    derivative: Pointwise
-    theta: np.ndarray
     longest: float
 
     def __call__(self, block: MemoryDesign) -> np.ndarray:
@@ -476,27 +485,22 @@ class _ClippedSlopeSum:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _LossSum:
-    """Σ value(y_i, a_i·θ) of a block."""
+class LossSum:
+    """Σ value(y_i, a_i·θ) of a block, which can be pickled.
+
+    Parameters
+    ----------
+    value : callable
+        A method of a loss, say, which returns a number a record.
+    theta : ndarray of shape (n_features,) or (n_features, k)
+        Coefficients, the intercept's last.
+    """
 
     value: Pointwise
     theta: np.ndarray
 
     def __call__(self, block: MemoryDesign) -> float:
         return float(self.value(block.targets, block.scores(self.theta)).sum())
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class _Scores:
-    """The scores of a block at θ."""
-
-    theta: np.ndarray
-
-    def __call__(self, block: MemoryDesign) -> np.ndarray:
-        return block.scores(self.theta)
-
-
-_targets = attrgetter("targets")
 
 
 def _cross_product(block: MemoryDesign) -> np.ndarray:

@@ -51,10 +51,14 @@ class DaskDesign(Design):
         for parts in self._gather(partial(_parts, function, most_rows)):
             yield from parts
 
-    def total(self, function: Callable[[MemoryDesign], Any], most_rows: int | None = None) -> Any:
-        return reduce(add, self._gather(partial(_total, function, most_rows)))
-
-    def total_over(self, rows: np.ndarray, function: Callable[[MemoryDesign], Any]) -> Any:
+    def total(
+        self,
+        function: Callable[[MemoryDesign], Any],
+        most_rows: int | None = None,
+        rows: np.ndarray | None = None,
+    ) -> Any:
+        if rows is None:
+            return reduce(add, self._gather(partial(_total, function, most_rows)))
         if not rows.size or self._here.brings(rows):
             return function(self.take(rows))
         return reduce(add, self.blocks.gather(partial(_over, function), self.blocks.places(rows)))
@@ -67,6 +71,13 @@ class DaskDesign(Design):
         return max(self.blocks.gather(attrgetter("most_entries")))
 
     def prefetch(self, rows: np.ndarray) -> None:
+        """Let these rows come along with the next sum, or with the next rows to be fetched.
+
+        Parameters
+        ----------
+        rows : ndarray of int
+            Numbers of rows.
+        """
         self._here.wanted = np.unique(rows)
 
     def take(self, rows: Any) -> MemoryDesign:
@@ -83,9 +94,6 @@ class DaskDesign(Design):
 
     def _fetched(self, rows: np.ndarray) -> list[ClippedDesign]:
         return self.blocks.gather(_rows, self.blocks.places(rows))
-
-    def in_memory(self) -> ClippedDesign:
-        return self.take(slice(None)).in_memory()
 
     def _gather(self, function: Callable[[MemoryDesign], Any]) -> list[Any]:
         """Return a function of all blocks; rows that are wanted come along."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from skdp.data.persons import Persons
-from skdp.design.base import Design, MemoryDesign, Pointwise
+from skdp.design.base import Design, MemoryDesign, Pointwise, scored
 
 __all__ = ["SharedDesign"]
 
@@ -55,27 +56,33 @@ class SharedDesign(Design):
     def n_features(self) -> int:
         return self.inner.n_features
 
-    @property
-    def targets(self) -> Any:
-        return self.inner.targets
-
-    def rows_of(self, records: np.ndarray) -> np.ndarray:
-        return self.persons.rows_of(records)
-
     def parts(
         self, function: Callable[[MemoryDesign], Any], most_rows: int | None = None
     ) -> Iterator[Any]:
         yield from self.inner.parts(function, most_rows)
 
-    def total_over(self, rows: np.ndarray, function: Callable[[MemoryDesign], Any]) -> Any:
-        return self.inner.total_over(rows, function)
+    def total(
+        self,
+        function: Callable[[MemoryDesign], Any],
+        most_rows: int | None = None,
+        rows: np.ndarray | None = None,
+    ) -> Any:
+        return self.inner.total(function, most_rows, rows)
 
-    def clipped_slope_sum(
+    def slope_sum(
         self,
         derivative: Pointwise,
         theta: np.ndarray,
-        longest: float,
+        longest: float = math.inf,
         records: np.ndarray | None = None,
+    ) -> np.ndarray:
+        if longest < math.inf:
+            return self._clipped_slope_sum(derivative, theta, longest, records)
+        rows = None if records is None else self.persons.rows_of(records)
+        return self.inner.slope_sum(derivative, theta, records=rows)
+
+    def _clipped_slope_sum(
+        self, derivative: Pointwise, theta: np.ndarray, longest: float, records: np.ndarray | None
     ) -> np.ndarray:
         rows, starts = self._by_person(records)
         in_place = records is None and self._is_in_order
@@ -116,7 +123,23 @@ class SharedDesign(Design):
         return max(_FEWEST_ROWS, _VALUES_AT_ONCE // self.n_features)
 
     def scored(self, derivative: Pointwise, theta: np.ndarray) -> tuple[Design, np.ndarray]:
-        return self.inner.scored(derivative, theta)
+        """Return the rows with their scores, and `slope_sum`.
+
+        Parameters
+        ----------
+        derivative : callable
+            A method of a loss, say.
+        theta : ndarray of shape (n_features,) or (n_features, k)
+            Coefficients, the intercept's last.
+
+        Returns
+        -------
+        design : Design
+            *Private.* Rows, of which none are one person's any more.
+        total : ndarray of the shape of θ
+            *Private.*
+        """
+        return scored(self.inner, derivative, theta)
 
     def cross_product(self) -> np.ndarray:
         """Return Σ (w/`largest`)·aaᵀ: a person adds what one row might, or less.
@@ -131,14 +154,8 @@ class SharedDesign(Design):
     def reach(self, delta: np.ndarray) -> float:
         return self.inner.reach(delta)
 
-    def scores(self, theta: np.ndarray) -> np.ndarray:
-        return self.inner.scores(theta)
-
     def take(self, rows: Any) -> MemoryDesign:
         return self.inner.take(rows)
-
-    def in_memory(self) -> Any:
-        return self.inner.in_memory()
 
 
 def _batches(starts: np.ndarray, n_rows: int, most_rows: int) -> Iterator[tuple[int, int]]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from skdp.design.base import Design, MemoryDesign, Pointwise
+from skdp.design.base import Design, MemoryDesign, Pointwise, prefetch, scored
 from skdp.design.memory import ClippedDesign
 
 __all__ = ["TransformedDesign"]
@@ -65,14 +66,44 @@ class TransformedDesign(Design):
     ) -> Iterator[Any]:
         yield from self.inner.parts(_InCoordinates(function, self.matrix), most_rows)
 
-    def total_over(self, rows: np.ndarray, function: Callable[[MemoryDesign], Any]) -> Any:
-        return self.inner.total_over(rows, _InCoordinates(function, self.matrix))
+    def total(
+        self,
+        function: Callable[[MemoryDesign], Any],
+        most_rows: int | None = None,
+        rows: np.ndarray | None = None,
+    ) -> Any:
+        return self.inner.total(_InCoordinates(function, self.matrix), most_rows, rows)
 
-    def slope_sum(self, derivative: Pointwise, theta: np.ndarray) -> np.ndarray:
-        return np.asarray(self.matrix @ self.inner.slope_sum(derivative, self.matrix @ theta))
+    def slope_sum(
+        self,
+        derivative: Pointwise,
+        theta: np.ndarray,
+        longest: float = math.inf,
+        records: np.ndarray | None = None,
+    ) -> np.ndarray:
+        if longest < math.inf:  # lengths are those of S·a, one row after the other
+            return super().slope_sum(derivative, theta, longest, records)
+        total = self.inner.slope_sum(derivative, self.matrix @ theta, records=records)
+        return np.asarray(self.matrix @ total)
 
     def scored(self, derivative: Pointwise, theta: np.ndarray) -> tuple[Design, np.ndarray]:
-        inner, total = self.inner.scored(derivative, self.matrix @ theta)
+        """Return the rows with their scores if they are in memory, and `slope_sum`.
+
+        Parameters
+        ----------
+        derivative : callable
+            A method of a loss, say.
+        theta : ndarray of shape (n_features,) or (n_features, k)
+            Coefficients, the intercept's last.
+
+        Returns
+        -------
+        design : TransformedDesign
+            *Private.*
+        total : ndarray of the shape of θ
+            *Private.*
+        """
+        inner, total = scored(self.inner, derivative, self.matrix @ theta)
         return TransformedDesign(inner, self.matrix), np.asarray(self.matrix @ total)
 
     def cross_product(self) -> np.ndarray:
@@ -85,10 +116,14 @@ class TransformedDesign(Design):
         return TransformedRows(self.inner.take(rows), self.matrix)
 
     def prefetch(self, rows: np.ndarray) -> None:
-        self.inner.prefetch(rows)
+        """Let these rows come along with the next read, if they are elsewhere.
 
-    def in_memory(self) -> ClippedDesign:
-        return TransformedRows(self.inner.in_memory(), self.matrix).in_memory()
+        Parameters
+        ----------
+        rows : ndarray of int
+            Numbers of rows.
+        """
+        prefetch(self.inner, rows)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

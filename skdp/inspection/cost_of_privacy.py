@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import minimize
 from sklearn.utils import check_random_state
 
-from skdp.design import Design
+from skdp.design import Design, LossSum, scored
 from skdp.inspection._scores import (
     last_step,
     mean_and_error,
@@ -230,8 +230,8 @@ class _Minimiser(Solver):
 
         def objective(flat: np.ndarray) -> tuple[float, np.ndarray]:
             theta = flat.reshape(shape)
-            rows, slope = design.scored(loss.gradient, theta)
-            value = rows.loss_sum(loss.value, theta) + 0.5 * ridge * (flat @ flat)
+            rows, slope = scored(design, loss.gradient, theta)
+            value = rows.total(LossSum(loss.value, theta)) + 0.5 * ridge * (flat @ flat)
             return value, (slope + ridge * theta).ravel()
 
         least = minimize(

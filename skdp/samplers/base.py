@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from skdp.design import Design
+from skdp.design import Design, scored
 from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import GradientDirections, Loss, Minorant
 from skdp.samplers.ball import Ball
@@ -250,11 +250,11 @@ class Target:
         Returns
         -------
         rows : Design
-            *Private.* As `Design.scored` returns them.
+            *Private.* As `design.scored` returns them.
         gradient : ndarray of the shape of θ
             *Private.*
         """
-        rows, total = self.design.scored(self.loss.gradient, theta)
+        rows, total = scored(self.design, self.loss.gradient, theta)
         return rows, self.temperature * total + self.prior_precision * theta
 
     def scored_minorant(self, theta: np.ndarray) -> tuple[Design, np.ndarray]:
@@ -270,11 +270,11 @@ class Target:
         Returns
         -------
         rows : Design
-            *Private.* As `Design.scored` returns them.
+            *Private.* As `design.scored` returns them.
         gradient : ndarray of the shape of θ
             *Private.*
         """
-        rows, total = self.design.scored(self.minorant.gradient, theta)
+        rows, total = scored(self.design, self.minorant.gradient, theta)
         return rows, self.temperature * total
 
 

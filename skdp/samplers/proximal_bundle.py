@@ -8,7 +8,7 @@ from itertools import count
 
 import numpy as np
 
-from skdp.design import Design
+from skdp.design import Design, LossSum, scored
 from skdp.samplers.base import Effort, Target
 from skdp.samplers.kernels.alternating import AlternatingSampler
 
@@ -44,7 +44,7 @@ class Bundle:
 
     def cut(self, theta: np.ndarray) -> float:
         """Add the plane that touches V at θ; return V(θ). One evaluation of each record."""
-        rows, slope = self._target.design.scored(self._target.loss.gradient, theta)
+        rows, slope = scored(self._target.design, self._target.loss.gradient, theta)
         gradient, value = self._target.temperature * slope.ravel(), self._value(rows, theta)
         self._drop_idle_planes()
         self._gradients = np.vstack([self._gradients, gradient])
@@ -61,7 +61,7 @@ class Bundle:
         return float(self._weights @ self._levels), gradient
 
     def _value(self, rows: Design, theta: np.ndarray) -> float:
-        return self._target.temperature * rows.loss_sum(self._target.loss.value, theta)
+        return self._target.temperature * float(rows.total(LossSum(self._target.loss.value, theta)))
 
     def _drop_idle_planes(self) -> None:
         """Make room: of the planes without weight, the oldest go."""

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from skdp.accounting import PLDAccountant, gdp_mu
-from skdp.design import Design, SlopeSum
+from skdp.design import Design
 from skdp.exceptions import IncompatibleSolverError
 from skdp.privacy import Event, GaussianEvent, Neighboring, PoissonSampledEvent, SelfComposedEvent
 from skdp.samplers import Progress
@@ -173,17 +173,12 @@ class DPSGD(Solver):
     ) -> Solution:
         descent = self.descent(plan, plan.count.release(design, rng))
         metric = plan.gram.release_for_steps(design, rng) if plan.gram else None
-        loss, rate, clip_norm = plan.problem.loss, plan.sampling_rate, plan.clip_norm
+        loss, rate = plan.problem.loss, plan.sampling_rate
+        longest = math.inf if self.clip_norm is None else plan.clip_norm
 
         def gradient(theta: np.ndarray) -> np.ndarray:
             records = None if rate == 1.0 else poisson_sample(design.n_records, rate, rng)
-            if self.clip_norm is not None:
-                clipped = design.clipped_slope_sum(loss.gradient, theta, clip_norm, records)
-                return clipped / rate
-            if records is None:
-                return design.slope_sum(loss.gradient, theta)
-            slopes = SlopeSum(loss.gradient, theta)
-            return np.asarray(design.total_over(design.rows_of(records), slopes)) / rate
+            return design.slope_sum(loss.gradient, theta, longest, records) / rate
 
         if start is None:
             start = np.zeros(plan.problem.shape(design.n_features))

@@ -258,12 +258,10 @@ class NoisyGD(Solver):
             start = np.zeros(problem.shape(design.n_features))
 
         share = self._share(plan, n)
-        longest = share * problem.loss.lipschitz * problem.row_norm
+        longest = share * problem.loss.lipschitz * problem.row_norm if share < 1.0 else math.inf
 
         def gradient(theta: np.ndarray) -> np.ndarray:
-            if share == 1.0:
-                return design.slope_sum(problem.loss.gradient, theta)
-            return design.clipped_slope_sum(problem.loss.gradient, theta, longest)
+            return design.slope_sum(problem.loss.gradient, theta, longest)
 
         theta = descent.run(start, gradient, rng, progress, metric)
         passes = descent.n_steps + (metric is not None)

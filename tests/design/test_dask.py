@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 from skdp.data.blocks import Blocks
-from skdp.design import ClippedDesign, DaskDesign, SlopeSum, TransformedDesign
+from skdp.design import ClippedDesign, DaskDesign, LossSum, TransformedDesign, in_memory, scored
 from skdp.losses import CompetitorLoss, LogisticLoss
 
 dask = pytest.importorskip("dask")
@@ -83,15 +83,19 @@ def test_sums_are_those_of_memory(chunks, form, loss):
     ):
         slopes = one.slope_sum(loss.gradient, theta)
         np.testing.assert_allclose(other.slope_sum(loss.gradient, theta), slopes, **close)
-        rows, total = other.scored(loss.gradient, theta)
+        rows, total = scored(other, loss.gradient, theta)
         np.testing.assert_allclose(total, slopes, **close)
-        value = pytest.approx(one.loss_sum(loss.value, theta))
-        assert rows.loss_sum(loss.value, theta) == value
-        asked = some, SlopeSum(loss.gradient, theta)
-        np.testing.assert_allclose(other.total_over(*asked), one.total_over(*asked), **close)
+        value = pytest.approx(one.total(LossSum(loss.value, theta)))
+        assert rows.total(LossSum(loss.value, theta)) == value
+        np.testing.assert_allclose(
+            other.slope_sum(loss.gradient, theta, records=some),
+            one.slope_sum(loss.gradient, theta, records=some),
+            **close,
+        )
         np.testing.assert_allclose(other.cross_product(), one.cross_product(), **close)
-        np.testing.assert_allclose(other.scores(theta), one.scores(theta), **close)
-        np.testing.assert_array_equal(other.targets, y)
+        here, there = one.take(slice(None)), other.take(slice(None))
+        np.testing.assert_allclose(there.scores(theta), here.scores(theta), **close)
+        np.testing.assert_array_equal(there.targets, y)
         assert other.reach(theta) == pytest.approx(one.reach(theta), rel=1e-12)
 
 
@@ -108,7 +112,7 @@ def test_rows_are_those_of_memory_in_any_order(chunks, form, ahead):
         one, other = memory.take(rows), blocks.take(rows)
         np.testing.assert_array_equal(other.scores(theta), one.scores(theta))
         np.testing.assert_array_equal(other.targets, one.targets)
-    np.testing.assert_array_equal(blocks.in_memory().targets, Y)
+    np.testing.assert_array_equal(in_memory(blocks).targets, Y)
 
 
 def test_blocks_are_no_longer_than_is_asked_for():
@@ -136,20 +140,20 @@ def test_rows_of_many_batches_are_one_round_trip(trips):
     """Sums over rows that are announced are taken here, all others where the rows are."""
     memory, blocks = pair()
     trips.clear()
-    theta, batches = RNG.normal(size=D + 1), np.arange(300).reshape(30, 10)
-    slopes = SlopeSum(ONE.gradient, theta)
+    batches, asked = np.arange(300).reshape(30, 10), (ONE.gradient, RNG.normal(size=D + 1))
     blocks.prefetch(batches.ravel())
     for rows in batches:
-        expected = memory.total_over(rows, slopes)
-        np.testing.assert_array_equal(blocks.total_over(rows, slopes), expected)
+        expected = memory.slope_sum(*asked, records=rows)
+        np.testing.assert_array_equal(blocks.slope_sum(*asked, records=rows), expected)
     assert len(trips) == 1
     rows = np.arange(290, 310)
-    np.testing.assert_allclose(blocks.total_over(rows, slopes), memory.total_over(rows, slopes))
+    expected = memory.slope_sum(*asked, records=rows)
+    np.testing.assert_allclose(blocks.slope_sum(*asked, records=rows), expected)
     assert len(trips) == 2
 
 
 def test_only_blocks_that_have_the_rows_are_read(trips):
     _, blocks = pair(tuple([50] * 10))
     trips.clear()
-    blocks.total_over(np.array([3, 4, 460]), SlopeSum(ONE.gradient, np.zeros(D + 1)))
+    blocks.slope_sum(ONE.gradient, np.zeros(D + 1), records=np.array([3, 4, 460]))
     assert "of 2 blocks" in trips[0]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from skdp.design import ClippedDesign, SlopeSum, TransformedDesign
+from skdp.design import ClippedDesign, LossSum, SlopeSum, TransformedDesign, scored
 from skdp.losses import CompetitorLoss, LogisticLoss
 
 N, D = 30_000, 12  # several blocks
@@ -32,12 +32,15 @@ def test_sums_are_those_of_the_explicit_matrix(loss, y):
     for design, A in designs(y):
         slopes, close = loss.gradient(y, A @ theta), {"rtol": 1e-9, "atol": 1e-9}
         np.testing.assert_allclose(design.slope_sum(loss.gradient, theta), A.T @ slopes, **close)
-        over = design.total_over(some, SlopeSum(loss.gradient, theta))
+        over = design.slope_sum(loss.gradient, theta, records=some)
         np.testing.assert_allclose(over, A[some].T @ slopes[some], **close)
-        assert design.loss_sum(loss.value, theta) == pytest.approx(loss.value(y, A @ theta).sum())
+        assert design.total(LossSum(loss.value, theta)) == pytest.approx(
+            loss.value(y, A @ theta).sum()
+        )
         np.testing.assert_allclose(design.cross_product(), A.T @ A, **close)
-        np.testing.assert_allclose(design.scores(theta), A @ theta, **close)
-        np.testing.assert_array_equal(design.targets, y)
+        rows = design.take(slice(None))
+        np.testing.assert_allclose(rows.scores(theta), A @ theta, **close)
+        np.testing.assert_array_equal(rows.targets, y)
         np.testing.assert_array_equal(design.take(some).targets, y[some])
 
 
@@ -55,15 +58,15 @@ def test_scored_rows_know_their_scores_and_all_that_they_knew(monkeypatch):
     """At an equal θ nothing is computed again, in other coordinates neither."""
     theta, some = RNG.normal(size=D + 1), np.array([5, 7, N - 1])
     for design, A in designs(CASES[0][1]):
-        rows, total = design.scored(ONE.gradient, theta)
+        rows, total = scored(design, ONE.gradient, theta)
         np.testing.assert_array_equal(total, design.slope_sum(ONE.gradient, theta))
         other = rows.take(some).scores(2.0 * theta)
         np.testing.assert_allclose(other, A[some] @ (2.0 * theta), atol=1e-12)
-        value = design.loss_sum(ONE.value, theta)
+        value = design.total(LossSum(ONE.value, theta))
         with monkeypatch.context() as patched:
             patched.setattr(ClippedDesign, "scores", None)
             taken = rows.take(some).scores(theta.copy())
-            assert rows.loss_sum(ONE.value, theta) == value
+            assert rows.total(LossSum(ONE.value, theta)) == value
         np.testing.assert_allclose(taken, A[some] @ theta, atol=1e-12)
 
 

@@ -65,7 +65,7 @@ def seen_by_solver(model, *data, **more):
 @pytest.mark.parametrize("Model", CLASSIFIERS + REGRESSORS)
 def test_the_weights_of_a_person_add_up_to_that_of_one_record(Model):
     plan, design = seen_by_solver(Model(), X, y, groups=GROUPS)
-    weights = design.targets["weight"]
+    weights = design.inner.targets["weight"]
     np.testing.assert_allclose(np.bincount(GROUPS, weights), 1.0)
     assert plan.problem.n_samples == design.n_records == N_PERSONS
     assert plan.problem.loss.largest == 1.0
@@ -77,7 +77,7 @@ def test_with_sample_weight_they_add_up_to_the_mean_of_the_weights_given():
     model = DPLogisticRegression(max_weight=3.0)
     plan, design = seen_by_solver(model, X, y, sample_weight=given, groups=GROUPS)
     means = np.bincount(GROUPS, np.minimum(given, 3.0)) / COUNTS
-    np.testing.assert_allclose(np.bincount(GROUPS, design.targets["weight"]), means)
+    np.testing.assert_allclose(np.bincount(GROUPS, design.inner.targets["weight"]), means)
     assert plan.problem.loss.largest == 3.0
     with pytest.raises(ValueError, match="max_weight"):
         DPLogisticRegression().fit(X, y, sample_weight=given, groups=GROUPS)
@@ -88,7 +88,7 @@ def test_of_many_rows_of_a_person_some_are_kept():
     kept = np.minimum(COUNTS, 2)
     assert design.n_samples == kept.sum()
     np.testing.assert_allclose(
-        np.sort(design.targets["weight"]), np.sort(np.repeat(1 / kept, kept))
+        np.sort(design.inner.targets["weight"]), np.sort(np.repeat(1 / kept, kept))
     )
 
 
@@ -96,7 +96,7 @@ def test_a_sample_holds_whole_persons():
     labelled = np.c_[X, GROUPS]
     model = DPLogisticRegression(subsample=0.5, data_norm=1e9)
     plan, design = seen_by_solver(model, labelled, y, groups=GROUPS)
-    ids = np.rint(design.in_memory().X[:, -1]).astype(int)
+    ids = np.rint(design.inner.in_memory().X[:, -1]).astype(int)
     np.testing.assert_array_equal(np.bincount(ids)[np.unique(ids)], COUNTS[np.unique(ids)])
     assert plan.problem.n_samples == round(0.5 * N_PERSONS)
     assert design.n_records == np.unique(ids).size

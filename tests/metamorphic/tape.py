@@ -22,6 +22,7 @@ import pytest
 
 import skdp._private_fit
 from skdp.additive.ranks import RankRelease, ranks_of
+from skdp.design import LossSum, in_memory
 from skdp.mechanisms import AdditiveMechanism, Gaussian, Geometric, Laplace, Mechanism
 from skdp.mechanisms._grid import grid_step, to_steps
 from skdp.mechanisms._selection import Selection
@@ -372,7 +373,7 @@ def _phase(tape: Tape, solver: PhasedSGD, plan: Any, found: Solution) -> Solutio
 
 def rows_of(design: Any) -> Counter:
     """Return the rows of a design with their weights and targets, as bytes."""
-    rows = design.in_memory()
+    rows = in_memory(design)
     X = rows.X.toarray() if hasattr(rows.X, "toarray") else np.asarray(rows.X)
     parts = [np.ascontiguousarray(part) for part in (X, rows.factors, rows.targets)]
     return Counter(tuple(part[i].tobytes() for part in parts) for i in range(len(X)))
@@ -515,7 +516,9 @@ def _tempered(tape: Tape, target: Any, plan: ExponentialMechanismPlan) -> Sample
     for k in range(40):
         theta = chosen(target.shape, 1.0, k)
         theta *= radius * (k % 4) / 3.0 / np.linalg.norm(theta)
-        losses += [target.design.loss_sum(target.loss.value, side * theta) for side in (-1, 1)]
+        losses += [
+            target.design.total(LossSum(target.loss.value, side * theta)) for side in (-1, 1)
+        ]
     limits = {"range": plan.event.epsilon / plan.temperature}
     cost = Cost("pure", "range", plan.temperature)
     tape.ask(repr(plan), losses, limits, lambda: None, FLOATS, cost)

@@ -1,5 +1,6 @@
 """The suite can fail: it finds each of these defects, which are inserted on purpose."""
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -83,7 +84,7 @@ def with_half_the_noise(solver, plan, n, descent=NoisyGD.descent):
     return replace(found, noise=0.5 * found.noise)
 
 
-def not_clipped(design, derivative, theta, longest, records=None):
+def not_clipped(design, derivative, theta, longest=math.inf, records=None):
     return Design.slope_sum(design, derivative, theta)
 
 
@@ -110,7 +111,7 @@ MUTANTS = [
         WeightedLoss, "lipschitz", property(lambda w: w.loss.lipschitz), LOGISTIC, weighted=True
     ),
     mutant(memory, "clip_factors", lambda X, norm: np.ones(X.shape[0]), LOGISTIC),
-    mutant(SharedDesign, "clipped_slope_sum", not_clipped, LOGISTIC, STEPS, persons=True),
+    mutant(SharedDesign, "slope_sum", not_clipped, LOGISTIC, STEPS, persons=True),
     mutant(NoisyGD, "descent", with_half_the_noise, LOGISTIC, STEPS),
     mutant(
         adassp,

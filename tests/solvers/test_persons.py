@@ -92,7 +92,7 @@ def test_the_gradients_of_a_person_are_clipped_together(loss, targets):
     theta = np.random.default_rng(0).normal(size=problem_of(loss, "replace_one").shape(3))
     most = 2 if len(targets) > 2 else 3
     designs = [design_of(*own, 2.0) for own in every_person(targets, most)]
-    added = np.array([d.clipped_slope_sum(shared.gradient, theta, 0.1).ravel() for d in designs])
+    added = np.array([d.slope_sum(shared.gradient, theta, 0.1).ravel() for d in designs])
     assert 0.19 < farthest(added, Neighboring.REPLACE_ONE) <= 0.2
     assert 0.09 < farthest(added, Neighboring.ADD_REMOVE_ONE) <= 0.1
     plain = np.array([d.slope_sum(shared.gradient, theta).ravel() for d in designs])
@@ -117,14 +117,14 @@ def test_clipping_in_batches_is_clipping_one_by_one(kind, n_scores, some, monkey
     inner = ClippedDesign.clip(rows, R, B0, targets)
     theta = rng.normal(size=(5, 3) if n_scores > 1 else 5)
     chosen = np.array([0, 3, 4, 16]) if some else np.arange(17)
-    found = SharedDesign(inner, persons).clipped_slope_sum(
+    found = SharedDesign(inner, persons).slope_sum(
         loss.gradient, theta, 0.2, chosen if some else None
     )
     one_by_one = [inner.take(np.flatnonzero(persons.codes == k)) for k in chosen]
     alone = [one.slope_sum(loss.gradient, theta) for one in one_by_one]
     expected = sum(g * min(1.0, 0.2 / np.linalg.norm(g)) for g in alone)
     np.testing.assert_allclose(found, expected, atol=1e-12)
-    nobody = SharedDesign(inner, persons).clipped_slope_sum(loss.gradient, theta, 0.2, chosen[:0])
+    nobody = SharedDesign(inner, persons).slope_sum(loss.gradient, theta, 0.2, chosen[:0])
     assert not nobody.any()
 
 
@@ -182,9 +182,12 @@ def test_a_poisson_sample_of_persons_reads_all_rows_of_each_or_none(monkeypatch)
     inner = ClippedDesign.clip(np.eye(7), R, 0.0, weighted)
     design = SharedDesign(inner, Persons.of(codes, 7))
     read = []
-    monkeypatch.setattr(
-        SharedDesign, "total_over", lambda self, rows, f: read.append(rows) or np.zeros(7)
-    )
+
+    def total(self, function, most_rows=None, rows=None):
+        read.append(rows)
+        return np.zeros(7)
+
+    monkeypatch.setattr(ClippedDesign, "total", total)
     problem = Problem(
         loss=SharedLoss(LogisticLoss(), 1.0),
         data_norm=R,

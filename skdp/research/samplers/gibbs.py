@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 from scipy import linalg
 
+from skdp.design import in_memory
 from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import HingeLoss, LogisticLoss, Loss
 from skdp.samplers.base import Certificate, Progress, Sample, Sampler, SamplerPlan, Setting, Target
@@ -72,7 +73,7 @@ def _gaussian_given(
     target: Target, weights: np.ndarray, pull: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
     """Draw θ ~ N(P⁻¹Aᵀ·pull, P⁻¹), P = Aᵀ·diag(weights)·A + α·I."""
-    design = target.design.in_memory()
+    design = in_memory(target.design)
     precision = design.gram(weights) + target.prior_precision * np.eye(design.n_features)
     factor = linalg.cholesky(precision, lower=True)
     mean = linalg.solve_triangular(factor, design.weighted_sum(pull), lower=True)
@@ -114,8 +115,8 @@ class LogisticGibbsSampler(GibbsSampler):
 
 def _logistic_move(target: Target, theta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     c = target.temperature
-    weights = _polya_gamma(c, np.abs(target.design.scores(theta)), rng)
-    return _gaussian_given(target, weights, 0.5 * c * target.design.targets, rng)
+    weights = _polya_gamma(c, np.abs(in_memory(target.design).scores(theta)), rng)
+    return _gaussian_given(target, weights, 0.5 * c * in_memory(target.design).targets, rng)
 
 
 def _polya_gamma(shape: float, tilt: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -166,8 +167,8 @@ class HingeGibbsSampler(GibbsSampler):
 
 def _hinge_move(target: Target, theta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     b = 0.5 * target.temperature
-    y = target.design.targets
-    gap = np.maximum(np.abs(1.0 - y * target.design.scores(theta)), _LEAST_GAP)
+    y = in_memory(target.design).targets
+    gap = np.maximum(np.abs(1.0 - y * in_memory(target.design).scores(theta)), _LEAST_GAP)
     weights = _inverse_gaussian(b / gap, b * b, rng)
     return _gaussian_given(target, weights, y * (weights + b), rng)
 

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from skdp.design import in_memory
 from skdp.research.samplers.potential import Density
 from skdp.samplers.base import Certificate, Progress, Sample, Sampler, SamplerPlan, Setting, Target
 from skdp.support.validation import check_count, check_real, make_plain
@@ -84,7 +85,7 @@ def _along_chord(
     rng: np.random.Generator,
 ) -> tuple[np.ndarray, int]:
     """Return the next state, and of how many points the potential was asked for."""
-    design = density.target.design
+    design = in_memory(density.target.design)
     scores, rates = design.scores(theta), design.scores(direction)
     level = density.potential(theta, scores) + rng.standard_exponential()
     along = float(np.vdot(theta, direction))

@@ -136,12 +136,12 @@ class _Center:
 
     def least_hessian(self, radius: np.ndarray) -> np.ndarray:
         """Return a lower bound of ∇²U where scores are within `radius` of those at p."""
-        target, scores = self.target, self.rows.scores(self.point)
-        curvature = target.minorant.least_curvature(target.design.targets, scores, radius)
-        weights = (1.0 - _SUM_MARGIN) * target.temperature * curvature
+        target, least = self.target, self.target.minorant.least_curvature
         total = target.prior_precision * np.eye(target.design.n_features)
         for rows in _slices(target.design.n_samples):
-            total += target.design.take(rows).gram(weights[rows])
+            block = self.rows.take(rows)
+            curvature = least(block.targets, block.scores(self.point), radius[rows])
+            total += block.gram((1.0 - _SUM_MARGIN) * target.temperature * curvature)
         return total
 
     def reaches(self) -> np.ndarray:

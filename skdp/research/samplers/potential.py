@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skdp.design import in_memory
 from skdp.losses import Minorant
 from skdp.samplers.base import Target
 
@@ -26,15 +27,16 @@ class Density:
         target = self.target
         if target.domain is not None and not target.domain.holds(theta):
             return math.inf
-        scores = target.design.scores(theta) if scores is None else scores
-        losses = float(target.loss.value(target.design.targets, scores).sum())
+        design = in_memory(target.design)
+        scores = design.scores(theta) if scores is None else scores
+        losses = float(target.loss.value(design.targets, scores).sum())
         ridge = 0.5 * target.prior_precision * float(np.vdot(theta, theta))
         return target.temperature * losses + ridge
 
     def value_and_gradient(self, theta: np.ndarray) -> tuple[float, np.ndarray]:
         """Return U(θ) and a subgradient there: one evaluation of each record."""
         rows, gradient = self.target.scored_gradient(theta)
-        return self.potential(theta, rows.scores(theta)), gradient
+        return self.potential(theta, rows.take(slice(None)).scores(theta)), gradient
 
     def typical_hessian(self) -> np.ndarray:
         """Return c·w·AᵀA + α·I of shape (d, d), w a curvature that is typical of the loss."""

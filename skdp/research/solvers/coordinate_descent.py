@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from skdp.accounting import gdp_mu
-from skdp.design import ClippedDesign, Design
+from skdp.design import ClippedDesign, Design, in_memory
 from skdp.privacy import GDPEvent
 from skdp.samplers import Progress
 from skdp.solvers._descent import flow_time, inverse_regularisation, worst_curvature
@@ -189,7 +189,7 @@ class Cycles:
         progress: Progress,
     ) -> np.ndarray:
         """Return the released coefficients."""
-        rows_in_memory = design.in_memory()
+        rows_in_memory = in_memory(design)
         columns, y = _Columns(rows_in_memory), rows_in_memory.targets
         theta = np.zeros(problem.shape(design.n_features))
         scores, total = rows_in_memory.scores(theta), np.zeros_like(theta)

@@ -11,7 +11,7 @@ from operator import itemgetter
 import numpy as np
 
 from skdp.accounting import gdp_mu
-from skdp.design import Design, SlopeSum
+from skdp.design import Design, prefetch
 from skdp.exceptions import IncompatibleSolverError
 from skdp.privacy import GDPEvent
 from skdp.samplers import Progress
@@ -239,7 +239,7 @@ def _brought(design: Design, batches: list[np.ndarray]) -> Iterator[np.ndarray]:
     trips = first * design.n_features // _VALUES_AT_ONCE
     for _, group in groupby(zip(trips.tolist(), batches, strict=True), itemgetter(0)):
         some = [rows for _, rows in group]
-        design.prefetch(np.concatenate(some))
+        prefetch(design, np.concatenate(some))
         yield from some
 
 
@@ -251,7 +251,7 @@ def _step(
     rows: np.ndarray,
 ) -> np.ndarray:
     """Return where a batch moves θ: as a map of θ, a contraction."""
-    gradient = design.total_over(rows, SlopeSum(problem.loss.gradient, theta))
+    gradient = design.slope_sum(problem.loss.gradient, theta, records=rows)
     weight = phase.weight(rows.size, problem.neighboring.count_is_public)
     return (theta - phase.step_size * weight * gradient) / (1.0 + phase.pull)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp.design import Design, MemoryDesign
+from skdp.design import Design, MemoryDesign, prefetch
 from skdp.losses import Loss
 from skdp.samplers.base import Effort, Target
 from skdp.samplers.kernels.row_stream import RowStream
@@ -116,7 +116,7 @@ class TangentSearch:
     def start(self) -> TangentPoint:
         """Return the point 0."""
         point = np.zeros(self._target.shape)
-        self._target.design.prefetch(self._rows)
+        prefetch(self._target.design, self._rows)
         rows, step = self._linearised(point)
         frozen = self._preconditioner(rows, point)
         return TangentPoint(point, rows, step, frozen, 0, 1.0, rows.n_samples)
@@ -263,7 +263,7 @@ class TangentStep:
     def _announce(self) -> None:
         """Say which rows proposals will probably take."""
         count = math.ceil(_SPARE * self._likely)
-        self._target.design.prefetch(self._stream.ahead(count))
+        prefetch(self._target.design, self._stream.ahead(count))
         self._announced = self._stream.n_taken + count
 
 
