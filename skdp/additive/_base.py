@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skdp._private_fit import NonPrivatePlan, ReleaseParameters
+from skdp._private_fit import ReleaseParameters
 from skdp.accounting import gdp_mu
 from skdp.additive.effects import AdditiveEffect, NoiseBound, effect_of, typical_factor
 from skdp.additive.ranks import RankedPlan, RankRelease, counts_of, ranks_of
@@ -99,7 +99,7 @@ class AdditiveModel(MappedModel):
     def _publish(self, plan: Any, records: Any, released: Any, guarantee: PrivacyGuarantee) -> Any:
         if isinstance(released, _Ranked):
             records, released = released
-        if isinstance(plan, NonPrivatePlan):
+        if math.isinf(self.epsilon):
             self.coef_noise_bound_, self._noise_root_ = 0.0, None
         return super()._publish(plan, records, released, guarantee)
 

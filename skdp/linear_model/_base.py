@@ -26,7 +26,7 @@ from skdp.design import ClippedDesign, Design, SharedDesign
 from skdp.exceptions import IncompatibleSolverError
 from skdp.linear_model._block_rows import BlockRows
 from skdp.linear_model._sample import (
-    SampledPlan,
+    FitPlan,
     can_be_sampled,
     check_subsample,
     plan_sampled,
@@ -140,7 +140,9 @@ class LinearRecords:
         return self.rows.n_samples if self.persons is None else self.persons.n_persons
 
     def sampled(self, rate: float, rng: np.random.Generator) -> LinearRecords:
-        """Return a Poisson sample of the records, drawn from a stream of its own."""
+        """Return a Poisson sample of the records, drawn from a stream of its own; all at rate 1."""
+        if rate == 1.0:
+            return self
         chosen = poisson_sample(self.n_records, rate, child_generator(rng))
         rows = chosen if self.persons is None else self.persons.rows_of(chosen)
         return self.expected(rate)._taken(rows)
@@ -314,12 +316,14 @@ class PrivateLinearModel(PrivateEstimator):
 
     def _plan(self, parameters: ReleaseParameters, records: LinearRecords) -> ReleasePlan:
         if not parameters.is_private:
-            return NonPrivatePlan()
+            plan = NonPrivatePlan()
+            return FitPlan(1.0, plan, plan.event)
         rate = self._rate(parameters, records)
         if rate == 1.0:
             if isinstance(records.rows, BlockRows):
                 self._check_reads_blocks(records.solver, sampled=False)
-            return self._plan_fit(parameters, records)
+            fit = self._plan_fit(parameters, records)
+            return FitPlan(1.0, fit, fit.event)
         sample = records.expected(rate)
         return plan_sampled(
             rate, parameters, records.solver, lambda inside: self._plan_fit(inside, sample)
@@ -352,16 +356,14 @@ class PrivateLinearModel(PrivateEstimator):
         _check_rows(records.most_rows, solver, problem)
         return plan
 
-    def _read(self, plan: Any, records: LinearRecords, rng: np.random.Generator) -> Any:
-        if isinstance(plan, SampledPlan):
-            records, plan = records.sampled(plan.rate, rng), plan.fit
-        records = records.kept(self.max_rows, rng)
-        is_private = not isinstance(plan, NonPrivatePlan)
-        return self._read_fit(plan, records.shared(is_private=is_private), rng)
+    def _read(self, plan: FitPlan, records: LinearRecords, rng: np.random.Generator) -> Any:
+        records = records.sampled(plan.rate, rng).kept(self.max_rows, rng)
+        is_private = not math.isinf(self.epsilon)
+        return self._read_fit(plan.fit, records.shared(is_private=is_private), rng)
 
     def _read_fit(self, plan: Any, records: LinearRecords, rng: np.random.Generator) -> Any:
         """Return the solver's solution; without privacy, the fitted reference."""
-        if isinstance(plan, NonPrivatePlan):
+        if math.isinf(self.epsilon):
             given = {} if records.weights is None else {"sample_weight": records.weights}
             rows: Any = records.rows
             return self._reference(rows.n_samples).fit(rows.matrix(), records.y, **given)
@@ -375,7 +377,7 @@ class PrivateLinearModel(PrivateEstimator):
         self, plan: Any, records: LinearRecords, released: Any, guarantee: PrivacyGuarantee
     ) -> Any:
         self.privacy_ = guarantee
-        if isinstance(plan, NonPrivatePlan):
+        if math.isinf(self.epsilon):
             self._publish_reference(released, records.task)
             n_iter = getattr(released, "n_iter_", None)
             self.n_iter_ = 1 if n_iter is None else int(np.max(n_iter))

@@ -22,7 +22,7 @@ from skdp.support.validation import check_real
 
 __all__ = [
     "ENOUGH_ROWS",
-    "SampledPlan",
+    "FitPlan",
     "can_be_sampled",
     "check_subsample",
     "plan_sampled",
@@ -36,15 +36,15 @@ _ROUNDING = 1e-14  # relative: of 1/μ, there and back
 
 
 @dataclass(frozen=True)
-class SampledPlan:
-    """A fit to a Poisson sample; all of it public.
+class FitPlan:
+    """A fit to all records or to a Poisson sample of them; all of it public.
 
     Parameters
     ----------
     rate : float
-        Probability with which a row is in the sample.
-    fit : Plan
-        What is released from the sample, for neighbours by adding or removing a record.
+        Probability with which a record is in the sample; 1 for a fit to all.
+    fit : ReleasePlan
+        What is released from the sample, for neighbors by adding or removing a record.
     event : Event
         What that is for the records that the sample is drawn from.
     """
@@ -56,6 +56,8 @@ class SampledPlan:
     @property
     def theorem(self) -> str:
         """The statement that proves the event."""
+        if self.rate == 1.0:
+            return str(self.fit.theorem)
         return f"a Poisson sample at rate {self.rate:.6g}, amplified; on it {self.fit.theorem}"
 
     @property
@@ -100,7 +102,7 @@ def plan_sampled(
     parameters: ReleaseParameters,
     solver: Solver,
     plan: Callable[[ReleaseParameters], ReleasePlan],
-) -> SampledPlan:
+) -> FitPlan:
     """Return a plan for a sample that costs just what `parameters` ask for.
 
     `plan` is called with what the sample's own fit may cost.
@@ -109,13 +111,13 @@ def plan_sampled(
     inside = replace(parameters, neighboring=Neighboring.ADD_REMOVE_ONE)
     if solver.is_pure:
         own = sampled_pure_epsilon(epsilon, rate, relation)
-        return SampledPlan(rate, plan(replace(inside, epsilon=own)), PureDPEvent(epsilon))
+        return FitPlan(rate, plan(replace(inside, epsilon=own)), PureDPEvent(epsilon))
     if not can_be_sampled(solver, delta):
         raise IncompatibleSolverError(_refusal(solver, delta))
     mu = sampled_gdp_mu(epsilon, delta, rate, relation)
     fit = plan(replace(inside, epsilon=GaussianCurve(mu).epsilon(delta)))
     noise = (1.0 - _ROUNDING) / fit.event.gdp_mu(Neighboring.ADD_REMOVE_ONE)
-    return SampledPlan(rate, fit, PoissonSampledEvent(rate, GaussianEvent(noise)))
+    return FitPlan(rate, fit, PoissonSampledEvent(rate, GaussianEvent(noise)))
 
 
 def _refusal(solver: Solver, delta: float) -> str:

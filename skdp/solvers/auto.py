@@ -12,7 +12,16 @@ from skdp.design import Design
 from skdp.losses import Minorant
 from skdp.privacy import GDPEvent
 from skdp.samplers import Progress
-from skdp.solvers.base import Plan, Problem, RowCount, Solution, Solver, composed, require_delta
+from skdp.solvers.base import (
+    Plan,
+    PlannedSolver,
+    Problem,
+    RowCount,
+    Solution,
+    Solver,
+    composed,
+    require_delta,
+)
 from skdp.solvers.noisy_gd import NoisyGD
 from skdp.solvers.regularized_exponential import RegularizedExponential
 
@@ -34,10 +43,13 @@ class AutoPlan(Plan):
         The number of rows by which the solver is chosen.
     mu : float
         Gaussian-DP parameter of what the chosen solver releases.
+    chosen : PlannedSolver or None
+        The solver and its plan; None where the choice waits for an estimate of the row count.
     """
 
     count: RowCount
     mu: float
+    chosen: PlannedSolver | None
 
 
 @dataclass(frozen=True)
@@ -70,12 +82,14 @@ class AutoSolver(Solver):
         count = RowCount.plan(problem, epsilon, delta)
         mu = count.rest(gdp_mu(epsilon, delta))
         if problem.n_samples is None:
-            event = composed((*count.events, GDPEvent(mu)))
+            chosen, event = None, composed((*count.events, GDPEvent(mu)))
             theorem = "a noisy count, then the solver that it chooses: Theorem A' or noisy steps"
         else:
-            chosen = self.choice(problem, mu).plan_at(problem, mu)
-            event, theorem = chosen.event, chosen.theorem
-        return AutoPlan(problem=problem, event=event, theorem=theorem, count=count, mu=mu)
+            chosen = self.choice(problem.adapted(problem.n_samples, mu), mu)
+            event, theorem = chosen.plan.event, chosen.plan.theorem
+        return AutoPlan(
+            problem=problem, event=event, theorem=theorem, count=count, mu=mu, chosen=chosen
+        )
 
     def solve(
         self,
@@ -85,14 +99,17 @@ class AutoSolver(Solver):
         progress: Progress,
         start: np.ndarray | None = None,
     ) -> Solution:
-        n = plan.count.release(design, rng)
-        problem = replace(plan.problem.adapted(n, plan.mu), n_samples=n)
-        solver: Any = self.choice(problem, plan.mu)
-        solution = solver.solve(solver.plan_at(problem, plan.mu), design, rng, progress)
-        return replace(solution, loss=problem.loss, solver=_NAMES[type(solver)])
+        chosen = plan.chosen
+        if chosen is None:
+            n = plan.count.release(design, rng)
+            problem = replace(plan.problem.adapted(n, plan.mu), n_samples=n)
+            chosen = self.choice(problem, plan.mu)
+        solution = chosen.read(design, rng, progress)
+        loss, name = chosen.plan.problem.loss, _NAMES[type(chosen.solver)]
+        return replace(solution, loss=loss, solver=name)
 
-    def choice(self, problem: Problem, mu: float) -> RegularizedExponential | NoisyGD:
-        """Return the solver for a number of rows that is known.
+    def choice(self, problem: Problem, mu: float) -> PlannedSolver:
+        """Return the solver for a number of rows that is known, and its plan.
 
         Parameters
         ----------
@@ -103,17 +120,19 @@ class AutoSolver(Solver):
 
         Returns
         -------
-        solver : RegularizedExponential or NoisyGD
-            With its default parameters.
+        chosen : PlannedSolver
+            `RegularizedExponential` or `NoisyGD` with default parameters.
         """
+        steps = NoisyGD()
         many, persons = (problem.n_features or 0) > _MOST_COLUMNS, problem.rows_each != 1
         if many or persons or Minorant.of(problem.loss).gap:
-            return NoisyGD()
+            return PlannedSolver(steps, steps.plan_at(problem, mu))
         sampling = RegularizedExponential()
-        run = sampling.plan_at(problem, mu).schedule
+        plan = sampling.plan_at(problem, mu)
         most = _MOST_STEPS if problem.loss.n_scores == 1 else _MOST_STEPS_OF_SCORES
-        short = run is not None and run.sampler_plan.n_steps <= most
-        return sampling if short else NoisyGD()
+        if plan.schedule is not None and plan.schedule.sampler_plan.n_steps <= most:
+            return PlannedSolver(sampling, plan)
+        return PlannedSolver(steps, steps.plan_at(problem, mu))
 
 
 _NAMES: dict[type[Solver], str] = {

@@ -23,6 +23,7 @@ from skdp.support.validation import make_plain
 __all__ = [
     "SCALE_MARGIN",
     "Plan",
+    "PlannedSolver",
     "Problem",
     "RowCount",
     "Solution",
@@ -328,6 +329,32 @@ class Solver(ABC):
         solution : Solution
             Released, but for its diagnostics.
         """
+
+
+@dataclass(frozen=True)
+class PlannedSolver:
+    """A solver and what it has planned, for an outer plan to keep.
+
+    Parameters
+    ----------
+    solver : Solver
+        *Public.* It made the plan.
+    plan : Plan
+        *Public.*
+    """
+
+    solver: Solver
+    plan: Plan
+
+    def read(
+        self,
+        design: Design,
+        rng: np.random.Generator,
+        progress: Progress,
+        start: np.ndarray | None = None,
+    ) -> Solution:
+        """Return what `Solver.solve` returns for the plan."""
+        return self.solver.solve(self.plan, design, rng, progress, start)
 
 
 def composed(events: tuple[Event, ...]) -> Event:

@@ -138,12 +138,15 @@ class RegularizedExponentialPlan(Plan):
         The number of rows by which the run is chosen; None for a sampler that does not need one.
     schedule : Schedule or None
         The run; None where it depends on what is still to be released: a row count, or a metric.
+    gram : GramRelease or None
+        The release of a matrix from which the metric is computed.
     """
 
     density_mu: float
     tv: float
     count: RowCount | None
     schedule: Schedule | None
+    gram: GramRelease | None
 
 
 @dataclass(frozen=True)
@@ -261,8 +264,9 @@ class RegularizedExponential(Solver):
         self, problem: Problem, count: RowCount | None, mu: float, tv: float
     ) -> RegularizedExponentialPlan:
         self._check(problem, mu)
-        unknown = count is not None and count.public is None
-        later = unknown or self._gram(problem, mu) is not None
+        schedule = gram = None
+        if count is None or count.public is not None:
+            schedule, gram = self._run(problem, mu, problem.n_samples, tv)
         return RegularizedExponentialPlan(
             problem=problem,
             event=composed((*(count.events if count else ()), self._event(mu, tv))),
@@ -270,7 +274,8 @@ class RegularizedExponential(Solver):
             density_mu=mu,
             tv=tv,
             count=count,
-            schedule=None if later else self.schedule(problem, mu, problem.n_samples, tv),
+            schedule=schedule,
+            gram=gram,
         )
 
     def _check(self, problem: Problem, mu: float) -> None:
@@ -319,10 +324,13 @@ class RegularizedExponential(Solver):
         if schedule is None:
             assert plan.count is not None, "only what needs a count leaves the schedule open"
             n = plan.count.release(design, rng)
-            problem, mu = problem.adapted(n, plan.density_mu), plan.density_mu
-            if (gram := self._gram(problem, mu, n)) is not None:
+            problem, mu, gram = problem.adapted(n, plan.density_mu), plan.density_mu, plan.gram
+            if gram is None:
+                schedule, gram = self._run(problem, mu, n, plan.tv)
+            if gram is not None:
                 metric, mu = gram.release(design, rng), gram.rest(mu)
-            schedule = self.schedule(problem, mu, n, plan.tv, metric)
+                schedule = self.schedule(problem, mu, n, plan.tv, metric)
+        assert schedule is not None, "a run without a matrix is planned at once"
         rows = design if metric is None else TransformedDesign.shortening(design, metric.root())
         c, alpha = schedule.temperature, schedule.prior_precision
         target = Target(
@@ -348,17 +356,25 @@ class RegularizedExponential(Solver):
             noise_root=rows.matrix if isinstance(rows, TransformedDesign) else None,
         )
 
-    def _gram(self, problem: Problem, mu: float, counted: int | None = None) -> GramRelease | None:
+    def _run(
+        self, problem: Problem, mu: float, n: int | None, tv: float
+    ) -> tuple[Schedule | None, GramRelease | None]:
+        """Return the numbers of a run or, where a metric shortens it, the release for that."""
+        schedule = self.schedule(problem, mu, n, tv)
+        gram = None if n is None else self._gram(problem, mu, n, schedule)
+        return (schedule, None) if gram is None else (None, gram)
+
+    def _gram(self, problem: Problem, mu: float, n: int, schedule: Schedule) -> GramRelease | None:
         """Return the release of AᵀA for a metric in which a run is shorter, if there is one.
 
         With a C of the user's own, or a domain, other coordinates would change what they mean.
         """
         own = self.domain is not None or self.objective is not None or problem.C != "auto"
-        n, d = counted or problem.n_samples, problem.n_features
         own |= not self.sampler.takes_long_runs
-        if own or n is None or d is None or d > _MOST_METRIC_COLUMNS:
+        d = problem.n_features
+        if own or d is None or d > _MOST_METRIC_COLUMNS:
             return None
-        if self.schedule(problem, mu, n).sampler_plan.n_steps <= LONG_RUN:
+        if schedule.sampler_plan.n_steps <= LONG_RUN:
             return None
         gram = GramRelease.plan(problem, mu)
         if gram is None:

@@ -17,6 +17,7 @@ from skdp.losses import (
     CompetitorLoss,
     HingeLoss,
     LogisticLoss,
+    Minorant,
     PairwiseLoss,
     SmoothedHingeLoss,
 )
@@ -255,7 +256,7 @@ def test_scores_at_the_tangent_point_are_computed_once(n, variance, monkeypatch)
 
     counted(ClippedDesign, "scores", lambda design, theta: design.n_samples)
     counted(ClippedDesign, "weighted_sum", lambda design, residual: design.n_samples)
-    counted(ClippedLogisticLoss, "excess", lambda loss, y, z, origin: y.size)
+    counted(Minorant, "excess", lambda minorant, y, z, origin: y.size)
     rng = np.random.default_rng(0)
     target = Target(
         design=ClippedDesign.clip(rng.normal(size=(n, 10)), 1.0, targets=np.ones(n)),

@@ -95,11 +95,11 @@ def test_probabilities_sum_to_one_and_follow_the_scores():
 def test_short_runs_are_samples_and_long_ones_are_steps(neighboring):
     solver, mu = AutoSolver(), 0.27
     short, long = (problem(n, neighboring=neighboring) for n in (2000, 200_000))
-    assert isinstance(solver.choice(short, mu), RegularizedExponential)
-    assert isinstance(solver.choice(long, mu), NoisyGD)
-    assert isinstance(solver.choice(problem(200, d=1025), mu), NoisyGD)
+    assert isinstance(solver.choice(short, mu).solver, RegularizedExponential)
+    assert isinstance(solver.choice(long, mu).solver, NoisyGD)
+    assert isinstance(solver.choice(problem(200, d=1025), mu).solver, NoisyGD)
     sharp = SmoothedHingeLoss(0.04)  # whose minorants leave a gap, which samples pay for
-    assert isinstance(solver.choice(problem(200, loss=sharp), mu), NoisyGD)
+    assert isinstance(solver.choice(problem(200, loss=sharp), mu).solver, NoisyGD)
 
 
 @pytest.mark.parametrize("n", [300, 100_000, None])
