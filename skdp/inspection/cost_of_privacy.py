@@ -223,7 +223,6 @@ class _Minimiser(Solver):
         design: Design,
         rng: np.random.Generator,
         progress: Progress,
-        start: np.ndarray | None = None,
     ) -> Solution:
         loss, shape = plan.problem.loss, plan.problem.shape(design.n_features)
         ridge = _WEAK_RIDGE if isinstance(plan.problem.C, str) else 1.0 / plan.problem.C

@@ -35,7 +35,7 @@ from skdp.linear_model._sample import (
 from skdp.losses import Loss, SharedLoss, WeightedLoss, weighted_targets
 from skdp.privacy import PrivacyGuarantee
 from skdp.samplers import SAMPLERS, Progress
-from skdp.solvers import SOLVERS, Problem, Solution, Solver
+from skdp.solvers import SOLVERS, Problem, ResumableSolver, Solution, Solver
 from skdp.solvers.dp_sgd import poisson_sample
 from skdp.support.random import child_generator
 from skdp.support.validation import (
@@ -344,11 +344,11 @@ class PrivateLinearModel(PrivateEstimator):
     def _plan_fit(self, parameters: ReleaseParameters, records: LinearRecords) -> Any:
         """Return the plan of a private fit to all of the records."""
         solver = records.solver
-        if records.start is not None and not solver.takes_start:
+        if records.start is not None and not isinstance(solver, ResumableSolver):
             raise IncompatibleSolverError(
                 f"partial_fit goes on from earlier coefficients, which {type(solver).__name__} "
                 "cannot; take one of "
-                f"{[name for name, kind in SOLVERS.items() if kind.takes_start]}."
+                f"{[name for name, kind in SOLVERS.items() if issubclass(kind, ResumableSolver)]}."
             )
         problem = self._problem(records, parameters)
         _check_start(records.start, problem)
@@ -371,7 +371,10 @@ class PrivateLinearModel(PrivateEstimator):
         with _thread_pools().limit(limits=1, user_api="blas"):  # so that sums do not depend on it
             norm, b0 = problem.data_norm, problem.intercept_scaling
             design = records.design(norm, b0, problem.loss)
-            return solver.solve(plan, design, rng, self._progress(), start=records.start)
+            if records.start is None:
+                return solver.solve(plan, design, rng, self._progress())
+            assert isinstance(solver, ResumableSolver), "planned for such a solver only"
+            return solver.resume(plan, design, rng, self._progress(), records.start)
 
     def _publish(
         self, plan: Any, records: LinearRecords, released: Any, guarantee: PrivacyGuarantee

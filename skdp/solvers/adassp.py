@@ -124,7 +124,6 @@ class AdaSSP(Solver):
         design: Design,
         rng: np.random.Generator,
         progress: Progress,
-        start: np.ndarray | None = None,
     ) -> Solution:
         moments = self.release(plan, design, rng)
         theta = self.solution(plan, moments)

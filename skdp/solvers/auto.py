@@ -97,7 +97,6 @@ class AutoSolver(Solver):
         design: Design,
         rng: np.random.Generator,
         progress: Progress,
-        start: np.ndarray | None = None,
     ) -> Solution:
         chosen = plan.chosen
         if chosen is None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -25,6 +25,7 @@ __all__ = [
     "Plan",
     "PlannedSolver",
     "Problem",
+    "ResumableSolver",
     "RowCount",
     "Solution",
     "Solver",
@@ -213,9 +214,6 @@ class Solver(ABC):
     only then hands the data to `solve`.
     """
 
-    takes_start: ClassVar[bool] = False
-    """Whether `solve` goes on from coefficients that are given to it, as `partial_fit` needs."""
-
     is_gaussian: ClassVar[bool] = False
     """Whether a release at (ε, δ) is Gaussian DP, with the μ of just this (ε, δ) at most.
 
@@ -305,7 +303,6 @@ class Solver(ABC):
         design: Design,
         rng: np.random.Generator,
         progress: Progress,
-        start: np.ndarray | None = None,
     ) -> Solution:
         """Read the data and release the solution that `plan` describes.
 
@@ -320,15 +317,27 @@ class Solver(ABC):
             *Secret.* Source of the noise.
         progress : callable
             Called with the number of steps done and the number of all steps, both public.
-        start : ndarray of the shape of θ, or None
-            *Public or released.* Coefficients from which to go on; None: 0. A solver whose
-            `takes_start` is False ignores it, and estimators refuse to plan such a fit.
 
         Returns
         -------
         solution : Solution
             Released, but for its diagnostics.
         """
+
+
+@runtime_checkable
+class ResumableSolver(Protocol):
+    """A solver that goes on from given coefficients, as `partial_fit` needs."""
+
+    def resume(
+        self,
+        plan: Any,
+        design: Design,
+        rng: np.random.Generator,
+        progress: Progress,
+        start: np.ndarray,
+    ) -> Solution:
+        """Do what `Solver.solve` does, from *public or released* coefficients `start` on."""
 
 
 @dataclass(frozen=True)
@@ -346,15 +355,9 @@ class PlannedSolver:
     solver: Solver
     plan: Plan
 
-    def read(
-        self,
-        design: Design,
-        rng: np.random.Generator,
-        progress: Progress,
-        start: np.ndarray | None = None,
-    ) -> Solution:
+    def read(self, design: Design, rng: np.random.Generator, progress: Progress) -> Solution:
         """Return what `Solver.solve` returns for the plan."""
-        return self.solver.solve(self.plan, design, rng, progress, start)
+        return self.solver.solve(self.plan, design, rng, progress)
 
 
 def composed(events: tuple[Event, ...]) -> Event:

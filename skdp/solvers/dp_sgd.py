@@ -122,7 +122,6 @@ class DPSGD(Solver):
     precondition: bool = False
     sampling: str = "poisson"
 
-    takes_start = True
     takes_blocks = True
     takes_persons = True
 
@@ -169,8 +168,38 @@ class DPSGD(Solver):
         design: Design,
         rng: np.random.Generator,
         progress: Progress,
-        start: np.ndarray | None = None,
     ) -> Solution:
+        start = np.zeros(plan.problem.shape(design.n_features))
+        return self.resume(plan, design, rng, progress, start)
+
+    def resume(
+        self,
+        plan: DPSGDPlan,
+        design: Design,
+        rng: np.random.Generator,
+        progress: Progress,
+        start: np.ndarray,
+    ) -> Solution:
+        """Go on from given coefficients.
+
+        Parameters
+        ----------
+        plan : DPSGDPlan
+            *Public.*
+        design : Design
+            *Private.* As `solve` takes it.
+        rng : numpy Generator
+            *Secret.* Source of the noise.
+        progress : callable
+            As `solve` takes it.
+        start : ndarray of the shape of θ
+            *Public or released.*
+
+        Returns
+        -------
+        solution : Solution
+            As `solve` returns it.
+        """
         descent = self.descent(plan, plan.count.release(design, rng))
         metric = plan.gram.release_for_steps(design, rng) if plan.gram else None
         loss, rate = plan.problem.loss, plan.sampling_rate
@@ -180,8 +209,6 @@ class DPSGD(Solver):
             records = None if rate == 1.0 else poisson_sample(design.n_records, rate, rng)
             return design.slope_sum(loss.gradient, theta, longest, records) / rate
 
-        if start is None:
-            start = np.zeros(plan.problem.shape(design.n_features))
         theta = descent.run(start, gradient, rng, progress, metric)
         return Solution(
             theta,

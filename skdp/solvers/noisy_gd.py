@@ -135,7 +135,6 @@ class NoisyGD(Solver):
     clip_share: float | None = None
     precondition: bool = True
 
-    takes_start = True
     is_gaussian = True
     takes_blocks = True
     takes_persons = True
@@ -248,14 +247,42 @@ class NoisyGD(Solver):
         design: Design,
         rng: np.random.Generator,
         progress: Progress,
-        start: np.ndarray | None = None,
     ) -> Solution:
+        start = np.zeros(plan.problem.shape(design.n_features))
+        return self.resume(plan, design, rng, progress, start)
+
+    def resume(
+        self,
+        plan: NoisyGDPlan,
+        design: Design,
+        rng: np.random.Generator,
+        progress: Progress,
+        start: np.ndarray,
+    ) -> Solution:
+        """Go on from given coefficients.
+
+        Parameters
+        ----------
+        plan : NoisyGDPlan
+            *Public.*
+        design : Design
+            *Private.* As `solve` takes it.
+        rng : numpy Generator
+            *Secret.* Source of the noise.
+        progress : callable
+            As `solve` takes it.
+        start : ndarray of the shape of θ
+            *Public or released.*
+
+        Returns
+        -------
+        solution : Solution
+            As `solve` returns it.
+        """
         n = plan.count.release(design, rng)
         problem = plan.problem.adapted(n, plan.mu)
         descent = self.descent(replace(plan, problem=problem), n)
         metric = plan.gram.release_for_steps(design, rng) if plan.gram else None
-        if start is None:
-            start = np.zeros(problem.shape(design.n_features))
 
         share = self._share(plan, n)
         longest = share * problem.loss.lipschitz * problem.row_norm if share < 1.0 else math.inf

@@ -138,7 +138,6 @@ class ObjectivePerturbation(Solver):
         design: Design,
         rng: np.random.Generator,
         progress: Progress,
-        start: np.ndarray | None = None,
     ) -> Solution:
         problem = plan.problem
         tilt = plan.noise * rng.normal(size=problem.shape(design.n_features))

@@ -98,7 +98,6 @@ class OutputPerturbation(Solver):
         design: Design,
         rng: np.random.Generator,
         progress: Progress,
-        start: np.ndarray | None = None,
     ) -> Solution:
         problem = plan.problem
         tilt = np.zeros(problem.shape(design.n_features))

@@ -318,7 +318,6 @@ class RegularizedExponential(Solver):
         design: Design,
         rng: np.random.Generator,
         progress: Progress,
-        start: np.ndarray | None = None,
     ) -> Solution:
         problem, schedule, metric = plan.problem, plan.schedule, None
         if schedule is None:

@@ -30,7 +30,7 @@ every_relation = pytest.mark.parametrize("neighboring", ["replace_one", "add_rem
 class ConstantSolver(RegularizedExponential):
     """Plans and spends like the real solver, reads the rows, and releases a constant."""
 
-    def solve(self, plan, design, rng, progress, start=None):
+    def solve(self, plan, design, rng, progress):
         scores = design.scores(np.ones(design.n_features))
         shape = (design.n_features, plan.problem.loss.n_scores)
         return Solution(np.ones(shape).squeeze(), 7, {"secret": scores}, noise_bound=1.0)

@@ -297,7 +297,7 @@ def test_weights_classes_and_class_weights_are_those_of_the_linear_model(model):
 class ConstantSolver(RegularizedExponential):
     """Plans and spends like the real solver, but releases a constant."""
 
-    def solve(self, plan, design, rng, progress, start=None):
+    def solve(self, plan, design, rng, progress):
         shape = (design.n_features, plan.problem.loss.n_scores)
         secret = design.slope_sum(lambda y, z: y * 1.0, np.zeros(design.n_features))
         return Solution(np.ones(shape).squeeze(), 7, {"secret": secret})

@@ -52,7 +52,7 @@ class Spy(RegularizedExponential):
 
     seen: ClassVar[list] = []
 
-    def solve(self, plan, design, rng, progress, start=None):
+    def solve(self, plan, design, rng, progress):
         self.seen[:] = [plan, design]
         return Solution(np.ones(plan.problem.shape(design.n_features)), 7)
 

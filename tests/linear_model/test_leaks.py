@@ -45,7 +45,7 @@ every_relation = pytest.mark.parametrize("neighboring", ["replace_one", "add_rem
 class ConstantSolver(RegularizedExponential):
     """Plans and spends like the real solver, but releases a constant."""
 
-    def solve(self, plan, design, rng, progress, start=None):
+    def solve(self, plan, design, rng, progress):
         shape = (design.n_features, plan.problem.loss.n_scores)
         progress(1, 1)
         secret = design.slope_sum(lambda y, z: y * 1.0, np.zeros(design.n_features))

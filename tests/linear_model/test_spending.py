@@ -31,7 +31,7 @@ every_model = pytest.mark.parametrize("Model", CLASSIFIERS + REGRESSORS)
 class Witness(RegularizedExponential):
     """Remembers what the ledger said when it was handed the data, then fails."""
 
-    def solve(self, plan, design, rng, progress, start=None):
+    def solve(self, plan, design, rng, progress):
         raise KeyboardInterrupt
 
 
@@ -146,7 +146,7 @@ class Constant(Solver):
     def plan(self, problem, epsilon, delta):
         return Plan(problem=problem, event=GDPEvent(0.1), theorem="it reads nothing")
 
-    def solve(self, plan, design, rng, progress, start=None):
+    def solve(self, plan, design, rng, progress):
         return Solution(np.zeros(design.n_features), 1)
 
 

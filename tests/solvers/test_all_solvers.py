@@ -18,7 +18,7 @@ from skdp.losses import (
 )
 from skdp.privacy import Neighboring, NoClosedCurveError
 from skdp.research import ExponentialMechanismSolver
-from skdp.solvers import SOLVERS, Problem
+from skdp.solvers import SOLVERS, Problem, ResumableSolver
 
 every_solver = pytest.mark.parametrize("solver", [kind() for kind in SOLVERS.values()], ids=repr)
 every_relation = pytest.mark.parametrize("neighboring", list(Neighboring), ids=str)
@@ -59,9 +59,10 @@ def solve(solver, plan, seed, start=None):
     k = plan.problem.loss.n_scores
     y = np.arange(40) % k if k > 1 else np.where(np.arange(40) % 2, 1.0, -1.0)
     design = ClippedDesign.clip(np.linspace(-1, 1, 80).reshape(40, 2), 1.0, 0.3, y)
-    if start is not None:
-        start = np.full(plan.problem.shape(3), start)
-    return solver.solve(plan, design, np.random.default_rng(seed), lambda *step: None, start)
+    given = plan, design, np.random.default_rng(seed), lambda *step: None
+    if start is None:
+        return solver.solve(*given)
+    return solver.resume(*given, np.full(plan.problem.shape(3), start))
 
 
 def cost(plan, epsilon):
@@ -136,8 +137,12 @@ def test_it_is_a_value(solver):
     assert hash(solver) == hash(type(solver)())
 
 
-@every_pair
-def test_a_start_changes_what_is_released_only_where_the_solver_says_so(solver, loss):
+RESUMING = [pair for pair in PAIRS if isinstance(pair[0], ResumableSolver)]
+
+
+@pytest.mark.parametrize(("solver", "loss"), RESUMING, ids=repr)
+def test_a_start_changes_what_is_released_and_0_is_the_default(solver, loss):
     plan = solver.plan(problem(loss, Neighboring.REPLACE_ONE), 8.0, 1e-5)
-    fresh, far = (solve(solver, plan, 1, start=start) for start in (None, 5.0))
-    assert (fresh.theta != far.theta).any() == solver.takes_start
+    fresh, same, far = (solve(solver, plan, 1, start=start) for start in (None, 0.0, 5.0))
+    np.testing.assert_array_equal(fresh.theta, same.theta)
+    assert (fresh.theta != far.theta).any()

@@ -87,7 +87,7 @@ def test_it_starts_where_it_is_told():
     for solver in (NoisyGD(1), DPSGD(1)):
         plan = solver.plan(PUBLIC, 1e6, 1e-5)
         start = np.full(4, 1000.0)
-        solution = solver.solve(plan, design, np.random.default_rng(0), silent, start=start)
+        solution = solver.resume(plan, design, np.random.default_rng(0), silent, start)
         assert np.abs(solution.theta - start).max() < 100.0
 
 

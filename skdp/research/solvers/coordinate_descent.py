@@ -118,7 +118,6 @@ class CoordinateDescent(Solver):
         design: Design,
         rng: np.random.Generator,
         progress: Progress,
-        start: np.ndarray | None = None,
     ) -> Solution:
         cycles = self.cycles(plan, plan.count.release(design, rng))
         theta = cycles.run(plan.problem, design, rng, progress)

@@ -135,7 +135,6 @@ class ExponentialMechanismSolver(Solver):
         design: Design,
         rng: np.random.Generator,
         progress: Progress,
-        start: np.ndarray | None = None,
     ) -> Solution:
         problem, c, alpha = plan.problem, plan.temperature, plan.prior_precision
         target = Target(

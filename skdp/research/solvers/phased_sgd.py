@@ -165,7 +165,6 @@ class PhasedSGD(Solver):
         design: Design,
         rng: np.random.Generator,
         progress: Progress,
-        start: np.ndarray | None = None,
     ) -> Solution:
         phases = self.phases(plan.problem, plan.mu, plan.count.release(design, rng))
         public = plan.problem.neighboring.count_is_public
