@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -17,12 +17,19 @@ __all__ = [
     "LossSum",
     "MemoryDesign",
     "Pointwise",
+    "RowNumbers",
     "ScoredDesign",
     "SlopeSum",
+    "T",
     "in_memory",
     "prefetch",
     "scored",
 ]
+
+T = TypeVar("T")
+
+RowNumbers = np.ndarray | slice
+"""Which rows: their numbers, or consecutive ones."""
 
 Pointwise = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """Of targets y and scores z, one number or derivative in z each. A method of a loss is one."""
@@ -52,8 +59,8 @@ class Design(ABC):
 
     @abstractmethod
     def parts(
-        self, function: Callable[[MemoryDesign], Any], most_rows: int | None = None
-    ) -> Iterator[Any]:
+        self, function: Callable[[MemoryDesign], T], most_rows: int | None = None
+    ) -> Iterator[T]:
         """Yield a function of each of consecutive blocks of rows that cover the data once.
 
         There is one block at least, without rows if there are none.
@@ -73,10 +80,10 @@ class Design(ABC):
 
     def total(
         self,
-        function: Callable[[MemoryDesign], Any],
+        function: Callable[[MemoryDesign], T],
         most_rows: int | None = None,
         rows: np.ndarray | None = None,
-    ) -> Any:
+    ) -> T:
         """Return the sum of a function of blocks over all rows, in their order, or over some.
 
         Parameters
@@ -156,7 +163,7 @@ class Design(ABC):
         """
 
     @abstractmethod
-    def take(self, rows: Any) -> MemoryDesign:
+    def take(self, rows: RowNumbers) -> MemoryDesign:
         """Return some rows, with their targets, in memory.
 
         Parameters
@@ -255,7 +262,7 @@ class MemoryDesign(Design):
 
     @property
     @abstractmethod
-    def targets(self) -> Any:
+    def targets(self) -> np.ndarray:
         """Targets (n_samples,), as the loss wants them. *Private.*"""
 
     @abstractmethod
@@ -359,8 +366,8 @@ class MemoryDesign(Design):
         """
 
     def parts(
-        self, function: Callable[[MemoryDesign], Any], most_rows: int | None = None
-    ) -> Iterator[Any]:
+        self, function: Callable[[MemoryDesign], T], most_rows: int | None = None
+    ) -> Iterator[T]:
         for _, block in self.blocks(most_rows):
             yield function(block)
 
@@ -416,7 +423,7 @@ class ScoredDesign(MemoryDesign):
         return self.inner.n_features
 
     @property
-    def targets(self) -> Any:
+    def targets(self) -> np.ndarray:
         return self.inner.targets
 
     def scores(self, theta: np.ndarray) -> np.ndarray:
@@ -443,7 +450,7 @@ class ScoredDesign(MemoryDesign):
     def in_memory(self) -> Any:
         return self.inner.in_memory()
 
-    def take(self, rows: Any) -> MemoryDesign:
+    def take(self, rows: RowNumbers) -> MemoryDesign:
         return ScoredDesign(self.inner.take(rows), self.theta, self.known[rows])
 
     def blocks(self, most_rows: int | None = None) -> Iterator[tuple[slice, MemoryDesign]]:

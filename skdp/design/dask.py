@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, partial, reduce
 from operator import add, attrgetter
-from typing import Any
 
 import numpy as np
 
 from skdp.data.blocks import Blocks
-from skdp.design.base import Design, MemoryDesign
+from skdp.design.base import Design, MemoryDesign, RowNumbers, T
 from skdp.design.memory import ClippedDesign, longest_reach
 
 __all__ = ["DaskDesign"]
@@ -46,17 +45,17 @@ class DaskDesign(Design):
         return self.n_columns
 
     def parts(
-        self, function: Callable[[MemoryDesign], Any], most_rows: int | None = None
-    ) -> Iterator[Any]:
+        self, function: Callable[[MemoryDesign], T], most_rows: int | None = None
+    ) -> Iterator[T]:
         for parts in self._gather(partial(_parts, function, most_rows)):
             yield from parts
 
     def total(
         self,
-        function: Callable[[MemoryDesign], Any],
+        function: Callable[[MemoryDesign], T],
         most_rows: int | None = None,
         rows: np.ndarray | None = None,
-    ) -> Any:
+    ) -> T:
         if rows is None:
             return reduce(add, self._gather(partial(_total, function, most_rows)))
         if not rows.size or self._here.brings(rows):
@@ -80,7 +79,7 @@ class DaskDesign(Design):
         """
         self._here.wanted = np.unique(rows)
 
-    def take(self, rows: Any) -> MemoryDesign:
+    def take(self, rows: RowNumbers) -> MemoryDesign:
         if isinstance(rows, slice):
             rows = np.arange(self.n_samples)[rows]
         here = self._here
@@ -95,7 +94,7 @@ class DaskDesign(Design):
     def _fetched(self, rows: np.ndarray) -> list[ClippedDesign]:
         return self.blocks.gather(_rows, self.blocks.places(rows))
 
-    def _gather(self, function: Callable[[MemoryDesign], Any]) -> list[Any]:
+    def _gather(self, function: Callable[[MemoryDesign], T]) -> list[T]:
         """Return a function of all blocks; rows that are wanted come along."""
         wanted, self._here.wanted = self._here.wanted, None
         if wanted is None:
@@ -142,18 +141,16 @@ def _are_among(rows: np.ndarray, numbers: np.ndarray) -> bool:
 
 
 def _parts(
-    function: Callable[[MemoryDesign], Any], most_rows: int | None, block: MemoryDesign
-) -> list[Any]:
+    function: Callable[[MemoryDesign], T], most_rows: int | None, block: MemoryDesign
+) -> list[T]:
     return list(block.parts(function, most_rows))
 
 
-def _total(
-    function: Callable[[MemoryDesign], Any], most_rows: int | None, block: MemoryDesign
-) -> Any:
+def _total(function: Callable[[MemoryDesign], T], most_rows: int | None, block: MemoryDesign) -> T:
     return block.total(function, most_rows)
 
 
-def _over(function: Callable[[MemoryDesign], Any], rows: np.ndarray, block: MemoryDesign) -> Any:
+def _over(function: Callable[[MemoryDesign], T], rows: np.ndarray, block: MemoryDesign) -> T:
     return function(block.take(rows))
 
 
@@ -162,6 +159,6 @@ def _rows(rows: np.ndarray, block: MemoryDesign) -> ClippedDesign:
 
 
 def _with_rows(
-    function: Callable[[MemoryDesign], Any], rows: np.ndarray | None, block: MemoryDesign
-) -> tuple[Any, ClippedDesign | None]:
+    function: Callable[[MemoryDesign], T], rows: np.ndarray | None, block: MemoryDesign
+) -> tuple[T, ClippedDesign | None]:
     return function(block), None if rows is None else _rows(rows, block)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 
-from skdp.design.base import MemoryDesign
+from skdp.design.base import MemoryDesign, RowNumbers
 from skdp.design.memory import ClippedDesign, clip_factors, longest_reach
 from skdp.features import FeatureMap
 
@@ -52,7 +52,7 @@ class ExpandedDesign(MemoryDesign):
         feature_map: FeatureMap,
         data_norm: float,
         intercept_scaling: float = 0.0,
-        targets: Any = None,
+        targets: np.ndarray | None = None,
     ) -> MemoryDesign:
         """Return the design whose rows of features are clipped to `data_norm`.
 
@@ -132,7 +132,7 @@ class ExpandedDesign(MemoryDesign):
             total += block.gram_diagonal(weights[rows])
         return total
 
-    def take(self, rows: Any) -> MemoryDesign:
+    def take(self, rows: RowNumbers) -> MemoryDesign:
         taken = self._of(rows)
         return taken.in_memory() if _is_small(self.feature_map, taken.n_samples) else taken
 
@@ -140,7 +140,7 @@ class ExpandedDesign(MemoryDesign):
         features = self.feature_map.whole(self.X)
         return ClippedDesign(features, self.factors, self.intercept_scaling, self.targets)
 
-    def _of(self, rows: Any) -> ExpandedDesign:
+    def _of(self, rows: RowNumbers) -> ExpandedDesign:
         """Return the design of some rows, none of whose features are made."""
         targets = None if self.targets is None else self.targets[rows]
         X, factors = _rows(self.X, rows), self.factors[rows]
@@ -199,7 +199,7 @@ def _is_small(feature_map: FeatureMap, n_rows: int) -> bool:
     return 8 * n_rows * feature_map.n_entries <= _IN_MEMORY * feature_map.cost
 
 
-def _rows(X: Any, rows: Any) -> Any:
+def _rows(X: Any, rows: RowNumbers) -> Any:
     if isinstance(X, np.ndarray) and isinstance(rows, np.ndarray) and X.flags.c_contiguous:
         return X.take(rows, axis=0)
     return X[rows]

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.extmath import row_norms
 
-from skdp.design.base import MemoryDesign
+from skdp.design.base import MemoryDesign, RowNumbers
 
 __all__ = ["ClippedDesign", "clip_factors", "longest_reach"]
 
@@ -78,7 +78,7 @@ def _float_parts(X: Any) -> Iterator[tuple[slice, Any]]:
         yield rows, _float_rows(X, rows)
 
 
-def _float_rows(X: Any, rows: Any) -> Any:
+def _float_rows(X: Any, rows: RowNumbers) -> Any:
     """Return rows of X in float64; a slice of float64 is a view.
 
     `ndarray.take` is faster than indexing, but copies all that is not C: a pandas frame is stored
@@ -177,7 +177,11 @@ class ClippedDesign(MemoryDesign):
 
     @classmethod
     def clip(
-        cls, X: Any, data_norm: float, intercept_scaling: float = 0.0, targets: Any = None
+        cls,
+        X: Any,
+        data_norm: float,
+        intercept_scaling: float = 0.0,
+        targets: np.ndarray | None = None,
     ) -> ClippedDesign:
         """Return the design whose rows are clipped to `data_norm`; then the column is appended.
 
@@ -345,7 +349,7 @@ class ClippedDesign(MemoryDesign):
         total[self.X.shape[1] :] = self.intercept_scaling**2 * weights.sum()
         return total
 
-    def take(self, rows: Any) -> ClippedDesign:
+    def take(self, rows: RowNumbers) -> ClippedDesign:
         targets = None if self.targets is None else self.targets[rows]
         return replace(
             self, X=_float_rows(self.X, rows), factors=self.factors[rows], targets=targets

@@ -6,12 +6,11 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from skdp.data.persons import Persons
-from skdp.design.base import Design, MemoryDesign, Pointwise, scored
+from skdp.design.base import Design, MemoryDesign, Pointwise, RowNumbers, T, scored
 
 __all__ = ["SharedDesign"]
 
@@ -57,16 +56,16 @@ class SharedDesign(Design):
         return self.inner.n_features
 
     def parts(
-        self, function: Callable[[MemoryDesign], Any], most_rows: int | None = None
-    ) -> Iterator[Any]:
+        self, function: Callable[[MemoryDesign], T], most_rows: int | None = None
+    ) -> Iterator[T]:
         yield from self.inner.parts(function, most_rows)
 
     def total(
         self,
-        function: Callable[[MemoryDesign], Any],
+        function: Callable[[MemoryDesign], T],
         most_rows: int | None = None,
         rows: np.ndarray | None = None,
-    ) -> Any:
+    ) -> T:
         return self.inner.total(function, most_rows, rows)
 
     def slope_sum(
@@ -154,7 +153,7 @@ class SharedDesign(Design):
     def reach(self, delta: np.ndarray) -> float:
         return self.inner.reach(delta)
 
-    def take(self, rows: Any) -> MemoryDesign:
+    def take(self, rows: RowNumbers) -> MemoryDesign:
         return self.inner.take(rows)
 
 

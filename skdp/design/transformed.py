@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Generic
 
 import numpy as np
 
-from skdp.design.base import Design, MemoryDesign, Pointwise, prefetch, scored
+from skdp.design.base import Design, MemoryDesign, Pointwise, RowNumbers, T, prefetch, scored
 from skdp.design.memory import ClippedDesign
 
 __all__ = ["TransformedDesign"]
@@ -62,16 +62,16 @@ class TransformedDesign(Design):
         return self.inner.n_features
 
     def parts(
-        self, function: Callable[[MemoryDesign], Any], most_rows: int | None = None
-    ) -> Iterator[Any]:
+        self, function: Callable[[MemoryDesign], T], most_rows: int | None = None
+    ) -> Iterator[T]:
         yield from self.inner.parts(_InCoordinates(function, self.matrix), most_rows)
 
     def total(
         self,
-        function: Callable[[MemoryDesign], Any],
+        function: Callable[[MemoryDesign], T],
         most_rows: int | None = None,
         rows: np.ndarray | None = None,
-    ) -> Any:
+    ) -> T:
         return self.inner.total(_InCoordinates(function, self.matrix), most_rows, rows)
 
     def slope_sum(
@@ -112,7 +112,7 @@ class TransformedDesign(Design):
     def reach(self, delta: np.ndarray) -> float:
         return self.inner.reach(self.matrix @ delta)
 
-    def take(self, rows: Any) -> TransformedRows:
+    def take(self, rows: RowNumbers) -> TransformedRows:
         return TransformedRows(self.inner.take(rows), self.matrix)
 
     def prefetch(self, rows: np.ndarray) -> None:
@@ -142,7 +142,7 @@ class TransformedRows(MemoryDesign):
         return self.inner.n_features
 
     @property
-    def targets(self) -> Any:
+    def targets(self) -> np.ndarray:
         return self.inner.targets
 
     def scores(self, theta: np.ndarray) -> np.ndarray:
@@ -170,7 +170,7 @@ class TransformedRows(MemoryDesign):
         rows = self.inner.scores(self.matrix)
         return ClippedDesign(rows, np.ones(self.n_samples), targets=self.targets)
 
-    def take(self, rows: Any) -> TransformedRows:
+    def take(self, rows: RowNumbers) -> TransformedRows:
         return TransformedRows(self.inner.take(rows), self.matrix)
 
     def blocks(self, most_rows: int | None = None) -> Iterator[tuple[slice, TransformedRows]]:
@@ -179,11 +179,11 @@ class TransformedRows(MemoryDesign):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _InCoordinates:
+class _InCoordinates(Generic[T]):
     """A function of blocks, asked about them in other coordinates."""
 
-    function: Callable[[MemoryDesign], Any]
+    function: Callable[[MemoryDesign], T]
     matrix: np.ndarray
 
-    def __call__(self, block: MemoryDesign) -> Any:
+    def __call__(self, block: MemoryDesign) -> T:
         return self.function(TransformedRows(block, self.matrix))

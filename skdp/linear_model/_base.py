@@ -317,13 +317,13 @@ class PrivateLinearModel(PrivateEstimator):
     def _plan(self, parameters: ReleaseParameters, records: LinearRecords) -> ReleasePlan:
         if not parameters.is_private:
             plan = NonPrivatePlan()
-            return FitPlan(1.0, plan, plan.event)
+            return FitPlan(1.0, plan, plan.event, plan.theorem)
         rate = self._rate(parameters, records)
         if rate == 1.0:
             if isinstance(records.rows, BlockRows):
                 self._check_reads_blocks(records.solver, sampled=False)
             fit = self._plan_fit(parameters, records)
-            return FitPlan(1.0, fit, fit.event)
+            return FitPlan(1.0, fit, fit.event, fit.theorem)
         sample = records.expected(rate)
         return plan_sampled(
             rate, parameters, records.solver, lambda inside: self._plan_fit(inside, sample)
@@ -386,7 +386,7 @@ class PrivateLinearModel(PrivateEstimator):
             self.n_iter_ = 1 if n_iter is None else int(np.max(n_iter))
             self.data_norm_ = math.inf
             return self
-        self._publish_solution(released, records.task, plan.problem)
+        self._publish_solution(released, records.task, plan.fit.problem)
         self.solver_ = released.solver or _name_of(records.solver)
         self.n_iter_ += records.n_iter
         return self

@@ -17,7 +17,7 @@ from skdp.privacy import (
     PoissonSampledEvent,
     PureDPEvent,
 )
-from skdp.solvers import SOLVERS, Problem, Solver
+from skdp.solvers import SOLVERS, Solver
 from skdp.support.validation import check_real
 
 __all__ = [
@@ -47,24 +47,14 @@ class FitPlan:
         What is released from the sample, for neighbors by adding or removing a record.
     event : Event
         What that is for the records that the sample is drawn from.
+    theorem : str
+        The statement that proves the event.
     """
 
     rate: float
     fit: Any
     event: Event
-
-    @property
-    def theorem(self) -> str:
-        """The statement that proves the event."""
-        if self.rate == 1.0:
-            return str(self.fit.theorem)
-        return f"a Poisson sample at rate {self.rate:.6g}, amplified; on it {self.fit.theorem}"
-
-    @property
-    def problem(self) -> Problem:
-        """What is public about the fit."""
-        problem: Problem = self.fit.problem
-        return problem
+    theorem: str
 
 
 def check_subsample(subsample: Any) -> None:
@@ -111,13 +101,19 @@ def plan_sampled(
     inside = replace(parameters, neighboring=Neighboring.ADD_REMOVE_ONE)
     if solver.is_pure:
         own = sampled_pure_epsilon(epsilon, rate, relation)
-        return FitPlan(rate, plan(replace(inside, epsilon=own)), PureDPEvent(epsilon))
+        fit = plan(replace(inside, epsilon=own))
+        return FitPlan(rate, fit, PureDPEvent(epsilon), _amplified(rate, fit))
     if not can_be_sampled(solver, delta):
         raise IncompatibleSolverError(_refusal(solver, delta))
     mu = sampled_gdp_mu(epsilon, delta, rate, relation)
     fit = plan(replace(inside, epsilon=GaussianCurve(mu).epsilon(delta)))
     noise = (1.0 - _ROUNDING) / fit.event.gdp_mu(Neighboring.ADD_REMOVE_ONE)
-    return FitPlan(rate, fit, PoissonSampledEvent(rate, GaussianEvent(noise)))
+    event = PoissonSampledEvent(rate, GaussianEvent(noise))
+    return FitPlan(rate, fit, event, _amplified(rate, fit))
+
+
+def _amplified(rate: float, fit: ReleasePlan) -> str:
+    return f"a Poisson sample at rate {rate:.6g}, amplified; on it {fit.theorem}"
 
 
 def _refusal(solver: Solver, delta: float) -> str:

@@ -122,16 +122,20 @@ class AutoSolver(Solver):
         chosen : PlannedSolver
             `RegularizedExponential` or `NoisyGD` with default parameters.
         """
-        steps = NoisyGD()
         many, persons = (problem.n_features or 0) > _MOST_COLUMNS, problem.rows_each != 1
         if many or persons or Minorant.of(problem.loss).gap:
-            return PlannedSolver(steps, steps.plan_at(problem, mu))
+            return _steps(problem, mu)
         sampling = RegularizedExponential()
         plan = sampling.plan_at(problem, mu)
         most = _MOST_STEPS if problem.loss.n_scores == 1 else _MOST_STEPS_OF_SCORES
         if plan.schedule is not None and plan.schedule.sampler_plan.n_steps <= most:
             return PlannedSolver(sampling, plan)
-        return PlannedSolver(steps, steps.plan_at(problem, mu))
+        return _steps(problem, mu)
+
+
+def _steps(problem: Problem, mu: float) -> PlannedSolver:
+    solver = NoisyGD()
+    return PlannedSolver(solver, solver.plan_at(problem, mu))
 
 
 _NAMES: dict[type[Solver], str] = {
