@@ -107,6 +107,8 @@ def _optimal(parts: Parts, delta: float) -> float:
 
 
 def _tanh(parts: Parts, delta: float) -> float:
+    # The loss of randomised response is ±ε with mean ε·tanh(ε/2). Hoeffding's inequality for ranges
+    # of 2ε: it exceeds the mean by t with probability e^(−2t²/Σ(2ε)²) = δ' at t = √(2L·Σε²).
     return _spread(parts, delta) + math.fsum(k * e * math.tanh(0.5 * e) for e, _, k in parts)
 
 
@@ -116,6 +118,7 @@ def _dwork_roth(parts: Parts, delta: float) -> float:
 
 def _sqrt6(parts: Parts, delta: float) -> float:
     """Return ε·√(6k·log(1/δ')) where that is not below `_dwork_roth`; elsewhere it is false."""
+    # ε·√(2kL) + k·ε·(e^ε − 1) ≤ ε·√(6kL), divided by ε·√k.
     (epsilon, _, k), *others = parts
     room = (math.sqrt(6.0) - math.sqrt(2.0)) * math.sqrt(-math.log(delta)) if delta else 0.0
     if others or not math.sqrt(k) * math.expm1(min(epsilon, 700.0)) <= room:
@@ -154,6 +157,7 @@ def optimal_epsilon(epsilon: float, delta: float, count: int, total: float) -> f
 
     with l_j = (k − 2j)·ε and p = 1 − q = e^ε/(1 + e^ε). Between two l_j, D is A − e^ε'·B.
     """
+    # (T − lost)/(1 − lost) falls as `lost` rises, so that is rounded up and the quotient down.
     lost = up(-math.expm1(count * math.log1p(-delta)), SUM)
     target = down((total - lost) / (1.0 - lost), FORMULA) if lost < 1.0 else -1.0
     if target < 0.0 or math.isinf(epsilon):
@@ -175,6 +179,10 @@ def _lines(epsilon: float, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarr
     losses = (count - 2.0 * j) * epsilon
     choose = gammaln(count + 1.0) - gammaln(j + 1.0) - gammaln(count - j + 1.0)
     log_p = choose - j * epsilon - count * math.log1p(math.exp(-epsilon))
+    # Three log-gammas of up to k·log(k + 1), each off by 4 units of itself, and their sum: 15. The
+    # products with ε and log1p are at most k·(ε + 1), and the k/2 additions below cost k/2. 64 is
+    # for what is made of the logarithms later: exp, products and a difference. It does not cover a
+    # Q below e^−708 of its peak, which has lost digits. That takes ε' + log(1/δ') above 700.
     rounding = _UNIT * (16.0 * count * (math.log(count + 1.0) + epsilon + 1.0) + 64.0)
     return losses, _log_cumulative(log_p), _log_cumulative(log_p - losses), rounding
 
@@ -197,6 +205,8 @@ def _within(
     below = float(losses[j + 1]) if j + 1 < losses.size else 0.0
     if excess <= 0.0:
         return below
+    # ε' solves A − e^ε'·B = target, with A rounded up and B down. 1e-14 is for the two logarithms
+    # and the two differences, 9 units of 2⁻⁵³ of their sizes at most.
     root = math.log(excess) - math.log1p(-rounding) - float(b[j])
     upwards = 1e-14 * (abs(root) + abs(float(b[j])) + 1.0)
     return min(max(root + upwards, below), float(losses[j]))

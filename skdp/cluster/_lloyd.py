@@ -19,7 +19,7 @@ __all__ = ["Estimate", "ask_step", "count_unit", "release_step"]
 
 _BITS = 22  # of rows: sums of 2^31 of them stay below 2^53
 _CENTRE_BITS = 16  # of centres, so that all distances are exact as well
-_LEAST_COUNT = 1.0
+_LEAST_COUNT = 1.0  # no guarantee rests on it: a smaller cluster stays where it is
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +39,8 @@ def count_unit(n_coordinates: int, neighboring: Neighboring) -> float:
     Where a row is replaced within its cluster the coordinates move by 2, and nothing else does;
     counting by 1 moves no more, if the row changes its cluster.
     """
+    # A step's noise is √(1 + b²) in each of q coordinates and that over b in the count. The sum of
+    # squares, (1 + b²)·(q + 1/b²), is least at b² = q^(−1/2). No guarantee rests on b.
     return 1.0 if neighboring.count_is_public else n_coordinates**-0.25
 
 
@@ -51,6 +53,8 @@ def ask_step(
     √(2·(1 + b²)), which is 2 for b = 1.
     """
     b = count_unit(n_coordinates, neighboring)
+    # A row added or removed has the length √(1 + b²). The proofs of all steps, and that this is
+    # attained, are in the documentation: *Principal components and k-means*.
     distance = 2.0 if neighboring.count_is_public else math.hypot(1.0, b)
     return GaussianStep(name, n_clusters * (n_coordinates + 1), distance * ROUNDED_ONCE, share)
 
@@ -84,6 +88,9 @@ def _totals(
     reach, k = farthest(rows), len(centres)
     counts, sums = np.zeros(k, np.int64), np.zeros((k, vectors.shape[1]))
     C = whole(centres.copy(), _CENTRE_BITS)
+    # A row is nearest to the center with the largest z·c − |c|²/2, here in units of 2^−(22 + 16).
+    # All terms are integers below 2^53, so neither another row nor the order of a sum changes the
+    # cluster of a row.
     half_squares = (C * C).sum(axis=1) * 2.0 ** (_BITS - _CENTRE_BITS - 1)
     for along, _, weights in projected(rows, centre, vectors, reach, max(k, vectors.shape[1])):
         along *= reach / radius

@@ -344,6 +344,10 @@ class _R2(_OfErrors, RowSums):
     released_as = "metrics.dp_r2_score"
 
     def _query(self, count_is_public: bool) -> Query:
+        # add_remove_one: four numbers of size 1 at most, 4 in l1 and √4 in l2. replace_one: with
+        # t = |u − u'| and |u + u'| ≤ 2 − t, (u, u²) moves by t·(1, u + u'). In l1 that is at most
+        # t·(3 − t), 2.25 at t = 3/2. In l2 it is at most t·√(1 + (2 − t)²). This rises with t,
+        # since 2t² − 6t + 5 > 0, up to 2 at t = 2. With e², which moves by 1: 3.25 and √(1 + 2²).
         return Query(
             "sums",
             size=3 if count_is_public else 4,

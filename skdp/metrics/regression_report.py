@@ -274,6 +274,9 @@ class _ErrorSums(PrivateFit):
 
     def _plan(self, parameters: ReleaseParameters, records: _NumberPairs) -> QueryPlan:
         replaced = parameters.neighboring.count_is_public
+        # add_remove_one: five numbers of size 1 at most, 5 in l1 and √5 in l2. replace_one: (u, u²)
+        # moves by 2.25 in l1 and by 2 in l2, as `dp_r2_score` derives. With e² and e, which move
+        # by 1 each: 4.25 and √(1 + 1 + 2²).
         query = Query(
             "sums",
             size=4 if replaced else 5,

@@ -23,9 +23,9 @@ __all__ = [
     "log_mixture",
 ]
 
-_ERROR = 90.0
-_REACH = 13.5  # slope of the log-integrand where it is cut off; φ(13.5)/13.5 < e^−90
-_MOST_NODES = 1 << 16
+_ERROR = 90.0  # what is left out of a sum is e^−90: nothing beside its rounding
+_REACH = 13.5  # slope of the log-integrand where it is cut off; φ(13.5)/13.5 < e^−94
+_MOST_NODES = 1 << 16  # about speed: beyond, `_bound` has to do
 _NODES, _WEIGHTS = leggauss(24)
 _CHUNK = 1_000_000
 _FAR = 1e7
@@ -125,7 +125,9 @@ class SubstitutedGaussianCurve(SymmetricCurve):
         return super()._log_delta(epsilon) if np.any(epsilon < 0) else self._log_forward(epsilon)
 
     def _log_forward(self, epsilon: np.ndarray) -> np.ndarray:
-        panels = int(np.ceil(1.0 / self.scale)) + 20  # the rest is below e^−40
+        # From the start on the integrand falls by e^−2 a panel at least if the start is far out, so
+        # 20 panels leave e^−40. Else a panel is as wide as s, and they reach beyond 1 + 20s.
+        panels = int(np.ceil(1.0 / self.scale)) + 20
         edges = np.arange(panels)[:, None] + 0.5 * (1.0 + _NODES)
         weights = np.tile(np.log(0.5 * self.scale * _WEIGHTS), panels)
         flat = np.ravel(np.minimum(epsilon, _FAR))
@@ -225,6 +227,9 @@ class SampledGaussianPair:
         far, odds = 0.5 * (order - 1.0) * self.mu * self.mu, self._log_odds()
         triangle = order * self._mixture(far) if self.first else 0.0
         triangle -= self.second * (order - 1.0) * math.log1p(-self.rate)
+        # What the triangle inequality gives away: for P, which has at least its sampled part,
+        # α·log(1 + e^(−odds − far)); for Q, by Jensen's inequality for the mean of its sampled part
+        # under N(αμ, 1), (α − 1)·e^(odds − α·μ²). Below e^−35 this is nothing in floats.
         lost = max(-odds - far, odds - order * self.mu * self.mu if self.second else -math.inf)
         rounding = margin(SUM) * order * (far - math.log(self.rate))
         is_exact = self.first and math.log(order) + lost < -35.0
@@ -256,6 +261,9 @@ class SampledGaussianPair:
 
     def _step(self, beta: float) -> float:
         """Return the step that errs by e^(−90)·(M + 2α) for about the best width of the strip."""
+        # In |Im x| ≤ w < π/μ the integrand is analytic, with integrals of its modulus up to
+        # N = e^growth·(M + 2α). The rule errs by 2N/(e^(2πw/step) − 1), which is half of the claim:
+        # *Rényi DP*, "Poisson-sampled Gaussians". Any w is valid.
         widest = (2.0 if beta else 3.1) / self.mu
         width = min(math.sqrt(2.0 * _ERROR / (1.0 + 0.25 * beta * self.mu * self.mu)), widest)
         growth = 0.5 * width**2 - (beta and beta * math.log(math.cos(0.5 * self.mu * width)))
@@ -272,7 +280,10 @@ class SampledGaussianPair:
         inside = density + log_excess(loss, order) + math.log(step)
         ends = np.array([0, -1])
         tails = density[ends] + order * loss[ends] - math.log(_REACH)
-        proved = [-_ERROR + math.log(2.0 * order + 4.0)]  # 2α, and twice 1 or α beyond the ends
+        # In units of e^−90: the rule errs by M/2 + α. Beyond the ends e^(αL) is in `tails`, and the
+        # rest of ψ is at most α − 1, with a mass of Q there below 2·e^−4. So 1.1·α + 1/2 is enough;
+        # M − 1 times e^−90 is within the rounding.
+        proved = [-_ERROR + math.log(2.0 * order + 4.0)]
         rounding = margin(CURVE) + margin(SUM) * order * float(np.abs(loss[ends]).max())
         log_less = logsumexp(np.concatenate([inside, tails, proved])) + rounding
         return up(float(np.logaddexp(0.0, log_less)), SUM)

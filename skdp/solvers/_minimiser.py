@@ -127,6 +127,9 @@ def _least_tolerance(problem: Problem, noise: float) -> float:
     Twice what rounding amounts to, over the ¾ that count outside, and some for a run to end in.
     The tilt is longer than noise·(√size + 10) with probability e⁻⁵⁰ only.
     """
+    # 3 is more than 2/¾. Near a minimum λ|θ| ≤ n·R·L + |b|, so the 2·(λ|θ| + |b|) units of
+    # `Objective.rounding` are at most 2 units of n·R·L, of the 4 it leaves, and 4 units of |b|. A
+    # normal vector of k entries is longer than √k + 10 with probability e^(−10²/2) at most.
     loss, R, d = problem.loss, problem.row_norm, problem.n_features or 1
     of_scores = loss.smoothness * R * (d + 4) * longest(problem)
     records = covered_rows(problem) * R * (_ROUNDINGS * loss.lipschitz + of_scores)
@@ -182,6 +185,8 @@ class Objective:
         A score, a sum of d products, is off by d + 4 units of R·|θ|, and moves the derivative by
         `smoothness` times that.
         """
+        # λθ is rounded once, and so are the two additions, whose sums are nearly −b and 0. That is
+        # less than 2 units of λ|θ| and of |b|. `_least_tolerance` needs the 4 units left out here.
         n, R, size = self.design.n_records, self.row_norm, float(np.linalg.norm(theta))
         of_scores = self.loss.smoothness * R * (self.design.n_features + 4) * size
         records = n * self.weight * R * ((_ROUNDINGS - 4) * self.loss.lipschitz + of_scores)

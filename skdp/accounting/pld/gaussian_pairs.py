@@ -27,8 +27,8 @@ __all__ = [
     "ReplaceOneGaussianPair",
 ]
 
-_FAR = 600.0
-_STEEP = 40.0  # arcsinh(e^x/2) is x from here on
+_FAR = 600.0  # e^600/q is a float for every rate q above 1e-48; 1 − c is δ below −600
+_STEEP = 40.0  # arcsinh(e^x/2) exceeds x by e^(−2x) at most: by nothing in floats from here on
 
 
 def _gaussian(losses: np.ndarray, mu: float) -> Triple:
@@ -38,6 +38,10 @@ def _gaussian(losses: np.ndarray, mu: float) -> Triple:
     second form neither overflows nor cancels. The bound: a relative error of a few units in ε
     and μ moves u by a few units times |u| + μ, hence the tails by that times |u|.
     """
+    # In units of 2⁻⁵³ and with x = |u| + μ: two roundings move u by 2|u| + μ/2. The logarithm of a
+    # tail has the derivative 1/M(u) ≤ |u| + 1, so the tails move by 2x² + 2x at most. The exponent
+    # u²/2 in ndtr is off by 4 units of itself, 2x². Functions and products add less than 10. That
+    # is 5x² + 11 at most. The rest of 8x² + 32 is for an ε that is itself off by 2 units.
     u = losses / mu - 0.5 * mu
     split = int(np.searchsorted(u, -4.0 - mu))
     low = np.exp(losses[:split]) * ndtr(-mu - u[:split])
@@ -103,6 +107,9 @@ class PoissonGaussianPair(TangentPair):
         bottom, top, base = losses[:start], losses[start:], base[start:]
         first, second, relative = _gaussian(base, self.mu)
         value = self.rate * (first - second)
+        # c' is off by 3 units of |c' − 1|. If c' > 1, the curve q·g(c') moves by 3 of q·second.
+        # Else it moves by 3 units of q, and `first` is at least 1/2: 6 of q·first. The logarithm is
+        # off by one unit of `base`, which `_gaussian` allows, and by one of ε.
         error = self.rate * (first + second) * (relative + 8.0 * UNIT * (1.0 + np.abs(top)))
         c = np.exp(bottom)
         return (
@@ -140,6 +147,10 @@ class _PoissonGaussianAdded(TangentPair):
         first, second, relative = _gaussian(base, self.mu)
         value = w * (first - second)
         slope = (1.0 - w) * first + w * second
+        # The roundings of log q and log w move `base` by 3·|log q| units, and the curve by as many
+        # units of w·second. That is within 32·(first + second) ≥ 64·second for q ≥ 1e-9; smaller
+        # rates are not proved. The exponent of w is off by 3·largest + |ε| units, which moves w by
+        # 1 − w times that. The curve moves by `first` times what w moves.
         error = w * (first + second) * relative
         error += 8.0 * UNIT * (largest + np.abs(inner) + w) * np.exp(inner - largest) * first
         return tuple(np.concatenate([part, rest]) for part in (value, slope, error))  # type: ignore
@@ -176,6 +187,10 @@ class ReplaceOneGaussianPair(TangentPair):
         slope = c * ((1.0 - self.rate) * none + self.rate * minus)
         value = self.rate * (plus - c * minus) - more
         size = self.rate * (plus + c * minus) + more
+        # In units of 2⁻⁵³ and with X = |x| + μ: the three arguments are off by X, which moves the
+        # tails by X·(X + 1). The exponents in ndtr are off by 2X², and e^ε by ε if ε is off by one
+        # unit. All of this is relative to `size`, the sum of the sizes of the terms. For x > 37
+        # Φ(−x) underflows. Then δ is too large, which an upper bound may be.
         far = losses > LARGEST_LOSS  # where P(L > ε) is above δ and enough
         value[far] = ((1.0 - self.rate) * none + self.rate * plus)[far]
         return value, slope, UNIT * (32.0 + 8.0 * (np.abs(x) + self.mu) ** 2 + losses) * size

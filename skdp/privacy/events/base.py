@@ -1,4 +1,18 @@
-"""What every event answers."""
+"""What every event answers.
+
+Ledgers store events for years, so some things about an event never change:
+
+- Its name (`kind`), the names of its fields, their units and their meaning. A mechanism that means
+  something else is a new event. An event that nothing makes any more stays in `EVENTS`.
+- Its fields are finite numbers, strings, events and tuples of these, so that JSON restores them
+  exactly. Two events are equal if their kinds and fields are equal.
+- A field may be added, at the end and with a default that says what events without it have always
+  meant. `version` rises by one, so that an older library rejects the event rather than misread it.
+  The default of an added field never changes. No field is renamed or removed.
+- Its curve is never below the truth, for all fields that `__post_init__` accepts. A new proof may
+  lower it; an error may only be corrected upwards. Such changes do not touch what was spent:
+  a ledger keeps the costs that were found at the time.
+"""
 
 from __future__ import annotations
 

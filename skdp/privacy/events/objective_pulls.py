@@ -21,8 +21,13 @@ _LEVELS = np.exp(-4.0 * np.linspace(1.0, 0.0, 80) ** 2)
 """Of h, in units of the largest: dense where most of the integral is."""
 _CHUNK = 4096
 _NEWTON_STEPS = 3  # from a start below the root; what is left is bounded
-_ROUNDING = 1e-9  # added to log δ; its sums are good to 1e-11,
-_CANCELLATION = 1e-12  # and to this over m, where Mills' ratios cancel
+# Added to log δ. Where exponents up to (ε/h)²/2 cancel against a gain, for ε below a + a few m,
+# sums are off by some 60·2⁻⁵³·(ε/m)²: 1e-11 at ε/m = 40, and 1e-9 at 390. Beyond that δ may be too
+# small for ε < a only: from a on, what the cells add is some 2 % and more.
+_ROUNDING = 1e-9
+# Added to log δ over m. M(u) − M(u + h) is at least about h·M(u)/(u + 1.3). 4 units of 2⁻⁵³ in both
+# are 4e-14/m of it, for h near m and u ≤ 40. Without a gain δ is below 1e-300 for larger u.
+_CANCELLATION = 1e-12
 _UNDERFLOW = 1e-280  # smaller cells have lost digits
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 _CELLS = 320  # of ε, where a Gaussian is compared with a curve
@@ -217,6 +222,9 @@ class ScorePullsCurve(HullCurve):
         return math.log(self.pulls) + margin + log_j.reshape(np.shape(epsilon))
 
     def _log_integral(self, epsilon: np.ndarray) -> np.ndarray:
+        # Cells up to h² = 2ε count with the smaller of g(h_i)·(h_i − h_{i−1}) and ρ(h_{i−1})·(δ of
+        # h_i − δ of h_{i−1}); larger h count with φ(0): *Objective perturbation*, "Computation
+        # from above". All terms are relative to φ(u) at the top, so that none underflows.
         top = np.minimum(self.mu, np.sqrt(2.0 * np.maximum(epsilon, 1e-300)))
         h = top[:, None] * _LEVELS
         u = np.minimum(epsilon[:, None] / h - 0.5 * h, 1e100)
@@ -241,6 +249,9 @@ class ScorePullsCurve(HullCurve):
         a = self.log_determinant
         if a == 0.0:
             return np.zeros_like(h)
+        # The start solves z − b = h²/z. It is below the root, since 1/(1 − e^(−z)) ≥ 1/z + 1/2, and
+        # Newton's steps on a concave function stay below. If they pass a, so does the root, and the
+        # maximum over x ≥ 0 is f(0) = 0.
         b = a - epsilon
         root = np.sqrt(b * b + 4.0 * h * h)
         z = np.where(b > 0.0, 0.5 * (b + root), 2.0 * h * h / (root - np.minimum(b, 0.0)))
@@ -326,6 +337,9 @@ def _hull(curve: ScorePullsCurve, grid: np.ndarray) -> np.ndarray:
 
 
 def _is_steeper(m: float, a: float, mu: float, end: float) -> bool:
+    # −(log δ_m)' is 1/(M(v)/M(v + m) − 1) at v = ε/m − m/2. It rises with v, since log M is convex,
+    # and falls as m grows, since M falls. So δ_m(ε − a) ≤ δ_μ(ε) at E carries over to all ε ≥ E if
+    # v is at least E/μ − μ/2: *Objective perturbation*, "One score and one pull".
     u = (end - a) / m - 0.5 * m
     if end <= a or end / mu - 0.5 * mu > u:
         return False
@@ -334,6 +348,8 @@ def _is_steeper(m: float, a: float, mu: float, end: float) -> bool:
 
 def _below(values: np.ndarray, mu: float, grid: np.ndarray) -> bool:
     """Return True only if chords through values at grid points lie below the Gaussian curve."""
+    # The Gaussian curve is convex in e^ε and lies above its tangents. Tangents and chords are
+    # straight in e^ε, so it is enough to compare them at the two ends of each cell.
     middle = 0.5 * (grid[1:] + grid[:-1])
     at_middle = np.exp(gaussian_log_delta(middle, mu) - _ROUNDING)
     steep = np.exp(middle + log_ndtr(-middle / mu - 0.5 * mu))

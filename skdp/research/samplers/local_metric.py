@@ -182,6 +182,11 @@ class _RoundingErrors:
     def of(cls, center: _Center) -> _RoundingErrors:
         target, d, n = center.target, len(center.shape), center.rows.n_samples
         alpha, R, loss = target.prior_precision, target.row_norm, target.loss
+        # The factors 16, 32 and 4 leave room. With u = `_UNIT` the errors are, to first order:
+        # matrix: 2·(n + 3)·u·trace for two sums, since the norm of Σ w|a||a|ᵀ is at most the trace,
+        # and (d + 1)·u·trace for each of three factorizations (Higham 2002, Theorem 10.3);
+        # distortion: d·u·|L⁻¹|²·|L|² in Frobenius norms, whose squares are at most d/α and trace;
+        # gradient: n·u of the sizes, and `smoothness` times (d + 3)·u·R|p| for the scores.
         trace, size = float(np.trace(center.hessian)), float(np.linalg.norm(center.point))
         terms = target.temperature * n * R * (loss.lipschitz + loss.smoothness * R * size)
         gradient = 4.0 * (n + d) * _UNIT * (terms + alpha * size)
@@ -191,6 +196,7 @@ class _RoundingErrors:
             gradient_norm=gradient / math.sqrt(0.5 * alpha),
             scores=_SCORE_MARGIN * R * size,
         )
+        # Then R·Rᵀ ≥ α − 3·(α/8) > α/2, which `gradient_norm` and `_SOLVE_MARGIN` rest on.
         if errors.matrix > alpha / 8.0 or errors.distortion > 0.25:
             raise linalg.LinAlgError("rounding could matter")
         return errors
@@ -237,6 +243,8 @@ def _grow(
 ) -> LocalBall | None:
     """Return the first of growing balls whose tail is small enough, if it would help."""
     d, gradient_norm = len(center.shape), _gradient_norm(center, errors, center.shape)
+    # A Gaussian distribution has less than `tail` beyond √d + √(2·log(1/tail)), since |x| is
+    # 1-Lipschitz.
     width = (math.sqrt(d) + math.sqrt(-2.0 * math.log(tail))) / _RINGS
     curvatures: list[float] = []
     for ring in range(1, _MOST_RINGS + 1):
@@ -306,6 +314,8 @@ def tail_bound(d: int, width: float, curvatures: list[float], gradient_norm: flo
     fall = first[-1] - (d - 1.0) / r[-1]
     if fall <= 0.0:
         return 1.0
+    # f(ρ) is above all chords only if f peaks in the last cell. For the widths of `_grow` `fall`
+    # times `within` is below 1 then: the bound says nothing, with the minimum below or without.
     chords = 0.5 * (f[1:] + f[:-1])
     top = chords.max()
     within = step * float(np.exp(chords - top).sum())
