@@ -131,3 +131,17 @@ def test_pure_releases_add_at_delta_zero(black_box):
     event = ComposedEvent((black_box(0.1), SelfComposedEvent(black_box(0.2), 3)))
     assert BasicAccountant().epsilon(event, 0.0) == pytest.approx(0.7, rel=1e-12)
     assert BasicAccountant().epsilon(event, 0.0) >= 0.7
+
+
+@pytest.mark.xfail(strict=True, reason="sums of probabilities below 1e-308 have lost digits")
+def test_the_optimal_form_is_rounded_upwards_where_probabilities_underflow():
+    count, total = 900, 8.342511455646964e-46
+    found = optimal_epsilon(1.0, 0.0, count, total)  # 751.58, where 751.69 is right
+    with mp.workdps(50):
+        p = 1 / (1 + mp.exp(-1))
+        exact = mp.fsum(
+            mp.binomial(count, j) * p ** (count - j) * (1 - p) ** j * (1 - mp.exp(found - loss))
+            for j, loss in ((j, count - 2 * j) for j in range(count // 2))
+            if loss > found
+        )
+        assert exact <= mp.mpf(total)
