@@ -43,9 +43,9 @@ def released(model, X, y):
 @pytest.mark.parametrize(
     "model",
     [
-        partial(DPLogisticRegression, 50.0),
-        partial(DPGaussianNB, 50.0, bounds=NUMBERS),
-        partial(DPMixedNB, 50.0, bounds={"b": (0, 1), "c": (0, 1)}, categories={"a": [0, 1, 2]}),
+        partial(DPLogisticRegression, epsilon=50.0),
+        partial(DPGaussianNB, epsilon=50.0, bounds=NUMBERS),
+        partial(DPMixedNB, epsilon=50.0, bounds={"b": (0, 1), "c": (0, 1)}, categories={"a": [0, 1, 2]}),
         partial(DPStandardScaler, bounds=NUMBERS),
         partial(DPMinMaxScaler, bounds=NUMBERS),
     ],
@@ -66,7 +66,7 @@ def test_targets_may_be_arrows_too():
 @pytest.mark.parametrize(
     "model",
     [
-        partial(DPMixedNB, 50.0, bounds={"b": (0, 1)}, categories={"sex": ["f", "m"]}),
+        partial(DPMixedNB, epsilon=50.0, bounds={"b": (0, 1)}, categories={"sex": ["f", "m"]}),
         partial(DPCategoricalNB, 50.0, categories={"sex": ["f", "m"], "b": [0.5]}),
     ],
 )
@@ -134,10 +134,10 @@ def in_chunks(frame):
 @pytest.mark.parametrize(
     "model",
     [
-        partial(DPLogisticRegression, 50.0),
-        partial(DPGaussianNB, 50.0, bounds=NUMBERS),
-        partial(DPMixedNB, 50.0, bounds={"b": (0, 1), "c": (0, 1)}, categories={"a": [0, 1, 2]}),
-        partial(BoundsScaler, NUMBERS),
+        partial(DPLogisticRegression, epsilon=50.0),
+        partial(DPGaussianNB, epsilon=50.0, bounds=NUMBERS),
+        partial(DPMixedNB, epsilon=50.0, bounds={"b": (0, 1), "c": (0, 1)}, categories={"a": [0, 1, 2]}),
+        partial(BoundsScaler, bounds=NUMBERS),
         partial(DPStandardScaler, bounds=NUMBERS),
         partial(DPPCA, bounds=NUMBERS),
     ],
@@ -170,7 +170,7 @@ def test_statistics_of_tables(kind):
 
 
 def test_texts_of_tables_are_categories():
-    model = partial(DPMixedNB, 50.0, bounds={"b": (0, 1)}, categories={"sex": ["f", "m"]})
+    model = partial(DPMixedNB, epsilon=50.0, bounds={"b": (0, 1)}, categories={"sex": ["f", "m"]})
     plain = released(model, TEXTS, LABELS)
     coded = TEXTS.assign(sex=TEXTS["sex"].astype("category"))
     for table in (as_table(TEXTS), as_table(coded)):

@@ -377,7 +377,7 @@ def test_a_worker_that_dies_loses_nothing(on_cluster, monkeypatch):
 
 def test_all_fits_of_a_search_on_the_cluster_are_on_one_ledger(on_cluster, tmp_path):
     budget = PrivacyBudget(epsilon=10.0, delta=1e-4, path=tmp_path / "ledger.db")
-    search = GridSearchCV(HINGE(0.5, budget=budget), {"data_norm": [0.5, 1.0]}, cv=2)
+    search = GridSearchCV(HINGE(epsilon=0.5, budget=budget), {"data_norm": [0.5, 1.0]}, cv=2)
     with joblib.parallel_backend("dask"), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         search.fit(X, LABELS)

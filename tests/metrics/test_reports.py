@@ -422,7 +422,7 @@ def test_blocks_of_dask_are_judged_as_rows_in_memory_are():
     ):
         whole = report(y, given, epsilon=1.0, random_state=0, **terms)
         lazy = (da.from_array(values, chunks=300) for values in (y, given))
-        parts = report(*lazy, 1.0, random_state=0, **terms)
+        parts = report(*lazy, epsilon=1.0, random_state=0, **terms)
         for name in ("counts", "sums"):
             np.testing.assert_array_equal(getattr(whole, name, 0), getattr(parts, name, 0))
 

@@ -61,7 +61,7 @@ def test_polars_frames_without_values_are_refused(metric):
     later = polars.DataFrame({"y": y}).lazy()
     for pair, name in [((later, y), "y_true"), ((y, later), "y_")]:
         with pytest.raises(ValueError, match=rf"{name}.* is a LazyFrame.*\.collect\(\)"):
-            metric(*pair, 1.0, **SCORES[metric][1])
+            metric(*pair, epsilon=1.0, **SCORES[metric][1])
 
 
 @every_score
@@ -343,4 +343,4 @@ def test_blocks_of_dask_are_judged_as_rows_in_memory_are():
         y, guess = rows_for(metric, 1000, np.random.default_rng(0))
         whole = metric(y, guess, epsilon=1.0, random_state=0, **terms)
         lazy = (da.from_array(values, chunks=300) for values in (y, guess))
-        assert metric(*lazy, 1.0, random_state=0, **terms).value == whole.value
+        assert metric(*lazy, epsilon=1.0, random_state=0, **terms).value == whole.value
