@@ -67,7 +67,7 @@ def test_targets_may_be_arrows_too():
     "model",
     [
         partial(DPMixedNB, epsilon=50.0, bounds={"b": (0, 1)}, categories={"sex": ["f", "m"]}),
-        partial(DPCategoricalNB, 50.0, categories={"sex": ["f", "m"], "b": [0.5]}),
+        partial(DPCategoricalNB, epsilon=50.0, categories={"sex": ["f", "m"], "b": [0.5]}),
     ],
 )
 def test_texts_are_categories(model):

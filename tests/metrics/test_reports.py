@@ -460,4 +460,4 @@ def test_scores_beyond_probabilities_have_areas_and_no_calibration():
 @pytest.mark.parametrize("judge", [score_report, one_vs_rest_report, dp_log_loss])
 def test_no_classes_at_all_are_refused(judge):
     with pytest.raises(ValueError, match="two labels or more"):
-        judge([0, 1], [0.2, 0.8], 1.0, classes=())
+        judge([0, 1], [0.2, 0.8], epsilon=1.0, classes=())
