@@ -44,10 +44,10 @@ print(*entered(lambda: {call}), sep="\\n")
 def test_a_call_enters_few_files(call, most):
     """In a fresh process, with the imports done before: scikit-learn's own fit enters 25.
 
-    Seven more: `support/registry.py` looks names up, `support/rounding.py` rounds bounds outwards,
+    Six more: `support/registry.py` looks names up, `support/rounding.py` rounds bounds outwards,
     `data/column.py` converts columns, `support/public_words.py` replaces what other libraries say
-    of them, `design/base.py` adds sums over rows up, `losses/minorant.py` has the tangents of a
-    loss, and `row_stream.py` has the rows of proposals.
+    of them, `design/base.py` adds sums over rows up, and `losses/minorant.py` has the tangents
+    of a loss.
     """
     code = COUNT.replace("{call}", call)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

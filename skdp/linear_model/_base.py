@@ -35,7 +35,8 @@ from skdp.linear_model._sample import (
 from skdp.losses import Loss, SharedLoss, WeightedLoss, weighted_targets
 from skdp.privacy import PrivacyGuarantee
 from skdp.samplers import SAMPLERS, Progress
-from skdp.solvers import SOLVERS, Problem, ResumableSolver, Solution, Solver
+from skdp.solvers import SOLVERS, Problem, Solution, Solver
+from skdp.solvers.base import ResumableSolver
 from skdp.solvers.dp_sgd import poisson_sample
 from skdp.support.random import child_generator
 from skdp.support.validation import (

@@ -19,8 +19,8 @@ from skdp.losses import (
     LogisticLoss,
     Loss,
     MultinomialLoss,
-    ProbabilityLoss,
 )
+from skdp.losses.base import ProbabilityLoss
 
 __all__ = ["DPLogisticRegression"]
 

@@ -1,7 +1,7 @@
 """What is fitted: convex losses with the constants that privacy and run time depend on."""
 
 from skdp.losses.adaptive_competitor import AdaptiveCompetitorLoss
-from skdp.losses.base import Loss, MarginLoss, ProbabilityLoss, ResidualLoss, adapted, oscillation
+from skdp.losses.base import Loss, MarginLoss, ResidualLoss, adapted, oscillation
 from skdp.losses.competitor import CompetitorLoss
 from skdp.losses.gradient_directions import GradientDirections
 from skdp.losses.hinge import AdaptiveHingeLoss, HingeLoss, SmoothedHingeLoss
@@ -30,7 +30,6 @@ __all__ = [
     "Minorant",
     "MultinomialLoss",
     "PairwiseLoss",
-    "ProbabilityLoss",
     "QuantileLoss",
     "ResidualLoss",
     "SharedLoss",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from skdp.losses.base import Loss, MarginLoss, adapted
+from skdp.losses.base import Loss, LossFamily, MarginLoss, adapted
 from skdp.losses.competitor import CompetitorLoss
 from skdp.losses.logistic import LogisticLoss
 from skdp.losses.multinomial import MultinomialLoss
@@ -13,7 +13,7 @@ __all__ = ["AdaptiveCompetitorLoss"]
 
 
 @dataclass(frozen=True)
-class AdaptiveCompetitorLoss(CompetitorLoss):
+class AdaptiveCompetitorLoss(CompetitorLoss, LossFamily):
     """The competitor loss of a family of margin losses; multinomial where nothing is clipped.
 
     Parameters

@@ -283,7 +283,18 @@ class MarginLoss(Loss):
         return y * self.derivative(y * z)
 
     def least_curvature(self, y: np.ndarray, z: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Return the lesser φ'' of both ends, as `minorant.CurvedLoss` has it."""
+        """Return the lesser φ'' of both ends.
+
+        Parameters
+        ----------
+        y, z, radius : ndarray of shape (n,)
+            As `Minorant.least_curvature` takes them.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            At least 0.
+        """
         m = y * z
         return np.minimum(self.second_derivative(m - radius), self.second_derivative(m + radius))
 
@@ -348,7 +359,18 @@ class ResidualLoss(Loss):
         return self.derivative(z - y)
 
     def least_curvature(self, y: np.ndarray, z: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Return the lesser φ'' of both ends, as `minorant.CurvedLoss` has it."""
+        """Return the lesser φ'' of both ends.
+
+        Parameters
+        ----------
+        y, z, radius : ndarray of shape (n,)
+            As `Minorant.least_curvature` takes them.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            At least 0.
+        """
         r = z - y
         return np.minimum(self.second_derivative(r - radius), self.second_derivative(r + radius))
 

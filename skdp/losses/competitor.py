@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import log_softmax
 
-from skdp.losses.base import Loss, MarginLoss
+from skdp.losses.base import Loss, MarginLoss, ProbabilityLoss
 from skdp.losses.gradient_directions import GradientDirections
 from skdp.losses.minorant import Minorant
 
@@ -21,7 +21,7 @@ _NOISE_SHARE = 0.4
 
 
 @dataclass(frozen=True)
-class CompetitorLoss(Loss):
+class CompetitorLoss(Loss, ProbabilityLoss):
     """ℓ(y, z) = φ(M − δ), M a soft minimum of the true class's leads over its competitors.
 
     With v_j = z_j − z_y, ρ² = K/(K − 1), a = ρ/√2 and v̄ the mean of the v_j over j ≠ y,
@@ -55,8 +55,9 @@ class CompetitorLoss(Loss):
     def log_probabilities(self, z: np.ndarray) -> np.ndarray:
         return np.asarray(log_softmax(z, axis=1))
 
+    @property
     def directions(self) -> GradientDirections:
-        """Return those of the hull of the gradients of the K forms, v̄ and a·v_j.
+        """Those of the hull of the gradients of the K forms, v̄ and a·v_j.
 
         The cosine of v̄ and a single v_j is a; single ones are at 1/2, and v̄ of two labels at less.
         """
@@ -91,8 +92,9 @@ class CompetitorLoss(Loss):
         lead, mixture = self._lead(y, z)
         return self.margin_loss.derivative(lead)[:, None] * -mixture
 
+    @property
     def minorant(self) -> Minorant:
-        """Return the linearised minorants of φ: φ(M − δ) is at least its minorant, which falls."""
+        """The linearised minorants of φ: φ(M − δ) is at least its minorant, which falls."""
         inner = Minorant.of(self.margin_loss)
         assert isinstance(inner.steady, MarginLoss), "the minorants of a margin loss are of margins"
         return _CompetitorMinorant(self, replace(self, margin_loss=inner.steady), inner.gap)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
 
 from skdp.losses.base import Loss, MarginLoss
 
-__all__ = ["DirectedLoss", "GradientDirections"]
+__all__ = ["GradientDirections"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,19 +38,23 @@ class GradientDirections:
 
     @classmethod
     def of(cls, loss: Loss) -> GradientDirections:
-        """Return what a loss says of its gradients, or else what holds for every loss."""
-        if isinstance(loss, DirectedLoss):
-            return loss.directions()
+        """Return what a loss says as its `directions`, or else what holds for every loss.
+
+        Parameters
+        ----------
+        loss : Loss
+            *Public.*
+
+        Returns
+        -------
+        directions : GradientDirections
+            Of that loss.
+        """
+        known: GradientDirections | None = getattr(loss, "directions", None)
+        if known is not None:
+            return known
         if loss.n_scores > 1:
             return cls(dimension=loss.n_scores, n_extremes=0, cosine=1.0)
         # A margin loss falls, so that its gradients with one label have one sign; others have two.
         n_extremes = 1 if isinstance(loss, MarginLoss) else 2
         return cls(dimension=1, n_extremes=n_extremes, cosine=0.0)
-
-
-@runtime_checkable
-class DirectedLoss(Protocol):
-    """A loss that knows more about its gradients than holds for every loss."""
-
-    def directions(self) -> GradientDirections:
-        """Return in which directions its gradients can point."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skdp.losses.base import Loss, MarginLoss
+from skdp.losses.base import Loss, LossFamily, MarginLoss
 from skdp.losses.minorant import Minorant
 from skdp.support.validation import check_real, make_plain
 
@@ -64,13 +64,14 @@ class SmoothedHingeLoss(MarginLoss):
         height = 0.0 if self.width < _SHARPEST else 1.0 / self.width
         return np.where((m >= 1.0 - self.width) & (m <= 1.0), height, 0.0)
 
+    @property
     def minorant(self) -> Minorant:
-        """Return lines s·(1 − m) − width·s²/2; tangents for widths from 0.05 on."""
+        """Lines s·(1 − m) − width·s²/2; tangents for widths from 0.05 on."""
         return Minorant(self, self) if self.width >= _SHARPEST else _lines(self, self.width)
 
 
 @dataclass(frozen=True)
-class AdaptiveHingeLoss(SmoothedHingeLoss):
+class AdaptiveHingeLoss(SmoothedHingeLoss, LossFamily):
     """The smoothed hinge of width 2/3, or of width 1 where the signal-to-noise ratio is high.
 
     Parameters
@@ -108,8 +109,9 @@ class HingeLoss(MarginLoss):
     def derivative(self, m: np.ndarray) -> np.ndarray:
         return -(m <= 1.0).astype(float)
 
+    @property
     def minorant(self) -> Minorant:
-        """Return lines s·(1 − m)."""
+        """Lines s·(1 − m)."""
         return _lines(self, 0.0)
 
 

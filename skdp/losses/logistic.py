@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import expit, log_expit
 
-from skdp.losses.base import Loss, MarginLoss
+from skdp.losses.base import Loss, LossFamily, MarginLoss, ProbabilityLoss
 from skdp.support.validation import check_real, make_plain
 
 __all__ = ["AdaptiveLogisticLoss", "ClippedLogisticLoss", "LogisticLoss"]
@@ -21,7 +21,7 @@ _SEPARABLE_SIGNAL = 600.0  # below, scores are so small that the plain link is a
 
 
 @dataclass(frozen=True)
-class LogisticLoss(MarginLoss):
+class LogisticLoss(MarginLoss, ProbabilityLoss):
     """φ(m) = log(1 + e^−m)."""
 
     @property
@@ -50,7 +50,7 @@ class LogisticLoss(MarginLoss):
 
 
 @dataclass(frozen=True)
-class ClippedLogisticLoss(MarginLoss):
+class ClippedLogisticLoss(MarginLoss, LossFamily, ProbabilityLoss):
     """The logistic loss with its derivative clipped at −`clip`: linear left of a margin b.
 
     φ(m) = log(1 + e^−m) for m ≥ b and φ(b) + clip·(b − m) for m < b, with b = log(1/clip − 1).

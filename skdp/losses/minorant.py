@@ -9,7 +9,7 @@ import numpy as np
 
 from skdp.losses.base import Loss
 
-__all__ = ["CurvedLoss", "Minorant", "NonSmoothLoss"]
+__all__ = ["CurvedLoss", "Minorant"]
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,20 @@ class Minorant:
 
     @classmethod
     def of(cls, loss: Loss) -> Minorant:
-        """Return the minorants that a loss supplies, or else its tangents."""
-        return loss.minorant() if isinstance(loss, NonSmoothLoss) else cls(loss, loss)
+        """Return the minorants that a loss supplies as its `minorant`, or else its tangents.
+
+        Parameters
+        ----------
+        loss : Loss
+            *Public.*
+
+        Returns
+        -------
+        minorant : Minorant
+            Of that loss.
+        """
+        supplied: Minorant | None = getattr(loss, "minorant", None)
+        return cls(loss, loss) if supplied is None else supplied
 
     @property
     def smoothness(self) -> float:
@@ -150,16 +162,19 @@ class Minorant:
 
 
 @runtime_checkable
-class NonSmoothLoss(Protocol):
-    """A loss that supplies affine minorants other than its tangents."""
-
-    def minorant(self) -> Minorant:
-        """Return its minorants."""
-
-
-@runtime_checkable
 class CurvedLoss(Protocol):
     """A loss whose second derivative has a lower bound."""
 
     def least_curvature(self, y: np.ndarray, z: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Return a lower bound of ℓ''(y, ·) within `radius` of z, record by record."""
+        """Return a lower bound of ℓ''(y, ·) within `radius` of z, record by record.
+
+        Parameters
+        ----------
+        y, z, radius : ndarray of shape (n,)
+            As `Minorant.least_curvature` takes them.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            At least 0.
+        """

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import log_softmax, logsumexp, softmax
 
-from skdp.losses.base import Loss
+from skdp.losses.base import Loss, ProbabilityLoss
 from skdp.losses.gradient_directions import GradientDirections
 
 __all__ = ["MultinomialLoss"]
 
 
 @dataclass(frozen=True)
-class MultinomialLoss(Loss):
+class MultinomialLoss(Loss, ProbabilityLoss):
     """ℓ(y, z) = log Σ_j e^(z_j) − z_y, as in scikit-learn's `LogisticRegression`.
 
     Its gradient is p − e_y, of norm below √2; its Hessian diag(p) − p·pᵀ has eigenvalues at most
@@ -29,8 +29,9 @@ class MultinomialLoss(Loss):
 
     n_scores: int
 
+    @property
     def directions(self) -> GradientDirections:
-        """Return those of the hull of the vectors e_j − e_y, j ≠ y."""
+        """Those of the hull of the vectors e_j − e_y, j ≠ y."""
         return GradientDirections(
             dimension=self.n_scores - 1, n_extremes=self.n_scores - 1, cosine=0.5
         )

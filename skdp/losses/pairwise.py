@@ -34,8 +34,9 @@ class PairwiseLoss(Loss):
     margin_loss: MarginLoss
     n_scores: int
 
+    @property
     def directions(self) -> GradientDirections:
-        """Return the space of vectors that sum to 0; no few extremes are known."""
+        """The space of vectors that sum to 0; no few extremes are known."""
         return GradientDirections(dimension=self.n_scores - 1, n_extremes=0, cosine=1.0)
 
     @property
@@ -66,8 +67,9 @@ class PairwiseLoss(Loss):
         g[rows, y] = -g.sum(axis=1)
         return g
 
+    @property
     def minorant(self) -> Minorant:
-        """Return the mean over pairs of the minorants of φ."""
+        """The mean over pairs of the minorants of φ."""
         inner = Minorant.of(self.margin_loss)
         assert isinstance(inner.steady, MarginLoss), "the minorants of a margin loss are of margins"
         steady = replace(self, margin_loss=inner.steady)

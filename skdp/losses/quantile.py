@@ -76,8 +76,9 @@ class QuantileLoss(Loss):
     def noise_scale(self) -> float:
         return _NOISE_SCALE
 
+    @property
     def directions(self) -> GradientDirections:
-        """Return those of any loss, and as slowness √(½/τ) for the level τ nearest to 0 or 1.
+        """Those of any loss, and as slowness √(½/τ) for the level τ nearest to 0 or 1.
 
         Beyond most targets the derivative is τ.
         """
@@ -102,7 +103,18 @@ class QuantileLoss(Loss):
         return (self._rise(r + _CHORD) - self._rise(r - _CHORD)).mean(axis=1) / (2.0 * _CHORD)
 
     def least_curvature(self, y: np.ndarray, z: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Return 1/v where all of the stretch is curved, as `minorant.CurvedLoss` has it."""
+        """Return 1/v where all of the stretch is curved.
+
+        Parameters
+        ----------
+        y, z, radius : ndarray of shape (n,)
+            As `Minorant.least_curvature` takes them.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            At least 0.
+        """
         ends = np.abs(self._residual(y, z)).max(axis=1) + radius
         return np.where(ends <= 0.5 * self.smoothing, 1.0 / self.smoothing, 0.0)
 

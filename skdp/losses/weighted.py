@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from skdp.losses.base import Loss, ProbabilityLoss, adapted, oscillation
+from skdp.losses.base import Loss, LossFamily, ProbabilityLoss, adapted, oscillation
 from skdp.losses.gradient_directions import GradientDirections
 from skdp.losses.minorant import Minorant
 from skdp.support.validation import check_size, make_plain
@@ -36,7 +36,7 @@ def weighted_targets(y: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class _Weighted(Loss):
+class _Weighted(Loss, LossFamily, ProbabilityLoss):
     """w·ℓ(y, z) for a weight w of each record: every constant is multiplied by the largest."""
 
     loss: Loss
@@ -60,20 +60,20 @@ class _Weighted(Loss):
         return self.loss.n_scores
 
     def adapted(self, signal: float) -> Loss:
-        """Return the member of the family for the signal, weighted likewise."""
         return replace(self, loss=adapted(self.loss, signal))
 
     def log_probabilities(self, z: np.ndarray) -> np.ndarray:
-        """Return those of the loss that is weighted."""
         assert isinstance(self.loss, ProbabilityLoss), "asked of losses with a link only"
         return self.loss.log_probabilities(z)
 
+    @property
     def directions(self) -> GradientDirections:
-        """Return those of the loss that is weighted: a weight changes lengths only."""
+        """Those of the loss that is weighted: a weight changes lengths only."""
         return GradientDirections.of(self.loss)
 
+    @property
     def minorant(self) -> Minorant:
-        """Return weighted minorants."""
+        """Weighted minorants."""
         inner = Minorant.of(self.loss)
         return Minorant(self, replace(self, loss=inner.steady), self.largest * inner.gap)
 
@@ -94,7 +94,18 @@ class _Weighted(Loss):
         return self.loss.noise_scale
 
     def oscillation(self, radius: float) -> float:
-        """Return that of a record of the largest weight."""
+        """Return that of a record of the largest weight.
+
+        Parameters
+        ----------
+        radius : float
+            Largest norm of a record's scores.
+
+        Returns
+        -------
+        float
+            The bound, rounding included.
+        """
         return self.largest * oscillation(self.loss, radius)
 
     def value(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
@@ -107,7 +118,18 @@ class _Weighted(Loss):
         return self._weights(y) * self.loss.curvature(self._targets(y), z)
 
     def least_curvature(self, y: np.ndarray, z: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Return weighted bounds, as `minorant.CurvedLoss` has them."""
+        """Return weighted bounds.
+
+        Parameters
+        ----------
+        y, z, radius : ndarray of shape (n,)
+            As `Minorant.least_curvature` takes them.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            At least 0.
+        """
         inner = Minorant.of(self.loss)
         return self._weights(y) * inner.least_curvature(self._targets(y), z, radius)
 

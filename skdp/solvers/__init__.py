@@ -2,7 +2,7 @@
 
 from skdp.solvers.adassp import AdaSSP
 from skdp.solvers.auto import AutoSolver
-from skdp.solvers.base import Plan, Problem, ResumableSolver, Solution, Solver
+from skdp.solvers.base import Plan, Problem, Solution, Solver
 from skdp.solvers.dp_sgd import DPSGD
 from skdp.solvers.noisy_gd import NoisyGD
 from skdp.solvers.objective_perturbation import ObjectivePerturbation
@@ -21,7 +21,6 @@ __all__ = [
     "Plan",
     "Problem",
     "RegularizedExponential",
-    "ResumableSolver",
     "Schedule",
     "Solution",
     "Solver",

@@ -39,6 +39,7 @@ class NonSmoothLoss(ResidualLoss):
     def derivative(self, r):
         return np.where(r > 0.0, self.above, -self.below)
 
+    @property
     def minorant(self):
         lines = _Lines(self.below, self.above)
         return Minorant(self, lines, gap=0.1 * self.lipschitz**2)

@@ -7,7 +7,7 @@ from scipy import stats
 from skdp.design import ClippedDesign, Design
 from skdp.losses import AdaptiveLogisticLoss
 from skdp.privacy import Neighboring
-from skdp.samplers.kernels.row_stream import RowStream
+from skdp.samplers.kernels.thinning import RowStream
 from skdp.solvers import AutoSolver, Problem, RegularizedExponential
 
 FALSE_ALARM = 1e-6

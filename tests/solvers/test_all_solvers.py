@@ -18,7 +18,8 @@ from skdp.losses import (
 )
 from skdp.privacy import Neighboring, NoClosedCurveError
 from skdp.research import ExponentialMechanismSolver
-from skdp.solvers import SOLVERS, Problem, ResumableSolver
+from skdp.solvers import SOLVERS, Problem
+from skdp.solvers.base import ResumableSolver
 
 every_solver = pytest.mark.parametrize("solver", [kind() for kind in SOLVERS.values()], ids=repr)
 every_relation = pytest.mark.parametrize("neighboring", list(Neighboring), ids=str)

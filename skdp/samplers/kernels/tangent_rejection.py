@@ -11,8 +11,7 @@ import numpy as np
 from skdp.design import Design, MemoryDesign, prefetch
 from skdp.losses import Loss
 from skdp.samplers.base import Effort, Target
-from skdp.samplers.kernels.row_stream import RowStream
-from skdp.samplers.kernels.thinning import Acceptance
+from skdp.samplers.kernels.thinning import Acceptance, RowStream
 
 __all__ = ["TangentPoint", "TangentSearch", "TangentStep"]
 
