@@ -8,9 +8,10 @@ from functools import partial
 
 import numpy as np
 
+from skdp.data.column_facts import ColumnBounds
 from skdp.data.exact_sums import counted, in_records
+from skdp.data.records import Records
 from skdp.privacy import Neighboring
-from skdp.statistics._bounded_rows import BoundedRows
 from skdp.statistics._spread import Centre, farthest, projected, shortened, weighed_rows, whole
 from skdp.workloads.gaussian_steps import GaussianPlan, GaussianStep
 from skdp.workloads.plan import ROUNDED_ONCE
@@ -62,7 +63,7 @@ def ask_step(
 def release_step(
     plan: GaussianPlan,
     name: str,
-    rows: BoundedRows,
+    records: Records[ColumnBounds],
     centre: Centre,
     vectors: np.ndarray,
     radius: float,
@@ -75,24 +76,28 @@ def release_step(
     A row counts `unit`, that of `ask_step`: the step was priced for it, and not for that of fewer
     coordinates, which would be larger.
     """
-    totals = rows.total(partial(_totals, centre, vectors, radius, before.centres))["totals"]
+    totals = records.total(partial(_totals, centre, vectors, radius, before.centres))["totals"]
     totals[:, 0] *= unit
     noisy = plan.release(name, totals, rng)
     return _improved(before, noisy[:, 0] / unit, noisy[:, 1:], plan.scale(name), unit)
 
 
 def _totals(
-    centre: Centre, vectors: np.ndarray, radius: float, centres: np.ndarray, rows: BoundedRows
+    centre: Centre,
+    vectors: np.ndarray,
+    radius: float,
+    centres: np.ndarray,
+    records: Records[ColumnBounds],
 ) -> dict[str, np.ndarray]:
     """Return the number of rows of each cluster, and their sum, clipped to length 1."""
-    reach, k = farthest(rows), len(centres)
+    reach, k = farthest(records.facts), len(centres)
     counts, sums = np.zeros(k, np.int64), np.zeros((k, vectors.shape[1]))
     C = whole(centres.copy(), _CENTRE_BITS)
     # A row is nearest to the center with the largest z·c − |c|²/2, here in units of 2^−(22 + 16).
     # All terms are integers below 2^53, so neither another row nor the order of a sum changes the
     # cluster of a row.
     half_squares = (C * C).sum(axis=1) * 2.0 ** (_BITS - _CENTRE_BITS - 1)
-    for along, _, weights in projected(rows, centre, vectors, reach, max(k, vectors.shape[1])):
+    for along, _, weights in projected(records, centre, vectors, reach, max(k, vectors.shape[1])):
         along *= reach / radius
         along *= shortened(np.sqrt((along * along).sum(axis=1)), 1.0)[:, None]
         z = whole(along, _BITS)
@@ -100,7 +105,7 @@ def _totals(
         members = (nearest == np.arange(k)[:, None]).astype(float)
         counts += counted(nearest, k, weights)
         sums += members @ weighed_rows(z, weights)
-    return {"totals": np.column_stack([in_records(counts, rows.weights), sums * 2.0**-_BITS])}
+    return {"totals": np.column_stack([in_records(counts, records.steps), sums * 2.0**-_BITS])}
 
 
 def _improved(

@@ -8,9 +8,10 @@ from functools import partial
 import numpy as np
 from sklearn.cluster import KMeans
 
+from skdp.data.column_facts import ColumnBounds
 from skdp.data.exact_sums import counted, in_records
+from skdp.data.records import Records
 from skdp.privacy import Neighboring
-from skdp.statistics._bounded_rows import BoundedRows
 from skdp.statistics._spread import Centre, Directions, distance_of, farthest, projected
 from skdp.workloads.gaussian_steps import GaussianPlan, GaussianStep
 
@@ -47,7 +48,7 @@ def deviations(directions: Directions, radius: float, n_rows: float) -> np.ndarr
 
 def release_start(
     plan: GaussianPlan,
-    rows: BoundedRows,
+    records: Records[ColumnBounds],
     centre: Centre,
     vectors: np.ndarray,
     spread: np.ndarray,
@@ -61,7 +62,7 @@ def release_start(
     """
     axes = min(_MOST_AXES, spread.size)
     box, per_axis = _WIDTH * spread[:axes], _cells_per_axis(plan, centre.n_rows, axes)
-    counts = rows.total(partial(_counts, centre, vectors[:, :axes], box, per_axis))["cells"]
+    counts = records.total(partial(_counts, centre, vectors[:, :axes], box, per_axis))["cells"]
     noisy = plan.release("cells", counts, rng)
     made_up = spread * rng.standard_normal((_n_made_up(n_clusters), spread.size))
     made_up[:, :axes] = _points(_likely(noisy, plan.scale("cells")), box, per_axis, made_up, rng)
@@ -72,16 +73,20 @@ def release_start(
 
 
 def _counts(
-    centre: Centre, vectors: np.ndarray, box: np.ndarray, per_axis: int, rows: BoundedRows
+    centre: Centre,
+    vectors: np.ndarray,
+    box: np.ndarray,
+    per_axis: int,
+    records: Records[ColumnBounds],
 ) -> dict[str, np.ndarray]:
     """Return the number of rows in each cell of a grid along some directions."""
-    reach, shape = farthest(rows), (per_axis,) * box.size
+    reach, shape = farthest(records.facts), (per_axis,) * box.size
     counts = np.zeros(math.prod(shape), np.int64)
-    for along, _, weights in projected(rows, centre, vectors, reach):
+    for along, _, weights in projected(records, centre, vectors, reach):
         cells = np.floor((along * reach / box + 1.0) * (0.5 * per_axis))
         places = np.clip(cells, 0, per_axis - 1).astype(np.intp)
         counts += counted(np.ravel_multi_index(places.T, shape), counts.size, weights)
-    return {"cells": in_records(counts, rows.weights)}
+    return {"cells": in_records(counts, records.steps)}
 
 
 def _n_made_up(n_clusters: int) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,11 +18,11 @@ from sklearn.utils.validation import check_is_fitted
 from skdp._private_fit import NonPrivatePlan, PrivateEstimator, ReleaseParameters
 from skdp.cluster._lloyd import Estimate, ask_step, count_unit, release_step
 from skdp.cluster._start import ask_cells, deviations, release_start
-from skdp.data.blocks import Block, Blocks, for_workers
-from skdp.data.column import is_collection
-from skdp.data.lazy import lazy_on_blocks
+from skdp.data.column_facts import ColumnBounds
+from skdp.data.lazy import lazy_on_blocks, summed_over_blocks
+from skdp.data.records import Records
 from skdp.privacy import Neighboring, PrivacyGuarantee
-from skdp.statistics._bounded_rows import BoundedRows, filled_rows
+from skdp.statistics._bounded_rows import bounded_rows, filled_rows
 from skdp.statistics._spread import (
     Directions,
     ask_centre,
@@ -233,6 +232,7 @@ class DPKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         X = self._checked(X)
         return np.asarray(euclidean_distances(X, self._centres(X)))
 
+    @summed_over_blocks
     def score(self, X: Any, y: Any = None) -> float:
         """Return minus the sum of the squared distances from the nearest centres.
 
@@ -248,9 +248,6 @@ class DPKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         float
             As private as X.
         """
-        if is_collection(X):
-            scores = Blocks.of(X).gather(partial(_score, for_workers(self)))
-            return float(sum(scores))
         X = self._checked(X)
         _, distances = pairwise_distances_argmin_min(X, self._centres(X))
         return -float(np.square(distances, dtype=np.float64).sum())
@@ -268,17 +265,17 @@ class DPKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
 
     def _check_data(
         self, parameters: ReleaseParameters, X: Any, *, groups: Any = None
-    ) -> BoundedRows:
+    ) -> Records[ColumnBounds]:
         check_count("n_clusters", self.n_clusters)
         if self.max_iter != "auto":
             check_count("max_iter", self.max_iter)
-        return BoundedRows.of(self, X, parameters, groups)
+        return bounded_rows(self, X, parameters, groups)
 
     def _n_steps(self, otherwise: int) -> int:
         return otherwise if self.max_iter == "auto" else int(self.max_iter)
 
     def _plan(
-        self, parameters: ReleaseParameters, records: BoundedRows
+        self, parameters: ReleaseParameters, records: Records[ColumnBounds]
     ) -> GaussianPlan | NonPrivatePlan:
         if not parameters.is_private:
             return NonPrivatePlan()
@@ -301,13 +298,11 @@ class DPKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         d: int = self.n_features_in_
         return min(d, max(int(self.n_clusters), _FEWEST_DIRECTIONS))
 
-    def _read(self, plan: Any, records: BoundedRows, rng: np.random.Generator) -> Any:
+    def _read(self, plan: Any, records: Records[ColumnBounds], rng: np.random.Generator) -> Any:
         if isinstance(plan, NonPrivatePlan):
             seed, n_steps = seed_of(self.random_state), self._n_steps(_STEPS_WITHOUT_PRIVACY)
             exact = KMeans(self.n_clusters, max_iter=n_steps, random_state=seed)
-            persons = records.persons
-            weights = None if persons is None else persons.row_weights()
-            return exact.fit(records.source, sample_weight=weights)
+            return exact.fit(records.X, sample_weight=records.shares)
         unit = count_unit(self._most_directions(), Neighboring(self.neighboring))
         centre = release_centre(plan, records, rng)
         radius, directions = release_spread(plan, records, centre, rng, quantile=_QUANTILE)
@@ -319,7 +314,7 @@ class DPKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         for t in range(self._n_steps(_STEPS)):
             found = release_step(plan, _name(t), records, centre, vectors, radius, unit, found, rng)
         centres = centre.mean + radius * found.centres @ vectors.T
-        return np.clip(centres, records.within.low, records.within.high)
+        return np.clip(centres, records.facts.low, records.facts.high)
 
     def _n_directions(self, directions: Directions) -> int:
         """Return how many are kept: all if there are few, else those that are more than noise."""
@@ -330,7 +325,7 @@ class DPKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         return min(max(seen, _FEWEST_DIRECTIONS), most)
 
     def _publish(
-        self, plan: Any, records: BoundedRows, released: Any, guarantee: PrivacyGuarantee
+        self, plan: Any, records: Records[ColumnBounds], released: Any, guarantee: PrivacyGuarantee
     ) -> DPKMeans:
         self.privacy_ = guarantee
         if isinstance(released, KMeans):
@@ -360,7 +355,3 @@ class DPKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
 
 def _name(step: int) -> str:
     return f"step {step}"
-
-
-def _score(model: DPKMeans, block: Block) -> float:
-    return model.score(block.X) if block.X.shape[0] else 0.0

@@ -103,7 +103,9 @@ class Column:
     def __len__(self) -> int:
         return len(self.source)
 
-    def __getitem__(self, rows: slice) -> Column:
+    def __getitem__(self, rows: slice | np.ndarray) -> Column:
+        if isinstance(rows, np.ndarray) and home_of(self.source) == "pyarrow":
+            return Column(self.source.take(rows))
         return Column(self.source[rows])
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Tables of user data: columns of arrays, pandas, polars, Arrow and Dask.
+"""Tables of user data: columns of arrays, pandas, polars and Arrow.
 
 Each column is a `Column`, which converts it. Types are checked before the spend, values are read
 after it. No message quotes a value.
@@ -7,28 +7,23 @@ after it. No message quotes a value.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from skdp.data.blocks import Block, Blocks, added, empty_rows
 from skdp.data.column import (
     Column,
     Values,
-    array_of_list,
     home_of,
-    is_collection,
     received,
     typed,
 )
 
 __all__ = [
-    "BlockColumns",
     "Columns",
     "check_frame",
     "column_name",
@@ -40,7 +35,6 @@ __all__ = [
     "values_of",
 ]
 
-_MOST_ROWS = 2**31
 ROWS_AT_ONCE = 2**18
 """Numbers that are read at a time, and so at most rows: on it rests that sums are exact."""
 
@@ -57,12 +51,6 @@ class Columns:
         *Public.* Names of the columns of a frame or series; empty if there are none.
     single : bool
         *Public.* Whether it was one column, without a second axis.
-    by : Column of shape (n_rows,) or None, default None
-        *Private.* One more column, by which rows are grouped.
-    weights : ndarray of shape (n_rows,) or None, default None
-        *Private.* What each row counts in steps of 2^−31, the rows of a person 2^31 steps at most.
-    n_persons : int or None, default None
-        *Private* as the number of rows is; None where each row is a record of its own.
     typed : bool, default True
         *Public.* Whether columns have types whatever their values are, as those of lists have not.
     """
@@ -70,28 +58,19 @@ class Columns:
     parts: list[Column]
     names: list[Any]
     single: bool
-    by: Any = None
-    weights: np.ndarray | None = None
-    n_persons: int | None = None
     typed: bool = True
 
     @classmethod
-    def of(cls, x: Any, parameter: str = "x", by: Any = None) -> Columns:
-        """Return the columns of `x`; only shapes decide whether it is refused.
-
-        `by` is the column by which rows are grouped, or the name of one of `x`, which leaves it.
-        """
-        if is_collection(x):
-            return BlockColumns.of_collection(x, parameter, by)
+    def of(cls, x: Any, parameter: str = "x") -> Columns:
+        """Return the columns of `x`; only its shape decides whether it is refused."""
         x = received(x)
         if is_frame(x):
             check_frame(parameter, x)
             columns = cls(_parts(x), frame_names(x), False)
         else:
             columns = cls._of_array(x, parameter)
-        if by is not None:
-            columns = columns._grouped(by, parameter)
-        columns._check_size(parameter)
+        if not columns.parts:
+            raise ValueError(f"{parameter} must have at least one column.")
         return columns
 
     def split_off(self, name: Any, parameter: str) -> tuple[Columns, Any]:
@@ -106,20 +85,6 @@ class Columns:
         if not rest:
             raise ValueError(f"there is no column beside {name!r}, which {parameter} is.")
         return self.select(rest), self.parts[j]
-
-    def _grouped(self, by: Any, parameter: str) -> Columns:
-        """Return the columns with another one, or one of them, by which rows are grouped."""
-        if is_label(by, self.names):
-            columns, column = self.split_off(by, "by")
-            return replace(columns, by=column)
-        given = Columns.of(by, "by")
-        (column,) = given.parts[:1]
-        if not given.single or len(column) != self.n_rows:
-            raise ValueError(
-                f"by must be one column with as many rows as {parameter}, or its name: combine "
-                "several columns into one first."
-            )
-        return replace(self, by=column)
 
     @classmethod
     def _of_array(cls, x: Any, parameter: str) -> Columns:
@@ -136,11 +101,8 @@ class Columns:
             return cls([Column.of(x)], [] if name in (None, "") else [name], True, typed=typed)
         return cls([Column(x[:, j]) for j in range(x.shape[1])], [], False, typed=typed)
 
-    def _check_size(self, parameter: str) -> None:
-        if not self.parts:
-            raise ValueError(f"{parameter} must have at least one column.")
-        if self.n_rows >= _MOST_ROWS:
-            raise ValueError(f"{parameter} may have fewer than 2^31 rows.")
+    def __len__(self) -> int:
+        return self.n_rows
 
     @property
     def n_rows(self) -> int:
@@ -151,11 +113,6 @@ class Columns:
     def may_repeat(self) -> list[bool]:
         """Which columns may have equal values, by their types, which are public."""
         return [not (self.typed and part.kind == "f") for part in self.parts]
-
-    @property
-    def n_records(self) -> int:
-        """The number of persons, or of rows where each is a record of its own."""
-        return self.n_rows if self.n_persons is None else self.n_persons
 
     @property
     def n_columns(self) -> int:
@@ -177,17 +134,17 @@ class Columns:
         return "polars" if home_of(self.parts[0].source) == "polars" else "pandas"
 
     def select(self, columns: Sequence[int]) -> Columns:
-        """Return some of the columns, in memory, with all else that is known of the rows."""
+        """Return some of the columns."""
         names = [self.names[j] for j in columns] if self.names else []
         return replace(self, parts=[self.parts[j] for j in columns], names=names, single=False)
 
-    def check(self, function: Callable[[Columns], Any]) -> None:
-        """Let a function raise an error if something is wrong with the types of columns."""
-        function(self)
+    def without_rows(self) -> Columns:
+        """Return the names and types of the columns, which are public."""
+        return replace(self, parts=[part[:0] for part in self.parts])
 
-    def total(self, function: Callable[[Columns], dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
-        """Return sums over rows, by name, which a function gives for some of the rows."""
-        return function(self)
+    def take(self, rows: np.ndarray) -> Columns:
+        """Return some of the rows, by number."""
+        return replace(self, parts=[part[rows] for part in self.parts])
 
     def are_numbers(self) -> bool:
         """Return whether the types of the columns are of numbers, and none of objects."""
@@ -212,12 +169,9 @@ class Columns:
         """Yield where each column is true; what is missing is not."""
         return (part.truth() for part in self.parts)
 
-    def blocks(self) -> Iterator[np.ndarray]:
-        """Yield the rows as floats, NaN for missing values, some at a time."""
-        step = max(ROWS_AT_ONCE // self.n_columns, 1)
-        for start in range(0, self.n_rows, step):
-            rows = slice(start, start + step)
-            yield np.stack([part[rows].floats() for part in self.parts], axis=1)
+    def floats(self, rows: slice) -> np.ndarray:
+        """Return some rows as floats, NaN for missing values."""
+        return np.stack([part[rows].floats() for part in self.parts], axis=1)
 
     def matrix(self, dtype: Any = None) -> np.ndarray:
         """Return numeric columns as one array, with NaN for missing values.
@@ -239,54 +193,6 @@ class Columns:
                 some = part[rows]
                 matrix[rows, j] = some.floats() if dtype.kind == "f" else some.read().array
         return matrix
-
-    def shaped(self, values: np.ndarray) -> Any:
-        """Return a float where there was one column without a second axis, else the array."""
-        return float(values[0]) if self.single else values
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class BlockColumns(Columns):
-    """Columns of a Dask collection, which stay where they are; `parts` are without rows.
-
-    Parameters
-    ----------
-    rows : Blocks
-        *Private.* `check` comes before `n_rows` and `total`.
-    """
-
-    rows: Blocks = field(kw_only=True)
-
-    @classmethod
-    def of_collection(cls, x: Any, parameter: str, by: Any = None) -> BlockColumns:
-        """Return the columns of a collection; none of its tasks is computed."""
-        if isinstance(by, (list, tuple)) and not is_label(by, frame_names(x)):
-            by = array_of_list(by)
-        if is_label(by, frame_names(x)):
-            if by not in frame_names(x):
-                raise ValueError(
-                    f"by must be one of the columns {frame_names(x)}, or a column itself; got "
-                    f"{by!r}."
-                )
-            x, by = x[[name for name in frame_names(x) if name != by]], x[by]
-        empty = Columns.of(empty_rows(x), parameter)
-        blocks = Blocks.of(x, by, parameters=(parameter, "by", "sample_weight"))
-        return cls(empty.parts, empty.names, empty.single, by, rows=blocks)
-
-    @property
-    def n_rows(self) -> int:
-        return sum(self.rows.n_rows)
-
-    def check(self, function: Callable[[Columns], Any]) -> None:
-        self.rows.check(partial(_in_block, function))
-        self._check_size("x")
-
-    def total(self, function: Callable[[Columns], dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
-        return added(self.rows.gather(partial(_in_block, function)))
-
-
-def _in_block(function: Callable[[Columns], Any], block: Block) -> Any:
-    return function(Columns.of(block.X, by=block.y))
 
 
 def is_label(by: Any, names: Sequence[Any]) -> bool:

@@ -7,14 +7,13 @@ of floats would not promise: a sensitivity holds for what is computed, and not o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from skdp.data.columns import ROWS_AT_ONCE, BlockColumns, Columns, is_label
-from skdp.data.persons import Persons, refuse_blocks
+from skdp.data.columns import ROWS_AT_ONCE
+from skdp.data.persons import Persons
 
 __all__ = [
     "STEP_BITS",
@@ -24,7 +23,6 @@ __all__ = [
     "in_records",
     "steps_of",
     "sums_in_steps",
-    "weighed",
 ]
 
 STEP_BITS = 31
@@ -33,18 +31,18 @@ STEP_BITS = 31
 
 def exact_sums(
     sizes: Mapping[str, int],
-    table: Any,
+    records: Any,
     numbers: Callable[[Any], Iterable[Mapping[str, Any]]],
     keys: Any = None,
 ) -> dict[str, np.ndarray]:
     """Return the sums of numbers in [−1, 1], each rounded to a multiple of 2^−31.
 
-    `numbers` yields those of some rows of a table at a time. Totals of at least 2^53 steps are
+    `numbers` yields those of some rows of the records at a time. Totals of at least 2^53 steps are
     rounded as floats, by 2^−54 of at most 2^31: for two neighbours by 2^−22 together, which
     `ROUNDED_ONCE` of `skdp.workloads.plan` allows for. With `keys` there is a row of sums for each
     group.
     """
-    return from_steps(table.total(partial(sums_in_steps, sizes, numbers, keys)))
+    return from_steps(records.total(partial(sums_in_steps, sizes, numbers, keys)))
 
 
 def from_steps(totals: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -56,13 +54,13 @@ def sums_in_steps(
     sizes: Mapping[str, int],
     numbers: Callable[[Any], Iterable[Mapping[str, Any]]],
     keys: Any,
-    table: Any,
+    records: Any,
 ) -> dict[str, np.ndarray]:
     """Return the sums in steps of 2^−31."""
-    codes, n_groups = (None, ()) if keys is None else (keys.codes(table), (keys.n_groups,))
+    codes, n_groups = (None, ()) if keys is None else (keys.codes(records), (keys.n_groups,))
     totals = {name: np.zeros((*n_groups, size), dtype=np.int64) for name, size in sizes.items()}
-    start, weights = 0, getattr(table, "weights", None)
-    for block in numbers(table):
+    start, weights = 0, getattr(records, "steps", None)
+    for block in numbers(records):
         for name, total in totals.items():
             own = None if weights is None else weights[start:]
             group = None if codes is None else codes[start:]
@@ -103,18 +101,6 @@ def counted(places: np.ndarray, size: int, weights: np.ndarray | None) -> np.nda
 def in_records(counts: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
     """Return counts as floats; if rows have weights, those are counts of steps."""
     return np.ldexp(counts.astype(float), 0 if weights is None else -STEP_BITS)
-
-
-def weighed(columns: Columns, groups: Any) -> Columns:
-    """Return columns of which the rows of a person weigh 1 together at most; None: no persons."""
-    if groups is None:
-        return columns
-    if isinstance(columns, BlockColumns):
-        refuse_blocks(groups)
-    if is_label(groups, columns.names):
-        columns, groups = columns.split_off(groups, "groups")
-    persons = Persons.of(groups, columns.n_rows)
-    return replace(columns, weights=steps_of(persons), n_persons=persons.n_persons)
 
 
 def steps_of(persons: Persons) -> np.ndarray:

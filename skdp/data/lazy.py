@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from skdp.data.blocks import by_rows, for_workers, is_table
+from skdp.data.blocks import Block, Blocks, by_rows, for_workers, is_table
 from skdp.data.column import is_collection
 
-__all__ = ["lazy_on_blocks"]
+__all__ = ["lazy_on_blocks", "summed_over_blocks"]
 
 
 def lazy_on_blocks(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -30,6 +30,23 @@ def lazy_on_blocks(method: Callable[..., Any]) -> Callable[..., Any]:
         return _lazily(method.__name__, for_workers(self), X, args)
 
     return on_any
+
+
+def summed_over_blocks(method: Callable[..., float]) -> Callable[..., float]:
+    """Make a method that returns a sum over rows take dask collections, which it reads at once."""
+
+    @wraps(method)
+    def on_any(self: Any, X: Any, *args: Any) -> float:
+        if not is_collection(X):
+            return method(self, X, *args)
+        some = partial(_sum_of_block, for_workers(self), method.__name__)
+        return float(sum(Blocks.of(X).gather(some)))
+
+    return on_any
+
+
+def _sum_of_block(estimator: Any, name: str, block: Block) -> float:
+    return float(getattr(estimator, name)(block.X)) if block.X.shape[0] else 0.0
 
 
 def _lazily(name: str, estimator: Any, X: Any, args: tuple[Any, ...]) -> Any:

@@ -38,6 +38,7 @@ __all__ = [
     "codes_in_block",
     "column_names",
     "encode_labels",
+    "is_count_public",
     "labels_in_block",
     "one_column",
     "places_of",
@@ -247,8 +248,12 @@ def _rules_of_rows(estimator: Any) -> dict[str, Any]:
 
 def _fewest_rows(estimator: Any) -> int:
     """Return 0 if the number of rows is private, because an error for no rows would reveal it."""
-    is_private = getattr(estimator, "neighboring", None) == "add_remove_one"
-    return int(not is_private or estimator.epsilon == math.inf)
+    return int(is_count_public(estimator) or estimator.epsilon == math.inf)
+
+
+def is_count_public(estimator: Any) -> bool:
+    """Return whether the neighboring relation of an estimator publishes the number of records."""
+    return bool(getattr(estimator, "neighboring", None) != "add_remove_one")
 
 
 def check_lengths(X: Any, y: Any) -> None:

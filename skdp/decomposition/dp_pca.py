@@ -13,12 +13,13 @@ from sklearn.isotonic import isotonic_regression
 from sklearn.utils.validation import check_is_fitted
 
 from skdp._private_fit import NonPrivatePlan, PrivateEstimator, ReleaseParameters
+from skdp.data.column_facts import ColumnBounds
 from skdp.data.exact_sums import exact_sums
 from skdp.data.lazy import lazy_on_blocks
-from skdp.data.persons import Persons
+from skdp.data.records import Records
 from skdp.data.validation import present
 from skdp.privacy import PrivacyGuarantee
-from skdp.statistics._bounded_rows import BoundedRows, filled_rows
+from skdp.statistics._bounded_rows import bounded_rows, filled_rows
 from skdp.statistics._spread import (
     Centre,
     Directions,
@@ -242,12 +243,12 @@ class DPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator)
 
     def _check_data(
         self, parameters: ReleaseParameters, X: Any, *, groups: Any = None
-    ) -> BoundedRows:
+    ) -> Records[ColumnBounds]:
         if self.n_components is not None:
             check_count("n_components", self.n_components)
         if self.data_norm is not None:
             check_size("data_norm", self.data_norm)
-        rows = BoundedRows.of(self, X, parameters, groups)
+        rows = bounded_rows(self, X, parameters, groups)
         if (self.n_components or 1) > self.n_features_in_:
             raise ValueError(
                 f"n_components must be at most the number of columns, {self.n_features_in_}, got "
@@ -256,7 +257,7 @@ class DPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator)
         return rows
 
     def _plan(
-        self, parameters: ReleaseParameters, records: BoundedRows
+        self, parameters: ReleaseParameters, records: Records[ColumnBounds]
     ) -> GaussianPlan | NonPrivatePlan:
         if not parameters.is_private:
             return NonPrivatePlan()
@@ -275,12 +276,12 @@ class DPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator)
     def _n_components(self) -> int:
         return self.n_features_in_ if self.n_components is None else int(self.n_components)
 
-    def _read(self, plan: Any, records: BoundedRows, rng: np.random.Generator) -> Any:
+    def _read(self, plan: Any, records: Records[ColumnBounds], rng: np.random.Generator) -> Any:
         if isinstance(plan, NonPrivatePlan):
-            if records.persons is not None:
-                return _exact(records.source, records.persons, self._n_components())
+            if records.is_weighted:
+                return _exact(records, self._n_components())
             seed = seed_of(self.random_state)
-            return PCA(self.n_components, random_state=seed).fit(records.source)
+            return PCA(self.n_components, random_state=seed).fit(records.X)
         centre = release_centre(plan, records, rng)
         radius, directions = release_spread(
             plan, records, centre, rng, quantile=_QUANTILE, data_norm=self.data_norm
@@ -292,7 +293,7 @@ class DPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator)
         return Components(centre, directions, variances)
 
     def _publish(
-        self, plan: Any, records: BoundedRows, released: Any, guarantee: PrivacyGuarantee
+        self, plan: Any, records: Records[ColumnBounds], released: Any, guarantee: PrivacyGuarantee
     ) -> DPPCA:
         self.privacy_ = guarantee
         if isinstance(released, PCA):
@@ -352,20 +353,23 @@ _ATTRIBUTES = (
 )
 
 
-def _exact(X: np.ndarray, persons: Persons, n_components: int) -> Components:
+def _exact(records: Records[Any], n_components: int) -> Components:
     """Return the components without privacy, of which scikit-learn's have no weights."""
-    weights = persons.row_weights()
-    mean = np.average(X, axis=0, weights=weights)
-    Z = (X - mean) * np.sqrt(weights)[:, None]
+    shares = records.shares
+    assert shares is not None, "it is for persons alone"
+    mean = np.average(records.X, axis=0, weights=shares)
+    Z = (records.X - mean) * np.sqrt(shares)[:, None]
     values, vectors = np.linalg.eigh(Z.T @ Z)
     squares, rest = values[::-1][:n_components], values[::-1][n_components:].sum()
-    centre = Centre(mean, persons.n_persons)
+    centre = Centre(mean, records.n_records)
     return Components(
         centre, Directions(vectors[:, ::-1], values[::-1], 0.0), np.append(squares, rest)
     )
 
 
-def _parts(centre: Centre, vectors: np.ndarray, radius: float, records: BoundedRows) -> Any:
+def _parts(
+    centre: Centre, vectors: np.ndarray, radius: float, records: Records[ColumnBounds]
+) -> Any:
     """Yield what each row adds: its squares along the vectors, and the rest of its length's square.
 
     They are non-negative, and sum to 1 at most, in units of the radius squared.

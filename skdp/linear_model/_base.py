@@ -37,8 +37,7 @@ from skdp.privacy import PrivacyGuarantee
 from skdp.samplers import SAMPLERS, Progress
 from skdp.solvers import SOLVERS, Problem, Solution, Solver
 from skdp.solvers.base import ResumableSolver
-from skdp.solvers.dp_sgd import poisson_sample
-from skdp.support.random import child_generator
+from skdp.support.random import child_generator, poisson_sample
 from skdp.support.validation import (
     check_choice,
     check_count,

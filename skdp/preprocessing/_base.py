@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,26 +10,14 @@ from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from skdp._private_fit import PrivateEstimator, PrivateFit, ReleaseParameters, ReleasePlan
-from skdp.data.column import is_collection
 from skdp.data.column_facts import ColumnBounds
 from skdp.data.lazy import lazy_on_blocks
-from skdp.data.validation import column_names, remember_columns, validated_numbers
+from skdp.data.records import Records
+from skdp.data.validation import column_names, validated_numbers
 from skdp.privacy import PrivacyGuarantee
+from skdp.statistics._moments import Bounded, bounded
 
 __all__ = ["PrivateScaler"]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Measurement:
-    """A statistic, of which the parts of the transaction are used, and the rows that it reads."""
-
-    statistic: Any
-    records: Any
-
-    @property
-    def n_records(self) -> int:
-        """The number of records: of rows, or of persons."""
-        return int(self.records.n_records)
 
 
 class PrivateScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):
@@ -89,30 +76,27 @@ class PrivateScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):
 
     def _check_data(
         self, parameters: ReleaseParameters, X: Any, *, sample_weight: Any, groups: Any = None
-    ) -> Measurement:
+    ) -> Records[Bounded]:
         if sample_weight is not None:
             raise ValueError(
                 f"sample_weight is refused by {type(self).__name__}: a weight is private, and "
                 "multiplies what a record changes."
             )
-        if is_collection(X):
-            remember_columns(self, X)
-        else:
-            X = validated_numbers(self, X, reset=True)
-        statistic = self._statistic(self._bounds())
-        return Measurement(statistic, statistic._check_data(parameters, X, groups=groups))
+        records = Records.of(self, X, groups=groups)
+        return bounded(records, self._bounds())
 
-    def _plan(self, parameters: ReleaseParameters, records: Measurement) -> ReleasePlan:
-        plan: ReleasePlan = records.statistic._plan(parameters, records.records)
+    def _plan(self, parameters: ReleaseParameters, records: Records[Bounded]) -> ReleasePlan:
+        plan: ReleasePlan = self._statistic(self.bounds)._plan(parameters, records)
         return plan
 
-    def _read(self, plan: Any, records: Measurement, rng: np.random.Generator) -> Any:
-        return records.statistic._read(plan, records.records, rng)
+    def _read(self, plan: Any, records: Records[Bounded], rng: np.random.Generator) -> Any:
+        return self._statistic(self.bounds)._read(plan, records, rng)
 
     def _publish(
-        self, plan: Any, records: Measurement, released: Any, guarantee: PrivacyGuarantee
+        self, plan: Any, records: Records[Bounded], released: Any, guarantee: PrivacyGuarantee
     ) -> Any:
-        self._keep(records.statistic._publish(plan, records.records, released, guarantee))
+        statistic = self._statistic(self.bounds)
+        self._keep(statistic._publish(plan, records, released, guarantee))
         self.privacy_ = guarantee
         return self
 

@@ -25,10 +25,11 @@ from skdp.solvers._descent import (
 )
 from skdp.solvers._metric import GramRelease
 from skdp.solvers.base import Plan, Problem, RowCount, Solution, Solver, composed, require_delta
+from skdp.support.random import poisson_sample
 from skdp.support.root_search import first_to_hold
 from skdp.support.validation import check_count, check_real, check_size, make_plain
 
-__all__ = ["DPSGD", "DPSGDPlan", "noise_multiplier", "poisson_sample", "sampled_steps"]
+__all__ = ["DPSGD", "DPSGDPlan", "noise_multiplier", "sampled_steps"]
 
 # No guarantee rests on these three.
 _RATE = 0.1  # sampling rate where n is not public
@@ -263,21 +264,6 @@ class DPSGD(Solver):
                 f"The derivative of {problem.loss!r} is not bounded, so DPSGD needs a clip_norm."
             )
         return bound
-
-
-def poisson_sample(n: int, rate: float, rng: np.random.Generator) -> np.ndarray:
-    """Return the sorted numbers of rows, out of `n`, each with probability `rate`, independently.
-
-    The gaps between them are geometric, so the cost is that of the sample alone.
-    """
-    rows = np.empty(0, dtype=np.int64)
-    last = -1
-    while last < n:
-        expected = (n - last) * rate
-        gaps = rng.geometric(rate, size=math.ceil(expected + 4.0 * math.sqrt(expected) + 8.0))
-        new = last + np.cumsum(np.minimum(gaps, n + 1))
-        rows, last = np.concatenate([rows, new]), int(new[-1])
-    return rows[: np.searchsorted(rows, n)]
 
 
 def sampled_steps(rate: float, sigma: float, n_steps: int) -> Event:

@@ -9,7 +9,8 @@ import numpy as np
 
 from skdp.data.column import check_plain, received
 from skdp.data.column_facts import category_codes, check_comparable, checked_keys
-from skdp.data.columns import Columns, frame_names, is_label
+from skdp.data.columns import frame_names, is_label
+from skdp.data.records import Records
 from skdp.statistics._result import Axes
 
 __all__ = ["Keys", "axes_of"]
@@ -49,13 +50,13 @@ class Keys:
         """How many groups there are."""
         return int(self.values.size)
 
-    def check(self, columns: Columns) -> None:
+    def check(self, records: Records[Any]) -> None:
         """Raise if the type of the column says that it has none of the keys."""
-        check_comparable(columns.by, self.values, self.name)
+        check_comparable(records.y, self.values, self.name)
 
-    def codes(self, columns: Columns) -> np.ndarray:
+    def codes(self, records: Records[Any]) -> np.ndarray:
         """Return the group of each row by its place among the keys, −1 for none."""
-        return category_codes(columns.by, self.values)
+        return category_codes(records.y, self.values)
 
     @property
     def axes(self) -> Axes:

@@ -14,17 +14,20 @@ import numpy as np
 from skdp._private_fit import PrivateFit, ReleaseParameters
 from skdp.data.column_facts import ColumnBounds
 from skdp.data.columns import Columns
-from skdp.data.exact_sums import exact_sums, weighed
+from skdp.data.exact_sums import exact_sums
+from skdp.data.records import Records, check_numeric
 from skdp.statistics._keys import Keys, axes_of
 from skdp.statistics._noise import Terms, half_width, sum_half_widths
 from skdp.workloads import Query, QueryPlan
 from skdp.workloads.plan import ROUNDED_ONCE, becomes_gaussian
 
 __all__ = [
-    "BoundedColumns",
+    "Bounded",
     "Means",
     "MomentsStatistic",
     "Part",
+    "bounded",
+    "bounded_columns",
     "largest_square",
     "least_square",
     "product",
@@ -78,57 +81,30 @@ class Part:
         )
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class BoundedColumns:
-    """*Private* columns, their public bounds, and whether the number of rows is public.
+@dataclass(frozen=True, eq=False)
+class Bounded:
+    """What is public about columns of numbers.
 
     Parameters
     ----------
-    columns : Columns
-        *Private.*
     bounds : ColumnBounds
-        *Public.*
-    count_is_public : bool
-        *Public.* Of the rows that statistics are about: not if they are grouped.
     keys : Keys or None
-        *Public.* By which rows are grouped.
+        By which rows are grouped.
+    n_rows : int or None
+        How many records statistics are about: None where it is private, as it is in each group.
+    columns : Columns
+        Without rows: their names and types.
     """
 
-    columns: Columns
     bounds: ColumnBounds
-    count_is_public: bool
-    keys: Keys | None = None
-
-    @classmethod
-    def of(
-        cls,
-        x: Any,
-        bounds: Any,
-        parameters: ReleaseParameters,
-        *,
-        by: Any = None,
-        keys: Any = None,
-        groups: Any = None,
-    ) -> BoundedColumns:
-        """Return columns of numbers; where the number of rows is public there has to be one."""
-        known = Keys.of(x, by, keys)
-        columns = weighed(Columns.of(x, by=by), groups)
-        checked = ColumnBounds.of(bounds, columns.n_columns, columns.names)
-        columns.check(partial(_check, known))
-        public = parameters.neighboring.count_is_public
-        if public and not columns.n_rows:
-            raise ValueError("x must have at least one row.")
-        return cls(columns, checked, public and known is None, known)
+    keys: Keys | None
+    n_rows: int | None
+    columns: Columns
 
     @property
-    def n_records(self) -> int:
-        """The number of records: of rows, or of persons."""
-        return self.columns.n_records
-
-    @property
-    def is_weighted(self) -> bool:
-        """Whether rows count as parts of persons."""
-        return self.columns.weights is not None
+    def n_columns(self) -> int:
+        """How many columns there are."""
+        return self.columns.n_columns
 
     @property
     def n_groups(self) -> int | None:
@@ -147,10 +123,29 @@ class BoundedColumns:
         return values if np.ndim(values) else float(values)
 
 
-def _check(keys: Keys | None, columns: Columns) -> None:
-    columns.check_numeric()
+def bounded_columns(
+    x: Any, bounds: Any, parameters: ReleaseParameters, *, by: Any, keys: Any, groups: Any
+) -> Records[Bounded]:
+    """Return checked columns of numbers, by the groups that are asked about."""
+    known = Keys.of(x, by, keys)
+    public = parameters.neighboring.count_is_public
+    records = Records.of_columns(x, by=by, groups=groups, count_is_public=public)
+    return bounded(records, bounds, known)
+
+
+def bounded(records: Records[Any], bounds: Any, keys: Keys | None = None) -> Records[Bounded]:
+    """Return records of numbers, after checks of types and bounds."""
+    columns = records.columns
+    checked = ColumnBounds.of(bounds, columns.n_columns, columns.names)
+    records.check(partial(_check, keys))
+    n_rows = records.n_known if keys is None else None
+    return records.with_facts(Bounded(checked, keys, n_rows, columns.without_rows()))
+
+
+def _check(keys: Keys | None, records: Records[Any]) -> None:
+    check_numeric(records)
     if keys is not None:
-        keys.check(columns)
+        keys.check(records)
 
 
 class MomentsStatistic(PrivateFit):
@@ -181,35 +176,35 @@ class MomentsStatistic(PrivateFit):
 
     def _check_data(
         self, parameters: ReleaseParameters, x: Any, *, groups: Any = None
-    ) -> BoundedColumns:
+    ) -> Records[Bounded]:
         asked = {"by": self.by, "keys": self.keys, "groups": groups}
-        return BoundedColumns.of(x, self.bounds, parameters, **asked)
+        return bounded_columns(x, self.bounds, parameters, **asked)
 
-    def _plan(self, parameters: ReleaseParameters, records: BoundedColumns) -> QueryPlan:
-        parts, n_changed = self._parts(records.columns.n_columns), parameters.neighboring.n_changed
+    def _plan(self, parameters: ReleaseParameters, records: Records[Bounded]) -> QueryPlan:
+        asked, n_changed = records.facts, parameters.neighboring.n_changed
+        parts = self._parts(asked.n_columns)
         if records.is_weighted:  # whose sums are rounded once a row, for each number by itself
             parts = tuple(replace(part, farthest=math.inf) for part in parts)
-        queries = [part.query(n_changed, records.n_groups) for part in parts]
-        if not records.count_is_public:
-            queries.append(row_counts(n_changed, records.n_groups))
+        queries = [part.query(n_changed, asked.n_groups) for part in parts]
+        if asked.n_rows is None:
+            queries.append(row_counts(n_changed, asked.n_groups))
         return parameters.plan_queries(queries, self.noise)
 
     def _read(
-        self, plan: QueryPlan, records: BoundedColumns, rng: np.random.Generator
+        self, plan: QueryPlan, records: Records[Bounded], rng: np.random.Generator
     ) -> dict[str, np.ndarray]:
-        sizes = {part.name: part.size for part in self._parts(records.columns.n_columns)} | {
-            "count": 1
-        }
-        numbers = partial(_numbers_of, self._numbers, records.bounds)
-        answers = exact_sums(sizes, records.columns, numbers, records.keys)
+        parts = self._parts(records.facts.n_columns)
+        sizes = {part.name: part.size for part in parts} | {"count": 1}
+        answers = exact_sums(
+            sizes, records, partial(_numbers_of, self._numbers), records.facts.keys
+        )
         return plan.release(answers, rng)
 
-    def _means(self, plan: QueryPlan, records: BoundedColumns, released: Any) -> Means:
-        radii = {p.name: p.radius for p in self._parts(records.columns.n_columns)}
-        n_rows = records.n_records if records.count_is_public else None
-        if records.keys is not None:
-            released = {name: sums.reshape(records.n_groups, -1) for name, sums in released.items()}
-        return Means(plan, radii, released, n_rows)
+    def _means(self, plan: QueryPlan, asked: Bounded, released: Any) -> Means:
+        radii = {part.name: part.radius for part in self._parts(asked.n_columns)}
+        if asked.keys is not None:
+            released = {name: sums.reshape(asked.n_groups, -1) for name, sums in released.items()}
+        return Means(plan, radii, released, asked.n_rows)
 
 
 def row_counts(n_changed: int, n_groups: int | None) -> Query:
@@ -330,11 +325,12 @@ def _safe(means: Means, risk: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _numbers_of(
-    numbers: Callable[[np.ndarray], dict[str, np.ndarray]], bounds: ColumnBounds, columns: Columns
+    numbers: Callable[[np.ndarray], dict[str, np.ndarray]], records: Records[Bounded]
 ) -> Iterator[dict[str, np.ndarray]]:
     """Yield the numbers of some rows at a time, and 1 for each row."""
-    for rows in columns.blocks():
-        yield numbers(bounds.unit(rows)) | {"count": np.ones((len(rows), 1))}
+    for rows, _ in records.chunks():
+        units = records.facts.bounds.unit(rows)
+        yield numbers(units) | {"count": np.ones((len(rows), 1))}
 
 
 def least_square(low: np.ndarray, high: np.ndarray) -> np.ndarray:

@@ -1,7 +1,7 @@
 """Where rows lie, how far from there and in which directions: released one after another.
 
 Each answer is a sum over rows of terms that are whole numbers times a power of two, so that every
-sum is exact in double precision, in any order and in any blocks: no row changes what another adds.
+sum is exact in double precision, in any order and grouping: no row changes what another adds.
 The rows of a person weigh 1 together at most, and add what is in the convex hull of 0 and of what
 one row may add: all distances here are those of records.
 """
@@ -15,9 +15,11 @@ from functools import partial
 
 import numpy as np
 
+from skdp.data.column_facts import ColumnBounds
 from skdp.data.exact_sums import STEP_BITS, counted, exact_sums, in_records
+from skdp.data.records import Records
 from skdp.privacy import Neighboring
-from skdp.statistics._bounded_rows import BoundedRows
+from skdp.statistics._bounded_rows import clipped
 from skdp.workloads.gaussian_steps import GaussianPlan, GaussianStep
 from skdp.workloads.plan import ROUNDED_ONCE
 
@@ -107,16 +109,18 @@ def _count_unit(n_columns: int) -> float:
     return n_columns**-0.25
 
 
-def release_centre(plan: GaussianPlan, rows: BoundedRows, rng: np.random.Generator) -> Centre:
+def release_centre(
+    plan: GaussianPlan, records: Records[ColumnBounds], rng: np.random.Generator
+) -> Centre:
     """Return the noisy mean.
 
     A row u in [−1, 1]^d counts as u_j·√(h_j/Σh), h half the widths of the bounds: of all weights
     these have the least noise in the mean, in units of X.
     """
-    bounds, n = rows.within, rows.n_records
+    bounds, n = records.facts, records.n_records
     weights = np.sqrt(bounds.half / bounds.half.sum())
-    sums = exact_sums({"u": weights.size}, rows, _units)["u"] * weights
-    if rows.count_is_public:
+    sums = exact_sums({"u": weights.size}, records, _units)["u"] * weights
+    if records.count_is_public:
         count = float(n)
         released = plan.release("centre", sums, rng)
     else:
@@ -127,16 +131,17 @@ def release_centre(plan: GaussianPlan, rows: BoundedRows, rng: np.random.Generat
     return Centre(bounds.middle + bounds.half * u, count)
 
 
-def _units(rows: BoundedRows) -> Iterator[dict[str, np.ndarray]]:
-    for block in rows.blocks():
-        block -= rows.within.middle
-        block /= rows.within.half
-        yield {"u": np.clip(block, -1.0, 1.0, out=block)}
+def _units(records: Records[ColumnBounds]) -> Iterator[dict[str, np.ndarray]]:
+    bounds = records.facts
+    for rows, _ in clipped(records):
+        rows -= bounds.middle
+        rows /= bounds.half
+        yield {"u": np.clip(rows, -1.0, 1.0, out=rows)}
 
 
 def release_spread(
     plan: GaussianPlan,
-    rows: BoundedRows,
+    records: Records[ColumnBounds],
     centre: Centre,
     rng: np.random.Generator,
     *,
@@ -148,32 +153,38 @@ def release_spread(
     The radius is `data_norm`, to which rows are clipped; or one that about a `quantile` of the
     rows is within, and then rows are scaled to length 1.
     """
-    sums = rows.total(partial(_spread_sums, centre, data_norm))
+    sums = records.total(partial(_spread_sums, centre, data_norm))
     radius = data_norm
     if radius is None:
         assert quantile is not None
         noisy = plan.release("radius", sums["shells"], rng)
-        radius = float(_radii(rows)[_first_of_many(noisy, (1.0 - quantile) * centre.n_rows)])
+        radius = float(
+            _radii(records.facts)[_first_of_many(noisy, (1.0 - quantile) * centre.n_rows)]
+        )
     if centre.mean.size == 1:
         return radius, Directions(np.ones((1, 1)), np.array([centre.n_rows]), 0.0)
     return radius, _directions(plan, np.ldexp(sums["moments"].astype(float), -2 * _BITS), rng)
 
 
 def _spread_sums(
-    centre: Centre, data_norm: float | None, rows: BoundedRows
+    centre: Centre, data_norm: float | None, records: Records[ColumnBounds]
 ) -> dict[str, np.ndarray]:
     """Return the number of rows in each shell, and Σ yyᵀ in steps of 2^−2·_BITS."""
-    d = rows.within.half.size
-    radii, counts, total = _radii(rows), np.zeros(_N_RADII, np.int64), np.zeros((d, d), np.int64)
-    for block, lengths, weights in _from_centre(rows, centre):
+    d = records.facts.half.size
+    radii, counts, total = (
+        _radii(records.facts),
+        np.zeros(_N_RADII, np.int64),
+        np.zeros((d, d), np.int64),
+    )
+    for rows, lengths, weights in _from_centre(records, centre):
         counts += counted(_shells(lengths, radii), _N_RADII, weights)
         factors = _factors(lengths, data_norm)
         if weights is not None:
             factors *= np.sqrt(np.ldexp(weights, -STEP_BITS))
-        block *= factors[:, None]
-        y = whole(block, _BITS)
+        rows *= factors[:, None]
+        y = whole(rows, _BITS)
         total += (y.T @ y).astype(np.int64)
-    return {"shells": in_records(counts, rows.weights), "moments": total}
+    return {"shells": in_records(counts, records.steps), "moments": total}
 
 
 def weighed_rows(z: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
@@ -194,25 +205,22 @@ def _first_of_many(counts: np.ndarray, most: float) -> int:
 
 
 def _from_centre(
-    rows: BoundedRows, centre: Centre, width: int = 1
+    records: Records[ColumnBounds], centre: Centre, width: int = 1
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
     """Yield x − m, its length, and what it weighs if that is not 1, for some rows at a time."""
-    weights, start = rows.weights, 0
-    for block in rows.blocks(width):
-        block -= centre.mean
-        lengths = np.sqrt((block * block).sum(axis=1))
-        yield block, lengths, None if weights is None else weights[start : start + len(lengths)]
-        start += len(lengths)
+    for rows, weights in clipped(records, width):
+        rows -= centre.mean
+        yield rows, np.sqrt((rows * rows).sum(axis=1)), weights
 
 
-def farthest(rows: BoundedRows) -> float:
+def farthest(bounds: ColumnBounds) -> float:
     """Return how far apart two rows may be."""
-    return 2.0 * float(np.linalg.norm(rows.within.half))
+    return 2.0 * float(np.linalg.norm(bounds.half))
 
 
-def _radii(rows: BoundedRows) -> np.ndarray:
+def _radii(bounds: ColumnBounds) -> np.ndarray:
     """Return growing public radii, up to the largest deviation that rows may have: |h|."""
-    return 0.5 * farthest(rows) * _RATIO ** np.arange(1.0 - _N_RADII, 1.0)
+    return 0.5 * farthest(bounds) * _RATIO ** np.arange(1.0 - _N_RADII, 1.0)
 
 
 def _shells(lengths: np.ndarray, radii: np.ndarray) -> np.ndarray:
@@ -232,16 +240,20 @@ def shortened(lengths: np.ndarray, largest: float) -> np.ndarray:
 
 
 def projected(
-    rows: BoundedRows, centre: Centre, vectors: np.ndarray, largest: float, width: int = 1
+    records: Records[ColumnBounds],
+    centre: Centre,
+    vectors: np.ndarray,
+    largest: float,
+    width: int = 1,
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
     """Yield z·V for some rows at a time, z, and what they weigh if that is not 1.
 
     z is x − m, `largest` long at most, in units of that.
     """
     V = whole(vectors.copy(), _FINE_BITS)
-    for block, lengths, weights in _from_centre(rows, centre, width):
-        block *= (shortened(lengths, largest) / largest)[:, None]
-        z = whole(block, _FINE_BITS)
+    for rows, lengths, weights in _from_centre(records, centre, width):
+        rows *= (shortened(lengths, largest) / largest)[:, None]
+        z = whole(rows, _FINE_BITS)
         along = z @ V
         along *= 4.0**-_FINE_BITS
         z *= 2.0**-_FINE_BITS

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from skdp._private_fit import PrivateFit, ReleaseParameters
 from skdp.budget import PrivacyBudget
-from skdp.data.columns import Columns
-from skdp.data.exact_sums import counted, from_steps, weighed
+from skdp.data.exact_sums import counted
+from skdp.data.records import Records
 from skdp.privacy import PrivacyGuarantee
 from skdp.statistics._keys import Keys, axes_of
 from skdp.statistics._result import NoisyNumbers
@@ -117,14 +115,15 @@ class CountStatistic(PrivateFit):
 
     def _check_data(
         self, parameters: ReleaseParameters, condition: Any, *, groups: Any = None
-    ) -> _Conditions:
+    ) -> Records[Keys | None]:
         keys = Keys.of(condition, self.by, self.keys)
-        columns = weighed(Columns.of(condition, "condition", self.by), groups)
-        columns.check(partial(_check, keys))
-        return _Conditions(columns, keys)
+        rows = Records.of_columns(condition, "condition", by=self.by, groups=groups)
+        records: Records[Keys | None] = rows.with_facts(keys)
+        records.check(_check)
+        return records
 
-    def _plan(self, parameters: ReleaseParameters, records: _Conditions) -> QueryPlan:
-        n, keys = records.columns.n_columns, records.keys
+    def _plan(self, parameters: ReleaseParameters, records: Records[Keys | None]) -> QueryPlan:
+        n, keys = records.columns.n_columns, records.facts
         n_changed = 1 if keys is None else parameters.neighboring.n_changed
         query = Query(
             "count",
@@ -136,53 +135,38 @@ class CountStatistic(PrivateFit):
         return parameters.plan_queries([query], self.noise)
 
     def _read(
-        self, plan: QueryPlan, records: _Conditions, rng: np.random.Generator
+        self, plan: QueryPlan, records: Records[Keys | None], rng: np.random.Generator
     ) -> dict[str, np.ndarray]:
-        columns = records.columns
-        counts = columns.total(partial(_counts, records.keys))
-        return plan.release(counts if columns.weights is None else from_steps(counts), rng)
+        return plan.release(records.counts(_counts), rng)
 
     def _publish(
         self,
         plan: QueryPlan,
-        records: _Conditions,
+        records: Records[Keys | None],
         released: dict[str, np.ndarray],
         guarantee: PrivacyGuarantee,
     ) -> NoisyNumbers:
-        axes = (*axes_of(records.keys), ("condition", records.columns.labels))
+        columns = records.columns
+        axes = (*axes_of(records.facts), ("condition", columns.labels))
         counts = released["count"].reshape([len(labels) for _, labels in axes])
-        value: Any = counts[..., 0] if records.columns.single else counts
+        value: Any = counts[..., 0] if columns.single else counts
         value = value if np.ndim(value) else float(value)
-        return NoisyNumbers(
-            value, guarantee, _plan=plan, _axes=axes, _library=records.columns.library
-        )
+        return NoisyNumbers(value, guarantee, _plan=plan, _axes=axes, _library=columns.library)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class _Conditions:
-    """*Private* truth values, and the public keys by which rows are grouped."""
-
-    columns: Columns
-    keys: Keys | None
-
-    @property
-    def n_records(self) -> int:
-        return self.columns.n_records
+def _check(records: Records[Keys | None]) -> None:
+    records.columns.check_boolean()
+    if records.facts is not None:
+        records.facts.check(records)
 
 
-def _check(keys: Keys | None, columns: Columns) -> None:
-    columns.check_boolean()
-    if keys is not None:
-        keys.check(columns)
-
-
-def _counts(keys: Keys | None, columns: Columns) -> dict[str, np.ndarray]:
+def _counts(records: Records[Keys | None]) -> dict[str, np.ndarray]:
     """Return how often each column is true, or what it weighs; for each group if there are some."""
-    weights = columns.weights
+    columns, keys, weights = records.columns, records.facts, records.steps
     if keys is None and weights is None:
         return {"count": np.array([np.count_nonzero(true) for true in columns.truth()])}
     n_groups = 1 if keys is None else keys.n_groups
-    groups = np.ones(columns.n_rows, np.int8) if keys is None else keys.codes(columns) + 1
+    groups = np.ones(columns.n_rows, np.int8) if keys is None else keys.codes(records) + 1
     counts = [
         counted(groups[true], n_groups + 1, None if weights is None else weights[true])[1:]
         for true in columns.truth()

@@ -9,9 +9,10 @@ import numpy as np
 
 from skdp.budget import PrivacyBudget
 from skdp.data.column_facts import ColumnBounds
+from skdp.data.records import Records
 from skdp.privacy import PrivacyGuarantee
 from skdp.statistics._moments import (
-    BoundedColumns,
+    Bounded,
     Means,
     MomentsStatistic,
     Part,
@@ -193,9 +194,10 @@ class CovarianceStatistic(MomentsStatistic):
         return {"x": units, "square": units**2 - 0.5, "product": units[:, i] * units[:, j]}
 
     def _publish(
-        self, plan: QueryPlan, records: BoundedColumns, released: Any, guarantee: PrivacyGuarantee
+        self, plan: QueryPlan, records: Records[Bounded], released: Any, guarantee: PrivacyGuarantee
     ) -> Covariance:
-        means, bounds = self._means(plan, records, released), records.bounds
+        asked = records.facts
+        means, bounds = self._means(plan, asked, released), asked.bounds
         first = means.mean("x")
         moments = np.diag(means.mean("square") + 0.5)
         i, j = np.triu_indices(first.size, 1)
@@ -204,7 +206,7 @@ class CovarianceStatistic(MomentsStatistic):
         unit = np.outer(bounds.half, bounds.half)
         value = _semidefinite(moments - np.outer(first, first)) * unit
         centre = bounds.middle + bounds.half * first
-        names = records.columns.labels
+        names = asked.columns.labels
         return Covariance(
             value,
             guarantee,
@@ -212,7 +214,7 @@ class CovarianceStatistic(MomentsStatistic):
             _means=means,
             _bounds=bounds,
             _axes=(("column", names), ("with", names)),
-            _library=records.columns.library,
+            _library=asked.columns.library,
         )
 
 

@@ -22,7 +22,8 @@ from skdp.data.column_facts import (
     sides_of_pairs,
 )
 from skdp.data.columns import Columns, column_name
-from skdp.data.exact_sums import counted, from_steps, sums_in_steps, weighed
+from skdp.data.exact_sums import counted, from_steps, sums_in_steps
+from skdp.data.records import Records
 from skdp.privacy import ComposedEvent, Event, GaussianCurve, PrivacyGuarantee
 from skdp.statistics._keys import Keys
 from skdp.statistics._loss_ranges import Neighbors
@@ -230,13 +231,14 @@ class Layout:
         """How many categories all columns have."""
         return sum(values.size for values in self.categories.values())
 
-    def check(self, columns: Columns) -> None:
+    def check(self, records: Records[Any]) -> None:
         """Raise if the type of a column says that it holds something else."""
+        columns = records.columns
         columns.select(self.numbers).check_numeric()
         for j, values in self.categories.items():
             check_comparable(columns.parts[j], values, columns.name(j))
         if self.keys is not None:
-            self.keys.check(columns)
+            self.keys.check(records)
 
     def queries(self, n_changed: int) -> list[Query]:
         """Return what is asked, apart from quantiles.
@@ -258,19 +260,19 @@ class Layout:
         n_groups = None if self.keys is None else self.n_groups
         return [counts, *(part.query(n_changed, n_groups) for part in parts)]
 
-    def answers(self, columns: Columns) -> dict[str, np.ndarray]:
+    def answers(self, records: Records[Any]) -> dict[str, np.ndarray]:
         """Return the *private* sums of shape (n_groups, n_numbers), and cells for quantiles."""
-        totals = columns.total(self._totals)
+        totals = records.total(self._totals)
         cells = {name: totals.pop(name) for name in ("cells", "categories")}
-        if columns.weights is not None:
+        if records.is_weighted:
             cells |= from_steps({"categories": cells["categories"]})
         sums = {name: s.reshape(self.n_groups, -1) for name, s in from_steps(totals).items()}
         sums["count"] = np.hstack([sums.pop("present"), cells["categories"]])
         return sums | {"cells": cells["cells"]}
 
-    def _totals(self, columns: Columns) -> dict[str, np.ndarray]:
-        found = {"categories": self._cells(columns)}
-        numbers, d = columns.select(self.numbers), len(self.numbers)
+    def _totals(self, records: Records[Any]) -> dict[str, np.ndarray]:
+        found = {"categories": self._cells(records)}
+        numbers, d = records.select(self.numbers), len(self.numbers)
         sizes = dict.fromkeys(("x", "square", "present"), d)
         none = np.zeros((self.n_groups, 0, 1), dtype=np.int64)
         if not d:
@@ -281,15 +283,15 @@ class Layout:
             cells = cell_counts(self.bounds, self.keys, numbers, with_missing=False)
         return found | sums | cells
 
-    def _cells(self, columns: Columns) -> np.ndarray:
+    def _cells(self, records: Records[Any]) -> np.ndarray:
         """Return how many rows of each group have which category."""
-        groups = 0 if self.keys is None else self.keys.codes(columns)
+        groups = 0 if self.keys is None else self.keys.codes(records)
         counts = [np.zeros((self.n_groups, 0), dtype=np.int64)]
         for j, values in self.categories.items():
-            places = category_codes(columns.parts[j], values)
+            places = category_codes(records.columns.parts[j], values)
             known = (places >= 0) & (groups >= 0)
             cells = (groups * values.size + places)[known]
-            weights = None if columns.weights is None else columns.weights[known]
+            weights = None if records.steps is None else records.steps[known]
             found = counted(cells, self.n_groups * values.size, weights)
             counts.append(found.reshape(self.n_groups, -1))
         return np.hstack(counts)
@@ -316,27 +318,9 @@ class Layout:
         return np.hstack([parts[j] for j in sorted(parts)]).ravel()
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class DescribedColumns:
-    """*Private* columns and their public layout."""
-
-    columns: Columns
-    layout: Layout
-
-    @property
-    def n_records(self) -> int:
-        """The number of records: of rows, or of persons."""
-        return self.columns.n_records
-
-    @property
-    def is_weighted(self) -> bool:
-        """Whether rows count as parts of persons."""
-        return self.columns.weights is not None
-
-
-def _present(bounds: ColumnBounds, columns: Columns) -> Iterator[dict[str, np.ndarray]]:
+def _present(bounds: ColumnBounds, records: Records[Any]) -> Iterator[dict[str, np.ndarray]]:
     """Yield u, u² − 1/2 and 1 for values, and 0 for missing ones, some rows at a time."""
-    for rows in columns.blocks():
+    for rows, _ in records.chunks():
         present, units = ~np.isnan(rows), bounds.unit(rows)
         yield {
             "x": np.where(present, units, 0.0),
@@ -389,9 +373,11 @@ class DescribeStatistic(PrivateFit):
 
     def _check_data(
         self, parameters: ReleaseParameters, x: Any, *, groups: Any = None
-    ) -> DescribedColumns:
+    ) -> Records[Layout]:
         keys = Keys.of(x, self.by, self.keys)
-        columns = weighed(Columns.of(x, by=self.by), groups)
+        public = parameters.neighboring.count_is_public
+        records = Records.of_columns(x, by=self.by, groups=groups, count_is_public=public)
+        columns = records.columns
         categories = categories_by_column(self.categories, columns.n_columns, columns.names)
         categories = {j: categories[j] for j in sorted(categories)}
         numbers, bounds = self._numbers(columns, categories)
@@ -399,10 +385,8 @@ class DescribeStatistic(PrivateFit):
         if numbers and np.size(self.quantiles):
             ranks = Ranks.check(np.ravel(self.quantiles), self.level)
         layout = Layout(columns.labels, numbers, bounds, categories, keys, ranks)
-        columns.check(layout.check)
-        if not columns.n_rows and parameters.neighboring.count_is_public:
-            raise ValueError("x must have at least one row.")
-        return DescribedColumns(columns, layout)
+        records.check(layout.check)
+        return records.with_facts(layout)
 
     def _numbers(
         self, columns: Columns, categories: Mapping[int, Any]
@@ -426,9 +410,9 @@ class DescribeStatistic(PrivateFit):
         of_numbers = [column_name(names, j) for j in numbers]
         return numbers, ColumnBounds.of(bounds, len(numbers), of_numbers) if numbers else empty
 
-    def _plan(self, parameters: ReleaseParameters, records: DescribedColumns) -> DescribePlan:
+    def _plan(self, parameters: ReleaseParameters, records: Records[Layout]) -> DescribePlan:
         n_changed = parameters.neighboring.n_changed
-        layout, ranks = records.layout, records.layout.ranks
+        layout, ranks = records.facts, records.facts.ranks
         queries = layout.queries(n_changed)
         share = 0.0 if ranks is None else 1.0 / (len(queries) + 1)
         noise = "gaussian" if parameters.delta else "auto"
@@ -442,9 +426,9 @@ class DescribeStatistic(PrivateFit):
         return DescribePlan(plan, choices)
 
     def _read(
-        self, plan: DescribePlan, records: DescribedColumns, rng: np.random.Generator
+        self, plan: DescribePlan, records: Records[Layout], rng: np.random.Generator
     ) -> dict[str, np.ndarray]:
-        answers = records.layout.answers(records.columns)
+        answers = records.facts.answers(records)
         cells = answers.pop("cells")
         released = plan.queries.release(answers, rng)
         if plan.choices is not None:
@@ -454,11 +438,11 @@ class DescribeStatistic(PrivateFit):
     def _publish(
         self,
         plan: DescribePlan,
-        records: DescribedColumns,
+        records: Records[Layout],
         released: dict[str, np.ndarray],
         guarantee: PrivacyGuarantee,
     ) -> Description:
-        layout = records.layout
+        layout = records.facts
         parts = _Released.of(plan, layout, released)
         return Description(
             parts.value(),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -13,8 +12,9 @@ import numpy as np
 from skdp._private_fit import PrivateFit, ReleaseParameters
 from skdp.budget import PrivacyBudget
 from skdp.data.column_facts import by_column
-from skdp.data.columns import Columns, column_name
-from skdp.data.exact_sums import counted, from_steps, weighed
+from skdp.data.columns import column_name
+from skdp.data.exact_sums import counted
+from skdp.data.records import Records, check_numeric
 from skdp.privacy import PrivacyGuarantee
 from skdp.statistics._result import Axes, NoisyNumbers
 from skdp.workloads import Query, QueryPlan
@@ -106,54 +106,42 @@ def histogram(
     )
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class GriddedColumns:
-    """*Private* columns and the public edges of each."""
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """The public edges of the cells of each column, and the columns' labels."""
 
-    columns: Columns
-    grid: list[np.ndarray]
+    edges: list[np.ndarray]
+    labels: list[Any]
 
     @property
     def shape(self) -> tuple[int, ...]:
         """How many cells there are between the edges of each column."""
-        return tuple(len(ends) - 1 for ends in self.grid)
+        return tuple(len(ends) - 1 for ends in self.edges)
 
     @property
     def axes(self) -> Axes:
         """The cells of each column, by their ends."""
-        cells = ([f"[{low:g}, {high:g})" for low, high in pairwise(ends)] for ends in self.grid)
+        cells = ([f"[{low:g}, {high:g})" for low, high in pairwise(ends)] for ends in self.edges)
         named = ([*one[:-1], one[-1].replace(")", "]")] for one in cells)
-        return tuple(zip(map(str, self.columns.labels), named, strict=True))
+        return tuple(zip(map(str, self.labels), named, strict=True))
 
     @property
     def n_cells(self) -> int:
         """How many cells there are."""
         return int(np.prod(self.shape))
 
-    @property
-    def n_records(self) -> int:
-        """The number of records: of rows, or of persons."""
-        return self.columns.n_records
-
-    def counts(self) -> dict[str, np.ndarray]:
-        """Return the *private* counts, flattened."""
-        counts = self.columns.total(partial(_counts, self.grid, self.shape))
-        return counts if self.columns.weights is None else from_steps(counts)
+    def places(self, rows: np.ndarray) -> np.ndarray:
+        """Return the cell of each row, by number."""
+        inner = (np.searchsorted(e[1:-1], rows[:, j], "right") for j, e in enumerate(self.edges))
+        return np.ravel_multi_index(tuple(inner), self.shape)
 
 
-def _counts(
-    grid: list[np.ndarray], shape: tuple[int, ...], columns: Columns
-) -> dict[str, np.ndarray]:
-    found, start = np.zeros(int(np.prod(shape)), dtype=np.int64), 0
-    for rows in columns.blocks():
+def _counts(records: Records[Grid]) -> dict[str, np.ndarray]:
+    found = np.zeros(records.facts.n_cells, dtype=np.int64)
+    for rows, weights in records.chunks():
         whole = ~np.isnan(rows).any(axis=1)
-        known, weights = rows[whole], columns.weights
-        if weights is not None:
-            weights = weights[start : start + len(rows)][whole]
-        start += len(rows)
-        inner = (np.searchsorted(ends[1:-1], known[:, j], "right") for j, ends in enumerate(grid))
-        cells = np.ravel_multi_index(tuple(inner), shape)
-        found += counted(cells, found.size, weights)
+        cells = records.facts.places(rows[whole])
+        found += counted(cells, found.size, None if weights is None else weights[whole])
     return {"cells": found}
 
 
@@ -169,16 +157,17 @@ class HistogramStatistic(PrivateFit):
 
     def _check_data(
         self, parameters: ReleaseParameters, x: Any, *, groups: Any = None
-    ) -> GriddedColumns:
-        columns = weighed(Columns.of(x), groups)
-        grid = _checked_edges(self.edges, columns.n_columns, columns.names)
-        columns.check(Columns.check_numeric)
-        return GriddedColumns(columns, grid)
+    ) -> Records[Grid]:
+        records = Records.of_columns(x, groups=groups)
+        columns = records.columns
+        edges = _checked_edges(self.edges, columns.n_columns, columns.names)
+        records.check(check_numeric)
+        return records.with_facts(Grid(edges, columns.labels))
 
-    def _plan(self, parameters: ReleaseParameters, records: GriddedColumns) -> QueryPlan:
+    def _plan(self, parameters: ReleaseParameters, records: Records[Grid]) -> QueryPlan:
         query = Query(
             "cells",
-            size=records.n_cells,
+            size=records.facts.n_cells,
             linf_sensitivity=1.0,
             l0_sensitivity=parameters.neighboring.n_changed,
             integer=True,
@@ -186,22 +175,22 @@ class HistogramStatistic(PrivateFit):
         return parameters.plan_queries([query], self.noise)
 
     def _read(
-        self, plan: QueryPlan, records: GriddedColumns, rng: np.random.Generator
+        self, plan: QueryPlan, records: Records[Grid], rng: np.random.Generator
     ) -> dict[str, np.ndarray]:
-        return plan.release(records.counts(), rng)
+        return plan.release(records.counts(_counts), rng)
 
     def _publish(
         self,
         plan: QueryPlan,
-        records: GriddedColumns,
+        records: Records[Grid],
         released: dict[str, np.ndarray],
         guarantee: PrivacyGuarantee,
     ) -> NoisyNumbers:
         return NoisyNumbers(
-            released["cells"].reshape(records.shape),
+            released["cells"].reshape(records.facts.shape),
             guarantee,
             _plan=plan,
-            _axes=records.axes,
+            _axes=records.facts.axes,
             _library=records.columns.library,
         )
 

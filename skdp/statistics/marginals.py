@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import combinations, product
 from typing import Any
 
@@ -13,8 +12,8 @@ import numpy as np
 from skdp._private_fit import PrivateFit, ReleaseParameters
 from skdp.budget import PrivacyBudget
 from skdp.data.column_facts import categories_by_column, category_codes
-from skdp.data.columns import Columns
-from skdp.data.exact_sums import counted, from_steps, weighed
+from skdp.data.exact_sums import counted
+from skdp.data.records import Records
 from skdp.privacy import PrivacyGuarantee
 from skdp.statistics._noise import half_width
 from skdp.statistics._result import framed, risk_of, view
@@ -207,43 +206,33 @@ def marginals(
     )
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class CategoricalColumns:
-    """*Private* columns, the public categories of some, and the tables that are asked for."""
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """The public categories of some columns, and the tables of columns that are asked for."""
 
-    columns: Columns
     values: Mapping[int, np.ndarray]
-    tables: list[tuple[int, ...]]
+    columns: list[tuple[int, ...]]
+    names: list[Any]
 
     def key(self, table: tuple[int, ...]) -> Key:
         """Return the columns of a table by name, or number."""
-        return tuple(self.columns.name(j) for j in table)
+        return tuple(self.names[j] for j in table)
 
     def shape(self, table: tuple[int, ...]) -> tuple[int, ...]:
         """Return how many categories each column of a table has."""
         return tuple(self.values[j].size for j in table)
 
-    @property
-    def n_records(self) -> int:
-        """The number of records: of rows, or of persons."""
-        return self.columns.n_records
-
-    def counts(self) -> dict[str, np.ndarray]:
-        """Return the *private* counts of all tables, flattened."""
-        tables = {str(self.key(table)): (table, self.shape(table)) for table in self.tables}
-        counts = self.columns.total(partial(_counts, self.values, tables))
-        return counts if self.columns.weights is None else from_steps(counts)
+    def categories(self, table: tuple[int, ...]) -> list[list[Any]]:
+        """Return the categories of each column of a table."""
+        return [self.values[j].tolist() for j in table]
 
 
-def _counts(
-    values: Mapping[int, np.ndarray],
-    tables: Mapping[str, tuple[tuple[int, ...], tuple[int, ...]]],
-    columns: Columns,
-) -> dict[str, np.ndarray]:
-    codes = {j: category_codes(columns.parts[j], known) for j, known in values.items()}
+def _counts(records: Records[Tables]) -> dict[str, np.ndarray]:
+    asked, parts = records.facts, records.columns.parts
+    codes = {j: category_codes(parts[j], known) for j, known in asked.values.items()}
     return {
-        key: _count([codes[j] for j in table], shape, columns.weights)
-        for key, (table, shape) in tables.items()
+        str(asked.key(table)): _count([codes[j] for j in table], asked.shape(table), records.steps)
+        for table in asked.columns
     }
 
 
@@ -255,7 +244,7 @@ def _count(
     return counted(cells, int(np.prod(shape)), None if weights is None else weights[known])
 
 
-def _nothing(columns: Columns) -> None:
+def _nothing(records: Records[Any]) -> None:
     """Find nothing wrong: any type may hold categories."""
 
 
@@ -272,8 +261,9 @@ class MarginalsStatistic(PrivateFit):
 
     def _check_data(
         self, parameters: ReleaseParameters, x: Any, *, groups: Any = None
-    ) -> CategoricalColumns:
-        columns = weighed(Columns.of(x), groups)
+    ) -> Records[Tables]:
+        records = Records.of_columns(x, groups=groups)
+        columns = records.columns
         values = categories_by_column(self.categories, columns.n_columns, columns.names)
         if not values:
             raise ValueError("categories must be given: the values of each column asked about.")
@@ -282,40 +272,38 @@ class MarginalsStatistic(PrivateFit):
                 f"n_ways must be at most {len(values)}, the number of columns with categories, got "
                 f"{self.n_ways}."
             )
-        columns.check(_nothing)
-        return CategoricalColumns(columns, values, list(combinations(values, self.n_ways)))
+        records.check(_nothing)
+        tables = list(combinations(values, self.n_ways))
+        return records.with_facts(Tables(values, tables, columns.labels))
 
-    def _plan(self, parameters: ReleaseParameters, records: CategoricalColumns) -> QueryPlan:
+    def _plan(self, parameters: ReleaseParameters, records: Records[Tables]) -> QueryPlan:
+        asked = records.facts
         queries = [
             Query(
-                str(records.key(table)),
-                size=int(np.prod(records.shape(table))),
+                str(asked.key(table)),
+                size=int(np.prod(asked.shape(table))),
                 linf_sensitivity=1.0,
                 l0_sensitivity=parameters.neighboring.n_changed,
                 integer=True,
             )
-            for table in records.tables
+            for table in asked.columns
         ]
         return parameters.plan_queries(queries, self.noise)
 
     def _read(
-        self, plan: QueryPlan, records: CategoricalColumns, rng: np.random.Generator
+        self, plan: QueryPlan, records: Records[Tables], rng: np.random.Generator
     ) -> dict[str, np.ndarray]:
-        return plan.release(records.counts(), rng)
+        return plan.release(records.counts(_counts), rng)
 
     def _publish(
         self,
         plan: QueryPlan,
-        records: CategoricalColumns,
+        records: Records[Tables],
         released: dict[str, np.ndarray],
         guarantee: PrivacyGuarantee,
     ) -> Marginals:
-        tables = {
-            records.key(t): released[str(records.key(t))].reshape(records.shape(t))
-            for t in records.tables
-        }
-        categories = {
-            records.key(t): [records.values[j].tolist() for j in t] for t in records.tables
-        }
-        library = records.columns.library
+        asked, library = records.facts, records.columns.library
+        named = {asked.key(table): table for table in asked.columns}
+        tables = {key: released[str(key)].reshape(asked.shape(t)) for key, t in named.items()}
+        categories = {key: asked.categories(t) for key, t in named.items()}
         return Marginals(tables, guarantee, _plan=plan, _categories=categories, _library=library)

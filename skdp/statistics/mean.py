@@ -10,8 +10,9 @@ import numpy as np
 
 from skdp.budget import PrivacyBudget
 from skdp.data.column_facts import ColumnBounds
+from skdp.data.records import Records
 from skdp.privacy import PrivacyGuarantee
-from skdp.statistics._moments import BoundedColumns, Means, MomentsStatistic, Part
+from skdp.statistics._moments import Bounded, Means, MomentsStatistic, Part
 from skdp.statistics._result import Statistic, risk_of, shown
 from skdp.workloads import QueryPlan
 
@@ -178,8 +179,9 @@ class MeanStatistic(MomentsStatistic):
         return {"x": units}
 
     def _publish(
-        self, plan: QueryPlan, records: BoundedColumns, released: Any, guarantee: PrivacyGuarantee
+        self, plan: QueryPlan, records: Records[Bounded], released: Any, guarantee: PrivacyGuarantee
     ) -> Mean:
-        means, bounds = self._means(plan, records, released), records.bounds
-        value = records.shaped(bounds.middle + bounds.half * means.mean("x"))
-        return Mean(value, guarantee, _means=means, _bounds=bounds, **records.labels)
+        asked = records.facts
+        means, bounds = self._means(plan, asked, released), asked.bounds
+        value = asked.shaped(bounds.middle + bounds.half * means.mean("x"))
+        return Mean(value, guarantee, _means=means, _bounds=bounds, **asked.labels)

@@ -13,14 +13,14 @@ import numpy as np
 from skdp._private_fit import PrivateFit, ReleaseParameters
 from skdp.budget import PrivacyBudget
 from skdp.data.column_facts import ColumnBounds
-from skdp.data.columns import Columns
 from skdp.data.exact_sums import STEP_BITS, counted
+from skdp.data.records import Records
 from skdp.mechanisms import ExponentialMechanism
 from skdp.privacy import Event, PrivacyGuarantee
 from skdp.statistics._keys import Keys, axes_of
 from skdp.statistics._loss_ranges import Neighbors, Ranges, composed
 from skdp.statistics._margin import Margin
-from skdp.statistics._moments import BoundedColumns
+from skdp.statistics._moments import Bounded, bounded_columns
 from skdp.statistics._rank import Rank
 from skdp.statistics._result import Statistic, framed, risk_of
 
@@ -435,45 +435,43 @@ class QuantileStatistic(PrivateFit):
 
     def _check_data(
         self, parameters: ReleaseParameters, x: Any, *, groups: Any = None
-    ) -> BoundedColumns:
+    ) -> Records[Bounded]:
         self._asked()
         asked = {"by": self.by, "keys": self.keys, "groups": groups}
-        return BoundedColumns.of(x, self.bounds, parameters, **asked)
+        return bounded_columns(x, self.bounds, parameters, **asked)
 
-    def _plan(self, parameters: ReleaseParameters, records: BoundedColumns) -> QuantilePlan:
-        neighbors = Neighbors(
-            parameters.neighboring.n_changed, records.n_groups or 1, records.is_weighted
-        )
-        n_rows = records.n_records if records.count_is_public else None
+    def _plan(self, parameters: ReleaseParameters, records: Records[Bounded]) -> QuantilePlan:
+        asked, n_changed = records.facts, parameters.neighboring.n_changed
+        neighbors = Neighbors(n_changed, asked.n_groups or 1, records.is_weighted)
         accountant = "gdp" if parameters.counts_gaussians else "pld"
         return self._asked().planned(
             parameters.epsilon,
             parameters.delta,
             accountant,
             neighbors,
-            n_rows,
-            records.columns.may_repeat,
+            asked.n_rows,
+            asked.columns.may_repeat,
         )
 
     def _read(
-        self, plan: QuantilePlan, records: BoundedColumns, rng: np.random.Generator
+        self, plan: QuantilePlan, records: Records[Bounded], rng: np.random.Generator
     ) -> np.ndarray:
         """Return the chosen grid points, of shape (n_groups, n_ranks, n_columns)."""
-        numbers = partial(cell_counts, records.bounds, records.keys)
-        cells = records.columns.total(numbers)["cells"]
+        numbers = partial(cell_counts, records.facts.bounds, records.facts.keys)
+        cells = records.total(numbers)["cells"]
         return choose_all(plan, cells, rng, records.is_weighted)
 
     def _publish(
         self,
         plan: QuantilePlan,
-        records: BoundedColumns,
+        records: Records[Bounded],
         released: np.ndarray,
         guarantee: PrivacyGuarantee,
     ) -> Quantile:
-        asked = self._asked()
-        values = asked.values(released, records.bounds)
-        value, *ends = (self._shaped(one, records) for one in values)
-        groups, columns = axes_of(records.keys), ("column", records.columns.labels)
+        asked, facts = self._asked(), records.facts
+        values = asked.values(released, facts.bounds)
+        value, *ends = (self._shaped(one, facts) for one in values)
+        groups, columns = axes_of(facts.keys), ("column", facts.columns.labels)
         return Quantile(
             value,
             guarantee,
@@ -481,39 +479,37 @@ class QuantileStatistic(PrivateFit):
             _level=asked.level,
             _interval=tuple(ends) or (value * np.nan, value * np.nan),
             _axes=(*groups, ("quantile", asked.q), columns),
-            _library=records.columns.library,
+            _library=facts.columns.library,
         )
 
-    def _shaped(self, values: np.ndarray, records: BoundedColumns) -> Any:
+    def _shaped(self, values: np.ndarray, facts: Bounded) -> Any:
         """Return values of shape (n_groups, n_probabilities, n_columns) without needless axes."""
-        values = values[0] if records.keys is None else values
+        values = values[0] if facts.keys is None else values
         values = values if np.ndim(self.q) else values[..., 0, :]
-        return records.shaped(values)
+        return facts.shaped(values)
 
     def _asked(self) -> Ranks:
         return Ranks.check(self.q, self.level, self.sampling, self.ties)
 
 
 def cell_counts(
-    bounds: ColumnBounds, keys: Keys | None, columns: Columns, *, with_missing: bool = True
+    bounds: ColumnBounds, keys: Keys | None, records: Records[Any], *, with_missing: bool = True
 ) -> dict[str, np.ndarray]:
     """Return how many *private* values round to each grid point: (n_groups, n_columns, n_points).
 
     A missing value is the middle of its bounds, or is not counted. Weights count in steps.
     """
-    codes = None if keys is None else keys.codes(columns) + 1
+    codes = None if keys is None else keys.codes(records) + 1
     n_groups, start = 1 if keys is None else keys.n_groups, 0
-    counts = np.zeros((n_groups + 1, columns.n_columns, _CELLS + 1), dtype=np.int64)
-    for rows in columns.blocks():
+    counts = np.zeros((n_groups + 1, records.columns.n_columns, _CELLS + 1), dtype=np.int64)
+    for rows, weights in records.chunks():
         steps = np.rint((bounds.unit(rows) + 1.0) * (0.5 * _CELLS)).astype(np.intp)
         places = 1 if codes is None else codes[start : start + len(rows), None]
         steps += places * (_CELLS + 1)
         for j, column in enumerate(steps.T):
             known = slice(None) if with_missing else ~np.isnan(rows[:, j])
-            weights = columns.weights
-            if weights is not None:
-                weights = weights[start : start + len(rows)][known]
-            found = counted(column[known], (n_groups + 1) * (_CELLS + 1), weights)
+            some = None if weights is None else weights[known]
+            found = counted(column[known], (n_groups + 1) * (_CELLS + 1), some)
             counts[:, j] += found.reshape(n_groups + 1, -1)
         start += len(rows)
     return {"cells": counts[1:]}

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from skdp._private_fit import PrivateFit, ReleaseParameters
 from skdp.budget import PrivacyBudget
-from skdp.data.column_facts import ColumnBounds
-from skdp.data.columns import Columns
 from skdp.data.exact_sums import exact_sums
+from skdp.data.records import Records
 from skdp.privacy import PrivacyGuarantee
-from skdp.statistics._moments import BoundedColumns
+from skdp.statistics._moments import Bounded, bounded_columns
 from skdp.statistics._result import NoisyNumbers
 from skdp.workloads import Query, QueryPlan
 from skdp.workloads.plan import ROUNDED_ONCE
@@ -134,49 +132,51 @@ class SumStatistic(PrivateFit):
 
     def _check_data(
         self, parameters: ReleaseParameters, x: Any, *, groups: Any = None
-    ) -> BoundedColumns:
+    ) -> Records[Bounded]:
         asked = {"by": self.by, "keys": self.keys, "groups": groups}
-        return BoundedColumns.of(x, self.bounds, parameters, **asked)
+        return bounded_columns(x, self.bounds, parameters, **asked)
 
-    def _plan(self, parameters: ReleaseParameters, records: BoundedColumns) -> QueryPlan:
-        n_changed, n = parameters.neighboring.n_changed, records.columns.n_columns
+    def _plan(self, parameters: ReleaseParameters, records: Records[Bounded]) -> QueryPlan:
+        asked, n_changed = records.facts, parameters.neighboring.n_changed
+        n = asked.n_columns
         query = Query("sum", size=n, linf_sensitivity=n_changed * ROUNDED_ONCE, l0_sensitivity=n)
-        if records.n_groups is not None:
-            query = _by_group(records, n_changed)
+        if asked.n_groups is not None:
+            query = _by_group(asked, n_changed)
         return parameters.plan_queries([query], self.noise)
 
     def _read(
-        self, plan: QueryPlan, records: BoundedColumns, rng: np.random.Generator
+        self, plan: QueryPlan, records: Records[Bounded], rng: np.random.Generator
     ) -> dict[str, np.ndarray]:
-        numbers = partial(_centred if records.count_is_public else _whole, records.bounds)
-        sizes = {"sum": records.columns.n_columns}
-        return plan.release(exact_sums(sizes, records.columns, numbers, records.keys), rng)
+        asked = records.facts
+        numbers = _whole if asked.n_rows is None else _centred
+        return plan.release(exact_sums({"sum": asked.n_columns}, records, numbers, asked.keys), rng)
 
     def _publish(
-        self, plan: QueryPlan, records: BoundedColumns, released: Any, guarantee: PrivacyGuarantee
+        self, plan: QueryPlan, records: Records[Bounded], released: Any, guarantee: PrivacyGuarantee
     ) -> NoisyNumbers:
-        bounds, sums = records.bounds, released["sum"]
-        if records.keys is not None:
-            sums = sums.reshape(records.n_groups, -1)
-        if records.count_is_public:
-            offset, unit = records.n_records * bounds.middle, bounds.half
-        else:
+        asked, sums = records.facts, released["sum"]
+        bounds = asked.bounds
+        if asked.keys is not None:
+            sums = sums.reshape(asked.n_groups, -1)
+        if asked.n_rows is None:
             offset, unit = np.zeros(bounds.low.size), bounds.largest
-        value, unit = records.shaped(offset + unit * sums), records.shaped(unit)
-        return NoisyNumbers(value, guarantee, _plan=plan, _unit=unit, **records.labels)
+        else:
+            offset, unit = asked.n_rows * bounds.middle, bounds.half
+        value, unit = asked.shaped(offset + unit * sums), asked.shaped(unit)
+        return NoisyNumbers(value, guarantee, _plan=plan, _unit=unit, **asked.labels)
 
 
-def _by_group(records: BoundedColumns, n_changed: int) -> Query:
+def _by_group(asked: Bounded, n_changed: int) -> Query:
     """Return what is asked of groups, in units of the largest values.
 
     A value that is replaced moves its sum by high − low, or those of two groups by 1 each.
     """
-    n, bounds = records.columns.n_columns, records.bounds
+    n, bounds = asked.n_columns, asked.bounds
     within = float(((bounds.high - bounds.low) / bounds.largest).max()) if n_changed > 1 else 1.0
     farthest = max(within, 1.0) * ROUNDED_ONCE
     return Query(
         "sum",
-        size=n * (records.n_groups or 1),
+        size=n * (asked.n_groups or 1),
         linf_sensitivity=farthest,
         l0_sensitivity=n_changed * n,
         l1_sensitivity=n_changed * n * ROUNDED_ONCE,
@@ -184,9 +184,10 @@ def _by_group(records: BoundedColumns, n_changed: int) -> Query:
     )
 
 
-def _centred(bounds: ColumnBounds, columns: Columns) -> Iterator[dict[str, np.ndarray]]:
-    return ({"sum": bounds.unit(rows)} for rows in columns.blocks())
+def _centred(records: Records[Bounded]) -> Iterator[dict[str, np.ndarray]]:
+    return ({"sum": records.facts.bounds.unit(rows)} for rows, _ in records.chunks())
 
 
-def _whole(bounds: ColumnBounds, columns: Columns) -> Iterator[dict[str, np.ndarray]]:
-    return ({"sum": bounds.clip(rows, 0.0) / bounds.largest} for rows in columns.blocks())
+def _whole(records: Records[Bounded]) -> Iterator[dict[str, np.ndarray]]:
+    bounds = records.facts.bounds
+    return ({"sum": bounds.clip(rows, 0.0) / bounds.largest} for rows, _ in records.chunks())

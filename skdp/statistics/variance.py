@@ -9,9 +9,10 @@ import numpy as np
 
 from skdp.budget import PrivacyBudget
 from skdp.data.column_facts import ColumnBounds
+from skdp.data.records import Records
 from skdp.privacy import PrivacyGuarantee
 from skdp.statistics._moments import (
-    BoundedColumns,
+    Bounded,
     Means,
     MomentsStatistic,
     Part,
@@ -165,10 +166,11 @@ class VarianceStatistic(MomentsStatistic):
         return {"x": units, "square": units**2 - 0.5}
 
     def _publish(
-        self, plan: QueryPlan, records: BoundedColumns, released: Any, guarantee: PrivacyGuarantee
+        self, plan: QueryPlan, records: Records[Bounded], released: Any, guarantee: PrivacyGuarantee
     ) -> Variance:
-        means, bounds = self._means(plan, records, released), records.bounds
+        asked = records.facts
+        means, bounds = self._means(plan, asked, released), asked.bounds
         first = means.mean("x")
         second = bounds.half**2 * np.maximum(means.mean("square") + 0.5 - first**2, 0.0)
-        value, centre = map(records.shaped, (second, bounds.middle + bounds.half * first))
-        return Variance(value, guarantee, centre, _means=means, _bounds=bounds, **records.labels)
+        value, centre = map(asked.shaped, (second, bounds.middle + bounds.half * first))
+        return Variance(value, guarantee, centre, _means=means, _bounds=bounds, **asked.labels)

@@ -14,7 +14,7 @@ try:
 except ImportError:
     ChaCha = None
 
-__all__ = ["child_generator", "hidden", "noise_generator", "seed_of"]
+__all__ = ["child_generator", "hidden", "noise_generator", "poisson_sample", "seed_of"]
 
 _KEY_BYTES = 32
 _ROUNDS = 20
@@ -118,3 +118,18 @@ def seed_of(random_state: Any) -> Any:
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**31))
     return _shown(random_state)
+
+
+def poisson_sample(n: int, rate: float, rng: np.random.Generator) -> np.ndarray:
+    """Return the sorted numbers of rows, out of `n`, each with probability `rate`, independently.
+
+    The gaps between them are geometric, so the cost is that of the sample alone.
+    """
+    rows = np.empty(0, dtype=np.int64)
+    last = -1
+    while last < n:
+        expected = (n - last) * rate
+        gaps = rng.geometric(rate, size=math.ceil(expected + 4.0 * math.sqrt(expected) + 8.0))
+        new = last + np.cumsum(np.minimum(gaps, n + 1))
+        rows, last = np.concatenate([rows, new]), int(new[-1])
+    return rows[: np.searchsorted(rows, n)]

@@ -10,7 +10,7 @@ from sklearn.datasets import make_classification
 from sklearn.preprocessing import StandardScaler
 
 from skdp import DPGaussianNB, DPLogisticRegression, PrivacyBudget
-from skdp.data.columns import Columns
+from skdp.data.records import Records
 from skdp.exceptions import BudgetExceededError
 from skdp.pipeline import make_private_pipeline
 from skdp.preprocessing import BoundsScaler, DPMinMaxScaler, DPQuantileClipper, DPStandardScaler
@@ -62,7 +62,7 @@ def test_a_refit_that_dies_after_the_spend_leaves_nothing_old(scaler, monkeypatc
     def die(_):
         raise MemoryError
 
-    monkeypatch.setattr(Columns, "blocks", die)
+    monkeypatch.setattr(Records, "chunks", die)
     with pytest.raises(MemoryError):
         scaler.fit(X)
     assert len(budget.history()) == 2  # spent first, read later

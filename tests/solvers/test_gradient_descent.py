@@ -18,8 +18,9 @@ from skdp.privacy import Neighboring
 from skdp.solvers import DPSGD, NoisyGD, Problem
 from skdp.solvers._descent import Descent
 from skdp.solvers.base import rounded
-from skdp.solvers.dp_sgd import noise_multiplier, poisson_sample, sampled_steps
+from skdp.solvers.dp_sgd import noise_multiplier, sampled_steps
 from skdp.solvers.noisy_gd import _last_iterate
+from skdp.support.random import poisson_sample
 
 LOSS = ClippedLogisticLoss()
 PUBLIC = Problem(

@@ -13,7 +13,7 @@ from scipy import stats
 
 import skdp
 from skdp import DPAdditiveClassifier, DPMixedNB, PrivacyBudget, statistics
-from skdp.data.columns import Columns
+from skdp.data.records import Records
 from skdp.exceptions import BudgetExceededError
 
 RNG = np.random.default_rng(0)
@@ -485,14 +485,14 @@ def test_the_label_reaches_the_budget(name):
 def break_reading(monkeypatch, name, error):
     """Make the first look at a value fail, for the statistic of that name."""
     where = {
-        "count": (Columns, "total"),
+        "count": (Records, "total"),
         "marginals": (sys.modules["skdp.statistics.marginals"], "category_codes"),
     }
 
     def die(*_):
         raise error
 
-    monkeypatch.setattr(*where.get(name, (Columns, "blocks")), die)
+    monkeypatch.setattr(*where.get(name, (Records, "chunks")), die)
 
 
 @every_statistic

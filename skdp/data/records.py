@@ -1,0 +1,453 @@
+"""The records of a fit, wherever their rows are: in memory or in Dask blocks, of persons, weighted.
+
+A model family gets all of this from three steps::
+
+    records = Records.of(self, X, y, sample_weight, groups, max_weight=self.max_weight)
+    found = records.check(function)             # before the spend: once for each block of rows
+    sums = exact_sums(sizes, records, numbers)  # after the spend
+
+A function of records always sees rows in memory: all rows, or those of one block. It is a function
+of a module, or a `functools.partial` of one, because it may run on another machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import _safe_indexing
+
+from skdp.data.blocks import Block, Blocks, added, empty_rows, for_workers
+from skdp.data.column import Column, array_of_list, is_collection, received
+from skdp.data.columns import ROWS_AT_ONCE, Columns, frame_names, is_label
+from skdp.data.exact_sums import STEP_BITS, from_steps
+from skdp.data.persons import Persons, refuse_blocks
+from skdp.data.validation import (
+    check_lengths,
+    classes_of_blocks,
+    codes_in_block,
+    is_count_public,
+    labels_in_block,
+    one_column,
+    remember_columns,
+    remember_names,
+    validated_table,
+    validated_weights,
+)
+from skdp.support.random import child_generator, poisson_sample
+from skdp.support.validation import check_size
+
+__all__ = ["Records", "check_numeric", "labels_of"]
+
+_MOST_ROWS = 2**31
+Facts = TypeVar("Facts")
+Validate = Callable[..., tuple[Any, Any]]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Records(Generic[Facts]):
+    """*Private* records, and what is public about them.
+
+    A record is a row, or all rows of a person where `persons` are given.
+
+    Parameters
+    ----------
+    X : Columns, ndarray, sparse matrix or frame of shape (n_rows, n_columns)
+        *Private.* The rows. Of rows in blocks no row is here: only the columns and their types.
+    facts : object
+        *Public.* What the family knows about its records, such as bounds, classes or keys. They go
+        along to where the rows are.
+    y : Column or ndarray of shape (n_rows,), or None
+        *Private.* Targets, or the column by which a statistic groups the rows.
+    weights : ndarray of shape (n_rows,) or None
+        *Private.* Sample weights within [0, `max_weight`], or as they were given where there is
+        none; None if none were given.
+    persons : Persons or None
+        *Private.* The person of each row, None where each row is a record of its own.
+    max_weight : float or None
+        *Public.* The bound to which weights were clipped.
+    count_is_public : bool
+        *Public.* Whether the number of records is public.
+    rate : float
+        *Public.* The probability with which each record is in this sample, 1 for all records.
+    parameter : str
+        *Public.* What messages call the rows.
+    blocks : Blocks or None
+        *Private.* The rows, where they are in Dask blocks.
+    views : tuple of callable
+        *Public.* What `mapped` will make of each block.
+    """
+
+    X: Any
+    facts: Facts
+    y: Any = None
+    weights: np.ndarray | None = None
+    persons: Persons | None = None
+    max_weight: float | None = None
+    count_is_public: bool = False
+    rate: float = 1.0
+    parameter: str = "X"
+    blocks: Blocks | None = None
+    views: tuple[Callable[[Records[Any]], Records[Any]], ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any = "no_validation",
+        sample_weight: Any = None,
+        groups: Any = None,
+        *,
+        max_weight: Any = None,
+        is_private: bool = True,
+        reset: bool = True,
+        validate: Validate | None = None,
+    ) -> Records[None]:
+        """Return the records of an estimator, whose columns it remembers.
+
+        Rows, targets, weights and groups have the right shapes then, and the columns of X are those
+        of `fit`, unless `reset`. Values are checked by `check`, before the spend.
+
+        Parameters
+        ----------
+        estimator : estimator
+            It has the public parameters `epsilon` and `neighboring`.
+        X, y, sample_weight, groups : array-like or dask collection
+            *Private.* Without `y` there are no targets; None raises if the estimator needs some.
+        max_weight : float or None
+            *Public.* Weights are clipped to [0, max_weight]; needed if weights are given.
+        is_private : bool
+            *Public.* Without privacy weights are taken as they are.
+        reset : bool
+            *Public.* Whether the columns are remembered, or compared with those of before.
+        validate : callable or None
+            ``validate(estimator, X, y, reset=...)`` returns X and y, in place of the usual checks
+            of a table. It runs for each block as well, without what only the driver may know.
+
+        Returns
+        -------
+        Records
+            Without facts.
+        """
+        most = _checked_max_weight(sample_weight, max_weight, is_private=is_private)
+        public: dict[str, Any] = {"max_weight": most, "count_is_public": is_count_public(estimator)}
+        if is_collection(X) or is_collection(y):
+            refuse_blocks(groups)
+            blocks = Blocks.of(X, None if isinstance(y, str) else y, sample_weight)
+            remember_columns(estimator, X, reset=reset)
+            records = cls._in_blocks(blocks, X, sample_weight, **public)
+            if validate is None:
+                return records
+            return records.mapped(partial(_validated, validate, for_workers(estimator)))
+        X, y = (validate or _table)(estimator, X, y, reset=reset)
+        return Records(X, None, y, **public)._with(sample_weight, groups)
+
+    @classmethod
+    def of_columns(
+        cls,
+        x: Any,
+        parameter: str = "x",
+        *,
+        by: Any = None,
+        groups: Any = None,
+        count_is_public: bool = False,
+    ) -> Records[None]:
+        """Return the records of a statistic; only shapes decide whether they are refused.
+
+        `by` is the column by which rows are grouped, and becomes `y`, and `groups` says whose each
+        row is. Both may be names of columns of a frame, which leave it.
+        """
+        public: dict[str, Any] = {"parameter": parameter, "count_is_public": count_is_public}
+        if is_collection(x):
+            refuse_blocks(groups)
+            x, by = _split_collection(x, by)
+            blocks = Blocks.of(x, by, parameters=(parameter, "by", "sample_weight"))
+            return _as_columns(cls._in_blocks(blocks, x, None, **public, views=(_as_columns,)))
+        columns, by = _grouped(Columns.of(x, parameter), by, parameter)
+        if is_label(groups, columns.names):
+            columns, groups = columns.split_off(groups, "groups")
+        return Records(columns, None, by, **public)._with(None, groups)
+
+    @classmethod
+    def in_memory(cls, X: Any, y: Any = None, groups: Any = None) -> Records[Any]:
+        """Return the records of rows that were checked."""
+        return Records(X, None, y)._with(None, groups)
+
+    @classmethod
+    def _in_blocks(cls, blocks: Blocks, X: Any, sample_weight: Any, **public: Any) -> Records[None]:
+        weights = None if sample_weight is None else np.empty(0)
+        return Records(empty_rows(X), None, None, weights, blocks=blocks, **public)
+
+    def _with(self, sample_weight: Any, groups: Any) -> Records[Facts]:
+        """Return rows in memory with their weights and persons."""
+        records = self
+        if sample_weight is not None:
+            weights = validated_weights(sample_weight, self.n_rows)
+            if self.max_weight is not None:
+                weights = np.clip(weights, 0.0, self.max_weight)
+            records = replace(records, weights=weights)
+        if groups is not None:
+            records = replace(records, persons=Persons.of(groups, self.n_rows))
+        return records
+
+    def with_facts(self, facts: Any) -> Records[Any]:
+        """Return the records with these public facts."""
+        return replace(self, facts=facts)  # type: ignore[arg-type]
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows; of blocks since `check`."""
+        if self.blocks is not None:
+            assert self.blocks.n_rows, "check comes first"
+            return sum(self.blocks.n_rows)
+        return int(self.X.shape[0]) if hasattr(self.X, "shape") else len(self.X)
+
+    @property
+    def n_records(self) -> int:
+        """The number of records: of persons, or of rows."""
+        return self.n_rows if self.persons is None else self.persons.n_persons
+
+    @property
+    def n_known(self) -> int | None:
+        """*Public.* The number of records, None where it is private."""
+        return self.n_records if self.count_is_public else None
+
+    @property
+    def is_weighted(self) -> bool:
+        """*Public.* Whether rows count differently: by their weights, or as parts of persons."""
+        return self.weights is not None or self.persons is not None
+
+    @cached_property
+    def columns(self) -> Columns:
+        """The rows as columns."""
+        return self.X if isinstance(self.X, Columns) else Columns.of(self.X, self.parameter)
+
+    @cached_property
+    def shares(self) -> np.ndarray | None:
+        """What each row counts: its weight in units of `max_weight`, divided by its person's rows.
+
+        A record counts 1 at most where weights were clipped. None where each row counts 1.
+        """
+        shares = None if self.persons is None else self.persons.row_weights()
+        if self.weights is None:
+            return shares
+        weights = self.weights / (1.0 if self.max_weight is None else self.max_weight)
+        return weights if shares is None else shares * weights
+
+    @cached_property
+    def steps(self) -> np.ndarray | None:
+        """What each row counts, rounded downwards to whole steps of 2^−31, for exact sums."""
+        if self.shares is None:
+            return None
+        return np.asarray(np.floor(np.ldexp(self.shares, STEP_BITS)))
+
+    def chunks(self, width: int = 1) -> Iterator[tuple[np.ndarray, np.ndarray | None]]:
+        """Yield rows in memory as floats, NaN for missing values, and their `steps`, in chunks.
+
+        A chunk has at most 2^18 numbers, also if `width` numbers are made of each row.
+        """
+        X, width = self.X, max(width, self.columns.n_columns)
+        is_plain = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "biuf"
+        size = max(ROWS_AT_ONCE // width, 1)
+        for start in range(0, self.n_rows, size):
+            rows = slice(start, start + size)
+            floats = X[rows].astype(float, copy=False) if is_plain else self.columns.floats(rows)
+            yield floats, None if self.steps is None else self.steps[rows]
+
+    def check(self, function: Callable[[Records[Facts]], Any]) -> list[Any]:
+        """Return what a function of the rows finds in each block: the first read, before the spend.
+
+        It raises ValueError or TypeError, without values, if something is wrong with the types.
+        """
+        if self.blocks is None:
+            self._check_size()
+            return [function(self)]
+        found = self.blocks.check(partial(_in_block, self._elsewhere, function))
+        self._check_size()
+        return found
+
+    def total(self, function: Callable[[Records[Facts]], dict[str, np.ndarray]]) -> dict[str, Any]:
+        """Return sums over the rows, by name, which a function gives for some of the rows."""
+        if self.blocks is None:
+            return function(self)
+        return added(self.blocks.gather(partial(_in_block, self._elsewhere, function)))
+
+    def counts(self, function: Callable[[Records[Facts]], dict[str, np.ndarray]]) -> dict[str, Any]:
+        """Return how many records a function counts; it counts rows by their `steps`, if any."""
+        counts = self.total(function)
+        return from_steps(counts) if self.is_weighted else counts
+
+    def each(self, function: Callable[[Records[Facts]], Any]) -> Any:
+        """Return what a function makes of the rows; of blocks the `Blocks` of that, unread."""
+        if self.blocks is None:
+            return function(self)
+        return self.blocks.map(partial(_in_block, self._elsewhere, function))
+
+    def mapped(self, function: Callable[[Records[Facts]], Records[Any]]) -> Records[Any]:
+        """Return what a function makes of the records; of blocks whenever they are read."""
+        if self.blocks is None:
+            return function(self)
+        return replace(self, views=(*self.views, function))
+
+    def select(self, columns: Sequence[int]) -> Records[Facts]:
+        """Return some columns of rows in memory, with all else that is known of the rows."""
+        return replace(self, X=self.columns.select(columns))
+
+    def sampled(self, rate: float, rng: np.random.Generator) -> Records[Facts]:
+        """Return a Poisson sample of the records, in memory, drawn from a stream of its own."""
+        chosen = poisson_sample(self.n_records, rate, child_generator(rng))
+        rows = chosen if self.persons is None else self.persons.rows_of(chosen)
+        return replace(self.take(rows), rate=rate)
+
+    def kept(self, max_rows: int | None, rng: np.random.Generator) -> Records[Facts]:
+        """Return the records with at most so many rows of each person, None for all."""
+        if self.persons is None or max_rows is None:
+            return self
+        return self.take(self.persons.kept(max_rows, child_generator(rng)))
+
+    def take(self, rows: np.ndarray) -> Records[Facts]:
+        """Return some of the rows, whose numbers rise, in memory."""
+        if self.blocks is not None:
+            some = partial(_taken, self._elsewhere)
+            first, *others = self.blocks.gather(some, self.blocks.places(rows))
+            taken: Records[Facts] = first.joined(others)
+            return taken
+        return replace(
+            self,
+            X=self.X.take(rows) if isinstance(self.X, Columns) else _safe_indexing(self.X, rows),
+            y=None if self.y is None else self.y[rows],
+            weights=None if self.weights is None else self.weights[rows],
+            persons=None if self.persons is None else self.persons.take(rows),
+        )
+
+    def joined(self, others: Sequence[Records[Facts]]) -> Records[Facts]:
+        """Return these rows and those of others, all of them arrays, without persons."""
+        every = [self, *others]
+        stack = sparse.vstack if sparse.issparse(self.X) else np.concatenate
+        y = None if self.y is None else np.concatenate([one.y for one in every])
+        weights = None
+        if self.weights is not None:
+            weights = np.concatenate([one.weights for one in every if one.weights is not None])
+        return replace(self, X=stack([one.X for one in every]), y=y, weights=weights)
+
+    @property
+    def _elsewhere(self) -> Records[Facts]:
+        """What workers need to know: no rows."""
+        return replace(self, X=None, y=None, weights=None, blocks=None)
+
+    def _check_size(self) -> None:
+        if self.n_rows >= _MOST_ROWS:
+            raise ValueError(f"{self.parameter} must have fewer than 2^31 rows.")
+        if self.count_is_public and not self.n_rows:
+            raise ValueError(f"{self.parameter} must have at least one row.")
+
+
+def check_numeric(records: Records[Any]) -> None:
+    """Raise unless all columns hold numbers."""
+    records.columns.check_numeric()
+
+
+def labels_of(
+    records: Records[Any], name: str, known: Any, check: Callable[[Records[Any]], Any]
+) -> tuple[Records[Any], np.ndarray]:
+    """Return records whose targets are 0..K−1, and the sorted classes, after a check of all rows.
+
+    The classes are those that are `known`, or those that are found: then they are public as well.
+    """
+    found = records.check(partial(_labels, known, check))
+    classes = classes_of_blocks(name, found, known)
+    return records.mapped(partial(_coded, classes)), classes
+
+
+def _labels(known: Any, check: Callable[[Records[Any]], Any], records: Records[Any]) -> Any:
+    check(records)
+    return labels_in_block(records.y, known)
+
+
+def _coded(classes: np.ndarray, records: Records[Any]) -> Records[Any]:
+    return replace(records, y=codes_in_block(records.y, classes))
+
+
+def _in_block(
+    elsewhere: Records[Any], function: Callable[[Records[Any]], Any], block: Block
+) -> Any:
+    """Return a function of the rows of a block, as records in memory."""
+    rows = replace(elsewhere, X=received(block.X), y=block.y, views=())
+    rows = rows._with(block.sample_weight, None)
+    for view in elsewhere.views:
+        rows = view(rows)
+    return function(rows)
+
+
+def _taken(elsewhere: Records[Any], rows: np.ndarray, block: Block) -> Records[Any]:
+    found: Records[Any] = _in_block(elsewhere, partial(Records.take, rows=rows), block)
+    return found
+
+
+def _table(estimator: Any, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any]:
+    """Return a checked table, a frame as it is or an array, and its targets if there are any."""
+    X = validated_table(estimator, X, y if y is None else "no_validation", reset=reset)
+    if reset:
+        remember_names(estimator, X)
+    if isinstance(y, str):
+        return X, None
+    y = one_column(y)
+    check_lengths(X, y)
+    return X, y
+
+
+def _validated(validate: Validate, model: Any, records: Records[Any]) -> Records[Any]:
+    X, y = validate(model, records.X, records.y, reset=False)
+    return replace(records, X=X, y=y)
+
+
+def _checked_max_weight(sample_weight: Any, max_weight: Any, *, is_private: bool) -> float | None:
+    """Return the bound of the weights, None where they are taken as they are."""
+    largest = None if max_weight is None else check_size("max_weight", max_weight)
+    if sample_weight is None or not is_private:
+        return None
+    if largest is None:
+        raise ValueError(
+            "sample_weight needs max_weight, a public bound to which weights are clipped: one "
+            "record of unbounded weight would outweigh all noise."
+        )
+    return largest
+
+
+def _as_columns(records: Records[Any]) -> Records[Any]:
+    """Return rows and targets of any library as columns."""
+    columns = Columns.of(records.X, records.parameter)
+    columns, y = _grouped(columns, records.y, records.parameter)
+    return replace(records, X=columns, y=y)
+
+
+def _grouped(columns: Columns, by: Any, parameter: str) -> tuple[Columns, Column | None]:
+    """Return the columns, and another one or one of them by which rows are grouped."""
+    if by is None:
+        return columns, None
+    if is_label(by, columns.names):
+        return columns.split_off(by, "by")
+    given = Columns.of(by, "by")
+    if not given.single or given.n_rows != columns.n_rows:
+        raise ValueError(
+            f"by must be one column with as many rows as {parameter}, or its name: combine several "
+            "columns into one first."
+        )
+    return columns, given.parts[0]
+
+
+def _split_collection(x: Any, by: Any) -> tuple[Any, Any]:
+    """Return a collection and the column by which its rows are grouped, which may be one of it."""
+    names = frame_names(x)
+    if is_label(by, names):
+        if by not in names:
+            raise ValueError(
+                f"by must be one of the columns {names}, or a column itself; got {by!r}."
+            )
+        return x[[name for name in names if name != by]], x[by]
+    return x, array_of_list(by) if isinstance(by, (list, tuple)) else by
