@@ -1,10 +1,28 @@
 """The records of a fit, wherever their rows are: in memory or in Dask blocks, of persons, weighted.
 
-A model family gets all of this from three steps::
+A model family is a few functions of `Records`, and gets Dask, persons, weights, sampling, missing
+values and dry runs from them (`tests/test_toy_family.py` is a whole family in 50 lines)::
 
-    records = Records.of(self, X, y, sample_weight, groups, max_weight=self.max_weight)
-    found = records.check(function)             # before the spend: once for each block of rows
-    sums = exact_sums(sizes, records, numbers)  # after the spend
+    def _check_data(self, parameters, X, y, **more):  # before the spend; more: weights, groups
+        records = Records.of(self, X, y, **more, max_weight=self.max_weight)
+        records, classes = labels_of(records, type(self).__name__, self.classes, check_numeric)
+        return records.with_facts(Facts(classes, bounds))
+
+    def _read(self, plan, records, rng):  # after the spend
+        by = ByClass(records.facts.classes.size)
+        return plan.release(exact_sums(sizes, records, numbers, by), rng)
+
+    def numbers(records):  # of rows in memory: numbers in [−1, 1] to be summed, and missing as NaN
+        for rows, _ in records.chunks():
+            yield {"x": records.facts.bounds.unit(rows)}
+
+- `check` is the first read of the data. It calls a function of the rows once for each block, so
+  that types are checked before the spend, and returns a list of what the function found.
+- `total` adds up what a function returns for the rows, by name. `counts` does so for a function
+  that counts rows with ``counted(places, size, records.steps)``.
+- `mapped` converts the rows: at once in memory, and whenever a block is read.
+- `each` keeps what a function makes of the rows where they are, such as a design.
+- `facts` are public, and go along to where the rows are.
 
 A function of records always sees rows in memory: all rows, or those of one block. It is a function
 of a module, or a `functools.partial` of one, because it may run on another machine.
@@ -41,7 +59,7 @@ from skdp.data.validation import (
 from skdp.support.random import child_generator, poisson_sample
 from skdp.support.validation import check_size
 
-__all__ = ["Records", "check_numeric", "labels_of"]
+__all__ = ["ByClass", "Records", "check_numeric", "labels_of"]
 
 _MOST_ROWS = 2**31
 Facts = TypeVar("Facts")
@@ -350,6 +368,24 @@ class Records(Generic[Facts]):
 def check_numeric(records: Records[Any]) -> None:
     """Raise unless all columns hold numbers."""
     records.columns.check_numeric()
+
+
+@dataclass(frozen=True)
+class ByClass:
+    """Groups of `exact_sums` for records whose targets are 0..K−1.
+
+    Parameters
+    ----------
+    n_groups : int
+        *Public.* The number K of classes.
+    """
+
+    n_groups: int
+
+    def codes(self, records: Records[Any]) -> np.ndarray:
+        """Return the class of each row."""
+        codes: np.ndarray = records.y
+        return codes
 
 
 def labels_of(
