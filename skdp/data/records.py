@@ -37,7 +37,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import _safe_indexing
+from sklearn.utils import _safe_indexing, get_tags
 
 from skdp.data.blocks import Block, Blocks, added, empty_rows, for_workers
 from skdp.data.column import Column, array_of_list, is_collection, received
@@ -117,7 +117,7 @@ class Records(Generic[Facts]):
         cls,
         estimator: Any,
         X: Any,
-        y: Any = "no_validation",
+        y: Any = None,
         sample_weight: Any = None,
         groups: Any = None,
         *,
@@ -136,7 +136,7 @@ class Records(Generic[Facts]):
         estimator : estimator
             It has the public parameters `epsilon` and `neighboring`.
         X, y, sample_weight, groups : array-like or dask collection
-            *Private.* Without `y` there are no targets; None raises if the estimator needs some.
+            *Private.* ``y=None`` raises if the estimator's tags say that it needs targets.
         max_weight : float or None
             *Public.* Weights are clipped to [0, max_weight]; needed if weights are given.
         is_private : bool
@@ -156,7 +156,7 @@ class Records(Generic[Facts]):
         public: dict[str, Any] = {"max_weight": most, "count_is_public": is_count_public(estimator)}
         if is_collection(X) or is_collection(y):
             refuse_blocks(groups)
-            blocks = Blocks.of(X, None if isinstance(y, str) else y, sample_weight)
+            blocks = Blocks.of(X, y, sample_weight)
             remember_columns(estimator, X, reset=reset)
             records = cls._in_blocks(blocks, X, sample_weight, **public)
             if validate is None:
@@ -180,21 +180,43 @@ class Records(Generic[Facts]):
         `by` is the column by which rows are grouped, and becomes `y`, and `groups` says whose each
         row is. Both may be names of columns of a frame, which leave it.
         """
-        public: dict[str, Any] = {"parameter": parameter, "count_is_public": count_is_public}
         if is_collection(x):
             refuse_blocks(groups)
             x, by = _split_collection(x, by)
-            blocks = Blocks.of(x, by, parameters=(parameter, "by", "sample_weight"))
-            return _as_columns(cls._in_blocks(blocks, x, None, **public, views=(_as_columns,)))
+            names = parameter, "by", "sample_weight"
+            return cls.arrived(
+                x, by, read=_as_columns, names=names, count_is_public=count_is_public
+            )
         columns, by = _grouped(Columns.of(x, parameter), by, parameter)
         if is_label(groups, columns.names):
             columns, groups = columns.split_off(groups, "groups")
-        return Records(columns, None, by, **public)._with(None, groups)
+        public = {"parameter": parameter, "count_is_public": count_is_public}
+        return Records(columns, None, by, **public)._with(None, groups)  # type: ignore[arg-type]
 
     @classmethod
-    def in_memory(cls, X: Any, y: Any = None, groups: Any = None) -> Records[Any]:
-        """Return the records of rows that were checked."""
-        return Records(X, None, y)._with(None, groups)
+    def arrived(
+        cls,
+        X: Any,
+        y: Any = None,
+        groups: Any = None,
+        *,
+        read: Callable[[Records[None]], Records[None]] | None = None,
+        names: Sequence[str] = ("X", "y", "sample_weight"),
+        count_is_public: bool = False,
+    ) -> Records[Any]:
+        """Return rows that a function reads, at once in memory, and each block when it is read.
+
+        Messages call X, y and weights by their `names`.
+        """
+        public: dict[str, Any] = {"parameter": names[0], "count_is_public": count_is_public}
+        if is_collection(X) or is_collection(y):
+            refuse_blocks(groups)
+            blocks = Blocks.of(X, y, parameters=names)
+            records = cls._in_blocks(blocks, X, None, **public)
+        else:
+            records = Records(received(X), None, y, **public)
+        records = records if read is None else records.mapped(read)
+        return records._with(None, groups)
 
     @classmethod
     def _in_blocks(cls, blocks: Blocks, X: Any, sample_weight: Any, **public: Any) -> Records[None]:
@@ -335,23 +357,16 @@ class Records(Generic[Facts]):
             first, *others = self.blocks.gather(some, self.blocks.places(rows))
             taken: Records[Facts] = first.joined(others)
             return taken
-        return replace(
-            self,
-            X=self.X.take(rows) if isinstance(self.X, Columns) else _safe_indexing(self.X, rows),
-            y=None if self.y is None else self.y[rows],
-            weights=None if self.weights is None else self.weights[rows],
-            persons=None if self.persons is None else self.persons.take(rows),
-        )
+        persons = None if self.persons is None else self.persons.take(rows)
+        X, y, weights = (_some(one, rows) for one in (self.X, self.y, self.weights))
+        return replace(self, X=X, y=y, weights=weights, persons=persons)
 
     def joined(self, others: Sequence[Records[Facts]]) -> Records[Facts]:
-        """Return these rows and those of others, all of them arrays, without persons."""
+        """Return these rows and those of others, all of them in memory and without persons."""
         every = [self, *others]
-        stack = sparse.vstack if sparse.issparse(self.X) else np.concatenate
-        y = None if self.y is None else np.concatenate([one.y for one in every])
-        weights = None
-        if self.weights is not None:
-            weights = np.concatenate([one.weights for one in every if one.weights is not None])
-        return replace(self, X=stack([one.X for one in every]), y=y, weights=weights)
+        parts = ([getattr(one, name) for one in every] for name in ("X", "y", "weights"))
+        X, y, weights = map(_stacked, parts)
+        return replace(self, X=X, y=y, weights=weights)
 
     @property
     def _elsewhere(self) -> Records[Facts]:
@@ -420,6 +435,24 @@ def _in_block(
     return function(rows)
 
 
+def _some(values: Any, rows: np.ndarray) -> Any:
+    """Return some rows of one part of records."""
+    if values is None or isinstance(values, Column):
+        return None if values is None else values[rows]
+    return values.take(rows) if isinstance(values, Columns) else _safe_indexing(values, rows)
+
+
+def _stacked(parts: Sequence[Any]) -> Any:
+    """Return the rows of arrays, sparse matrices or pandas objects, such as blocks have."""
+    if parts[0] is None:
+        return None
+    if hasattr(parts[0], "iloc"):
+        import pandas as pd
+
+        return pd.concat(parts)
+    return (sparse.vstack if sparse.issparse(parts[0]) else np.concatenate)(parts)
+
+
 def _taken(elsewhere: Records[Any], rows: np.ndarray, block: Block) -> Records[Any]:
     found: Records[Any] = _in_block(elsewhere, partial(Records.take, rows=rows), block)
     return found
@@ -427,10 +460,11 @@ def _taken(elsewhere: Records[Any], rows: np.ndarray, block: Block) -> Records[A
 
 def _table(estimator: Any, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any]:
     """Return a checked table, a frame as it is or an array, and its targets if there are any."""
-    X = validated_table(estimator, X, y if y is None else "no_validation", reset=reset)
+    is_lacking = y is None and get_tags(estimator).target_tags.required
+    X = validated_table(estimator, X, None if is_lacking else "no_validation", reset=reset)
     if reset:
         remember_names(estimator, X)
-    if isinstance(y, str):
+    if y is None:
         return X, None
     y = one_column(y)
     check_lengths(X, y)

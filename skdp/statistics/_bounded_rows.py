@@ -28,7 +28,7 @@ def bounded_rows(
     if not parameters.is_private:  # which takes what is in memory
         floats = validated_numbers(estimator, X, reset=True, dtype=[np.float64, np.float32])
         refuse_missing(floats, column_names(estimator))
-        return Records.in_memory(floats, groups=groups)
+        return Records.arrived(floats, groups=groups)
     records = Records.of(estimator, X, groups=groups)
     records.check(check_numeric)
     bounds = _bounds_of(estimator)
