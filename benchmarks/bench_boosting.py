@@ -16,7 +16,7 @@ from scipy.special import expit
 
 from skdp import DPRandomForestClassifier
 from skdp.accounting import gdp_mu
-from skdp.preprocessing import RandomTreeFeatures
+from skdp.features import RandomTreeFeatures
 
 EPSILONS = (0.1, 0.3, 1.0)
 SETTINGS = [(1, 50, 4, 1.0), (30, 10, 3, 0.3), (30, 10, 4, 1.0), (100, 5, 3, 0.3), (30, 10, 6, 1.0)]

@@ -19,8 +19,9 @@ from data_sets import raw_adult
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
-from skdp import DPAdditiveClassifier, DPLogisticRegression
+from skdp import DPLogisticRegression
 from skdp.accounting import sampled_gdp_mu
+from skdp.features import AdditiveFeatures
 from skdp.preprocessing import RowClipper
 from skdp.privacy import GaussianCurve
 
@@ -67,7 +68,7 @@ class Curved(Linear):
         return np.sin(np.pi * X) @ self.rule
 
     def model(self, **asked):
-        return DPAdditiveClassifier(bounds=(-1.0, 1.0), **asked)
+        return DPLogisticRegression(features=AdditiveFeatures(bounds=(-1.0, 1.0)), **asked)
 
 
 class Adult:

@@ -14,6 +14,7 @@ What a user calls, in scikit-learn's own module names:
 - `skdp.ensemble`: `DPRandomForestClassifier`, `DPRandomForestRegressor`.
 - `skdp.naive_bayes`: `DPGaussianNB`, `DPCategoricalNB`, `DPMixedNB`.
 - `skdp.decomposition`: `DPPCA`. `skdp.cluster`: `DPKMeans`.
+- `skdp.features`: public feature maps, `features=` of every linear model.
 - `skdp.preprocessing`: scalers and clippers, of public or of privately released numbers.
 - `skdp.statistics`: counts, sums, means, variances, quantiles, histograms, tables.
 - `skdp.metrics`: how good a model is on private test rows.
@@ -56,6 +57,7 @@ _MODULES = (
     "design",
     "ensemble",
     "exceptions",
+    "features",
     "inspection",
     "kernel_approximation",
     "linear_model",

@@ -45,7 +45,9 @@ def released(model, X, y):
     [
         partial(DPLogisticRegression, epsilon=50.0),
         partial(DPGaussianNB, epsilon=50.0, bounds=NUMBERS),
-        partial(DPMixedNB, epsilon=50.0, bounds={"b": (0, 1), "c": (0, 1)}, categories={"a": [0, 1, 2]}),
+        partial(
+            DPMixedNB, epsilon=50.0, bounds={"b": (0, 1), "c": (0, 1)}, categories={"a": [0, 1, 2]}
+        ),
         partial(DPStandardScaler, bounds=NUMBERS),
         partial(DPMinMaxScaler, bounds=NUMBERS),
     ],
@@ -136,7 +138,9 @@ def in_chunks(frame):
     [
         partial(DPLogisticRegression, epsilon=50.0),
         partial(DPGaussianNB, epsilon=50.0, bounds=NUMBERS),
-        partial(DPMixedNB, epsilon=50.0, bounds={"b": (0, 1), "c": (0, 1)}, categories={"a": [0, 1, 2]}),
+        partial(
+            DPMixedNB, epsilon=50.0, bounds={"b": (0, 1), "c": (0, 1)}, categories={"a": [0, 1, 2]}
+        ),
         partial(BoundsScaler, bounds=NUMBERS),
         partial(DPStandardScaler, bounds=NUMBERS),
         partial(DPPCA, bounds=NUMBERS),

@@ -14,6 +14,7 @@ from sklearn.linear_model import (
     SGDClassifier,
     SGDRegressor,
 )
+from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -38,22 +39,26 @@ from skdp import (
     cluster,
     decomposition,
     ensemble,
+    features,
     kernel_approximation,
     linear_model,
     model_selection,
     naive_bayes,
     preprocessing,
 )
+from skdp.features import (
+    AdditiveFeatures,
+    FeatureMixture,
+    RandomFourierFeatures,
+    RandomTreeFeatures,
+)
 from skdp.model_selection import DPGridSearchCV, DPRandomizedSearchCV
 from skdp.naive_bayes import DPCategoricalNB, DPGaussianNB, DPMixedNB
 from skdp.preprocessing import (
-    AdditiveFeatures,
     BoundsScaler,
     DPMinMaxScaler,
     DPQuantileClipper,
     DPStandardScaler,
-    RandomFourierFeatures,
-    RandomTreeFeatures,
     RowClipper,
 )
 from skdp.solvers import SOLVERS
@@ -61,6 +66,7 @@ from skdp.solvers import SOLVERS
 INF = float("inf")
 WEIGHTS = {"max_weight": 1.0}  # without it a private fit refuses all weights
 NUMBERS = {"target_bounds": (-10.0, 10.0), **WEIGHTS}  # which has no default either
+BOX = {"bounds": (-10.0, 10.0)}
 ESTIMATORS = [
     DPLogisticRegression(**WEIGHTS),
     DPLogisticRegression(loss_clip=None, neighboring="add_remove_one", **WEIGHTS),
@@ -77,6 +83,9 @@ ESTIMATORS = [
     DPLADRegressor(neighboring="add_remove_one", **NUMBERS),
     DPLinearRegression(**NUMBERS),
     DPLinearRegression(epsilon=INF),
+    DPLogisticRegression(features=AdditiveFeatures(**BOX), **WEIGHTS),
+    DPLogisticRegression(epsilon=INF, features=make_pipeline(BoundsScaler(bounds=(-10.0, 10.0)))),
+    DPHuberRegressor(features=RandomTreeFeatures(n_trees=5, **BOX), **NUMBERS),
     DPQuantileRegressor(quantile=0.9, **NUMBERS),
     DPQuantileRegressor(epsilon=INF),
     DPAdditiveClassifier(bounds=(-10.0, 10.0), **WEIGHTS),
@@ -105,6 +114,9 @@ ESTIMATORS = [
     AdditiveFeatures(bounds=(-100.0, 100.0)),
     RandomFourierFeatures(bounds=(-100.0, 100.0), n_components=20),
     RandomTreeFeatures(bounds=(-100.0, 100.0), n_trees=5),
+    FeatureMixture(
+        additive=AdditiveFeatures(**BOX), random=RandomFourierFeatures(n_components=20, **BOX)
+    ),
     DPStandardScaler(bounds=(-1.0, 1.0)),
     DPMinMaxScaler(bounds=(-1.0, 1.0)),
     DPQuantileClipper(bounds=(-1.0, 1.0), neighboring="add_remove_one"),
@@ -148,6 +160,7 @@ def test_no_public_estimator_is_missing():
         cluster,
         decomposition,
         ensemble,
+        features,
         kernel_approximation,
         linear_model,
         model_selection,

@@ -17,6 +17,7 @@ ROOMS = ["skdp", *(f"skdp.{name}" for name in MODULES)]
 ESTIMATORS = [
     "additive",
     "ensemble",
+    "features",
     "kernel_approximation",
     "linear_model",
     "naive_bayes",
@@ -40,7 +41,6 @@ SHARED = {
 # Parameters of one name that say different things in different classes of a folder, and why.
 DIFFERENT = {
     ("statistics", "x"): "marginals takes categories, the others numbers only",
-    ("preprocessing", "missing"): "the middle of bounds, or a category of its own",
     ("linear_model", "smoothing"): "margins, or shares of a width; the hinge's may be automatic",
 }
 

@@ -26,19 +26,12 @@ from skdp.cluster import DPKMeans
 from skdp.data.column import Column
 from skdp.decomposition import DPPCA
 from skdp.ensemble import DPRandomForestClassifier
+from skdp.features import AdditiveFeatures, RandomFourierFeatures, RandomTreeFeatures
 from skdp.kernel_approximation import DPKernelClassifier
 from skdp.linear_model import DPLinearRegression, DPLogisticRegression
 from skdp.model_selection import DPGridSearchCV
 from skdp.naive_bayes import DPCategoricalNB, DPMixedNB
-from skdp.preprocessing import (
-    AdditiveFeatures,
-    BoundsScaler,
-    DPMinMaxScaler,
-    DPStandardScaler,
-    RandomFourierFeatures,
-    RandomTreeFeatures,
-    RowClipper,
-)
+from skdp.preprocessing import BoundsScaler, DPMinMaxScaler, DPStandardScaler, RowClipper
 
 ROOT = Path(skdp.__file__).parent
 N = 14

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from skdp.data.columns import column_name
-from skdp.features import AdditiveMap, TableFacts
+from skdp.features.additive import AdditiveMap
+from skdp.features.table import TableFacts
 
 __all__ = ["AdditiveEffect", "NoiseBound", "effect_of", "typical_factor"]
 

@@ -3,23 +3,44 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from skdp.features import TableFacts
+from skdp._private_fit import ReleaseParameters
+from skdp.accounting import gdp_mu
+from skdp.exceptions import IncompatibleSolverError
+from skdp.features import AdditiveFeatures
+from skdp.features.table import TableFacts
+from skdp.linear_model._base import LinearRecords, is_auto
 from skdp.privacy import Event, GaussianCurve, GDPEvent, Neighboring
 from skdp.solvers import Plan, Problem
 from skdp.solvers.base import SCALE_MARGIN, composed, rounded
 
-__all__ = ["RankRelease", "RankedPlan", "counts_of", "ranks_of"]
+__all__ = [
+    "RankRelease",
+    "RankedPlan",
+    "counts_of",
+    "features_of",
+    "plan_ranked",
+    "ranks_of",
+    "read_ranked",
+    "unranked",
+]
 
 N_BINS = 128
 _SHARE = 0.1  # of μ²; no guarantee rests on it
 _CERTAIN = 2.0  # standard deviations of noise, below which a bin counts as empty; likewise
 _REST_MARGIN = 1e-9  # relative; a guarantee rests on it: ε from μ and back is right to 1e-10
 _ROWS = 4096
+_WIDEST = 1e9  # of numbers without bounds; those beyond count as this
+_FEATURES = (
+    *("bounds", "categories", "n_terms", "linear_share", "transformation"),
+    *("reference", "interactions", "norm", "missing"),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,3 +126,62 @@ def ranks_of(counts: np.ndarray) -> Any:
     counts = np.where(empty[:, None], 1.0, counts)
     below = np.cumsum(counts, axis=1)
     return np.column_stack([np.zeros(len(counts)), below / below[:, -1:]])
+
+
+class _Ranked(NamedTuple):
+    """Records with the map that was released, and what was learnt with it."""
+
+    records: LinearRecords
+    learnt: Any
+
+
+def features_of(model: Any) -> AdditiveFeatures:
+    """Return the features that a model's parameters describe, for unknown bounds wide ones."""
+    given = {name: getattr(model, name) for name in _FEATURES}
+    if is_auto(model.bounds):
+        scale = model.transformation or "log"
+        given |= {"bounds": (-_WIDEST, _WIDEST), "transformation": scale}
+    return AdditiveFeatures(**given)
+
+
+def plan_ranked(
+    parameters: ReleaseParameters, records: LinearRecords, plan_fit: Callable[..., Any]
+) -> RankedPlan:
+    """Return a plan of histograms, and of a fit with what is left."""
+    if not (records.solver.is_gaussian and parameters.delta > 0.0):
+        raise IncompatibleSolverError(
+            "bounds='auto' divides a Gaussian release between histograms and the fit: it needs "
+            "delta > 0 and a solver that makes one, such as 'auto' or 'noisy_gd', not "
+            f"{type(records.solver).__name__}. Or give bounds."
+        )
+    mu, feature_map = gdp_mu(parameters.epsilon, parameters.delta), _additive_map(records)
+    n_numbers = max(1, feature_map.facts.numbers.size)
+    ranks = RankRelease.plan(n_numbers, mu, parameters.neighboring)
+    rest = replace(parameters, epsilon=ranks.rest(mu, parameters.delta))
+    return RankedPlan(ranks, plan_fit(rest, records))
+
+
+def read_ranked(
+    plan: Any, records: LinearRecords, rng: np.random.Generator, read_fit: Callable[..., Any]
+) -> _Ranked:
+    """Release ranks, without noise where the plan has none, and then fit to features of them."""
+    rows: Any = records.rows
+    feature_map = _additive_map(records)
+    shares = None if records.persons is None else records.persons.row_weights()
+    counts = rows.total(partial(counts_of, feature_map.facts, shares=shares))
+    if isinstance(plan, RankedPlan):
+        found, plan = plan.ranks.release(counts, rng), plan.fit
+    else:
+        found = ranks_of(counts)
+    ranked = replace(feature_map, facts=replace(feature_map.facts, ranks=found))
+    records = replace(records, rows=rows.mapped(ranked))
+    return _Ranked(records, read_fit(plan, records, rng))
+
+
+def unranked(records: LinearRecords, released: Any) -> tuple[LinearRecords, Any]:
+    """Return the records whose map is published, and what was learnt."""
+    return released if isinstance(released, _Ranked) else (records, released)
+
+
+def _additive_map(records: LinearRecords) -> Any:
+    return records.rows.feature_map

@@ -4,40 +4,42 @@ from __future__ import annotations
 
 from typing import Any
 
-from skdp.additive._base import AdditiveModel
+import numpy as np
+
+from skdp._private_fit import ReleaseParameters
+from skdp.additive.explanations import (
+    explain_global,
+    explain_local,
+    noise_of,
+    term_importances,
+    term_names,
+)
+from skdp.additive.ranks import features_of, plan_ranked, read_ranked, unranked
+from skdp.features import AdditiveFeatures
 from skdp.linear_model import DPLinearRegression
-from skdp.linear_model._target_scale import TransformedTargets
+from skdp.linear_model._base import LinearRecords, is_auto
+from skdp.privacy import PrivacyGuarantee
 
 __all__ = ["DPAdditiveRegressor"]
 
 
-class DPAdditiveRegressor(AdditiveModel, TransformedTargets, DPLinearRegression):
-    r"""A sum of one curve a column, with (ε, δ)-differentially private curves.
+class DPAdditiveRegressor(DPLinearRegression):
+    r"""A generalized additive model (GAM), with (ε, δ)-differentially private curves.
 
-    It is `DPLinearRegression` on public features of each column by itself: a straight line and
-    waves of a number between its bounds, a number for each category, a place for missing values.
-    `skdp.preprocessing.AdditiveFeatures` has their formulas. The map of a row reads this row and
-    public numbers, so that it costs no privacy, and every solver, budget and relation is that of
-    the linear model. Tables of numbers and text go straight in.
+    The score is a sum of one function a column: a curve of a number between its bounds, and a
+    number for each category and for missing values. The model is short for `DPLinearRegression`
+    with ``features=AdditiveFeatures(...)`` of `skdp.features`, which has the formulas; its
+    coefficients are the same, bit for bit. Use that class for its other parameters, and other
+    linear models with the same features for other losses. Data frames of numbers and text are
+    accepted as they are.
 
-    What was learnt can be looked at: `explain_global` has the curves, `explain_local` the parts of
-    a score, and `skdp.inspection.AdditiveEffectsDisplay` draws them with bands of noise. With
-    ``epsilon=inf`` it is scikit-learn's linear model on the same features.
+    This class adds what a feature map cannot give: explanations, and ``bounds="auto"``.
+    `explain_global` returns the curves, `explain_local` the parts of a score, and
+    `skdp.inspection.AdditiveEffectsDisplay` draws them with bands of noise. With ``epsilon=inf`` it
+    is scikit-learn's linear model on the same features.
 
     Parameters
     ----------
-    epsilon : float, default 1.0
-        *Public.* Privacy loss in nats that one fit may spend.
-    delta : float or None
-        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
-        budget's, or 1e-5 without a budget.
-    target_bounds : (float, float)
-        *Public.* Interval of the targets, in their units, from knowledge and never from the data;
-        it has no default. Targets outside are clipped, and so are predictions.
-    target_transform : None, "log", "sqrt" or number, default None
-        *Public.* Scale on which targets are learnt: sign(y)·log(1 + \|y\|), for counts and waiting
-        times; sign(y)·√\|y\|; or for a number, the unit, sign(y)·log(1 + \|y\|/unit). Predictions
-        are turned back, which makes them medians rather than means.
     bounds : pair (low, high), one pair per column, dict or "auto"
         *Public.* The dict is from names or numbers of columns to pairs. A list of tuples has a pair
         for each column; a tuple of two lists has all lows and all highs. Bounds come from knowledge
@@ -50,6 +52,26 @@ class DPAdditiveRegressor(AdditiveModel, TransformedTargets, DPLinearRegression)
         *Public.* The values that columns can have: a dict from names or numbers of columns to
         lists, or a list that holds for every column. Other columns are numbers, and have `bounds`.
         A value that is not in the list is none of them.
+    missing : {"indicator", "error"}, default "indicator"
+        *Public.* What becomes of NaN, ``None`` and ``pandas.NA``: a category of their own, of
+        numbers too, for which each column of X has a place; or they are refused.
+    target_bounds : (float, float)
+        *Public.* Interval of the targets, in their units, from knowledge and never from the data;
+        it has no default. Targets outside are clipped, and so are predictions.
+    target_transform : None, "log", "sqrt" or number, default None
+        *Public.* Scale on which targets are learnt: sign(y)·log(1 + \|y\|), for counts and waiting
+        times; sign(y)·√\|y\|; or for a number, the unit, sign(y)·log(1 + \|y\|/unit). Predictions
+        are turned back, which makes them medians rather than means.
+    epsilon : float, default 1.0
+        *Public.* Privacy loss in nats that one fit may spend.
+    delta : float or None
+        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
+        budget's, or 1e-5 without a budget.
+    neighboring : {"replace_one", "add_remove_one"}
+        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
+        public) or in its presence (then it is private).
+    budget : PrivacyBudget or None
+        *Public.* What the fit spends from, before it reads the data.
     n_terms : int, default 8
         *Public.* K, waves of a column of numbers.
     linear_share : float in [0, 1], default 0.5
@@ -71,35 +93,6 @@ class DPAdditiveRegressor(AdditiveModel, TransformedTargets, DPLinearRegression)
         *Public.* ``"rows"``: each column has a vector of length up to 1, and a model clips the row.
         ``"blocks"``: all are divided by one number, so that no row is longer than 1 and none is
         clipped at that norm: exactly additive, and noisier.
-    missing : {"indicator", "error"}, default "indicator"
-        *Public.* What becomes of NaN, ``None`` and ``pandas.NA``: a category of their own, of
-        numbers too, for which each column of X has a place; or they are refused.
-    solver : str or Solver, default "auto"
-        *Public.* How the coefficients are learnt: a name of `skdp.solvers.SOLVERS` or an instance.
-        ``"auto"`` takes ``"regularized_exponential"``, or ``"noisy_gd"`` where that one's run would
-        have more than 128 steps, or 64 with several scores a record, and for more than 1024
-        columns or with `groups`; `solver_` says which.
-    sampler : str or Sampler, default "auto"
-        *Public.* What draws the sample: a name of `skdp.samplers.SAMPLERS` or an instance.
-        ``"auto"`` is ``"proximal"``, which takes every loss and both relations. Only for solvers
-        that sample; with one given, ``solver="auto"`` is ``"regularized_exponential"``.
-    C : float or "auto"
-        *Public.* Inverse regularisation strength: the ridge is |θ|²/(2C) beside the sum of the
-        losses, the intercept included; of regressors on scores and targets scaled to [−1, 1].
-        ``"auto"`` regularises by the length of the run instead, and so weakly otherwise that C
-        hardly matters; scikit-learn's default with ``epsilon=inf``.
-    slope_bound : float, default 0.25
-        *Public.* Bound of the loss's derivative, as a share of half the width of `target_bounds`;
-        beyond it the square goes on as a straight line. The noise grows with it. A small one draws
-        the fit from the mean towards the median. Not used by ``"adassp"``.
-    data_norm : float, default 1.0
-        *Public.* Rows of features are scaled down to this l2 norm, in `fit` and in prediction. A
-        column's features have norms of up to 1, so a typical row is shortened, all its terms alike.
-    fit_intercept : bool, default True
-        *Public.* Whether a constant column is part of each row.
-    intercept_scaling : float, default 0.5
-        *Public.* Size of the constant column. It is part of the row and of its norm: a large one
-        makes the noise larger, a small one the intercept slower to learn.
     max_weight : float or None
         *Public.* Largest weight of a record: the `sample_weight` of `fit`, which is private, is
         clipped to [0, max_weight], and the noise grows in proportion to it. ``None`` refuses
@@ -108,23 +101,11 @@ class DPAdditiveRegressor(AdditiveModel, TransformedTargets, DPLinearRegression)
         *Public.* Most rows of a person that count, where the `groups` of `fit` say whose each row
         is: of more, a uniform subset of as many is drawn for each fit. ``None``: all of them. The
         rows of a person weigh as much as one record in any case.
-    neighboring : {"replace_one", "add_remove_one"}
-        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
-        public) or in its presence (then it is private).
-    n_samples_hint : int or None
-        *Public.* A public guess of n, such as a study's planned size, for ``add_remove_one``. It
-        sets the step size and costs no privacy, however wrong. Rather guess high: if it is
-        ten times too low, a solver that draws samples may take very long. ``None`` estimates n
-        privately, with 1 % of the fit's μ², where the solver needs it. Not used under
-        ``replace_one``.
-    subsample : float in (0, 1], "auto" or None
-        *Public.* Rate q of the sample that is fitted in place of X: each row is in it with
-        probability q, independently, and less noise costs the same (ε, δ). ``"auto"``: such that
-        a million rows are expected, or 1 if the public count is less or there is none. ``None``: 1,
-        all rows, of X in memory and with ``epsilon=inf``; of Dask collections as ``"auto"``, where
-        solver and budget count a sample at what is asked.
-    budget : PrivacyBudget or None
-        *Public.* What the fit spends from, before it reads the data.
+    solver : str or Solver, default "auto"
+        *Public.* How the coefficients are learnt: a name of `skdp.solvers.SOLVERS` or an instance.
+        ``"auto"`` takes ``"regularized_exponential"``, or ``"noisy_gd"`` where that one's run would
+        have more than 128 steps, or 64 with several scores a record, and for more than 1024
+        columns or with `groups`; `solver_` says which.
     random_state : None, int, Generator or RandomState
         *Secret.* ``None`` takes fresh entropy from the operating system for each fit. A seed voids
         the guarantee, for whoever knows it can subtract the noise, and is refused beside a budget:
@@ -150,7 +131,7 @@ class DPAdditiveRegressor(AdditiveModel, TransformedTargets, DPLinearRegression)
         hold for fits in that metric.
     feature_map_ : object
         *Public*, with ``bounds="auto"`` *released*. The map of rows to features;
-        `skdp.preprocessing.AdditiveFeatures` makes the same from bounds.
+        `skdp.features.AdditiveFeatures` makes the same from bounds.
     term_names_ : list of str
         *Public.* Columns of numbers, columns of categories, then pairs.
     coef_noise_ : float
@@ -191,62 +172,72 @@ class DPAdditiveRegressor(AdditiveModel, TransformedTargets, DPLinearRegression)
     def __init__(
         self,
         *,
-        epsilon: float = 1.0,
-        delta: float | None = None,
         bounds: Any = None,
         categories: Any = None,
+        missing: str = "indicator",
+        target_bounds: Any = None,
+        target_transform: Any = None,
+        epsilon: float = 1.0,
+        delta: float | None = None,
+        neighboring: str = "replace_one",
+        budget: Any = None,
         n_terms: int = 8,
         linear_share: float = 0.5,
         transformation: Any = None,
         reference: Any = None,
         interactions: Any = None,
         norm: str = "rows",
-        missing: str = "indicator",
-        target_transform: Any = None,
-        target_bounds: Any = None,
-        solver: Any = "auto",
-        sampler: Any = "auto",
-        C: Any = "auto",
-        slope_bound: float = 0.25,
-        data_norm: float = 1.0,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 0.5,
         max_weight: float | None = None,
         max_rows: int | None = None,
-        neighboring: str = "replace_one",
-        n_samples_hint: int | None = None,
-        subsample: float | str | None = None,
-        budget: Any = None,
+        solver: Any = "auto",
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
         super().__init__(
+            target_bounds=target_bounds,
             epsilon=epsilon,
             delta=delta,
-            target_bounds=target_bounds,
-            solver=solver,
-            sampler=sampler,
-            C=C,
-            slope_bound=slope_bound,
-            data_norm=data_norm,
-            fit_intercept=fit_intercept,
-            intercept_scaling=intercept_scaling,
+            neighboring=neighboring,
+            budget=budget,
             max_weight=max_weight,
             max_rows=max_rows,
-            neighboring=neighboring,
-            n_samples_hint=n_samples_hint,
-            subsample=subsample,
-            budget=budget,
+            solver=solver,
             random_state=random_state,
             verbose=verbose,
         )
         self.bounds = bounds
         self.categories = categories
+        self.missing = missing
+        self.target_transform = target_transform
         self.n_terms = n_terms
         self.linear_share = linear_share
         self.transformation = transformation
         self.reference = reference
         self.interactions = interactions
         self.norm = norm
-        self.missing = missing
-        self.target_transform = target_transform
+
+    term_names_ = property(term_names)
+    explain_global = explain_global
+    explain_local = explain_local
+    term_importances = term_importances
+
+    def _features(self) -> AdditiveFeatures:
+        return features_of(self)
+
+    def _plan_fit(self, parameters: ReleaseParameters, records: LinearRecords) -> Any:
+        plan = super()._plan_fit
+        if is_auto(self.bounds):
+            return plan_ranked(parameters, records, plan)
+        return plan(parameters, records)
+
+    def _read_fit(self, plan: Any, records: LinearRecords, rng: np.random.Generator) -> Any:
+        read = super()._read_fit
+        if is_auto(self.bounds):
+            return read_ranked(plan, records, rng, read)
+        return read(plan, records, rng)
+
+    def _publish(self, plan: Any, records: Any, released: Any, guarantee: PrivacyGuarantee) -> Any:
+        records, learnt = unranked(records, released)
+        noise = noise_of(learnt, self._unit(records.task))
+        self.coef_noise_bound_, self._noise_root_ = noise
+        return super()._publish(plan, records, learnt, guarantee)

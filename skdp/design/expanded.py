@@ -12,7 +12,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from skdp.design.base import MemoryDesign, RowNumbers
 from skdp.design.memory import ClippedDesign, clip_factors, longest_reach
-from skdp.features import FeatureMap
+from skdp.features.base import FeatureMap
 
 __all__ = ["ExpandedDesign", "expanded_scores"]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from skdp.design.base import MemoryDesign
 from skdp.design.expanded import ExpandedDesign
-from skdp.features import TabulatedMap
+from skdp.features.tabulated import TabulatedMap
 
 __all__ = ["TabulatedDesign"]
 

@@ -4,43 +4,29 @@ from __future__ import annotations
 
 from typing import Any
 
-from skdp.ensemble._base import ForestModel
+from skdp.ensemble._features import forest_features
+from skdp.features import FeatureMixture
 from skdp.linear_model import DPLinearRegression
-from skdp.linear_model._target_scale import TransformedTargets
 
 __all__ = ["DPRandomForestRegressor"]
 
 
-class DPRandomForestRegressor(ForestModel, TransformedTargets, DPLinearRegression):
+class DPRandomForestRegressor(DPLinearRegression):
     r"""A forest of totally random trees with (ε, δ)-differentially private leaves.
 
-    It is `DPLinearRegression` on the leaves of random trees: 1/√T in the column of the leaf that a
-    row falls into in each of T trees, which are drawn from public bounds, categories and a public
-    seed, never from the data (`skdp.preprocessing.RandomTreeFeatures`). So only what is in the
-    leaves is learnt, all trees at once, by the linear mechanism; noisy counts of leaves are much
-    noisier. With `additive_share` = s there are additive features a beside the leaves b: a row is
-    [√s·a/max(1, \|a\|), √(1 − s)·b] and has norm 1 at most. The map of a row reads this row and
-    public numbers, so that it costs no privacy, and every solver, budget and relation is that of
-    the linear model. Tables of numbers and text go straight in.
+    The model is short for `DPLinearRegression` with ``features=FeatureMixture(...)`` of
+    `AdditiveFeatures` and `RandomTreeFeatures` from `skdp.features`, which have the formulas; its
+    coefficients are the same, bit for bit. Use that class for its other parameters, and other
+    linear models with the same features for other losses. The trees follow from public bounds,
+    categories and a public seed, never from the data: only the values of the leaves are learnt,
+    those of all trees at once. Data frames of numbers and text are accepted as they are.
 
-    It sees how columns act together, needs no scale of them within their bounds, and makes
-    predictions that are constant in small boxes. With ``epsilon=inf`` it is scikit-learn's linear
-    model on the same features.
+    A forest learns how columns act together and needs no scale of them within their bounds. Its
+    predictions are constant in small boxes. With ``epsilon=inf`` it is scikit-learn's linear model
+    on the same features.
 
     Parameters
     ----------
-    epsilon : float, default 1.0
-        *Public.* Privacy loss in nats that one fit may spend.
-    delta : float or None
-        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
-        budget's, or 1e-5 without a budget.
-    target_bounds : (float, float)
-        *Public.* Interval of the targets, in their units, from knowledge and never from the data;
-        it has no default. Targets outside are clipped, and so are predictions.
-    target_transform : None, "log", "sqrt" or number, default None
-        *Public.* Scale on which targets are learnt: sign(y)·log(1 + \|y\|), for counts and waiting
-        times; sign(y)·√\|y\|; or for a number, the unit, sign(y)·log(1 + \|y\|/unit). Predictions
-        are turned back, which makes them medians rather than means.
     bounds : pair (low, high), one pair per column, or dict
         *Public.* The dict is from names or numbers of columns to pairs. A list of tuples has a pair
         for each column; a tuple of two lists has all lows and all highs. Bounds come from knowledge
@@ -50,6 +36,32 @@ class DPRandomForestRegressor(ForestModel, TransformedTargets, DPLinearRegressio
         *Public.* The values that columns can have: a dict from names or numbers of columns to
         lists, or a list that holds for every column. Other columns are numbers, and have `bounds`.
         A value that is not in the list is none of them.
+    missing : {"indicator", "error"}, default "indicator"
+        *Public.* What becomes of NaN, ``None`` and ``pandas.NA``: a category of their own, of
+        numbers too, for which each column of X has a place; or they are refused.
+    target_bounds : (float, float)
+        *Public.* Interval of the targets, in their units, from knowledge and never from the data;
+        it has no default. Targets outside are clipped, and so are predictions.
+    target_transform : None, "log", "sqrt" or number, default None
+        *Public.* Scale on which targets are learnt: sign(y)·log(1 + \|y\|), for counts and waiting
+        times; sign(y)·√\|y\|; or for a number, the unit, sign(y)·log(1 + \|y\|/unit). Predictions
+        are turned back, which makes them medians rather than means.
+    epsilon : float, default 1.0
+        *Public.* Privacy loss in nats that one fit may spend.
+    delta : float or None
+        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
+        budget's, or 1e-5 without a budget.
+    neighboring : {"replace_one", "add_remove_one"}
+        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
+        public) or in its presence (then it is private).
+    budget : PrivacyBudget or None
+        *Public.* What the fit spends from, before it reads the data.
+    n_terms : int, default 8
+        *Public.* K, waves of a column of numbers.
+    transformation : None, "log" or dict, default None
+        *Public.* Scale of the columns of numbers: ``"log"`` for amounts and counts, of which
+        bounds may then be generous. A dict from names or numbers of columns to ``None``, ``"log"``,
+        which has the unit 1, or a number, the unit of a logarithmic scale.
     n_trees : int, default 100
         *Public.* T.
     depth : int or pair (least, most), default (1, 8)
@@ -59,47 +71,9 @@ class DPRandomForestRegressor(ForestModel, TransformedTargets, DPLinearRegressio
     additive_share : float in [0, 1], default 0.5
         *Public.* Share of a row's squared norm that the additive features have, shortened to norm 1
         first; the leaves have the rest. 0: no additive features, 1: nothing else.
-    n_terms : int, default 8
-        *Public.* K, waves of a column of numbers.
-    linear_share : float in [0, 1], default 0.5
-        *Public.* g. 1: the straight line alone, as `BoundsScaler` has it; 0: no line beside the
-        waves.
-    transformation : None, "log" or dict, default None
-        *Public.* Scale of the columns of numbers: ``"log"`` for amounts and counts, of which
-        bounds may then be generous. A dict from names or numbers of columns to ``None``, ``"log"``,
-        which has the unit 1, or a number, the unit of a logarithmic scale.
     feature_seed : int, default 0
         *Public.* From which the features follow; it may be published, unlike the `random_state` of
         an estimator, which makes noise.
-    missing : {"indicator", "error"}, default "indicator"
-        *Public.* What becomes of NaN, ``None`` and ``pandas.NA``: a category of their own, of
-        numbers too, for which each column of X has a place; or they are refused.
-    solver : str or Solver, default "auto"
-        *Public.* How the coefficients are learnt: a name of `skdp.solvers.SOLVERS` or an instance.
-        ``"auto"`` takes ``"regularized_exponential"``, or ``"noisy_gd"`` where that one's run would
-        have more than 128 steps, or 64 with several scores a record, and for more than 1024
-        columns or with `groups`; `solver_` says which.
-    sampler : str or Sampler, default "auto"
-        *Public.* What draws the sample: a name of `skdp.samplers.SAMPLERS` or an instance.
-        ``"auto"`` is ``"proximal"``, which takes every loss and both relations. Only for solvers
-        that sample; with one given, ``solver="auto"`` is ``"regularized_exponential"``.
-    C : float or "auto"
-        *Public.* Inverse regularisation strength: the ridge is |θ|²/(2C) beside the sum of the
-        losses, the intercept included; of regressors on scores and targets scaled to [−1, 1].
-        ``"auto"`` regularises by the length of the run instead, and so weakly otherwise that C
-        hardly matters; scikit-learn's default with ``epsilon=inf``.
-    slope_bound : float, default 0.25
-        *Public.* Bound of the loss's derivative, as a share of half the width of `target_bounds`;
-        beyond it the square goes on as a straight line. The noise grows with it. A small one draws
-        the fit from the mean towards the median. Not used by ``"adassp"``.
-    data_norm : float, default 1.0
-        *Public.* Rows of features are scaled down to this l2 norm, in `fit` and in prediction; they
-        have norm 1 at most as they are, unless they are additive ones alone.
-    fit_intercept : bool, default True
-        *Public.* Whether a constant column is part of each row.
-    intercept_scaling : float, default 0.5
-        *Public.* Size of the constant column. It is part of the row and of its norm: a large one
-        makes the noise larger, a small one the intercept slower to learn.
     max_weight : float or None
         *Public.* Largest weight of a record: the `sample_weight` of `fit`, which is private, is
         clipped to [0, max_weight], and the noise grows in proportion to it. ``None`` refuses
@@ -108,23 +82,11 @@ class DPRandomForestRegressor(ForestModel, TransformedTargets, DPLinearRegressio
         *Public.* Most rows of a person that count, where the `groups` of `fit` say whose each row
         is: of more, a uniform subset of as many is drawn for each fit. ``None``: all of them. The
         rows of a person weigh as much as one record in any case.
-    neighboring : {"replace_one", "add_remove_one"}
-        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
-        public) or in its presence (then it is private).
-    n_samples_hint : int or None
-        *Public.* A public guess of n, such as a study's planned size, for ``add_remove_one``. It
-        sets the step size and costs no privacy, however wrong. Rather guess high: if it is
-        ten times too low, a solver that draws samples may take very long. ``None`` estimates n
-        privately, with 1 % of the fit's μ², where the solver needs it. Not used under
-        ``replace_one``.
-    subsample : float in (0, 1], "auto" or None
-        *Public.* Rate q of the sample that is fitted in place of X: each row is in it with
-        probability q, independently, and less noise costs the same (ε, δ). ``"auto"``: such that
-        a million rows are expected, or 1 if the public count is less or there is none. ``None``: 1,
-        all rows, of X in memory and with ``epsilon=inf``; of Dask collections as ``"auto"``, where
-        solver and budget count a sample at what is asked.
-    budget : PrivacyBudget or None
-        *Public.* What the fit spends from, before it reads the data.
+    solver : str or Solver, default "auto"
+        *Public.* How the coefficients are learnt: a name of `skdp.solvers.SOLVERS` or an instance.
+        ``"auto"`` takes ``"regularized_exponential"``, or ``"noisy_gd"`` where that one's run would
+        have more than 128 steps, or 64 with several scores a record, and for more than 1024
+        columns or with `groups`; `solver_` says which.
     random_state : None, int, Generator or RandomState
         *Secret.* ``None`` takes fresh entropy from the operating system for each fit. A seed voids
         the guarantee, for whoever knows it can subtract the noise, and is refused beside a budget:
@@ -186,64 +148,49 @@ class DPRandomForestRegressor(ForestModel, TransformedTargets, DPLinearRegressio
     def __init__(
         self,
         *,
-        epsilon: float = 1.0,
-        delta: float | None = None,
         bounds: Any = None,
         categories: Any = None,
+        missing: str = "indicator",
+        target_bounds: Any = None,
+        target_transform: Any = None,
+        epsilon: float = 1.0,
+        delta: float | None = None,
+        neighboring: str = "replace_one",
+        budget: Any = None,
+        n_terms: int = 8,
+        transformation: Any = None,
         n_trees: int = 100,
         depth: Any = (1, 8),
         additive_share: float = 0.5,
-        n_terms: int = 8,
-        linear_share: float = 0.5,
-        transformation: Any = None,
         feature_seed: int = 0,
-        missing: str = "indicator",
-        target_transform: Any = None,
-        target_bounds: Any = None,
-        solver: Any = "auto",
-        sampler: Any = "auto",
-        C: Any = "auto",
-        slope_bound: float = 0.25,
-        data_norm: float = 1.0,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 0.5,
         max_weight: float | None = None,
         max_rows: int | None = None,
-        neighboring: str = "replace_one",
-        n_samples_hint: int | None = None,
-        subsample: float | str | None = None,
-        budget: Any = None,
+        solver: Any = "auto",
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
         super().__init__(
+            target_bounds=target_bounds,
             epsilon=epsilon,
             delta=delta,
-            target_bounds=target_bounds,
-            solver=solver,
-            sampler=sampler,
-            C=C,
-            slope_bound=slope_bound,
-            data_norm=data_norm,
-            fit_intercept=fit_intercept,
-            intercept_scaling=intercept_scaling,
+            neighboring=neighboring,
+            budget=budget,
             max_weight=max_weight,
             max_rows=max_rows,
-            neighboring=neighboring,
-            n_samples_hint=n_samples_hint,
-            subsample=subsample,
-            budget=budget,
+            solver=solver,
             random_state=random_state,
             verbose=verbose,
         )
         self.bounds = bounds
         self.categories = categories
+        self.missing = missing
+        self.target_transform = target_transform
+        self.n_terms = n_terms
+        self.transformation = transformation
         self.n_trees = n_trees
         self.depth = depth
         self.additive_share = additive_share
-        self.n_terms = n_terms
-        self.linear_share = linear_share
-        self.transformation = transformation
         self.feature_seed = feature_seed
-        self.missing = missing
-        self.target_transform = target_transform
+
+    def _features(self) -> FeatureMixture:
+        return forest_features(self)

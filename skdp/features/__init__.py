@@ -1,19 +1,18 @@
-"""Public maps of rows to features: each reads one row and public numbers, and costs no privacy."""
+"""Public feature maps: transformers that learn nothing, and lazy maps for linear models.
 
-from skdp.features.additive import AdditiveMap
-from skdp.features.base import FeatureMap
-from skdp.features.fourier import FourierMap
-from skdp.features.mixture import MixtureMap
-from skdp.features.table import TableFacts
-from skdp.features.tabulated import TabulatedMap
-from skdp.features.trees import TreeMap
+Each feature map is a scikit-learn transformer. Given to a linear model as `features=`, it is
+expanded a block of rows at a time. A row of the output depends on the same row of the input and
+on public parameters only, so that it costs no privacy.
+"""
+
+from skdp.features.additive_features import AdditiveFeatures
+from skdp.features.feature_mixture import FeatureMixture
+from skdp.features.random_fourier_features import RandomFourierFeatures
+from skdp.features.random_tree_features import RandomTreeFeatures
 
 __all__ = [
-    "AdditiveMap",
-    "FeatureMap",
-    "FourierMap",
-    "MixtureMap",
-    "TableFacts",
-    "TabulatedMap",
-    "TreeMap",
+    "AdditiveFeatures",
+    "FeatureMixture",
+    "RandomFourierFeatures",
+    "RandomTreeFeatures",
 ]

@@ -24,6 +24,23 @@ class FeatureMap(ABC):
 
     facts: TableFacts
 
+    def coded(self, X: Any, names: Sequence[Any] = ()) -> np.ndarray:
+        """Return a table as `prepare` takes it; the values of a row follow from this row alone.
+
+        Parameters
+        ----------
+        X : ndarray or frame of shape (n_samples, n_columns)
+            *Private.*
+        names : sequence
+            *Public.* Names of the columns.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_columns)
+            *Private.* See `TableFacts.coded`.
+        """
+        return self.facts.coded(X, names)
+
     @property
     @abstractmethod
     def n_features_out(self) -> int:
@@ -50,7 +67,7 @@ class FeatureMap(ABC):
         Parameters
         ----------
         X : ndarray of shape (n_samples, n_columns)
-            *Private.* As `TableFacts.coded` returns it.
+            *Private.* As `coded` returns it.
 
         Returns
         -------

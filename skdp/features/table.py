@@ -107,6 +107,15 @@ class TableFacts:
         """Return the unit of the logarithmic scale of a column, inf for one that has none."""
         return float(self.units[self.numbers == j].min(initial=math.inf))
 
+    def codes_as(self, other: TableFacts) -> bool:
+        """Return whether `coded` gives the same as that of other facts about the same table."""
+        mine, theirs = self.categories, other.categories
+        return (
+            self.missing == other.missing
+            and mine.keys() == theirs.keys()
+            and all(np.array_equal(mine[j], theirs[j]) for j in mine)
+        )
+
     def coded(self, X: Any, names: Sequence[Any] = ()) -> np.ndarray:
         """Return a table as floats: numbers with NaN for missing ones, places of categories.
 

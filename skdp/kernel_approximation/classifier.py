@@ -4,33 +4,29 @@ from __future__ import annotations
 
 from typing import Any
 
-from skdp.kernel_approximation._base import KernelModel
+from skdp.features import FeatureMixture
+from skdp.kernel_approximation._features import kernel_features
 from skdp.linear_model import DPLogisticRegression
 
 __all__ = ["DPKernelClassifier"]
 
 
-class DPKernelClassifier(KernelModel, DPLogisticRegression):
+class DPKernelClassifier(DPLogisticRegression):
     r"""Kernel classification with (ε, δ)-differentially private coefficients.
 
-    It is `DPLogisticRegression` on public features of two kinds side by side: the additive ones of
-    each column by itself, and cosines and sines of random combinations of all columns, which see
-    how columns act together. `skdp.preprocessing.AdditiveFeatures` and `RandomFourierFeatures` have
-    their formulas; a row is [√s·a/max(1, \|a\|), √(1 − s)·b] of them and has norm 1 at most. The
-    map of a row reads this row and public numbers, so that it costs no privacy, and every solver,
-    budget and relation is that of the linear model. Tables of numbers and text go straight in.
+    The model is short for `DPLogisticRegression` with ``features=FeatureMixture(...)`` of
+    `AdditiveFeatures` and `RandomFourierFeatures` from `skdp.features`, which have the formulas;
+    its coefficients are the same, bit for bit. Use that class for its other parameters, and other
+    linear models with the same features for other losses. The additive features learn the effect of
+    each column by itself, and random cosines and sines of all columns learn how columns act
+    together. Data frames of numbers and text are accepted as they are.
 
-    More accurate than an additive model where columns interact and n·ε is some thousands or more;
-    with less, the additive one. With ``epsilon=inf`` it is scikit-learn's `LogisticRegression` on
-    the same features.
+    It is more accurate than an additive model where columns interact and n·ε is some thousands or
+    more; with less, prefer the additive one. With ``epsilon=inf`` it is scikit-learn's
+    `LogisticRegression` on the same features.
 
     Parameters
     ----------
-    epsilon : float, default 1.0
-        *Public.* Privacy loss in nats that one fit may spend.
-    delta : float or None
-        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
-        budget's, or 1e-5 without a budget.
     bounds : pair (low, high), one pair per column, or dict
         *Public.* The dict is from names or numbers of columns to pairs. A list of tuples has a pair
         for each column; a tuple of two lists has all lows and all highs. Bounds come from knowledge
@@ -40,6 +36,28 @@ class DPKernelClassifier(KernelModel, DPLogisticRegression):
         *Public.* The values that columns can have: a dict from names or numbers of columns to
         lists, or a list that holds for every column. Other columns are numbers, and have `bounds`.
         A value that is not in the list is none of them.
+    missing : {"indicator", "error"}, default "indicator"
+        *Public.* What becomes of NaN, ``None`` and ``pandas.NA``: a category of their own, of
+        numbers too, for which each column of X has a place; or they are refused.
+    classes : array-like or None
+        *Public.* All labels that may occur. ``None`` takes the labels found in `y` as public, which
+        a rare label is not: pass them where that matters.
+    epsilon : float, default 1.0
+        *Public.* Privacy loss in nats that one fit may spend.
+    delta : float or None
+        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
+        budget's, or 1e-5 without a budget.
+    neighboring : {"replace_one", "add_remove_one"}
+        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
+        public) or in its presence (then it is private).
+    budget : PrivacyBudget or None
+        *Public.* What the fit spends from, before it reads the data.
+    n_terms : int, default 8
+        *Public.* K, waves of a column of numbers.
+    transformation : None, "log" or dict, default None
+        *Public.* Scale of the columns of numbers: ``"log"`` for amounts and counts, of which
+        bounds may then be generous. A dict from names or numbers of columns to ``None``, ``"log"``,
+        which has the unit 1, or a number, the unit of a logarithmic scale.
     n_components : int, default 500
         *Public.* D, features; an odd one is a constant.
     scale : float, default 2.0
@@ -48,53 +66,9 @@ class DPKernelClassifier(KernelModel, DPLogisticRegression):
     additive_share : float in [0, 1], default 0.5
         *Public.* Share of a row's squared norm that the additive features have, shortened to norm 1
         first; the waves have the rest. 0: no additive features, 1: nothing else.
-    n_terms : int, default 8
-        *Public.* K, waves of a column of numbers.
-    linear_share : float in [0, 1], default 0.5
-        *Public.* g. 1: the straight line alone, as `BoundsScaler` has it; 0: no line beside the
-        waves.
-    transformation : None, "log" or dict, default None
-        *Public.* Scale of the columns of numbers: ``"log"`` for amounts and counts, of which
-        bounds may then be generous. A dict from names or numbers of columns to ``None``, ``"log"``,
-        which has the unit 1, or a number, the unit of a logarithmic scale.
     feature_seed : int, default 0
         *Public.* From which the features follow; it may be published, unlike the `random_state` of
         an estimator, which makes noise.
-    missing : {"indicator", "error"}, default "indicator"
-        *Public.* What becomes of NaN, ``None`` and ``pandas.NA``: a category of their own, of
-        numbers too, for which each column of X has a place; or they are refused.
-    solver : str or Solver, default "auto"
-        *Public.* How the coefficients are learnt: a name of `skdp.solvers.SOLVERS` or an instance.
-        ``"auto"`` takes ``"regularized_exponential"``, or ``"noisy_gd"`` where that one's run would
-        have more than 128 steps, or 64 with several scores a record, and for more than 1024
-        columns or with `groups`; `solver_` says which.
-    sampler : str or Sampler, default "auto"
-        *Public.* What draws the sample: a name of `skdp.samplers.SAMPLERS` or an instance.
-        ``"auto"`` is ``"proximal"``, which takes every loss and both relations. Only for solvers
-        that sample; with one given, ``solver="auto"`` is ``"regularized_exponential"``.
-    C : float or "auto"
-        *Public.* Inverse regularisation strength: the ridge is |θ|²/(2C) beside the sum of the
-        losses, the intercept included; of regressors on scores and targets scaled to [−1, 1].
-        ``"auto"`` regularises by the length of the run instead, and so weakly otherwise that C
-        hardly matters; scikit-learn's default with ``epsilon=inf``.
-    loss_clip : float in (0, 1), "auto" or None
-        *Public.* Bound of the loss's derivative. ``"auto"`` lets it rise with x = n·μ, n the number
-        of rows and μ the Gaussian-DP parameter (half of x under ``replace_one``): 0.35 up to
-        x = 1000, where a low bound wastes less noise, and 1 from 24 000 on, where nothing is
-        clipped and the fit tends to the one without privacy. Where n is private and a solver does
-        not estimate it, 0.35. ``None`` takes the plain logistic loss (multinomial for three or
-        more classes).
-    data_norm : float, default 1.0
-        *Public.* Rows of features are scaled down to this l2 norm, in `fit` and in prediction; they
-        have norm 1 at most as they are, unless they are additive ones alone.
-    fit_intercept : bool, default True
-        *Public.* Whether a constant column is part of each row.
-    intercept_scaling : float, default 0.3
-        *Public.* Size of the constant column. It is part of the row and of its norm: a large one
-        makes the noise larger, a small one the intercept slower to learn.
-    classes : array-like or None
-        *Public.* All labels that may occur. ``None`` takes the labels found in `y` as public, which
-        a rare label is not: pass them where that matters.
     class_weight : dict or None
         *Public.* Weights by label; the largest one scales the noise. ``"balanced"`` is refused.
     max_weight : float or None
@@ -105,31 +79,15 @@ class DPKernelClassifier(KernelModel, DPLogisticRegression):
         *Public.* Most rows of a person that count, where the `groups` of `fit` say whose each row
         is: of more, a uniform subset of as many is drawn for each fit. ``None``: all of them. The
         rows of a person weigh as much as one record in any case.
-    neighboring : {"replace_one", "add_remove_one"}
-        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
-        public) or in its presence (then it is private).
-    n_samples_hint : int or None
-        *Public.* A public guess of n, such as a study's planned size, for ``add_remove_one``. It
-        sets the step size and costs no privacy, however wrong. Rather guess high: if it is
-        ten times too low, a solver that draws samples may take very long. ``None`` estimates n
-        privately, with 1 % of the fit's μ², where the solver needs it. Not used under
-        ``replace_one``.
-    subsample : float in (0, 1], "auto" or None
-        *Public.* Rate q of the sample that is fitted in place of X: each row is in it with
-        probability q, independently, and less noise costs the same (ε, δ). ``"auto"``: such that
-        a million rows are expected, or 1 if the public count is less or there is none. ``None``: 1,
-        all rows, of X in memory and with ``epsilon=inf``; of Dask collections as ``"auto"``, where
-        solver and budget count a sample at what is asked.
-    budget : PrivacyBudget or None
-        *Public.* What the fit spends from, before it reads the data.
+    solver : str or Solver, default "auto"
+        *Public.* How the coefficients are learnt: a name of `skdp.solvers.SOLVERS` or an instance.
+        ``"auto"`` takes ``"regularized_exponential"``, or ``"noisy_gd"`` where that one's run would
+        have more than 128 steps, or 64 with several scores a record, and for more than 1024
+        columns or with `groups`; `solver_` says which.
     random_state : None, int, Generator or RandomState
         *Secret.* ``None`` takes fresh entropy from the operating system for each fit. A seed voids
         the guarantee, for whoever knows it can subtract the noise, and is refused beside a budget:
         for tests only.
-    tol : float, default 1e-4
-        *Public.* Where scikit-learn's minimiser ends with ``epsilon=inf``, as its own `tol`. A
-        private fit does not use it: the number of its steps, or the tolerance on which its
-        guarantee rests, follows from other public numbers.
     verbose : int
         *Public.* Above 0, show steps done, by tqdm where it is installed; their number is public.
 
@@ -186,66 +144,49 @@ class DPKernelClassifier(KernelModel, DPLogisticRegression):
     def __init__(
         self,
         *,
-        epsilon: float = 1.0,
-        delta: float | None = None,
         bounds: Any = None,
         categories: Any = None,
+        missing: str = "indicator",
+        classes: Any = None,
+        epsilon: float = 1.0,
+        delta: float | None = None,
+        neighboring: str = "replace_one",
+        budget: Any = None,
+        n_terms: int = 8,
+        transformation: Any = None,
         n_components: int = 500,
         scale: float = 2.0,
         additive_share: float = 0.5,
-        n_terms: int = 8,
-        linear_share: float = 0.5,
-        transformation: Any = None,
         feature_seed: int = 0,
-        missing: str = "indicator",
-        solver: Any = "auto",
-        sampler: Any = "auto",
-        C: Any = "auto",
-        loss_clip: Any = "auto",
-        data_norm: float = 1.0,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 0.3,
-        classes: Any = None,
         class_weight: dict[Any, float] | None = None,
         max_weight: float | None = None,
         max_rows: int | None = None,
-        neighboring: str = "replace_one",
-        n_samples_hint: int | None = None,
-        subsample: float | str | None = None,
-        budget: Any = None,
+        solver: Any = "auto",
         random_state: Any = None,
-        tol: float = 1e-4,
         verbose: int = 0,
     ) -> None:
         super().__init__(
+            classes=classes,
             epsilon=epsilon,
             delta=delta,
-            solver=solver,
-            sampler=sampler,
-            C=C,
-            loss_clip=loss_clip,
-            data_norm=data_norm,
-            fit_intercept=fit_intercept,
-            intercept_scaling=intercept_scaling,
-            classes=classes,
+            neighboring=neighboring,
+            budget=budget,
             class_weight=class_weight,
             max_weight=max_weight,
             max_rows=max_rows,
-            neighboring=neighboring,
-            n_samples_hint=n_samples_hint,
-            subsample=subsample,
-            budget=budget,
+            solver=solver,
             random_state=random_state,
-            tol=tol,
             verbose=verbose,
         )
         self.bounds = bounds
         self.categories = categories
+        self.missing = missing
+        self.n_terms = n_terms
+        self.transformation = transformation
         self.n_components = n_components
         self.scale = scale
         self.additive_share = additive_share
-        self.n_terms = n_terms
-        self.linear_share = linear_share
-        self.transformation = transformation
         self.feature_seed = feature_seed
-        self.missing = missing
+
+    def _features(self) -> FeatureMixture:
+        return kernel_features(self)

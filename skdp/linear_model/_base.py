@@ -6,25 +6,36 @@ import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache
 from typing import Any, Protocol
 
 import numpy as np
 from scipy import sparse
 from scipy.special import ndtri
+from sklearn.base import BaseEstimator
+from sklearn.utils import get_tags
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import ThreadpoolController  # scikit-learn depends on it, always installed
 
 from skdp._private_fit import NonPrivatePlan, PrivateEstimator, ReleaseParameters, ReleasePlan
 from skdp.accounting import gdp_mu
-from skdp.data.blocks import Block, Blocks, for_workers
 from skdp.data.column import is_collection
 from skdp.data.persons import Persons, check_max_rows, refuse_blocks
-from skdp.data.validation import remember_columns, validated, validated_weights
+from skdp.data.validation import (
+    column_names,
+    refuse_missing,
+    remember_names,
+    validated,
+    validated_table,
+    validated_weights,
+)
 from skdp.design import ClippedDesign, Design, SharedDesign
 from skdp.exceptions import IncompatibleSolverError
-from skdp.linear_model._block_rows import BlockRows
+from skdp.features.base import FeatureMap
+from skdp.features.row_wise import RowWiseMap, feature_map_of
+from skdp.linear_model._block_rows import BlockRows, blocks_of, check_reads_blocks
+from skdp.linear_model._mapped_rows import MappedRows
 from skdp.linear_model._sample import (
     FitPlan,
     can_be_sampled,
@@ -34,7 +45,7 @@ from skdp.linear_model._sample import (
 )
 from skdp.losses import Loss, SharedLoss, WeightedLoss, weighted_targets
 from skdp.privacy import PrivacyGuarantee
-from skdp.samplers import SAMPLERS, Progress
+from skdp.samplers import Progress
 from skdp.solvers import SOLVERS, Problem, Solution, Solver
 from skdp.solvers.base import ResumableSolver
 from skdp.support.random import child_generator, poisson_sample
@@ -54,13 +65,17 @@ _INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "ui
 _STORED = [np.dtype(t) for t in ("float64", "float32", "float16", *_INTEGERS, "bool")]
 """Types that X keeps; the first is what texts, objects, dates and all others become."""
 _OF_TEXT = (
-    " Encode it by public categories: AdditiveFeatures(categories=...) in front of this model, or "
-    "an additive model such as DPAdditiveClassifier."
+    " Encode it by public categories: features=AdditiveFeatures(categories=...), or an additive "
+    "model such as DPAdditiveClassifier."
 )
 
 
 class Rows(Protocol):
     """Validated rows, as many as there are targets, in memory or elsewhere."""
+
+    @property
+    def feature_map(self) -> FeatureMap | RowWiseMap | None:
+        """The public map whose features are fitted, None for the columns themselves."""
 
     @property
     def n_samples(self) -> int:
@@ -79,9 +94,10 @@ class Rows(Protocol):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MatrixRows:
-    """The rows of X, an array or CSR matrix."""
+    """The rows of X, an array or CSR matrix, or features that a transformer has made of them."""
 
     X: Any
+    feature_map: RowWiseMap | None = None
 
     @property
     def n_samples(self) -> int:
@@ -95,13 +111,13 @@ class MatrixRows:
         return ClippedDesign.clip(self.X, data_norm, intercept_scaling, targets)
 
     def take(self, rows: np.ndarray, targets: Any) -> tuple[MatrixRows, np.ndarray]:
-        return MatrixRows(self.X[rows]), targets[rows]
+        return replace(self, X=self.X[rows]), targets[rows]
 
     def joined(self, others: Sequence[MatrixRows]) -> MatrixRows:
         """Return these rows and those of others."""
         parts = [self.X, *(one.X for one in others)]
         stack = sparse.vstack if sparse.issparse(self.X) else np.vstack
-        return MatrixRows(stack(parts))
+        return replace(self, X=stack(parts))
 
     def matrix(self) -> Any:
         return self.X
@@ -202,6 +218,7 @@ class PrivateLinearModel(PrivateEstimator):
     A task is the array of classes, or the bounds of a number.
     """
 
+    features: Any
     subsample: Any = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Any:
@@ -209,8 +226,9 @@ class PrivateLinearModel(PrivateEstimator):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or dask collection of shape (n_samples, n_features)
-            *Private.* Finite values; rows longer than `data_norm` are scaled down to it.
+        X : array-like, frame, sparse matrix or dask collection of shape (n_samples, n_features)
+            *Private.* Finite values; rows longer than `data_norm` are scaled down to it. With a
+            feature map, numbers and categories, some of which may be missing; not sparse.
         y : array-like or dask collection of shape (n_samples,)
             *Private.* Labels, of which the set is public, or numbers.
         sample_weight : array-like or dask collection of shape (n_samples,) or None
@@ -229,8 +247,8 @@ class PrivateLinearModel(PrivateEstimator):
         Raises
         ------
         ValueError
-            If a parameter, a shape or a type is wrong, a value is missing or not finite, or
-            weights have no public `max_weight`; nothing is spent.
+            If a parameter, a shape or a type is wrong, a value is missing or not finite where
+            that is not allowed, or weights have no public `max_weight`; nothing is spent.
         BudgetExceededError, BudgetClosedError
             If the budget does not admit the fit; then nothing is learnt.
         """
@@ -253,10 +271,12 @@ class PrivateLinearModel(PrivateEstimator):
         self._check_max_weight(parameters, sample_weight)
         self._check_takes_persons(solver, groups)
         given = X, y, sample_weight, known_task
+        rows: Rows
         if is_collection(X) or is_collection(y):
             refuse_blocks(groups)
-            self._check_reads_blocks(solver, sampled=self.subsample is not None)
-            rows, task, y, weights = self._in_blocks(*given, reset=not resume)
+            check_reads_blocks(self, solver, sampled=self.subsample is not None)
+            rows, task, y = blocks_of(self, *given, reset=not resume)
+            weights = sample_weight
         else:
             rows, task, y, weights = self._labelled(*given, reset=not resume)
         persons = None if groups is None else Persons.of(groups, rows.n_samples)
@@ -280,40 +300,6 @@ class PrivateLinearModel(PrivateEstimator):
             y = weighted_targets(y, np.clip(weights, 0.0, self.max_weight))
         return rows, task, y, weights
 
-    def _in_blocks(
-        self, X: Any, y: Any, sample_weight: Any, known_task: Any, *, reset: bool
-    ) -> tuple[Rows, Any, None, Any]:
-        """Return the same of Dask collections, which stay where they are."""
-        blocks = Blocks.of(X, y, sample_weight)
-        remember_columns(self, X, reset=reset)
-        model = self._for_blocks()
-        found = blocks.check(partial(_task_in_block, model, known_task))
-        task = self._task_of_blocks(found, known_task)
-        return self._block_rows(blocks, model, task), task, None, sample_weight
-
-    def _for_blocks(self) -> Any:
-        """Return a copy that checks blocks of rows elsewhere."""
-        return for_workers(self)
-
-    def _block_rows(self, blocks: Blocks, model: Any, task: Any) -> BlockRows:
-        return BlockRows(blocks, model, task)
-
-    def _check_reads_blocks(self, solver: Solver, *, sampled: bool) -> None:
-        """Raise if rows have to be in memory; those of a sample are."""
-        if math.isinf(self.epsilon):
-            raise ValueError(
-                "epsilon=inf fits scikit-learn's own estimator, which takes no dask collections: "
-                "give a finite epsilon, or call .compute() where X and y fit into memory."
-            )
-        if not (solver.takes_blocks or sampled):
-            raise IncompatibleSolverError(
-                f"{solver!r} wants all columns or all scores at once and cannot read dask "
-                "collections, whose rows stay where they are. Take a solver of "
-                f"{[name for name, kind in SOLVERS.items() if kind().takes_blocks]} with a sampler "
-                f"of {[name for name, kind in SAMPLERS.items() if kind.takes_blocks]}, or "
-                "subsample=, or call .compute() where X and y fit into memory."
-            )
-
     def _plan(self, parameters: ReleaseParameters, records: LinearRecords) -> ReleasePlan:
         if not parameters.is_private:
             plan = NonPrivatePlan()
@@ -321,7 +307,7 @@ class PrivateLinearModel(PrivateEstimator):
         rate = self._rate(parameters, records)
         if rate == 1.0:
             if isinstance(records.rows, BlockRows):
-                self._check_reads_blocks(records.solver, sampled=False)
+                check_reads_blocks(self, records.solver, sampled=False)
             fit = self._plan_fit(parameters, records)
             return FitPlan(1.0, fit, fit.event, fit.theorem)
         sample = records.expected(rate)
@@ -380,6 +366,8 @@ class PrivateLinearModel(PrivateEstimator):
         self, plan: Any, records: LinearRecords, released: Any, guarantee: PrivacyGuarantee
     ) -> Any:
         self.privacy_ = guarantee
+        if records.rows.feature_map is not None:
+            self.feature_map_ = records.rows.feature_map
         if math.isinf(self.epsilon):
             self._publish_reference(released, records.task)
             n_iter = getattr(released, "n_iter_", None)
@@ -552,12 +540,45 @@ class PrivateLinearModel(PrivateEstimator):
 
     def _rows(self, X: Any, y: Any = "no_validation", *, reset: bool) -> Any:
         """Return checked rows, and y if it is given; no error quotes a value."""
+        is_mapped = (self._features() if reset else self._learnt_map()) is not None
+        checked = (self._table if is_mapped else self._matrix)(X, y, reset=reset)
+        X, *targets = checked if isinstance(checked, tuple) else (checked,)
+        rows = self._mapped(X, reset=reset) if is_mapped else MatrixRows(X)
+        return (rows, *targets) if targets else rows
+
+    def _matrix(self, X: Any, y: Any, *, reset: bool) -> Any:
+        """Return X as finite numbers, and y if it is given."""
         most = math.inf if isinstance(y, str) else _LARGEST_VALUE
         options: dict[str, Any] = {"accept_sparse": "csr", "reset": reset, "dtype": _STORED}
-        checked = validated(self, X, y, most=most, advice=_OF_TEXT, **options)
-        if not isinstance(checked, tuple):
-            return MatrixRows(checked)
-        return MatrixRows(checked[0]), checked[1]
+        return validated(self, X, y, most=most, advice=_OF_TEXT, **options)
+
+    def _table(self, X: Any, y: Any, *, reset: bool) -> Any:
+        """Return X as it is, after checks of its shape and names, and y if it is given."""
+        checked = validated_table(self, X, y, reset=reset)
+        if reset:
+            remember_names(self, X)
+        return checked
+
+    def _mapped(self, table: Any, *, reset: bool) -> MappedRows | MatrixRows:
+        """Return the rows of a table with their feature map, a new one on `reset`."""
+        feature_map: Any = self._new_map(table) if reset else self._learnt_map()
+        if isinstance(feature_map, RowWiseMap):
+            features = feature_map.features(table)
+            refuse_missing(features, most=_LARGEST_VALUE)
+            return MatrixRows(features, feature_map)
+        return MappedRows(feature_map.coded(table, column_names(self)), feature_map)
+
+    def _features(self) -> Any:
+        """Return the transformer whose features are fitted, None for the columns themselves."""
+        return self.features
+
+    def _new_map(self, table: Any) -> FeatureMap | RowWiseMap | None:
+        """Return the map of the features, from public facts about the columns."""
+        features = self._features()
+        return None if features is None else feature_map_of(features, table, column_names(self))
+
+    def _learnt_map(self) -> FeatureMap | RowWiseMap | None:
+        return getattr(self, "feature_map_", None)
 
     def _progress(self) -> Progress:
         """Return what shows the steps done: nothing, unless `verbose`."""
@@ -569,21 +590,16 @@ class PrivateLinearModel(PrivateEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
+        features = self._features()
+        tags.input_tags.sparse = features is None
+        if isinstance(features, BaseEstimator):
+            tags.input_tags.allow_nan = get_tags(features).input_tags.allow_nan
         tags.non_deterministic = self.random_state is None
         return tags
 
 
 def _show_nothing(step: int, n_steps: int) -> None:
     pass
-
-
-def _task_in_block(model: Any, known: Any, block: Block) -> Any:
-    """Return what there is to know of a block's targets, after all checks of a fit in memory."""
-    _, y = model._rows(block.X, block.y, reset=False)
-    if block.sample_weight is not None:
-        validated_weights(block.sample_weight, len(y))
-    return model._task_in_block(y, known)
 
 
 def _name_of(solver: Solver) -> str:

@@ -12,6 +12,7 @@ from sklearn.base import RegressorMixin
 from skdp.data.lazy import lazy_on_blocks
 from skdp.data.validation import check_no_missing
 from skdp.linear_model._base import PrivateLinearModel
+from skdp.linear_model._target_scale import TargetScale
 
 __all__ = ["PrivateLinearRegressor", "TargetRange"]
 
@@ -41,7 +42,12 @@ class TargetRange:
 
 
 class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel):
-    """A linear model of a number, learnt privately; its task is a `TargetRange`."""
+    """A linear model of a number, learnt privately; its task is a `TargetRange`.
+
+    The range is that of targets on the scale of `target_transform`, which some regressors have.
+    """
+
+    target_transform: Any = None
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -59,7 +65,11 @@ class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel):
         target_range = TargetRange(low, high)
         if not (max(-low, high) < _LARGEST_BOUND and target_range.half_width > 0.0):
             raise ValueError(self._wrong_bounds())
-        return target_range
+        ends = self._target_scale().scaled(np.array([low, high]))
+        return TargetRange(*ends.tolist())
+
+    def _target_scale(self) -> TargetScale:
+        return TargetScale.of(self.target_transform)
 
     def _wrong_bounds(self) -> str:
         return (
@@ -77,6 +87,7 @@ class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel):
             raise ValueError("y must hold numbers.") from None  # NumPy's message quotes one
         if not np.isfinite(y).all():  # of strings, say, scikit-learn does not see it
             raise ValueError("y must hold finite numbers.")
+        y = self._target_scale().scaled(y)
         if math.isinf(self.epsilon):
             return TargetRange(-math.inf, math.inf), y
         target_range = self._target_range()
@@ -122,7 +133,8 @@ class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel):
             Predictions, in the units of the targets. They are as private as X.
         """
         scores = np.clip(self._scores(X), *self.target_bounds_)
-        return scores.ravel() if np.ndim(self.coef_) == 1 else scores
+        predictions = self._target_scale().unscaled(scores)
+        return predictions.ravel() if np.ndim(self.coef_) == 1 else predictions
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return R² of the predictions: 1 at best, 0 for a constant that is the mean of `y`.

@@ -39,6 +39,11 @@ class DPHingeClassifier(PrivateLinearClassifier):
 
     Parameters
     ----------
+    features : transformer or None, default None
+        *Public.* The feature map of each row: one of `skdp.features`, or a `Pipeline`,
+        `ColumnTransformer` or `FeatureUnion` of transformers that read one row at a time and learn
+        nothing. X may then be a data frame with text and missing values, and `data_norm` bounds
+        rows of features. ``None`` fits the columns of X themselves.
     data_norm : float, default 1.0
         *Public.* Rows are scaled down to this l2 norm, in `fit` and in prediction. In the units of
         X: scale by public bounds first, as with `skdp.preprocessing.BoundsScaler`. Unscaled columns
@@ -131,6 +136,8 @@ class DPHingeClassifier(PrivateLinearClassifier):
         *Public* by assumption, sorted.
     n_iter_ : int
         Steps of the sampler: *public*, or computed from the noisy count that was *released*.
+    feature_map_ : object
+        *Public.* The map of rows to features; only with `features`.
     data_norm_ : float
         *Public.* The norm to which prediction clips.
     n_features_in_ : int
@@ -162,6 +169,7 @@ class DPHingeClassifier(PrivateLinearClassifier):
     def __init__(
         self,
         *,
+        features: Any = None,
         data_norm: float = 1.0,
         classes: Any = None,
         max_weight: float | None = None,
@@ -183,6 +191,7 @@ class DPHingeClassifier(PrivateLinearClassifier):
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
+        self.features = features
         self.data_norm = data_norm
         self.classes = classes
         self.max_weight = max_weight

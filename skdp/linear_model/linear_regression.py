@@ -38,6 +38,11 @@ class DPLinearRegression(PrivateLinearRegressor):
     target_bounds : (float, float)
         *Public.* Interval of the targets, in their units, from knowledge and never from the data;
         it has no default. Targets outside are clipped, and so are predictions.
+    features : transformer or None, default None
+        *Public.* The feature map of each row: one of `skdp.features`, or a `Pipeline`,
+        `ColumnTransformer` or `FeatureUnion` of transformers that read one row at a time and learn
+        nothing. X may then be a data frame with text and missing values, and `data_norm` bounds
+        rows of features. ``None`` fits the columns of X themselves.
     data_norm : float, default 1.0
         *Public.* Rows are scaled down to this l2 norm, in `fit` and in prediction. In the units of
         X: scale by public bounds first, as with `skdp.preprocessing.BoundsScaler`. Unscaled columns
@@ -121,6 +126,8 @@ class DPLinearRegression(PrivateLinearRegressor):
         *Public.* The interval to which prediction clips.
     n_iter_ : int
         Steps of the solver: *public*, or computed from the noisy count that was *released*.
+    feature_map_ : object
+        *Public.* The map of rows to features; only with `features`.
     data_norm_ : float
         *Public.* The norm to which prediction clips rows.
     n_features_in_ : int
@@ -157,6 +164,7 @@ class DPLinearRegression(PrivateLinearRegressor):
         self,
         *,
         target_bounds: Any = None,
+        features: Any = None,
         data_norm: float = 1.0,
         max_weight: float | None = None,
         max_rows: int | None = None,
@@ -176,6 +184,7 @@ class DPLinearRegression(PrivateLinearRegressor):
         verbose: int = 0,
     ) -> None:
         self.target_bounds = target_bounds
+        self.features = features
         self.data_norm = data_norm
         self.max_weight = max_weight
         self.max_rows = max_rows

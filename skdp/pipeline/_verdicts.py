@@ -2,92 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
-import sklearn
 from sklearn.base import is_classifier
-from sklearn.compose import make_column_selector
-from sklearn.utils.fixes import parse_version
 
 from skdp._private_fit import PrivateFit
+from skdp.features.verdicts import (
+    BOUNDS,
+    CONDITIONS,
+    KERNEL_MAP,
+    ROW_WISE,
+    ROW_WISE_WRAPPERS,
+    Condition,
+    is_one_of,
+)
 
 __all__ = ["CONDITIONS", "LEARNS", "SAFE", "WRAPPERS", "Condition", "instead_of", "is_private"]
 
-_DROPS_EMPTY_COLUMNS = parse_version(sklearn.__version__) >= parse_version("1.8")
+SAFE = ROW_WISE | {"FrozenEstimator"}
+"""What makes each row of its output from one row and public numbers, whatever the parameters.
 
-
-@dataclass(frozen=True)
-class Condition:
-    """What must hold of a parameter, and what is wrong where it does not.
-
-    Parameters
-    ----------
-    parameter : str
-        *Public.*
-    holds : callable
-        From an estimator to whether all is well.
-    advice : str
-        *Public.* What leaks, and what to do instead.
-    kind : str
-        *Public.* See `Leak`.
-    severity : str
-        *Public.* See `Leak`.
-    """
-
-    parameter: str
-    holds: Callable[[Any], bool]
-    advice: str
-    kind: str = "learns"
-    severity: str = "high"
-
-
-def _is(name: str, *allowed: Any) -> Callable[[Any], bool]:
-    """Return whether a parameter is one of those values, which are all simple."""
-
-    def holds(estimator: Any) -> bool:
-        value = getattr(estimator, name)
-        return any(value is one or (type(value) is type(one) and value == one) for one in allowed)
-
-    return holds
-
-
-def _differs(name: str, *forbidden: Any) -> Callable[[Any], bool]:
-    found = _is(name, *forbidden)
-    return lambda estimator: not found(estimator)
-
-
-def _given(name: str) -> Callable[[Any], bool]:
-    """Return whether a parameter holds values of your own, not the name of a way to find them."""
-    return lambda estimator: (
-        not (getattr(estimator, name) is None or isinstance(getattr(estimator, name), str))
-    )
-
-
-SAFE = {
-    "AdditiveChi2Sampler",
-    "Binarizer",
-    "FeatureHasher",
-    "FrozenEstimator",
-    "HashingVectorizer",
-    "Normalizer",
-    "PolynomialCountSketch",
-    "PolynomialFeatures",
-    "SkewedChi2Sampler",
-}
-"""Each output row is a function of one input row and of public numbers, whatever the parameters.
-
-Or, in a frozen estimator, of what was fitted to public data or paid for before.
+Or, in a frozen estimator, from what was fitted to public data or paid for before.
 """
 
-_BOUNDS = "BoundsScaler scales by public bounds, "
 _SELECTION = (
     "choose columns by what is public about them, or on public data; DPGridSearchCV compares "
     "lists of columns privately"
 )
 _COMPONENTS = "DPPCA releases principal components privately"
-_KERNEL_MAP = "RandomFourierFeatures is a kernel map by public numbers"
 _PUBLIC_VALUES = "give the list of public values"
 
 LEARNS = {
@@ -101,21 +43,21 @@ LEARNS = {
     "KBinsDiscretizer": "AdditiveFeatures has bins by public bounds",
     "KMeans": "DPKMeans finds clusters privately",
     "KNNImputer": "SimpleImputer(strategy='constant') and BoundsScaler(missing=...) do not",
-    "KernelCenterer": _KERNEL_MAP,
+    "KernelCenterer": KERNEL_MAP,
     "KernelPCA": _COMPONENTS,
     "LabelBinarizer": _PUBLIC_VALUES + " as classes= of a private classifier",
     "LabelEncoder": _PUBLIC_VALUES + " as classes= of a private classifier",
-    "MaxAbsScaler": _BOUNDS + "DPMinMaxScaler by private ones",
-    "MinMaxScaler": _BOUNDS + "DPMinMaxScaler by private ones",
+    "MaxAbsScaler": BOUNDS + "DPMinMaxScaler by private ones",
+    "MinMaxScaler": BOUNDS + "DPMinMaxScaler by private ones",
     "MiniBatchKMeans": "DPKMeans finds clusters privately",
     "MultiLabelBinarizer": _PUBLIC_VALUES + " as classes",
     "NMF": _COMPONENTS,
-    "Nystroem": _KERNEL_MAP,
+    "Nystroem": KERNEL_MAP,
     "PCA": _COMPONENTS,
     "PowerTransformer": "AdditiveFeatures(transformation=...) has public transformations",
     "QuantileTransformer": "DPQuantileClipper clips at private quantiles, AdditiveFeatures has "
     "public transformations",
-    "RobustScaler": _BOUNDS + "DPQuantileClipper learns quantiles privately",
+    "RobustScaler": BOUNDS + "DPQuantileClipper learns quantiles privately",
     "SelectFdr": _SELECTION,
     "SelectFpr": _SELECTION,
     "SelectFwe": _SELECTION,
@@ -126,143 +68,6 @@ LEARNS = {
     "VarianceThreshold": _SELECTION,
 }
 """Transformers that learn whatever their parameters are, and what can stand in their place."""
-
-_CATEGORIES = Condition(
-    "categories",
-    _given("categories"),
-    "which values occur would be learnt: give categories=, a list of public values a column, here "
-    "or to a model of skdp that takes them",
-)
-_NO_COUNTS = tuple(
-    Condition(name, _is(name, None), f"{name} counts values in the data: leave it at None")
-    for name in ("min_frequency", "max_categories")
-)
-_VOCABULARY = Condition(
-    "vocabulary",
-    _given("vocabulary"),
-    "which words occur would be learnt: give a public vocabulary=, or take HashingVectorizer",
-)
-_NO_IDF = Condition(
-    "use_idf",
-    _is("use_idf", False),
-    "the frequencies of words would be learnt: use_idf=False learns nothing",
-)
-_COMPONENT_COUNT = Condition(
-    "n_components",
-    _differs("n_components", "auto"),
-    "the number of rows decides how many components there are: give a number",
-    severity="medium",
-)
-
-CONDITIONS: dict[str, tuple[Condition, ...]] = {
-    "CountVectorizer": (_VOCABULARY,),
-    "GaussianRandomProjection": (_COMPONENT_COUNT,),
-    "MissingIndicator": (
-        Condition(
-            "features",
-            _is("features", "all"),
-            "which columns have missing values would be learnt: features='all'",
-        ),
-    ),
-    "OneHotEncoder": (
-        _CATEGORIES,
-        *_NO_COUNTS,
-        Condition(
-            "handle_unknown",
-            _differs("handle_unknown", "error"),
-            "the error for an unknown category quotes a value of the data: 'ignore' does not",
-            kind="errors",
-        ),
-    ),
-    "OrdinalEncoder": (
-        _CATEGORIES,
-        *_NO_COUNTS,
-        Condition(
-            "handle_unknown",
-            _is("handle_unknown", "use_encoded_value"),
-            "the error for an unknown category quotes a value of the data: "
-            "'use_encoded_value' does not",
-            kind="errors",
-        ),
-    ),
-    "RBFSampler": (
-        Condition(
-            "gamma",
-            _differs("gamma", "scale"),
-            f"the variance would be learnt: a number; {_KERNEL_MAP}",
-        ),
-    ),
-    "SimpleImputer": (
-        Condition(
-            "strategy",
-            _is("strategy", "constant"),
-            "means and the like would be learnt: strategy='constant' with a public fill_value, or "
-            "BoundsScaler(missing=...)",
-        ),
-        Condition(
-            "add_indicator",
-            _is("add_indicator", False),
-            "which columns have missing values would be learnt; MissingIndicator(features='all') "
-            "does not",
-        ),
-        Condition(
-            "keep_empty_features",
-            lambda e: e.keep_empty_features or not _DROPS_EMPTY_COLUMNS,
-            "a column that is empty would be dropped, which shows: keep_empty_features=True",
-        ),
-    ),
-    "SparseRandomProjection": (_COMPONENT_COUNT,),
-    "SplineTransformer": (
-        Condition(
-            "knots",
-            _given("knots"),
-            "knots would be learnt: give an array of them; AdditiveFeatures has public bounds",
-        ),
-    ),
-    "StandardScaler": (
-        Condition(
-            "with_mean",
-            lambda e: not (e.with_mean or e.with_std),
-            "means and variances would be learnt: BoundsScaler scales by public bounds, "
-            "DPStandardScaler by private moments",
-        ),
-    ),
-    "TfidfTransformer": (_NO_IDF,),
-    "TfidfVectorizer": (_VOCABULARY, _NO_IDF),
-}
-"""Transformers that learn nothing if all of these hold."""
-
-
-def _may_be_sparse(columns: Any) -> bool:
-    """Return whether a part may be sparse, so that the layout of all could hang on the values."""
-    parts = [part for _, part, _ in columns.transformers if not isinstance(part, str)]
-    return any(_can_be_sparse(part) for part in _leaves(parts))
-
-
-def _can_be_sparse(part: Any) -> bool:
-    if hasattr(part, "sparse_output"):
-        return bool(part.sparse_output)
-    return type(part).__name__ in _SPARSE
-
-
-_SPARSE = {"CountVectorizer", "FeatureHasher", "HashingVectorizer", "KBinsDiscretizer"}
-_SPARSE |= {"MissingIndicator", "RandomTreesEmbedding", "SparseRandomProjection"}
-_SPARSE |= {"DictVectorizer", "TfidfTransformer", "TfidfVectorizer"}
-
-
-def _leaves(parts: list[Any]) -> list[Any]:
-    """Return the estimators inside of these, and themselves."""
-    found = []
-    for part in parts:
-        nested = getattr(part, "steps", None) or getattr(part, "transformer_list", None) or []
-        found += [part, *_leaves([step[1] for step in nested])]
-    return found
-
-
-def _fixed_columns(columns: Any) -> bool:
-    """Return whether no callable but a selection by name or type chooses the columns."""
-    chosen = [which for _, _, which in columns.transformers]
-    return all(isinstance(which, make_column_selector) or not callable(which) for which in chosen)
 
 
 def _keeps_labels_apart(search: Any) -> bool:
@@ -285,6 +90,11 @@ _FOLDS = Condition(
 def _exact(what: str, instead: str) -> Condition:
     """Return what is always wrong: something is chosen by exact scores on held-out records."""
     return Condition("", lambda _: False, f"{what}: {instead}", kind="scores")
+
+
+def _whole(advice: str) -> Condition:
+    """Return the condition that a chain makes no folds."""
+    return Condition("cv", is_one_of("cv", None), advice, kind="folds", severity="medium")
 
 
 def is_private(estimator: Any) -> bool:
@@ -366,26 +176,13 @@ WRAPPERS: dict[str, tuple[tuple[str, ...], tuple[Condition, ...]]] = {
     ),
     "ClassifierChain": (
         ("estimator", "base_estimator"),
-        (Condition("cv", _is("cv", None), "folds are made of labels: cv=None", "folds", "medium"),),
-    ),
-    "ColumnTransformer": (
-        ("transformers", "remainder"),
         (
             Condition(
-                "transformers",
-                _fixed_columns,
-                "a function of the values may choose the columns: name them, or take "
-                "make_column_selector",
-            ),
-            Condition(
-                "sparse_threshold",
-                lambda e: e.sparse_threshold in (0, 1) or not _may_be_sparse(e),
-                "whether the output is sparse would depend on the values: sparse_threshold=0 or 1",
-                severity="medium",
+                "cv", is_one_of("cv", None), "folds are made of labels: cv=None", "folds", "medium"
             ),
         ),
     ),
-    "FeatureUnion": (("transformer_list",), ()),
+    **ROW_WISE_WRAPPERS,
     "FixedThresholdClassifier": (("estimator",), ()),
     "GridSearchCV": (("estimator",), (_SEARCH, _FOLDS)),
     "HalvingGridSearchCV": (("estimator",), (_SEARCH, _FOLDS)),
@@ -395,7 +192,6 @@ WRAPPERS: dict[str, tuple[tuple[str, ...], tuple[Condition, ...]]] = {
     "OneVsOneClassifier": (("estimator",), ()),
     "OneVsRestClassifier": (("estimator",), ()),
     "OutputCodeClassifier": (("estimator",), ()),
-    "Pipeline": (("steps",), ()),
     "PrivatePipeline": (("steps",), ()),
     "RANSACRegressor": (
         ("estimator",),
@@ -406,7 +202,11 @@ WRAPPERS: dict[str, tuple[tuple[str, ...], tuple[Condition, ...]]] = {
     "RandomizedSearchCV": (("estimator",), (_SEARCH, _FOLDS)),
     "RegressorChain": (
         ("estimator", "base_estimator"),
-        (Condition("cv", _is("cv", None), "folds may hang on labels: cv=None", "folds", "medium"),),
+        (
+            Condition(
+                "cv", is_one_of("cv", None), "folds may hang on labels: cv=None", "folds", "medium"
+            ),
+        ),
     ),
     "SelectFromModel": (("estimator",), ()),
     "SelfTrainingClassifier": (

@@ -3,6 +3,8 @@
 import numpy as np
 import pandas as pd
 
+from skdp import DPLinearRegression, DPLogisticRegression
+
 JOBS = ["clerk", "smith", "cook"]
 FACTS = {"bounds": {"age": (0, 100), "income": (0, 1e6)}, "categories": {"job": JOBS}}
 
@@ -24,3 +26,11 @@ def people(n=400, seed=0):
 
 def labels(frame):
     return (np.abs(frame["age"].fillna(50) - 50) > 25).astype(int).to_numpy()
+
+
+def composed(front, **settings):
+    """The linear model that a front is short for, with settings that the front does not have."""
+    linear = DPLogisticRegression() if hasattr(front, "classes") else DPLinearRegression()
+    given, known = front.get_params(deep=False), linear.get_params(deep=False)
+    linear.set_params(**{name: given[name] for name in given.keys() & known.keys()})
+    return linear.set_params(features=front._features(), **settings)

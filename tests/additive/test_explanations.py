@@ -97,7 +97,7 @@ def test_the_noise_of_refits_stays_within_its_bound(solver, epsilon):
     X = np.random.default_rng(0).random((2000, 2))
     y = (X[:, 0] > 0.4).astype(int)
     model = DPAdditiveClassifier(
-        epsilon=epsilon, bounds=(0, 1), n_terms=3, solver=solver, C=1.0, missing="error"
+        epsilon=epsilon, bounds=(0, 1), n_terms=3, solver=solver, missing="error"
     )
     effects = [clone(model).fit(X, y) for _ in range(20)]
     bounds = np.mean([list(map(noise_of, fit.explain_global().values())) for fit in effects], 0)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 import pytest
+from additive_models import composed
 from scipy import stats
 
 from skdp import DPAdditiveClassifier, DPAdditiveRegressor, PrivacyBudget
@@ -79,19 +80,18 @@ def test_two_tables_show_the_same_but_for_the_release(name, neighboring, capsys)
 @pytest.mark.parametrize("solver", ["regularized_exponential", "noisy_gd"])
 def test_attacks_prove_no_more_than_the_claim(neighboring, solver):
     """One record is at an end of the interval; all others are unknown categories, and silent."""
-    model = DPAdditiveClassifier(
+    front = DPAdditiveClassifier(
         epsilon=5.0,
         bounds={0: (0, 1)},
         categories={1: [1.0]},
         n_terms=2,
         missing="error",
         classes=(0, 1),
-        fit_intercept=False,
         neighboring=neighboring,
-        n_samples_hint=3,
         solver=solver,
         random_state=np.random.default_rng(0),
     )
+    model = composed(front, fit_intercept=False, n_samples_hint=3)
     silent = np.array([[0.5, 0.0]] * 3)
     loud = silent.copy()
     loud[0] = 1.0, 0.0

@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-from additive_models import FACTS, JOBS, labels, people
+from additive_models import FACTS, JOBS, composed, labels, people
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
@@ -19,7 +19,7 @@ from skdp import (
 )
 from skdp.design import expanded
 from skdp.exceptions import BudgetExceededError
-from skdp.preprocessing import AdditiveFeatures
+from skdp.features import AdditiveFeatures
 from skdp.solvers import SOLVERS
 
 INF = float("inf")
@@ -64,7 +64,8 @@ def test_every_solver_learns_from_blocks_what_it_learns_from_a_matrix(
 ):
     X = people(200)
     y = np.arange(200) % n_classes
-    model = DPAdditiveClassifier(**FACTS, solver=solver, C=1.0, n_terms=2, random_state=0)
+    front = DPAdditiveClassifier(**FACTS, solver=solver, n_terms=2, random_state=0)
+    model = composed(front, C=1.0)
     once = clone(model).fit(X, y).coef_
     monkeypatch.setattr(expanded, "_IN_MEMORY", 0)
     np.testing.assert_allclose(model.fit(X, y).coef_, once, atol=1e-3)
@@ -89,18 +90,20 @@ def test_without_privacy_it_is_scikit_learns_on_the_same_features():
     X, y = people(), labels(people())
     features = AdditiveFeatures(**FACTS, interactions=[("age", "job")]).fit_transform(X)
     settings = {"interactions": [("age", "job")], **FACTS}
-    classifier = DPAdditiveClassifier(epsilon=INF, C=0.7, **settings).fit(X, y)
+    classifier = composed(DPAdditiveClassifier(epsilon=INF, **settings), C=0.7).fit(X, y)
     reference = LogisticRegression(C=0.7, max_iter=10_000).fit(features, y)
     np.testing.assert_allclose(classifier.coef_, reference.coef_, atol=1e-10)
     np.testing.assert_allclose(
         classifier.predict_proba(X), reference.predict_proba(features), atol=1e-10
     )
     for C, other in (("auto", LinearRegression()), (2.0, Ridge(alpha=0.5))):
-        regressor = DPAdditiveRegressor(epsilon=INF, C=C, **settings).fit(X, y)
+        regressor = composed(DPAdditiveRegressor(epsilon=INF, **settings), C=C).fit(X, y)
         np.testing.assert_allclose(
             regressor.predict(X), other.fit(features, y).predict(features), atol=1e-8
         )
-    assert classifier.coef_noise_bound_ == 0.0
+    front = DPAdditiveClassifier(epsilon=INF, **settings).fit(X, y)
+    assert front.coef_noise_bound_ == 0.0
+    np.testing.assert_array_equal(front.coef_, composed(front).fit(X, y).coef_)
 
 
 @every_model

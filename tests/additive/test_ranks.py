@@ -11,7 +11,7 @@ from skdp import DPAdditiveClassifier, DPAdditiveRegressor, PrivacyBudget
 from skdp.accounting import gdp_mu
 from skdp.additive.ranks import counts_of, ranks_of
 from skdp.exceptions import IncompatibleSolverError
-from skdp.features import TableFacts
+from skdp.features.table import TableFacts
 from skdp.inspection import AdditiveEffectsDisplay
 
 INF = float("inf")

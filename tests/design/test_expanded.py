@@ -13,7 +13,10 @@ from skdp.design import (
     expanded_scores,
     tabulated,
 )
-from skdp.features import AdditiveMap, FourierMap, TableFacts, TreeMap
+from skdp.features.additive import AdditiveMap
+from skdp.features.fourier import FourierMap
+from skdp.features.table import TableFacts
+from skdp.features.trees import TreeMap
 
 FACTS = TableFacts.of(4, (), bounds=(-1.0, 1.0), categories={3: [0.0, 1.0, 2.0]})
 MAPS = {

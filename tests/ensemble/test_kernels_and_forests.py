@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from additive_models import FACTS, JOBS, labels, people
+from additive_models import FACTS, JOBS, composed, labels, people
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
@@ -26,8 +26,12 @@ from skdp import (
 )
 from skdp.design import ClippedDesign, ExpandedDesign, expanded
 from skdp.exceptions import BudgetExceededError
-from skdp.features import AdditiveMap, FourierMap, MixtureMap, TableFacts, TreeMap
-from skdp.preprocessing import AdditiveFeatures, RandomFourierFeatures, RandomTreeFeatures
+from skdp.features import AdditiveFeatures, RandomFourierFeatures, RandomTreeFeatures
+from skdp.features.additive import AdditiveMap
+from skdp.features.fourier import FourierMap
+from skdp.features.mixture import MixtureMap
+from skdp.features.table import TableFacts
+from skdp.features.trees import TreeMap
 from skdp.solvers import SOLVERS, NoisyGD, RegularizedExponential, Solution
 
 INF = float("inf")
@@ -131,8 +135,8 @@ def test_it_is_the_linear_model_of_the_transformers_features(model, share, neigh
 @every_share
 def test_without_privacy_it_is_scikit_learns_on_the_same_features(model, share):
     X, y = people(), labels(people())
-    model = clone(model).set_params(epsilon=INF, C=2.0, additive_share=share).fit(X, y)
-    features = features_of(model, X)
+    front = clone(model).set_params(epsilon=INF, additive_share=share)
+    features, model = features_of(front, X), composed(front, C=2.0).fit(X, y)
     if is_classifier(model):
         reference = LogisticRegression(C=2.0, max_iter=10_000).fit(features, y)
         found, wanted = model.predict_proba(X), reference.predict_proba(features)
@@ -174,7 +178,8 @@ def test_every_solver_learns_from_blocks_what_it_learns_at_once(
 ):
     X, y = people(200), np.arange(200) % n_classes
     small = {"n_components": 6} if hasattr(model, "scale") else {"n_trees": 3, "depth": 2}
-    model = clone(model).set_params(solver=solver, C=1.0, n_terms=2, random_state=0, **small)
+    front = clone(model).set_params(solver=solver, n_terms=2, random_state=0, **small)
+    model = composed(front, C=1.0)
     once = clone(model).fit(X, y).coef_
     monkeypatch.setattr(expanded, "_IN_MEMORY", 0)
     np.testing.assert_allclose(model.fit(X, y).coef_, once, atol=1e-3)
@@ -343,14 +348,13 @@ def test_an_attack_on_the_record_that_pulls_proves_less_than_the_claim(model, ne
         bounds=(-1, 1),
         categories=None,
         n_terms=2,
-        fit_intercept=False,
-        n_samples_hint=3,
         solver=NoisyGD(2, step_size=1.0, momentum=0.0),
         random_state=np.random.default_rng(0),
     )
     model.set_params(**({"n_components": 6} if is_classifier(model) else {"n_trees": 3}))
     if is_classifier(model):
         model.set_params(classes=(0, 1))
+    model = composed(model, fit_intercept=False, n_samples_hint=3)
     one, other = (
         np.array([raw_score(model.fit(*data), X[:1]) for _ in range(80)])
         for data in ((X, y), changed)

@@ -15,6 +15,12 @@ import skdp
 from skdp import DPLinearRegression, DPLogisticRegression, PrivacyBudget
 from skdp.accounting import sampled_gdp_mu
 from skdp.exceptions import BudgetExceededError, IncompatibleSolverError
+from skdp.features import (
+    AdditiveFeatures,
+    FeatureMixture,
+    RandomFourierFeatures,
+    RandomTreeFeatures,
+)
 from skdp.privacy import Neighboring, event_from_dict
 from skdp.solvers import SOLVERS, NoisyGD, OutputPerturbation, RegularizedExponential
 
@@ -28,6 +34,9 @@ every_relation = pytest.mark.parametrize("neighboring", RELATIONS)
 every_solver = pytest.mark.parametrize("solver", GAUSSIAN)
 TARGET = {"target_bounds": (0.0, 1.0)}
 BOX = {"bounds": (-3.0, 3.0)}
+WAVES = FeatureMixture(
+    additive=AdditiveFeatures(**BOX), random=RandomFourierFeatures(n_components=20, **BOX)
+)
 MODELS = [
     skdp.DPLogisticRegression(),
     skdp.DPHingeClassifier(),
@@ -35,12 +44,9 @@ MODELS = [
     skdp.DPHuberRegressor(**TARGET),
     skdp.DPLADRegressor(**TARGET),
     skdp.DPQuantileRegressor(quantile=(0.2, 0.8), **TARGET),
-    skdp.DPAdditiveClassifier(bounds="auto"),
-    skdp.DPAdditiveRegressor(**BOX, **TARGET),
-    skdp.DPKernelClassifier(n_components=20, **BOX),
-    skdp.DPKernelRegressor(n_components=20, **BOX, **TARGET),
-    skdp.DPRandomForestClassifier(n_trees=5, depth=3, **BOX),
-    skdp.DPRandomForestRegressor(n_trees=5, depth=3, **BOX, **TARGET),
+    skdp.DPHingeClassifier(features=AdditiveFeatures(**BOX)),
+    skdp.DPLinearRegression(features=RandomTreeFeatures(n_trees=5, depth=3, **BOX), **TARGET),
+    skdp.DPLogisticRegression(features=WAVES),
 ]
 
 
@@ -128,7 +134,7 @@ def test_the_last_iterate_has_no_bound_of_its_own_on_a_sample():
 
 
 @every_relation
-@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+@pytest.mark.parametrize("model", MODELS, ids=repr)
 def test_a_model_costs_just_what_is_asked(model, neighboring):
     budget = PrivacyBudget(epsilon=1.0, delta=1e-5, neighboring=neighboring)
     asked = {"neighboring": neighboring, "subsample": 0.1, "budget": budget, "delta": 1e-5}
@@ -201,7 +207,7 @@ def test_an_empty_sample_of_any_type_is_fitted(form, groups):
     model = skdp.DPLogisticRegression(subsample=1e-4)
     x = (X[:30] > 0.0).astype(np.float32)
     if form == "kernel":
-        model = skdp.DPKernelClassifier(subsample=1e-4, bounds=(0, 1), n_components=10)
+        model.set_params(features=RandomFourierFeatures(bounds=(0, 1), n_components=10))
     else:
         x = form(x) if form is sparse.csr_array else x.astype(form)
     assert np.isfinite(model.fit(x, Y[:30], groups=groups).predict_proba(x)).all()

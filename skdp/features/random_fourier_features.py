@@ -1,24 +1,24 @@
-"""Leaves of totally random trees, from public bounds."""
+"""Random Fourier features of numbers and categories, from public bounds."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from skdp.features import TableFacts, TreeMap
-from skdp.preprocessing._features import PublicFeatures
+from skdp.features.fourier import FourierMap
+from skdp.features.public_features import PublicFeatures
 
-__all__ = ["RandomTreeFeatures"]
+__all__ = ["RandomFourierFeatures"]
 
 
-class RandomTreeFeatures(PublicFeatures):
-    """The leaf of each of many random trees that a row falls into; rows of norm exactly 1.
+class RandomFourierFeatures(PublicFeatures):
+    """Cosines and sines of random combinations of the columns, rows of norm exactly 1.
 
-    Each node of a complete tree asks for one column, all equally likely: whether a number lies
-    above a threshold that is uniform in the node's own cell, or whether a category is in a random
-    subset. A row has 1/√T in the column of its leaf in each of T trees, and zeros elsewhere. It
-    learns nothing, and trees do not depend on the data. (`RandomTreesEmbedding` of scikit-learn
-    draws thresholds between the least and the largest value of the data, and keeps them.)
+    With z made of numbers as 2u − 1, u in [0, 1] the place between the bounds, and of categories as
+    1/√3 in a column of their own, a row is [cos Wz, sin Wz]/√(D/2), where the entries of W are
+    N(0, 3·τ²/p) for p columns. Products of two rows are close to exp(−3·τ²·|z − z'|²/(2p)), so a
+    linear model of the features is close to one of that kernel. It learns nothing, and W does not
+    depend on the data.
 
     Parameters
     ----------
@@ -38,12 +38,11 @@ class RandomTreeFeatures(PublicFeatures):
         *Public.* Scale of the columns of numbers: ``"log"`` for amounts and counts, of which
         bounds may then be generous. A dict from names or numbers of columns to ``None``, ``"log"``,
         which has the unit 1, or a number, the unit of a logarithmic scale.
-    n_trees : int, default 100
-        *Public.* T.
-    depth : int or pair (least, most), default 8
-        *Public.* Questions on the way to a leaf, 16 at most; a tree of depth D has 2^D leaves. Of a
-        pair the depths are spread evenly over the trees: shallow trees learn from few rows what is
-        smooth, deep ones what is not.
+    n_components : int, default 500
+        *Public.* D, features; an odd one is a constant.
+    scale : float, default 2.0
+        *Public.* τ, standard deviation of the angles W·z of a row that is uniform in its bounds:
+        larger for rougher functions.
     feature_seed : int, default 0
         *Public.* From which the features follow; it may be published, unlike the `random_state` of
         an estimator, which makes noise.
@@ -63,15 +62,15 @@ class RandomTreeFeatures(PublicFeatures):
 
     References
     ----------
-    Geurts, Ernst and Wehenkel, "Extremely randomized trees", Machine Learning 63, 2006.
+    Rahimi and Recht 2007, "Random features for large-scale kernel machines".
 
     Examples
     --------
-    >>> from skdp.preprocessing import RandomTreeFeatures
-    >>> features = RandomTreeFeatures(bounds=(0, 100), n_trees=4, depth=2)
+    >>> from skdp.features import RandomFourierFeatures
+    >>> features = RandomFourierFeatures(bounds=(0, 100), n_components=4)
     >>> rows = features.fit_transform([[0.0], [50.0]])
-    >>> rows.shape, rows.nnz, float(rows.max())
-    ((2, 16), 8, 0.5)
+    >>> (rows**2).sum(axis=1).round(12)
+    array([1., 1.])
     """
 
     def __init__(
@@ -81,27 +80,22 @@ class RandomTreeFeatures(PublicFeatures):
         categories: Any = None,
         missing: str = "indicator",
         transformation: Any = None,
-        n_trees: int = 100,
-        depth: Any = 8,
+        n_components: int = 500,
+        scale: float = 2.0,
         feature_seed: int = 0,
     ) -> None:
         self.bounds = bounds
         self.categories = categories
         self.missing = missing
         self.transformation = transformation
-        self.n_trees = n_trees
-        self.depth = depth
+        self.n_components = n_components
+        self.scale = scale
         self.feature_seed = feature_seed
 
-    def _feature_map(self, n_columns: int, names: Sequence[Any]) -> TreeMap:
-        facts = TableFacts.of(
-            n_columns,
-            names,
-            bounds=self.bounds,
-            categories=self.categories,
-            transformation=self.transformation,
-            missing=self.missing,
-        )
-        return TreeMap.of(
-            facts, n_trees=self.n_trees, depth=self.depth, feature_seed=self.feature_seed
+    def feature_map(self, n_columns: int, names: Sequence[Any] = ()) -> FourierMap:
+        return FourierMap.of(
+            self._facts(n_columns, names),
+            n_components=self.n_components,
+            scale=self.scale,
+            feature_seed=self.feature_seed,
         )

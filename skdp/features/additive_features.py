@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from skdp.features import AdditiveMap, TableFacts
-from skdp.preprocessing._features import PublicFeatures
+from skdp.features.additive import AdditiveMap
+from skdp.features.public_features import PublicFeatures
 
 __all__ = ["AdditiveFeatures"]
 
@@ -71,7 +71,7 @@ class AdditiveFeatures(PublicFeatures):
 
     Examples
     --------
-    >>> from skdp.preprocessing import AdditiveFeatures
+    >>> from skdp.features import AdditiveFeatures
     >>> features = AdditiveFeatures(bounds=(0, 100), n_terms=2, missing="error")
     >>> features.fit_transform([[0.0], [50.0]]).round(3)
     array([[-0.707,  0.577,  0.408],
@@ -103,17 +103,9 @@ class AdditiveFeatures(PublicFeatures):
         self.interactions = interactions
         self.norm = norm
 
-    def _feature_map(self, n_columns: int, names: Sequence[Any]) -> AdditiveMap:
-        facts = TableFacts.of(
-            n_columns,
-            names,
-            bounds=self.bounds,
-            categories=self.categories,
-            transformation=self.transformation,
-            missing=self.missing,
-        )
+    def feature_map(self, n_columns: int, names: Sequence[Any] = ()) -> AdditiveMap:
         return AdditiveMap.of(
-            facts,
+            self._facts(n_columns, names),
             names,
             n_terms=self.n_terms,
             linear_share=self.linear_share,

@@ -1,4 +1,4 @@
-"""What transformers by a public map share."""
+"""What the transformers by a public feature map share."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from skdp.data.validation import (
     remember_names,
     validated_table,
 )
-from skdp.features import FeatureMap
+from skdp.features.base import FeatureMap
+from skdp.features.table import TableFacts
 
 __all__ = ["PublicFeatures"]
 
@@ -26,9 +27,38 @@ __all__ = ["PublicFeatures"]
 class PublicFeatures(TransformerMixin, BaseEstimator):
     """A transformer that learns nothing: each row of its output is a public function of a row."""
 
+    bounds: Any
+    categories: Any
+    transformation: Any
+    missing: Any
+
     @abstractmethod
-    def _feature_map(self, n_columns: int, names: Sequence[Any]) -> FeatureMap:
-        """Return the map by the parameters, all of them public, for columns of these names."""
+    def feature_map(self, n_columns: int, names: Sequence[Any] = ()) -> FeatureMap:
+        """Return the lazy map that the parameters describe, from public facts alone.
+
+        Parameters
+        ----------
+        n_columns : int
+            *Public.* Number of columns of the table.
+        names : sequence, default ()
+            *Public.* Names of the columns; empty if they have none.
+
+        Returns
+        -------
+        FeatureMap
+            *Public.* What a linear model expands rows with.
+        """
+
+    def _facts(self, n_columns: int, names: Sequence[Any]) -> TableFacts:
+        """Return what the parameters say of the columns, checked."""
+        return TableFacts.of(
+            n_columns,
+            names,
+            bounds=self.bounds,
+            categories=self.categories,
+            transformation=self.transformation,
+            missing=self.missing,
+        )
 
     def fit(self, X: Any, y: Any = None) -> Any:
         """Check the parameters against the columns; nothing is learnt.
@@ -48,7 +78,7 @@ class PublicFeatures(TransformerMixin, BaseEstimator):
         """
         if is_collection(X):
             remember_columns(self, X)
-            self._feature_map(self.n_features_in_, column_names(self))
+            self.feature_map(self.n_features_in_, column_names(self))
         else:
             self._mapped(X, reset=True)
         return self
@@ -87,7 +117,7 @@ class PublicFeatures(TransformerMixin, BaseEstimator):
             One for each column.
         """
         names = _check_feature_names_in(self, input_features)
-        found = self._feature_map(self.n_features_in_, column_names(self))
+        found = self.feature_map(self.n_features_in_, column_names(self))
         return np.array(found.names(names.tolist()), dtype=object)
 
     def _mapped(self, X: Any, *, reset: bool) -> tuple[FeatureMap, np.ndarray]:
@@ -96,12 +126,15 @@ class PublicFeatures(TransformerMixin, BaseEstimator):
         if reset:
             remember_names(self, X)
         names = column_names(self)
-        found = self._feature_map(self.n_features_in_, names)
-        return found, found.facts.coded(checked, names)
+        found = self.feature_map(self.n_features_in_, names)
+        return found, found.coded(checked, names)
+
+    def _takes_missing(self) -> bool:
+        return bool(self.missing == "indicator")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.requires_fit = False
-        tags.input_tags.allow_nan = self.missing == "indicator"
+        tags.input_tags.allow_nan = self._takes_missing()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

@@ -8,12 +8,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
 
-from skdp.preprocessing import (
-    AdditiveFeatures,
-    BoundsScaler,
-    RandomFourierFeatures,
-    RandomTreeFeatures,
-)
+from skdp.features import AdditiveFeatures, RandomFourierFeatures, RandomTreeFeatures
+from skdp.preprocessing import BoundsScaler
 
 MAPS = [AdditiveFeatures, RandomFourierFeatures, RandomTreeFeatures]
 SMALL = {RandomFourierFeatures: {"n_components": 20}, RandomTreeFeatures: {"n_trees": 9}}

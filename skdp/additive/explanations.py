@@ -1,0 +1,102 @@
+"""What an additive model says of itself; methods of the additive classes."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from skdp.additive.effects import AdditiveEffect, NoiseBound, effect_of, typical_factor
+from skdp.data.columns import column_name
+from skdp.data.lazy import lazy_on_blocks
+from skdp.data.validation import column_names
+from skdp.design import clip_factors
+from skdp.linear_model._base import dense
+from skdp.solvers import Solution
+
+__all__ = ["explain_global", "explain_local", "noise_of", "term_importances", "term_names"]
+
+
+def term_names(model: Any) -> list[str]:
+    """Names of the terms: numbers, then categories, then pairs of columns, "a & b".
+
+    Returns
+    -------
+    list of str
+        *Public.*
+    """
+    check_is_fitted(model, "coef_")
+    names = column_names(model)
+    return [
+        " & ".join(str(column_name(names, j)) for j in columns)
+        for columns, _ in model.feature_map_.spans
+    ]
+
+
+def explain_global(self: Any) -> dict[str, AdditiveEffect]:
+    """Return the curve of each column of numbers, the numbers of categories, and of pairs.
+
+    Returns
+    -------
+    dict of str to AdditiveEffect
+        One for each of `term_names_`. Computed from what was released: no privacy is spent.
+    """
+    check_is_fitted(self, "coef_")
+    coef, names = np.atleast_2d(dense(self.coef_)), column_names(self)
+    factor = typical_factor(self.feature_map_, self.data_norm_)
+    sigma = self.coef_noise_bound_
+    noise = None if sigma is None else NoiseBound(sigma, self._noise_root_)
+    return {
+        term: effect_of(self.feature_map_, k, coef, factor, noise, names)
+        for k, term in enumerate(self.term_names_)
+    }
+
+
+@lazy_on_blocks
+def explain_local(self: Any, X: Any) -> np.ndarray:
+    """Return what each term contributes to the scores of rows.
+
+    The contributions of a row and `intercept_` add up to its score: what `decision_function`
+    returns, or what `predict` of a regressor clips to the bounds of the targets.
+
+    Parameters
+    ----------
+    X : array-like, frame or dask collection of shape (n_samples, n_features)
+        *Private.*
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_terms), and (n_scores,) for several scores
+        In the order of `term_names_`. As private as X.
+    """
+    check_is_fitted(self, "coef_")
+    rows, coef = self._rows(X, reset=False), np.atleast_2d(dense(self.coef_))
+    spans = self.feature_map_.spans
+    parts = np.empty((rows.n_samples, len(spans), len(coef)))
+    for where, features in self.feature_map_.blocks(rows.X):
+        if not math.isinf(self.data_norm_):
+            features = features * clip_factors(features, self.data_norm_)[:, None]
+        for k, (_, span) in enumerate(spans):
+            parts[where, k] = features[:, span] @ coef[:, span].T
+    return parts[:, :, 0] if len(coef) == 1 else parts
+
+
+def term_importances(self: Any) -> np.ndarray:
+    """Return the root mean square of each term's effect over its public values.
+
+    Returns
+    -------
+    ndarray of shape (n_terms,)
+        In the order of `term_names_`. Computed from what was released.
+    """
+    return np.array([effect.importance for effect in self.explain_global().values()])
+
+
+def noise_of(learnt: Any, unit: float) -> tuple[float | None, np.ndarray | None]:
+    """Return the noise bound of the coefficients, and its root; `unit` is that of the score."""
+    if not isinstance(learnt, Solution):  # without privacy
+        return 0.0, None
+    sigma = learnt.noise_bound
+    return None if sigma is None else sigma * unit, learnt.noise_root

@@ -1,0 +1,135 @@
+"""Transformers of scikit-learn that read one row at a time, as the features of a linear model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+
+from skdp.data.column import Column, is_missing
+from skdp.data.columns import Columns
+from skdp.features.base import FeatureMap
+from skdp.features.public_features import PublicFeatures
+from skdp.features.verdicts import check_row_wise
+
+__all__ = ["RowWiseMap", "feature_map_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class RowWiseMap:
+    """A transformer that was fitted to made-up rows, because it learns nothing from rows.
+
+    It is given a table of objects: numbers as floats, NaN for missing values, and all else as it
+    is. So what it makes of a row does not depend on the types of columns, which other rows change.
+
+    Parameters
+    ----------
+    transformer : object
+        *Public.* As `check_row_wise` admits it, fitted.
+    names : list
+        *Public.* Names of the columns; empty if they have none.
+    n_features_out : int
+        *Public.* Number of features.
+    """
+
+    transformer: Any
+    names: Sequence[Any]
+    n_features_out: int
+
+    @classmethod
+    def of(cls, transformer: Any, table: Any, names: Sequence[Any]) -> RowWiseMap:
+        """Return the map for tables with these names and kinds of columns."""
+        check_row_wise(transformer)
+        columns = Columns.of(table, "X")
+        for unknown in ("", 0.0):  # what stands in a column of objects none of which is there
+            row = np.array([[_made_up(part, unknown) for part in columns.parts]], dtype=object)
+            try:
+                fitted = clone(transformer).fit(_frame(row, names))
+                return cls(fitted, names, int(fitted.transform(_frame(row, names)).shape[1]))
+            except (TypeError, ValueError, AttributeError) as error:
+                reason = str(error)
+        raise ValueError(f"features cannot be fitted to columns such as those of X: {reason}")
+
+    def features(self, X: Any) -> Any:
+        """Return the features of a table.
+
+        Parameters
+        ----------
+        X : ndarray or frame of shape (n_samples, n_columns)
+            *Private.*
+
+        Returns
+        -------
+        ndarray or CSR matrix of shape (n_samples, n_features_out)
+            *Private.*
+        """
+        columns = Columns.of(X, "X")
+        rows = np.empty((columns.n_rows, columns.n_columns), dtype=object)
+        for j, part in enumerate(columns.parts):
+            rows[:, j] = _objects(part)
+        found = self.transformer.transform(_frame(rows, self.names))
+        if sparse.issparse(found):
+            return sparse.csr_matrix(found, dtype=np.float64)
+        return np.asarray(found, dtype=np.float64)
+
+
+def feature_map_of(features: Any, table: Any, names: Sequence[Any]) -> FeatureMap | RowWiseMap:
+    """Return the map of a transformer, from public facts about the columns of a table.
+
+    Parameters
+    ----------
+    features : object
+        *Public.* One of `skdp.features`, or what `check_row_wise` admits.
+    table : ndarray or frame of shape (n_samples, n_columns)
+        *Private.* Only the number of its columns is read and, for transformers of scikit-learn,
+        which of them hold text.
+    names : sequence
+        *Public.* Names of the columns; empty if they have none.
+
+    Returns
+    -------
+    FeatureMap or RowWiseMap
+        *Public.*
+    """
+    if isinstance(features, PublicFeatures):
+        return features.feature_map(table.shape[1], names)
+    return RowWiseMap.of(features, table, names)
+
+
+def _made_up(part: Column, unknown: Any) -> Any:
+    """Return a value of the kind that a column holds."""
+    if part.kind in "biuf":
+        return 0.0
+    if part.holds_text():
+        return ""
+    return 0.0 if part.types() else unknown
+
+
+def _objects(part: Column) -> Any:
+    """Return values that do not depend on the type of the column."""
+    if part.kind in "biuf":
+        return part.floats().astype(object)
+    values, nulls = part.read()
+    found = np.array([_object(value) for value in values.tolist()] + [None], dtype=object)[:-1]
+    if nulls is not None:
+        found[nulls] = np.nan
+    return found
+
+
+def _object(value: Any) -> Any:
+    if is_missing(value):
+        return np.nan
+    return float(value) if isinstance(value, Real) else value
+
+
+def _frame(rows: np.ndarray, names: Sequence[Any]) -> Any:
+    if not names:
+        return rows
+    import pandas as pd
+
+    return pd.DataFrame(rows, columns=list(names), dtype=object)

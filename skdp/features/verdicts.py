@@ -1,0 +1,305 @@
+"""Which of scikit-learn's transformers make features of a row from this row and public numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import sklearn
+from sklearn.base import BaseEstimator
+from sklearn.compose import make_column_selector
+from sklearn.utils import get_tags
+from sklearn.utils.fixes import parse_version
+
+__all__ = [
+    "BOUNDS",
+    "CONDITIONS",
+    "KERNEL_MAP",
+    "ROW_WISE",
+    "ROW_WISE_WRAPPERS",
+    "Condition",
+    "check_row_wise",
+    "is_one_of",
+]
+
+_DROPS_EMPTY_COLUMNS = parse_version(sklearn.__version__) >= parse_version("1.8")
+
+BOUNDS = "BoundsScaler scales by public bounds, "
+KERNEL_MAP = "RandomFourierFeatures is a kernel map by public numbers"
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What must hold of a parameter, and what is wrong where it does not.
+
+    Parameters
+    ----------
+    parameter : str
+        *Public.*
+    holds : callable
+        From an estimator to whether all is well.
+    advice : str
+        *Public.* What leaks, and what to do instead.
+    kind : str
+        *Public.* See `Leak`.
+    severity : str
+        *Public.* See `Leak`.
+    """
+
+    parameter: str
+    holds: Callable[[Any], bool]
+    advice: str
+    kind: str = "learns"
+    severity: str = "high"
+
+
+def is_one_of(name: str, *allowed: Any) -> Callable[[Any], bool]:
+    """Return whether a parameter is one of those values, which are all simple."""
+
+    def holds(estimator: Any) -> bool:
+        value = getattr(estimator, name)
+        return any(value is one or (type(value) is type(one) and value == one) for one in allowed)
+
+    return holds
+
+
+def _differs(name: str, *forbidden: Any) -> Callable[[Any], bool]:
+    found = is_one_of(name, *forbidden)
+    return lambda estimator: not found(estimator)
+
+
+def _given(name: str) -> Callable[[Any], bool]:
+    """Return whether a parameter holds values of your own, not the name of a way to find them."""
+    return lambda estimator: (
+        not (getattr(estimator, name) is None or isinstance(getattr(estimator, name), str))
+    )
+
+
+ROW_WISE = {
+    "AdditiveChi2Sampler",
+    "Binarizer",
+    "FeatureHasher",
+    "HashingVectorizer",
+    "Normalizer",
+    "PolynomialCountSketch",
+    "PolynomialFeatures",
+    "SkewedChi2Sampler",
+}
+"""Each output row is a function of one input row and of public numbers, whatever the parameters."""
+
+_CATEGORIES = Condition(
+    "categories",
+    _given("categories"),
+    "which values occur would be learnt: give categories=, a list of public values a column, here "
+    "or to a model of skdp that takes them",
+)
+_NO_COUNTS = tuple(
+    Condition(name, is_one_of(name, None), f"{name} counts values in the data: leave it at None")
+    for name in ("min_frequency", "max_categories")
+)
+_VOCABULARY = Condition(
+    "vocabulary",
+    _given("vocabulary"),
+    "which words occur would be learnt: give a public vocabulary=, or take HashingVectorizer",
+)
+_NO_IDF = Condition(
+    "use_idf",
+    is_one_of("use_idf", False),
+    "the frequencies of words would be learnt: use_idf=False learns nothing",
+)
+_COMPONENT_COUNT = Condition(
+    "n_components",
+    _differs("n_components", "auto"),
+    "the number of rows decides how many components there are: give a number",
+    severity="medium",
+)
+
+CONDITIONS: dict[str, tuple[Condition, ...]] = {
+    "CountVectorizer": (_VOCABULARY,),
+    "GaussianRandomProjection": (_COMPONENT_COUNT,),
+    "MissingIndicator": (
+        Condition(
+            "features",
+            is_one_of("features", "all"),
+            "which columns have missing values would be learnt: features='all'",
+        ),
+    ),
+    "OneHotEncoder": (
+        _CATEGORIES,
+        *_NO_COUNTS,
+        Condition(
+            "handle_unknown",
+            _differs("handle_unknown", "error"),
+            "the error for an unknown category quotes a value of the data: 'ignore' does not",
+            kind="errors",
+        ),
+    ),
+    "OrdinalEncoder": (
+        _CATEGORIES,
+        *_NO_COUNTS,
+        Condition(
+            "handle_unknown",
+            is_one_of("handle_unknown", "use_encoded_value"),
+            "the error for an unknown category quotes a value of the data: "
+            "'use_encoded_value' does not",
+            kind="errors",
+        ),
+    ),
+    "RBFSampler": (
+        Condition(
+            "gamma",
+            _differs("gamma", "scale"),
+            f"the variance would be learnt: a number; {KERNEL_MAP}",
+        ),
+    ),
+    "SimpleImputer": (
+        Condition(
+            "strategy",
+            is_one_of("strategy", "constant"),
+            "means and the like would be learnt: strategy='constant' with a public fill_value, or "
+            "BoundsScaler(missing=...)",
+        ),
+        Condition(
+            "add_indicator",
+            is_one_of("add_indicator", False),
+            "which columns have missing values would be learnt; MissingIndicator(features='all') "
+            "does not",
+        ),
+        Condition(
+            "keep_empty_features",
+            lambda e: e.keep_empty_features or not _DROPS_EMPTY_COLUMNS,
+            "a column that is empty would be dropped, which shows: keep_empty_features=True",
+        ),
+    ),
+    "SparseRandomProjection": (_COMPONENT_COUNT,),
+    "SplineTransformer": (
+        Condition(
+            "knots",
+            _given("knots"),
+            "knots would be learnt: give an array of them; AdditiveFeatures has public bounds",
+        ),
+    ),
+    "StandardScaler": (
+        Condition(
+            "with_mean",
+            lambda e: not (e.with_mean or e.with_std),
+            "means and variances would be learnt: BoundsScaler scales by public bounds, "
+            "DPStandardScaler by private moments",
+        ),
+    ),
+    "TfidfTransformer": (_NO_IDF,),
+    "TfidfVectorizer": (_VOCABULARY, _NO_IDF),
+}
+"""Transformers that learn nothing if all of these hold."""
+
+
+def _may_be_sparse(columns: Any) -> bool:
+    """Return whether a part may be sparse, so that the layout of all could hang on the values."""
+    parts = [part for _, part, _ in columns.transformers if not isinstance(part, str)]
+    return any(_can_be_sparse(part) for part in _leaves(parts))
+
+
+def _can_be_sparse(part: Any) -> bool:
+    if hasattr(part, "sparse_output"):
+        return bool(part.sparse_output)
+    return type(part).__name__ in _SPARSE
+
+
+_SPARSE = {"CountVectorizer", "FeatureHasher", "HashingVectorizer", "KBinsDiscretizer"}
+_SPARSE |= {"MissingIndicator", "RandomTreesEmbedding", "SparseRandomProjection"}
+_SPARSE |= {"DictVectorizer", "TfidfTransformer", "TfidfVectorizer"}
+
+
+def _leaves(parts: list[Any]) -> list[Any]:
+    """Return the estimators inside of these, and themselves."""
+    found = []
+    for part in parts:
+        nested = getattr(part, "steps", None) or getattr(part, "transformer_list", None) or []
+        found += [part, *_leaves([step[1] for step in nested])]
+    return found
+
+
+def _fixed_columns(columns: Any) -> bool:
+    """Return whether no callable but a selection by name or type chooses the columns."""
+    chosen = [which for _, _, which in columns.transformers]
+    return all(isinstance(which, make_column_selector) or not callable(which) for which in chosen)
+
+
+ROW_WISE_WRAPPERS: dict[str, tuple[tuple[str, ...], tuple[Condition, ...]]] = {
+    "ColumnTransformer": (
+        ("transformers", "remainder"),
+        (
+            Condition(
+                "transformers",
+                _fixed_columns,
+                "a function of the values may choose the columns: name them, or take "
+                "make_column_selector",
+            ),
+            Condition(
+                "sparse_threshold",
+                lambda e: e.sparse_threshold in (0, 1) or not _may_be_sparse(e),
+                "whether the output is sparse would depend on the values: sparse_threshold=0 or 1",
+                severity="medium",
+            ),
+        ),
+    ),
+    "FeatureUnion": (("transformer_list",), ()),
+    "Pipeline": (("steps",), ()),
+}
+"""Compositions of transformers: in which parameters those are, and what must hold besides."""
+
+
+def check_row_wise(features: Any) -> None:
+    """Raise ValueError unless the features of a row follow from this row and public numbers."""
+    for wrong in _refusals(features):
+        raise ValueError(
+            f"features cannot contain {wrong}. Use the feature maps of skdp.features, transformers "
+            "of skdp and scikit-learn that learn nothing, or a Pipeline, ColumnTransformer or "
+            "FeatureUnion of them."
+        )
+
+
+def _refusals(part: Any) -> Iterator[str]:
+    """Yield what is wrong with a transformer or, in a composition, with its parts."""
+    name, home = type(part).__name__, type(part).__module__.split(".")[0]
+    if part is None or isinstance(part, str):  # "passthrough" and "drop"
+        return
+    if home == "sklearn" and name in ROW_WISE_WRAPPERS:
+        parameters, conditions = ROW_WISE_WRAPPERS[name]
+        yield from _broken(part, conditions)
+        for parameter in parameters:
+            yield from _of_parts(getattr(part, parameter))
+    elif home == "sklearn" and name in CONDITIONS:
+        yield from _broken(part, CONDITIONS[name])
+    elif not (_is_stateless(part) if home == "skdp" else home == "sklearn" and name in ROW_WISE):
+        yield f"{name}, of which it is not known that it reads one row at a time and learns nothing"
+
+
+def _of_parts(parts: Any) -> Iterator[str]:
+    """Yield what is wrong with a remainder, or with steps (name, transformer, …)."""
+    if not isinstance(parts, (list, tuple)):
+        yield from _refusals(parts)
+        return
+    for _, part, *columns in parts:
+        yield from _refusals(part)
+        if any(map(_selects_by_type, columns)):
+            yield "a selection of columns by type, because X is converted to objects: name them"
+
+
+def _broken(part: Any, conditions: tuple[Condition, ...]) -> Iterator[str]:
+    for one in conditions:
+        if not one.holds(part):
+            value = getattr(part, one.parameter)
+            yield f"{type(part).__name__}({one.parameter}={value!r}): {one.advice}"
+
+
+def _selects_by_type(columns: Any) -> bool:
+    if not isinstance(columns, make_column_selector):
+        return False
+    return columns.dtype_include is not None or columns.dtype_exclude is not None
+
+
+def _is_stateless(part: Any) -> bool:
+    """Return whether one of skdp's own transformers learns nothing; each of these is row-wise."""
+    return isinstance(part, BaseEstimator) and not get_tags(part).requires_fit

@@ -1,0 +1,27 @@
+"""The features of the kernel models."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from skdp.features import AdditiveFeatures, FeatureMixture, RandomFourierFeatures
+
+__all__ = ["kernel_features"]
+
+_COLUMNS = ("bounds", "categories", "transformation", "missing")
+
+
+def kernel_features(model: Any) -> FeatureMixture:
+    """Return the features that a model's parameters describe."""
+    columns = {name: getattr(model, name) for name in _COLUMNS}
+    random = RandomFourierFeatures(
+        n_components=model.n_components,
+        scale=model.scale,
+        feature_seed=model.feature_seed,
+        **columns,
+    )
+    return FeatureMixture(
+        additive=AdditiveFeatures(n_terms=model.n_terms, **columns),
+        random=random,
+        additive_share=model.additive_share,
+    )
