@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator
 
 from skdp.accounting import AccountedCurve, PLDAccountant
 from skdp.budget import BudgetHandle
+from skdp.budget.unbudgeted import DEFAULT_DELTA, Unbudgeted
 from skdp.data.column import check_plain, received
 from skdp.privacy import (
     Composition,
@@ -42,16 +43,12 @@ __all__ = [
     "resolved_delta",
 ]
 
-DEFAULT_DELTA = 1e-5
 _LARGE_DELTA = 1e-3
 _REFUSED = "Nothing was spent."
 _IN_DOUBT = (
     "The ledger may have recorded this release: count it as spent. Any earlier fit is dropped."
 )
 _KEPT = ("n_features_in_", "feature_names_in_")  # set by the checks, from public facts
-
-Foreseen = tuple[BudgetHandle | None, str, PrivacyGuarantee, str | None]
-"""A release that a rehearsal has planned: its budget, its name, its guarantee, its partition."""
 
 
 class ReleasePlan(Protocol):
@@ -153,6 +150,11 @@ class ReleaseParameters:
         return self.composition is not None and self.composition.counts_gaussians
 
     @property
+    def is_rehearsal(self) -> bool:
+        """Whether the fit ends when it has spent, before it reads a row."""
+        return self.budget is not None and self.budget.is_rehearsal
+
+    @property
     def is_private(self) -> bool:
         """Whether `epsilon` is finite."""
         return math.isfinite(self.epsilon)
@@ -209,14 +211,6 @@ class ReleaseParameters:
                 before_commit=before_commit,
             )
 
-    def foresee(self, guarantee: PrivacyGuarantee, before: list[Foreseen]) -> None:
-        """Raise if the budget would refuse this release after those before, and add it to them."""
-        before.append((self.budget, self.name, guarantee, self.partition))
-        if self.budget is not None:
-            self.budget.check(
-                [release for budget, *release in before if self.budget.is_same_account(budget)]
-            )
-
 
 class _LedgerEntry:
     """Whether the ledger may have recorded a release; set before it does, so never too late."""
@@ -244,8 +238,6 @@ class PrivateFit:
     neighboring: Any
     budget: Any
     random_state: Any
-    _foreseen: list[Foreseen] | None = None
-    """For a copy that rehearses and spends nothing: what would have been spent before."""
 
     def _fit_privately(self, *data: Any, **more: Any) -> Any:
         """Check, plan, spend, forget, read, publish; return what `_publish` returns.
@@ -264,11 +256,11 @@ class PrivateFit:
                     records = self._check_data(parameters, *data, **more)
                 plan = self._plan(parameters, records)
                 guarantee = self._promised(parameters, plan, records)
-                if self._foreseen is not None:
-                    parameters.foresee(guarantee, self._foreseen)
-                    return self._publish_rehearsal(guarantee)
-                parameters.warn_of_delta(records.n_records)
+                if not parameters.is_rehearsal:
+                    parameters.warn_of_delta(records.n_records)
                 parameters.spend(plan, entry.commit)
+                if parameters.is_rehearsal:
+                    return self
             self._forget()
             with unheard():
                 released = self._read(plan, records, parameters.rng)
@@ -289,7 +281,7 @@ class PrivateFit:
             else:
                 vars(self).clear()
                 vars(self).update(before)
-            if self.budget is not None:
+            if not (self.budget is None or isinstance(self.budget, Unbudgeted)):
                 _say(error, _IN_DOUBT if entry.may_be_recorded else _REFUSED)
             raise
 
@@ -346,10 +338,6 @@ class PrivateFit:
     @abstractmethod
     def _publish(self, plan: Any, records: Any, released: Any, guarantee: PrivacyGuarantee) -> Any:
         """Set the released attributes from `released` and public facts; return the result."""
-
-    def _publish_rehearsal(self, guarantee: PrivacyGuarantee) -> Any:
-        """Set attributes such as might be released, from public facts, for steps behind this."""
-        return self
 
 
 class PrivateEstimator(PrivateFit, BaseEstimator):

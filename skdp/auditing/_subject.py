@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import warnings
+from copy import deepcopy
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
 from skdp.auditing.attacks import Attack, attack_on, default_rows, kind_of
-from skdp.budget.stand_ins import stand_ins
-from skdp.privacy import ApproxDPEvent, Event, GDPEvent, Neighboring, PrivacyGuarantee
+from skdp.budget.dry_run import DryRun, StandIns
+from skdp.privacy import ApproxDPEvent, Event, GDPEvent, Neighboring, PrivacyGuarantee, Unit
 
 __all__ = ["Subject", "check_has_fit", "quoted"]
 
@@ -112,12 +113,12 @@ class Subject:
     def copy(self, **parameters: Any) -> Any:
         """Return an unfitted copy with the parameters that it has of these.
 
-        In place of its budgets it has stand-ins, beside which no seed is set.
+        In place of its budgets it has dry runs of empty ones, beside which no seed is set.
         """
-        with stand_ins() as budgets:
-            fresh = clone(self.estimator, safe=False)
+        own = StandIns(partial(DryRun, reads=True, begun=False), _unit=Unit.RECORD)
+        fresh = deepcopy(clone(self.estimator, safe=False), own)
         wanted = parameters
-        if budgets and "budget" not in parameters:
+        if own.runs and "budget" not in parameters:
             wanted = {**parameters, "random_state": None}
         known = {name: value for name, value in wanted.items() if self.has(name)}
         if hasattr(fresh, "set_params"):

@@ -6,21 +6,22 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import Any, Self
 
 from skdp.accounting import gdp_mu
 from skdp.budget._messages import shortfall
 from skdp.budget.cost import priced_release
-from skdp.budget.filters import Amount, Filter, rule_of
+from skdp.budget.dry_run import DryRun
+from skdp.budget.filters import Amount, rule_of
 from skdp.budget.filters.base import Allowance, largest_gaussian
 from skdp.budget.plan import PlanCost, PlannedRelease, cost_of_plan
-from skdp.budget.price import check_that_it_may_leave, foresee, foreseen_from
+from skdp.budget.price import Price
 from skdp.budget.reader import LedgerReader
 from skdp.exceptions import BudgetExceededError
 from skdp.ledger.release import Release
 from skdp.ledger.store import SpendRequest
-from skdp.ledger.totals import Totals, accounts_of
 from skdp.privacy import Event, PrivacyGuarantee
 from skdp.support.rounding import ROOT, down
 from skdp.support.validation import (
@@ -63,9 +64,9 @@ class BudgetHandle(LedgerReader):
     _parent: BudgetHandle | None = None
 
     @property
-    def _foreseen(self) -> list[Any] | None:
-        """While a price is found, what would have been spent from this ledger."""
-        return foreseen_from(self._ledger.identity)
+    def is_rehearsal(self) -> bool:
+        """Whether a fit ends when it has spent from here, before it reads a row."""
+        return isinstance(self._ledger, DryRun) and not self._ledger.reads
 
     @abstractmethod
     def share(
@@ -130,21 +131,6 @@ class BudgetHandle(LedgerReader):
         handle._partition = self._partition if partition is None else partition
         return handle
 
-    def is_same_account(self, other: Any) -> bool:
-        """Return whether both spend from one ceiling of one ledger.
-
-        Parameters
-        ----------
-        other : BudgetHandle or None
-            *Public.* Another handle.
-
-        Returns
-        -------
-        bool
-        """
-        mine = self._ledger.identity, self._account
-        return other is not None and mine == (other._ledger.identity, other._account)
-
     def spend(
         self,
         guarantee: PrivacyGuarantee,
@@ -195,10 +181,7 @@ class BudgetHandle(LedgerReader):
         name = name or self._release_name or "release"
         self._check_relation(guarantee, name)
         part = self._partition if partition is None else check_partition(partition)
-        if (foreseen := self._foreseen) is not None:
-            foreseen.append((self, name, guarantee, part))
-            return
-        release = self._priced(guarantee, delta, name, epsilon=epsilon, tag=tag, part=part)
+        release = self._priced(guarantee, delta, name, part, epsilon=epsilon, tag=tag)
         refused = None
         try:
             self._ledger.append(release, self._check, before_commit)
@@ -252,7 +235,7 @@ class BudgetHandle(LedgerReader):
         return PlanCost(
             epsilon=cost_of_plan(planned, self.neighboring, delta, n_folds),
             delta=delta,
-            admitted=self._first_refused((release, "plan", delta) for release in planned) is None,
+            admitted=self._admits(planned, delta),
             n_releases=len(planned),
         )
 
@@ -275,23 +258,18 @@ class BudgetHandle(LedgerReader):
             If one is private under another neighbouring relation than the budget, or for another
             unit.
         """
-        if self._foreseen is not None:
-            return
-        listed = list(releases)
-        for name, guarantee, *_ in listed:
-            self._check_relation(guarantee, name)
-        planned = (
-            (PlannedRelease(guarantee, partition=place[0] if place else None), name, self.delta)
-            for name, guarantee, *place in listed
-        )
-        if refused := self._first_refused(planned):
-            raise BudgetExceededError(shortfall(*refused))
+        dry = DryRun(self._ledger).handle(self)
+        for name, guarantee, *place in releases:
+            planned = PlannedRelease(guarantee, partition=place[0] if place else None)
+            dry._spend(planned, name, self.delta)
 
     def price(self, estimator: Any, X: Any, y: Any = None, **fit_params: Any) -> PlanCost:
         """Return what a fit, a pipeline or a search would cost here, before it is made.
 
-        Nothing is spent, and no private data are read: a copy is tried on rows that are nobody's,
-        one thing after the other, and whatever in it spends from this ledger is counted instead.
+        Nothing is spent, and no private data are read: a copy is fitted to synthetic rows, and its
+        budgets are replaced by a dry run, which counts what would be spent. The replacement reaches
+        budgets in parameters, however deep. A budget that code reaches in another way, such as a
+        global variable, would be spent from.
 
         Parameters
         ----------
@@ -320,8 +298,9 @@ class BudgetHandle(LedgerReader):
         Raises
         ------
         ValueError
-            If nothing in it spends, it spends from another budget, or from a thread or process of
-            its own, or it would be refused for another reason than its cost.
+            If nothing in it spends, it has another budget, a function in it refers to a budget
+            that is no argument, it spends in a process of its own, or it would be refused for
+            another reason than its cost.
 
         Examples
         --------
@@ -335,14 +314,8 @@ class BudgetHandle(LedgerReader):
         (11, 1.11, True)
         """
 
-        def cost(foreseen: Sequence[Any]) -> float:
-            return self.plan(_planned(foreseen)).epsilon
-
-        foreseen = foresee(estimator, self, (X, y, fit_params), cost)
-        if not foreseen:
-            raise ValueError("Nothing in it has spent from this budget.")
-        price = self.plan(_planned(foreseen))
-        return replace(price, admitted=price.admitted and _is_admitted(foreseen, self))
+        price = Price(self, reads=not hasattr(estimator, "_fit_privately"))
+        return price.of(estimator, X, y, **fit_params)
 
     def epsilon_each(
         self, n_releases: int, *, epsilon: float | None = None, delta: float | None = None
@@ -405,24 +378,14 @@ class BudgetHandle(LedgerReader):
         largest = rule.left(rule.nothing[: len(rule.limits)])
         return gdp_mu(*largest) if largest.epsilon else 0.0
 
-    def __getstate__(self) -> dict[str, Any]:
-        check_that_it_may_leave(self._ledger.identity)
-        return vars(self)
-
     def _priced(
-        self,
-        guarantee: PrivacyGuarantee,
-        delta: float,
-        label: str,
-        slack: float | None = None,
-        **more: Any,
+        self, guarantee: PrivacyGuarantee, delta: float, label: str, part: str | None, **more: Any
     ) -> Release:
-        """Return the row of a release; `slack` is what it may take, None: as the ledger is now."""
-        delta = check_delta(delta)
-        part = more.get("part")
-        left = (lambda: self._slack_left(part)) if slack is None else (lambda: slack)
-        facts = self._filter.facts(guarantee.event, self.neighboring, left)
-        return priced_release(guarantee, delta, label, account=self._account, **facts | more)
+        """Return the row of a release, as the ledger is now."""
+        left = partial(self._slack_left, part)
+        more |= {"account": self._account, "part": part}
+        more |= self._filter.facts(guarantee.event, self.neighboring, left)
+        return priced_release(guarantee, check_delta(delta), label, **more)
 
     def _slack_left(self, part: str | None) -> float:
         return min(handle._filter.slack_left(handle._totals(part)) for handle in self._chain())
@@ -435,47 +398,27 @@ class BudgetHandle(LedgerReader):
             if not rule.admits_next(before, wanted):
                 raise _RefusedError(handle, request)
 
-    def _first_refused(
-        self, planned: Iterable[tuple[PlannedRelease, str, float]]
-    ) -> tuple[Filter, str, Release, Totals, list[Release]] | None:
-        """Return what `shortfall` says of the first that the ledger would not admit, in order.
-
-        With each release comes its label, and a δ to quote it at if it does not know its own.
-        """
-        earlier = self._ledger.releases()
-        handles = [(h, h._filter.summed(filter(h._owns, earlier))) for h in self._chain()]
-        for release, label, delta in planned:
-            row = self._as_row(release, label, delta, handles)
-            for handle, totals in handles:
-                if not (rule := handle._filter).admits_next(totals, row):
-                    return rule, handle._account, row, totals, [*filter(handle._owns, earlier)]
-            for handle, totals in handles:
-                totals.add(row.part, handle._filter.costs(row))
-            earlier = [*earlier, row]
-        return None
+    def _admits(self, planned: Iterable[PlannedRelease], delta: float) -> bool:
+        price = Price(self)
+        handle = price.handle(self)
+        for release in planned:
+            handle._spend(release, "plan", delta)
+            if not price.admitted:
+                return False
+        return True
 
     def _placed(self, release: PlannedRelease) -> PlannedRelease:
         """Return the release in the partition of this handle unless it names its own."""
         known = release.partition is not None
         return release if known else replace(release, partition=self._partition)
 
-    def _as_row(
-        self,
-        planned: PlannedRelease,
-        label: str,
-        delta: float,
-        handles: list[tuple[BudgetHandle, Totals]],
-    ) -> Release:
-        rules = ((handle._filter, totals) for handle, totals in handles)
-        slack = min(
-            rule.slack_left(totals.worst(rule.nothing, planned.partition)) for rule, totals in rules
-        )
-        guarantee = PrivacyGuarantee(planned.as_event, self.neighboring, "plan", unit=self.unit)
-        epsilon = None
-        if isinstance(planned.event, PrivacyGuarantee):
-            guarantee = planned.event
-            epsilon, delta = guarantee.asked or (None, delta)
-        return self._priced(guarantee, delta, label, slack, epsilon=epsilon, part=planned.partition)
+    def _spend(self, planned: PlannedRelease, name: str, delta: float) -> None:
+        """Spend on a planned release, at what it was asked for or at `delta`."""
+        guarantee, place = planned.event, planned.partition
+        if not isinstance(guarantee, PrivacyGuarantee):
+            guarantee = PrivacyGuarantee(guarantee, self.neighboring, "plan", unit=self.unit)
+        epsilon, delta = guarantee.asked or (None, delta)
+        self.spend(guarantee, delta=delta, name=name, epsilon=epsilon, partition=place)
 
     def _check_relation(self, guarantee: PrivacyGuarantee, label: str) -> None:
         if not isinstance(guarantee, PrivacyGuarantee):
@@ -491,18 +434,3 @@ class BudgetHandle(LedgerReader):
                 f"{guarantee.unit}. A fit protects a person, with all rows of theirs, where "
                 "groups= says whose each row is, and a record where it does not."
             )
-
-
-def _is_admitted(foreseen: Sequence[Any], known: BudgetHandle) -> bool:
-    """Return whether each share that would spend, other than the one known, admits its own."""
-    shares = {share._account: share for handle, *_ in foreseen for share in handle._chain()}
-    shares.pop(known._account, None)
-    for name, share in shares.items():
-        own = [one for one in foreseen if name in accounts_of(one[0]._account)]
-        if not share.plan(_planned(own)).admitted:
-            return False
-    return True
-
-
-def _planned(foreseen: Sequence[Any]) -> list[PlannedRelease]:
-    return [PlannedRelease(guarantee, partition=place) for _, _, guarantee, place in foreseen]

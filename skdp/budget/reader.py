@@ -10,10 +10,10 @@ from typing import Any, Self
 
 from skdp.budget._report_views import FORMATS
 from skdp.budget._repr import as_html, as_text, show
+from skdp.budget.dry_run import StandIns
 from skdp.budget.filters import Amount, Filter
 from skdp.budget.json_export import export_json
 from skdp.budget.report import report_data
-from skdp.budget.stand_ins import copied
 from skdp.ledger.chain import head_of
 from skdp.ledger.release import Release
 from skdp.ledger.store import Ledger
@@ -218,11 +218,10 @@ class LedgerReader(ABC):
         return f"{release.account}/".startswith(f"{self._account}/") or not self._account
 
     def __copy__(self) -> Self:
-        copy: Self = copied(self)
-        return copy
+        return self
 
-    def __deepcopy__(self, memo: Any) -> Self:
-        return self.__copy__()
+    def __deepcopy__(self, memo: Any) -> Any:
+        return memo.stand_in(self) if isinstance(memo, StandIns) else self
 
     def __repr__(self) -> str:
         terms = self._filter.shown_terms | {"neighboring": str(self.neighboring)}

@@ -335,12 +335,6 @@ class DPKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         self.cluster_centers_, self.n_iter_ = released, self._n_steps(_STEPS)
         return self
 
-    def _publish_rehearsal(self, guarantee: PrivacyGuarantee) -> DPKMeans:
-        self.privacy_ = guarantee
-        self.cluster_centers_ = np.zeros((int(self.n_clusters), self.n_features_in_))
-        self.n_iter_ = self._n_steps(_STEPS)
-        return self
-
     @property
     def _n_features_out(self) -> int:
         return len(self.cluster_centers_)

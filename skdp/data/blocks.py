@@ -249,7 +249,7 @@ class Blocks:
 def for_workers(estimator: Any) -> Any:
     """Return a copy without what only the driver may know: budgets and the seed."""
     alone = copy.copy(estimator)
-    for name in {"budget", "random_state", "_foreseen"} & vars(alone).keys():
+    for name in {"budget", "random_state"} & vars(alone).keys():
         setattr(alone, name, None)
     return alone
 

@@ -305,11 +305,6 @@ class DPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator)
         self._keep(released.centre.mean, vectors.T, released.variances, n)
         return self
 
-    def _publish_rehearsal(self, guarantee: PrivacyGuarantee) -> DPPCA:
-        self.privacy_, k = guarantee, self._n_components()
-        self._keep(np.zeros(self.n_features_in_), np.eye(k, self.n_features_in_), np.ones(k + 1), 2)
-        return self
-
     def _keep(
         self, mean: np.ndarray, components: np.ndarray, squares: np.ndarray, n: float
     ) -> None:

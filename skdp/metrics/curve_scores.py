@@ -80,7 +80,11 @@ def dp_roc_auc_score(
     Notes
     -----
     **Guarantee.** That of `score_report`, whose `roc_auc` this is: no release for it alone is
-    known to have less noise. Who wants more than this number has it there at the same price.
+    known to have less noise.
+
+    **Cost.** The budget charges each call. If you want several scores of the same rows, call
+    `score_report` once: its `roc_auc`, `average_precision` and all other scores cost as much as
+    this number. Calling both functions costs two releases.
 
     Examples
     --------
@@ -170,8 +174,11 @@ def dp_average_precision_score(
     Notes
     -----
     **Guarantee.** That of `score_report`, whose `average_precision` this is: no release for it
-    alone is known to have less noise. Who wants more than this number has it there at the same
-    price.
+    alone is known to have less noise.
+
+    **Cost.** The budget charges each call. If you want several scores of the same rows, call
+    `score_report` once: its `average_precision`, `roc_auc` and all other scores cost as much as
+    this number. Calling both functions costs two releases.
 
     Examples
     --------

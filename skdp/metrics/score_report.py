@@ -102,6 +102,10 @@ def score_report(
     ``add_remove_one``, two under ``replace_one``, however many bins there are. Everything in the
     report is computed from the noisy counts.
 
+    **Cost.** The budget charges one release for the report, and nothing for reading scores from it.
+    `dp_roc_auc_score` and `dp_average_precision_score` make the same release again, and a budget
+    charges each such call.
+
     Examples
     --------
     >>> import numpy as np

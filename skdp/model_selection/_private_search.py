@@ -21,6 +21,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from skdp._private_fit import PrivateEstimator, PrivateFit, ReleaseParameters
+from skdp.budget.unbudgeted import Unbudgeted
 from skdp.data.column import is_collection, typed
 from skdp.data.columns import refuse_lazy
 from skdp.data.persons import Persons
@@ -259,16 +260,16 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
         """Raise if a candidate would be refused, or cost more than it is given."""
         unit = Unit.RECORD if records.persons is None else Unit.PERSON
         for i, setting in enumerate(self._tried):
-            planned = self._rehearsed(i, plan, records)  # any row may be used to learn or to judge
+            promised = self._rehearsed(i, plan, records)  # any row may be used to learn or to judge
             if plan.terms.neighboring.count_is_public:  # the plan of a fit depends on the count
                 n = records.n_records
                 learnt = records.take(np.arange(math.ceil(self.holdout * n), n))
-                planned = self._rehearsed(i, plan, learnt)
-            if any(guarantee.unit is not unit for _, _, guarantee, *_ in planned):
+                promised = self._rehearsed(i, plan, learnt)
+            if any(guarantee.unit is not unit for guarantee in promised):
                 raise ValueError(
                     f"with {setting!r} a fit does not protect a {unit}, as the search has to."
                 )
-            cost = ComposedEvent(tuple(guarantee.event for _, _, guarantee, *_ in planned))
+            cost = ComposedEvent(tuple(guarantee.event for guarantee in promised))
             if not plan.runs[i].pays_for(cost, plan.terms.neighboring):
                 raise ValueError(
                     f"with {setting!r} a fit is not Gaussian DP, or without any delta, as it has "
@@ -276,11 +277,14 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
                     "a parameter epsilon."
                 )
 
-    def _rehearsed(self, i: int, plan: SearchPlan, records: SearchRecords) -> list[Any]:
-        """Return the planned releases of a fit of a candidate; raise the errors of this fit."""
-        planned: list[Any] = []
-        records.fit(_rehearsing(self._made(i, plan, records, None), planned))
-        return planned
+    def _rehearsed(
+        self, i: int, plan: SearchPlan, records: SearchRecords
+    ) -> list[PrivacyGuarantee]:
+        """Return what a fit of a candidate would promise; raise the errors of this fit."""
+        model, budget = self._made(i, plan, records, None), Unbudgeted()
+        steps_of(model)[-1].set_params(budget=budget)
+        records.fit(model)
+        return budget.promised
 
     def _read(self, plan: SearchPlan, records: SearchRecords, rng: np.random.Generator) -> Any:
         """Return the number of the winner, its fit, and the noisy scores that are released."""
@@ -577,12 +581,6 @@ def _silence(made: Any) -> None:
             made.set_params(**{name: False})
         if name.split("__")[-1] == "memory":
             made.set_params(**{name: None})
-
-
-def _rehearsing(estimator: Any, planned: list[Any]) -> Any:
-    """Return it, such that its fit stops before it learns, and notes what it would guarantee."""
-    steps_of(estimator)[-1]._foreseen = planned
-    return estimator
 
 
 def _fit(learn: Callable[[Any], Any], model: Any) -> Any:

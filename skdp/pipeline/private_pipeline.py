@@ -13,9 +13,11 @@ from sklearn.utils.validation import has_fit_parameter
 
 from skdp._private_fit import PrivateFit, resolved_delta
 from skdp.budget import Amount, BudgetHandle, PrivacyBudget
+from skdp.budget.dry_run import DryRun, StandIns
 from skdp.budget.filters.base import largest_gaussian
 from skdp.exceptions import PrivacyLeakError
 from skdp.pipeline._payers import payers
+from skdp.pipeline._rehearsal import rehearsing
 from skdp.pipeline.check_pipeline import check_pipeline
 from skdp.privacy import GDPEvent, Neighboring, Unit
 from skdp.support.public_words import public_words
@@ -38,8 +40,8 @@ class PrivatePipeline(Pipeline):
     Before the first step of several that spend is fitted, copies of all steps rehearse the fit: in
     each the parameters, columns, labels and weights are checked, its release is planned, and the
     budget is asked whether it would admit it after those before. As what a step releases is not
-    known then, those behind it see rows that are scaled by the public bounds. All other steps are
-    fitted twice. `make_private_pipeline` makes it.
+    known then, those behind it see rows transformed by a fit to synthetic rows that fill the public
+    bounds. All other steps are fitted twice. `make_private_pipeline` makes it.
 
     Parameters
     ----------
@@ -144,28 +146,23 @@ class PrivatePipeline(Pipeline):
         return {f"{name}__groups": groups for name in spending} | rest
 
     def _rehearse(self, X: Any, y: Any, params: dict[str, Any]) -> None:
-        """Fit copies that stop before they spend, up to a spending step of another library."""
+        """Fit copies that end before they read, up to a spending step of another library."""
         steps = [step for _, step in self.steps]
-        if sum(isinstance(step, PrivateFit) for step in steps) < 2:
-            return  # one transaction spends nothing where it is refused
+        private = [step for step in steps if isinstance(step, PrivateFit)]
+        if len(private) < 2 or any(map(_is_dry, private)):
+            return  # one transaction spends nothing where it is refused, and a dry run never does
         foreign = [_spends(step) and not isinstance(step, PrivateFit) for step in steps]
         known = foreign.index(True) if any(foreign) else len(steps)
-        foreseen: list[Any] = []
+        budgets = StandIns()
         copies = [
-            (name, _rehearsing(step, foreseen) if i < known else "passthrough")
+            (name, rehearsing(step, budgets) if i < known else "passthrough")
             for i, (name, step) in enumerate(self.steps)
         ]
         Pipeline(copies, transform_input=self.transform_input).fit(X, y, **params)
 
 
-def _rehearsing(step: Any, foreseen: list[Any]) -> Any:
-    """Return a copy, which spends nothing and adds what it would spend to a list."""
-    if not hasattr(step, "get_params"):
-        return step
-    copy = clone(step)
-    if isinstance(copy, PrivateFit):
-        copy._foreseen = foreseen
-    return copy
+def _is_dry(step: PrivateFit) -> bool:
+    return step.budget is not None and isinstance(step.budget._ledger, DryRun)
 
 
 def make_private_pipeline(

@@ -100,11 +100,6 @@ class PrivateScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):
         self.privacy_ = guarantee
         return self
 
-    def _publish_rehearsal(self, guarantee: PrivacyGuarantee) -> Any:
-        self._keep_bounds(self._bounds())
-        self.privacy_ = guarantee
-        return self
-
     def _is_gaussian(self) -> bool:
         return self._statistic(self.bounds)._is_gaussian()
 
@@ -118,10 +113,6 @@ class PrivateScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):
     @abstractmethod
     def _keep(self, found: Any) -> None:
         """Set the released attributes from the statistic's result."""
-
-    @abstractmethod
-    def _keep_bounds(self, bounds: ColumnBounds) -> None:
-        """Set them to what values that fill the bounds would give."""
 
     @abstractmethod
     def _scaled(self, X: np.ndarray) -> np.ndarray:

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from skdp.data.column_facts import ColumnBounds
 from skdp.preprocessing._base import PrivateScaler
 from skdp.statistics.quantile import Quantile, QuantileStatistic
 from skdp.support.validation import check_real
@@ -96,9 +95,6 @@ class DPMinMaxScaler(PrivateScaler):
 
     def _keep(self, found: Quantile) -> None:
         self.data_min_, self.data_max_ = found.value
-
-    def _keep_bounds(self, bounds: ColumnBounds) -> None:
-        self.data_min_, self.data_max_ = bounds.low, bounds.high
 
     def _scaled(self, X: np.ndarray) -> np.ndarray:
         half = 0.5 * (self.data_max_ - self.data_min_)

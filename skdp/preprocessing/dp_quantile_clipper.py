@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from skdp.data.column_facts import ColumnBounds
 from skdp.preprocessing._base import PrivateScaler
 from skdp.statistics.quantile import Quantile, QuantileStatistic
 
@@ -95,9 +94,6 @@ class DPQuantileClipper(PrivateScaler):
 
     def _keep(self, found: Quantile) -> None:
         self.low_, self.high_ = found.value
-
-    def _keep_bounds(self, bounds: ColumnBounds) -> None:
-        self.low_, self.high_ = bounds.low, bounds.high
 
     def _scaled(self, X: np.ndarray) -> np.ndarray:
         return np.clip(X, self.low_, self.high_, out=X)

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from skdp.data.column_facts import ColumnBounds
 from skdp.preprocessing._base import PrivateScaler
 from skdp.statistics.variance import Variance, VarianceStatistic
 
@@ -102,9 +101,6 @@ class DPStandardScaler(PrivateScaler):
     def _keep(self, found: Variance) -> None:
         self.mean_, self.var_ = found.mean, found.value
         self.scale_ = np.sqrt(np.maximum(found.value, found._half_width(_RISK)))
-
-    def _keep_bounds(self, bounds: ColumnBounds) -> None:
-        self.mean_, self.var_, self.scale_ = bounds.middle, bounds.half**2, bounds.half
 
     def _scaled(self, X: np.ndarray) -> np.ndarray:
         X -= self.mean_

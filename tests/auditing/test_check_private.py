@@ -36,7 +36,7 @@ from skdp.auditing import (
     check_private,
     private_checks,
 )
-from skdp.budget.stand_ins import stand_ins
+from skdp.auditing._subject import Subject
 from skdp.exceptions import PrivacyLeakError
 from skdp.model_selection import DPGridSearchCV
 from skdp.pipeline import make_private_pipeline
@@ -605,8 +605,8 @@ def default_data():
 
 
 def copy_of(model):
-    with stand_ins():
-        return clone(model)
+    rng = np.random.default_rng(0)
+    return Subject(estimator=model, kind="auto", n_runs=2, level=0.05, rng=rng).copy()
 
 
 def test_what_cannot_be_audited_is_refused():

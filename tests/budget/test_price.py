@@ -3,7 +3,7 @@
 import math
 import pickle
 from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -24,6 +24,7 @@ from skdp import (
     DPLogisticRegression,
     PrivacyBudget,
 )
+from skdp._private_fit import PrivateEstimator
 from skdp.exceptions import BudgetExceededError
 from skdp.metrics import dp_accuracy_score, make_private_scorer
 from skdp.model_selection import DPGridSearchCV
@@ -31,6 +32,7 @@ from skdp.pipeline import make_private_pipeline
 from skdp.preprocessing import BoundsScaler, DPStandardScaler
 from skdp.privacy import PrivacyGuarantee, PureDPEvent
 from skdp.statistics import mean
+from skdp.workloads import Query
 
 SHAPE = (300, 3)
 BOX = {"bounds": (0, 1)}
@@ -261,13 +263,14 @@ def test_what_spends_by_any_other_way_is_priced_too_and_spends_nothing():
     ).admitted
 
 
-@pytest.mark.parametrize("where", ["thread", "threading", "multiprocessing"])
-def test_what_spends_elsewhere_has_no_price(where):
+def test_what_spends_in_other_threads_is_priced_and_in_other_processes_is_not():
     budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
-    with pytest.raises(ValueError, match="A price is"):
-        budget.price(_Elsewhere(budget, where), SHAPE)
+    for where, n in {"thread": 1, "threading": 2, "preferred": 2}.items():
+        price = budget.price(_Elsewhere(budget, where), SHAPE)
+        assert (price.n_releases, price.admitted) == (n, True)
+    with pytest.raises(ValueError, match="A price is found in one process"):
+        budget.price(_Elsewhere(budget, "multiprocessing"), SHAPE)
     assert budget.history() == []
-    assert budget.price(_Elsewhere(budget, "preferred"), SHAPE).n_releases == 2
 
 
 @pytest.mark.parametrize(
@@ -298,24 +301,112 @@ def test_another_budget_that_is_hidden_spends_nothing_either():
     assert budget.history() == other.history() == []
 
 
-def test_other_threads_spend_while_a_price_is_found():
-    budget, X = PrivacyBudget(epsilon=3.0, delta=1e-5), np.zeros(SHAPE)
-    pool = ThreadPoolExecutor(1)
-    pool.submit(int).result()
-    hidden = FunctionTransformer(lambda X: pool.submit(_centred, X, budget).result())
-    with pool:
+KEPT = []
+
+
+def _keeping(X, ledger):
+    for action in KEPT:
+        action()
+    KEPT.append(ledger)
+    return X
+
+
+def test_other_threads_spend_while_a_price_is_found(monkeypatch):
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
+    with ThreadPoolExecutor(1) as pool:
+        spending = [lambda: pool.submit(_centred, np.zeros(SHAPE), budget).result()]
+        monkeypatch.setitem(globals(), "KEPT", spending)
+        hidden = FunctionTransformer(_keeping, kw_args={"ledger": budget})
         price = budget.price(make_pipeline(hidden, DPLogisticRegression(epsilon=0.5)), SHAPE)
     assert price.n_releases == len(budget.history()) == 1
-    _centred(X, budget)
-    assert len(budget.history()) == 2
 
 
-def test_what_outlives_its_price_never_spends_unseen():
-    budget, kept = PrivacyBudget(epsilon=3.0, delta=1e-5), []
-    hidden = FunctionTransformer(lambda X: kept.append(copy_context()) or X)
+def test_what_outlives_its_price_spends_nothing(monkeypatch):
+    monkeypatch.setitem(globals(), "KEPT", [])
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
+    hidden = FunctionTransformer(_keeping, kw_args={"ledger": budget.share(epsilon=2.0, name="a")})
     budget.price(make_pipeline(hidden, DPLogisticRegression(epsilon=0.5)), SHAPE)
-    with pytest.raises(ValueError, match="nothing is left to run"):
-        kept[0].run(_centred, np.zeros(SHAPE), budget)
+    _centred(np.zeros(SHAPE), KEPT[0])
+    assert len(KEPT[0].history()) == 1
+    assert budget.history() == []
+
+
+GLOBAL = []
+
+
+def test_a_function_that_refers_to_a_budget_has_no_price(monkeypatch):
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
+    monkeypatch.setitem(globals(), "GLOBAL", budget)
+    for function in (lambda X: _centred(X, budget), lambda X: _centred(X, GLOBAL)):
+        hidden = make_pipeline(FunctionTransformer(function), DPLogisticRegression(epsilon=0.5))
+        with pytest.raises(ValueError, match="refers to a budget"):
+            budget.price(hidden, SHAPE)
+    assert budget.history() == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_price_is_a_function_of_public_facts(kind):
+    """Two data sets of one shape, with the same labels, cost the same to the last bit."""
+    budget, rng = PrivacyBudget(epsilon=3.0, delta=1e-4), np.random.default_rng(0)
+    regresses = kind == "regressor"
+    prices = []
+    for X in (rng.uniform(size=SHAPE), np.full(SHAPE, 1e6), -rng.exponential(size=SHAPE)):
+        y = rng.uniform(5, 9, 300) if regresses else rng.permutation(np.arange(300) % 2)
+        prices.append(budget.price(made(kind, None), X, y))
+    assert prices == [budget.price(made(kind, None), SHAPE)] * 3
+
+
+class Toy(PrivateEstimator):
+    """A model family with the four parts of the transaction, and not a line on dry runs."""
+
+    def __init__(self, *, epsilon=1.0, delta=None, neighboring="replace_one", budget=None,
+                 random_state=None):  # fmt: skip
+        self.epsilon, self.delta, self.neighboring = epsilon, delta, neighboring
+        self.budget, self.random_state = budget, random_state
+
+    def fit(self, X, y=None):
+        return self._fit_privately(X)
+
+    def transform(self, X):
+        return np.clip(X, 0.0, 1.0) - self.mean_
+
+    def _check_data(self, parameters, X):
+        self.n_features_in_ = X.shape[1]
+        return ToyRecords(X)
+
+    def _plan(self, parameters, records):
+        d = records.X.shape[1]
+        query = Query("sums", linf_sensitivity=1.0, size=d, l0_sensitivity=d)
+        return parameters.plan_queries([query], "auto")
+
+    def _read(self, plan, records, rng):
+        return plan.release({"sums": np.clip(records.X, 0.0, 1.0).sum(axis=0)}, rng)["sums"]
+
+    def _publish(self, plan, records, released, guarantee):
+        self.mean_, self.privacy_ = released / records.n_records, guarantee
+        return self
+
+
+@dataclass
+class ToyRecords:
+    X: np.ndarray
+
+    @property
+    def n_records(self):
+        return len(self.X)
+
+
+def test_a_new_model_family_gets_dry_runs_without_a_line():
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
+    assert budget.price(Toy(), SHAPE).epsilon == pytest.approx(1.0)
+    assert not budget.price(Toy(epsilon=2.0), SHAPE).admitted
+    steps = Toy(), DPLogisticRegression(C=-1.0)
+    pipeline = make_private_pipeline(*steps, epsilon=1.0)
+    with pytest.raises(ValueError, match=r"C must be.*Nothing was spent"):
+        pipeline.fit(np.zeros(SHAPE), np.arange(300) % 2)
+    assert pipeline[0].budget.history() == []
+    pipeline.set_params(dplogisticregression__C=1.0).fit(np.zeros(SHAPE), np.arange(300) % 2)
+    assert len(pipeline[0].budget.history()) == 2
 
 
 def test_targets_are_made_up_beside_made_up_rows():

@@ -116,6 +116,21 @@ def test_one_number_has_less_noise_than_a_report():
     assert 3.0 * (high - low) < wide[1] - wide[0]
 
 
+@pytest.mark.parametrize("metric", [dp_roc_auc_score, dp_average_precision_score])
+def test_scores_of_a_report_cost_nothing_and_a_second_call_costs_as_much_again(metric):
+    name = metric.__name__.removeprefix("dp_").removesuffix("_score")
+    y, score = np.arange(400) % 2, np.linspace(0.0, 1.0, 400)
+    same = {"epsilon": 1.0, "random_state": 0}
+    assert getattr(score_report(y, score, **same), name) == metric(y, score, **same).value
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
+    report = score_report(y, score, epsilon=1.0, delta=1e-6, budget=budget)
+    assert np.isfinite([report.roc_auc, report.average_precision, report.accuracy()]).all()
+    assert len(budget.history()) == 1
+    metric(y, score, epsilon=1.0, delta=1e-6, budget=budget)
+    assert len(budget.history()) == 2
+    assert "The budget charges each call." in metric.__doc__
+
+
 @every_score
 @every_relation
 def test_answers_are_no_farther_apart_than_declared(metric, neighboring, monkeypatch):

@@ -1,0 +1,96 @@
+"""Dry runs: what would be spent is checked and remembered, and nothing is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from skdp.ledger.release import Release
+from skdp.ledger.store import Ledger, SpendRequest
+from skdp.ledger.totals import Totals, accounts_of, all_totals
+
+__all__ = ["DryRun", "StandIns"]
+
+
+class DryRun(Ledger):
+    """A ledger that checks, remembers and writes nothing.
+
+    It has no connection to the ledger that it stands for, so a copy of it never spends from there,
+    in whatever thread or process.
+
+    Parameters
+    ----------
+    like : Ledger
+        What it stands for: its terms are copied, and its releases unless `begun` is False.
+    reads : bool, default False
+        Whether a fit goes on after its spend and reads its rows, which are synthetic then.
+    begun : bool, default True
+        Whether the releases so far count.
+    """
+
+    def __init__(self, like: Ledger, *, reads: bool = False, begun: bool = True) -> None:
+        self.terms, self.cost, self.nothing = dict(like.terms), like.cost, like.nothing
+        self.identity, self.reads = like.identity, reads
+        self._releases: list[Release] = like.releases() if begun else []
+        self._n_before = len(self._releases)
+        self._sums = all_totals(self._releases, self.cost)
+
+    @property
+    def planned(self) -> list[Release]:
+        """What would have been spent."""
+        return self._releases[self._n_before :]
+
+    def handle(self, budget: Any, **changed: Any) -> Any:
+        """Return a budget or a share like another one, which spends from here."""
+        parent = None if budget._parent is None else self.handle(budget._parent, **changed)
+        made = object.__new__(type(budget))
+        vars(made).update(vars(budget), _ledger=self, _parent=parent, _folder=None, **changed)
+        return made
+
+    def append(
+        self,
+        release: Release,
+        check: Callable[[SpendRequest], None],
+        before_commit: Callable[[], None] | None = None,
+    ) -> None:
+        """Check a release and remember it; nothing is committed."""
+        before = {name: self.totals(name) for name in accounts_of(release.account)}
+        check(SpendRequest(release, before, len(self._releases)))
+        self._releases.append(release)
+        for account in before:
+            self._sums.setdefault(account, Totals()).add(release.part, self.cost(release))
+
+    def releases(self, collect: Callable[[Iterator[Release]], Any] = list) -> Any:
+        """Return what `collect` makes of the releases so far, planned ones included."""
+        return collect(iter(self._releases))
+
+    def totals(self, account: str = "", part: str | None = None) -> Totals:
+        """Return the sums of an account."""
+        return self._sums.get(account, Totals())
+
+    def open_account(self, name: str, epsilon: float, delta: float) -> None:
+        """Let a share be opened."""
+
+
+class StandIns(dict[int, Any]):
+    """A memo for `copy.deepcopy`: in the copy each budget, however deep, spends in a dry run.
+
+    Parameters
+    ----------
+    dry_run : callable
+        It returns the dry run of a ledger.
+    **changed : dict
+        What differs between a budget and what stands in for it.
+    """
+
+    def __init__(self, dry_run: Callable[[Ledger], DryRun] = DryRun, **changed: Any) -> None:
+        super().__init__()
+        self.runs: dict[str | None, DryRun] = {}
+        self._dry_run, self._changed = dry_run, changed
+
+    def stand_in(self, budget: Any) -> Any:
+        """Return what stands in for a budget; all handles on one ledger share one dry run."""
+        ledger = budget._ledger
+        if ledger.identity not in self.runs:
+            self.runs[ledger.identity] = self._dry_run(ledger)
+        return self.runs[ledger.identity].handle(budget, **self._changed)

@@ -1,0 +1,34 @@
+"""What a dry run spends from where an estimator has no budget."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from skdp.budget.filters import rule_of
+from skdp.budget.handle import BudgetHandle
+from skdp.privacy import PrivacyGuarantee
+
+__all__ = ["DEFAULT_DELTA", "Unbudgeted"]
+
+DEFAULT_DELTA = 1e-5
+"""The δ of a release that has neither a delta nor a budget."""
+
+
+class Unbudgeted(BudgetHandle):
+    """A handle that remembers all releases and refuses none; fits end before they read.
+
+    Noise is planned beside it as it is without a budget: for ε and δ as they were asked for.
+    """
+
+    is_rehearsal = True
+
+    def __init__(self) -> None:
+        self._filter = rule_of("basic", 1.0, DEFAULT_DELTA)
+        self.promised: list[PrivacyGuarantee] = []
+
+    def share(self, *, epsilon: float, delta: float | None = None, name: str = "share") -> Any:
+        return self
+
+    def spend(self, guarantee: PrivacyGuarantee, **terms: Any) -> None:
+        """Remember a release."""
+        self.promised.append(guarantee)
