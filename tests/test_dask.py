@@ -136,6 +136,7 @@ def test_groups_are_those_of_memory(name):
         )
 
 
+@pytest.mark.slow
 def test_a_description_is_that_of_memory():
     asked = {"bounds": dict.fromkeys("abc", (0, 1)), "categories": {"sex": ["f", "m"]}}
     terms = asked | {"epsilon": 1.0, "delta": 0.0, "random_state": 0}

@@ -116,6 +116,7 @@ def test_without_privacy_it_is_the_twin_in_scikit_learn():
     np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-6)
 
 
+@pytest.mark.slow
 def test_the_noise_of_chunks_adds_up_in_squares():
     """Class counts without a public n: variance k·σ²; χ² with a false-alarm rate of 1e-6."""
     from scipy import stats

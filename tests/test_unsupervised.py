@@ -76,6 +76,7 @@ records = st.tuples(values, values)
 relations = st.sampled_from(list(Neighboring))
 
 
+@pytest.mark.slow
 @every_model
 @given(
     one=records, other=records, neighboring=st.sampled_from(Neighboring), seed=st.integers(0, 99)
@@ -98,6 +99,7 @@ def test_answers_are_no_farther_apart_than_declared(
     assert all(found[name] <= declared[name] for name in found), (found, declared)
 
 
+@pytest.mark.slow
 @every_model
 @every_relation
 def test_some_neighbours_are_as_far_apart_as_declared(model, neighboring, monkeypatch):
@@ -116,6 +118,7 @@ def test_some_neighbours_are_as_far_apart_as_declared(model, neighboring, monkey
         assert 0.97 * step.l2_sensitivity <= largest <= step.l2_sensitivity, step
 
 
+@pytest.mark.slow
 @every_model
 @every_relation
 def test_sums_are_the_same_in_any_order_and_of_any_other_rows(model, neighboring, monkeypatch):
@@ -224,6 +227,7 @@ def test_a_refit_that_is_refused_keeps_the_old_and_one_that_dies_leaves_nothing(
     assert set(attributes(model)) == {"n_features_in_"}
 
 
+@pytest.mark.slow
 @every_model
 @every_relation
 @pytest.mark.parametrize(

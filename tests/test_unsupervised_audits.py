@@ -111,6 +111,7 @@ def prepared(model, n_columns, neighboring):
     return clone(model).set_params(bounds=bounds, neighboring=neighboring), worlds
 
 
+@pytest.mark.slow
 @every_relation
 @pytest.mark.parametrize(("model", "n_columns", "least"), SHAPES.values(), ids=SHAPES)
 def test_neighbors_are_as_far_apart_as_claimed(model, n_columns, least, neighboring):
@@ -182,12 +183,14 @@ def level_of_noise(model, *, noise=1.0):
     return stats.chi2.cdf(squares.sum(), squares.size)
 
 
+@pytest.mark.slow
 @every_model
 def test_likelihood_ratios_have_the_noise_that_was_claimed(model):
     """A false alarm has a probability of 2e-6, for the sum of squares is χ²-distributed."""
     assert FALSE_ALARM < level_of_noise(model) < 1.0 - FALSE_ALARM
 
 
+@pytest.mark.slow
 @every_model
 def test_likelihood_ratios_catch_half_the_noise(model):
     """Missed with a probability below 1e-9: 30 runs have at least 120 degrees of freedom."""

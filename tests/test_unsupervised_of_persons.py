@@ -67,6 +67,7 @@ def table(persons, rng):
     return rows[order], groups[order]
 
 
+@pytest.mark.slow
 @every_model
 @every_relation
 def test_no_step_moves_farther_than_the_price_of_one_record(model, neighboring, monkeypatch):
@@ -87,6 +88,7 @@ def test_no_step_moves_farther_than_the_price_of_one_record(model, neighboring, 
     assert farthest > 0.9
 
 
+@pytest.mark.slow
 @every_model
 @every_relation
 def test_sums_are_those_of_weighted_rows_in_any_order(model, neighboring, monkeypatch):

@@ -83,6 +83,7 @@ def test_eight_processes_of_two_threads_each(tmp_path):
     assert_full(budget, " ".join(worker.communicate(timeout=100)[0] for worker in workers).split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["loky", "threading", "multiprocessing"])
 def test_joblib_backends_lead_to_one_ledger(backend, place):
     budget = in_budget(place)
@@ -93,6 +94,7 @@ def test_joblib_backends_lead_to_one_ledger(backend, place):
     assert len(outcomes) == 24
 
 
+@pytest.mark.slow
 def test_a_dask_cluster_leads_to_one_ledger(tmp_path, address):
     distributed = pytest.importorskip("distributed")
     with (

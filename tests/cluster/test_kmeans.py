@@ -78,6 +78,7 @@ def test_at_epsilon_1_digits_have_clusters():
         assert np.mean([relative_inertia(model.fit(DIGITS)) for _ in range(3)]) < most
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_clusters", [1, 7, 30])
 @every_relation
 def test_any_number_of_clusters_in_any_number_of_columns(n_clusters, neighboring):

@@ -49,6 +49,7 @@ def extreme_row(rng):
     return rng.uniform(LOW, HIGH)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
 @pytest.mark.parametrize("model", MODELS, ids=["one", "four", "sphere", "norm"])
 def test_no_step_moves_farther_than_its_price(model, neighboring, monkeypatch):

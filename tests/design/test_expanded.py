@@ -114,6 +114,7 @@ def test_few_rows_are_expanded_once():
     assert isinstance(design, ClippedDesign)
 
 
+@pytest.mark.slow
 def test_little_more_memory_than_the_table_is_needed(monkeypatch):
     """A pass and a Gram matrix over 20 columns with eight terms stay below half of the table."""
     feature_map = AdditiveMap.of(TableFacts.of(20, (), bounds=(0.0, 1.0)), ()).for_fits()

@@ -142,7 +142,9 @@ def test_the_features_are_those_of_the_transformer(features):
 
 
 @pytest.mark.parametrize(
-    "make", [DPHuberRegressor, lambda **given: DPQuantileRegressor(quantile=0.5, **given)]
+    "make",
+    [DPHuberRegressor, lambda **given: DPQuantileRegressor(quantile=0.5, **given)],
+    ids=["huber", "quantile"],
 )
 def test_an_additive_robust_regressor_learns_a_curve(make):
     rng = np.random.default_rng(0)
@@ -253,7 +255,7 @@ class Mine(TransformerMixin, BaseEstimator):
         ("additive", "str|features"),
         (OneHotEncoder(categories=[JOBS], handle_unknown="error"), "quotes a value"),
     ],
-    ids=str,
+    ids=lambda value: type(value).__name__ if not isinstance(value, str) else None,
 )
 def test_what_may_learn_or_read_other_rows_is_refused(features, words):
     X, y = people(50), labels(people(50))

@@ -268,6 +268,7 @@ def pulls(model, neighboring, fits, *, protected=True):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "model",
     [

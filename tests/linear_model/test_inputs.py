@@ -184,6 +184,7 @@ def test_a_bend_too_sharp_to_bound_the_run_time_is_refused(smoothing):
         DPHingeClassifier(smoothing=smoothing).fit(*data())
 
 
+@pytest.mark.slow
 @every_classifier
 def test_many_columns_need_no_square_matrix(Model):
     X = sparse.random(300, 50_000, density=4e-4, format="csr", random_state=0)

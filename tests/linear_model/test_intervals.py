@@ -17,6 +17,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("model", "y"), CASES, ids=["classifier", "regressor"])
 def test_intervals_cover_the_noiseless_fit_as_often_as_they_say(model, y):
     """Over 300 fits of two coefficients; a count outside its binomial quantiles has chance 1e-6."""

@@ -114,6 +114,7 @@ def test_a_fitted_model_has_the_declared_attributes_only(Model, solver, neighbor
     assert {name for name in vars(model) if name not in model.get_params()} <= PUBLIC
 
 
+@pytest.mark.slow
 @every_fit
 @every_relation
 @pytest.mark.parametrize("n_classes", [2, 3])

@@ -39,6 +39,7 @@ def test_without_a_seed_each_fit_is_fresh_whatever_numpys_global_seed(Model):
     assert len({tuple(c) for c in seen}) == 4
 
 
+@pytest.mark.slow
 @every_model
 @pytest.mark.parametrize("backend", ["threading", "loky"])
 def test_parallel_workers_draw_different_noise(Model, backend):

@@ -133,6 +133,7 @@ def test_the_last_iterate_has_no_bound_of_its_own_on_a_sample():
     assert short.noise < 0.7 * whole.problem.lipschitz_difference * math.sqrt(200) / whole.mu
 
 
+@pytest.mark.slow
 @every_relation
 @pytest.mark.parametrize("model", MODELS, ids=repr)
 def test_a_model_costs_just_what_is_asked(model, neighboring):
@@ -226,6 +227,7 @@ def everything_shown(model, x, y):
     return shown, [str(one.message) for one in caught], rows, str(model.privacy_)
 
 
+@pytest.mark.slow
 @every_solver
 @every_relation
 def test_no_size_of_a_sample_shows(solver, neighboring):

@@ -25,6 +25,7 @@ INPUTS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("convert", "n_jobs"),
     list(zip(INPUTS, [2, 1, 2, 1], strict=True)),
@@ -53,6 +54,7 @@ def test_a_grid_over_everything_loses_no_fit(convert, n_jobs):
     assert search.best_score_ > 0.9
 
 
+@pytest.mark.slow
 def test_results_do_not_depend_on_the_number_of_workers():
     grid = {"solver": CLASSIFIERS, "epsilon": [1.0, 4.0]}
     model = DPLogisticRegression(neighboring="add_remove_one", random_state=0)

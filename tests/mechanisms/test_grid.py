@@ -97,6 +97,7 @@ def test_the_whole_part_of_a_normal_number(scale):
     assert stats.chisquare(counts, expected).pvalue > FALSE_ALARM
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("a", "b"), [(1, 100), (1, 2), (1, 1), (5, 2), (7, 3)])
 def test_normal_integers(a, b):
     draws = discrete_normal(a, b, 50_000, np.random.default_rng())

@@ -88,6 +88,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("epsilon", "delta", "loss", "low", "high", "options"), CASES)
 def test_the_loss_lies_within_the_certified_bracket(epsilon, delta, loss, low, high, options):
     """The reference bounds are rounded to five digits, and are bounds of the same number."""

@@ -108,6 +108,7 @@ def person(rng):
     return corners if rng.random() < 0.5 else tuple(np.repeat(one[:1], count) for one in corners)
 
 
+@pytest.mark.slow
 @every_score
 @every_relation
 def test_no_answers_are_farther_apart_than_declared(name, neighboring, monkeypatch):

@@ -91,6 +91,7 @@ def test_the_area_is_as_near_as_it_can_be():
     assert np.sqrt(np.mean(np.square(errors))) < 0.018
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("neighboring", RELATIONS)
 @pytest.mark.parametrize("sampling", [True, False])
 def test_intervals_hold_the_area_as_often_as_they_say(neighboring, sampling):
@@ -159,6 +160,7 @@ def test_intervals_of_sums_hold_what_the_rows_say():
     assert np.all(held > stats.binom.ppf(FALSE_ALARM / 3, 100, 0.88))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("neighboring", RELATIONS)
 def test_intervals_of_errors_hold_the_population(neighboring):
     """At 90 %, of 100; the limit is passed once in a million runs where 88 % is true."""
@@ -217,6 +219,7 @@ PREDICTED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PREDICTED)
 @pytest.mark.parametrize("delta", [1e-5, 0.0])
 def test_sums_that_rows_can_have_are_nearer_to_theirs(name, delta):
@@ -308,6 +311,7 @@ ASKED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ASKED)
 @pytest.mark.parametrize("neighboring", RELATIONS)
 def test_answers_are_no_farther_apart_than_declared(name, neighboring, monkeypatch):

@@ -78,6 +78,7 @@ def test_without_noise_to_speak_of_a_score_is_that_of_scikit_learn(metric, neigh
     assert (found.n_samples is None) == (neighboring == "add_remove_one")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", MEANS)
 @every_relation
 def test_intervals_hold_the_number_of_these_rows_as_often_as_they_say(metric, neighboring):
@@ -131,6 +132,7 @@ def test_scores_of_a_report_cost_nothing_and_a_second_call_costs_as_much_again(m
     assert "The budget charges each call." in metric.__doc__
 
 
+@pytest.mark.slow
 @every_score
 @every_relation
 def test_answers_are_no_farther_apart_than_declared(metric, neighboring, monkeypatch):
@@ -263,6 +265,7 @@ def test_squares_that_do_not_belong_to_shares_are_cut(monkeypatch):
     assert np.abs(before - after).sum() == 1.0 <= query.l1_sensitivity
 
 
+@pytest.mark.slow
 @every_relation
 def test_each_of_several_classes_is_judged_against_the_others(neighboring):
     rng = np.random.default_rng(0)

@@ -60,6 +60,7 @@ def largest_excess(law, gamma, runs, cheapest_first=True):
     return np.nanmax(np.where((p > 1e-9) & (q > 1e-9), loss - factor * epsilon, -np.inf))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", ["geometric", "logarithmic"])
 def test_no_outcome_loses_more_than_the_theorem_says(law):
     """10 000 exact distributions each."""
@@ -94,6 +95,7 @@ def test_what_is_spent_is_that_of_the_winner_and_what_is_charged_the_most(neighb
     assert getattr(search, "best_score_", 1.0) >= 0.05
 
 
+@pytest.mark.slow
 def test_the_least_that_is_good_enough_wins():
     """Searches of 60 runs on average miss ε = 0.2 once in 30, or find nothing: four once in 1e6."""
     grid = {"epsilon": [0.2, 2.0]}

@@ -103,6 +103,7 @@ WINNERS = {
 }
 
 
+@pytest.mark.slow
 @methods
 @pytest.mark.parametrize(("model", "grid", "guarantees"), WINNERS.values(), ids=WINNERS)
 def test_a_winner_promises_what_the_search_does(method, model, grid, guarantees):
@@ -180,6 +181,7 @@ def test_pipelines_and_regressions_are_searched_over():
     assert is_regressor(search)
 
 
+@pytest.mark.slow
 def test_workers_give_what_one_process_gives():
     one, two = (
         DPGridSearchCV(MODEL, GRID, method="all", random_state=3, n_jobs=n).fit(X, Y)
@@ -371,6 +373,7 @@ def test_hardly_more_than_one_run_is_planned(law):
         search.set_params(mean_runs=1e305, budget=budget).fit(X, Y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
 @pytest.mark.parametrize("method", ["all", "repeat"])
 def test_labels_of_all_rows_are_known_to_every_fit(neighboring, method):

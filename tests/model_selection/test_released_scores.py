@@ -76,6 +76,7 @@ def test_all_fits_cost_the_whole_and_so_do_all_scores(kind, delta, cost, k, monk
     assert guarantee_of(plan.event, REPLACE, plan.theorem).epsilon(delta) <= 2.0 + 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delta", [1e-5, 0.0])
 def test_scores_have_the_noise_of_one_of_k(delta):
     plan, rng = plan_of(4, delta), np.random.default_rng()

@@ -145,6 +145,7 @@ SEARCHES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("model", "grid", "y", "terms"), SEARCHES)
 def test_the_score_of_the_winner_is_the_mean_of_those_who_judge(model, grid, y, terms, monkeypatch):
     """Without noise in scores, exactly."""

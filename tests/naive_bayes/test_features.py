@@ -79,6 +79,7 @@ def test_no_less_would_do(neighboring):
 weighted = st.tuples(numbers | codes, labels, st.floats(0.0, 1.0))
 
 
+@pytest.mark.slow
 @given(one=weighted, other=weighted, neighboring=relations, numeric=st.booleans())
 @settings(max_examples=500, deadline=None)
 def test_weights_up_to_one_move_no_answer_farther(one, other, neighboring, numeric):

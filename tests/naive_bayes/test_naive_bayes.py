@@ -99,6 +99,7 @@ def test_nothing_but_released_and_public_attributes(model, X):
     assert set(vars(model)) - set(model.get_params()) <= PUBLIC | RELEASED
 
 
+@pytest.mark.slow
 def test_class_sizes_have_the_noise_that_is_asked_for():
     """Kolmogorov and Smirnov's test of 400 fits; a false alarm in a million runs."""
     y = np.repeat([0, 1], 5000)
@@ -178,6 +179,7 @@ def test_a_frame_of_another_library():
     np.testing.assert_array_equal(ours.predict(frame), theirs.predict(FRAME))
 
 
+@pytest.mark.slow
 def test_class_sizes_are_projected_on_a_public_number_of_rows():
     """Three classes: the sum is n, and deviations are √(2/3) of the noise that is asked for.
 
@@ -225,6 +227,7 @@ def test_weights_need_a_public_largest_one(model, X):
     np.testing.assert_allclose(far.class_count_, [2.0, 50.0, 100.0], atol=4.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
 def test_a_record_of_the_largest_weight_is_told_apart_no_better_than_is_claimed(neighboring):
     """By noisy counts, of which what the record moves is Gaussian with a distance of at most μ.

@@ -36,6 +36,7 @@ def test_without_privacy_rows_weigh_one_over_their_number():
     assert model.privacy_.unit == "person"
 
 
+@pytest.mark.slow
 @given(
     one=st.lists(rows, min_size=1, max_size=5),
     other=st.lists(rows, min_size=1, max_size=5),

@@ -160,6 +160,7 @@ def test_the_curve_and_its_reverse_are_privacy_curves(event, relation):
         assert np.all(np.diff(delta) <= 1e-15)
 
 
+@pytest.mark.slow
 @events
 @relations
 def test_the_curve_and_its_reverse_are_convex_in_the_odds(event, relation):
@@ -179,6 +180,7 @@ def test_the_reverse_is_the_mirror_image(event, relation):
         np.testing.assert_allclose(curve.reversed().delta(epsilon), mirrored, atol=2e-13)
 
 
+@pytest.mark.slow
 @events
 @relations
 def test_gdp_mu_covers_the_curve(event, relation):
@@ -213,6 +215,7 @@ def divergences_of(event, relation):
     return [event.rdp(order, relation) for order in ORDERS]
 
 
+@pytest.mark.slow
 @divergent
 @relations
 def test_rho_covers_the_renyi_divergences_which_grow_with_the_order(event, relation):

@@ -89,6 +89,7 @@ def summed(log_mass, shift, epsilon, reach):
         return mp.fsum(max(0, masses[x - shift] - odds * masses[x]) for x in inside) / total
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("scale", "sensitivity"), [(0.2, 1), (2.5, 3), (1.0, 1), (4.0, 2)])
 @pytest.mark.parametrize(("relation", "changed"), [("add_remove_one", 1), ("replace_one", 2)])
 def test_discrete_laplace(scale, sensitivity, relation, changed):

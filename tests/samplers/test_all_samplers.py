@@ -144,6 +144,7 @@ def check_one_coefficient(sampler, target, n):
     assert stats.kstest(sample, one_dimension.distribution(masses)).pvalue > FALSE_ALARM
 
 
+@pytest.mark.slow
 @many_rows_and_the_last_loss
 def test_a_sample_has_the_distribution_that_is_certified(sampler, target):
     check_one_coefficient(sampler, target, 120 if is_slow(sampler) else 600)

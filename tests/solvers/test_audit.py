@@ -118,6 +118,7 @@ def attack(solver, loss, n, neighboring, runs, epsilon=EPSILON, columns=1):
     return proved_epsilon(*(pulls(solver, plan, X, y, runs, rng) for X, y in pair))
 
 
+@pytest.mark.slow
 @every_case
 @add_remove
 def test_the_claim_survives_a_short_attack(solver, loss, n, neighboring):

@@ -100,6 +100,7 @@ def test_coefficients_lie_on_the_public_grid():
         np.testing.assert_array_equal(theta, rounded(theta, solver.descent(plan, 200).last_noise))
 
 
+@pytest.mark.slow
 def test_with_plenty_of_budget_it_finds_the_minimum():
     """At ε = 10⁸ both solvers come near the minimiser that Newton's method finds."""
     design, y = data()

@@ -66,6 +66,7 @@ def length_of_gradient(J, theta):
     return np.linalg.norm(slopes + J.ridge * theta + J.tilt)
 
 
+@pytest.mark.slow
 @every_loss
 @every_data
 @pytest.mark.parametrize("ridge", [1e-2, 1.0])

@@ -291,6 +291,7 @@ def test_few_pulls_of_two_records_are_as_close_as_they_are_long(loss):
                 assert np.sum(x * cosines > directions.cosine + 1e-9) <= directions.n_extremes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", [ClippedLogisticLoss(), SmoothedHingeLoss(), LogisticLoss()])
 @every_relation
 def test_a_fit_of_two_classes_is_gaussian_and_near_the_least_noise(loss, relation):

@@ -70,6 +70,7 @@ def pairs(utilities, neighboring):
     return np.array(list(combinations(range(1, len(utilities)), 2))).T
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("q", [[0.5], [0.9], TAILS])
 @pytest.mark.parametrize("neighboring", RELATIONS)
 def test_no_record_moves_all_choices_farther_than_charged(choices, neighboring, q):

@@ -59,6 +59,7 @@ def persons(one, other, neighboring):
         yield np.array([*rest, *mine], dtype=float), np.array(whose)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ASKED)
 @given(one=rows, other=rows, neighboring=relations)
 @settings(
@@ -77,6 +78,7 @@ def test_answers_are_no_farther_apart_than_declared(name, one, other, neighborin
     check_distances(*seen)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ASKED)
 @given(
     one=st.lists(rows, min_size=1, max_size=5),
@@ -115,6 +117,7 @@ def check_distances(first, second):
         assert np.linalg.norm(distance) <= query.l2_sensitivity * (1.0 + ROUNDING)
 
 
+@pytest.mark.slow
 @given(
     one=st.lists(rows, min_size=1, max_size=4),
     other=st.lists(rows, min_size=1, max_size=4),
@@ -164,6 +167,7 @@ def test_utilities_are_no_farther_apart_than_declared(
     assert together <= spent[0].pure_epsilon(neighboring) * (1.0 + ROUNDING)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [50, 99, 100, 101, 130, 150, 5000])
 @pytest.mark.parametrize("q", [0.1, 0.5, 0.9])
 def test_margins_that_grow_with_a_private_number_of_rows_are_paid_for(n, q, monkeypatch):

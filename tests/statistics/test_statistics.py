@@ -140,6 +140,7 @@ def test_intervals_of_quantiles_hold_as_often_as_they_say(neighboring, sampling,
     assert stats.binom.ppf(1e-6, 100, lowest) <= held <= stats.binom.isf(1e-6, 100, most)
 
 
+@pytest.mark.slow
 @every_relation
 @pytest.mark.parametrize("step", [1, 5])
 def test_intervals_of_quantiles_hold_where_whole_numbers_repeat(neighboring, step):
@@ -349,6 +350,7 @@ def test_groups_are_those_of_their_public_keys(name, neighboring):
     assert one(x, epsilon=1.0, **single, **BY, random_state=0).value.shape == (2,)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BY_GROUP)
 def test_groups_have_the_price_of_one_where_records_come_and_go(name):
     ask, _ = BY_GROUP[name]
@@ -761,6 +763,7 @@ def test_intervals_that_were_not_asked_for_are_empty_cells_and_columns_of_them_l
         np.testing.assert_array_equal(shown["level"].isna(), shown["lower"].isna())
 
 
+@pytest.mark.slow
 def test_few_rows_have_intervals_as_wide_as_the_bounds():
     """The margin of each rank is beyond all rows: each end is the bound in 95 % of 40 releases.
 

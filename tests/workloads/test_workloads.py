@@ -34,6 +34,7 @@ def epsilon_of(event, delta):
     return PLDAccountant("replace_one").epsilon(event, delta)
 
 
+@pytest.mark.slow
 @every_workload
 @every_target
 @pytest.mark.parametrize("noise", ["auto", *NOISES])
@@ -73,6 +74,7 @@ def test_budgets_that_count_in_gaussians_are_spent_in_gaussians(composition):
     assert plan_queries((COUNT,), 1.0, 1e-5, composition="basic").noise != "gaussian"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", ["auto", *NOISES])
 def test_answers_come_back_with_their_noise(noise):
     plan = plan_queries((COUNT, *SUMS), 5.0, 0.01, noise)
