@@ -259,7 +259,7 @@ class Mine(TransformerMixin, BaseEstimator):
 )
 def test_what_may_learn_or_read_other_rows_is_refused(features, words):
     X, y = people(50), labels(people(50))
-    budget = PrivacyBudget(1.0, 1e-5)
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
     model = DPLogisticRegression(features=features, budget=budget)
     with pytest.raises(ValueError, match=f"(?s)features cannot.*({words}).*Nothing was spent"):
         model.fit(X, y)
@@ -291,7 +291,7 @@ def test_text_is_hashed_row_by_row():
     words = ColumnTransformer(
         [("words", HashingVectorizer(n_features=16), "text")], sparse_threshold=1
     )
-    budget = PrivacyBudget(8.0, 1e-5)
+    budget = PrivacyBudget(epsilon=8.0, delta=1e-5)
     model = DPLogisticRegression(epsilon=8.0, features=words, budget=budget)
     assert model.fit(X, X["stars"]).score(X, X["stars"]) == 1.0
     assert budget.price(model, X).epsilon == pytest.approx(8.0, rel=1e-3)
@@ -299,7 +299,7 @@ def test_text_is_hashed_row_by_row():
 
 def test_missing_features_are_refused_before_the_spend():
     X, y = people(50), labels(people(50))
-    budget = PrivacyBudget(1.0, 1e-5)
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
     numbers = ColumnTransformer([("numbers", "passthrough", NUMBERS)])
     with pytest.raises(ValueError, match=r"missing values.*Nothing was spent"):
         DPLogisticRegression(features=numbers, budget=budget).fit(X, y)
