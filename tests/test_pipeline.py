@@ -174,6 +174,14 @@ def test_a_second_fit_is_refused_before_its_first_step_spends(composition):
     assert len(budget.history()) == 2
 
 
+def test_a_budget_that_is_none_is_refused_by_its_step():
+    pipeline = make_private_pipeline(SCALERS[0], LOGISTIC())
+    pipeline.set_params(dplogisticregression__budget="mine")
+    with pytest.raises(ValueError, match="budget must be a PrivacyBudget"):
+        pipeline.fit(X, Y)
+    assert pipeline[0].budget.history() == []
+
+
 def test_steps_of_other_budgets_are_foreseen_each_by_its_own():
     pipeline = make_private_pipeline(SCALERS[0], LOGISTIC())
     other = PrivacyBudget(epsilon=1.0, delta=1e-5)

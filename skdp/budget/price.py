@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Iterable
 from copy import deepcopy
-from inspect import getclosurevars, isfunction
+from inspect import getclosurevars, isclass, isfunction, ismodule
 from threading import Lock
 from typing import Any, NoReturn
 
@@ -22,6 +22,8 @@ from skdp.privacy import event_from_dict
 from skdp.support.validation import check_count
 
 __all__ = ["Price"]
+
+_DEPTH = 5  # of references from a function to a budget, such as by a scorer and its parameters
 
 
 class Price(DryRun):
@@ -95,7 +97,7 @@ class Price(DryRun):
             elif last == "budget" and _is_outermost(name, params):
                 given[name] = self._budget if value is None else self._checked(name, value)
             elif isfunction(value):
-                _check_closure(name, value)
+                _check_function(name, value)
         return deepcopy(copy.set_params(**given), StandIns(self._run_of))
 
     def _checked(self, name: str, budget: Any) -> Any:
@@ -130,15 +132,31 @@ def _is_outermost(name: str, params: dict[str, Any]) -> bool:
     return not any("__".join([*path[:k], "budget"]) in params for k in range(len(path)))
 
 
-def _check_closure(name: str, function: Any) -> None:
+def _check_function(name: str, function: Any) -> None:
     """Raise ValueError if a function refers to a budget: a copy of it refers to the same."""
-    found = getclosurevars(function)
-    values = [*found.nonlocals.values(), *found.globals.values()]
-    if any(isinstance(value, LedgerReader) for value in values):
+    if _refers_to_budget(function, _DEPTH):
         raise ValueError(
             f"{name} is a function that refers to a budget, and would spend from it: let it take "
             "the budget as an argument, as by kw_args of FunctionTransformer."
         )
+
+
+def _refers_to_budget(value: Any, depth: int) -> bool:
+    if isinstance(value, LedgerReader) or not depth:
+        return isinstance(value, LedgerReader)
+    return any(_refers_to_budget(one, depth - 1) for one in _referred(value))
+
+
+def _referred(value: Any) -> list[Any]:
+    """Return what a function uses of its surroundings, or what an object or a container holds."""
+    if isfunction(value):
+        found = getclosurevars(value)
+        return [*found.nonlocals.values(), *found.globals.values()]
+    if isinstance(value, dict):
+        return [*value.values()]
+    if isinstance(value, list | tuple):
+        return [*value]
+    return [] if isclass(value) or ismodule(value) else [*getattr(value, "__dict__", {}).values()]
 
 
 def _check_rows(X: Any) -> None:

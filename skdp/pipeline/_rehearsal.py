@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 
 from skdp._private_fit import PrivateFit
+from skdp.budget import BudgetHandle
 from skdp.budget.dry_run import StandIns
 from skdp.budget.unbudgeted import Unbudgeted
 
@@ -30,7 +31,7 @@ def rehearsing(step: Any, budgets: StandIns) -> Any:
         return copy
     if step.budget is None:  # a seed, which is allowed then, changes nothing that is planned
         copy.set_params(budget=Unbudgeted(), random_state=None)
-    else:
+    elif isinstance(step.budget, BudgetHandle):  # of anything else the fit says what is wrong
         copy.set_params(budget=budgets.stand_in(step.budget))
     return _Rehearsed(copy) if hasattr(copy, "transform") else copy
 

@@ -162,7 +162,7 @@ class PrivatePipeline(Pipeline):
 
 
 def _is_dry(step: PrivateFit) -> bool:
-    return step.budget is not None and isinstance(step.budget._ledger, DryRun)
+    return isinstance(getattr(step.budget, "_ledger", None), DryRun)
 
 
 def make_private_pipeline(

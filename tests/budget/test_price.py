@@ -4,6 +4,7 @@ import math
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from threading import Event
 
 import numpy as np
 import pandas as pd
@@ -305,19 +306,32 @@ KEPT = []
 
 
 def _keeping(X, ledger):
-    for action in KEPT:
-        action()
     KEPT.append(ledger)
     return X
 
 
-def test_other_threads_spend_while_a_price_is_found(monkeypatch):
+BEGUN, SPENT = Event(), Event()
+
+
+def _waiting(X):
+    BEGUN.set()
+    SPENT.wait(60)
+    return X
+
+
+def test_other_threads_spend_while_a_price_is_found():
     budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
+
+    def spend():
+        BEGUN.wait(60)
+        _centred(np.zeros(SHAPE), budget)
+        SPENT.set()
+
     with ThreadPoolExecutor(1) as pool:
-        spending = [lambda: pool.submit(_centred, np.zeros(SHAPE), budget).result()]
-        monkeypatch.setitem(globals(), "KEPT", spending)
-        hidden = FunctionTransformer(_keeping, kw_args={"ledger": budget})
-        price = budget.price(make_pipeline(hidden, DPLogisticRegression(epsilon=0.5)), SHAPE)
+        spending = pool.submit(spend)
+        model = make_pipeline(FunctionTransformer(_waiting), DPLogisticRegression(epsilon=0.5))
+        price = budget.price(model, SHAPE)
+        spending.result()
     assert price.n_releases == len(budget.history()) == 1
 
 
@@ -337,7 +351,12 @@ GLOBAL = []
 def test_a_function_that_refers_to_a_budget_has_no_price(monkeypatch):
     budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     monkeypatch.setitem(globals(), "GLOBAL", budget)
-    for function in (lambda X: _centred(X, budget), lambda X: _centred(X, GLOBAL)):
+    scorer = make_private_scorer(dp_accuracy_score, epsilon=0.2, delta=1e-6, budget=budget)
+    for function in (
+        lambda X: _centred(X, budget),
+        lambda X: _centred(X, GLOBAL),
+        lambda X: scorer(None, X, None),
+    ):
         hidden = make_pipeline(FunctionTransformer(function), DPLogisticRegression(epsilon=0.5))
         with pytest.raises(ValueError, match="refers to a budget"):
             budget.price(hidden, SHAPE)
