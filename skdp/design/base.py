@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -178,37 +178,13 @@ class Design(ABC):
         """
 
 
-@runtime_checkable
-class ScoringDesign(Protocol):
-    """Rows that can be kept together with their scores."""
-
-    def scored(self, derivative: Pointwise, theta: np.ndarray) -> tuple[Design, np.ndarray]:
-        """Return the same rows, with known scores at θ, and `slope_sum`: one read of X."""
-
-
-@runtime_checkable
-class RemoteDesign(Protocol):
-    """Rows that are elsewhere, and come along with the next sum over all of them."""
-
-    def prefetch(self, rows: np.ndarray) -> None:
-        """Keep these rows at hand for `take`, from the next read on, until others are named."""
-
-
-@runtime_checkable
-class LocalDesign(Protocol):
-    """Rows that are in memory, or can be copied there at once."""
-
-    def in_memory(self) -> Any:
-        """Return the same rows as a `ClippedDesign` of a matrix."""
-
-
 def scored(design: Design, derivative: Pointwise, theta: np.ndarray) -> tuple[Design, np.ndarray]:
     """Return the same rows, with known scores at θ if they are in memory, and `slope_sum`.
 
     Parameters
     ----------
     design : Design
-        *Private.*
+        *Private.* Rows that can be kept together with their scores have a method `scored`.
     derivative : callable
         A method of a loss, say; picklable.
     theta : ndarray of shape (n_features,) or (n_features, k)
@@ -221,9 +197,10 @@ def scored(design: Design, derivative: Pointwise, theta: np.ndarray) -> tuple[De
     total : ndarray of the shape of θ
         *Private.*
     """
-    if isinstance(design, ScoringDesign):
-        return design.scored(derivative, theta)
-    return design, design.slope_sum(derivative, theta)
+    remembering: Callable[..., tuple[Design, np.ndarray]] | None = getattr(design, "scored", None)
+    if remembering is None:
+        return design, design.slope_sum(derivative, theta)
+    return remembering(derivative, theta)
 
 
 def prefetch(design: Design, rows: np.ndarray) -> None:
@@ -232,12 +209,14 @@ def prefetch(design: Design, rows: np.ndarray) -> None:
     Parameters
     ----------
     design : Design
-        *Private.*
+        *Private.* Rows that are elsewhere have a method `prefetch`: those that are named come along
+        with the next sum over all, or with the next to be fetched, until others are named.
     rows : ndarray of int
         Numbers of rows.
     """
-    if isinstance(design, RemoteDesign):
-        design.prefetch(rows)
+    fetching: Callable[[np.ndarray], None] | None = getattr(design, "prefetch", None)
+    if fetching is not None:
+        fetching(rows)
 
 
 def in_memory(design: Design) -> Any:
@@ -253,7 +232,7 @@ def in_memory(design: Design) -> Any:
     design : ClippedDesign
         *Private.* As large as n × d numbers, if X is not the matrix itself.
     """
-    local = design if isinstance(design, LocalDesign) else design.take(slice(None))
+    local = design if isinstance(design, MemoryDesign) else design.take(slice(None))
     return local.in_memory()
 
 
