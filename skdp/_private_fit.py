@@ -9,7 +9,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -222,12 +222,26 @@ class _LedgerEntry:
         self.may_be_recorded = True
 
 
-class PrivateFit:
+class Countable(Protocol):
+    """Records of which it is known how many there are."""
+
+    @property
+    def n_records(self) -> int:
+        """The number of records: of rows, or of persons."""
+
+
+RecordsT = TypeVar("RecordsT", bound=Countable)
+PlanT = TypeVar("PlanT", bound=ReleasePlan)
+ReleasedT = TypeVar("ReleasedT")
+
+
+class PrivateFit(Generic[RecordsT, PlanT, ReleasedT]):
     """Something that learns from records by one private release, after spending for it.
 
-    A subclass has the attributes epsilon, delta, neighboring, budget and random_state, and fills in
-    the parts that `_fit_privately` calls. `released_as` is the name of its releases, None for the
-    class's; `takes_infinite_epsilon` says whether it knows what to do without privacy.
+    It is generic in what `_check_data`, `_plan` and `_read` return. A subclass has the attributes
+    epsilon, delta, neighboring, budget and random_state, and fills in the parts that
+    `_fit_privately` calls. `released_as` is the name of its releases, None for the class's;
+    `takes_infinite_epsilon` says whether it knows what to do without privacy.
     """
 
     released_as: ClassVar[str | None] = None
@@ -314,14 +328,16 @@ class PrivateFit:
         return False
 
     @abstractmethod
-    def _check_data(self, parameters: ReleaseParameters, *data: Any, **more: Any) -> Any:
+    def _check_data(self, parameters: ReleaseParameters, *data: Any, **more: Any) -> RecordsT:
         """Return the records, with their `n_records`, after checks of all but what they hold."""
 
     @abstractmethod
-    def _plan(self, parameters: ReleaseParameters, records: Any) -> ReleasePlan:
+    def _plan(self, parameters: ReleaseParameters, records: RecordsT) -> PlanT:
         """Return what will be released, every number fixed, from public facts about `records`."""
 
-    def _promised(self, parameters: ReleaseParameters, plan: Any, records: Any) -> PrivacyGuarantee:
+    def _promised(
+        self, parameters: ReleaseParameters, plan: PlanT, records: RecordsT
+    ) -> PrivacyGuarantee:
         """Return what will be published: the guarantee of this release, and of what it adds to."""
         return parameters.guarantee(plan)
 
@@ -332,15 +348,17 @@ class PrivateFit:
                 delattr(self, name)
 
     @abstractmethod
-    def _read(self, plan: Any, records: Any, rng: np.random.Generator) -> Any:
+    def _read(self, plan: PlanT, records: RecordsT, rng: np.random.Generator) -> ReleasedT:
         """Read the values and return what is released."""
 
     @abstractmethod
-    def _publish(self, plan: Any, records: Any, released: Any, guarantee: PrivacyGuarantee) -> Any:
+    def _publish(
+        self, plan: PlanT, records: RecordsT, released: ReleasedT, guarantee: PrivacyGuarantee
+    ) -> Any:
         """Set the released attributes from `released` and public facts; return the result."""
 
 
-class PrivateEstimator(PrivateFit, BaseEstimator):
+class PrivateEstimator(PrivateFit[RecordsT, PlanT, ReleasedT], BaseEstimator):
     """A private fit behind scikit-learn's interface, whose views show no secret.
 
     scikit-learn prints parameters and, in notebooks, fitted attributes, its own pipelines and

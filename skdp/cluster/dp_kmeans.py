@@ -46,7 +46,16 @@ _QUANTILE = 0.9  # of the rows, which count in full
 _FEWEST_DIRECTIONS = 2
 
 
-class DPKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, PrivateEstimator):
+_Rows = Records[ColumnBounds]
+_Plan = GaussianPlan | NonPrivatePlan
+
+
+class DPKMeans(
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    ClusterMixin,
+    PrivateEstimator[_Rows, _Plan, np.ndarray | KMeans],
+):
     """k-means: centres of clusters from a few noisy steps, behind a private start.
 
     Released one after another are a mean, a radius that most rows are within, the principal
@@ -263,9 +272,7 @@ class DPKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
     def _is_gaussian(self) -> bool:
         return True
 
-    def _check_data(
-        self, parameters: ReleaseParameters, X: Any, *, groups: Any = None
-    ) -> Records[ColumnBounds]:
+    def _check_data(self, parameters: ReleaseParameters, X: Any, *, groups: Any = None) -> _Rows:
         check_count("n_clusters", self.n_clusters)
         if self.max_iter != "auto":
             check_count("max_iter", self.max_iter)
@@ -274,9 +281,7 @@ class DPKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
     def _n_steps(self, otherwise: int) -> int:
         return otherwise if self.max_iter == "auto" else int(self.max_iter)
 
-    def _plan(
-        self, parameters: ReleaseParameters, records: Records[ColumnBounds]
-    ) -> GaussianPlan | NonPrivatePlan:
+    def _plan(self, parameters: ReleaseParameters, records: _Rows) -> _Plan:
         if not parameters.is_private:
             return NonPrivatePlan()
         d, k, relation = self.n_features_in_, int(self.n_clusters), parameters.neighboring
@@ -298,7 +303,7 @@ class DPKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         d: int = self.n_features_in_
         return min(d, max(int(self.n_clusters), _FEWEST_DIRECTIONS))
 
-    def _read(self, plan: Any, records: Records[ColumnBounds], rng: np.random.Generator) -> Any:
+    def _read(self, plan: _Plan, records: _Rows, rng: np.random.Generator) -> Any:
         if isinstance(plan, NonPrivatePlan):
             seed, n_steps = seed_of(self.random_state), self._n_steps(_STEPS_WITHOUT_PRIVACY)
             exact = KMeans(self.n_clusters, max_iter=n_steps, random_state=seed)
@@ -325,7 +330,7 @@ class DPKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         return min(max(seen, _FEWEST_DIRECTIONS), most)
 
     def _publish(
-        self, plan: Any, records: Records[ColumnBounds], released: Any, guarantee: PrivacyGuarantee
+        self, plan: _Plan, records: _Rows, released: Any, guarantee: PrivacyGuarantee
     ) -> DPKMeans:
         self.privacy_ = guarantee
         if isinstance(released, KMeans):

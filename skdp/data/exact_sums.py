@@ -17,6 +17,7 @@ from skdp.data.persons import Persons
 
 __all__ = [
     "STEP_BITS",
+    "Sums",
     "counted",
     "exact_sums",
     "from_steps",
@@ -24,6 +25,9 @@ __all__ = [
     "steps_of",
     "sums_in_steps",
 ]
+
+Sums = dict[str, np.ndarray]
+"""Sums over rows, by name."""
 
 STEP_BITS = 31
 """Sums are made in steps of 2^−31, as integers."""
@@ -34,7 +38,7 @@ def exact_sums(
     records: Any,
     numbers: Callable[[Any], Iterable[Mapping[str, Any]]],
     keys: Any = None,
-) -> dict[str, np.ndarray]:
+) -> Sums:
     """Return the sums of numbers in [−1, 1], each rounded to a multiple of 2^−31.
 
     `numbers` yields those of some rows of the records at a time. Totals of at least 2^53 steps are
@@ -45,7 +49,7 @@ def exact_sums(
     return from_steps(records.total(partial(sums_in_steps, sizes, numbers, keys)))
 
 
-def from_steps(totals: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+def from_steps(totals: Mapping[str, np.ndarray]) -> Sums:
     """Return sums in steps of 2^−31 as floats."""
     return {name: np.ldexp(total.astype(float), -STEP_BITS) for name, total in totals.items()}
 
@@ -55,7 +59,7 @@ def sums_in_steps(
     numbers: Callable[[Any], Iterable[Mapping[str, Any]]],
     keys: Any,
     records: Any,
-) -> dict[str, np.ndarray]:
+) -> Sums:
     """Return the sums in steps of 2^−31."""
     codes, n_groups = (None, ()) if keys is None else (keys.codes(records), (keys.n_groups,))
     totals = {name: np.zeros((*n_groups, size), dtype=np.int64) for name, size in sizes.items()}

@@ -42,7 +42,7 @@ from sklearn.utils import _safe_indexing, get_tags
 from skdp.data.blocks import Block, Blocks, added, empty_rows, for_workers
 from skdp.data.column import Column, array_of_list, is_collection, received
 from skdp.data.columns import ROWS_AT_ONCE, Columns, frame_names, is_label
-from skdp.data.exact_sums import STEP_BITS, from_steps
+from skdp.data.exact_sums import STEP_BITS, Sums, from_steps
 from skdp.data.persons import Persons, refuse_blocks
 from skdp.data.validation import (
     check_lengths,
@@ -311,13 +311,13 @@ class Records(Generic[Facts]):
         self._check_size()
         return found
 
-    def total(self, function: Callable[[Records[Facts]], dict[str, np.ndarray]]) -> dict[str, Any]:
+    def total(self, function: Callable[[Records[Facts]], Sums]) -> Sums:
         """Return sums over the rows, by name, which a function gives for some of the rows."""
         if self.blocks is None:
             return function(self)
         return added(self.blocks.gather(partial(_in_block, self._elsewhere, function)))
 
-    def counts(self, function: Callable[[Records[Facts]], dict[str, np.ndarray]]) -> dict[str, Any]:
+    def counts(self, function: Callable[[Records[Facts]], Sums]) -> Sums:
         """Return how many records a function counts; it counts rows by their `steps`, if any."""
         counts = self.total(function)
         return from_steps(counts) if self.is_weighted else counts

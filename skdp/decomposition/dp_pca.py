@@ -52,7 +52,15 @@ class Components:
     variances: np.ndarray
 
 
-class DPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator):
+_Rows = Records[ColumnBounds]
+_Plan = GaussianPlan | NonPrivatePlan
+
+
+class DPPCA(
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    PrivateEstimator[_Rows, _Plan, Components | PCA],
+):
     """Principal components: private orthogonal directions in which the rows vary most.
 
     A noisy mean m is released; then the eigenvectors of Σ yyᵀ plus symmetric noise, where
@@ -241,9 +249,7 @@ class DPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator)
     def _is_gaussian(self) -> bool:
         return True
 
-    def _check_data(
-        self, parameters: ReleaseParameters, X: Any, *, groups: Any = None
-    ) -> Records[ColumnBounds]:
+    def _check_data(self, parameters: ReleaseParameters, X: Any, *, groups: Any = None) -> _Rows:
         if self.n_components is not None:
             check_count("n_components", self.n_components)
         if self.data_norm is not None:
@@ -256,9 +262,7 @@ class DPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator)
             )
         return rows
 
-    def _plan(
-        self, parameters: ReleaseParameters, records: Records[ColumnBounds]
-    ) -> GaussianPlan | NonPrivatePlan:
+    def _plan(self, parameters: ReleaseParameters, records: _Rows) -> _Plan:
         if not parameters.is_private:
             return NonPrivatePlan()
         d, relation = self.n_features_in_, parameters.neighboring
@@ -276,7 +280,7 @@ class DPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator)
     def _n_components(self) -> int:
         return self.n_features_in_ if self.n_components is None else int(self.n_components)
 
-    def _read(self, plan: Any, records: Records[ColumnBounds], rng: np.random.Generator) -> Any:
+    def _read(self, plan: _Plan, records: _Rows, rng: np.random.Generator) -> Any:
         if isinstance(plan, NonPrivatePlan):
             if records.is_weighted:
                 return _exact(records, self._n_components())
@@ -293,7 +297,7 @@ class DPPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateEstimator)
         return Components(centre, directions, variances)
 
     def _publish(
-        self, plan: Any, records: Records[ColumnBounds], released: Any, guarantee: PrivacyGuarantee
+        self, plan: _Plan, records: _Rows, released: Any, guarantee: PrivacyGuarantee
     ) -> DPPCA:
         self.privacy_ = guarantee
         if isinstance(released, PCA):
@@ -362,9 +366,7 @@ def _exact(records: Records[Any], n_components: int) -> Components:
     )
 
 
-def _parts(
-    centre: Centre, vectors: np.ndarray, radius: float, records: Records[ColumnBounds]
-) -> Any:
+def _parts(centre: Centre, vectors: np.ndarray, radius: float, records: _Rows) -> Any:
     """Yield what each row adds: its squares along the vectors, and the rest of its length's square.
 
     They are non-negative, and sum to 1 at most, in units of the radius squared.

@@ -20,7 +20,9 @@ from skdp.statistics._moments import Bounded, bounded
 __all__ = ["PrivateScaler"]
 
 
-class PrivateScaler(OneToOneFeatureMixin, TransformerMixin, PrivateEstimator):
+class PrivateScaler(
+    OneToOneFeatureMixin, TransformerMixin, PrivateEstimator[Records[Bounded], Any, Any]
+):
     """A scaler whose numbers are one private release; values are clipped to public bounds."""
 
     takes_infinite_epsilon = False

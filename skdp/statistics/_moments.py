@@ -14,7 +14,7 @@ import numpy as np
 from skdp._private_fit import PrivateFit, ReleaseParameters
 from skdp.data.column_facts import ColumnBounds
 from skdp.data.columns import Columns
-from skdp.data.exact_sums import exact_sums
+from skdp.data.exact_sums import Sums, exact_sums
 from skdp.data.records import Records, check_numeric
 from skdp.statistics._keys import Keys, axes_of
 from skdp.statistics._noise import Terms, half_width, sum_half_widths
@@ -148,7 +148,7 @@ def _check(keys: Keys | None, records: Records[Any]) -> None:
         keys.check(records)
 
 
-class MomentsStatistic(PrivateFit):
+class MomentsStatistic(PrivateFit[Records[Bounded], QueryPlan, Sums]):
     """The parts of the transaction of a statistic that is a function of means.
 
     A subclass says which numbers of a row, mapped to [−1, 1], have their means released.
@@ -171,7 +171,7 @@ class MomentsStatistic(PrivateFit):
 
     @staticmethod
     @abstractmethod
-    def _numbers(units: np.ndarray) -> dict[str, np.ndarray]:
+    def _numbers(units: np.ndarray) -> Sums:
         """Return the numbers of each part for some rows that were mapped to [−1, 1]."""
 
     def _check_data(
@@ -190,9 +190,7 @@ class MomentsStatistic(PrivateFit):
             queries.append(row_counts(n_changed, asked.n_groups))
         return parameters.plan_queries(queries, self.noise)
 
-    def _read(
-        self, plan: QueryPlan, records: Records[Bounded], rng: np.random.Generator
-    ) -> dict[str, np.ndarray]:
+    def _read(self, plan: QueryPlan, records: Records[Bounded], rng: np.random.Generator) -> Sums:
         parts = self._parts(records.facts.n_columns)
         sizes = {part.name: part.size for part in parts} | {"count": 1}
         answers = exact_sums(
@@ -200,9 +198,9 @@ class MomentsStatistic(PrivateFit):
         )
         return plan.release(answers, rng)
 
-    def _means(self, plan: QueryPlan, asked: Bounded, released: Any) -> Means:
+    def _means(self, plan: QueryPlan, asked: Bounded, released: Sums) -> Means:
         radii = {part.name: part.radius for part in self._parts(asked.n_columns)}
-        if asked.keys is not None:
+        if asked.n_groups is not None:
             released = {name: sums.reshape(asked.n_groups, -1) for name, sums in released.items()}
         return Means(plan, radii, released, asked.n_rows)
 
@@ -324,9 +322,7 @@ def _safe(means: Means, risk: float) -> tuple[np.ndarray, np.ndarray]:
     return second[0] + 0.5 - largest_square(*first), second[1] + 0.5 - least_square(*first)
 
 
-def _numbers_of(
-    numbers: Callable[[np.ndarray], dict[str, np.ndarray]], records: Records[Bounded]
-) -> Iterator[dict[str, np.ndarray]]:
+def _numbers_of(numbers: Callable[[np.ndarray], Sums], records: Records[Bounded]) -> Iterator[Sums]:
     """Yield the numbers of some rows at a time, and 1 for each row."""
     for rows, _ in records.chunks():
         units = records.facts.bounds.unit(rows)

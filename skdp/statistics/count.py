@@ -8,7 +8,7 @@ import numpy as np
 
 from skdp._private_fit import PrivateFit, ReleaseParameters
 from skdp.budget import PrivacyBudget
-from skdp.data.exact_sums import counted
+from skdp.data.exact_sums import Sums, counted
 from skdp.data.records import Records
 from skdp.privacy import PrivacyGuarantee
 from skdp.statistics._keys import Keys, axes_of
@@ -102,7 +102,7 @@ def count(
     )
 
 
-class CountStatistic(PrivateFit):
+class CountStatistic(PrivateFit[Records[Keys | None], QueryPlan, Sums]):
     """The parts of the transaction of `count`."""
 
     released_as = "statistics.count"
@@ -136,14 +136,14 @@ class CountStatistic(PrivateFit):
 
     def _read(
         self, plan: QueryPlan, records: Records[Keys | None], rng: np.random.Generator
-    ) -> dict[str, np.ndarray]:
+    ) -> Sums:
         return plan.release(records.counts(_counts), rng)
 
     def _publish(
         self,
         plan: QueryPlan,
         records: Records[Keys | None],
-        released: dict[str, np.ndarray],
+        released: Sums,
         guarantee: PrivacyGuarantee,
     ) -> NoisyNumbers:
         columns = records.columns
@@ -160,7 +160,7 @@ def _check(records: Records[Keys | None]) -> None:
         records.facts.check(records)
 
 
-def _counts(records: Records[Keys | None]) -> dict[str, np.ndarray]:
+def _counts(records: Records[Keys | None]) -> Sums:
     """Return how often each column is true, or what it weighs; for each group if there are some."""
     columns, keys, weights = records.columns, records.facts, records.steps
     if keys is None and weights is None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from skdp.budget import PrivacyBudget
 from skdp.data.column_facts import ColumnBounds
+from skdp.data.exact_sums import Sums
 from skdp.data.records import Records
 from skdp.privacy import PrivacyGuarantee
 from skdp.statistics._moments import (
@@ -189,12 +190,16 @@ class CovarianceStatistic(MomentsStatistic):
         return (*alone, Part("product", n_pairs, farthest=farthest)) if n_pairs else alone
 
     @staticmethod
-    def _numbers(units: np.ndarray) -> dict[str, np.ndarray]:
+    def _numbers(units: np.ndarray) -> Sums:
         i, j = np.triu_indices(units.shape[1], 1)
         return {"x": units, "square": units**2 - 0.5, "product": units[:, i] * units[:, j]}
 
     def _publish(
-        self, plan: QueryPlan, records: Records[Bounded], released: Any, guarantee: PrivacyGuarantee
+        self,
+        plan: QueryPlan,
+        records: Records[Bounded],
+        released: Sums,
+        guarantee: PrivacyGuarantee,
     ) -> Covariance:
         asked = records.facts
         means, bounds = self._means(plan, asked, released), asked.bounds

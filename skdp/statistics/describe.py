@@ -22,7 +22,7 @@ from skdp.data.column_facts import (
     sides_of_pairs,
 )
 from skdp.data.columns import Columns, column_name
-from skdp.data.exact_sums import counted, from_steps, sums_in_steps
+from skdp.data.exact_sums import Sums, counted, from_steps, sums_in_steps
 from skdp.data.records import Records
 from skdp.privacy import ComposedEvent, Event, GaussianCurve, PrivacyGuarantee
 from skdp.statistics._keys import Keys
@@ -260,7 +260,7 @@ class Layout:
         n_groups = None if self.keys is None else self.n_groups
         return [counts, *(part.query(n_changed, n_groups) for part in parts)]
 
-    def answers(self, records: Records[Any]) -> dict[str, np.ndarray]:
+    def answers(self, records: Records[Any]) -> Sums:
         """Return the *private* sums of shape (n_groups, n_numbers), and cells for quantiles."""
         totals = records.total(self._totals)
         cells = {name: totals.pop(name) for name in ("cells", "categories")}
@@ -270,7 +270,7 @@ class Layout:
         sums["count"] = np.hstack([sums.pop("present"), cells["categories"]])
         return sums | {"cells": cells["cells"]}
 
-    def _totals(self, records: Records[Any]) -> dict[str, np.ndarray]:
+    def _totals(self, records: Records[Any]) -> Sums:
         found = {"categories": self._cells(records)}
         numbers, d = records.select(self.numbers), len(self.numbers)
         sizes = dict.fromkeys(("x", "square", "present"), d)
@@ -318,7 +318,7 @@ class Layout:
         return np.hstack([parts[j] for j in sorted(parts)]).ravel()
 
 
-def _present(bounds: ColumnBounds, records: Records[Any]) -> Iterator[dict[str, np.ndarray]]:
+def _present(bounds: ColumnBounds, records: Records[Any]) -> Iterator[Sums]:
     """Yield u, u² − 1/2 and 1 for values, and 0 for missing ones, some rows at a time."""
     for rows, _ in records.chunks():
         present, units = ~np.isnan(rows), bounds.unit(rows)
@@ -346,7 +346,7 @@ class DescribePlan:
         return ComposedEvent((self.queries.event, self.choices.event))
 
 
-class DescribeStatistic(PrivateFit):
+class DescribeStatistic(PrivateFit[Records[Layout], DescribePlan, Sums]):
     """The parts of the transaction of `describe`."""
 
     released_as = "statistics.describe"
@@ -425,9 +425,7 @@ class DescribeStatistic(PrivateFit):
         choices = ranks.planned(epsilon, parameters.delta, "gdp", neighbors, None, may_repeat)
         return DescribePlan(plan, choices)
 
-    def _read(
-        self, plan: DescribePlan, records: Records[Layout], rng: np.random.Generator
-    ) -> dict[str, np.ndarray]:
+    def _read(self, plan: DescribePlan, records: Records[Layout], rng: np.random.Generator) -> Sums:
         answers = records.facts.answers(records)
         cells = answers.pop("cells")
         released = plan.queries.release(answers, rng)
@@ -439,7 +437,7 @@ class DescribeStatistic(PrivateFit):
         self,
         plan: DescribePlan,
         records: Records[Layout],
-        released: dict[str, np.ndarray],
+        released: Sums,
         guarantee: PrivacyGuarantee,
     ) -> Description:
         layout = records.facts

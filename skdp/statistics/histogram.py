@@ -13,7 +13,7 @@ from skdp._private_fit import PrivateFit, ReleaseParameters
 from skdp.budget import PrivacyBudget
 from skdp.data.column_facts import by_column
 from skdp.data.columns import column_name
-from skdp.data.exact_sums import counted
+from skdp.data.exact_sums import Sums, counted
 from skdp.data.records import Records, check_numeric
 from skdp.privacy import PrivacyGuarantee
 from skdp.statistics._result import Axes, NoisyNumbers
@@ -136,7 +136,7 @@ class Grid:
         return np.ravel_multi_index(tuple(inner), self.shape)
 
 
-def _counts(records: Records[Grid]) -> dict[str, np.ndarray]:
+def _counts(records: Records[Grid]) -> Sums:
     found = np.zeros(records.facts.n_cells, dtype=np.int64)
     for rows, weights in records.chunks():
         whole = ~np.isnan(rows).any(axis=1)
@@ -145,7 +145,7 @@ def _counts(records: Records[Grid]) -> dict[str, np.ndarray]:
     return {"cells": found}
 
 
-class HistogramStatistic(PrivateFit):
+class HistogramStatistic(PrivateFit[Records[Grid], QueryPlan, Sums]):
     """The parts of the transaction of `histogram`."""
 
     released_as = "statistics.histogram"
@@ -174,17 +174,11 @@ class HistogramStatistic(PrivateFit):
         )
         return parameters.plan_queries([query], self.noise)
 
-    def _read(
-        self, plan: QueryPlan, records: Records[Grid], rng: np.random.Generator
-    ) -> dict[str, np.ndarray]:
+    def _read(self, plan: QueryPlan, records: Records[Grid], rng: np.random.Generator) -> Sums:
         return plan.release(records.counts(_counts), rng)
 
     def _publish(
-        self,
-        plan: QueryPlan,
-        records: Records[Grid],
-        released: dict[str, np.ndarray],
-        guarantee: PrivacyGuarantee,
+        self, plan: QueryPlan, records: Records[Grid], released: Sums, guarantee: PrivacyGuarantee
     ) -> NoisyNumbers:
         return NoisyNumbers(
             released["cells"].reshape(records.facts.shape),

@@ -12,7 +12,7 @@ import numpy as np
 from skdp._private_fit import PrivateFit, ReleaseParameters
 from skdp.budget import PrivacyBudget
 from skdp.data.column_facts import categories_by_column, category_codes
-from skdp.data.exact_sums import counted
+from skdp.data.exact_sums import Sums, counted
 from skdp.data.records import Records
 from skdp.privacy import PrivacyGuarantee
 from skdp.statistics._noise import half_width
@@ -227,7 +227,7 @@ class Tables:
         return [self.values[j].tolist() for j in table]
 
 
-def _counts(records: Records[Tables]) -> dict[str, np.ndarray]:
+def _counts(records: Records[Tables]) -> Sums:
     asked, parts = records.facts, records.columns.parts
     codes = {j: category_codes(parts[j], known) for j, known in asked.values.items()}
     return {
@@ -248,7 +248,7 @@ def _nothing(records: Records[Any]) -> None:
     """Find nothing wrong: any type may hold categories."""
 
 
-class MarginalsStatistic(PrivateFit):
+class MarginalsStatistic(PrivateFit[Records[Tables], QueryPlan, Sums]):
     """The parts of the transaction of `marginals`."""
 
     released_as = "statistics.marginals"
@@ -290,17 +290,11 @@ class MarginalsStatistic(PrivateFit):
         ]
         return parameters.plan_queries(queries, self.noise)
 
-    def _read(
-        self, plan: QueryPlan, records: Records[Tables], rng: np.random.Generator
-    ) -> dict[str, np.ndarray]:
+    def _read(self, plan: QueryPlan, records: Records[Tables], rng: np.random.Generator) -> Sums:
         return plan.release(records.counts(_counts), rng)
 
     def _publish(
-        self,
-        plan: QueryPlan,
-        records: Records[Tables],
-        released: dict[str, np.ndarray],
-        guarantee: PrivacyGuarantee,
+        self, plan: QueryPlan, records: Records[Tables], released: Sums, guarantee: PrivacyGuarantee
     ) -> Marginals:
         asked, library = records.facts, records.columns.library
         named = {asked.key(table): table for table in asked.columns}

@@ -10,6 +10,7 @@ import numpy as np
 
 from skdp.budget import PrivacyBudget
 from skdp.data.column_facts import ColumnBounds
+from skdp.data.exact_sums import Sums
 from skdp.data.records import Records
 from skdp.privacy import PrivacyGuarantee
 from skdp.statistics._moments import Bounded, Means, MomentsStatistic, Part
@@ -175,11 +176,15 @@ class MeanStatistic(MomentsStatistic):
         return (Part("x", n_columns),)
 
     @staticmethod
-    def _numbers(units: np.ndarray) -> dict[str, np.ndarray]:
+    def _numbers(units: np.ndarray) -> Sums:
         return {"x": units}
 
     def _publish(
-        self, plan: QueryPlan, records: Records[Bounded], released: Any, guarantee: PrivacyGuarantee
+        self,
+        plan: QueryPlan,
+        records: Records[Bounded],
+        released: Sums,
+        guarantee: PrivacyGuarantee,
     ) -> Mean:
         asked = records.facts
         means, bounds = self._means(plan, asked, released), asked.bounds

@@ -13,7 +13,7 @@ import numpy as np
 from skdp._private_fit import PrivateFit, ReleaseParameters
 from skdp.budget import PrivacyBudget
 from skdp.data.column_facts import ColumnBounds
-from skdp.data.exact_sums import STEP_BITS, counted
+from skdp.data.exact_sums import STEP_BITS, Sums, counted
 from skdp.data.records import Records
 from skdp.mechanisms import ExponentialMechanism
 from skdp.privacy import Event, PrivacyGuarantee
@@ -406,7 +406,7 @@ class Ranks:
         return np.asarray(bounds.low + (bounds.high - bounds.low) * shares)
 
 
-class QuantileStatistic(PrivateFit):
+class QuantileStatistic(PrivateFit[Records[Bounded], QuantilePlan, np.ndarray]):
     """The parts of the transaction of `quantile`."""
 
     released_as = "statistics.quantile"
@@ -494,7 +494,7 @@ class QuantileStatistic(PrivateFit):
 
 def cell_counts(
     bounds: ColumnBounds, keys: Keys | None, records: Records[Any], *, with_missing: bool = True
-) -> dict[str, np.ndarray]:
+) -> Sums:
     """Return how many *private* values round to each grid point: (n_groups, n_columns, n_points).
 
     A missing value is the middle of its bounds, or is not counted. Weights count in steps.

@@ -10,7 +10,7 @@ import numpy as np
 
 from skdp._private_fit import PrivateFit, ReleaseParameters
 from skdp.budget import PrivacyBudget
-from skdp.data.exact_sums import exact_sums
+from skdp.data.exact_sums import Sums, exact_sums
 from skdp.data.records import Records
 from skdp.privacy import PrivacyGuarantee
 from skdp.statistics._moments import Bounded, bounded_columns
@@ -118,7 +118,7 @@ def sum(
     )
 
 
-class SumStatistic(PrivateFit):
+class SumStatistic(PrivateFit[Records[Bounded], QueryPlan, Sums]):
     """The parts of the transaction of `sum`."""
 
     released_as = "statistics.sum"
@@ -144,19 +144,21 @@ class SumStatistic(PrivateFit):
             query = _by_group(asked, n_changed)
         return parameters.plan_queries([query], self.noise)
 
-    def _read(
-        self, plan: QueryPlan, records: Records[Bounded], rng: np.random.Generator
-    ) -> dict[str, np.ndarray]:
+    def _read(self, plan: QueryPlan, records: Records[Bounded], rng: np.random.Generator) -> Sums:
         asked = records.facts
         numbers = _whole if asked.n_rows is None else _centred
         return plan.release(exact_sums({"sum": asked.n_columns}, records, numbers, asked.keys), rng)
 
     def _publish(
-        self, plan: QueryPlan, records: Records[Bounded], released: Any, guarantee: PrivacyGuarantee
+        self,
+        plan: QueryPlan,
+        records: Records[Bounded],
+        released: Sums,
+        guarantee: PrivacyGuarantee,
     ) -> NoisyNumbers:
         asked, sums = records.facts, released["sum"]
         bounds = asked.bounds
-        if asked.keys is not None:
+        if asked.n_groups is not None:
             sums = sums.reshape(asked.n_groups, -1)
         if asked.n_rows is None:
             offset, unit = np.zeros(bounds.low.size), bounds.largest
@@ -184,10 +186,10 @@ def _by_group(asked: Bounded, n_changed: int) -> Query:
     )
 
 
-def _centred(records: Records[Bounded]) -> Iterator[dict[str, np.ndarray]]:
+def _centred(records: Records[Bounded]) -> Iterator[Sums]:
     return ({"sum": records.facts.bounds.unit(rows)} for rows, _ in records.chunks())
 
 
-def _whole(records: Records[Bounded]) -> Iterator[dict[str, np.ndarray]]:
+def _whole(records: Records[Bounded]) -> Iterator[Sums]:
     bounds = records.facts.bounds
     return ({"sum": bounds.clip(rows, 0.0) / bounds.largest} for rows, _ in records.chunks())

@@ -9,6 +9,7 @@ import numpy as np
 
 from skdp.budget import PrivacyBudget
 from skdp.data.column_facts import ColumnBounds
+from skdp.data.exact_sums import Sums
 from skdp.data.records import Records
 from skdp.privacy import PrivacyGuarantee
 from skdp.statistics._moments import (
@@ -162,11 +163,15 @@ class VarianceStatistic(MomentsStatistic):
         return Part("x", n_columns), Part("square", n_columns, 0.5)
 
     @staticmethod
-    def _numbers(units: np.ndarray) -> dict[str, np.ndarray]:
+    def _numbers(units: np.ndarray) -> Sums:
         return {"x": units, "square": units**2 - 0.5}
 
     def _publish(
-        self, plan: QueryPlan, records: Records[Bounded], released: Any, guarantee: PrivacyGuarantee
+        self,
+        plan: QueryPlan,
+        records: Records[Bounded],
+        released: Sums,
+        guarantee: PrivacyGuarantee,
     ) -> Variance:
         asked = records.facts
         means, bounds = self._means(plan, asked, released), asked.bounds
