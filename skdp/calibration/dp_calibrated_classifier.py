@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -16,7 +15,9 @@ from skdp._private_fit import PrivateEstimator, ReleaseParameters
 from skdp.budget import PrivacyBudget
 from skdp.calibration.calibration_map import METHODS, CalibrationMap
 from skdp.data.column import is_collection
+from skdp.data.records import Records
 from skdp.data.validation import check_lengths, present
+from skdp.metrics._evaluation import Evaluation
 from skdp.metrics._foreign import answer_of
 from skdp.metrics.one_vs_rest_report import OneVsRestCounts, OneVsRestReport
 from skdp.metrics.score_report import ScoreCounts
@@ -27,19 +28,6 @@ from skdp.workloads import QueryPlan
 __all__ = ["DPCalibratedClassifier"]
 
 _FEWEST = 300.0  # records times ε a histogram of scores; fewer make probabilities worse by noise
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class _Judged:
-    """*Private* scores and labels, and the transaction that counts them."""
-
-    counter: ScoreCounts | OneVsRestCounts
-    records: Any
-
-    @property
-    def n_records(self) -> int:
-        """The number of rows, or of persons where a record is a person."""
-        return int(self.records.n_records)
 
 
 class DPCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, PrivateEstimator):
@@ -202,7 +190,7 @@ class DPCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, PrivateEstimat
 
     def _check_data(
         self, parameters: ReleaseParameters, X: Any, y: Any, *, groups: Any = None
-    ) -> _Judged:
+    ) -> Records[Any]:
         check_choice("method", self.method, METHODS)
         check_is_fitted(self.estimator)
         if is_collection(X) or is_collection(y):
@@ -210,34 +198,32 @@ class DPCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, PrivateEstimat
                 "DPCalibratedClassifier reads rows in memory: call .compute() on them."
             )
         check_lengths(X, y)
-        counter = self._counter()
         n_classes = np.size(self.estimator.classes_)
         none = np.empty(0 if n_classes == 2 else (0, n_classes))
         scores = answer_of(partial(_scores, self.estimator), X, none)
-        judged = _Judged(counter, counter._check_data(parameters, y, scores, groups=groups))
-        if parameters.neighboring.count_is_public:
-            _check_enough(judged.n_records, parameters, n_classes)
-        return judged
+        records = self._evaluation()._check_data(parameters, y, scores, groups=groups)
+        if records.count_is_public:
+            _check_enough(records.n_records, parameters, n_classes)
+        return records
 
-    def _counter(self) -> ScoreCounts | OneVsRestCounts:
+    def _evaluation(self) -> Evaluation:
         """Return the transaction that counts scores, in one histogram or in one for each class."""
         classes = self.estimator.classes_
         if np.size(classes) == 1:
             raise ValueError("estimator must be a classifier of two classes or more.")
-        if np.size(classes) == 2:
-            return ScoreCounts(classes, self.noise, "auto")
-        return OneVsRestCounts(classes, "auto", self.noise)
+        question = ScoreCounts if np.size(classes) == 2 else OneVsRestCounts
+        return Evaluation(question(classes, "auto"), self.noise)
 
-    def _plan(self, parameters: ReleaseParameters, judged: _Judged) -> QueryPlan:
-        return judged.counter._plan(parameters, judged.records)
+    def _plan(self, parameters: ReleaseParameters, records: Records[Any]) -> QueryPlan:
+        return self._evaluation()._plan(parameters, records)
 
-    def _read(self, plan: QueryPlan, judged: _Judged, rng: np.random.Generator) -> np.ndarray:
-        return judged.counter._read(plan, judged.records, rng)
+    def _read(self, plan: QueryPlan, records: Records[Any], rng: np.random.Generator) -> np.ndarray:
+        return self._evaluation()._read(plan, records, rng)
 
     def _publish(
-        self, plan: QueryPlan, judged: _Judged, released: Any, guarantee: PrivacyGuarantee
+        self, plan: QueryPlan, records: Records[Any], released: Any, guarantee: PrivacyGuarantee
     ) -> DPCalibratedClassifier:
-        report = judged.counter._publish(plan, judged.records, released, guarantee)
+        report = self._evaluation()._publish(plan, records, released, guarantee)
         reports = report if isinstance(report, OneVsRestReport) else (report,)
         self.report_ = report
         self.maps_ = tuple(CalibrationMap.of(one, self.method) for one in reports)

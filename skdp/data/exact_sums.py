@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from skdp.data.columns import ROWS_AT_ONCE
-from skdp.data.persons import Persons
 
 __all__ = [
     "STEP_BITS",
@@ -22,8 +21,8 @@ __all__ = [
     "exact_sums",
     "from_steps",
     "in_records",
-    "steps_of",
     "sums_in_steps",
+    "sums_of_means",
 ]
 
 Sums = dict[str, np.ndarray]
@@ -47,6 +46,32 @@ def exact_sums(
     group.
     """
     return from_steps(records.total(partial(sums_in_steps, sizes, numbers, keys)))
+
+
+def sums_of_means(
+    sizes: Mapping[str, int],
+    records: Any,
+    numbers: Callable[[Any], Iterable[Mapping[str, Any]]],
+) -> Sums:
+    """Return the sums over records of what `numbers` yields for rows: of a person the means.
+
+    A mean is rounded once, as a row is, where `exact_sums` rounds each of a person's rows towards
+    zero: several numbers of a record are then as far apart as those of one row may be.
+    """
+    return from_steps(records.total(partial(_means_in_steps, sizes, numbers)))
+
+
+def _means_in_steps(
+    sizes: Mapping[str, int],
+    numbers: Callable[[Any], Iterable[Mapping[str, Any]]],
+    records: Any,
+) -> Sums:
+    if records.persons is None:
+        return sums_in_steps(sizes, numbers, None, records)
+    some = list(numbers(records))
+    rows = {name: np.concatenate([one[name] for one in some]) for name in sizes if some}
+    means = {name: records.persons.means(column) for name, column in rows.items()}
+    return sums_in_steps(sizes, lambda _: [means] if some else [], None, None)
 
 
 def from_steps(totals: Mapping[str, np.ndarray]) -> Sums:
@@ -105,8 +130,3 @@ def counted(places: np.ndarray, size: int, weights: np.ndarray | None) -> np.nda
 def in_records(counts: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
     """Return counts as floats; if rows have weights, those are counts of steps."""
     return np.ldexp(counts.astype(float), 0 if weights is None else -STEP_BITS)
-
-
-def steps_of(persons: Persons) -> np.ndarray:
-    """Return what rows weigh: 1/m for one of m of a person, rounded downwards to whole steps."""
-    return np.asarray(np.floor(np.ldexp(persons.row_weights(), STEP_BITS)))

@@ -70,6 +70,11 @@ class Persons:
         counts = self.counts[self.codes]
         return np.where(counts == 1, 1.0, np.nextafter(1.0 / counts, 0.0))
 
+    def means(self, rows: np.ndarray) -> np.ndarray:
+        """Return the mean of each person's rows: in their convex hull, but for 2^−53 a row."""
+        sums = [np.bincount(self.codes, column, self.n_persons) for column in rows.T]
+        return np.stack(sums, axis=1) / self.counts[:, None]
+
     def kept(self, max_rows: int, rng: np.random.Generator) -> np.ndarray:
         """Return which rows stay where each person keeps at most `max_rows`, in their order.
 

@@ -2,56 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from skdp._private_fit import PrivateFit, ReleaseParameters
-from skdp.data.blocks import Block
 from skdp.data.exact_sums import counted
-from skdp.data.validation import classes_of_blocks, codes_in_block, labels_in_block
+from skdp.data.records import Records
 from skdp.metrics._estimate import interval_of
-from skdp.metrics._pairs import Pairs
+from skdp.metrics._evaluation import Question
 from skdp.metrics._view import Viewed
-from skdp.privacy import PrivacyGuarantee
-from skdp.workloads import Query, QueryPlan
+from skdp.privacy import Neighboring, PrivacyGuarantee
+from skdp.workloads import Query
 
-__all__ = ["CountedPairs", "Counts", "NoisyReport"]
+__all__ = ["Counts", "NoisyReport"]
 
 _CELLS = "cells"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class CountedPairs:
-    """*Private* pairs, and how the predictions of a block become the numbers of cells."""
-
-    pairs: Pairs
-    classes: np.ndarray
-    cell_of: Callable[[Block], np.ndarray]
-    n_cells: int
+class Counts(Question):
+    """How many rows lie in each cell; the true labels of the pairs are 0..K−1."""
 
     @property
-    def n_records(self) -> int:
-        """The number of records: of rows, or of persons."""
-        return self.pairs.n_records
+    @abstractmethod
+    def shape(self) -> tuple[int, ...]:
+        """The number of cells along each axis."""
 
-    def counts(self) -> dict[str, np.ndarray]:
-        """Return the *private* counts: for each true label those of the cells, flattened."""
-        return self.pairs.counts(partial(_counted, self.classes, self.cell_of, self.n_cells))
+    @property
+    def n_histograms(self) -> int:
+        """In how many cells each row lies."""
+        return 1
+
+    @abstractmethod
+    def places(self, pairs: Records[Any]) -> Iterator[np.ndarray]:
+        """Yield the number of each row's cell, in each histogram."""
+
+    def query(self, neighboring: Neighboring) -> Query:
+        return Query(
+            _CELLS,
+            size=math.prod(self.shape),
+            linf_sensitivity=1.0,
+            l0_sensitivity=self.n_histograms * neighboring.n_changed,
+            integer=True,
+        )
+
+    def answer(self, pairs: Records[Any], size: int) -> np.ndarray:
+        return pairs.counts(partial(_counted, size))[_CELLS]
 
 
-def _counted(
-    classes: np.ndarray,
-    cell_of: Callable[[Block], np.ndarray],
-    n_cells: int,
-    weights: np.ndarray | None,
-    block: Block,
-) -> dict[str, np.ndarray]:
-    codes = codes_in_block(block.y, classes) * n_cells + cell_of(block)
-    return {_CELLS: counted(codes, classes.size * n_cells, weights)}
+def _counted(size: int, pairs: Records[Counts]) -> dict[str, np.ndarray]:
+    counts = (counted(places, size, pairs.steps) for places in pairs.facts.places(pairs))
+    return {_CELLS: np.asarray(sum(counts))}
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -65,7 +70,7 @@ class NoisyReport(Viewed):
     classes : ndarray of shape (n_classes,)
         *Public.* The labels.
     n_samples : int or None
-        *Public.* The number of test rows, with groups of persons; None where it is private.
+        *Public.* The number of test records; None where it is private.
     privacy : PrivacyGuarantee
         *Public.* Of everything in the report together.
     _variance : float
@@ -113,62 +118,3 @@ class NoisyReport(Viewed):
         counts = np.maximum(self.counts, 0.0).ravel()
         mean = float(slopes @ counts)
         return max(float(slopes**2 @ counts) - mean * mean / max(counts.sum(), 1.0), 0.0)
-
-
-class Counts(PrivateFit):
-    """The parts of the transaction of a report on labels."""
-
-    takes_infinite_epsilon = False
-    guess_name = "y_pred"
-
-    def __init__(self, classes: Any, noise: str) -> None:
-        self.classes = classes
-        self.noise = noise
-
-    def _records(
-        self,
-        parameters: ReleaseParameters,
-        truth: Any,
-        guess: Any,
-        check: Callable[[Block], Any],
-        groups: Any,
-    ) -> tuple[Pairs, np.ndarray]:
-        """Return checked pairs, and the public classes."""
-        check = partial(_checked, self.classes, check)
-        more = {"guess_name": self.guess_name, "groups": groups}
-        pairs = Pairs.of(parameters, truth, guess, check, **more)
-        return pairs, classes_of_blocks(str(self.released_as), pairs.found, self.classes)
-
-    def _plan(self, parameters: ReleaseParameters, records: CountedPairs) -> QueryPlan:
-        query = Query(
-            _CELLS,
-            size=records.classes.size * records.n_cells,
-            linf_sensitivity=1.0,
-            l0_sensitivity=parameters.neighboring.n_changed,
-            integer=True,
-        )
-        return parameters.plan_queries([query], self.noise)
-
-    def _read(self, plan: QueryPlan, records: CountedPairs, rng: np.random.Generator) -> np.ndarray:
-        cells = plan.release(records.counts(), rng)[_CELLS]
-        return cells.reshape(records.classes.size, records.n_cells).astype(float)
-
-    def _facts(
-        self, plan: QueryPlan, records: CountedPairs, released: Any, guarantee: PrivacyGuarantee
-    ) -> dict[str, Any]:
-        """Return the fields that all reports have."""
-        return {
-            "counts": released,
-            "classes": records.classes,
-            "n_samples": records.n_records if guarantee.neighboring.count_is_public else None,
-            "privacy": guarantee,
-            "_variance": plan.mechanism(_CELLS).expected_loss("l2"),
-        }
-
-
-def _checked(known: Any, check: Callable[[Block], Any], block: Block) -> np.ndarray:
-    """Return the true labels in a block, after checks of both columns."""
-    if np.ndim(block.y) != 1:
-        raise ValueError("y_true must be one column of labels.")
-    check(block)
-    return labels_in_block(block.y, known)

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from skdp.data.blocks import Block
 from skdp.metrics._pairs import numbers_of
 from skdp.support.validation import check_real
 
-__all__ = ["ErrorScale", "check_numbers", "possible_sums"]
+__all__ = ["ErrorScale", "possible_sums"]
 
 
 @dataclass(frozen=True)
@@ -75,12 +74,6 @@ def possible_sums(linear: float, square: float, n: float, low: float) -> tuple[f
     points = np.append(np.stack([t, t * t]), [[on_chord], [slope * on_chord - low]], axis=1)
     nearest = points[:, np.argmin(np.hypot(points[0] - x, points[1] - y))]
     return float(n * nearest[0]), float(n * nearest[1])
-
-
-def check_numbers(block: Block) -> None:
-    """Raise unless both columns hold finite numbers."""
-    numbers_of("y_true", block.y)
-    numbers_of("y_pred", block.X)
 
 
 def _checked_bounds(bounds: Any) -> tuple[float, float]:

@@ -1,95 +1,57 @@
-"""Noisy sums over test rows of numbers that each row has, for one score."""
+"""Noisy sums over test rows of numbers that each row has."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
-from skdp._private_fit import PrivateFit, ReleaseParameters
-from skdp.data.blocks import Block
-from skdp.data.exact_sums import exact_sums
+from skdp.data.exact_sums import sums_of_means
+from skdp.data.records import Records
 from skdp.metrics._estimate import interval_of, ratio
-from skdp.metrics._pairs import Pairs
+from skdp.metrics._evaluation import Question
 from skdp.metrics._score import Score
-from skdp.privacy import PrivacyGuarantee
-from skdp.workloads import Query, QueryPlan
+from skdp.privacy import Neighboring, PrivacyGuarantee
+from skdp.workloads import Query
 from skdp.workloads.plan import ROUNDED_ONCE
 
-__all__ = ["RowMean", "RowSums", "SummedPairs"]
+__all__ = ["RowMean", "RowSums", "sums_query"]
 
 _AT_ONCE = 2**16  # rows
 _SUMS = "sums"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class SummedPairs:
-    """*Private* pairs, and public facts that were checked with them."""
-
-    pairs: Pairs
-    facts: Any = None
-
-    @property
-    def n_records(self) -> int:
-        """The number of records: of rows, or of persons."""
-        return self.pairs.n_records
-
-
-class RowSums(PrivateFit):
-    """The transaction of a score that is a function of sums over rows."""
-
-    takes_infinite_epsilon = False
-    guess_name: ClassVar[str] = "y_pred"
-
-    def __init__(self, noise: str) -> None:
-        self.noise = noise
+class RowSums(Question):
+    """Sums of numbers that each row has; of a person's rows their means count."""
 
     @abstractmethod
-    def _query(self, count_is_public: bool) -> Query:
-        """Return what is asked."""
+    def numbers(self, truth: Any, guess: Any) -> list[np.ndarray]:
+        """Return the numbers of some rows; the last are asked where the count is private."""
 
-    @abstractmethod
-    def _rows(self, facts: Any, truth: Any, guess: Any) -> list[np.ndarray]:
-        """Return the numbers that some rows have, a column for each sum that may be asked."""
+    def answer(self, pairs: Records[Any], size: int) -> np.ndarray:
+        return sums_of_means({_SUMS: size}, pairs, partial(_numbers, size))[_SUMS]
 
-    @abstractmethod
-    def _score(
-        self,
-        facts: Any,
-        *,
-        sums: np.ndarray,
-        n_samples: int | None,
-        noise: float,
-        privacy: PrivacyGuarantee,
-    ) -> Score:
-        """Return the score of released sums, each with noise of that variance."""
 
-    def _plan(self, parameters: ReleaseParameters, records: SummedPairs) -> QueryPlan:
-        query = self._query(parameters.neighboring.count_is_public)
-        return parameters.plan_queries([query], self.noise)
+def _numbers(size: int, pairs: Records[RowSums]) -> Iterator[dict[str, np.ndarray]]:
+    for start in range(0, pairs.n_rows, _AT_ONCE):
+        rows = slice(start, start + _AT_ONCE)
+        columns = pairs.facts.numbers(pairs.y[rows], pairs.X[rows])
+        yield {_SUMS: np.stack(columns[:size], axis=1)}
 
-    def _read(self, plan: QueryPlan, records: SummedPairs, rng: np.random.Generator) -> np.ndarray:
-        query = plan.queries[0]
-        rows = partial(_of_block, self._rows, records.facts, query.size)
-        sums = exact_sums({_SUMS: query.size}, records.pairs, records.pairs.of_records(rows))
-        if query.integer:
-            sums = {_SUMS: np.rint(sums[_SUMS]).astype(np.int64)}
-        return plan.release(sums, rng)[_SUMS].astype(float)
 
-    def _publish(
-        self, plan: QueryPlan, records: SummedPairs, released: Any, guarantee: PrivacyGuarantee
-    ) -> Score:
-        return self._score(
-            records.facts,
-            sums=released,
-            n_samples=records.n_records if guarantee.neighboring.count_is_public else None,
-            noise=plan.mechanism(_SUMS).expected_loss("l2"),
-            privacy=guarantee,
-        )
+def sums_query(size: int, *, linf: float, l1: float, l2: float) -> Query:
+    """Return what is asked, sums all of which one record may change."""
+    return Query(
+        _SUMS,
+        size=size,
+        linf_sensitivity=linf * ROUNDED_ONCE,
+        l0_sensitivity=size,
+        l1_sensitivity=l1 * ROUNDED_ONCE,
+        l2_sensitivity=l2 * ROUNDED_ONCE,
+    )
 
 
 class RowMean(RowSums):
@@ -101,44 +63,39 @@ class RowMean(RowSums):
 
     integer: ClassVar[bool] = False
 
-    @abstractmethod
-    def _losses(self, facts: Any, truth: Any, guess: Any) -> np.ndarray:
-        """Return x of some rows."""
-
-    def _unit(self, facts: Any) -> float:
-        """Return what x = 1 stands for."""
+    @property
+    def unit(self) -> float:
+        """What x = 1 stands for."""
         return 1.0
 
-    def _query(self, count_is_public: bool) -> Query:
-        exact = 1.0 if self.integer else ROUNDED_ONCE
-        size = 1 if count_is_public else 2
-        return Query(
-            _SUMS,
-            size=size,
-            linf_sensitivity=exact,
-            l0_sensitivity=1 if self.integer else size,
-            l1_sensitivity=exact,
-            l2_sensitivity=exact,
-            integer=self.integer,
-        )
+    @abstractmethod
+    def losses(self, truth: Any, guess: Any) -> np.ndarray:
+        """Return x of some rows."""
 
-    def _rows(self, facts: Any, truth: Any, guess: Any) -> list[np.ndarray]:
-        x = self._losses(facts, truth, guess).astype(float)
+    def numbers(self, truth: Any, guess: Any) -> list[np.ndarray]:
+        x = self.losses(truth, guess).astype(float)
         return [x, 1.0 - x]
 
-    def _score(
+    def query(self, neighboring: Neighboring) -> Query:
+        size = 1 if neighboring.count_is_public else 2
+        if self.integer:  # one of the two numbers of a row is 1
+            return Query(_SUMS, size=size, linf_sensitivity=1.0, l0_sensitivity=1, integer=True)
+        return sums_query(size, linf=1.0, l1=1.0, l2=1.0)
+
+    def result(
         self,
-        facts: Any,
+        answer: np.ndarray,
         *,
-        sums: np.ndarray,
         n_samples: int | None,
-        noise: float,
         privacy: PrivacyGuarantee,
+        _variance: float,
     ) -> Score:
-        unit = self._unit(facts)
-        between = partial(_interval_of_mean, sums, n_samples, noise, unit)
-        value = unit * _mean(n_samples, sums)
-        return Score(value=value, n_samples=n_samples, privacy=privacy, _between=between)
+        return Score(
+            value=self.unit * _mean(n_samples, answer),
+            n_samples=n_samples,
+            privacy=privacy,
+            _between=partial(_interval_of_mean, answer, n_samples, _variance, self.unit),
+        )
 
 
 def _mean(n_samples: int | None, sums: np.ndarray) -> float:
@@ -166,11 +123,3 @@ def _interval_of_mean(
         (0.0, 1.0),
     )
     return unit * low, unit * high
-
-
-def _of_block(rows: Any, facts: Any, size: int, block: Block) -> Iterator[dict[str, np.ndarray]]:
-    """Yield what rows add to the sums."""
-    truth, guess = block.y, block.X
-    for start in range(0, len(truth), _AT_ONCE):
-        some = slice(start, start + _AT_ONCE)
-        yield {_SUMS: np.stack(rows(facts, truth[some], guess[some])[:size], axis=1)}

@@ -21,7 +21,7 @@ class Score(Viewed):
         *Released.* Means and areas are nearly unbiased, so that they may lie outside of what is
         possible, of which the nearest is shown; nan where the noise leaves nothing to be said.
     n_samples : int or None
-        *Public.* The number of test rows, with groups of persons; None where it is private.
+        *Public.* The number of test records; None where it is private.
     privacy : PrivacyGuarantee
         *Public.*
     _between : callable

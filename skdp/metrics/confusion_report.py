@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -11,15 +12,15 @@ from sklearn.metrics import ConfusionMatrixDisplay
 
 from skdp._private_fit import ReleaseParameters
 from skdp.budget import PrivacyBudget
-from skdp.data.blocks import Block
+from skdp.data.records import Records
 from skdp.data.validation import codes_in_block, outside
-from skdp.metrics._counts import CountedPairs, Counts, NoisyReport
+from skdp.metrics._counts import Counts, NoisyReport
 from skdp.metrics._estimate import ratio
+from skdp.metrics._evaluation import Evaluation
+from skdp.metrics._pairs import with_codes
 from skdp.metrics._view import Numbers
-from skdp.privacy import PrivacyGuarantee
 from skdp.support.html import html_table
 from skdp.support.validation import check_choice
-from skdp.workloads import QueryPlan
 
 __all__ = ["ConfusionReport", "confusion_report"]
 
@@ -98,7 +99,7 @@ def confusion_report(
     >>> round(report.accuracy, 2), report.recall.round(2).tolist()
     (0.87, [1.0, 0.8, 0.8])
     """
-    return _LabelCounts(classes, noise)._release(
+    return Evaluation(_LabelCounts(classes), noise)._release(
         y_true,
         y_pred,
         groups=groups,
@@ -122,7 +123,7 @@ class ConfusionReport(NoisyReport):
     classes : ndarray of shape (n_classes,)
         *Public.* The labels.
     n_samples : int or None
-        *Public.* The number of test rows, with groups of persons; None where it is private.
+        *Public.* The number of test records; None where it is private.
     privacy : PrivacyGuarantee
         *Public.* Of everything in the report together.
     _variance : float
@@ -211,36 +212,37 @@ class ConfusionReport(NoisyReport):
         return f"{table}{super()._repr_html_()}"
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class _LabelCounts(Counts):
-    """The parts of the transaction of `confusion_report`."""
+    """The confusion matrix."""
 
-    released_as = "metrics.confusion_report"
+    classes: Any
+    name = "confusion_report"
 
-    def _check_data(
-        self, parameters: ReleaseParameters, truth: Any, guess: Any, *, groups: Any = None
-    ) -> CountedPairs:
+    @property
+    def shape(self) -> tuple[int, int]:
+        return (self.classes.size, self.classes.size)
+
+    def checked(self, parameters: ReleaseParameters, pairs: Records[Any]) -> Records[_LabelCounts]:
         if self.classes is None or np.ndim(self.classes) != 1:
             raise ValueError("classes must be a list of all labels, which is public.")
         known = np.unique(np.asarray(self.classes))
-        check = partial(_check_labels, known)
-        pairs, classes = self._records(parameters, truth, guess, check, groups)
-        return CountedPairs(pairs, classes, partial(_codes, classes), classes.size)
+        pairs, classes = with_codes(pairs, self.name, known, partial(_check_labels, known))
+        return pairs.with_facts(_LabelCounts(classes))
 
-    def _publish(
-        self, plan: QueryPlan, records: CountedPairs, released: Any, guarantee: PrivacyGuarantee
-    ) -> ConfusionReport:
-        return ConfusionReport(**self._facts(plan, records, released, guarantee))
+    def places(self, pairs: Records[Any]) -> Iterator[np.ndarray]:
+        yield pairs.y * self.classes.size + codes_in_block(pairs.X, self.classes)
+
+    def result(self, answer: np.ndarray, **known: Any) -> ConfusionReport:
+        counts = answer.reshape(self.shape)
+        return ConfusionReport(counts=counts, classes=self.classes, **known)
 
 
-def _check_labels(known: np.ndarray, block: Block) -> None:
-    if np.ndim(block.X) != 1:
+def _check_labels(known: np.ndarray, pairs: Records[Any]) -> None:
+    if np.ndim(pairs.X) != 1:
         raise ValueError("y_pred must be one column of labels.")
-    if not np.isin(block.X, known).all():
-        raise outside("y_pred", block.X, known)
-
-
-def _codes(classes: np.ndarray, block: Block) -> np.ndarray:
-    return codes_in_block(block.X, classes)
+    if not np.isin(pairs.X, known).all():
+        raise outside("y_pred", pairs.X, known)
 
 
 def _shares(counts: np.ndarray, axis: int) -> np.ndarray:

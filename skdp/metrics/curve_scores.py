@@ -5,11 +5,12 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from skdp.budget import PrivacyBudget
+from skdp.metrics._evaluation import Evaluation
 from skdp.metrics._score import Score
 from skdp.metrics.score_report import ScoreCounts
-from skdp.privacy import PrivacyGuarantee
-from skdp.workloads import QueryPlan
 
 __all__ = ["dp_average_precision_score", "dp_roc_auc_score"]
 
@@ -96,7 +97,7 @@ def dp_roc_auc_score(
     >>> round(found.value, 2)
     0.83
     """
-    return _ScoreOfCounts("roc_auc", classes, noise, edges)._release(
+    return Evaluation(_AUC(classes, edges), noise)._release(
         y_true,
         y_score,
         groups=groups,
@@ -190,7 +191,7 @@ def dp_average_precision_score(
     >>> round(dp_average_precision_score(y, score, epsilon=1.0, random_state=0).value, 2)
     0.83
     """
-    return _ScoreOfCounts("average_precision", classes, noise, edges)._release(
+    return Evaluation(_AveragePrecision(classes, edges), noise)._release(
         y_true,
         y_score,
         groups=groups,
@@ -202,21 +203,20 @@ def dp_average_precision_score(
     )
 
 
-class _ScoreOfCounts(ScoreCounts):
+class _Area(ScoreCounts):
     """One number of a score report."""
 
-    def __init__(self, metric: str, classes: Any, noise: str, edges: Any) -> None:
-        super().__init__(classes, noise, edges)
-        self.metric = metric
+    def result(self, answer: np.ndarray, **known: Any) -> Score:
+        report = super().result(answer, **known)
+        metric = self.name.removeprefix("dp_").removesuffix("_score")
+        value, between = float(getattr(report, metric)), partial(report.interval, metric)
+        del known["_variance"]
+        return Score(value=value, _between=between, **known)
 
-    @property
-    def released_as(self) -> str:  # type: ignore[override]
-        return f"metrics.dp_{self.metric}_score"
 
-    def _publish(
-        self, plan: QueryPlan, records: Any, released: Any, guarantee: PrivacyGuarantee
-    ) -> Score:
-        report = super()._publish(plan, records, released, guarantee)
-        between = partial(report.interval, self.metric)
-        value = float(getattr(report, self.metric))
-        return Score(value=value, n_samples=report.n_samples, privacy=guarantee, _between=between)
+class _AUC(_Area):
+    name = "dp_roc_auc_score"
+
+
+class _AveragePrecision(_Area):
+    name = "dp_average_precision_score"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -10,15 +11,11 @@ import numpy as np
 
 from skdp._private_fit import ReleaseParameters
 from skdp.budget import PrivacyBudget
-from skdp.data.blocks import Block
-from skdp.data.validation import (
-    classes_of_blocks,
-    codes_in_block,
-    labels_in_block,
-    outside,
-)
-from skdp.metrics._pairs import Pairs, check_order, numbers_of
-from skdp.metrics._row_sums import RowMean, SummedPairs
+from skdp.data.records import Records
+from skdp.data.validation import outside
+from skdp.metrics._evaluation import Evaluation
+from skdp.metrics._pairs import check_order, numbers_of, with_codes
+from skdp.metrics._row_sums import RowMean
 from skdp.metrics._score import Score
 from skdp.support.validation import check_real
 
@@ -105,7 +102,7 @@ def dp_accuracy_score(
     >>> round(found.value, 2)
     0.9
     """
-    return _Accuracy(noise, classes)._release(
+    return Evaluation(_Accuracy(classes), noise)._release(
         y_true,
         y_pred,
         groups=groups,
@@ -194,7 +191,7 @@ def dp_log_loss(
     >>> round(dp_log_loss(y, np.where(y == 1, 0.8, 0.2), epsilon=1.0, random_state=0).value, 2)
     0.22
     """
-    return _LogLoss(noise, classes, error_bound)._release(
+    return Evaluation(_LogLoss(classes, error_bound), noise)._release(
         y_true,
         y_prob,
         groups=groups,
@@ -283,7 +280,7 @@ def dp_brier_score_loss(
     >>> round(found.value, 2)
     0.04
     """
-    return _Brier(noise, classes)._release(
+    return Evaluation(_Brier(classes), noise)._release(
         y_true,
         y_prob,
         groups=groups,
@@ -295,105 +292,91 @@ def dp_brier_score_loss(
     )
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class _Accuracy(RowMean):
     """Right predictions."""
 
-    released_as = "metrics.dp_accuracy_score"
+    classes: Any
+    name = "dp_accuracy_score"
     integer = True
 
-    def __init__(self, noise: str, classes: Any) -> None:
-        super().__init__(noise)
-        self.classes = classes
-
-    def _check_data(
-        self, parameters: ReleaseParameters, truth: Any, guess: Any, *, groups: Any = None
-    ) -> SummedPairs:
+    def checked(self, parameters: ReleaseParameters, pairs: Records[Any]) -> Records[_Accuracy]:
         known = None if self.classes is None else np.unique(np.asarray(self.classes))
-        return SummedPairs(
-            Pairs.of(parameters, truth, guess, partial(_check_labels, known), groups=groups)
-        )
+        pairs.check(partial(_check_labels, known))
+        return pairs.with_facts(self)
 
-    def _losses(self, facts: Any, truth: Any, guess: Any) -> np.ndarray:
+    def losses(self, truth: Any, guess: Any) -> np.ndarray:
         return _are_equal(truth, guess)
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class _OfProbabilities(RowMean):
-    """Losses of probabilities of labels that are known; `facts` are the classes."""
+    """Losses of the probabilities of labels, which are 0..K−1."""
 
+    classes: Any
     guess_name = "y_prob"
 
-    def __init__(self, noise: str, classes: Any) -> None:
-        super().__init__(noise)
-        self.classes = classes
-
-    def _check_data(
-        self, parameters: ReleaseParameters, truth: Any, guess: Any, *, groups: Any = None
-    ) -> SummedPairs:
+    def checked(self, parameters: ReleaseParameters, pairs: Records[Any]) -> Records[Any]:
         check_order(self.classes)
-        check = partial(_labels_beside, self.classes)
-        pairs = Pairs.of(parameters, truth, guess, check, guess_name=self.guess_name, groups=groups)
-        found, columns = zip(*pairs.found, strict=True)
-        classes = classes_of_blocks(str(self.released_as), found, self.classes)
-        if any(k != classes.size and (k, classes.size) != (1, 2) for k in columns):
+        pairs, classes = with_codes(pairs, self.name, self.classes, _check_probabilities)
+        n_columns = 1 if pairs.X.ndim == 1 else pairs.X.shape[1]
+        if n_columns != classes.size and (n_columns, classes.size) != (1, 2):
             raise ValueError(
                 "y_prob must have one column for each class, or, for two classes, that of the "
-                f"second; got {columns[0]} for {classes.size} classes."
+                f"second; got {n_columns} for {classes.size} classes."
             )
-        return SummedPairs(pairs, classes)
+        return pairs.with_facts(replace(self, classes=classes))
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class _LogLoss(_OfProbabilities):
     """Logarithms of what the true label was given."""
 
-    released_as = "metrics.dp_log_loss"
+    error_bound: float
+    name = "dp_log_loss"
 
-    def __init__(self, noise: str, classes: Any, error_bound: Any) -> None:
-        super().__init__(noise, classes)
-        self.error_bound = error_bound
-
-    def _check_data(
-        self, parameters: ReleaseParameters, truth: Any, guess: Any, *, groups: Any = None
-    ) -> SummedPairs:
-        check_real("error_bound", self.error_bound, low=0.0, high=700.0)
-        return super()._check_data(parameters, truth, guess, groups=groups)
-
-    def _losses(self, facts: Any, truth: Any, guess: Any) -> np.ndarray:
-        codes, columns = codes_in_block(truth, facts), _columns(guess)
-        given = columns[np.arange(codes.size), codes]
-        least = math.exp(-float(self.error_bound))
-        return np.clip(-np.log(np.maximum(given, least)) / float(self.error_bound), 0.0, 1.0)
-
-    def _unit(self, facts: Any) -> float:
+    @property
+    def unit(self) -> float:
         return float(self.error_bound)
+
+    def checked(self, parameters: ReleaseParameters, pairs: Records[Any]) -> Records[Any]:
+        check_real("error_bound", self.error_bound, low=0.0, high=700.0)
+        return super().checked(parameters, pairs)
+
+    def losses(self, truth: Any, guess: Any) -> np.ndarray:
+        given = _columns(guess)[np.arange(truth.size), truth]
+        least = math.exp(-self.unit)
+        return np.clip(-np.log(np.maximum(given, least)) / self.unit, 0.0, 1.0)
 
 
 class _Brier(_OfProbabilities):
     """Squared differences of probability and outcome, of several classes their sum."""
 
-    released_as = "metrics.dp_brier_score_loss"
+    name = "dp_brier_score_loss"
 
-    def _losses(self, facts: Any, truth: Any, guess: Any) -> np.ndarray:
-        codes, columns = codes_in_block(truth, facts), _columns(guess)
-        if facts.size == 2:
-            return np.asarray((columns[:, 1] - codes) ** 2)
-        off = columns - (codes[:, None] == np.arange(facts.size))
-        return np.minimum((off * off).sum(axis=1) / self._unit(facts), 1.0)
+    @property
+    def unit(self) -> float:
+        return 1.0 if self.classes.size == 2 else 2.0
 
-    def _unit(self, facts: Any) -> float:
-        return 1.0 if facts.size == 2 else 2.0
+    def losses(self, truth: Any, guess: Any) -> np.ndarray:
+        columns = _columns(guess)
+        if self.classes.size == 2:
+            return np.asarray((columns[:, 1] - truth) ** 2)
+        off = columns - (truth[:, None] == np.arange(self.classes.size))
+        return np.minimum((off * off).sum(axis=1) / self.unit, 1.0)
 
 
-def _check_labels(known: np.ndarray | None, block: Block) -> None:
-    for name, labels in (("y_true", block.y), ("y_pred", block.X)):
+def _check_labels(known: np.ndarray | None, pairs: Records[Any]) -> None:
+    for name, labels in (("y_true", pairs.y), ("y_pred", pairs.X)):
         if np.ndim(labels) != 1:
             raise ValueError(f"{name} must be one column of labels.")
         if labels.dtype == object and any(np.ndim(label) for label in labels):
             raise ValueError(f"{name} must hold labels, and it has lists or arrays.")
     try:
-        _are_equal(block.y, block.X)
+        _are_equal(pairs.y, pairs.X)
     except TypeError:  # of units of time without a common one
         raise ValueError("y_true and y_pred must hold labels that can be compared.") from None
-    for name, labels in (("y_true", block.y), ("y_pred", block.X)):
+    for name, labels in (("y_true", pairs.y), ("y_pred", pairs.X)):
         if known is not None and not np.isin(labels, known).all():
             raise outside(name, labels, known)
 
@@ -402,17 +385,12 @@ def _are_equal(truth: np.ndarray, guess: np.ndarray) -> np.ndarray:
     return np.asarray(truth == guess, dtype=bool)
 
 
-def _labels_beside(known: Any, block: Block) -> tuple[np.ndarray, int]:
-    """Return the labels and the number of columns of probabilities, after checks of both."""
-    if np.ndim(block.y) != 1:
-        raise ValueError("y_true must be one column of labels.")
-    columns = block.X
-    if columns.ndim not in (1, 2):
+def _check_probabilities(pairs: Records[Any]) -> None:
+    if pairs.X.ndim not in (1, 2):
         raise ValueError("y_prob must be one column of probabilities or one for each class.")
-    shares = numbers_of("y_prob", columns.ravel())
+    shares = numbers_of("y_prob", pairs.X.ravel())
     if shares.size and (shares.min() < 0.0 or shares.max() > 1.0):
         raise ValueError("y_prob has values outside of [0, 1].")
-    return labels_in_block(block.y, known), 1 if columns.ndim == 1 else columns.shape[1]
 
 
 def _columns(guess: Any) -> np.ndarray:

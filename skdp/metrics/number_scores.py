@@ -8,16 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from skdp._private_fit import ReleaseParameters
 from skdp.budget import PrivacyBudget
-from skdp.metrics._errors import ErrorScale, check_numbers, possible_sums
+from skdp.metrics._error_sums import ErrorSums
+from skdp.metrics._errors import ErrorScale, possible_sums
 from skdp.metrics._estimate import interval_of, spread
-from skdp.metrics._pairs import Pairs
-from skdp.metrics._row_sums import RowMean, RowSums, SummedPairs
+from skdp.metrics._evaluation import Evaluation
+from skdp.metrics._row_sums import RowMean, sums_query
 from skdp.metrics._score import Score
-from skdp.privacy import PrivacyGuarantee
+from skdp.privacy import Neighboring, PrivacyGuarantee
 from skdp.workloads import Query
-from skdp.workloads.plan import ROUNDED_ONCE
 
 __all__ = ["dp_mean_absolute_error", "dp_mean_squared_error", "dp_r2_score"]
 
@@ -101,7 +100,7 @@ def dp_mean_squared_error(
     >>> round(found.value, 1)
     0.9
     """
-    return _SquaredError(noise, target_bounds, error_bound)._release(
+    return Evaluation(_SquaredError(target_bounds, error_bound), noise)._release(
         y_true,
         y_pred,
         groups=groups,
@@ -192,7 +191,7 @@ def dp_mean_absolute_error(
     >>> round(found.value, 1)
     0.8
     """
-    return _AbsoluteError(noise, target_bounds, error_bound)._release(
+    return Evaluation(_AbsoluteError(target_bounds, error_bound), noise)._release(
         y_true,
         y_pred,
         groups=groups,
@@ -287,7 +286,7 @@ def dp_r2_score(
     >>> round(found.value, 1)
     0.9
     """
-    return _R2(noise, target_bounds, error_bound)._release(
+    return Evaluation(_R2(target_bounds, error_bound), noise)._release(
         y_true,
         y_pred,
         groups=groups,
@@ -299,86 +298,70 @@ def dp_r2_score(
     )
 
 
-class _OfErrors:
-    """Pairs of numbers within public bounds; their scale is the `facts`."""
-
-    def __init__(self, noise: str, target_bounds: Any, error_bound: Any) -> None:
-        self.noise = noise
-        self.target_bounds = target_bounds
-        self.error_bound = error_bound
-
-    def _check_data(
-        self, parameters: ReleaseParameters, truth: Any, guess: Any, *, groups: Any = None
-    ) -> SummedPairs:
-        scale = ErrorScale.of(self.target_bounds, self.error_bound)
-        return SummedPairs(Pairs.of(parameters, truth, guess, check_numbers, groups=groups), scale)
-
-
-class _AbsoluteError(_OfErrors, RowMean):
+class _AbsoluteError(ErrorSums, RowMean):
     """Errors in units of the largest."""
 
-    released_as = "metrics.dp_mean_absolute_error"
+    name = "dp_mean_absolute_error"
 
-    def _losses(self, facts: ErrorScale, truth: Any, guess: Any) -> np.ndarray:
-        return facts.errors(truth, guess)[0]
+    @property
+    def unit(self) -> float:
+        return self.scale.error_bound
 
-    def _unit(self, facts: ErrorScale) -> float:
-        return facts.error_bound
+    def losses(self, truth: Any, guess: Any) -> np.ndarray:
+        return self.scale.errors(truth, guess)[0]
 
 
-class _SquaredError(_OfErrors, RowMean):
+class _SquaredError(ErrorSums, RowMean):
     """Their squares."""
 
-    released_as = "metrics.dp_mean_squared_error"
+    name = "dp_mean_squared_error"
 
-    def _losses(self, facts: ErrorScale, truth: Any, guess: Any) -> np.ndarray:
-        return facts.errors(truth, guess)[0] ** 2
+    @property
+    def unit(self) -> float:
+        return self.scale.error_bound**2
 
-    def _unit(self, facts: ErrorScale) -> float:
-        return facts.error_bound**2
+    def losses(self, truth: Any, guess: Any) -> np.ndarray:
+        return self.scale.errors(truth, guess)[0] ** 2
 
 
-class _R2(_OfErrors, RowSums):
+class _R2(ErrorSums):
     """Squared errors, and what the variance of targets is made of."""
 
-    released_as = "metrics.dp_r2_score"
+    name = "dp_r2_score"
 
-    def _query(self, count_is_public: bool) -> Query:
+    def query(self, neighboring: Neighboring) -> Query:
         # add_remove_one: four numbers of size 1 at most, 4 in l1 and √4 in l2. replace_one: with
         # t = |u − u'| and |u + u'| ≤ 2 − t, (u, u²) moves by t·(1, u + u'). In l1 that is at most
         # t·(3 − t), 2.25 at t = 3/2. In l2 it is at most t·√(1 + (2 − t)²). This rises with t,
         # since 2t² − 6t + 5 > 0, up to 2 at t = 2. With e², which moves by 1: 3.25 and √(1 + 2²).
-        return Query(
-            "sums",
-            size=3 if count_is_public else 4,
-            linf_sensitivity=(2.0 if count_is_public else 1.0) * ROUNDED_ONCE,
-            l0_sensitivity=3 if count_is_public else 4,
-            l1_sensitivity=(3.25 if count_is_public else 4.0) * ROUNDED_ONCE,
-            l2_sensitivity=(math.sqrt(5.0) if count_is_public else 2.0) * ROUNDED_ONCE,
+        replaced = neighboring.count_is_public
+        return sums_query(
+            size=3 if replaced else 4,
+            linf=2.0 if replaced else 1.0,
+            l1=3.25 if replaced else 4.0,
+            l2=math.sqrt(5.0) if replaced else 2.0,
         )
 
-    def _rows(self, facts: ErrorScale, truth: Any, guess: Any) -> list[np.ndarray]:
-        error, u = facts.errors(truth, guess)
+    def numbers(self, truth: Any, guess: Any) -> list[np.ndarray]:
+        error, u = self.scale.errors(truth, guess)
         return [error**2, u, u * u, np.ones(u.size)]
 
-    def _score(
+    def result(
         self,
-        facts: ErrorScale,
+        answer: np.ndarray,
         *,
-        sums: np.ndarray,
         n_samples: int | None,
-        noise: float,
         privacy: PrivacyGuarantee,
+        _variance: float,
     ) -> Score:
-        n = _count(n_samples, sums)
-        likely = sums.copy()
-        likely[0] = min(max(sums[0], 0.0), max(n, 0.0))
-        likely[1:3] = possible_sums(sums[1], sums[2], n, low=-1)
+        n, likely = _count(n_samples, answer), answer.copy()
+        likely[0] = min(max(answer[0], 0.0), max(n, 0.0))
+        likely[1:3] = possible_sums(answer[1], answer[2], n, low=-1)
         return Score(
-            value=_r2(facts, n_samples, likely),
+            value=_r2(self.scale, n_samples, likely),
             n_samples=n_samples,
             privacy=privacy,
-            _between=partial(_interval_of_r2, facts, likely, n_samples, noise),
+            _between=partial(_interval_of_r2, self.scale, likely, n_samples, _variance),
         )
 
 

@@ -9,21 +9,24 @@ from typing import Any
 
 import numpy as np
 
-from skdp._private_fit import PrivateFit, ReleaseParameters
+from skdp._private_fit import ReleaseParameters
 from skdp.budget import PrivacyBudget
-from skdp.data.blocks import Block
-from skdp.data.exact_sums import counted
-from skdp.data.validation import classes_of_blocks, codes_in_block, labels_in_block
-from skdp.metrics._pairs import Pairs, check_order, numbers_of
+from skdp.data.records import Records
+from skdp.metrics._counts import Counts
+from skdp.metrics._evaluation import Evaluation
+from skdp.metrics._pairs import check_order, numbers_of, with_codes
 from skdp.metrics._view import Numbers, Viewed
-from skdp.metrics.score_report import ScoreReport, bins_of, checked_edges, edges_for
+from skdp.metrics.score_report import (
+    ScoreReport,
+    bins_of,
+    check_scores,
+    checked_edges,
+    edges_for,
+)
 from skdp.privacy import PrivacyGuarantee
 from skdp.support.validation import check_choice
-from skdp.workloads import Query, QueryPlan
 
 __all__ = ["OneVsRestCounts", "OneVsRestReport", "one_vs_rest_report"]
-
-_CELLS = "cells"
 
 
 def one_vs_rest_report(
@@ -106,7 +109,7 @@ def one_vs_rest_report(
     >>> round(report.roc_auc, 2), round(report[2].roc_auc, 2)
     (0.88, 0.87)
     """
-    return OneVsRestCounts(classes, edges, noise)._release(
+    return Evaluation(OneVsRestCounts(classes, edges), noise)._release(
         y_true,
         y_score,
         groups=groups,
@@ -190,106 +193,48 @@ class OneVsRestReport(Viewed):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _Scored:
-    """*Private* scores of several classes."""
+class OneVsRestCounts(Counts):
+    """Scores of each class in bins, of its rows and of all others."""
 
-    pairs: Pairs
-    classes: np.ndarray
-    edges: np.ndarray
-
-    @property
-    def n_records(self) -> int:
-        """The number of records: of rows, or of persons."""
-        return self.pairs.n_records
+    classes: Any
+    edges: Any
+    name = "one_vs_rest_report"
+    guess_name = "y_score"
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """Classes; the rest, and the class; bins."""
         return self.classes.size, 2, self.edges.size - 1
 
+    @property
+    def n_histograms(self) -> int:
+        return int(self.classes.size)
 
-class OneVsRestCounts(PrivateFit):
-    """The parts of the transaction of `one_vs_rest_report`."""
-
-    released_as = "metrics.one_vs_rest_report"
-    takes_infinite_epsilon = False
-
-    def __init__(self, classes: Any, edges: Any, noise: str) -> None:
-        self.classes = classes
-        self.edges = edges
-        self.noise = noise
-
-    def _check_data(
-        self, parameters: ReleaseParameters, truth: Any, score: Any, *, groups: Any = None
-    ) -> _Scored:
+    def checked(
+        self, parameters: ReleaseParameters, pairs: Records[Any]
+    ) -> Records[OneVsRestCounts]:
         if self.classes is None or np.ndim(self.classes) != 1:
             raise ValueError("classes must be a list of all labels, which is public.")
         check_order(self.classes)
         known = np.unique(np.asarray(self.classes))
         edges = None if isinstance(self.edges, str) else checked_edges(self.edges)
-        check = partial(_checked, known, edges is None)
-        pairs = Pairs.of(parameters, truth, score, check, guess_name="y_score", groups=groups)
-        classes = classes_of_blocks(self.released_as, pairs.found, known)
-        if edges is None:
-            edges = edges_for(parameters, pairs.n_records, classes.size)
-        return _Scored(pairs, classes, edges)
+        check = partial(_check_columns, known.size, edges is None)
+        pairs, classes = with_codes(pairs, self.name, known, check)
+        edges = edges_for(parameters, pairs.n_records, classes.size) if edges is None else edges
+        return pairs.with_facts(OneVsRestCounts(classes, edges))
 
-    def _plan(self, parameters: ReleaseParameters, records: _Scored) -> QueryPlan:
-        query = Query(
-            _CELLS,
-            size=int(np.prod(records.shape)),
-            linf_sensitivity=1.0,
-            l0_sensitivity=records.classes.size * parameters.neighboring.n_changed,
-            integer=True,
-        )
-        return parameters.plan_queries([query], self.noise)
+    def places(self, pairs: Records[Any]) -> Iterator[np.ndarray]:
+        for k in range(self.classes.size):
+            bins = bins_of(self.edges, numbers_of("y_score", pairs.X[:, k]))
+            yield (2 * k + (pairs.y == k)) * (self.edges.size - 1) + bins
 
-    def _read(self, plan: QueryPlan, records: _Scored, rng: np.random.Generator) -> np.ndarray:
-        counts = records.pairs.counts(partial(_counted, records.classes, records.edges))
-        return plan.release(counts, rng)[_CELLS].reshape(records.shape).astype(float)
-
-    def _publish(
-        self, plan: QueryPlan, records: _Scored, released: Any, guarantee: PrivacyGuarantee
-    ) -> OneVsRestReport:
-        facts: dict[str, Any] = {
-            "classes": np.array([False, True]),
-            "n_samples": records.n_records if guarantee.neighboring.count_is_public else None,
-            "privacy": guarantee,
-            "_variance": plan.mechanism(_CELLS).expected_loss("l2"),
-            "edges": records.edges,
-        }
-        reports = tuple(ScoreReport(counts=counts, **facts) for counts in released)
-        return OneVsRestReport(reports=reports, classes=records.classes, privacy=guarantee)
+    def result(self, answer: np.ndarray, **known: Any) -> OneVsRestReport:
+        facts = {"classes": np.array([False, True]), "edges": self.edges, **known}
+        reports = (ScoreReport(counts=counts, **facts) for counts in answer.reshape(self.shape))
+        privacy = known["privacy"]
+        return OneVsRestReport(reports=tuple(reports), classes=self.classes, privacy=privacy)
 
 
-def _checked(known: np.ndarray, are_shares: bool, block: Block) -> np.ndarray:
-    """Return the true labels in a block, after checks of both."""
-    if np.ndim(block.y) != 1:
-        raise ValueError("y_true must be one column of labels.")
-    columns = block.X
-    if columns.ndim != 2 or columns.shape[1] != known.size:
-        raise ValueError(f"y_score must have a column for each of the {known.size} classes.")
-    scores = numbers_of("y_score", columns.ravel())
-    if are_shares and scores.size and (scores.min() < 0.0 or scores.max() > 1.0):
-        raise ValueError(
-            "y_score has values outside of [0, 1]: give edges= of public numbers, beyond which "
-            "scores count in the first and the last bin."
-        )
-    return labels_in_block(block.y, known)
-
-
-def _counted(
-    classes: np.ndarray, edges: np.ndarray, weights: np.ndarray | None, block: Block
-) -> dict[str, np.ndarray]:
-    """Return the counts of all histograms, one after the other."""
-    codes, columns = codes_in_block(block.y, classes), block.X
-    n_bins = edges.size - 1
-    counts = [
-        counted(
-            (codes == k) * n_bins + bins_of(edges, numbers_of("y_score", columns[:, k])),
-            2 * n_bins,
-            weights,
-        )
-        for k in range(classes.size)
-    ]
-    return {_CELLS: np.concatenate(counts)}
+def _check_columns(n_classes: int, are_shares: bool, pairs: Records[Any]) -> None:
+    if pairs.X.ndim != 2 or pairs.X.shape[1] != n_classes:
+        raise ValueError(f"y_score must have a column for each of the {n_classes} classes.")
+    check_scores(are_shares, pairs.X.ravel())

@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from skdp._private_fit import PrivateFit, ReleaseParameters
 from skdp.budget import PrivacyBudget
-from skdp.data.blocks import Block
-from skdp.data.exact_sums import exact_sums
-from skdp.metrics._errors import ErrorScale, check_numbers, possible_sums
+from skdp.metrics._error_sums import ErrorSums
+from skdp.metrics._errors import ErrorScale, possible_sums
 from skdp.metrics._estimate import interval_of, ratio, spread
-from skdp.metrics._pairs import Pairs
+from skdp.metrics._evaluation import Evaluation
+from skdp.metrics._row_sums import sums_query
 from skdp.metrics._view import Numbers, Viewed
-from skdp.privacy import PrivacyGuarantee
+from skdp.privacy import Neighboring, PrivacyGuarantee
 from skdp.support.validation import check_choice
-from skdp.workloads import Query, QueryPlan
-from skdp.workloads.plan import ROUNDED_ONCE
+from skdp.workloads import Query
 
 __all__ = ["RegressionReport", "regression_report"]
 
-_AT_ONCE = 2**16  # rows
 _METRICS = ("mean_squared_error", "root_mean_squared_error", "mean_absolute_error", "r2")
 
 
@@ -113,7 +109,7 @@ def regression_report(
     >>> round(report.mean_absolute_error, 1), round(report.r2, 1)
     (0.8, 0.9)
     """
-    return _ErrorSums(target_bounds, error_bound, noise)._release(
+    return Evaluation(_RegressionSums(target_bounds, error_bound), noise)._release(
         y_true,
         y_pred,
         groups=groups,
@@ -139,7 +135,7 @@ class RegressionReport(Viewed):
     error_bound : float
         *Public.* As which larger errors count.
     n_samples : int or None
-        *Public.* The number of test rows, with groups of persons; None where it is private.
+        *Public.* The number of test records; None where it is private.
     privacy : PrivacyGuarantee
         *Public.* Of everything in the report together.
     _variance : float
@@ -243,72 +239,27 @@ class RegressionReport(Viewed):
             yield name, getattr(self, name), self.interval(name)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class _NumberPairs:
-    """*Private* pairs of numbers."""
+class _RegressionSums(ErrorSums):
+    """Squared and absolute errors, and what the variance of targets is made of."""
 
-    pairs: Pairs
+    name = "regression_report"
 
-    @property
-    def n_records(self) -> int:
-        """The number of records: of rows, or of persons."""
-        return self.pairs.n_records
-
-
-class _ErrorSums(PrivateFit):
-    """The parts of the transaction of `regression_report`."""
-
-    released_as = "metrics.regression_report"
-    takes_infinite_epsilon = False
-
-    def __init__(self, target_bounds: Any, error_bound: Any, noise: str) -> None:
-        self.target_bounds = target_bounds
-        self.error_bound = error_bound
-        self.noise = noise
-
-    def _check_data(
-        self, parameters: ReleaseParameters, truth: Any, guess: Any, *, groups: Any = None
-    ) -> _NumberPairs:
-        self._scale = ErrorScale.of(self.target_bounds, self.error_bound)
-        return _NumberPairs(Pairs.of(parameters, truth, guess, check_numbers, groups=groups))
-
-    def _plan(self, parameters: ReleaseParameters, records: _NumberPairs) -> QueryPlan:
-        replaced = parameters.neighboring.count_is_public
+    def query(self, neighboring: Neighboring) -> Query:
         # add_remove_one: five numbers of size 1 at most, 5 in l1 and √5 in l2. replace_one: (u, u²)
         # moves by 2.25 in l1 and by 2 in l2, as `dp_r2_score` derives. With e² and e, which move
         # by 1 each: 4.25 and √(1 + 1 + 2²).
-        query = Query(
-            "sums",
+        replaced = neighboring.count_is_public
+        return sums_query(
             size=4 if replaced else 5,
-            linf_sensitivity=(2.0 if replaced else 1.0) * ROUNDED_ONCE,
-            l0_sensitivity=4 if replaced else 5,
-            l1_sensitivity=(4.25 if replaced else 5.0) * ROUNDED_ONCE,
-            l2_sensitivity=math.sqrt(6.0 if replaced else 5.0) * ROUNDED_ONCE,
-        )
-        return parameters.plan_queries([query], self.noise)
-
-    def _read(self, plan: QueryPlan, records: _NumberPairs, rng: np.random.Generator) -> np.ndarray:
-        size = plan.queries[0].size
-        numbers = records.pairs.of_records(partial(_of_rows, self._scale, size))
-        return plan.release(exact_sums({"sums": size}, records.pairs, numbers), rng)["sums"]
-
-    def _publish(
-        self, plan: QueryPlan, records: _NumberPairs, released: Any, guarantee: PrivacyGuarantee
-    ) -> RegressionReport:
-        return RegressionReport(
-            sums=released,
-            target_bounds=self._scale.bounds,
-            error_bound=self._scale.error_bound,
-            n_samples=records.n_records if guarantee.neighboring.count_is_public else None,
-            privacy=guarantee,
-            _variance=plan.mechanism("sums").expected_loss("l2"),
+            linf=2.0 if replaced else 1.0,
+            l1=4.25 if replaced else 5.0,
+            l2=math.sqrt(6.0 if replaced else 5.0),
         )
 
+    def numbers(self, truth: Any, guess: Any) -> list[np.ndarray]:
+        error, u = self.scale.errors(truth, guess)
+        return [error * error, error, u, u * u, np.ones(u.size)]
 
-def _of_rows(scale: ErrorScale, size: int, block: Block) -> Iterator[dict[str, np.ndarray]]:
-    """Yield what rows add to the sums."""
-    for start in range(0, len(block.y), _AT_ONCE):
-        some = slice(start, start + _AT_ONCE)
-        error, u = scale.errors(block.y[some], block.X[some])
-        columns = [error * error, error, u, u * u, np.ones(u.size)]
-        yield {"sums": np.stack(columns[:size], axis=1)}
+    def result(self, answer: np.ndarray, **known: Any) -> RegressionReport:
+        bounds, largest = self.scale.bounds, self.scale.error_bound
+        return RegressionReport(sums=answer, target_bounds=bounds, error_bound=largest, **known)

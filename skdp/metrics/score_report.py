@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -15,17 +15,24 @@ from sklearn.metrics import PrecisionRecallDisplay, RocCurveDisplay
 
 from skdp._private_fit import ReleaseParameters
 from skdp.budget import PrivacyBudget
-from skdp.data.blocks import Block
+from skdp.data.records import Records
 from skdp.metrics._bin_parts import parts_of
-from skdp.metrics._counts import CountedPairs, Counts, NoisyReport
+from skdp.metrics._counts import Counts, NoisyReport
 from skdp.metrics._estimate import ratio, slopes_of
-from skdp.metrics._pairs import check_order, numbers_of
+from skdp.metrics._evaluation import Evaluation
+from skdp.metrics._pairs import check_order, numbers_of, with_codes
 from skdp.metrics._view import Numbers
-from skdp.privacy import PrivacyGuarantee
 from skdp.support.validation import check_choice, check_count
-from skdp.workloads import QueryPlan
 
-__all__ = ["ScoreCounts", "ScoreReport", "bins_of", "checked_edges", "edges_for", "score_report"]
+__all__ = [
+    "ScoreCounts",
+    "ScoreReport",
+    "bins_of",
+    "check_scores",
+    "checked_edges",
+    "edges_for",
+    "score_report",
+]
 
 _FEWEST_BINS, _MOST_BINS, _USUAL_BINS = 8, 128, 16
 
@@ -116,7 +123,7 @@ def score_report(
     >>> round(report.roc_auc, 2), round(report.accuracy(), 2)
     (0.83, 0.75)
     """
-    return ScoreCounts(classes, noise, edges)._release(
+    return Evaluation(ScoreCounts(classes, edges), noise)._release(
         y_true,
         y_score,
         groups=groups,
@@ -139,7 +146,7 @@ class ScoreReport(NoisyReport):
     classes : ndarray of shape (2,)
         *Public.* The labels; the second is the positive one.
     n_samples : int or None
-        *Public.* The number of test rows, with groups of persons; None where it is private.
+        *Public.* The number of test records; None where it is private.
     privacy : PrivacyGuarantee
         *Public.* Of everything in the report together.
     _variance : float
@@ -390,37 +397,39 @@ class ScoreReport(NoisyReport):
             yield "accuracy at 0.5", self.accuracy(0.5), self.interval("accuracy", threshold=0.5)
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class ScoreCounts(Counts):
-    """The parts of the transaction of `score_report`."""
+    """Scores of two classes in bins, by label."""
 
-    released_as = "metrics.score_report"
+    classes: Any
+    edges: Any
+    name = "score_report"
     guess_name = "y_score"
 
-    def __init__(self, classes: Any, noise: str, edges: Any) -> None:
-        super().__init__(classes, noise)
-        self.edges = edges
+    @property
+    def shape(self) -> tuple[int, int]:
+        return 2, self.edges.size - 1
 
-    def _check_data(
-        self, parameters: ReleaseParameters, truth: Any, score: Any, *, groups: Any = None
-    ) -> CountedPairs:
+    def checked(self, parameters: ReleaseParameters, pairs: Records[Any]) -> Records[ScoreCounts]:
         check_order(self.classes)
         edges = None if isinstance(self.edges, str) else checked_edges(self.edges)
-        check = _check_shares if edges is None else _check_scores
-        pairs, classes = self._records(parameters, truth, score, check, groups)
+        check = partial(_check_scores, edges is None)
+        pairs, classes = with_codes(pairs, self.name, self.classes, check)
         if classes.size != 2:
             raise ValueError(
                 f"score_report judges scores of two classes, got {classes.size}; of several, "
                 "one_vs_rest_report judges scores, and confusion_report labels."
             )
-        if edges is None:
-            edges = edges_for(parameters, pairs.n_records)
-        self._edges = edges
-        return CountedPairs(pairs, classes, partial(_bins, edges), edges.size - 1)
+        edges = edges_for(parameters, pairs.n_records) if edges is None else edges
+        return pairs.with_facts(replace(self, classes=classes, edges=edges))
 
-    def _publish(
-        self, plan: QueryPlan, records: CountedPairs, released: Any, guarantee: PrivacyGuarantee
-    ) -> Any:
-        return ScoreReport(edges=self._edges, **self._facts(plan, records, released, guarantee))
+    def places(self, pairs: Records[Any]) -> Iterator[np.ndarray]:
+        bins = bins_of(self.edges, numbers_of("y_score", pairs.X))
+        yield pairs.y * (self.edges.size - 1) + bins
+
+    def result(self, answer: np.ndarray, **known: Any) -> Any:
+        counts = answer.reshape(self.shape)
+        return ScoreReport(counts=counts, classes=self.classes, edges=self.edges, **known)
 
 
 def edges_for(parameters: ReleaseParameters, n_records: int, n_cells: int = 1) -> np.ndarray:
@@ -444,27 +453,23 @@ def checked_edges(edges: Any) -> np.ndarray:
     return ends
 
 
-def _check_scores(block: Block) -> None:
-    numbers_of("y_score", block.X)
-
-
-def _check_shares(block: Block) -> None:
-    """Raise unless scores are probabilities: a domain that nobody can move to search for one."""
-    scores = numbers_of("y_score", block.X)
-    if scores.size and (scores.min() < 0.0 or scores.max() > 1.0):
+def check_scores(are_shares: bool, columns: np.ndarray) -> None:
+    """Raise unless scores are numbers, or probabilities: a fixed domain reveals nothing."""
+    scores = numbers_of("y_score", columns)
+    if are_shares and scores.size and (scores.min() < 0.0 or scores.max() > 1.0):
         raise ValueError(
             "y_score has values outside of [0, 1]: give edges= of public numbers, beyond which "
             "scores count in the first and the last bin."
         )
 
 
+def _check_scores(are_shares: bool, pairs: Records[Any]) -> None:
+    check_scores(are_shares, pairs.X)
+
+
 def bins_of(edges: np.ndarray, scores: np.ndarray) -> np.ndarray:
     """Return the numbers of the bins of scores."""
     return np.searchsorted(edges[1:-1], scores, side="right")
-
-
-def _bins(edges: np.ndarray, block: Block) -> np.ndarray:
-    return bins_of(edges, numbers_of("y_score", block.X))
 
 
 def _auc(counts: np.ndarray) -> float:
