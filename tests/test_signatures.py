@@ -63,7 +63,7 @@ RESULTS = {
 }
 # In signatures and pages parameters come in these groups, in this order.
 GROUPS = {
-    "data": "bounds categories classes target_bounds data_norm max_norm max_weight max_rows "
+    "data": "features bounds categories classes target_bounds data_norm max_norm max_weight max_rows "
     "missing",
     "privacy": "epsilon delta neighboring budget",
     "model": "n_clusters n_components quantile quantiles loss threshold smoothing slope_bound "
