@@ -4,6 +4,9 @@ An **estimator** clips its rows to public bounds, asks a **solver** for a plan (
 public facts alone, what will be released), spends that plan from a **budget**, and only then lets
 the solver read the data.
 
+Array-like data are NumPy arrays, lists, and tables and columns of pandas, polars, Arrow and Dask.
+Searches and probability calibration do not take Dask.
+
 What a user calls, in scikit-learn's own module names:
 
 - `skdp.linear_model`: `DPLogisticRegression`, `DPHingeClassifier`, `DPSGDClassifier`;

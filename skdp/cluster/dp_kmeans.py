@@ -163,7 +163,7 @@ class DPKMeans(
 
         Parameters
         ----------
-        X : array-like or dask collection of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features)
             *Private.* Values outside `bounds` are clipped; a missing value counts as the middle of
             its bounds. Without privacy values are taken as they are, and none may be missing.
         y : None
@@ -193,7 +193,7 @@ class DPKMeans(
 
         Parameters
         ----------
-        X : array-like or dask collection of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features)
             *Private.*
         y : None
             Ignored.
@@ -213,7 +213,7 @@ class DPKMeans(
 
         Parameters
         ----------
-        X : array-like or dask collection of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features)
             A missing value counts as the middle of its bounds; nothing is clipped.
 
         Returns
@@ -230,7 +230,7 @@ class DPKMeans(
 
         Parameters
         ----------
-        X : array-like or dask collection of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features)
             A missing value counts as the middle of its bounds; nothing is clipped.
 
         Returns
@@ -247,7 +247,7 @@ class DPKMeans(
 
         Parameters
         ----------
-        X : array-like or dask collection of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features)
             A missing value counts as the middle of its bounds; nothing is clipped.
         y : None
             Ignored.

@@ -11,8 +11,9 @@ from scipy import sparse
 
 from skdp.data.blocks import Block, Blocks, by_rows, for_workers, is_table
 from skdp.data.column import is_collection
+from skdp.data.validation import remember_columns
 
-__all__ = ["lazy_on_blocks", "summed_over_blocks"]
+__all__ = ["fit_of_columns", "lazy_on_blocks", "summed_over_blocks"]
 
 
 def lazy_on_blocks(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -32,13 +33,30 @@ def lazy_on_blocks(method: Callable[..., Any]) -> Callable[..., Any]:
     return on_any
 
 
+def fit_of_columns(fit: Callable[..., Any]) -> Callable[..., Any]:
+    """Make `fit` of a transformer that learns nothing remember the columns of dask collections.
+
+    Their values are not read. The method `_check_columns` checks parameters against the columns.
+    """
+
+    @wraps(fit)
+    def on_any(self: Any, X: Any, y: Any = None) -> Any:
+        if not is_collection(X):
+            return fit(self, X, y)
+        remember_columns(self, X)
+        self._check_columns()
+        return self
+
+    return on_any
+
+
 def summed_over_blocks(method: Callable[..., float]) -> Callable[..., float]:
-    """Make a method that returns a sum over rows take dask collections, which it reads at once."""
+    """Make a method of rows that returns a sum over them read dask collections, at once."""
 
     @wraps(method)
-    def on_any(self: Any, X: Any, *args: Any) -> float:
+    def on_any(self: Any, X: Any, y: Any = None) -> float:
         if not is_collection(X):
-            return method(self, X, *args)
+            return method(self, X, y)
         some = partial(_sum_of_block, for_workers(self), method.__name__)
         return float(sum(Blocks.of(X).gather(some)))
 

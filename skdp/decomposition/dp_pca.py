@@ -181,7 +181,7 @@ class DPPCA(
 
         Parameters
         ----------
-        X : array-like or dask collection of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features)
             *Private.* Values outside `bounds` are clipped; a missing value counts as the middle of
             its bounds. Without privacy values are taken as they are, and none may be missing.
         y : None
@@ -212,7 +212,7 @@ class DPPCA(
 
         Parameters
         ----------
-        X : array-like or dask collection of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features)
             A missing value counts as the middle of its bounds; nothing is clipped.
 
         Returns
@@ -233,7 +233,7 @@ class DPPCA(
 
         Parameters
         ----------
-        X : array-like or dask collection of shape (n_samples, n_components)
+        X : array-like of shape (n_samples, n_components)
             Coordinates along the components.
 
         Returns

@@ -10,11 +10,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in
 
-from skdp.data.column import is_collection
-from skdp.data.lazy import lazy_on_blocks
+from skdp.data.lazy import fit_of_columns, lazy_on_blocks
 from skdp.data.validation import (
     column_names,
-    remember_columns,
     remember_names,
     validated_table,
 )
@@ -60,12 +58,13 @@ class PublicFeatures(TransformerMixin, BaseEstimator):
             missing=self.missing,
         )
 
+    @fit_of_columns
     def fit(self, X: Any, y: Any = None) -> Any:
         """Check the parameters against the columns; nothing is learnt.
 
         Parameters
         ----------
-        X : array-like, frame or dask collection of shape (n_samples, n_features)
+        X : array-like or frame of shape (n_samples, n_features)
             *Private.* Only its columns matter, and whether values are missing where that is
             refused.
         y : None
@@ -76,12 +75,12 @@ class PublicFeatures(TransformerMixin, BaseEstimator):
         self : object
             The transformer.
         """
-        if is_collection(X):
-            remember_columns(self, X)
-            self.feature_map(self.n_features_in_, column_names(self))
-        else:
-            self._mapped(X, reset=True)
+        self._mapped(X, reset=True)
         return self
+
+    def _check_columns(self) -> FeatureMap:
+        """Return the map, after checks of the parameters against the columns."""
+        return self.feature_map(self.n_features_in_, column_names(self))
 
     @lazy_on_blocks
     def transform(self, X: Any) -> Any:
@@ -89,7 +88,7 @@ class PublicFeatures(TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like, frame or dask collection of shape (n_samples, n_features)
+        X : array-like or frame of shape (n_samples, n_features)
             *Private.* Numbers outside of their bounds are clipped; a category that is not known
             has no column.
 
@@ -117,17 +116,15 @@ class PublicFeatures(TransformerMixin, BaseEstimator):
             One for each column.
         """
         names = _check_feature_names_in(self, input_features)
-        found = self.feature_map(self.n_features_in_, column_names(self))
-        return np.array(found.names(names.tolist()), dtype=object)
+        return np.array(self._check_columns().names(names.tolist()), dtype=object)
 
     def _mapped(self, X: Any, *, reset: bool) -> tuple[FeatureMap, np.ndarray]:
         """Return the map and the coded table."""
         checked = validated_table(self, X, reset=reset)
         if reset:
             remember_names(self, X)
-        names = column_names(self)
-        found = self.feature_map(self.n_features_in_, names)
-        return found, found.coded(checked, names)
+        found = self._check_columns()
+        return found, found.coded(checked, column_names(self))
 
     def _takes_missing(self) -> bool:
         return bool(self.missing == "indicator")

@@ -32,7 +32,7 @@ class PrivateScaler(
 
         Parameters
         ----------
-        X : array-like or dask collection of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features)
             *Private.* Values outside `bounds` are clipped; a missing value counts as the middle of
             its bounds.
         y : None
@@ -64,7 +64,7 @@ class PrivateScaler(
 
         Parameters
         ----------
-        X : array-like or dask collection of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features)
             Values outside `bounds` are clipped; a missing value counts as the middle of its bounds.
 
         Returns

@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 
-from skdp.data.column import is_collection
 from skdp.data.column_facts import ColumnBounds
-from skdp.data.lazy import lazy_on_blocks
-from skdp.data.validation import column_names, refuse_missing, remember_columns, validated_numbers
+from skdp.data.lazy import fit_of_columns, lazy_on_blocks
+from skdp.data.validation import column_names, refuse_missing, validated_numbers
 from skdp.support.validation import check_choice
 
 __all__ = ["BoundsScaler"]
@@ -66,12 +65,13 @@ class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.bounds = bounds
         self.missing = missing
 
+    @fit_of_columns
     def fit(self, X: Any, y: Any = None) -> BoundsScaler:
         """Check the bounds against the columns; nothing is learnt.
 
         Parameters
         ----------
-        X : array-like or dask collection of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features)
             *Private.* Only its columns matter, and whether values are missing where that is
             refused.
         y : None
@@ -82,11 +82,7 @@ class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self : object
             The scaler.
         """
-        if is_collection(X):
-            remember_columns(self, X)
-            self._bounds()
-        else:
-            self._rows(X, reset=True)
+        self._rows(X, reset=True)
         return self
 
     @lazy_on_blocks
@@ -95,7 +91,7 @@ class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or dask collection of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features)
             *Private.* Values outside of the bounds are clipped.
 
         Returns
@@ -142,12 +138,12 @@ class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """Return floats, of which none is missing where that is refused, and checked bounds."""
         X = validated_numbers(self, X, reset=reset, dtype=[np.float64, np.float32])
         names = column_names(self)
-        bounds = self._bounds()
+        bounds = self._check_columns()
         if self.missing == "error":
             refuse_missing(X, names)
         return X, bounds
 
-    def _bounds(self) -> ColumnBounds:
+    def _check_columns(self) -> ColumnBounds:
         check_choice("missing", self.missing, _MISSING)
         return ColumnBounds.of(self.bounds, self.n_features_in_, column_names(self))
 

@@ -7,9 +7,8 @@ from typing import Any
 from scipy import sparse
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 
-from skdp.data.column import is_collection
-from skdp.data.lazy import lazy_on_blocks
-from skdp.data.validation import remember_columns, validated
+from skdp.data.lazy import fit_of_columns, lazy_on_blocks
+from skdp.data.validation import validated
 from skdp.design import clip_factors
 from skdp.support.validation import check_size
 
@@ -51,12 +50,13 @@ class RowClipper(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def __init__(self, *, max_norm: float = 1.0) -> None:
         self.max_norm = max_norm
 
+    @fit_of_columns
     def fit(self, X: Any, y: Any = None) -> RowClipper:
         """Check the parameter; nothing is learnt.
 
         Parameters
         ----------
-        X : array-like, sparse matrix or dask collection of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
             *Private.* Only its columns matter, and that values are finite numbers.
         y : None
             Ignored.
@@ -66,12 +66,12 @@ class RowClipper(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self : object
             The clipper.
         """
-        check_size("max_norm", self.max_norm)
-        if is_collection(X):
-            remember_columns(self, X)
-        else:
-            validated(self, X, accept_sparse="csr")
+        self._check_columns()
+        validated(self, X, accept_sparse="csr")
         return self
+
+    def _check_columns(self) -> float:
+        return check_size("max_norm", self.max_norm)
 
     @lazy_on_blocks
     def transform(self, X: Any) -> Any:
@@ -79,7 +79,7 @@ class RowClipper(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or dask collection of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
             *Private.* Finite values.
 
         Returns
@@ -89,7 +89,7 @@ class RowClipper(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         first = not hasattr(self, "n_features_in_")
         X = validated(self, X, accept_sparse="csr", reset=first)
-        factors = clip_factors(X, check_size("max_norm", self.max_norm))
+        factors = clip_factors(X, self._check_columns())
         if sparse.issparse(X):
             return sparse.csr_matrix(sparse.diags(factors) @ X)
         return X * factors[:, None]

@@ -35,7 +35,7 @@ def count(
 
     Parameters
     ----------
-    condition : array-like or dask collection of bool, shape (n_rows,) or (n_rows, n_conditions)
+    condition : array-like of bool, shape (n_rows,) or (n_rows, n_conditions)
         *Private.* Such as ``ages >= 65``; a missing value does not fulfil it. Several conditions
         are released together. The number of all rows, where that is private, is the count of
         ``np.ones(n_rows, dtype=bool)``. A person counts by the share of rows that fulfil it.
@@ -44,7 +44,7 @@ def count(
     delta : float or None, default None
         *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
         budget's, or 1e-5 without a budget; 0 asks for pure privacy.
-    by : str, array-like or dask collection of shape (n_rows,), default None
+    by : str, array-like of shape (n_rows,), default None
         *Private.* The column by which rows are grouped, or its name in a frame, which is public.
         There are numbers for each of `keys`; rows with another value, or none, are in no group.
     keys : list or None, default None

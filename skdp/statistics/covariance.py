@@ -108,7 +108,7 @@ def covariance(
 
     Parameters
     ----------
-    x : array-like or dask collection of shape (n_rows,) or (n_rows, n_columns)
+    x : array-like of shape (n_rows,) or (n_rows, n_columns)
         *Private.* Numbers: an array, a list, or a series or frame.
     epsilon : float
         *Public.* Privacy loss in nats of all numbers together; finite.

@@ -110,7 +110,7 @@ def describe(
 
     Parameters
     ----------
-    x : array-like or dask collection of shape (n_rows,) or (n_rows, n_columns)
+    x : array-like of shape (n_rows,) or (n_rows, n_columns)
         *Private.* Numbers or categories: an array, a list, or a series or frame.
     epsilon : float
         *Public.* Privacy loss in nats of all numbers together; finite.
@@ -131,7 +131,7 @@ def describe(
         where values of a floating type repeat, or rows of a private number are few beside the noise
         in their ranks (some hundreds at ε = 0.1): see ``ties`` of `quantile`. Their ends are two
         more quantiles each, which share ε with the first: ``None`` for none.
-    by : str, array-like or dask collection of shape (n_rows,), default None
+    by : str, array-like of shape (n_rows,), default None
         *Private.* The column by which rows are grouped, or its name in a frame, which is public.
         There are numbers for each of `keys`; rows with another value, or none, are in no group.
     keys : list or None, default None

@@ -175,7 +175,7 @@ def quantile(
 
     Parameters
     ----------
-    x : array-like or dask collection of shape (n_rows,) or (n_rows, n_columns)
+    x : array-like of shape (n_rows,) or (n_rows, n_columns)
         *Private.* Numbers: an array, a list, or a series or frame.
     epsilon : float
         *Public.* Privacy loss in nats of all numbers together; finite.
@@ -201,7 +201,7 @@ def quantile(
         hold at least as often as `level` says, whatever the values, and are some four times wider.
         ``False`` is for measurements, which hardly repeat. "auto" is False for columns of a
         floating type of an array or frame; the type is public.
-    by : str, array-like or dask collection of shape (n_rows,), default None
+    by : str, array-like of shape (n_rows,), default None
         *Private.* The column by which rows are grouped, or its name in a frame, which is public.
         There are numbers for each of `keys`; rows with another value, or none, are in no group.
     keys : list or None, default None

@@ -79,7 +79,7 @@ def variance(
 
     Parameters
     ----------
-    x : array-like or dask collection of shape (n_rows,) or (n_rows, n_columns)
+    x : array-like of shape (n_rows,) or (n_rows, n_columns)
         *Private.* Numbers: an array, a list, or a series or frame.
     epsilon : float
         *Public.* Privacy loss in nats of all numbers together; finite.
@@ -90,7 +90,7 @@ def variance(
         *Public.* The dict is from names or numbers of columns to pairs. A list of tuples has a pair
         for each column; a tuple of two lists has all lows and all highs. Bounds come from knowledge
         about the columns, never from the data.
-    by : str, array-like or dask collection of shape (n_rows,), default None
+    by : str, array-like of shape (n_rows,), default None
         *Private.* The column by which rows are grouped, or its name in a frame, which is public.
         There are numbers for each of `keys`; rows with another value, or none, are in no group.
     keys : list or None, default None
