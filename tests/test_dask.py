@@ -22,9 +22,9 @@ from skdp import (
 )
 from skdp import statistics as st
 from skdp.data.blocks import Blocks
+from skdp.features import AdditiveFeatures
 from skdp.pipeline import make_private_pipeline
 from skdp.preprocessing import (
-    AdditiveFeatures,
     BoundsScaler,
     DPMinMaxScaler,
     DPQuantileClipper,

@@ -115,12 +115,6 @@ class DPAdditiveClassifier(DPLogisticRegression):
     ----------
     coef_ : ndarray of shape (1, n_features_out) for two classes, else (n_classes, n_features_out)
         *Released*, computed from what was rounded to a public grid, or rounded itself.
-    intercept_ : ndarray of shape (1,) or (n_classes,)
-        *Released* likewise.
-    loss_ : Loss
-        *Public, or computed from the noisy count*: what was minimised.
-    solver_ : str
-        *Public, or computed from the noisy count*: name of the solver that was taken.
     coef_noise_bound_ : float or None
         *Public, or computed from the noisy count*: σ such that the privacy noise in the product of
         a vector v and the coefficients has a standard deviation of at most σ·\|v\|, to first order
@@ -132,21 +126,6 @@ class DPAdditiveClassifier(DPLogisticRegression):
         `skdp.features.AdditiveFeatures` makes the same from bounds.
     term_names_ : list of str
         *Public.* Columns of numbers, columns of categories, then pairs.
-    coef_noise_ : float
-        *Public.* Standard deviation of the noise in each coefficient; only where a solver releases
-        an optimum plus Gaussian noise, as ``"output_perturbation"`` does. See `coef_interval`.
-    privacy_ : PrivacyGuarantee
-        *Public.* What was released and what it guarantees.
-    classes_ : ndarray of shape (n_classes,)
-        *Public* by assumption, sorted.
-    n_iter_ : int
-        Steps of the sampler: *public*, or computed from the noisy count that was *released*.
-    data_norm_ : float
-        *Public.* The norm to which prediction clips rows of features.
-    n_features_in_ : int
-        *Public.*
-    feature_names_in_ : ndarray of shape (n_features,)
-        *Public.* Only if X had string column names.
 
     Notes
     -----
@@ -154,6 +133,8 @@ class DPAdditiveClassifier(DPLogisticRegression):
     neighbouring tables have neighbouring features, clipped to the same public norm (*Feature maps*
     in the documentation).
     **Assumed.** As there; bounds and categories come from knowledge, never from the data.
+
+    The other attributes are those of `DPLogisticRegression`.
 
     Examples
     --------

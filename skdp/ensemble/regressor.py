@@ -98,29 +98,10 @@ class DPRandomForestRegressor(DPLinearRegression):
     ----------
     coef_ : ndarray of shape (n_features_out,)
         *Released*, computed from what was rounded to a public grid, or rounded itself.
-    intercept_ : float
-        *Released* likewise.
-    loss_ : Loss
-        *Public, or computed from the noisy count*: what was minimised.
-    solver_ : str
-        *Public, or computed from the noisy count*: name of the solver that was taken.
     feature_map_ : object
         *Public.* The map of rows to features.
-    coef_noise_ : float
-        *Public.* Standard deviation of the noise in each coefficient; only where a solver releases
-        an optimum plus Gaussian noise, as ``"output_perturbation"`` does. See `coef_interval`.
-    privacy_ : PrivacyGuarantee
-        *Public.* What was released and what it guarantees.
     target_bounds_ : (float, float)
         *Public.* The interval to which prediction clips scores, on the scale of `target_transform`.
-    n_iter_ : int
-        Steps of the solver: *public*, or computed from the noisy count that was *released*.
-    data_norm_ : float
-        *Public.* The norm to which prediction clips rows.
-    n_features_in_ : int
-        *Public.*
-    feature_names_in_ : ndarray of shape (n_features,)
-        *Public.* Only if X had string column names.
 
     Notes
     -----
@@ -128,6 +109,8 @@ class DPRandomForestRegressor(DPLinearRegression):
     neighbouring tables have neighbouring features, clipped to the same public norm (*Feature maps*
     in the documentation). Transforming a target by a public function costs nothing.
     **Assumed.** As there; bounds and categories come from knowledge, never from the data.
+
+    The other attributes are those of `DPLinearRegression`.
 
     References
     ----------
