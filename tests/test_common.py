@@ -172,6 +172,12 @@ def test_no_public_estimator_is_missing():
     assert {type(estimator) for estimator in ESTIMATORS} == public
 
 
+def test_no_estimator_has_more_than_six_classes_of_its_own():
+    """Beside those of scikit-learn: what differs between models is a parameter, not a base class."""
+    for kind in {type(estimator) for estimator in ESTIMATORS}:
+        assert sum(base.__module__.startswith("skdp") for base in kind.__mro__) <= 6, kind
+
+
 def known_failures(estimator):
     """Checks that a private fit must fail."""
     epsilon = getattr(estimator, "epsilon", INF)

@@ -11,6 +11,7 @@ import inspect
 import re
 import traceback
 import warnings
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -24,6 +25,7 @@ from sklearn.preprocessing import Normalizer
 import skdp
 from skdp import DPGaussianNB, DPLogisticRegression, PrivacyBudget
 from skdp.exceptions import BudgetExceededError
+from skdp.features import AdditiveFeatures, RandomFourierFeatures
 from skdp.model_selection import DPGridSearchCV
 from skdp.pipeline import make_private_pipeline
 from skdp.preprocessing import DPStandardScaler
@@ -51,7 +53,12 @@ PUBLIC = {
     "n_components": 2,
     "quantiles": (0.1, 0.9),
 }
+PARTS = {
+    "additive": AdditiveFeatures(bounds=(-1.0, 1.0)),
+    "random": RandomFourierFeatures(bounds=(-1.0, 1.0), n_components=2),
+}
 OF_ONE = {
+    "FeatureMixture": PARTS,
     "DPCategoricalNB": {"categories": [0.0, 1.0]},
     "histogram": {"edges": D * [[-1.0, 0.0, 1.0]]},
     "describe": {"quantiles": (0.5,), "level": None},
@@ -332,6 +339,13 @@ def of_pipelines():
         terms = {"neighboring": RELATION, "budget": budget, "delta": 1e-5}
         DPGridSearchCV(steps, {"normalizer__norm": ["l1", "l2"]}, **terms).fit(X, y)
 
+    def featured(features, budget, X, y):
+        terms = {"neighboring": RELATION, "budget": budget, "classes": [0, 1]}
+        DPLogisticRegression(features=features, **terms).fit(X, y)
+
+    yield "model of features", partial(featured, PARTS["additive"]), ["X", "y"], "labels"
+    hidden = make_pipeline(Normalizer())
+    yield "model of features of scikit-learn", partial(featured, hidden), ["X", "y"], "labels"
     yield "make_private_pipeline", read, ["X", "y"], "labels"
     yield "pipeline with a step of scikit-learn", normalized, ["X", "y"], "labels"
     yield "search with a step of scikit-learn", searched, ["X", "y"], "labels"

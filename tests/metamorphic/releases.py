@@ -17,11 +17,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PolynomialFeatures
 
 import skdp
 from skdp import DPLogisticRegression
+from skdp.features import AdditiveFeatures
 from skdp.pipeline import make_private_pipeline
-from skdp.preprocessing import DPStandardScaler
+from skdp.preprocessing import BoundsScaler, DPStandardScaler
 from skdp.solvers import SOLVERS
 from skdp.workloads import NOISES
 
@@ -139,6 +142,8 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"classes": list(LABELS), "solver": "noisy_gd"},
         {"subsample": 0.5},
         {"fit_intercept": False},
+        {"features": AdditiveFeatures(bounds=(-1.0, 1.0), n_terms=4)},
+        {"features": make_pipeline(BoundsScaler(bounds=(-1.0, 1.0)), PolynomialFeatures(2))},
         {"class_weight": {LABELS[0]: 2.0}},
     ],
     "linear_model.DPLinearRegression": [{"solver": "adassp"}],

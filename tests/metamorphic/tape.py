@@ -341,9 +341,7 @@ def _ranks(tape: Tape) -> Callable[..., Any]:
 
 
 def _solve(tape: Tape, solve: Callable[..., Solution]) -> Callable[..., Solution]:
-    def observed(
-        solver: Any, plan: Any, design: Any, rng: Any, progress: Any, start: Any = None
-    ) -> Solution:
+    def observed(solver: Any, plan: Any, design: Any, rng: Any, progress: Any) -> Solution:
         if isinstance(solver, PhasedSGD) and solver.n_phases != 1:
             return observed(replace(solver, n_phases=1), plan, design, rng, progress)
         tape.solving.append((solver, plan))
@@ -351,7 +349,7 @@ def _solve(tape: Tape, solve: Callable[..., Solution]) -> Callable[..., Solution
         tape.rows.append(rows_of(design))
         tape.ask(f"{solver!r} by {plan!r}", [], {}, lambda: None)
         try:
-            found = solve(solver, plan, design, rng, progress, start)
+            found = solve(solver, plan, design, rng, progress)
         finally:
             tape.solving.pop()
         if isinstance(solver, PhasedSGD):

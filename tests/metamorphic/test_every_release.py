@@ -8,6 +8,7 @@ import releases as suite
 from comparison import compare
 
 from skdp.exceptions import IncompatibleSolverError
+from skdp.features import AdditiveFeatures, RandomFourierFeatures
 from skdp.mechanisms import MECHANISMS
 from skdp.solvers import SOLVERS
 from skdp.workloads import NOISES
@@ -83,7 +84,15 @@ def test_every_solver_and_every_kind_of_noise_is_in_the_suite():
 def test_a_public_map_maps_each_row_alone(name):
     """Exact: NumPy and BLAS see tables of equal shape."""
     kind, rng = dict(suite.public_names())[name], np.random.default_rng(0)
-    fitted = kind(**({} if name == "preprocessing.RowClipper" else {"bounds": (-1.0, 1.0)}))
+    box = {"bounds": (-1.0, 1.0)}
+    own = {
+        "preprocessing.RowClipper": {},
+        "features.FeatureMixture": {
+            "additive": AdditiveFeatures(**box),
+            "random": RandomFourierFeatures(**box),
+        },
+    }
+    fitted = kind(**own.get(name, box))
     fitted.fit(rng.normal(size=(12, 2)))
     for _ in range(10):
         one = rng.choice([0.0, -0.0, 0.3, -1.0, 1.0, 1.1, 5e-324, 1e90, -1e100], size=(12, 2))
