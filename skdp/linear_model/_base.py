@@ -128,6 +128,13 @@ class MatrixRows:
         return ClippedDesign.clip(self.X, data_norm).scores(dense(coef))
 
 
+_WITHOUT_MAX_WEIGHT = (
+    "sample_weight needs max_weight, a public bound that weights are clipped to: one record of "
+    "unbounded weight would outweigh all noise. Public weights of whole classes may go into "
+    "class_weight."
+)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class LinearRecords:
     """Validated rows, targets as the loss wants them, and what is public about them.
@@ -162,6 +169,13 @@ class LinearRecords:
         chosen = poisson_sample(self.n_records, rate, child_generator(rng))
         rows = chosen if self.persons is None else self.persons.rows_of(chosen)
         return self.expected(rate)._taken(rows)
+
+    def weighted(self, loss: Loss, max_weight: float | None) -> Loss:
+        """Return the loss of rows that carry weights, where they do."""
+        largest = 1.0 if max_weight is None or self.weights is None else float(max_weight)
+        if self.persons is not None:
+            return SharedLoss(loss, largest)
+        return loss if self.weights is None else WeightedLoss(loss, largest)
 
     def design(self, data_norm: float, intercept_scaling: float, loss: Loss) -> Design:
         """Return the clipped rows and their targets, as a solver sees them."""
@@ -268,8 +282,12 @@ class PrivateLinearModel(PrivateEstimator):
         self._check_parameters()
         self._check_loss()
         solver = self._resolve_solver()
-        self._check_max_weight(parameters, sample_weight)
-        self._check_takes_persons(solver, groups)
+        if sample_weight is not None and parameters.is_private and self.max_weight is None:
+            raise ValueError(_WITHOUT_MAX_WEIGHT)
+        if self.max_rows is not None:
+            check_max_rows(self.max_rows, groups)
+        if groups is not None:
+            _check_takes_persons(solver)
         given = X, y, sample_weight, known_task
         rows: Rows
         if is_collection(X) or is_collection(y):
@@ -304,7 +322,7 @@ class PrivateLinearModel(PrivateEstimator):
         if not parameters.is_private:
             plan = NonPrivatePlan()
             return FitPlan(1.0, plan, plan.event, plan.theorem)
-        rate = self._rate(parameters, records)
+        rate = _rate_of(self.subsample, parameters, records)
         if rate == 1.0:
             if isinstance(records.rows, BlockRows):
                 check_reads_blocks(self, records.solver, sampled=False)
@@ -314,18 +332,6 @@ class PrivateLinearModel(PrivateEstimator):
         return plan_sampled(
             rate, parameters, records.solver, lambda inside: self._plan_fit(inside, sample)
         )
-
-    def _rate(self, parameters: ReleaseParameters, records: LinearRecords) -> float:
-        """Return the rate of the sample: by default that of "auto" for Dask collections.
-
-        Unless the solver's cost on a sample is unknown, or the budget would count it at more.
-        """
-        subsample = self.subsample
-        if subsample is None and isinstance(records.rows, BlockRows):
-            exact = not parameters.counts_gaussians
-            if exact and can_be_sampled(records.solver, parameters.delta):
-                subsample = "auto"
-        return 1.0 if subsample is None else sampling_rate(subsample, records.n_known)
 
     def _plan_fit(self, parameters: ReleaseParameters, records: LinearRecords) -> Any:
         """Return the plan of a private fit to all of the records."""
@@ -358,9 +364,9 @@ class PrivateLinearModel(PrivateEstimator):
             norm, b0 = problem.data_norm, problem.intercept_scaling
             design = records.design(norm, b0, problem.loss)
             if records.start is None:
-                return solver.solve(plan, design, rng, self._progress())
+                return solver.solve(plan, design, rng, _progress_of(self))
             assert isinstance(solver, ResumableSolver), "planned for such a solver only"
-            return solver.resume(plan, design, rng, self._progress(), records.start)
+            return solver.resume(plan, design, rng, _progress_of(self), records.start)
 
     def _publish(
         self, plan: Any, records: LinearRecords, released: Any, guarantee: PrivacyGuarantee
@@ -407,24 +413,6 @@ class PrivateLinearModel(PrivateEstimator):
             hint = check_count("n_samples_hint", self.n_samples_hint)
             check_real("n_samples_hint", hint, low=0.0, high=_MOST_ROWS)
 
-    def _check_max_weight(self, parameters: ReleaseParameters, sample_weight: Any) -> None:
-        if sample_weight is not None and parameters.is_private and self.max_weight is None:
-            raise ValueError(
-                "sample_weight needs max_weight, a public bound that weights are clipped to: one "
-                "record of unbounded weight would outweigh all noise. Public weights of whole "
-                "classes may go into class_weight."
-            )
-
-    def _check_takes_persons(self, solver: Solver, groups: Any) -> None:
-        if self.max_rows is not None:
-            check_max_rows(self.max_rows, groups)
-        if groups is not None and not solver.takes_persons:
-            raise IncompatibleSolverError(
-                f"groups needs a solver that bounds what a person of several rows adds, one of "
-                f"{[name for name, kind in SOLVERS.items() if kind.takes_persons]}; "
-                f"{type(solver).__name__} bounds what one row does."
-            )
-
     def _is_gaussian(self) -> bool:
         return self._resolve_solver().is_gaussian and self.subsample in (None, 1.0)
 
@@ -437,7 +425,7 @@ class PrivateLinearModel(PrivateEstimator):
     def _problem(self, records: LinearRecords, parameters: ReleaseParameters) -> Problem:
         neighboring = parameters.neighboring
         problem = Problem(
-            loss=self._weighted(self._loss_of(records.task), records),
+            loss=records.weighted(self._loss_of(records.task), self.max_weight),
             data_norm=float(self.data_norm),
             intercept_scaling=float(self.intercept_scaling) if self.fit_intercept else 0.0,
             n_samples=records.n_known,
@@ -449,13 +437,6 @@ class PrivateLinearModel(PrivateEstimator):
         if problem.n_samples is None or parameters.delta == 0.0:
             return problem
         return problem.adapted(problem.n_samples, gdp_mu(parameters.epsilon, parameters.delta))
-
-    def _weighted(self, loss: Loss, records: LinearRecords) -> Loss:
-        """Return the loss of rows that carry weights, where they do."""
-        largest = 1.0 if records.weights is None else float(self.max_weight)
-        if records.persons is not None:
-            return SharedLoss(loss, largest)
-        return loss if records.weights is None else WeightedLoss(loss, largest)
 
     @abstractmethod
     def _encode(self, y: np.ndarray, known: Any) -> tuple[Any, np.ndarray]:
@@ -580,14 +561,6 @@ class PrivateLinearModel(PrivateEstimator):
     def _learnt_map(self) -> FeatureMap | RowWiseMap | None:
         return getattr(self, "feature_map_", None)
 
-    def _progress(self) -> Progress:
-        """Return what shows the steps done: nothing, unless `verbose`."""
-        if not self.verbose:
-            return _show_nothing
-        from skdp.support.progress import ProgressBar
-
-        return ProgressBar(type(self).__name__)
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         features = self._features()
@@ -596,6 +569,37 @@ class PrivateLinearModel(PrivateEstimator):
             tags.input_tags.allow_nan = get_tags(features).input_tags.allow_nan
         tags.non_deterministic = self.random_state is None
         return tags
+
+
+def _progress_of(model: PrivateLinearModel) -> Progress:
+    """Return what shows the steps done: nothing, unless `verbose`."""
+    if not model.verbose:
+        return _show_nothing
+    from skdp.support.progress import ProgressBar
+
+    return ProgressBar(type(model).__name__)
+
+
+def _rate_of(subsample: Any, parameters: ReleaseParameters, records: LinearRecords) -> float:
+    """Return the rate of the sample: by default that of "auto" for Dask collections.
+
+    Unless the solver's cost on a sample is unknown, or the budget would count it at more.
+    """
+    if subsample is None and isinstance(records.rows, BlockRows):
+        exact = not parameters.counts_gaussians
+        if exact and can_be_sampled(records.solver, parameters.delta):
+            subsample = "auto"
+    return 1.0 if subsample is None else sampling_rate(subsample, records.n_known)
+
+
+def _check_takes_persons(solver: Solver) -> None:
+    """Raise if the solver bounds only what one row adds."""
+    if not solver.takes_persons:
+        raise IncompatibleSolverError(
+            f"groups needs a solver that bounds what a person of several rows adds, one of "
+            f"{[name for name, kind in SOLVERS.items() if kind.takes_persons]}; "
+            f"{type(solver).__name__} bounds what one row does."
+        )
 
 
 def _show_nothing(step: int, n_steps: int) -> None:

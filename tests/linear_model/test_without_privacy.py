@@ -110,7 +110,7 @@ def test_a_ridge_that_the_reference_does_not_know_is_refused(Model):
 def test_tol_is_that_of_scikit_learn_and_of_no_private_fit(model, reference, rows):
     assert model().tol == reference.tol
     for tol in (1e-2, 1e-8):
-        ours = model(INF, tol=tol, random_state=0).fit(*rows)
+        ours = model(epsilon=INF, tol=tol, random_state=0).fit(*rows)
         np.testing.assert_array_equal(ours.coef_, reference.set_params(tol=tol).fit(*rows).coef_)
     public = {"target_bounds": (0, 400)} if model is DPHuberRegressor else {}
     one, other = (model(random_state=0, tol=tol, **public).fit(*rows) for tol in (1e-2, 1e-8))
