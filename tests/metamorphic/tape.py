@@ -37,7 +37,7 @@ from skdp.solvers._descent import Descent
 from skdp.solvers._metric import GramRelease, Metric
 from skdp.solvers._minimiser import Minimum
 from skdp.solvers.adassp import AdaSSP, NoisyMoments
-from skdp.solvers.base import RowCount
+from skdp.solvers.base import ResumableSolver, RowCount
 from skdp.solvers.dp_sgd import DPSGDPlan
 from skdp.solvers.noisy_gd import NoisyGDPlan
 from skdp.workloads.gaussian_steps import GaussianPlan
@@ -216,8 +216,8 @@ def recorded(tape: Tape, seed: int = 0) -> Iterator[Tape]:
         patch.setattr(RankRelease, "release", _ranks(tape))
         for kind in _kinds_that_define("release", Mechanism):
             patch.setattr(kind, "release", _mechanism(tape))
-        for kind in {_definer(solver, "solve") for solver in SOLVERS.values()}:
-            patch.setattr(kind, "solve", _solve(tape, kind.solve))
+        for kind, name in {_entry(solver) for solver in SOLVERS.values()}:
+            patch.setattr(kind, name, _solve(tape, getattr(kind, name)))
         for (owner, method), own in _SOLVER_STEPS.items():
             patch.setattr(owner, method, own(tape, getattr(owner, method)))
         for kind in {_definer(sampler, "sample") for sampler in SAMPLERS.values()}:
@@ -248,6 +248,12 @@ def _kinds_that_define(method: str, kind: type) -> list[type]:
 
 def _below(kind: type) -> list[type]:
     return [kind, *itertools.chain(*(_below(one) for one in kind.__subclasses__()))]
+
+
+def _entry(solver: type) -> tuple[type, str]:
+    """Return the class and the method by which every run of a solver goes."""
+    name = "resume" if issubclass(solver, ResumableSolver) else "solve"  # solve calls resume
+    return _definer(solver, name), name
 
 
 def _definer(kind: type, method: str) -> type:
@@ -341,7 +347,9 @@ def _ranks(tape: Tape) -> Callable[..., Any]:
 
 
 def _solve(tape: Tape, solve: Callable[..., Solution]) -> Callable[..., Solution]:
-    def observed(solver: Any, plan: Any, design: Any, rng: Any, progress: Any) -> Solution:
+    def observed(
+        solver: Any, plan: Any, design: Any, rng: Any, progress: Any, *start: Any
+    ) -> Solution:
         if isinstance(solver, PhasedSGD) and solver.n_phases != 1:
             return observed(replace(solver, n_phases=1), plan, design, rng, progress)
         tape.solving.append((solver, plan))
@@ -349,7 +357,7 @@ def _solve(tape: Tape, solve: Callable[..., Solution]) -> Callable[..., Solution
         tape.rows.append(rows_of(design))
         tape.ask(f"{solver!r} by {plan!r}", [], {}, lambda: None)
         try:
-            found = solve(solver, plan, design, rng, progress)
+            found = solve(solver, plan, design, rng, progress, *start)
         finally:
             tape.solving.pop()
         if isinstance(solver, PhasedSGD):
