@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 __all__ = [
-    "BoundedLoss",
     "Loss",
     "LossFamily",
     "MarginLoss",
@@ -153,25 +153,6 @@ class ProbabilityLoss(Protocol):
         """
 
 
-@runtime_checkable
-class BoundedLoss(Protocol):
-    """A loss that varies less over a ball than its Lipschitz constant says."""
-
-    def oscillation(self, radius: float) -> float:
-        """Return an upper bound of the variation of ℓ(y, ·) over all \\|z\\| ≤ `radius`.
-
-        Parameters
-        ----------
-        radius : float
-            Largest norm of a record's scores.
-
-        Returns
-        -------
-        float
-            The bound, rounding included.
-        """
-
-
 def adapted(loss: Loss, signal: float) -> Loss:
     """Return the member of a family of losses that suits a signal-to-noise ratio.
 
@@ -196,7 +177,7 @@ def oscillation(loss: Loss, radius: float) -> float:
     Parameters
     ----------
     loss : Loss
-        *Public.*
+        *Public.* One that varies less than its Lipschitz constant says has a method `oscillation`.
     radius : float
         *Public.* Largest norm of a record's scores.
 
@@ -205,9 +186,8 @@ def oscillation(loss: Loss, radius: float) -> float:
     float
         The bound, rounding included.
     """
-    if isinstance(loss, BoundedLoss):
-        return loss.oscillation(radius)
-    return 2.0 * loss.lipschitz * radius
+    known: Callable[[float], float] | None = getattr(loss, "oscillation", None)
+    return 2.0 * loss.lipschitz * radius if known is None else known(radius)
 
 
 @dataclass(frozen=True)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from skdp.losses.base import Loss
 
-__all__ = ["CurvedLoss", "Minorant"]
+__all__ = ["Minorant"]
 
 
 @dataclass(frozen=True)
@@ -156,25 +156,5 @@ class Minorant:
         ndarray of shape (n,)
             At least 0.
         """
-        if isinstance(self.loss, CurvedLoss):
-            return self.loss.least_curvature(y, z, radius)
-        return np.zeros(y.size)
-
-
-@runtime_checkable
-class CurvedLoss(Protocol):
-    """A loss whose second derivative has a lower bound."""
-
-    def least_curvature(self, y: np.ndarray, z: np.ndarray, radius: np.ndarray) -> np.ndarray:
-        """Return a lower bound of ℓ''(y, ·) within `radius` of z, record by record.
-
-        Parameters
-        ----------
-        y, z, radius : ndarray of shape (n,)
-            As `Minorant.least_curvature` takes them.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            At least 0.
-        """
+        known: Callable[..., np.ndarray] | None = getattr(self.loss, "least_curvature", None)
+        return np.zeros(y.size) if known is None else known(y, z, radius)
