@@ -232,8 +232,8 @@ def in_memory(design: Design) -> Any:
     design : ClippedDesign
         *Private.* As large as n × d numbers, if X is not the matrix itself.
     """
-    local = design if isinstance(design, MemoryDesign) else design.take(slice(None))
-    return local.in_memory()
+    local: Callable[[], Any] | None = getattr(design, "in_memory", None)
+    return design.take(slice(None)).in_memory() if local is None else local()
 
 
 class MemoryDesign(Design):

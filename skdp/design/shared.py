@@ -6,11 +6,12 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from skdp.data.persons import Persons
-from skdp.design.base import Design, MemoryDesign, Pointwise, RowNumbers, T, scored
+from skdp.design.base import Design, MemoryDesign, Pointwise, RowNumbers, T, in_memory, scored
 
 __all__ = ["SharedDesign"]
 
@@ -155,6 +156,16 @@ class SharedDesign(Design):
 
     def take(self, rows: RowNumbers) -> MemoryDesign:
         return self.inner.take(rows)
+
+    def in_memory(self) -> Any:
+        """Return the rows as a `ClippedDesign`, of which none are one person's any more.
+
+        Returns
+        -------
+        design : ClippedDesign
+            *Private.*
+        """
+        return in_memory(self.inner)
 
 
 def _batches(starts: np.ndarray, n_rows: int, most_rows: int) -> Iterator[tuple[int, int]]:
