@@ -24,7 +24,6 @@ from skdp.design.base import SlopeSum
 from skdp.linear_model._base import LinearRecords, MatrixRows
 from skdp.linear_model._block_rows import BlockRows
 from skdp.metrics import score_report
-from skdp.naive_bayes._records import LabelledBlocks, LabelledColumns
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -290,6 +289,6 @@ def dataclasses_of_skdp():
 def test_no_class_of_private_values_prints_its_fields():
     pytest.importorskip("psycopg")  # all modules are imported
     private = {kind for kind in dataclasses_of_skdp() if "*Private" in (kind.__doc__ or "")}
-    private |= {LinearRecords, MatrixRows, BlockRows, LabelledColumns, LabelledBlocks, SlopeSum}
+    private |= {LinearRecords, MatrixRows, BlockRows, SlopeSum}
     assert len(private) > 20
     assert [kind for kind in private if kind.__dataclass_params__.repr] == []

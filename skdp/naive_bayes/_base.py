@@ -16,36 +16,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdp._private_fit import NonPrivatePlan, PrivateEstimator, ReleaseParameters
 from skdp._several_fits import together
-from skdp.data.blocks import Block, Blocks, for_workers
-from skdp.data.column import is_collection
 from skdp.data.column_facts import ColumnBounds, bounds_of_numbers, categories_by_column
 from skdp.data.columns import Columns, column_name
+from skdp.data.exact_sums import Sums
 from skdp.data.lazy import lazy_on_blocks
-from skdp.data.persons import Persons, refuse_blocks
-from skdp.data.validation import (
-    check_lengths,
-    classes_of_blocks,
-    column_names,
-    encode_labels,
-    labels_in_block,
-    one_column,
-    refuse_missing,
-    remember_columns,
-    remember_names,
-    validated_table,
-    validated_weights,
-)
-from skdp.naive_bayes._records import LabelledBlocks, LabelledColumns, column_key
-from skdp.naive_bayes.features import (
-    CategoricalFeature,
-    Feature,
-    NumericFeature,
-    class_counts,
-)
+from skdp.data.records import Records, labels_of
+from skdp.data.validation import column_names, validated_table
+from skdp.naive_bayes._asked import Asked, answers, column_key
+from skdp.naive_bayes.features import CategoricalFeature, Feature, NumericFeature
 from skdp.naive_bayes.totals import Totals
-from skdp.privacy import PrivacyGuarantee
+from skdp.privacy import PrivacyGuarantee, Unit
 from skdp.support.validation import check_choice, check_size
-from skdp.workloads import NOISES, Query, QueryPlan
+from skdp.workloads import NOISES, QueryPlan
 from skdp.workloads.plan import becomes_gaussian
 
 __all__ = ["PrivateNaiveBayes"]
@@ -57,11 +39,16 @@ _MOST_ROWS = 2**29  # of which sums of whole parts of 2^−24 are exact as float
 _SMALLEST = 1e-9  # variance without noise, in units of half the distance of the bounds, squared
 
 
-class PrivateNaiveBayes(ClassifierMixin, PrivateEstimator):
+class PrivateNaiveBayes(
+    ClassifierMixin, PrivateEstimator[Records[Asked], QueryPlan | NonPrivatePlan, Sums]
+):
     """A naive Bayes classifier that releases all its counts and sums at once.
 
     A subclass says what its columns are, and how what was learnt of them is published.
     """
+
+    _advice = ""
+    """What can be done about a column of text, whose name it is formatted with."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Any:
         """Learn the distributions of the classes privately.
@@ -163,17 +150,36 @@ class PrivateNaiveBayes(ClassifierMixin, PrivateEstimator):
         X: Any,
         y: Any,
         *,
-        sample_weight: Any,
-        groups: Any = None,
         known: np.ndarray | None = None,
-    ) -> LabelledColumns | LabelledBlocks:
+        **more: Any,
+    ) -> Records[Asked]:
         """Return the records; `known` are the classes of `partial_fit`, None in `fit`."""
+        check_choice("noise", self.noise, ("auto", *NOISES))
         earlier = None if known is None else getattr(self, "_totals_", None)
-        reset = earlier is None
-        records = self._checked(parameters, X, y, sample_weight, groups, known, reset=reset)
-        if earlier is None:
-            return records
-        if earlier.asked != _asked(records.features):
+        more |= {"max_weight": self.max_weight, "is_private": parameters.is_private}
+        given = Records.of(self, X, y, **more, reset=earlier is None)
+        features = self._features()
+        known = self.classes if known is None else known
+        check = partial(_check_columns, features, self._advice)
+        records, classes = labels_of(given, type(self).__name__, known, check)
+        self._check_rows(records)
+        self._checked_priors(classes.size)
+        if earlier is not None:
+            self._check_unchanged(earlier, features, parameters)
+        return records.with_facts(Asked(classes, features, earlier))
+
+    def _check_rows(self, records: Records[Any]) -> None:
+        if records.n_rows >= _MOST_ROWS:
+            raise ValueError(f"{type(self).__name__} takes fewer than 2^29 rows.")
+        if records.weights is None or self._is_private():
+            return
+        if not records.total(_positive_weights)["positive"]:
+            raise ValueError("sample_weight is zero for all records.")
+
+    def _check_unchanged(
+        self, earlier: Totals, features: Sequence[Feature], parameters: ReleaseParameters
+    ) -> None:
+        if earlier.asked != _asked(features):
             raise ValueError(
                 "bounds and categories may not change in partial_fit: sums were released for those "
                 "of the first call."
@@ -183,149 +189,51 @@ class PrivateNaiveBayes(ClassifierMixin, PrivateEstimator):
                 f"The model was learnt under {str(self.privacy_.neighboring)!r}; neighboring may "
                 f"not change to {str(parameters.neighboring)!r} in partial_fit."
             )
-        return replace(records, earlier=earlier)
-
-    def _checked(
-        self,
-        parameters: ReleaseParameters,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        groups: Any,
-        known: np.ndarray | None,
-        *,
-        reset: bool,
-    ) -> LabelledColumns | LabelledBlocks:
-        known = self.classes if known is None else known
-        check_choice("noise", self.noise, ("auto", *NOISES))
-        public, unit = parameters.neighboring.count_is_public, self._largest_weight(sample_weight)
-        if is_collection(X):
-            refuse_blocks(groups)
-            return self._check_collections(X, y, sample_weight, unit, public, known, reset=reset)
-        X = validated_table(self, X, y if y is None else "no_validation", reset=reset)
-        columns = Columns.of(X, "X")
-        if reset:
-            remember_names(self, X)
-        features, y = self._features(), one_column(y)
-        check_lengths(X, y)
-        classes, codes = encode_labels(type(self).__name__, y, known)
-        self._checked_priors(classes.size)
-        self._check_columns(columns, features)
-        weights = self._weights(sample_weight, codes.size, unit)
-        self._check_any(weights is None or bool(weights.any()))
-        records = LabelledColumns(columns, codes, classes, features, public, weights, unit)
-        return records if groups is None else records.of_persons(Persons.of(groups, codes.size))
-
-    def _check_collections(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        unit: float,
-        count_is_public: bool,
-        known: Any,
-        *,
-        reset: bool,
-    ) -> LabelledBlocks:
-        remember_columns(self, X, reset=reset)
-        features, model = self._features(), for_workers(self)
-        blocks = Blocks.of(X, y, sample_weight)
-        found = blocks.check(partial(_facts, model, features, unit))
-        if sum(blocks.n_rows) >= _MOST_ROWS:
-            raise ValueError(f"{type(self).__name__} takes fewer than 2^29 rows.")
-        labels, weighs = zip(*found, strict=True)
-        classes = classes_of_blocks(type(self).__name__, labels, known)
-        self._checked_priors(classes.size)
-        self._check_any(any(weighs))
-        weighted = sample_weight is not None
-        return LabelledBlocks(blocks, model, classes, features, count_is_public, weighted, unit)
 
     def _plan(
-        self, parameters: ReleaseParameters, records: LabelledColumns | LabelledBlocks
+        self, parameters: ReleaseParameters, records: Records[Asked]
     ) -> QueryPlan | NonPrivatePlan:
         """Return what is asked, with its noise."""
         if not parameters.is_private:
             return NonPrivatePlan()
-        n_classes = records.classes.size
-        queries = [class_counts(n_classes, parameters.neighboring)]
-        for j, feature in enumerate(records.features):
-            queries.append(feature.query(column_key(j), n_classes, parameters.neighboring))
-        asked = [_of_weights(query) for query in queries] if records.is_weighted else queries
-        if records.n_persons is not None:
-            asked = [replace(query, l2_sensitivity=math.inf) for query in queries]
-        return parameters.plan_queries(asked, self.noise)
+        queries = records.facts.queries(parameters.neighboring)
+        if parameters.unit is Unit.PERSON:
+            queries = [replace(query, l2_sensitivity=math.inf) for query in queries]
+        elif records.is_weighted:
+            queries = [replace(query, integer=False) for query in queries]
+        return parameters.plan_queries(queries, self.noise)
 
     def _promised(self, parameters: ReleaseParameters, plan: Any, records: Any) -> PrivacyGuarantee:
         now = super()._promised(parameters, plan, records)
-        return now if records.earlier is None else together(self.privacy_, now)
+        return now if records.facts.earlier is None else together(self.privacy_, now)
 
     def _read(
-        self,
-        plan: QueryPlan | NonPrivatePlan,
-        records: LabelledColumns | LabelledBlocks,
-        rng: np.random.Generator,
-    ) -> dict[str, np.ndarray]:
-        if isinstance(plan, NonPrivatePlan):
-            return records.answers(exact=False)
-        return plan.release(records.answers(exact=True), rng)
+        self, plan: QueryPlan | NonPrivatePlan, records: Records[Asked], rng: np.random.Generator
+    ) -> Sums:
+        exact = isinstance(plan, QueryPlan)
+        found = records.total(partial(answers, exact))
+        return plan.release(found, rng) if isinstance(plan, QueryPlan) else found
 
     def _publish(
         self,
-        plan: Any,
-        records: LabelledColumns | LabelledBlocks,
-        released: Any,
+        plan: QueryPlan | NonPrivatePlan,
+        records: Records[Asked],
+        released: Sums,
         guarantee: PrivacyGuarantee,
     ) -> Any:
         totals = self._totals_ = _told(plan, records, released)
-        released, counts = totals.sums, totals.sums["classes"]
+        counts = totals.sums["classes"]
         if totals.n_rows is not None:
             counts = _with_sum(counts, totals.n_rows)
-        counts = np.maximum(counts, _LEAST_COUNT * records.unit)
-        self.classes_, self.privacy_, self.class_count_ = records.classes, guarantee, counts
+        counts = np.maximum(counts, _LEAST_COUNT * _unit(records))
+        self.classes_, self.privacy_, self.class_count_ = records.facts.classes, guarantee, counts
         priors = self._checked_priors(counts.size)
         self.class_prior_ = counts / counts.sum() if priors is None else priors
-        keys = [column_key(j) for j in range(len(records.features))]
-        asked = zip(records.features, keys, strict=True)
-        learnt = [f.learn(released[key], counts, totals.noise[key]) for f, key in asked]
-        self._publish_features(learnt)
+        keys = ((column_key(j), feature) for j, feature in enumerate(records.facts.features))
+        self._publish_features(
+            [f.learn(totals.sums[key], counts, totals.noise[key]) for key, f in keys]
+        )
         return self
-
-    def _check_columns(self, columns: Columns, features: Sequence[Feature]) -> None:
-        """Raise if a column of numbers holds something else, or a NaN that nothing stands for."""
-        for j, (feature, part) in enumerate(zip(features, columns.parts, strict=True)):
-            if isinstance(feature, NumericFeature):
-                part.check_numeric(columns.name(j), advice=self._advice(columns.name(j)))
-                if not feature.clipped:
-                    refuse_missing(part.floats()[:, None], [columns.name(j)])
-
-    def _advice(self, column: Any) -> str:
-        """Return what can be done about a column of text."""
-        if not hasattr(self, "categories"):
-            return ""
-        return f" Name the values that it can have, as in categories={{{column!r}: [...]}}."
-
-    def _largest_weight(self, weights: Any) -> float:
-        """Return the largest weight that counts, in units of which weights are taken."""
-        largest = None if self.max_weight is None else check_size("max_weight", self.max_weight)
-        if weights is None or not self._is_private():
-            return 1.0
-        if largest is None:
-            raise ValueError(
-                "sample_weight needs max_weight, the public number to which weights are clipped: "
-                "a record changes what is released by that much."
-            )
-        return largest
-
-    def _weights(self, weights: Any, n_rows: int, unit: float) -> np.ndarray | None:
-        """Return weights in a unit, clipped to it where the fit is private."""
-        if weights is None:
-            return None
-        weights = validated_weights(weights, n_rows)
-        return np.clip(weights, 0.0, unit) / unit if self._is_private() else weights
-
-    def _check_any(self, some_weigh: bool) -> None:
-        if not (some_weigh or self._is_private()):
-            raise ValueError("sample_weight is zero for all records.")
 
     def _checked_priors(self, n_classes: int) -> np.ndarray | None:
         if self.priors is None:
@@ -392,7 +300,7 @@ class PrivateNaiveBayes(ClassifierMixin, PrivateEstimator):
         check_is_fitted(self, "class_count_")
         X = validated_table(self, X, reset=False)
         columns, features = Columns.of(X, "X"), self._features()
-        self._check_columns(columns, features)
+        check_columns(features, self._advice, columns)
         joint = np.log(self.class_prior_)
         for feature, x, learnt in zip(features, columns.parts, self._learnt(), strict=True):
             joint = joint + feature.log_likelihood(x, learnt)
@@ -456,15 +364,24 @@ class PrivateNaiveBayes(ClassifierMixin, PrivateEstimator):
         return tags
 
 
-def _facts(
-    model: PrivateNaiveBayes, features: Sequence[Feature], unit: float, block: Block
-) -> tuple[np.ndarray, bool]:
-    """Return the labels in a block after all checks, and whether any of its records weighs."""
-    columns = Columns.of(block.X, "X")
-    model._check_columns(columns, features)
-    labels = labels_in_block(block.y, model.classes)
-    weights = model._weights(block.sample_weight, columns.n_rows, unit)
-    return labels, weights is None or bool(weights.any())
+def check_columns(features: Sequence[Feature], advice: str, columns: Columns) -> None:
+    """Raise if a column holds what its feature cannot read."""
+    for j, (feature, part) in enumerate(zip(features, columns.parts, strict=True)):
+        name = columns.name(j)
+        feature.check(part, name, advice.format(name))
+
+
+def _check_columns(features: Sequence[Feature], advice: str, records: Records[Any]) -> None:
+    check_columns(features, advice, records.columns)
+
+
+def _positive_weights(records: Records[Any]) -> Sums:
+    return {"positive": np.sum(np.asarray(records.weights) != 0.0)}
+
+
+def _unit(records: Records[Any]) -> float:
+    """Return the weight in units of which records are counted."""
+    return 1.0 if records.max_weight is None else records.max_weight
 
 
 def _asked(features: Sequence[Feature]) -> tuple[Any, ...]:
@@ -472,25 +389,19 @@ def _asked(features: Sequence[Feature]) -> tuple[Any, ...]:
     return tuple(feature.asked for feature in features)
 
 
-def _told(
-    plan: QueryPlan | NonPrivatePlan, records: LabelledColumns | LabelledBlocks, released: Any
-) -> Totals:
+def _told(plan: QueryPlan | NonPrivatePlan, records: Records[Asked], released: Sums) -> Totals:
     """Return what was released of these records and of those before."""
-    sums = {name: records.unit * numbers for name, numbers in released.items()}
-    noise = {name: records.unit**2 * _mean_square(plan, name) for name in sums}
-    is_known = records.count_is_public and not records.is_weighted
-    now = Totals(_asked(records.features), sums, noise, records.n_records if is_known else None)
-    return now if records.earlier is None else records.earlier + now
+    unit, asked = _unit(records), records.facts
+    sums = {name: unit * numbers for name, numbers in released.items()}
+    noise = {name: unit**2 * _mean_square(plan, name) for name in sums}
+    n_rows = None if records.is_weighted else records.n_known
+    now = Totals(_asked(asked.features), sums, noise, n_rows)
+    return now if asked.earlier is None else asked.earlier + now
 
 
 def _mean_square(plan: QueryPlan | NonPrivatePlan, name: str) -> float:
     """Return that of the noise in each answer to a query."""
     return 0.0 if isinstance(plan, NonPrivatePlan) else plan.mechanism(name).expected_loss("l2")
-
-
-def _of_weights(query: Query) -> Query:
-    """Return a query whose numbers are sums of weights in [0, 1]."""
-    return replace(query, integer=False)
 
 
 def _with_sum(counts: np.ndarray, total: float) -> np.ndarray:

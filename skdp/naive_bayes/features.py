@@ -11,6 +11,7 @@ import numpy as np
 
 from skdp.data.column import Column
 from skdp.data.column_facts import category_codes
+from skdp.data.validation import refuse_missing
 from skdp.privacy import Neighboring
 from skdp.support.rounding import SUM, up
 from skdp.workloads import Query
@@ -45,14 +46,14 @@ def in_units_below(weights: np.ndarray) -> np.ndarray:
     return np.floor(weights * _UNIT) / _UNIT
 
 
-def class_counts(n_classes: int, neighboring: Neighboring, *, integer: bool = True) -> Query:
-    """Return the question how many records each class has; weights make it no `integer`."""
+def class_counts(n_classes: int, neighboring: Neighboring) -> Query:
+    """Return the question how many records each class has."""
     return Query(
         "classes",
         size=n_classes,
         linf_sensitivity=1.0,
         l0_sensitivity=neighboring.n_changed,
-        integer=integer,
+        integer=True,
     )
 
 
@@ -63,6 +64,10 @@ class Feature(ABC):
     @abstractmethod
     def asked(self) -> tuple[Any, ...]:
         """What the answers are of, from public parameters: equal ones can be added up."""
+
+    @abstractmethod
+    def check(self, x: Column, name: Any, advice: str) -> None:
+        """Raise if a column holds what this feature cannot read; `advice` says what to do."""
 
     @abstractmethod
     def query(self, name: str, n_classes: int, neighboring: Neighboring) -> Query:
@@ -119,6 +124,12 @@ class NumericFeature(Feature):
     def asked(self) -> tuple[Any, ...]:
         """The bounds, and whether they clip."""
         return self.low, self.high, self.clipped
+
+    def check(self, x: Column, name: Any, advice: str) -> None:
+        """Raise unless all are numbers, and without clipping if one is missing."""
+        x.check_numeric(name, advice=advice)
+        if not self.clipped:
+            refuse_missing(x.floats()[:, None], [name])
 
     def query(self, name: str, n_classes: int, neighboring: Neighboring) -> Query:
         if neighboring is Neighboring.ADD_REMOVE_ONE:
@@ -212,6 +223,9 @@ class CategoricalFeature(Feature):
     def asked(self) -> tuple[Any, ...]:
         """The values."""
         return tuple(self.values.tolist())
+
+    def check(self, x: Column, name: Any, advice: str) -> None:
+        """Accept all values: those that are not known count in no category."""
 
     def query(self, name: str, n_classes: int, neighboring: Neighboring) -> Query:
         cells = self.values.size * n_classes

@@ -97,6 +97,8 @@ class DPMixedNB(PrivateNaiveBayes):
     1.0
     """
 
+    _advice = " Name the values that it can have, as in categories={{{!r}: [...]}}."
+
     def __init__(
         self,
         *,
