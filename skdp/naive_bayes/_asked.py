@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +25,11 @@ class Asked:
     classes: np.ndarray
     features: Sequence[Feature]
     earlier: Totals | None = None
+
+    @property
+    def of_columns(self) -> tuple[Any, ...]:
+        """What is asked of all columns: answers to equal ones can be added up."""
+        return tuple(feature.asked for feature in self.features)
 
     def queries(self, neighboring: Neighboring) -> list[Query]:
         """Return what is asked of all records, each with a weight of 1."""

@@ -160,13 +160,14 @@ class PrivateNaiveBayes(
         given = Records.of(self, X, y, **more, reset=earlier is None)
         features = self._features()
         known = self.classes if known is None else known
-        check = partial(_check_columns, features, self._advice)
+        check = partial(_check_types, features, self._advice)
         records, classes = labels_of(given, type(self).__name__, known, check)
         self._check_rows(records)
         self._checked_priors(classes.size)
+        asked = Asked(classes, features, earlier)
         if earlier is not None:
-            self._check_unchanged(earlier, features, parameters)
-        return records.with_facts(Asked(classes, features, earlier))
+            self._check_unchanged(earlier, asked, parameters)
+        return records.with_facts(asked)
 
     def _check_rows(self, records: Records[Any]) -> None:
         if records.n_rows >= _MOST_ROWS:
@@ -177,9 +178,9 @@ class PrivateNaiveBayes(
             raise ValueError("sample_weight is zero for all records.")
 
     def _check_unchanged(
-        self, earlier: Totals, features: Sequence[Feature], parameters: ReleaseParameters
+        self, earlier: Totals, asked: Asked, parameters: ReleaseParameters
     ) -> None:
-        if earlier.asked != _asked(features):
+        if earlier.asked != asked.of_columns:
             raise ValueError(
                 "bounds and categories may not change in partial_fit: sums were released for those "
                 "of the first call."
@@ -210,9 +211,9 @@ class PrivateNaiveBayes(
     def _read(
         self, plan: QueryPlan | NonPrivatePlan, records: Records[Asked], rng: np.random.Generator
     ) -> Sums:
-        exact = isinstance(plan, QueryPlan)
-        found = records.total(partial(answers, exact))
-        return plan.release(found, rng) if isinstance(plan, QueryPlan) else found
+        if isinstance(plan, NonPrivatePlan):
+            return records.total(partial(answers, False))
+        return plan.release(records.total(partial(answers, True)), rng)
 
     def _publish(
         self,
@@ -229,10 +230,9 @@ class PrivateNaiveBayes(
         self.classes_, self.privacy_, self.class_count_ = records.facts.classes, guarantee, counts
         priors = self._checked_priors(counts.size)
         self.class_prior_ = counts / counts.sum() if priors is None else priors
-        keys = ((column_key(j), feature) for j, feature in enumerate(records.facts.features))
-        self._publish_features(
-            [f.learn(totals.sums[key], counts, totals.noise[key]) for key, f in keys]
-        )
+        keyed = ((column_key(j), feature) for j, feature in enumerate(records.facts.features))
+        learnt = [f.learn(totals.sums[key], counts, totals.noise[key]) for key, f in keyed]
+        self._publish_features(learnt)
         return self
 
     def _checked_priors(self, n_classes: int) -> np.ndarray | None:
@@ -300,7 +300,7 @@ class PrivateNaiveBayes(
         check_is_fitted(self, "class_count_")
         X = validated_table(self, X, reset=False)
         columns, features = Columns.of(X, "X"), self._features()
-        check_columns(features, self._advice, columns)
+        _check_columns(features, self._advice, columns)
         joint = np.log(self.class_prior_)
         for feature, x, learnt in zip(features, columns.parts, self._learnt(), strict=True):
             joint = joint + feature.log_likelihood(x, learnt)
@@ -364,15 +364,15 @@ class PrivateNaiveBayes(
         return tags
 
 
-def check_columns(features: Sequence[Feature], advice: str, columns: Columns) -> None:
+def _check_columns(features: Sequence[Feature], advice: str, columns: Columns) -> None:
     """Raise if a column holds what its feature cannot read."""
     for j, (feature, part) in enumerate(zip(features, columns.parts, strict=True)):
         name = columns.name(j)
         feature.check(part, name, advice.format(name))
 
 
-def _check_columns(features: Sequence[Feature], advice: str, records: Records[Any]) -> None:
-    check_columns(features, advice, records.columns)
+def _check_types(features: Sequence[Feature], advice: str, records: Records[Any]) -> None:
+    _check_columns(features, advice, records.columns)
 
 
 def _positive_weights(records: Records[Any]) -> Sums:
@@ -384,18 +384,13 @@ def _unit(records: Records[Any]) -> float:
     return 1.0 if records.max_weight is None else records.max_weight
 
 
-def _asked(features: Sequence[Feature]) -> tuple[Any, ...]:
-    """Return what is asked of all columns."""
-    return tuple(feature.asked for feature in features)
-
-
 def _told(plan: QueryPlan | NonPrivatePlan, records: Records[Asked], released: Sums) -> Totals:
     """Return what was released of these records and of those before."""
     unit, asked = _unit(records), records.facts
     sums = {name: unit * numbers for name, numbers in released.items()}
     noise = {name: unit**2 * _mean_square(plan, name) for name in sums}
     n_rows = None if records.is_weighted else records.n_known
-    now = Totals(_asked(asked.features), sums, noise, n_rows)
+    now = Totals(asked.of_columns, sums, noise, n_rows)
     return now if asked.earlier is None else asked.earlier + now
 
 
