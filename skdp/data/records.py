@@ -126,16 +126,16 @@ class Records(Generic[Facts]):
         reset: bool = True,
         validate: Validate | None = None,
     ) -> Records[None]:
-        """Return the records of an estimator, whose columns it remembers.
+        """Check the shapes of an estimator's data, and remember the columns of X.
 
-        Rows, targets, weights and groups have the right shapes then, and the columns of X are those
-        of `fit`, unless `reset`. Values are checked by `check`, before the spend.
+        With ``reset=False`` the columns are compared with those of `fit`. `check` then reads the
+        values for the first time, before the spend.
 
         Parameters
         ----------
         estimator : estimator
             It has the public parameters `epsilon` and `neighboring`.
-        X, y, sample_weight, groups : array-like or dask collection
+        X, y, sample_weight, groups : array-like
             *Private.* ``y=None`` raises if the estimator's tags say that it needs targets.
         max_weight : float or None
             *Public.* Weights are clipped to [0, max_weight]; needed if weights are given.
@@ -175,10 +175,10 @@ class Records(Generic[Facts]):
         groups: Any = None,
         count_is_public: bool = False,
     ) -> Records[None]:
-        """Return the records of a statistic; only shapes decide whether they are refused.
+        """Return the records of a statistic, after checks of shapes.
 
-        `by` is the column by which rows are grouped, and becomes `y`, and `groups` says whose each
-        row is. Both may be names of columns of a frame, which leave it.
+        `by` is the column by which rows are grouped, and becomes `y`; `groups` has the person of
+        each row. Both may be names of columns of a frame, which are taken out of it.
         """
         if is_collection(x):
             refuse_blocks(groups)
@@ -204,9 +204,10 @@ class Records(Generic[Facts]):
         names: Sequence[str] = ("X", "y", "sample_weight"),
         count_is_public: bool = False,
     ) -> Records[Any]:
-        """Return rows that a function reads, at once in memory, and each block when it is read.
+        """Return records without an estimator, such as pairs of targets and predictions.
 
-        Messages call X, y and weights by their `names`.
+        `read` converts the rows: at once in memory, and each block whenever it is read. Messages
+        call X, y and weights by their `names`.
         """
         public: dict[str, Any] = {"parameter": names[0], "count_is_public": count_is_public}
         if is_collection(X) or is_collection(y):
@@ -269,9 +270,9 @@ class Records(Generic[Facts]):
 
     @cached_property
     def shares(self) -> np.ndarray | None:
-        """What each row counts: its weight in units of `max_weight`, divided by its person's rows.
+        """The share of a record that each row is: weight / `max_weight` / rows of its person.
 
-        A record counts 1 at most where weights were clipped. None where each row counts 1.
+        The shares of a record add up to 1 at most if weights were clipped. None if all are 1.
         """
         shares = None if self.persons is None else self.persons.row_weights()
         if self.weights is None:
@@ -281,28 +282,35 @@ class Records(Generic[Facts]):
 
     @cached_property
     def steps(self) -> np.ndarray | None:
-        """What each row counts, rounded downwards to whole steps of 2^−31, for exact sums."""
+        """The `shares` in integer steps of 2^−31, rounded down, for exact sums."""
         if self.shares is None:
             return None
         return np.asarray(np.floor(np.ldexp(self.shares, STEP_BITS)))
 
     def chunks(self, width: int = 1) -> Iterator[tuple[np.ndarray, np.ndarray | None]]:
-        """Yield rows in memory as floats, NaN for missing values, and their `steps`, in chunks.
+        """Yield chunks of rows in memory: read-only floats, NaN where missing, and their `steps`.
 
         A chunk has at most 2^18 numbers, also if `width` numbers are made of each row.
         """
-        X, width = self.X, max(width, self.columns.n_columns)
-        is_plain = isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "biuf"
-        size = max(ROWS_AT_ONCE // width, 1)
+        size = max(ROWS_AT_ONCE // max(width, self.columns.n_columns), 1)
         for start in range(0, self.n_rows, size):
             rows = slice(start, start + size)
-            floats = X[rows].astype(float, copy=False) if is_plain else self.columns.floats(rows)
-            yield floats, None if self.steps is None else self.steps[rows]
+            yield self._floats(rows), None if self.steps is None else self.steps[rows]
+
+    def _floats(self, rows: slice) -> np.ndarray:
+        """Return some rows as floats, without a copy if the user's array has them."""
+        X = self.X
+        if not (isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in "biuf"):
+            return self.columns.floats(rows)
+        floats = X[rows].astype(float, copy=False)
+        floats.flags.writeable = False  # they may be the user's own
+        return floats
 
     def check(self, function: Callable[[Records[Facts]], Any]) -> list[Any]:
-        """Return what a function of the rows finds in each block: the first read, before the spend.
+        """Call a function on the rows of each block: the first read, before the spend.
 
-        It raises ValueError or TypeError, without values, if something is wrong with the types.
+        The function raises ValueError or TypeError, without values, if the types are wrong. The
+        list of what it returns has one entry per block that has rows, or one in memory.
         """
         if self.blocks is None:
             self._check_size()
@@ -323,13 +331,13 @@ class Records(Generic[Facts]):
         return from_steps(counts) if self.is_weighted else counts
 
     def each(self, function: Callable[[Records[Facts]], Any]) -> Any:
-        """Return what a function makes of the rows; of blocks the `Blocks` of that, unread."""
+        """Return a function of the rows in memory, or the `Blocks` of its values, not computed."""
         if self.blocks is None:
             return function(self)
         return self.blocks.map(partial(_in_block, self._elsewhere, function))
 
     def mapped(self, function: Callable[[Records[Facts]], Records[Any]]) -> Records[Any]:
-        """Return what a function makes of the records; of blocks whenever they are read."""
+        """Convert the records: at once in memory, and each block whenever it is read."""
         if self.blocks is None:
             return function(self)
         return replace(self, views=(*self.views, function))
@@ -406,9 +414,9 @@ class ByClass:
 def labels_of(
     records: Records[Any], name: str, known: Any, check: Callable[[Records[Any]], Any]
 ) -> tuple[Records[Any], np.ndarray]:
-    """Return records whose targets are 0..K−1, and the sorted classes, after a check of all rows.
+    """Check all rows, and return records with targets 0..K−1, and the K sorted classes.
 
-    The classes are those that are `known`, or those that are found: then they are public as well.
+    The classes are the `known` ones, or else those that occur: then these are public.
     """
     found = records.check(partial(_labels, known, check))
     classes = classes_of_blocks(name, found, known)
