@@ -173,7 +173,7 @@ def test_no_public_estimator_is_missing():
 
 
 def test_no_estimator_has_more_than_six_classes_of_its_own():
-    """Beside those of scikit-learn: what differs between models is a parameter, not a base class."""
+    """Beside those of scikit-learn: models differ by a parameter, not by a base class."""
     for kind in {type(estimator) for estimator in ESTIMATORS}:
         assert sum(base.__module__.startswith("skdp") for base in kind.__mro__) <= 6, kind
 

@@ -63,8 +63,8 @@ RESULTS = {
 }
 # In signatures and pages parameters come in these groups, in this order.
 GROUPS = {
-    "data": "features bounds categories classes target_bounds data_norm max_norm max_weight max_rows "
-    "missing",
+    "data": "features bounds categories classes target_bounds data_norm max_norm max_weight "
+    "max_rows missing",
     "privacy": "epsilon delta neighboring budget",
     "model": "n_clusters n_components quantile quantiles loss threshold smoothing slope_bound "
     "loss_clip C fit_intercept intercept_scaling class_weight alpha priors least_variance tail "
