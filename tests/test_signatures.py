@@ -13,6 +13,7 @@ FOLDERS = [
     "cluster",
     "decomposition",
     "ensemble",
+    "features",
     "inspection",
     "kernel_approximation",
     "linear_model",
@@ -69,12 +70,15 @@ GROUPS = {
     "model": "n_clusters n_components quantile quantiles loss threshold smoothing slope_bound "
     "loss_clip C fit_intercept intercept_scaling class_weight alpha priors least_variance tail "
     "n_terms linear_share transformation reference interactions norm scale n_trees depth "
-    "feature_seed",
+    "feature_seed target_transform additive random additive_share",
     "solver": "solver sampler n_steps sampling_rate clip_norm step_size momentum average noise "
     "max_iter n_samples_hint subsample tol",
     "computation": "random_state verbose",
 }
-GROUPED = ("cluster.", "decomposition.", "linear_model.", "naive_bayes.", "preprocessing.")
+GROUPED = (
+    *("additive.DP", "cluster.", "decomposition.", "ensemble.", "features.", "kernel_approx"),
+    *("linear_model.", "naive_bayes.", "preprocessing."),
+)
 
 
 def signatures():

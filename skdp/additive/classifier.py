@@ -52,12 +52,20 @@ class DPAdditiveClassifier(DPLogisticRegression):
         *Public.* The values that columns can have: a dict from names or numbers of columns to
         lists, or a list that holds for every column. Other columns are numbers, and have `bounds`.
         A value that is not in the list is none of them.
-    missing : {"indicator", "error"}, default "indicator"
-        *Public.* What becomes of NaN, ``None`` and ``pandas.NA``: a category of their own, of
-        numbers too, for which each column of X has a place; or they are refused.
     classes : array-like or None
         *Public.* All labels that may occur. ``None`` takes the labels found in `y` as public, which
         a rare label is not: pass them where that matters.
+    max_weight : float or None
+        *Public.* Largest weight of a record: the `sample_weight` of `fit`, which is private, is
+        clipped to [0, max_weight], and the noise grows in proportion to it. ``None`` refuses
+        weights in a private fit.
+    max_rows : int or None
+        *Public.* Most rows of a person that count, where the `groups` of `fit` say whose each row
+        is: of more, a uniform subset of as many is drawn for each fit. ``None``: all of them. The
+        rows of a person weigh as much as one record in any case.
+    missing : {"indicator", "error"}, default "indicator"
+        *Public.* What becomes of NaN, ``None`` and ``pandas.NA``: a category of their own, of
+        numbers too, for which each column of X has a place; or they are refused.
     epsilon : float, default 1.0
         *Public.* Privacy loss in nats that one fit may spend.
     delta : float or None
@@ -91,14 +99,6 @@ class DPAdditiveClassifier(DPLogisticRegression):
         clipped at that norm: exactly additive, and noisier.
     class_weight : dict or None
         *Public.* Weights by label; the largest one scales the noise. ``"balanced"`` is refused.
-    max_weight : float or None
-        *Public.* Largest weight of a record: the `sample_weight` of `fit`, which is private, is
-        clipped to [0, max_weight], and the noise grows in proportion to it. ``None`` refuses
-        weights in a private fit.
-    max_rows : int or None
-        *Public.* Most rows of a person that count, where the `groups` of `fit` say whose each row
-        is: of more, a uniform subset of as many is drawn for each fit. ``None``: all of them. The
-        rows of a person weigh as much as one record in any case.
     solver : str or Solver, default "auto"
         *Public.* How the coefficients are learnt: a name of `skdp.solvers.SOLVERS` or an instance.
         ``"auto"`` takes ``"regularized_exponential"``, or ``"noisy_gd"`` where that one's run would
@@ -155,8 +155,10 @@ class DPAdditiveClassifier(DPLogisticRegression):
         *,
         bounds: Any = None,
         categories: Any = None,
-        missing: str = "indicator",
         classes: Any = None,
+        max_weight: float | None = None,
+        max_rows: int | None = None,
+        missing: str = "indicator",
         epsilon: float = 1.0,
         delta: float | None = None,
         neighboring: str = "replace_one",
@@ -168,21 +170,19 @@ class DPAdditiveClassifier(DPLogisticRegression):
         interactions: Any = None,
         norm: str = "rows",
         class_weight: dict[Any, float] | None = None,
-        max_weight: float | None = None,
-        max_rows: int | None = None,
         solver: Any = "auto",
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
         super().__init__(
             classes=classes,
+            max_weight=max_weight,
+            max_rows=max_rows,
             epsilon=epsilon,
             delta=delta,
             neighboring=neighboring,
             budget=budget,
             class_weight=class_weight,
-            max_weight=max_weight,
-            max_rows=max_rows,
             solver=solver,
             random_state=random_state,
             verbose=verbose,

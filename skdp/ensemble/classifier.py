@@ -36,12 +36,20 @@ class DPRandomForestClassifier(DPLogisticRegression):
         *Public.* The values that columns can have: a dict from names or numbers of columns to
         lists, or a list that holds for every column. Other columns are numbers, and have `bounds`.
         A value that is not in the list is none of them.
-    missing : {"indicator", "error"}, default "indicator"
-        *Public.* What becomes of NaN, ``None`` and ``pandas.NA``: a category of their own, of
-        numbers too, for which each column of X has a place; or they are refused.
     classes : array-like or None
         *Public.* All labels that may occur. ``None`` takes the labels found in `y` as public, which
         a rare label is not: pass them where that matters.
+    max_weight : float or None
+        *Public.* Largest weight of a record: the `sample_weight` of `fit`, which is private, is
+        clipped to [0, max_weight], and the noise grows in proportion to it. ``None`` refuses
+        weights in a private fit.
+    max_rows : int or None
+        *Public.* Most rows of a person that count, where the `groups` of `fit` say whose each row
+        is: of more, a uniform subset of as many is drawn for each fit. ``None``: all of them. The
+        rows of a person weigh as much as one record in any case.
+    missing : {"indicator", "error"}, default "indicator"
+        *Public.* What becomes of NaN, ``None`` and ``pandas.NA``: a category of their own, of
+        numbers too, for which each column of X has a place; or they are refused.
     epsilon : float, default 1.0
         *Public.* Privacy loss in nats that one fit may spend.
     delta : float or None
@@ -52,12 +60,6 @@ class DPRandomForestClassifier(DPLogisticRegression):
         public) or in its presence (then it is private).
     budget : PrivacyBudget or None
         *Public.* What the fit spends from, before it reads the data.
-    n_terms : int, default 8
-        *Public.* K, waves of a column of numbers.
-    transformation : None, "log" or dict, default None
-        *Public.* Scale of the columns of numbers: ``"log"`` for amounts and counts, of which
-        bounds may then be generous. A dict from names or numbers of columns to ``None``, ``"log"``,
-        which has the unit 1, or a number, the unit of a logarithmic scale.
     n_trees : int, default 100
         *Public.* T.
     depth : int or pair (least, most), default (1, 8)
@@ -67,19 +69,17 @@ class DPRandomForestClassifier(DPLogisticRegression):
     additive_share : float in [0, 1], default 0.5
         *Public.* Share of a row's squared norm that the additive features have, shortened to norm 1
         first; the leaves have the rest. 0: no additive features, 1: nothing else.
+    n_terms : int, default 8
+        *Public.* K, waves of a column of numbers.
+    transformation : None, "log" or dict, default None
+        *Public.* Scale of the columns of numbers: ``"log"`` for amounts and counts, of which
+        bounds may then be generous. A dict from names or numbers of columns to ``None``, ``"log"``,
+        which has the unit 1, or a number, the unit of a logarithmic scale.
     feature_seed : int, default 0
         *Public.* From which the features follow; it may be published, unlike the `random_state` of
         an estimator, which makes noise.
     class_weight : dict or None
         *Public.* Weights by label; the largest one scales the noise. ``"balanced"`` is refused.
-    max_weight : float or None
-        *Public.* Largest weight of a record: the `sample_weight` of `fit`, which is private, is
-        clipped to [0, max_weight], and the noise grows in proportion to it. ``None`` refuses
-        weights in a private fit.
-    max_rows : int or None
-        *Public.* Most rows of a person that count, where the `groups` of `fit` say whose each row
-        is: of more, a uniform subset of as many is drawn for each fit. ``None``: all of them. The
-        rows of a person weigh as much as one record in any case.
     solver : str or Solver, default "auto"
         *Public.* How the coefficients are learnt: a name of `skdp.solvers.SOLVERS` or an instance.
         ``"auto"`` takes ``"regularized_exponential"``, or ``"noisy_gd"`` where that one's run would
@@ -128,34 +128,34 @@ class DPRandomForestClassifier(DPLogisticRegression):
         *,
         bounds: Any = None,
         categories: Any = None,
-        missing: str = "indicator",
         classes: Any = None,
+        max_weight: float | None = None,
+        max_rows: int | None = None,
+        missing: str = "indicator",
         epsilon: float = 1.0,
         delta: float | None = None,
         neighboring: str = "replace_one",
         budget: Any = None,
-        n_terms: int = 8,
-        transformation: Any = None,
         n_trees: int = 100,
         depth: Any = (1, 8),
         additive_share: float = 0.5,
+        n_terms: int = 8,
+        transformation: Any = None,
         feature_seed: int = 0,
         class_weight: dict[Any, float] | None = None,
-        max_weight: float | None = None,
-        max_rows: int | None = None,
         solver: Any = "auto",
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
         super().__init__(
             classes=classes,
+            max_weight=max_weight,
+            max_rows=max_rows,
             epsilon=epsilon,
             delta=delta,
             neighboring=neighboring,
             budget=budget,
             class_weight=class_weight,
-            max_weight=max_weight,
-            max_rows=max_rows,
             solver=solver,
             random_state=random_state,
             verbose=verbose,
@@ -163,11 +163,11 @@ class DPRandomForestClassifier(DPLogisticRegression):
         self.bounds = bounds
         self.categories = categories
         self.missing = missing
-        self.n_terms = n_terms
-        self.transformation = transformation
         self.n_trees = n_trees
         self.depth = depth
         self.additive_share = additive_share
+        self.n_terms = n_terms
+        self.transformation = transformation
         self.feature_seed = feature_seed
 
     def _features(self) -> FeatureMixture:

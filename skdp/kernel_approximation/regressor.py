@@ -36,16 +36,20 @@ class DPKernelRegressor(DPLinearRegression):
         *Public.* The values that columns can have: a dict from names or numbers of columns to
         lists, or a list that holds for every column. Other columns are numbers, and have `bounds`.
         A value that is not in the list is none of them.
-    missing : {"indicator", "error"}, default "indicator"
-        *Public.* What becomes of NaN, ``None`` and ``pandas.NA``: a category of their own, of
-        numbers too, for which each column of X has a place; or they are refused.
     target_bounds : (float, float)
         *Public.* Interval of the targets, in their units, from knowledge and never from the data;
         it has no default. Targets outside are clipped, and so are predictions.
-    target_transform : None, "log", "sqrt" or number, default None
-        *Public.* Scale on which targets are learnt: sign(y)·log(1 + \|y\|), for counts and waiting
-        times; sign(y)·√\|y\|; or for a number, the unit, sign(y)·log(1 + \|y\|/unit). Predictions
-        are turned back, which makes them medians rather than means.
+    max_weight : float or None
+        *Public.* Largest weight of a record: the `sample_weight` of `fit`, which is private, is
+        clipped to [0, max_weight], and the noise grows in proportion to it. ``None`` refuses
+        weights in a private fit.
+    max_rows : int or None
+        *Public.* Most rows of a person that count, where the `groups` of `fit` say whose each row
+        is: of more, a uniform subset of as many is drawn for each fit. ``None``: all of them. The
+        rows of a person weigh as much as one record in any case.
+    missing : {"indicator", "error"}, default "indicator"
+        *Public.* What becomes of NaN, ``None`` and ``pandas.NA``: a category of their own, of
+        numbers too, for which each column of X has a place; or they are refused.
     epsilon : float, default 1.0
         *Public.* Privacy loss in nats that one fit may spend.
     delta : float or None
@@ -56,12 +60,10 @@ class DPKernelRegressor(DPLinearRegression):
         public) or in its presence (then it is private).
     budget : PrivacyBudget or None
         *Public.* What the fit spends from, before it reads the data.
-    n_terms : int, default 8
-        *Public.* K, waves of a column of numbers.
-    transformation : None, "log" or dict, default None
-        *Public.* Scale of the columns of numbers: ``"log"`` for amounts and counts, of which
-        bounds may then be generous. A dict from names or numbers of columns to ``None``, ``"log"``,
-        which has the unit 1, or a number, the unit of a logarithmic scale.
+    target_transform : None, "log", "sqrt" or number, default None
+        *Public.* Scale on which targets are learnt: sign(y)·log(1 + \|y\|), for counts and waiting
+        times; sign(y)·√\|y\|; or for a number, the unit, sign(y)·log(1 + \|y\|/unit). Predictions
+        are turned back, which makes them medians rather than means.
     n_components : int, default 500
         *Public.* D, features; an odd one is a constant.
     scale : float, default 2.0
@@ -70,17 +72,15 @@ class DPKernelRegressor(DPLinearRegression):
     additive_share : float in [0, 1], default 0.5
         *Public.* Share of a row's squared norm that the additive features have, shortened to norm 1
         first; the waves have the rest. 0: no additive features, 1: nothing else.
+    n_terms : int, default 8
+        *Public.* K, waves of a column of numbers.
+    transformation : None, "log" or dict, default None
+        *Public.* Scale of the columns of numbers: ``"log"`` for amounts and counts, of which
+        bounds may then be generous. A dict from names or numbers of columns to ``None``, ``"log"``,
+        which has the unit 1, or a number, the unit of a logarithmic scale.
     feature_seed : int, default 0
         *Public.* From which the features follow; it may be published, unlike the `random_state` of
         an estimator, which makes noise.
-    max_weight : float or None
-        *Public.* Largest weight of a record: the `sample_weight` of `fit`, which is private, is
-        clipped to [0, max_weight], and the noise grows in proportion to it. ``None`` refuses
-        weights in a private fit.
-    max_rows : int or None
-        *Public.* Most rows of a person that count, where the `groups` of `fit` say whose each row
-        is: of more, a uniform subset of as many is drawn for each fit. ``None``: all of them. The
-        rows of a person weigh as much as one record in any case.
     solver : str or Solver, default "auto"
         *Public.* How the coefficients are learnt: a name of `skdp.solvers.SOLVERS` or an instance.
         ``"auto"`` takes ``"regularized_exponential"``, or ``"noisy_gd"`` where that one's run would
@@ -132,33 +132,33 @@ class DPKernelRegressor(DPLinearRegression):
         *,
         bounds: Any = None,
         categories: Any = None,
-        missing: str = "indicator",
         target_bounds: Any = None,
-        target_transform: Any = None,
+        max_weight: float | None = None,
+        max_rows: int | None = None,
+        missing: str = "indicator",
         epsilon: float = 1.0,
         delta: float | None = None,
         neighboring: str = "replace_one",
         budget: Any = None,
-        n_terms: int = 8,
-        transformation: Any = None,
+        target_transform: Any = None,
         n_components: int = 500,
         scale: float = 2.0,
         additive_share: float = 0.5,
+        n_terms: int = 8,
+        transformation: Any = None,
         feature_seed: int = 0,
-        max_weight: float | None = None,
-        max_rows: int | None = None,
         solver: Any = "auto",
         random_state: Any = None,
         verbose: int = 0,
     ) -> None:
         super().__init__(
             target_bounds=target_bounds,
+            max_weight=max_weight,
+            max_rows=max_rows,
             epsilon=epsilon,
             delta=delta,
             neighboring=neighboring,
             budget=budget,
-            max_weight=max_weight,
-            max_rows=max_rows,
             solver=solver,
             random_state=random_state,
             verbose=verbose,
@@ -167,11 +167,11 @@ class DPKernelRegressor(DPLinearRegression):
         self.categories = categories
         self.missing = missing
         self.target_transform = target_transform
-        self.n_terms = n_terms
-        self.transformation = transformation
         self.n_components = n_components
         self.scale = scale
         self.additive_share = additive_share
+        self.n_terms = n_terms
+        self.transformation = transformation
         self.feature_seed = feature_seed
 
     def _features(self) -> FeatureMixture:
