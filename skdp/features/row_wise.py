@@ -16,6 +16,7 @@ from skdp.data.columns import Columns
 from skdp.features.base import FeatureMap
 from skdp.features.public_features import PublicFeatures
 from skdp.features.verdicts import check_row_wise
+from skdp.support.public_words import public_words
 
 __all__ = ["RowWiseMap", "feature_map_of"]
 
@@ -33,13 +34,18 @@ class RowWiseMap:
         *Public.* As `check_row_wise` admits it, fitted.
     names : list
         *Public.* Names of the columns; empty if they have none.
-    n_features_out : int
-        *Public.* Number of features.
+    none : ndarray or CSR matrix of shape (0, n_features_out)
+        *Public.* The features of no rows, for which transformers raise errors.
     """
 
     transformer: Any
     names: Sequence[Any]
-    n_features_out: int
+    none: Any
+
+    @property
+    def n_features_out(self) -> int:
+        """Number of features; public."""
+        return int(self.none.shape[1])
 
     @classmethod
     def of(cls, transformer: Any, table: Any, names: Sequence[Any]) -> RowWiseMap:
@@ -50,7 +56,7 @@ class RowWiseMap:
             row = np.array([[_made_up(part, unknown) for part in columns.parts]], dtype=object)
             try:
                 fitted = clone(transformer).fit(_frame(row, names))
-                return cls(fitted, names, int(fitted.transform(_frame(row, names)).shape[1]))
+                return cls(fitted, names, _matrix(fitted.transform(_frame(row, names)))[:0])
             except (TypeError, ValueError, AttributeError) as error:
                 reason = str(error)
         raise ValueError(f"features cannot be fitted to columns such as those of X: {reason}")
@@ -69,13 +75,13 @@ class RowWiseMap:
             *Private.*
         """
         columns = Columns.of(X, "X")
+        if not columns.n_rows:
+            return self.none
         rows = np.empty((columns.n_rows, columns.n_columns), dtype=object)
         for j, part in enumerate(columns.parts):
             rows[:, j] = _objects(part)
-        found = self.transformer.transform(_frame(rows, self.names))
-        if sparse.issparse(found):
-            return sparse.csr_matrix(found, dtype=np.float64)
-        return np.asarray(found, dtype=np.float64)
+        with public_words():
+            return _matrix(self.transformer.transform(_frame(rows, self.names)))
 
 
 def feature_map_of(features: Any, table: Any, names: Sequence[Any]) -> FeatureMap | RowWiseMap:
@@ -99,6 +105,12 @@ def feature_map_of(features: Any, table: Any, names: Sequence[Any]) -> FeatureMa
     if isinstance(features, PublicFeatures):
         return features.feature_map(table.shape[1], names)
     return RowWiseMap.of(features, table, names)
+
+
+def _matrix(features: Any) -> Any:
+    if sparse.issparse(features):
+        return sparse.csr_matrix(features, dtype=np.float64)
+    return np.asarray(features, dtype=np.float64)
 
 
 def _made_up(part: Column, unknown: Any) -> Any:

@@ -304,3 +304,23 @@ def test_missing_features_are_refused_before_the_spend():
     with pytest.raises(ValueError, match=r"missing values.*Nothing was spent"):
         DPLogisticRegression(features=numbers, budget=budget).fit(X, y)
     assert budget.spent.epsilon == 0.0
+
+
+@every_map
+def test_no_rows_at_all_are_fitted_where_their_number_is_private(features):
+    X = people(50)
+    model = DPLogisticRegression(
+        features=features, classes=[0, 1], neighboring="add_remove_one", n_samples_hint=50
+    )
+    assert model.fit(X[:0], labels(X)[:0]).predict(X).shape == (50,)
+
+
+def test_errors_of_a_transformer_quote_no_value():
+    X = pd.DataFrame({"a": [1.0, 2.0, "secret"] * 20})
+    model = DPLogisticRegression(features=make_pipeline(PolynomialFeatures(2)))
+    plain = pd.DataFrame({"a": np.linspace(0, 1, 60)})
+    model.fit(plain, np.arange(60) % 2)
+    for call in (lambda: model.predict(X), lambda: clone(model).fit(X, np.arange(60) % 2)):
+        with pytest.raises(ValueError) as caught:  # noqa: PT011
+            call()
+        assert "secret" not in str(caught.value)
