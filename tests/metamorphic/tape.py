@@ -26,6 +26,7 @@ from skdp.design import LossSum, in_memory
 from skdp.mechanisms import AdditiveMechanism, Gaussian, Geometric, Laplace, Mechanism
 from skdp.mechanisms._grid import grid_step, to_steps
 from skdp.mechanisms._selection import Selection
+from skdp.pipeline._rehearsal import _Rehearsed
 from skdp.privacy import Event, GDPEvent, ObjectivePerturbationEvent
 from skdp.research.solvers.coordinate_descent import Cycles
 from skdp.research.solvers.exponential_mechanism import ExponentialMechanismPlan
@@ -135,6 +136,8 @@ class Tape:
         What each question returned.
     rows : list of Counter
         The rows that each solver received, with their targets and weights, as bytes.
+    is_synthetic : bool
+        Whether synthetic rows are asked, whose answers must be equal in all runs.
     """
 
     first: Tape | None = None
@@ -143,6 +146,7 @@ class Tape:
     rows: list[Counter] = field(default_factory=list)
     solving: list[tuple[Any, Any]] = field(default_factory=list)
     metric_mu: float = 0.0
+    is_synthetic: bool = False
 
     def ask(
         self,
@@ -155,6 +159,8 @@ class Tape:
         adds_up: bool = False,
     ) -> Any:
         """Record an answer; return the reply of the first run."""
+        if self.is_synthetic:
+            limits, adds_up = {"linf": 0.0}, False
         flat = np.array(values, dtype=float).ravel()
         at, answer = len(self.answers), Answer(name, flat, limits, slack, cost, adds_up)
         self.answers.append(answer)
@@ -222,7 +228,19 @@ def recorded(tape: Tape, seed: int = 0) -> Iterator[Tape]:
             patch.setattr(owner, method, own(tape, getattr(owner, method)))
         for kind in {_definer(sampler, "sample") for sampler in SAMPLERS.values()}:
             patch.setattr(kind, "sample", _sample(tape))
+        patch.setattr(_Rehearsed, "transform", _of_synthetic_rows(tape, _Rehearsed.transform))
         yield tape
+
+
+def _of_synthetic_rows(tape: Tape, transform: Callable[..., Any]) -> Callable[..., Any]:
+    def rehearsed(step: _Rehearsed, X: Any) -> Any:
+        tape.is_synthetic = True
+        try:
+            return transform(step, X)
+        finally:
+            tape.is_synthetic = False
+
+    return rehearsed
 
 
 @cache
