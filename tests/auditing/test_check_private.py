@@ -54,9 +54,7 @@ RELATIONS = ["replace_one", "add_remove_one"]
 
 
 def checks_of(name, neighboring, **settings):
-    model = clone(ESTIMATORS[name][0]).set_params(
-        neighboring=neighboring, budget=None.at(name=None)
-    )
+    model = clone(ESTIMATORS[name][0]).set_params(neighboring=neighboring, budget=None)
     return [
         pytest.param(check, id=f"{name}-{neighboring}-{check.name}")
         for check in private_checks(model, X=TABLES.get(name), **settings)
