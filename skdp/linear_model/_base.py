@@ -522,32 +522,12 @@ class PrivateLinearModel(PrivateEstimator):
     def _rows(self, X: Any, y: Any = "no_validation", *, reset: bool) -> Any:
         """Return checked rows, and y if it is given; no error quotes a value."""
         is_mapped = (self._features() if reset else self._learnt_map()) is not None
-        checked = (self._table if is_mapped else self._matrix)(X, y, reset=reset)
+        checked = (_table if is_mapped else _matrix)(self, X, y, reset=reset)
         X, *targets = checked if isinstance(checked, tuple) else (checked,)
-        rows = self._mapped(X, reset=reset) if is_mapped else MatrixRows(X)
+        rows: Any = MatrixRows(X)
+        if is_mapped:
+            rows = _mapped(X, self._new_map(X) if reset else self._learnt_map(), column_names(self))
         return (rows, *targets) if targets else rows
-
-    def _matrix(self, X: Any, y: Any, *, reset: bool) -> Any:
-        """Return X as finite numbers, and y if it is given."""
-        most = math.inf if isinstance(y, str) else _LARGEST_VALUE
-        options: dict[str, Any] = {"accept_sparse": "csr", "reset": reset, "dtype": _STORED}
-        return validated(self, X, y, most=most, advice=_OF_TEXT, **options)
-
-    def _table(self, X: Any, y: Any, *, reset: bool) -> Any:
-        """Return X as it is, after checks of its shape and names, and y if it is given."""
-        checked = validated_table(self, X, y, reset=reset)
-        if reset:
-            remember_names(self, X)
-        return checked
-
-    def _mapped(self, table: Any, *, reset: bool) -> MappedRows | MatrixRows:
-        """Return the rows of a table with their feature map, a new one on `reset`."""
-        feature_map: Any = self._new_map(table) if reset else self._learnt_map()
-        if isinstance(feature_map, RowWiseMap):
-            features = feature_map.features(table)
-            refuse_missing(features, most=_LARGEST_VALUE)
-            return MatrixRows(features, feature_map)
-        return MappedRows(feature_map.coded(table, column_names(self)), feature_map)
 
     def _features(self) -> Any:
         """Return the transformer whose features are fitted, None for the columns themselves."""
@@ -569,6 +549,30 @@ class PrivateLinearModel(PrivateEstimator):
             tags.input_tags.allow_nan = get_tags(features).input_tags.allow_nan
         tags.non_deterministic = self.random_state is None
         return tags
+
+
+def _matrix(model: PrivateLinearModel, X: Any, y: Any, *, reset: bool) -> Any:
+    """Return X as finite numbers, and y if it is given."""
+    most = math.inf if isinstance(y, str) else _LARGEST_VALUE
+    options: dict[str, Any] = {"accept_sparse": "csr", "reset": reset, "dtype": _STORED}
+    return validated(model, X, y, most=most, advice=_OF_TEXT, **options)
+
+
+def _table(model: PrivateLinearModel, X: Any, y: Any, *, reset: bool) -> Any:
+    """Return X as it is, after checks of its shape and names, and y if it is given."""
+    checked = validated_table(model, X, y, reset=reset)
+    if reset:
+        remember_names(model, X)
+    return checked
+
+
+def _mapped(table: Any, feature_map: Any, names: Any) -> MappedRows | MatrixRows:
+    """Return the rows of a table with their feature map."""
+    if isinstance(feature_map, RowWiseMap):
+        features = feature_map.features(table)
+        refuse_missing(features, most=_LARGEST_VALUE)
+        return MatrixRows(features, feature_map)
+    return MappedRows(feature_map.coded(table, names), feature_map)
 
 
 def _progress_of(model: PrivateLinearModel) -> Progress:
