@@ -30,7 +30,11 @@ __all__ = ["DPCalibratedClassifier"]
 _FEWEST = 300.0  # records times ε a histogram of scores; fewer make probabilities worse by noise
 
 
-class DPCalibratedClassifier(ClassifierMixin, MetaEstimatorMixin, PrivateEstimator):
+class DPCalibratedClassifier(
+    ClassifierMixin,
+    MetaEstimatorMixin,
+    PrivateEstimator[Records[Any], QueryPlan, np.ndarray],
+):
     """Learn privately which probabilities the scores of a fitted classifier stand for.
 
     The rows must not be rows that the classifier was fitted to, nor rows of the same people:

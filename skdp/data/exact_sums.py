@@ -56,7 +56,8 @@ def sums_of_means(
     """Return the sums over records of what `numbers` yields for rows: of a person the means.
 
     A mean is rounded once, as a row is, where `exact_sums` rounds each of a person's rows towards
-    zero: several numbers of a record are then as far apart as those of one row may be.
+    zero: so several numbers of a record are no farther apart than those of one row may be. Rows
+    have no weights here.
     """
     return from_steps(records.total(partial(_means_in_steps, sizes, numbers)))
 

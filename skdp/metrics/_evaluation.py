@@ -49,7 +49,7 @@ class Question(ABC):
         """Return the score or report of the released answer, whose noise has that variance."""
 
 
-class Evaluation(PrivateFit):
+class Evaluation(PrivateFit[Records[Question], QueryPlan, np.ndarray]):
     """A private answer to one question about test rows."""
 
     takes_infinite_epsilon = False
