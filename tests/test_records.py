@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from skdp.data.columns import Columns
+from skdp.data.exact_sums import exact_sums, sums_of_means
 from skdp.data.records import Records, check_numeric, labels_of
 from skdp.design import ClippedDesign, DaskDesign
 
@@ -175,3 +176,23 @@ def test_chunks_hold_all_rows_with_what_they_count(width):
     assert max(map(len, rows)) * max(width, 3) <= 2**18
     np.testing.assert_array_equal(np.concatenate(rows), large.astype(float))
     np.testing.assert_array_equal(np.concatenate(steps), records.steps)
+
+
+def of_rows(records):
+    for rows, _ in records.chunks():
+        units = np.clip(rows, -1.0, 1.0)
+        yield {"x": units[:, :2], "square": units[:, 2:] ** 2}
+
+
+def test_sums_of_means_add_one_mean_for_each_person():
+    sizes = {"x": 2, "square": 1}
+    found = sums_of_means(sizes, checked(X, Y, groups=GROUPS), of_rows)
+    units = pd.DataFrame(np.clip(X, -1.0, 1.0)).assign(square=lambda x: x[2] ** 2)
+    means = units.groupby(GROUPS).mean().to_numpy()
+    steps = np.rint(means * 2.0**31).sum(axis=0) / 2.0**31
+    np.testing.assert_allclose([*found["x"], *found["square"]], steps[[0, 1, 3]], atol=2.0**-30)
+    alone = sums_of_means(sizes, checked(X, Y), of_rows)
+    for name, total in exact_sums(sizes, checked(lazy(X), lazy(Y)), of_rows).items():
+        np.testing.assert_array_equal(alone[name], total)
+    blocks = sums_of_means(sizes, checked(lazy(X), lazy(Y)), of_rows)
+    assert all(np.array_equal(blocks[name], alone[name]) for name in sizes)

@@ -90,12 +90,9 @@ class RowMean(RowSums):
         privacy: PrivacyGuarantee,
         _variance: float,
     ) -> Score:
-        return Score(
-            value=self.unit * _mean(n_samples, answer),
-            n_samples=n_samples,
-            privacy=privacy,
-            _between=partial(_interval_of_mean, answer, n_samples, _variance, self.unit),
-        )
+        value = self.unit * _mean(n_samples, answer)
+        between = partial(_interval_of_mean, answer, n_samples, _variance, self.unit)
+        return Score(value=value, n_samples=n_samples, privacy=privacy, _between=between)
 
 
 def _mean(n_samples: int | None, sums: np.ndarray) -> float:

@@ -299,7 +299,7 @@ def dp_r2_score(
 
 
 class _AbsoluteError(ErrorSums, RowMean):
-    """Errors in units of the largest."""
+    """Absolute errors in units of the largest."""
 
     name = "dp_mean_absolute_error"
 
@@ -312,7 +312,7 @@ class _AbsoluteError(ErrorSums, RowMean):
 
 
 class _SquaredError(ErrorSums, RowMean):
-    """Their squares."""
+    """Squared errors in units of the largest."""
 
     name = "dp_mean_squared_error"
 
@@ -357,12 +357,9 @@ class _R2(ErrorSums):
         n, likely = _count(n_samples, answer), answer.copy()
         likely[0] = min(max(answer[0], 0.0), max(n, 0.0))
         likely[1:3] = possible_sums(answer[1], answer[2], n, low=-1)
-        return Score(
-            value=_r2(self.scale, n_samples, likely),
-            n_samples=n_samples,
-            privacy=privacy,
-            _between=partial(_interval_of_r2, self.scale, likely, n_samples, _variance),
-        )
+        value = _r2(self.scale, n_samples, likely)
+        between = partial(_interval_of_r2, self.scale, likely, n_samples, _variance)
+        return Score(value=value, n_samples=n_samples, privacy=privacy, _between=between)
 
 
 def _count(n_samples: int | None, sums: np.ndarray) -> float:

@@ -1,5 +1,7 @@
 """One private number at a time: near to scikit-learn's, with little noise, and paid for."""
 
+import pickle
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -10,6 +12,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import cross_val_score
 
 from skdp import PrivacyBudget
+from skdp.data.blocks import Blocks
 from skdp.exceptions import BudgetExceededError
 from skdp.metrics import (
     dp_accuracy_score,
@@ -362,3 +365,19 @@ def test_blocks_of_dask_are_judged_as_rows_in_memory_are():
         whole = metric(y, guess, epsilon=1.0, random_state=0, **terms)
         lazy = (da.from_array(values, chunks=300) for values in (y, guess))
         assert metric(*lazy, epsilon=1.0, random_state=0, **terms).value == whole.value
+
+
+def test_workers_are_told_neither_the_budget_nor_a_seed(monkeypatch):
+    da, gather, sent = pytest.importorskip("dask.array"), Blocks.gather, []
+
+    def spy(blocks, function, *more):
+        sent.append(pickle.dumps(function))
+        return gather(blocks, function, *more)
+
+    monkeypatch.setattr(Blocks, "gather", spy)
+    for metric, (_, terms) in SCORES.items():
+        y, guess = rows_for(metric, 300, np.random.default_rng(0))
+        lazy = (da.from_array(values, chunks=100) for values in (y, guess))
+        metric(*lazy, epsilon=1.0, random_state=np.random.default_rng(0), **terms)
+    assert len(sent) >= 2 * len(SCORES)
+    assert not [one for one in sent for word in (b"PCG64", b"budget", b"seed") if word in one]
