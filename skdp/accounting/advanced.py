@@ -16,6 +16,7 @@ from skdp.support.validation import check_choice
 __all__ = ["FORMS", "AdvancedAccountant", "optimal_epsilon"]
 
 _UNIT = 2.0**-53
+_TINY = 1e-290
 Parts = tuple[tuple[float, float, int], ...]
 """(ε_i, δ_i, k_i) of each leaf."""
 _SHARES = np.append(0.0, np.linspace(0.1, 1.0, 10))
@@ -181,16 +182,19 @@ def _lines(epsilon: float, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarr
     log_p = choose - j * epsilon - count * math.log1p(math.exp(-epsilon))
     # Three log-gammas of up to k·log(k + 1), each off by 4 units of itself, and their sum: 15. The
     # products with ε and log1p are at most k·(ε + 1), and the k/2 additions below cost k/2. 64 is
-    # for what is made of the logarithms later: exp, products and a difference. It does not cover a
-    # Q below e^−708 of its peak, which has lost digits. That takes ε' + log(1/δ') above 700.
+    # for what is made of the logarithms later: exp, products and a difference. Sums below 1e-290 of
+    # their peak may have lost digits: P is at least, and Q at most, what is said of them.
     rounding = _UNIT * (16.0 * count * (math.log(count + 1.0) + epsilon + 1.0) + 64.0)
-    return losses, _log_cumulative(log_p), _log_cumulative(log_p - losses), rounding
+    a, b = _log_cumulative(log_p, _TINY), _log_cumulative(log_p - losses, 0.0)
+    return losses, a, b, rounding
 
 
-def _log_cumulative(logs: np.ndarray) -> np.ndarray:
+def _log_cumulative(logs: np.ndarray, tiny: float) -> np.ndarray:
+    """Return logs of sums, with `tiny` in the place of those that are less than `_TINY`."""
     peak = float(logs.max())
     with np.errstate(divide="ignore", under="ignore"):
-        return peak + np.log(np.cumsum(np.exp(logs - peak)))
+        sums = np.cumsum(np.exp(logs - peak))
+        return peak + np.log(np.where(sums < _TINY, tiny, sums))
 
 
 def _line(a: np.ndarray, b: np.ndarray, epsilon: np.ndarray, rounding: float) -> np.ndarray:

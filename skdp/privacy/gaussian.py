@@ -20,11 +20,12 @@ __all__ = ["GaussianCurve", "GaussianTradeoff", "gaussian_log_delta"]
 
 _NODES, _WEIGHTS = leggauss(24)
 _FAR = 1e100  # δ is 0 long before
-# Relative error of δ in floats, for δ above 1e-80. For μ < 1 it is 6e-13: 1 − x·M(x) loses three
-# digits at x = 30, and u²/2 is rounded. For μ ≥ 1 logarithms up to (u + 1)²/2 are off by 8 units of
-# 2⁻⁵³ together, and log(1 − e^...) by u + 1 times that: 4.4e-16·(u + 1)³, 4e-12 at u = 19.8.
-# Smaller δ exceed it: 1.2e-11 at δ = 1e-275.
+# Relative error of δ in floats. For μ < 1 it is 6e-13: 1 − x·M(x) loses three digits at x = 30, and
+# u²/2 is rounded. For μ ≥ 1 and u up to `_FAR_OUT`, logarithms up to (u + 1)²/2 are off by 8 units
+# of 2⁻⁵³ together, and log(1 − e^...) by u + 1 times that: 4.4e-16·(u + 1)³, 3e-12 at u = 18.
+# Beyond it, M(u) − M(u + μ) loses a factor of u + 1, and u²/2 is rounded: 3.3e-13 at u = 38.
 _ROUNDING = 4e-12
+_FAR_OUT = 18.0
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 
 
@@ -41,10 +42,18 @@ def gaussian_log_delta(epsilon: Any, mu: float) -> Any:
         log_first = log_ndtr(-u)
         log_second = np.minimum(epsilon + log_ndtr(-u - mu), log_first)
         with np.errstate(divide="ignore"):
-            return log_first + np.log(-np.expm1(log_second - log_first))
+            log_delta = log_first + np.log(-np.expm1(log_second - log_first))
+            return np.where(u > _FAR_OUT, _log_delta_far_out(u, mu), log_delta)
     x = u[..., None] + 0.5 * mu * (1.0 + _NODES)
     integral = 0.5 * mu * (_mills_defect(x) @ _WEIGHTS)
     return -0.5 * u * u - _LOG_SQRT_2PI + np.log(integral)
+
+
+def _log_delta_far_out(u: np.ndarray, mu: float) -> np.ndarray:
+    """Return log φ(u) + log(M(u) − M(u + μ)) for u > 0, where `log_ndtr` has lost digits."""
+    scaled = np.maximum(u, _FAR_OUT) / math.sqrt(2.0)
+    ratios = erfcx(scaled) - erfcx(scaled + mu / math.sqrt(2.0))
+    return -0.5 * u * u - _LOG_SQRT_2PI + np.log(math.sqrt(math.pi / 2.0) * ratios)
 
 
 def _mills_defect(x: np.ndarray) -> np.ndarray:

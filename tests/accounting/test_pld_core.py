@@ -393,7 +393,6 @@ def test_points_of_a_coarse_distribution_are_further_apart_than_rounding():
     assert gaps.min() > 1e-10 * np.ptp(profile(pair).losses)
 
 
-@pytest.mark.xfail(strict=True, reason="δ is taken for 0 from the rounded largest loss on")
 def test_the_largest_loss_of_an_added_record_is_rounded_upwards():
     mu, rate = 9.897059239143756, 0.08236174204003847
     pair = PoissonGaussianPair(mu, rate).backward

@@ -153,7 +153,10 @@ class _PoissonGaussianAdded(TangentPair):
         # 1 − w times that. The curve moves by `first` times what w moves.
         error = w * (first + second) * relative
         error += 8.0 * UNIT * (largest + np.abs(inner) + w) * np.exp(inner - largest) * first
-        return tuple(np.concatenate([part, rest]) for part in (value, slope, error))  # type: ignore
+        # The float `largest` is within 4 units of the end, up to which δ is at most w.
+        beyond = np.maximum(largest * (1.0 + 4.0 * UNIT) - losses[end:], 0.0)
+        value, slope = np.append(value, rest), np.append(slope, rest)
+        return value, slope, np.append(error, beyond)
 
 
 @dataclass(frozen=True)
