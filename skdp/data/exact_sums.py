@@ -7,6 +7,7 @@ of floats would not promise: a sensitivity holds for what is computed, and not o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -72,7 +73,8 @@ def _means_in_steps(
     some = list(numbers(records))
     rows = {name: np.concatenate([one[name] for one in some]) for name in sizes if some}
     means = {name: records.persons.means(column) for name, column in rows.items()}
-    return sums_in_steps(sizes, lambda _: [means] if some else [], None, None)
+    alone = replace(records, persons=None)
+    return sums_in_steps(sizes, lambda _: [means] if some else [], None, alone)
 
 
 def from_steps(totals: Mapping[str, np.ndarray]) -> Sums:
@@ -89,7 +91,7 @@ def sums_in_steps(
     """Return the sums in steps of 2^−31."""
     codes, n_groups = (None, ()) if keys is None else (keys.codes(records), (keys.n_groups,))
     totals = {name: np.zeros((*n_groups, size), dtype=np.int64) for name, size in sizes.items()}
-    start, weights = 0, getattr(records, "steps", None)
+    start, weights = 0, records.steps
     for block in numbers(records):
         for name, total in totals.items():
             own = None if weights is None else weights[start:]
