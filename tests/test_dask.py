@@ -21,6 +21,7 @@ from skdp import (
     PrivacyBudget,
 )
 from skdp import statistics as st
+from skdp.calibration import DPCalibratedClassifier
 from skdp.data.blocks import Blocks
 from skdp.features import AdditiveFeatures
 from skdp.pipeline import make_private_pipeline
@@ -335,6 +336,12 @@ REFUSED = {
     "without privacy": (
         lambda b: DPPCA(epsilon=np.inf, bounds=(0, 1), budget=b).fit(ARRAY),
         "DPPCA cannot read these dask collections",
+    ),
+    "a classifier of anybody": (
+        lambda b: DPCalibratedClassifier(DPGaussianNB(bounds=(0, 1)).fit(X, LABELS), budget=b).fit(
+            ARRAY, Y_ARRAY
+        ),
+        "DPCalibratedClassifier cannot read these dask collections",
     ),
     "a scaler that refuses what is missing": (
         lambda b: make_private_pipeline(

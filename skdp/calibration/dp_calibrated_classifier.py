@@ -14,9 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 from skdp._private_fit import PrivateEstimator, ReleaseParameters
 from skdp.budget import PrivacyBudget
 from skdp.calibration.calibration_map import METHODS, CalibrationMap
-from skdp.data.column import is_collection
 from skdp.data.records import Records
-from skdp.data.validation import check_lengths, present
+from skdp.data.validation import check_lengths, present, refuse_collections
 from skdp.metrics._evaluation import Evaluation
 from skdp.metrics._foreign import answer_of
 from skdp.metrics.one_vs_rest_report import OneVsRestCounts, OneVsRestReport
@@ -197,10 +196,7 @@ class DPCalibratedClassifier(
     ) -> Records[Any]:
         check_choice("method", self.method, METHODS)
         check_is_fitted(self.estimator)
-        if is_collection(X) or is_collection(y):
-            raise ValueError(
-                "DPCalibratedClassifier reads rows in memory: call .compute() on them."
-            )
+        refuse_collections(self, X, y)
         check_lengths(X, y)
         n_classes = np.size(self.estimator.classes_)
         none = np.empty(0 if n_classes == 2 else (0, n_classes))

@@ -43,6 +43,7 @@ __all__ = [
     "one_column",
     "places_of",
     "present",
+    "refuse_collections",
     "refuse_missing",
     "remember_columns",
     "remember_names",
@@ -183,8 +184,7 @@ def validated(
     for finite floats, up to `most` in size; without it a value may be missing, and `options` say
     what X becomes. `advice` says what can be done about text.
     """
-    if is_collection(X) or is_collection(y):
-        raise ValueError(_OF_DASK.format(type(estimator).__name__))
+    refuse_collections(estimator, X, y)
     X, y = _received(X), y if y is None or isinstance(y, str) else present("y", y)
     options = _rules_of_rows(estimator) | ({"dtype": np.float64} if finite else {}) | options
     if isinstance(X, np.ndarray) and options.get("dtype", "numeric") is not None:
@@ -200,6 +200,12 @@ def validated(
         matrix = checked[0] if isinstance(checked, tuple) else checked
         refuse_missing(matrix, frame_names(X), most)
     return checked
+
+
+def refuse_collections(estimator: Any, *data: Any) -> None:
+    """Raise for Dask collections, which this estimator cannot read where they are."""
+    if any(map(is_collection, data)):
+        raise ValueError(_OF_DASK.format(type(estimator).__name__))
 
 
 def _received(X: Any) -> Any:

@@ -22,10 +22,10 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from skdp._private_fit import PrivateEstimator, PrivateFit, ReleaseParameters
 from skdp.budget.unbudgeted import Unbudgeted
-from skdp.data.column import is_collection, typed
+from skdp.data.column import typed
 from skdp.data.columns import refuse_lazy
 from skdp.data.persons import Persons
-from skdp.data.validation import check_lengths, encode_labels, one_column
+from skdp.data.validation import check_lengths, encode_labels, one_column, refuse_collections
 from skdp.exceptions import PrivacyLeakError
 from skdp.model_selection._plans import LAWS, PLANS, SearchPlan, SearchTerms
 from skdp.model_selection._row_score import check_callable, row_score, steps_of
@@ -170,11 +170,7 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
             raise ValueError("threshold belongs to method='cheapest'; leave it at None here.")
         if self.release_scores:
             self._check_release_of_scores(parameters)
-        if is_collection(X) or is_collection(y):
-            raise ValueError(
-                f"{type(self).__name__} reads rows many times and in memory: call .compute() on a "
-                "sample of the dask collections that fits there."
-            )
+        refuse_collections(self, X, y)
         refuse_lazy(X=X)
         # Once for all rows: a part of a list could become an array of another type.
         X, y = indexable(typed(X))[0], one_column(y)
