@@ -494,9 +494,11 @@ def test_labels_that_cannot_be_compared_raise_before_the_spend():
 CONVERSIONS = {"asarray", "array", "asanyarray", "ascontiguousarray", "check_array", "column_or_1d"}
 GATE = {"data/column.py", "data/columns.py", "data/validation.py"}
 GATE |= {"data/blocks.py", "pipeline/_synthetic.py"}  # checksums of blocks; synthetic rows
+GATE |= {"research/draw_samples.py"}  # of public data
 USER_DATA = {
     "X", "x", "y", "by", "groups", "sample_weight", "weights", "truth", "guess", "score", "column",
     "part", "block.X", "block.y", "block.sample_weight", "self.source", "condition", "judges.y",
+    "records.X", "records.y", "records.weights", "pairs.X", "pairs.y",
 }  # fmt: skip
 
 

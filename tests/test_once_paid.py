@@ -239,7 +239,7 @@ def test_a_search_returns_where_no_row_is_left_to_learn_from(name):
     assert is_classifier(MODELS[name]) or is_regressor(MODELS[name])
     budget = budget_of("add_remove_one", "record")
     data = first(3, data_of(name), "groups", "sample_weight")
-    search = DPGridSearchCV(MODELS[name], {"delta": [1e-6, 1e-6]}, budget=budget, **SEARCH_TERMS)
+    search = DPGridSearchCV(MODELS[name], [{}, {}], budget=budget, **SEARCH_TERMS)
     found = paid_or_refused(lambda: search.fit(**data), budget)
     assert found.predict(data["X"]).shape == (3,)
 

@@ -376,7 +376,7 @@ def _check_types(features: Sequence[Feature], advice: str, records: Records[Any]
 
 
 def _positive_weights(records: Records[Any]) -> Sums:
-    return {"positive": np.sum(np.asarray(records.weights) != 0.0)}
+    return {"positive": np.sum(records.weights != 0.0)}
 
 
 def _unit(records: Records[Any]) -> float:
