@@ -112,14 +112,19 @@ def rows_of(cls, **settings):
 def released(function, **settings):
     """Return a function of data, ε and δ."""
     return lambda data, epsilon, delta, random_state: function(
-        data, epsilon, delta, random_state=random_state, **settings
+        data, epsilon=epsilon, delta=delta, random_state=random_state, **settings
     )
 
 
 def judged(function, **settings):
     """Return a function of labels. The first prediction is correct in one data set only."""
     return lambda labels, epsilon, delta, random_state: function(
-        labels, np.ones(ROWS), epsilon, delta, random_state=random_state, **settings
+        labels,
+        np.ones(ROWS),
+        epsilon=epsilon,
+        delta=delta,
+        random_state=random_state,
+        **settings,
     )
 
 

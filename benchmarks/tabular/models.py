@@ -27,7 +27,7 @@ class Skdp:
 
         kind = "Regressor" if table.is_regression else "Classifier"
         line = skdp.DPLinearRegression if table.is_regression else skdp.DPLogisticRegression
-        yield "skdp linear", lambda e, s: encoded(table, line(e, **self.given(table, s)))
+        yield "skdp linear", lambda e, s: encoded(table, line(epsilon=e, **self.given(table, s)))
         for name in ("Additive", "Kernel"):
             yield f"skdp {name.lower()}", self._of_columns(table, getattr(skdp, f"DP{name}{kind}"))
         if not table.is_regression:
