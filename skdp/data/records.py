@@ -125,7 +125,8 @@ class Records(Generic[Facts]):
         is_private: bool = True,
         reset: bool = True,
         validate: Validate | None = None,
-    ) -> Records[None]:
+        facts: Callable[[], Any] | None = None,
+    ) -> Records[Any]:
         """Check the shapes of an estimator's data, and remember the columns of X.
 
         With ``reset=False`` the columns are compared with those of `fit`. `check` then reads the
@@ -146,11 +147,13 @@ class Records(Generic[Facts]):
         validate : callable or None
             ``validate(estimator, X, y, reset=...)`` returns X and y, in place of the usual checks
             of a table. It runs for each block as well, without what only the driver may know.
+        facts : callable or None
+            Returns the public facts. It is called when the columns are known, before targets are
+            looked at: errors in public parameters come first.
 
         Returns
         -------
         Records
-            Without facts.
         """
         most = _checked_max_weight(sample_weight, max_weight, is_private=is_private)
         public: dict[str, Any] = {"max_weight": most, "count_is_public": is_count_public(estimator)}
@@ -159,11 +162,17 @@ class Records(Generic[Facts]):
             blocks = Blocks.of(X, y, sample_weight)
             remember_columns(estimator, X, reset=reset)
             records = cls._in_blocks(blocks, X, sample_weight, **public)
+            records = records.with_facts(None if facts is None else facts())
             if validate is None:
                 return records
             return records.mapped(partial(_validated, validate, for_workers(estimator)))
-        X, y = (validate or _table)(estimator, X, y, reset=reset)
-        return Records(X, None, y, **public)._with(sample_weight, groups)
+        if validate is None:
+            X = _table(estimator, X, y, reset=reset)
+        else:
+            X, y = validate(estimator, X, y, reset=reset)
+        known = None if facts is None else facts()
+        y = _targets(X, y) if validate is None else y
+        return Records(X, known, y, **public)._with(sample_weight, groups)
 
     @classmethod
     def of_columns(
@@ -466,17 +475,21 @@ def _taken(elsewhere: Records[Any], rows: np.ndarray, block: Block) -> Records[A
     return found
 
 
-def _table(estimator: Any, X: Any, y: Any, *, reset: bool) -> tuple[Any, Any]:
-    """Return a checked table, a frame as it is or an array, and its targets if there are any."""
+def _table(estimator: Any, X: Any, y: Any, *, reset: bool) -> Any:
+    """Return a checked table, a frame as it is or an array; raise if targets are lacking."""
     is_lacking = y is None and get_tags(estimator).target_tags.required
     X = validated_table(estimator, X, None if is_lacking else "no_validation", reset=reset)
     if reset:
         remember_names(estimator, X)
+    return X
+
+
+def _targets(X: Any, y: Any) -> np.ndarray | None:
     if y is None:
-        return X, None
+        return None
     y = one_column(y)
     check_lengths(X, y)
-    return X, y
+    return y
 
 
 def _validated(validate: Validate, model: Any, records: Records[Any]) -> Records[Any]:

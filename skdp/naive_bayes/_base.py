@@ -157,10 +157,9 @@ class PrivateNaiveBayes(
         check_choice("noise", self.noise, ("auto", *NOISES))
         earlier = None if known is None else getattr(self, "_totals_", None)
         more |= {"max_weight": self.max_weight, "is_private": parameters.is_private}
-        given = Records.of(self, X, y, **more, reset=earlier is None)
-        features = self._features()
+        given = Records.of(self, X, y, **more, reset=earlier is None, facts=self._features)
         known = self.classes if known is None else known
-        check = partial(_check_types, features, self._advice)
+        features, check = given.facts, partial(_check_types, given.facts, self._advice)
         records, classes = labels_of(given, type(self).__name__, known, check)
         self._check_rows(records)
         self._checked_priors(classes.size)
