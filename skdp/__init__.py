@@ -10,8 +10,8 @@ Searches and probability calibration do not take Dask.
 What a user calls, in scikit-learn's own module names:
 
 - `skdp.linear_model`: `DPLogisticRegression`, `DPHingeClassifier`, `DPSGDClassifier`;
-  `DPLinearRegression`, `DPHuberRegressor`, `DPLADRegressor`, `DPQuantileRegressor`,
-  `DPSGDRegressor`.
+  `DPLinearRegression`, `DPHuberRegressor`, `DPLADRegressor`, `DPPoissonRegressor`,
+  `DPQuantileRegressor`, `DPSGDRegressor`.
 - `skdp.additive`: `DPAdditiveClassifier`, `DPAdditiveRegressor`.
 - `skdp.kernel_approximation`: `DPKernelClassifier`, `DPKernelRegressor`.
 - `skdp.ensemble`: `DPRandomForestClassifier`, `DPRandomForestRegressor`.
@@ -93,6 +93,7 @@ _HOMES = {
     "DPLogisticRegression": "linear_model",
     "DPMixedNB": "naive_bayes",
     "DPPCA": "decomposition",
+    "DPPoissonRegressor": "linear_model",
     "DPQuantileRegressor": "linear_model",
     "DPRandomForestClassifier": "ensemble",
     "DPRandomForestRegressor": "ensemble",

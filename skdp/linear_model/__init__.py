@@ -5,6 +5,7 @@ from skdp.linear_model.huber import DPHuberRegressor
 from skdp.linear_model.lad import DPLADRegressor
 from skdp.linear_model.linear_regression import DPLinearRegression
 from skdp.linear_model.logistic import DPLogisticRegression
+from skdp.linear_model.poisson import DPPoissonRegressor
 from skdp.linear_model.quantile import DPQuantileRegressor
 from skdp.linear_model.sgd_classifier import DPSGDClassifier
 from skdp.linear_model.sgd_regressor import DPSGDRegressor
@@ -15,6 +16,7 @@ __all__ = [
     "DPLADRegressor",
     "DPLinearRegression",
     "DPLogisticRegression",
+    "DPPoissonRegressor",
     "DPQuantileRegressor",
     "DPSGDClassifier",
     "DPSGDRegressor",

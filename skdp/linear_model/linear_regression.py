@@ -71,9 +71,9 @@ class DPLinearRegression(PrivateLinearRegressor):
         ``"auto"`` regularises by the length of the run instead, and so weakly otherwise that C
         hardly matters; scikit-learn's default with ``epsilon=inf``.
     slope_bound : float, default 0.25
-        *Public.* Bound of the loss's derivative, as a share of half the width of `target_bounds`;
-        beyond it the square goes on as a straight line. The noise grows with it. A small one draws
-        the fit from the mean towards the median. Not used by ``"adassp"``.
+        *Public.* Bound of the loss's derivative, as a share of half the width of `target_bounds`,
+        or of the largest count. Beyond it the loss is linear. The noise is proportional to it. A
+        small bound moves the fit from the mean towards the median. Not used by ``"adassp"``.
     fit_intercept : bool, default True
         *Public.* Whether a constant column is part of each row.
     intercept_scaling : float, default 0.5

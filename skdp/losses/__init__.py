@@ -10,6 +10,7 @@ from skdp.losses.logistic import AdaptiveLogisticLoss, ClippedLogisticLoss, Logi
 from skdp.losses.minorant import Minorant
 from skdp.losses.multinomial import MultinomialLoss
 from skdp.losses.pairwise import PairwiseLoss
+from skdp.losses.poisson import PoissonLoss
 from skdp.losses.quantile import QuantileLoss
 from skdp.losses.weighted import ClassWeightedLoss, SharedLoss, WeightedLoss, weighted_targets
 
@@ -30,6 +31,7 @@ __all__ = [
     "Minorant",
     "MultinomialLoss",
     "PairwiseLoss",
+    "PoissonLoss",
     "QuantileLoss",
     "ResidualLoss",
     "SharedLoss",
@@ -57,5 +59,6 @@ LOSSES = {
     "huber": HuberLoss,
     "squared": SquaredLoss,
     "quantile": QuantileLoss,
+    "poisson": PoissonLoss,
 }
 """Every loss by name; the conformance suite runs over this list."""

@@ -30,6 +30,7 @@ ESTIMATORS = {
     "hinge": (skdp.DPHingeClassifier(), X),
     "huber": (skdp.DPHuberRegressor(**TARGET), X),
     "lad": (skdp.DPLADRegressor(**TARGET), X),
+    "poisson": (skdp.DPPoissonRegressor(**TARGET), X),
     "quantile": (skdp.DPQuantileRegressor(**TARGET), X),
     "sgd classifier": (skdp.DPSGDClassifier(), X),
     "sgd regressor": (skdp.DPSGDRegressor(**TARGET), X),

@@ -18,6 +18,7 @@ from skdp import (
     DPHuberRegressor,
     DPLinearRegression,
     DPLogisticRegression,
+    DPPoissonRegressor,
     DPQuantileRegressor,
 )
 from skdp.accounting import gdp_mu
@@ -35,6 +36,7 @@ MODELS = [
     DPLogisticRegression(classes=(0, 1), class_weight={0: 0.5, 1: 20.0}),
     DPHingeClassifier(classes=(0, 1), C=1e-3),
     DPHuberRegressor(target_bounds=(-1.0, 1.0)),
+    DPPoissonRegressor(target_bounds=(0.0, 1.0)),
     DPQuantileRegressor(quantile=(0.8, 0.9), target_bounds=(-1.0, 1.0)),
     DPLinearRegression(solver="adassp", target_bounds=(-1.0, 1.0)),
 ]

@@ -21,6 +21,7 @@ from skdp.losses import (
     Minorant,
     MultinomialLoss,
     PairwiseLoss,
+    PoissonLoss,
     QuantileLoss,
     ResidualLoss,
     SmoothedHingeLoss,
@@ -66,6 +67,10 @@ INSTANCES = [
     QuantileLoss(),
     QuantileLoss((0.9,), 0.01),
     QuantileLoss((0.1, 0.5, 0.7), 0.4),
+    PoissonLoss(),
+    PoissonLoss(0.01),
+    PoissonLoss(3.0),
+    WeightedLoss(PoissonLoss(0.5), 2.0),
 ]
 WITH_TANGENTS = [loss for loss in INSTANCES if Minorant.of(loss).gap == 0.0]
 SEEDS = st.integers(0, 2**32 - 1)
@@ -81,7 +86,7 @@ def draw(loss, seed, n=64):
         y, z, other = draw(loss.loss, seed, n)
         return weighted_targets(y, rng.uniform(0.0, loss.max_weight, n)), z, other
     scale = 10.0 ** rng.uniform(-2, 1.5)
-    if isinstance(loss, (ResidualLoss, QuantileLoss)):
+    if isinstance(loss, (ResidualLoss, QuantileLoss, PoissonLoss)):
         shape = (n,) if loss.n_scores == 1 else (n, loss.n_scores)
         y = scale * rng.normal(size=n)
         return y, scale * rng.normal(size=shape), scale * rng.normal(size=shape)
