@@ -157,7 +157,7 @@ class DPPoissonRegressor(DPLinearRegression):
         return 1.0  # coefficients are logarithms, which have no unit
 
     def _reference(self, n_samples: int) -> PoissonRegressor:
-        alpha = 1.0 / (self.C * n_samples) if isinstance(self.C, Real) else 1.0
+        alpha = 1.0 / float(self.C * n_samples) if isinstance(self.C, Real) else 1.0
         return PoissonRegressor(alpha=alpha, fit_intercept=self.fit_intercept, max_iter=10_000)
 
     @lazy_on_blocks

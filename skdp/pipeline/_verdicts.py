@@ -108,8 +108,8 @@ def is_private(estimator: Any) -> bool:
 
 
 _NAMESAKES = {"CategoricalNB", "GaussianNB", "HuberRegressor", "LinearRegression"}
-_NAMESAKES |= {"LogisticRegression", "QuantileRegressor", "SGDClassifier", "SGDRegressor"}
-_NAMESAKES |= {"RandomForestClassifier", "RandomForestRegressor"}
+_NAMESAKES |= {"LogisticRegression", "PoissonRegressor", "QuantileRegressor"}
+_NAMESAKES |= {"RandomForestClassifier", "RandomForestRegressor", "SGDClassifier", "SGDRegressor"}
 
 
 def instead_of(predictor: Any) -> str:

@@ -108,6 +108,7 @@ OWN: dict[str, dict[str, Any]] = {
         "param_distributions": GRID,
         "n_iter": 2,
     },
+    "linear_model.DPPoissonRegressor": {"target_bounds": (0.0, 1.0)},
     "naive_bayes.DPMixedNB": MIXED,
     "additive.DPAdditiveClassifier": {"categories": None},
     "additive.DPAdditiveRegressor": {"categories": None},
