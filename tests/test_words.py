@@ -58,6 +58,7 @@ PARTS = {
     "random": RandomFourierFeatures(bounds=(-1.0, 1.0), n_components=2),
 }
 OF_ONE = {
+    "DPPoissonRegressor": {"target_bounds": (0.0, 1.0)},
     "FeatureMixture": PARTS,
     "DPCategoricalNB": {"categories": [0.0, 1.0]},
     "histogram": {"edges": D * [[-1.0, 0.0, 1.0]]},

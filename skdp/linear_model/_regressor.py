@@ -132,9 +132,12 @@ class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel):
         ndarray of shape (n_samples,), or (n_samples, n_outputs) for several
             Predictions, in the units of the targets. They are as private as X.
         """
-        scores = np.clip(self._scores(X), *self.target_bounds_)
-        predictions = self._target_scale().unscaled(scores)
+        predictions = self._predicted(self._scores(X))
         return predictions.ravel() if np.ndim(self.coef_) == 1 else predictions
+
+    def _predicted(self, scores: np.ndarray) -> np.ndarray:
+        """Return the targets that scores stand for."""
+        return self._target_scale().unscaled(np.clip(scores, *self.target_bounds_))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return R² of the predictions: 1 at best, 0 for a constant that is the mean of `y`.

@@ -10,7 +10,6 @@ import numpy as np
 from sklearn.linear_model import PoissonRegressor
 from sklearn.metrics import d2_tweedie_score
 
-from skdp.data.lazy import lazy_on_blocks
 from skdp.linear_model._regressor import TargetRange
 from skdp.linear_model.linear_regression import DPLinearRegression
 from skdp.losses import PoissonLoss
@@ -157,25 +156,11 @@ class DPPoissonRegressor(DPLinearRegression):
         return 1.0  # coefficients are logarithms, which have no unit
 
     def _reference(self, n_samples: int) -> PoissonRegressor:
-        alpha = 1.0 / float(self.C * n_samples) if isinstance(self.C, Real) else 1.0
+        alpha = 1.0 / (float(self.C) * n_samples) if isinstance(self.C, Real) else 1.0
         return PoissonRegressor(alpha=alpha, fit_intercept=self.fit_intercept, max_iter=10_000)
 
-    @lazy_on_blocks
-    def predict(self, X: Any) -> np.ndarray:
-        """Return expected counts, at most `high`, for rows that are clipped as in `fit`.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or dask collection of shape (n_samples, n_features)
-            *Private.* As `fit` takes it.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Predictions above 0. They are as private as X.
-        """
-        logarithms = self._scores(X).ravel()
-        return np.exp(np.minimum(logarithms, np.log(self.target_bounds_[1])))
+    def _predicted(self, scores: np.ndarray) -> np.ndarray:
+        return np.exp(np.minimum(scores, np.log(self.target_bounds_[1])))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return D², the share of the Poisson deviance that is explained.

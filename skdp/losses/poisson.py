@@ -66,8 +66,8 @@ class PoissonLoss(Loss):
         return np.exp(inside) * (1.0 + s - inside) - t * s
 
     def gradient(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
-        t = _share(y)
-        return np.exp(self._inside(t, z + self.start)) - t
+        rise = np.exp(np.minimum(z + self.start, 0.0)) - _share(y)
+        return np.clip(rise, -self.threshold, self.threshold)
 
     def curvature(self, y: np.ndarray, z: np.ndarray) -> np.ndarray:
         return (self.gradient(y, z + _CHORD) - self.gradient(y, z - _CHORD)) / (2.0 * _CHORD)

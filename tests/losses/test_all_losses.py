@@ -69,6 +69,7 @@ INSTANCES = [
     QuantileLoss((0.1, 0.5, 0.7), 0.4),
     PoissonLoss(),
     PoissonLoss(0.01),
+    PoissonLoss(1e-6),
     PoissonLoss(3.0),
     WeightedLoss(PoissonLoss(0.5), 2.0),
 ]

@@ -1,0 +1,193 @@
+"""Poisson regression: what it learns, and all that it gets without a line of its own."""
+
+import ast
+import inspect
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import PoissonRegressor
+from sklearn.metrics import d2_tweedie_score
+
+from skdp import DPLinearRegression, DPPoissonRegressor, PrivacyBudget
+from skdp.auditing import check_private
+from skdp.exceptions import BudgetExceededError, IncompatibleSolverError
+from skdp.features import AdditiveFeatures
+from skdp.linear_model import poisson as family
+from skdp.losses import poisson as loss
+from skdp.model_selection import DPGridSearchCV
+from skdp.pipeline import make_private_pipeline
+from skdp.preprocessing import DPStandardScaler
+from skdp.privacy import Unit
+
+RNG = np.random.default_rng(0)
+N = 4000
+COEF = np.array([2.0, -1.0])
+X = RNG.uniform(-0.5, 0.5, size=(N, 2))
+Y = RNG.poisson(3.0 * np.exp(X @ COEF)).astype(float)
+WEIGHTS = RNG.uniform(0.0, 3.0, N)
+GROUPS = RNG.integers(0, 1000, N)
+MODEL = DPPoissonRegressor(target_bounds=(0, 20), random_state=0)
+UNSEEDED = clone(MODEL).set_params(random_state=None)
+every_relation = pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
+
+
+def same(one, other):
+    return np.array_equal(one.coef_, other.coef_) and one.intercept_ == other.intercept_
+
+
+class WithoutDocstrings(ast.NodeTransformer):
+    def visit_Expr(self, node):
+        is_text = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        return ast.Pass() if is_text else node
+
+
+def code_of(module):
+    return ast.unparse(WithoutDocstrings().visit(ast.parse(inspect.getsource(module))))
+
+
+def test_the_family_is_short_and_names_nothing_that_it_gets():
+    code = code_of(loss) + code_of(family)
+    assert len(code.splitlines()) <= 150
+    words = (
+        "dask blocks collection person groups max_weight weighted subsample sampled features "
+        "missing nan price dry budget search audit"
+    )
+    for word in words.split():
+        assert word not in code.lower(), word
+
+
+def test_at_a_large_epsilon_it_learns_the_model_of_the_counts():
+    model = clone(MODEL).set_params(epsilon=100.0).fit(X, Y)
+    np.testing.assert_allclose(model.coef_, COEF, atol=0.15)
+    assert np.exp(model.intercept_) == pytest.approx(3.0, rel=0.05)
+    assert model.predict(X).mean() == pytest.approx(Y.mean(), rel=0.02)
+    expected = np.exp(X @ model.coef_ + model.intercept_)
+    np.testing.assert_allclose(model.predict(X), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1.0])
+def test_it_explains_more_than_least_squares(epsilon):
+    model = clone(MODEL).set_params(epsilon=epsilon).fit(X, Y)
+    line = DPLinearRegression(target_bounds=(0, 20), epsilon=epsilon, random_state=0).fit(X, Y)
+    of_line = d2_tweedie_score(Y, np.maximum(line.predict(X), 0.1), power=1)
+    assert model.score(X, Y) > of_line + 0.05
+    assert model.score(X, Y) == pytest.approx(d2_tweedie_score(Y, model.predict(X), power=1))
+
+
+@pytest.mark.parametrize(("C", "alpha"), [("auto", 1.0), (2.0, 1.0 / (2.0 * N))])
+def test_without_privacy_it_is_scikit_learns(C, alpha):
+    model = DPPoissonRegressor(epsilon=np.inf, C=C).fit(X, Y, WEIGHTS)
+    reference = PoissonRegressor(alpha=alpha).fit(X, Y, WEIGHTS)
+    np.testing.assert_allclose(model.coef_, reference.coef_, rtol=1e-9)
+    np.testing.assert_allclose(model.predict(X), reference.predict(X), rtol=1e-9)
+    assert model.score(X, Y, WEIGHTS) == pytest.approx(reference.score(X, Y, WEIGHTS))
+
+
+def test_rates_weighted_by_their_exposure_have_the_model_of_the_rates():
+    exposure = RNG.uniform(0.2, 2.0, N)
+    counts = RNG.poisson(exposure * 3.0 * np.exp(X @ COEF))
+    model = clone(MODEL).set_params(epsilon=100.0, max_weight=2.0)
+    model.fit(X, counts / exposure, sample_weight=exposure)
+    np.testing.assert_allclose(model.coef_, COEF, atol=0.25)
+
+
+def test_predictions_and_targets_are_clipped_to_the_largest_count():
+    model = clone(MODEL).set_params(epsilon=100.0, target_bounds=(0, 4)).fit(X, Y)
+    assert model.predict(X).max() <= 4.0 * (1.0 + 1e-12)
+    assert same(model, clone(model).fit(X, np.minimum(Y, 4.0)))
+
+
+@pytest.mark.parametrize("bounds", [(-1, 20), (1, 20), None, (0, 0)])
+def test_other_bounds_are_refused_before_anything_is_spent(bounds):
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
+    with pytest.raises(ValueError, match=r"target_bounds.*Nothing was spent"):
+        clone(UNSEEDED).set_params(target_bounds=bounds, budget=budget).fit(X, Y)
+    assert budget.history() == []
+
+
+def test_noisy_moments_are_of_squares_only():
+    with pytest.raises(IncompatibleSolverError, match="SquaredLoss"):
+        clone(MODEL).set_params(solver="adassp").fit(X, Y)
+
+
+# What the family gets from its bases. scikit-learn's checks are in tests/test_common.py, an attack
+# on worst-case neighbors is in test_audit.py.
+
+
+@every_relation
+@pytest.mark.parametrize("more", [{}, {"subsample": 0.5}], ids=["all", "sample"])
+@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weighted"])
+def test_blocks_of_dask_give_the_same_bits_as_memory(neighboring, more, weights):
+    da = pytest.importorskip("dask.array")
+    model = clone(MODEL).set_params(neighboring=neighboring, max_weight=2.0, **more)
+    model.set_params(n_samples_hint=N)
+    expected = clone(model).fit(X, Y, weights)
+    cut = [None if one is None else da.from_array(one, chunks=1500) for one in (Y, weights)]
+    rows = da.from_array(X, chunks=(1500, 2))
+    fitted = clone(model).fit(rows, *cut)
+    assert same(fitted, expected)
+    assert np.array_equal(fitted.predict(rows).compute(), expected.predict(X))
+
+
+def test_the_rows_of_a_person_count_as_one_record():
+    model = clone(MODEL).set_params(epsilon=100.0)
+    fitted = clone(model).fit(X, Y, groups=GROUPS)
+    assert fitted.privacy_.unit is Unit.PERSON
+    twice = np.vstack([X, X]), np.tile(Y, 2)
+    again = clone(model).fit(*twice, groups=np.tile(GROUPS, 2))
+    np.testing.assert_allclose(again.coef_, fitted.coef_, atol=1e-6)
+
+
+def test_weights_are_clipped_to_their_public_bound():
+    model = clone(MODEL).set_params(max_weight=1.0)
+    assert same(clone(model).fit(X, Y, WEIGHTS), clone(model).fit(X, Y, np.minimum(WEIGHTS, 1.0)))
+    with pytest.raises(ValueError, match="sample_weight needs max_weight"):
+        clone(MODEL).fit(X, Y, WEIGHTS)
+
+
+def test_a_sample_costs_what_was_asked():
+    model = clone(MODEL).set_params(subsample=0.25).fit(X, Y)
+    assert model.privacy_.epsilon(1e-5) <= 1.0
+    assert not same(model, clone(MODEL).fit(X, Y))
+
+
+def test_curves_of_tables_with_missing_values():
+    table = pd.DataFrame(X, columns=["a", "b"]).assign(job=np.where(Y > 3.0, "cook", "clerk"))
+    table.loc[::5, "a"] = np.nan
+    table.loc[::7, "job"] = None
+    curves = AdditiveFeatures(bounds=(-0.5, 0.5), categories={"job": ["cook", "clerk"]})
+    model = clone(MODEL).set_params(features=curves, epsilon=3.0).fit(table, Y)
+    assert model.score(table, Y) > 0.6 > clone(MODEL).fit(X, Y).score(X, Y)
+
+
+def test_a_price_spends_nothing_and_is_what_a_fit_costs():
+    budget = PrivacyBudget(epsilon=1.1, delta=1e-5)
+    model = clone(UNSEEDED)
+    cost = budget.price(model, (N, 2))
+    assert budget.history() == []
+    model.set_params(budget=budget).fit(X, Y)
+    assert budget.spent.epsilon == pytest.approx(cost.epsilon)
+    with pytest.raises(BudgetExceededError):
+        model.fit(X, Y)
+
+
+def test_a_private_search_finds_the_scale_of_the_rows():
+    grid = {"data_norm": [1e-3, 1.0]}
+    search = DPGridSearchCV(UNSEEDED, grid, epsilon=5.0, scoring="neg_mean_squared_error")
+    assert search.fit(X, Y).best_params_ == {"data_norm": 1.0}
+    assert search.privacy_.epsilon(1e-5) <= 5.0
+
+
+def test_a_private_pipeline_counts_it_once():
+    scaler = DPStandardScaler(bounds=(-0.5, 0.5))
+    budget = PrivacyBudget(epsilon=2.0, delta=1e-5)
+    pipeline = make_private_pipeline(scaler, clone(UNSEEDED), epsilon=2.0, budget=budget).fit(X, Y)
+    assert 1.9 < budget.spent.epsilon <= 2.0
+    assert (pipeline.predict(X) > 0.0).all()
+
+
+def test_the_audit_finds_no_leak():
+    results = check_private(UNSEEDED, n_runs=50, confidence=1 - 1e-6)
+    assert {result.status for result in results} <= {"passed", "skipped"}
