@@ -116,8 +116,9 @@ class DPPoissonRegressor(DPLinearRegression):
 
     Notes
     -----
-    **Guarantee.** As `DPLinearRegression`: a record changes the sum of the losses by a function
-    whose Lipschitz constant is `slope_bound` times the norm of its row.
+    **Guarantee.** As `DPLinearRegression` without ``"adassp"``. One record more or less changes the
+    sum of the losses by a function whose Lipschitz constant is at most `slope_bound` times the
+    norm of a row, the constant column included (proof: `skdp.losses.PoissonLoss`).
     **Assumed.** As there.
 
     The other attributes are those of `DPLinearRegression`.

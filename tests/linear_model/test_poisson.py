@@ -37,19 +37,22 @@ def same(one, other):
     return np.array_equal(one.coef_, other.coef_) and one.intercept_ == other.intercept_
 
 
-class WithoutDocstrings(ast.NodeTransformer):
-    def visit_Expr(self, node):
-        is_text = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-        return ast.Pass() if is_text else node
-
-
 def code_of(module):
-    return ast.unparse(WithoutDocstrings().visit(ast.parse(inspect.getsource(module))))
+    """Return the lines of a module outside docstrings, comments and blank lines included."""
+    source = inspect.getsource(module)
+    texts = [
+        node
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    ]
+    left_out = {line for node in texts for line in range(node.lineno, node.end_lineno + 1)}
+    return [line for i, line in enumerate(source.splitlines(), 1) if i not in left_out]
 
 
 def test_the_family_is_short_and_names_nothing_that_it_gets():
-    code = code_of(loss) + code_of(family)
-    assert len(code.splitlines()) <= 150
+    lines = code_of(loss) + code_of(family)
+    assert len(lines) <= 150
+    code = "\n".join(lines)
     words = (
         "dask blocks collection person groups max_weight weighted subsample sampled features "
         "missing nan price dry budget search audit"
