@@ -16,7 +16,7 @@ from skdp.data.columns import Columns
 from skdp.features.base import FeatureMap
 from skdp.features.public_features import PublicFeatures
 from skdp.features.verdicts import check_row_wise
-from skdp.support.public_words import public_words
+from skdp.support.public_words import public_words, unheard
 
 __all__ = ["RowWiseMap", "feature_map_of"]
 
@@ -52,11 +52,15 @@ class RowWiseMap:
         """Return the map for tables with these names and kinds of columns."""
         check_row_wise(transformer)
         columns = Columns.of(table, "X")
+        n_rows = 3 if columns.n_columns == 2 else 2  # not one for each column, nor a single one
         for unknown in ("", 0.0):  # what stands in a column of objects none of which is there
-            row = np.array([[_made_up(part, unknown) for part in columns.parts]], dtype=object)
+            row = [_made_up(part, unknown) for part in columns.parts]
+            rows = _frame(np.array([row] * n_rows, dtype=object), names)
             try:
-                fitted = clone(transformer).fit(_frame(row, names))
-                return cls(fitted, names, _matrix(fitted.transform(_frame(row, names)))[:0])
+                with unheard():
+                    fitted = clone(transformer).fit(rows)
+                    found = _one_a_row(fitted.transform(rows), n_rows)
+                return cls(fitted, names, _matrix(found)[:0])
             except (TypeError, ValueError, AttributeError) as error:
                 reason = str(error)
         raise ValueError(f"features cannot be fitted to columns such as those of X: {reason}")
@@ -80,8 +84,9 @@ class RowWiseMap:
         rows = np.empty((columns.n_rows, columns.n_columns), dtype=object)
         for j, part in enumerate(columns.parts):
             rows[:, j] = _objects(part)
-        with public_words():
-            return _matrix(self.transformer.transform(_frame(rows, self.names)))
+        with public_words(), unheard():  # a warning would tell of values, as an error would
+            found = self.transformer.transform(_frame(rows, self.names))
+        return _matrix(_one_a_row(found, columns.n_rows))
 
 
 def feature_map_of(features: Any, table: Any, names: Sequence[Any]) -> FeatureMap | RowWiseMap:
@@ -105,6 +110,16 @@ def feature_map_of(features: Any, table: Any, names: Sequence[Any]) -> FeatureMa
     if isinstance(features, PublicFeatures):
         return features.feature_map(table.shape[1], names)
     return RowWiseMap.of(features, table, names)
+
+
+def _one_a_row(found: Any, n_rows: int) -> Any:
+    """Return features if there are as many as rows: a vectorizer of texts iterates over columns."""
+    if found.shape[0] != n_rows:
+        raise ValueError(
+            "features must make one row of each row of X, as a ColumnTransformer does that gives "
+            "a transformer of texts its column by name."
+        )
+    return found
 
 
 def _matrix(features: Any) -> Any:

@@ -130,8 +130,9 @@ CONDITIONS: dict[str, tuple[Condition, ...]] = {
         *_NO_COUNTS,
         Condition(
             "handle_unknown",
-            _differs("handle_unknown", "error"),
-            "the error for an unknown category quotes a value of the data: 'ignore' does not",
+            _differs("handle_unknown", "error", "warn"),
+            "the error for an unknown category quotes a value of the data, and a warning says that "
+            "there is one: 'ignore' does neither",
             kind="errors",
         ),
     ),
@@ -178,6 +179,12 @@ CONDITIONS: dict[str, tuple[Condition, ...]] = {
             "knots",
             _given("knots"),
             "knots would be learnt: give an array of them; AdditiveFeatures has public bounds",
+        ),
+        Condition(
+            "extrapolation",
+            _differs("extrapolation", "error"),
+            "the error says whether a value lies beyond the knots: 'constant' does not",
+            kind="errors",
         ),
     ),
     "StandardScaler": (

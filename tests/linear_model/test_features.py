@@ -324,3 +324,37 @@ def test_errors_of_a_transformer_quote_no_value():
         with pytest.raises(ValueError) as caught:  # noqa: PT011
             call()
         assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("n_columns", [1, 2, 3])
+def test_features_that_are_no_rows_are_refused_before_the_spend(n_columns):
+    X = pd.DataFrame(
+        {f"text {j}": ["good film", "bad film"] * 20 + ["film"] for j in range(n_columns)}
+    )
+    budget = PrivacyBudget(epsilon=1.0, delta=1e-5, neighboring="add_remove_one")
+    model = DPLogisticRegression(
+        features=HashingVectorizer(n_features=4), neighboring="add_remove_one", budget=budget
+    )
+    with pytest.raises(ValueError, match=r"one row of each row.*Nothing was spent") as refused:
+        model.fit(X, [0, 1] * 20 + [0])
+    assert "41" not in str(refused.value)
+    assert budget.history() == []
+
+
+@pytest.mark.parametrize(
+    "telling",
+    [
+        OneHotEncoder(categories=[["a", "b"]], handle_unknown="warn"),
+        SplineTransformer(knots=np.array([[0.0], [0.5], [1.0]]), extrapolation="error"),
+    ],
+)
+def test_what_warns_or_raises_for_some_values_is_refused(telling):
+    with pytest.raises(ValueError, match="features cannot contain"):
+        DPLogisticRegression(features=telling).fit([[0.1], [0.2]], [0, 1])
+
+
+def test_knots_of_your_own_make_splines():
+    X = np.random.default_rng(0).uniform(size=(50, 2))
+    curves = SplineTransformer(knots=np.array([[0.0, 0.0], [0.5, 0.4], [1.0, 1.0]]))
+    model = DPLogisticRegression(features=curves).fit(X, [0, 1] * 25)
+    assert model.coef_.shape == (1, curves.fit(X).n_features_out_)
