@@ -335,14 +335,14 @@ def test_other_threads_spend_while_a_price_is_found():
     assert price.n_releases == len(budget.history()) == 1
 
 
-def test_what_outlives_its_price_spends_nothing(monkeypatch):
+def test_what_outlives_its_price_releases_nothing(monkeypatch):
     monkeypatch.setitem(globals(), "KEPT", [])
     budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     hidden = FunctionTransformer(_keeping, kw_args={"ledger": budget.share(epsilon=2.0, name="a")})
     budget.price(make_pipeline(hidden, DPLogisticRegression(epsilon=0.5)), SHAPE)
-    _centred(np.zeros(SHAPE), KEPT[0])
-    assert len(KEPT[0].history()) == 1
-    assert budget.history() == []
+    with pytest.raises(ValueError, match="The price is found"):
+        _centred(np.zeros(SHAPE), KEPT[0])
+    assert KEPT[0].history() == budget.history() == []
 
 
 GLOBAL = []
