@@ -6,6 +6,7 @@ import os
 import warnings
 from collections.abc import Iterable
 from copy import deepcopy
+from functools import partial
 from inspect import getclosurevars, isclass, isfunction, ismodule
 from threading import Lock
 from typing import Any, NoReturn
@@ -101,8 +102,8 @@ class Price(DryRun):
                 given[name] = None if last == "n_jobs" else "raise"
             elif last == "budget" and _is_outermost(name, params):
                 given[name] = self._budget if value is None else self._checked(name, value)
-            elif isfunction(value):
-                _check_function(name, value)
+            elif isfunction(function := value.func if isinstance(value, partial) else value):
+                _check_function(name, function)
         return deepcopy(copy.set_params(**given), StandIns(self._run_of))
 
     def _checked(self, name: str, budget: Any) -> Any:
@@ -156,7 +157,8 @@ def _referred(value: Any) -> list[Any]:
     """Return what a function uses of its surroundings, or what an object or a container holds."""
     if isfunction(value):
         found = getclosurevars(value)
-        return [*found.nonlocals.values(), *found.globals.values()]
+        defaults = [*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values()]
+        return [*found.nonlocals.values(), *found.globals.values(), *defaults]
     if isinstance(value, dict):
         return [*value.values()]
     if isinstance(value, list | tuple):

@@ -4,6 +4,7 @@ import math
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from threading import Event
 
 import numpy as np
@@ -356,6 +357,9 @@ def test_a_function_that_refers_to_a_budget_has_no_price(monkeypatch):
         lambda X: _centred(X, budget),
         lambda X: _centred(X, GLOBAL),
         lambda X: scorer(None, X, None),
+        lambda X, ledger=budget: _centred(X, ledger),
+        lambda X, *, ledger=budget: _centred(X, ledger),
+        partial(lambda X: _centred(X, budget)),
     ):
         hidden = make_pipeline(FunctionTransformer(function), DPLogisticRegression(epsilon=0.5))
         with pytest.raises(ValueError, match="refers to a budget"):
