@@ -82,7 +82,6 @@ def columns(part, **more):
 
 
 SAFE = [
-    AdditiveChi2Sampler(),
     pre.Binarizer(),
     columns(ENCODER),
     columns(SPARSE, sparse_threshold=0),
@@ -111,7 +110,6 @@ SAFE = [
     RBFSampler(gamma=1.0),
     RBFSampler(gamma=1.0, random_state=0),
     SimpleImputer(strategy="constant", keep_empty_features=True),
-    SkewedChi2Sampler(),
     SparseRandomProjection(n_components=2),
     pre.SplineTransformer(knots=KNOTS),
     pre.StandardScaler(with_mean=False, with_std=False),
@@ -177,6 +175,10 @@ LEAKS = [
     pre.PowerTransformer(),
     pre.QuantileTransformer(),
     RBFSampler(gamma="scale"),
+    AdditiveChi2Sampler(),
+    SkewedChi2Sampler(),
+    SimpleImputer(strategy="constant", fill_value=np.nan, keep_empty_features=True),
+    pre.OrdinalEncoder(categories=ABC, handle_unknown="use_encoded_value", unknown_value=np.nan),
     select.RFE(LogisticRegression()),
     pre.RobustScaler(),
     select.SelectFpr(),

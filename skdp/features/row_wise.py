@@ -20,6 +20,8 @@ from skdp.support.public_words import public_words, unheard
 
 __all__ = ["RowWiseMap", "feature_map_of"]
 
+_LARGEST_VALUE = 1e100  # as of X itself
+
 
 @dataclass(frozen=True, eq=False)
 class RowWiseMap:
@@ -86,7 +88,8 @@ class RowWiseMap:
             rows[:, j] = _objects(part)
         with public_words(), unheard():  # a warning would tell of values, as an error would
             found = self.transformer.transform(_frame(rows, self.names))
-        return _matrix(_one_a_row(found, columns.n_rows))
+        is_whole = ~np.logical_or.reduce([part.read().missing() for part in columns.parts])
+        return _finite(_matrix(_one_a_row(found, columns.n_rows)), is_whole)
 
 
 def feature_map_of(features: Any, table: Any, names: Sequence[Any]) -> FeatureMap | RowWiseMap:
@@ -126,6 +129,20 @@ def _matrix(features: Any) -> Any:
     if sparse.issparse(features):
         return sparse.csr_matrix(features, dtype=np.float64)
     return np.asarray(features, dtype=np.float64)
+
+
+def _finite(features: Any, is_whole: np.ndarray) -> Any:
+    """Return features clipped to ±1e100, 0 in place of NaN that was made of values that are there.
+
+    To refuse these instead would tell, at no cost, whether a value of one's choice occurs.
+    """
+    values = features.data if sparse.issparse(features) else features
+    rows = np.repeat(is_whole, np.diff(features.indptr)) if values is not features else is_whole
+    is_made = np.isnan(values) & rows.reshape(-1, *[1] * (values.ndim - 1))
+    values = np.clip(np.where(is_made, 0.0, values), -_LARGEST_VALUE, _LARGEST_VALUE)
+    if values.ndim == 2:
+        return values
+    return sparse.csr_matrix((values, features.indices, features.indptr), shape=features.shape)
 
 
 def _made_up(part: Column, unknown: Any) -> Any:

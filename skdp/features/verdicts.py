@@ -12,6 +12,8 @@ from sklearn.compose import make_column_selector
 from sklearn.utils import get_tags
 from sklearn.utils.fixes import parse_version
 
+from skdp.data.column import is_missing
+
 __all__ = [
     "BOUNDS",
     "CONDITIONS",
@@ -77,14 +79,12 @@ def _given(name: str) -> Callable[[Any], bool]:
 
 
 ROW_WISE = {
-    "AdditiveChi2Sampler",
     "Binarizer",
     "FeatureHasher",
     "HashingVectorizer",
     "Normalizer",
     "PolynomialCountSketch",
     "PolynomialFeatures",
-    "SkewedChi2Sampler",
 }
 """Each output row is a function of one input row and of public numbers, whatever the parameters."""
 
@@ -115,7 +115,26 @@ _COMPONENT_COUNT = Condition(
     severity="medium",
 )
 
+
+def _takes_no_less_than(parameter: str) -> Condition:
+    return Condition(
+        parameter,
+        lambda estimator: False,
+        "the error for values that are too small says whether there are any: "
+        "RandomFourierFeatures takes all values",
+        kind="errors",
+    )
+
+
+def _is_present(name: str) -> Callable[[Any], bool]:
+    """Return whether a parameter is not NaN or NA; None stands for a default."""
+    return lambda estimator: (
+        getattr(estimator, name) is None or not is_missing(getattr(estimator, name))
+    )
+
+
 CONDITIONS: dict[str, tuple[Condition, ...]] = {
+    "AdditiveChi2Sampler": (_takes_no_less_than("sample_steps"),),
     "CountVectorizer": (_VOCABULARY,),
     "GaussianRandomProjection": (_COMPONENT_COUNT,),
     "MissingIndicator": (
@@ -146,6 +165,13 @@ CONDITIONS: dict[str, tuple[Condition, ...]] = {
             "'use_encoded_value' does not",
             kind="errors",
         ),
+        Condition(
+            "unknown_value",
+            _is_present("unknown_value"),
+            "a model rejects the missing value that stands for an unknown category, and tells by "
+            "it that there is one: unknown_value=-1 does not",
+            kind="errors",
+        ),
     ),
     "RBFSampler": (
         Condition(
@@ -155,6 +181,13 @@ CONDITIONS: dict[str, tuple[Condition, ...]] = {
         ),
     ),
     "SimpleImputer": (
+        Condition(
+            "fill_value",
+            _is_present("fill_value"),
+            "a model rejects the missing value that takes the place of `missing_values`, and tells "
+            "by it that there is one: a number does not",
+            kind="errors",
+        ),
         Condition(
             "strategy",
             is_one_of("strategy", "constant"),
@@ -173,6 +206,7 @@ CONDITIONS: dict[str, tuple[Condition, ...]] = {
             "a column that is empty would be dropped, which shows: keep_empty_features=True",
         ),
     ),
+    "SkewedChi2Sampler": (_takes_no_less_than("skewedness"),),
     "SparseRandomProjection": (_COMPONENT_COUNT,),
     "SplineTransformer": (
         Condition(

@@ -16,6 +16,7 @@ from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline, make_union
 from sklearn.preprocessing import (
     FunctionTransformer,
+    Normalizer,
     OneHotEncoder,
     PolynomialFeatures,
     SplineTransformer,
@@ -295,6 +296,21 @@ def test_text_is_hashed_row_by_row():
     model = DPLogisticRegression(epsilon=8.0, features=words, budget=budget)
     assert model.fit(X, X["stars"]).score(X, X["stars"]) == 1.0
     assert budget.price(model, X).epsilon == pytest.approx(8.0, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    "features",
+    [
+        PolynomialFeatures(degree=60),
+        make_pipeline(FeatureUnion([("x", Normalizer()), ("all", PolynomialFeatures(40))])),
+    ],
+    ids=["powers", "a union"],
+)
+@pytest.mark.parametrize("value", [0.5, 1e90])
+def test_no_value_is_refused_by_what_a_map_makes_of_it(features, value):
+    X = np.full((20, 1), 0.25)
+    X[3] = value
+    DPLogisticRegression(features=features).fit(X, np.arange(20) % 2)
 
 
 def test_missing_features_are_refused_before_the_spend():
