@@ -73,7 +73,8 @@ class Price(DryRun):
         copy = self._prepared(estimator)
         y = _targets(copy, X) if y is None else y
         if isinstance(copy, GridSearchCV | RandomizedSearchCV) and copy.refit:
-            copy.set_params(refit=lambda results: self._dearest(len(results["params"])))
+            inner, data = copy.estimator, (X, y, params)
+            copy.set_params(refit=lambda found: self._dearest(inner, found["params"], *data))
         try:
             with parallel_backend("sequential"), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -125,11 +126,21 @@ class Price(DryRun):
         planned = [PlannedRelease(event_from_dict(r.event), partition=r.part) for r in releases]
         return cost_of_plan(planned, self._budget.neighboring, self._budget.delta)
 
-    def _dearest(self, n_candidates: int) -> int:
-        """Return the number of the candidate whose releases, which are of one each, cost most."""
-        each = len(self.planned) // n_candidates
-        candidates = (self.planned[k * each : (k + 1) * each] for k in range(n_candidates))
-        return int(np.argmax([self._epsilon(releases) for releases in candidates]))
+    def _dearest(
+        self, estimator: Any, candidates: Any, X: Any, y: Any, params: dict[str, Any]
+    ) -> int:
+        """Return the number of the candidate whose fit costs most, by a price of each."""
+        from sklearn.base import clone
+
+        costs = []
+        for settings in candidates:
+            one = clone(estimator).set_params(**clone(settings, safe=False))
+            price = Price(self._budget, reads=self.reads)
+            try:
+                costs.append(price.of(one, X, y, **params).epsilon)
+            except ValueError:  # a candidate without a budget, or one that fits fail for
+                costs.append(0.0)
+        return int(np.argmax(costs))
 
 
 def _is_outermost(name: str, params: dict[str, Any]) -> bool:

@@ -14,8 +14,9 @@ from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import VotingClassifier
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, KFold
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 
 from skdp import (
@@ -96,6 +97,19 @@ def test_a_private_pipeline_costs_what_it_was_made_for():
     assert price.admitted
     assert 0.99 < price.epsilon <= 1.0
     assert budget.history() == []
+
+
+def test_a_winner_of_unequal_candidates_is_the_one_that_costs_most():
+    budget = PrivacyBudget(epsilon=30.0, delta=1e-5)
+    scaler = DPStandardScaler(epsilon=0.05, bounds=(0, 1), budget=budget)
+    model = DPLogisticRegression(epsilon=0.5, budget=budget)
+    steps = Pipeline([("scaler", "passthrough"), ("model", model)])
+    search = GridSearchCV(steps, {"scaler": ["passthrough", scaler]}, cv=KFold(3))
+    assert budget.price(search, (100, 3)).n_releases == 3 + 6 + 2
+    grid = {"model": [LogisticRegression(), model]}
+    search = GridSearchCV(steps, grid, cv=KFold(3))
+    assert budget.price(search, (100, 3)).n_releases == 3 + 1
+    assert not budget.history()
 
 
 def test_a_grid_over_epsilon_is_priced_with_the_dearest_as_its_winner():
