@@ -9,76 +9,31 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp.exceptions import IncompatibleSolverError
-from skdp.losses import Minorant
 from skdp.samplers import Progress
 from skdp.solvers._metric import Metric
 from skdp.solvers.base import Problem, rounded
 
 __all__ = [
-    "SHORT_RUN",
     "Descent",
-    "flow_time",
-    "inverse_regularisation",
     "longest_step",
     "require_stable",
-    "ridge",
-    "worst_curvature",
 ]
 
-# No guarantee rests on these.
-SHORT_RUN = 2048.0  # flow times in units of 1/curvature, of what is not made for long runs
-_WEAK_RIDGE = 100.0  # C over the flow time, where the length of the run regularises
-_LEAST_LENGTH = 1e-300  # instead of 0, to divide by
-
-
-def flow_time(problem: Problem, n: int | None, noise: float, most_work: float = SHORT_RUN) -> float:
-    """Return the flow time t of a descent on Σ ℓ over about `n` rows.
-
-    T steps of size h, without momentum, follow the gradient flow θ' = −∇Σ ℓ for a time t = T·h. The
-    run ends when the noise in a score, R·t·`noise`, is as wide as the loss's `noise_scale`, or when
-    the work is at its limit. But for that limit, t does not depend on n.
-
-    Parameters
-    ----------
-    problem : Problem
-        *Public.*
-    n : int or None
-        *Public or released.* None leaves out the limit.
-    noise : float
-        Standard deviation of the noise in a coefficient after a unit of time.
-    """
-    loss, R = problem.loss, problem.row_norm
-    longest = SHORT_RUN / (n * Minorant.of(loss).smoothness * R**2) if n else math.inf
-    return min(loss.noise_scale / (R * noise), longest)
-
-
-def worst_curvature(problem: Problem, n: int) -> float:
-    """Return the trace that the Hessian of Σ ℓ has for the worst `n` rows."""
-    return n * Minorant.of(problem.loss).curvature_trace * problem.row_norm**2
+_LEAST_LENGTH = 1e-300  # instead of 0, to divide by; no guarantee rests on it
 
 
 def longest_step(problem: Problem, n: int) -> float:
     """Return a step h with h·M at most 2 and h/C at most 1, M the curvature and the ridge."""
-    return 1.0 / (0.5 * worst_curvature(problem, n) + ridge(problem))
+    return 1.0 / (0.5 * problem.worst_curvature(n) + problem.ridge)
 
 
 def require_stable(problem: Problem, step_size: float | None, momentum: float) -> None:
     """Raise if steps along the ridge alone diverge: with momentum β from h/C = 2(1 + β) on."""
-    if step_size is not None and step_size * ridge(problem) >= 2.0 * (1.0 + momentum):
+    if step_size is not None and step_size * problem.ridge >= 2.0 * (1.0 + momentum):
         raise IncompatibleSolverError(
             f"step_size={step_size!r} diverges with C={problem.C!r}: step_size/C must be below "
             "2·(1 + momentum)."
         )
-
-
-def ridge(problem: Problem) -> float:
-    """Return 1/C, or 0 if the length of the run regularises."""
-    return 0.0 if isinstance(problem.C, str) else 1.0 / float(problem.C)
-
-
-def inverse_regularisation(problem: Problem, t: float) -> float:
-    """Return C: the user's, or so large that a run of time `t` hardly feels it."""
-    return _WEAK_RIDGE * t if isinstance(problem.C, str) else float(problem.C)
 
 
 @dataclass(frozen=True, kw_only=True)

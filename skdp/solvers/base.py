@@ -15,13 +15,14 @@ import numpy as np
 from skdp.accounting import gdp_mu
 from skdp.design import Design
 from skdp.exceptions import IncompatibleSolverError
-from skdp.losses import Loss, adapted
+from skdp.losses import Loss, Minorant, adapted
 from skdp.privacy import ComposedEvent, Event, GDPEvent, Neighboring
 from skdp.samplers import Progress
 from skdp.support.validation import make_plain
 
 __all__ = [
     "SCALE_MARGIN",
+    "SHORT_RUN",
     "Plan",
     "PlannedSolver",
     "Problem",
@@ -44,6 +45,11 @@ elementary functions on positive numbers without cancellation, each of which rou
 units of 2⁻⁵³: 1000·4·2⁻⁵³ < 5e-13.
 """
 
+SHORT_RUN = 2048.0
+"""Flow times in units of 1/curvature, of what is not made for long runs. No guarantee rests on it.
+"""
+
+_WEAK_RIDGE = 100.0  # C over the flow time, where that regularises; no guarantee rests on it
 _GRID_BITS = 20  # about 1e-6 of the noise; no guarantee rests on it, rounding is post-processing
 _COUNT_SHARE = 0.1  # of μ for an estimate of n, which is 1 % of μ²; no guarantee rests on it
 _FEWEST_ROWS = 10  # that an estimate of n may say; no guarantee rests on it
@@ -148,6 +154,64 @@ class Problem:
         """
         k = self.loss.n_scores
         return (n_features,) if k == 1 else (n_features, k)
+
+    @property
+    def ridge(self) -> float:
+        """1/C, or 0 if the length of a run regularises."""
+        return 0.0 if isinstance(self.C, str) else 1.0 / float(self.C)
+
+    def inverse_regularisation(self, t: float) -> float:
+        """Return C: the user's, or so large that a run hardly feels it.
+
+        Parameters
+        ----------
+        t : float
+            *Public.* The flow time of the run.
+
+        Returns
+        -------
+        float
+            Positive.
+        """
+        return _WEAK_RIDGE * t if isinstance(self.C, str) else float(self.C)
+
+    def worst_curvature(self, n: int) -> float:
+        """Return the trace that the Hessian of Σ ℓ has for the worst rows.
+
+        Parameters
+        ----------
+        n : int
+            *Public or released.* The number of rows.
+
+        Returns
+        -------
+        float
+            In units of 1/coef².
+        """
+        return n * Minorant.of(self.loss).curvature_trace * self.row_norm**2
+
+    def flow_time(self, n: int | None, noise: float) -> float:
+        """Return the flow time t of a descent on Σ ℓ.
+
+        T steps of size h, without momentum, follow the gradient flow θ' = −∇Σ ℓ for t = T·h. The
+        run ends when the noise in a score, R·t·`noise`, is as wide as the loss's `noise_scale`, or
+        when the work is at its limit. But for that limit, t does not depend on n.
+
+        Parameters
+        ----------
+        n : int or None
+            *Public or released.* About how many rows there are; None leaves out the limit.
+        noise : float
+            *Public.* Standard deviation of the noise in a coefficient after a unit of time.
+
+        Returns
+        -------
+        float
+            Positive.
+        """
+        loss, R = self.loss, self.row_norm
+        longest = SHORT_RUN / (n * Minorant.of(loss).smoothness * R**2) if n else math.inf
+        return min(loss.noise_scale / (R * noise), longest)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,8 +18,6 @@ from skdp.privacy import Event, GaussianEvent, Neighboring, PoissonSampledEvent,
 from skdp.samplers import Progress
 from skdp.solvers._descent import (
     Descent,
-    flow_time,
-    inverse_regularisation,
     longest_step,
     require_stable,
 )
@@ -239,9 +237,9 @@ class DPSGD(Solver):
         if h is None:
             gram, unit_noise = plan.gram, noise / math.sqrt(T)
             longest = gram.longest_step(problem) if gram else longest_step(problem, n)
-            t = flow_time(problem, None if gram else n, unit_noise)
+            t = problem.flow_time(None if gram else n, unit_noise)
             h = min(t * (1.0 - self.momentum) / T, longest)
-        C = inverse_regularisation(problem, h * T / (1.0 - self.momentum))
+        C = problem.inverse_regularisation(h * T / (1.0 - self.momentum))
         return Descent(
             n_steps=T,
             step_size=h,

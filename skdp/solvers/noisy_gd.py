@@ -14,17 +14,21 @@ from skdp.losses import GradientDirections
 from skdp.privacy import GDPEvent
 from skdp.samplers import Progress
 from skdp.solvers._descent import (
-    SHORT_RUN,
     Descent,
-    flow_time,
-    inverse_regularisation,
     longest_step,
     require_stable,
-    ridge,
-    worst_curvature,
 )
 from skdp.solvers._metric import GramRelease
-from skdp.solvers.base import Plan, Problem, RowCount, Solution, Solver, composed, require_delta
+from skdp.solvers.base import (
+    SHORT_RUN,
+    Plan,
+    Problem,
+    RowCount,
+    Solution,
+    Solver,
+    composed,
+    require_delta,
+)
 from skdp.support.validation import check_count, check_real, check_size, make_plain
 
 __all__ = ["NoisyGD", "NoisyGDPlan"]
@@ -320,7 +324,7 @@ class NoisyGD(Solver):
         plan = replace(plan, mu=plan.mu / self._share(plan, n))  # of as much noise, nothing clipped
         problem, run = plan.problem, self._run(plan, n)
         noise = problem.lipschitz_difference * math.sqrt(run.n_steps) / plan.mu
-        C = inverse_regularisation(problem, run.flow_time)
+        C = problem.inverse_regularisation(run.flow_time)
         if self._is_contractive(problem):
             h, M = run.step_size, n * problem.loss.smoothness * problem.row_norm**2
             noise *= _last_iterate(h / C, h * M, run.n_steps)
@@ -338,19 +342,19 @@ class NoisyGD(Solver):
         """Return T, h and β for about `n` rows."""
         problem, noise = plan.problem, plan.problem.lipschitz_difference / plan.mu
         longer = max(1.0, problem.signal(n, plan.mu) / _FULL_SIGNAL) ** 0.25
-        t = longer * flow_time(problem, None, noise)
+        t = longer * problem.flow_time(None, noise)
         if plan.gram is not None:
             return self._metric_run(problem, t, plan.gram)
         given = any(value is not None for value in (self.step_size, self.momentum, self.n_steps))
-        t = min(t, (SHORT_RUN if given else _MOST_WORK) / worst_curvature(problem, n))
-        folds = _FOLDS / math.sqrt(0.5 * _FOLDS * t * worst_curvature(problem, n))
+        t = min(t, (SHORT_RUN if given else _MOST_WORK) / problem.worst_curvature(n))
+        folds = _FOLDS / math.sqrt(0.5 * _FOLDS * t * problem.worst_curvature(n))
         momentum = _LEAST_MOMENTUM if given else max(_LEAST_MOMENTUM, 1.0 - folds)
         return self._plain_run(problem, n, t, _given(self.momentum, momentum))
 
     def _plain_run(self, problem: Problem, n: int, t: float, momentum: float) -> _Run:
         """Return T, h and β of steps that are stable for the worst `n` rows."""
         length = t * (1.0 - momentum)
-        least = math.ceil(length * worst_curvature(problem, n) / _LONGEST_STEP)
+        least = math.ceil(length * problem.worst_curvature(n) / _LONGEST_STEP)
         T = self.n_steps or max(_FEWEST_STEPS, least)
         h = self.step_size or min(length / T, longest_step(problem, n))
         return _Run(T, h, momentum)
@@ -370,7 +374,7 @@ class NoisyGD(Solver):
         wanted = 1.0 - _METRIC_STEPS / shortest
         momentum = _given(self.momentum, min(max(_METRIC_MOMENTUM, wanted), _MOST_METRIC_MOMENTUM))
         T = self.n_steps or max(_METRIC_STEPS, math.ceil((1.0 - momentum) * shortest))
-        h = min(t * (1.0 - momentum) / T, gram.longest_step(problem, ridge(problem)))
+        h = min(t * (1.0 - momentum) / T, gram.longest_step(problem, problem.ridge))
         return _Run(T, h, momentum)
 
     def _is_contractive(self, problem: Problem) -> bool:

@@ -26,11 +26,6 @@ from skdp.samplers import (
     Setting,
     Target,
 )
-from skdp.solvers._descent import (
-    flow_time,
-    inverse_regularisation,
-    worst_curvature,
-)
 from skdp.solvers._excess_risk import Balance
 from skdp.solvers._metric import GramRelease, Metric
 from skdp.solvers.base import (
@@ -461,8 +456,8 @@ class RegularizedExponential(Solver):
         """Return for how long a run flows; in a metric, columns bound how long that takes."""
         noise = problem.lipschitz_difference / mu
         if not self.sampler.takes_long_runs:
-            return flow_time(problem, n, noise)
-        t = flow_time(problem, None, noise)
+            return problem.flow_time(n, noise)
+        t = problem.flow_time(None, noise)
         return t if n is None or is_bounded else min(t, _longest(problem, n))
 
     def _regularisation(
@@ -478,7 +473,7 @@ class RegularizedExponential(Solver):
             return C, t
         t = self._flow_time(problem, mu, n, is_bounded)
         if self.sampler.certifies == "stable" or not isinstance(problem.C, str):
-            return inverse_regularisation(problem, t), t  # regularised by the run's length
+            return problem.inverse_regularisation(t), t  # regularised by the run's length
         return self._balance(problem, n).C(mu), t
 
 
@@ -496,7 +491,7 @@ def _refuse_reference(sampler: str | Sampler) -> None:
 def _longest(problem: Problem, n: int) -> float:
     """Return for how long a run with an objective may flow, by the steps that it would take."""
     exponent = _EXPONENT if problem.loss.n_scores == 1 else 0.5 * _EXPONENT
-    return _MOST_STEPS * exponent / (0.5 * worst_curvature(problem, n))
+    return _MOST_STEPS * exponent / (0.5 * problem.worst_curvature(n))
 
 
 def _tv_bound(epsilon: float, delta: float) -> float:

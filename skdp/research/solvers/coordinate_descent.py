@@ -13,7 +13,6 @@ from skdp.accounting import gdp_mu
 from skdp.design import ClippedDesign, Design, in_memory
 from skdp.privacy import GDPEvent
 from skdp.samplers import Progress
-from skdp.solvers._descent import flow_time, inverse_regularisation, worst_curvature
 from skdp.solvers.base import (
     Plan,
     Problem,
@@ -139,11 +138,11 @@ class CoordinateDescent(Solver):
             Cycles, noise and penalties.
         """
         problem, G = plan.problem, plan.problem.lipschitz_difference
-        t = flow_time(problem, n, G / plan.mu)
-        longest = 2.0 / worst_curvature(problem, n)  # the ridge is in the proximal point
+        t = problem.flow_time(n, G / plan.mu)
+        longest = 2.0 / problem.worst_curvature(n)  # the ridge is in the proximal point
         T = self.n_cycles or max(_FEWEST_CYCLES, math.ceil(t / longest))
         h = self.step_size or min(t / T, longest)
-        ridge = 1.0 / inverse_regularisation(problem, h * T)
+        ridge = 1.0 / problem.inverse_regularisation(h * T)
         noise = G * math.sqrt(T) / plan.mu
         return Cycles(
             n_cycles=T,

@@ -15,7 +15,6 @@ from skdp.design import Design, prefetch
 from skdp.exceptions import IncompatibleSolverError
 from skdp.privacy import GDPEvent
 from skdp.samplers import Progress
-from skdp.solvers._descent import flow_time, inverse_regularisation
 from skdp.solvers.base import (
     Plan,
     Problem,
@@ -198,8 +197,8 @@ class PhasedSGD(Solver):
             In the order of the pass.
         """
         G = problem.lipschitz_difference
-        t = self.step_size or flow_time(problem, n, G / mu / _NOISE_SHARE)
-        ridge = 1.0 / (n * inverse_regularisation(problem, t))
+        t = self.step_size or problem.flow_time(n, G / mu / _NOISE_SHARE)
+        ridge = 1.0 / (n * problem.inverse_regularisation(t))
         k = self.n_phases or max(1, min(_MOST_PHASES, math.ceil(math.log2(n))))
         curvature = problem.loss.smoothness * problem.row_norm**2
         phases = []
