@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from skdp.accounting.registry import ACCOUNTANTS
 from skdp.exceptions import OutOfRangeError
 from skdp.privacy import Event
 from skdp.privacy.gaussian import gaussian_log_delta
-from skdp.support.root_search import bisect, first_to_hold, geometric, whole
+from skdp.support.root_search import bisect, geometric, whole
 from skdp.support.rounding import CURVE, down, margin
 from skdp.support.validation import check_choice, check_delta, check_epsilon
 
@@ -52,8 +53,8 @@ def gdp_mu(epsilon: float, delta: float) -> float:
     def excess(log_mu: float) -> float:
         return float(gaussian_log_delta(epsilon, math.exp(log_mu))) - log_delta
 
-    low, _ = first_to_hold(lambda log_mu: excess(log_mu) <= 0.0, 1.0, 0.0, lambda x: x - 1.0)
-    high, _ = first_to_hold(lambda log_mu: excess(log_mu) >= 0.0, -1.0, 0.0, lambda x: x + 1.0)
+    low = next(log_mu for log_mu in count(0.0, -1.0) if excess(log_mu) <= 0.0)
+    high = next(log_mu for log_mu in count(0.0, 1.0) if excess(log_mu) >= 0.0)
     return down(math.exp(brentq(excess, low, high, xtol=1e-15)), CURVE)
 
 
