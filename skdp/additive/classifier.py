@@ -17,7 +17,8 @@ from skdp.additive.explanations import (
 from skdp.additive.ranks import features_of, plan_ranked, read_ranked, unranked
 from skdp.features import AdditiveFeatures
 from skdp.linear_model import DPLogisticRegression
-from skdp.linear_model._base import LinearRecords, is_auto
+from skdp.linear_model._base import is_auto
+from skdp.linear_model._records import LinearRecords
 from skdp.privacy import PrivacyGuarantee
 
 __all__ = ["DPAdditiveClassifier"]
@@ -219,6 +220,6 @@ class DPAdditiveClassifier(DPLogisticRegression):
 
     def _publish(self, plan: Any, records: Any, released: Any, guarantee: PrivacyGuarantee) -> Any:
         records, learnt = unranked(records, released)
-        noise = noise_of(learnt, self._unit(records.task))
+        noise = noise_of(learnt, self._unit(records.facts.task))
         self.coef_noise_bound_, self._noise_root_ = noise
         return super()._publish(plan, records, learnt, guarantee)

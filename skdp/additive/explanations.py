@@ -14,6 +14,7 @@ from skdp.data.lazy import lazy_on_blocks
 from skdp.data.validation import column_names
 from skdp.design import clip_factors
 from skdp.linear_model._base import dense
+from skdp.linear_model._records import rows_of
 from skdp.solvers import Solution
 
 __all__ = ["explain_global", "explain_local", "noise_of", "term_importances", "term_names"]
@@ -72,10 +73,10 @@ def explain_local(self: Any, X: Any) -> np.ndarray:
         In the order of `term_names_`. As private as X.
     """
     check_is_fitted(self, "coef_")
-    rows, coef = self._rows(X, reset=False), np.atleast_2d(dense(self.coef_))
+    rows, coef = rows_of(self, X), np.atleast_2d(dense(self.coef_))
     spans = self.feature_map_.spans
-    parts = np.empty((rows.n_samples, len(spans), len(coef)))
-    for where, features in self.feature_map_.blocks(rows.X):
+    parts = np.empty((len(rows), len(spans), len(coef)))
+    for where, features in self.feature_map_.blocks(rows):
         if not math.isinf(self.data_norm_):
             features = features * clip_factors(features, self.data_norm_)[:, None]
         for k, (_, span) in enumerate(spans):

@@ -15,7 +15,8 @@ from skdp.accounting import gdp_mu
 from skdp.exceptions import IncompatibleSolverError
 from skdp.features import AdditiveFeatures
 from skdp.features.table import TableFacts
-from skdp.linear_model._base import LinearRecords, is_auto
+from skdp.linear_model._base import is_auto
+from skdp.linear_model._records import LinearRecords
 from skdp.privacy import Event, GaussianCurve, GDPEvent, Neighboring
 from skdp.solvers import Plan, Problem
 from skdp.solvers.base import SCALE_MARGIN, composed, rounded
@@ -148,11 +149,11 @@ def plan_ranked(
     parameters: ReleaseParameters, records: LinearRecords, plan_fit: Callable[..., Any]
 ) -> RankedPlan:
     """Return a plan of histograms, and of a fit with what is left."""
-    if not (records.solver.is_gaussian and parameters.delta > 0.0):
+    if not (records.facts.solver.is_gaussian and parameters.delta > 0.0):
         raise IncompatibleSolverError(
             "bounds='auto' divides a Gaussian release between histograms and the fit: it needs "
             "delta > 0 and a solver that makes one, such as 'auto' or 'noisy_gd', not "
-            f"{type(records.solver).__name__}. Or give bounds."
+            f"{type(records.facts.solver).__name__}. Or give bounds."
         )
     mu, feature_map = gdp_mu(parameters.epsilon, parameters.delta), _additive_map(records)
     n_numbers = max(1, feature_map.facts.numbers.size)
@@ -165,16 +166,14 @@ def read_ranked(
     plan: Any, records: LinearRecords, rng: np.random.Generator, read_fit: Callable[..., Any]
 ) -> _Ranked:
     """Release ranks, without noise where the plan has none, and then fit to features of them."""
-    rows: Any = records.rows
     feature_map = _additive_map(records)
-    shares = None if records.persons is None else records.persons.row_weights()
-    counts = rows.total(partial(counts_of, feature_map.facts, shares=shares))
+    counts = records.total(partial(_counts, feature_map.facts))["counts"]
     if isinstance(plan, RankedPlan):
         found, plan = plan.ranks.release(counts, rng), plan.fit
     else:
         found = ranks_of(counts)
     ranked = replace(feature_map, facts=replace(feature_map.facts, ranks=found))
-    records = replace(records, rows=rows.mapped(ranked))
+    records = records.with_facts(replace(records.facts, feature_map=ranked))
     return _Ranked(records, read_fit(plan, records, rng))
 
 
@@ -184,4 +183,9 @@ def unranked(records: LinearRecords, released: Any) -> tuple[LinearRecords, Any]
 
 
 def _additive_map(records: LinearRecords) -> Any:
-    return records.rows.feature_map
+    return records.facts.feature_map
+
+
+def _counts(facts: TableFacts, records: LinearRecords) -> dict[str, np.ndarray]:
+    shares = None if records.persons is None else records.persons.row_weights()
+    return {"counts": counts_of(facts, records.X, shares)}

@@ -421,7 +421,10 @@ class ByClass:
 
 
 def labels_of(
-    records: Records[Any], name: str, known: Any, check: Callable[[Records[Any]], Any]
+    records: Records[Any],
+    name: str,
+    known: Any,
+    check: Callable[[Records[Any]], Any] | None = None,
 ) -> tuple[Records[Any], np.ndarray]:
     """Check all rows, and return records with targets 0..K−1, and the K sorted classes.
 
@@ -432,8 +435,9 @@ def labels_of(
     return records.mapped(partial(_coded, classes)), classes
 
 
-def _labels(known: Any, check: Callable[[Records[Any]], Any], records: Records[Any]) -> Any:
-    check(records)
+def _labels(known: Any, check: Callable[[Records[Any]], Any] | None, records: Records[Any]) -> Any:
+    if check is not None:
+        check(records)
     return labels_in_block(records.y, known)
 
 

@@ -4,51 +4,48 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import cache
-from typing import Any, Protocol
+from functools import cache, partial
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 from scipy.special import ndtri
 from sklearn.base import BaseEstimator
 from sklearn.utils import get_tags
-from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import ThreadpoolController  # scikit-learn depends on it, always installed
 
 from skdp._private_fit import NonPrivatePlan, PrivateEstimator, ReleaseParameters, ReleasePlan
 from skdp.accounting import gdp_mu
-from skdp.data.column import is_collection
-from skdp.data.persons import Persons, check_max_rows, refuse_blocks
-from skdp.data.validation import (
-    column_names,
-    refuse_missing,
-    remember_names,
-    validated,
-    validated_table,
-    validated_weights,
-)
-from skdp.design import ClippedDesign, Design, SharedDesign
+from skdp.data.persons import check_max_rows
+from skdp.data.records import Records
 from skdp.exceptions import IncompatibleSolverError
-from skdp.features.base import FeatureMap
-from skdp.features.row_wise import RowWiseMap, feature_map_of
-from skdp.linear_model._block_rows import BlockRows, blocks_of, check_reads_blocks
-from skdp.linear_model._mapped_rows import MappedRows
+from skdp.linear_model._records import (
+    LinearFacts,
+    LinearRecords,
+    design_of,
+    learnt_map,
+    matrix_of,
+    most_rows,
+    records_of,
+    row_weights,
+    rows_of,
+    scores_of,
+    weighted,
+)
 from skdp.linear_model._sample import (
     FitPlan,
     can_be_sampled,
     check_subsample,
+    expected,
     plan_sampled,
     sampling_rate,
 )
-from skdp.losses import Loss, SharedLoss, WeightedLoss, weighted_targets
+from skdp.losses import Loss
 from skdp.privacy import PrivacyGuarantee
-from skdp.samplers import Progress
+from skdp.samplers import SAMPLERS, Progress
 from skdp.solvers import SOLVERS, Problem, Solution, Solver
 from skdp.solvers.base import ResumableSolver
-from skdp.support.random import child_generator, poisson_sample
 from skdp.support.validation import (
     check_choice,
     check_count,
@@ -56,174 +53,9 @@ from skdp.support.validation import (
     check_size,
 )
 
-__all__ = ["MatrixRows", "PrivateLinearModel", "Rows", "dense", "is_auto"]
+__all__ = ["PrivateLinearModel", "dense", "is_auto"]
 
-_LARGEST_VALUE = 1e100
 _MOST_ROWS = 1e15
-_TAIL = 700.0  # a chance of e^−700 is less than what δ is rounded by
-_INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
-_STORED = [np.dtype(t) for t in ("float64", "float32", "float16", *_INTEGERS, "bool")]
-"""Types that X keeps; the first is what texts, objects, dates and all others become."""
-_OF_TEXT = (
-    " Encode it by public categories: features=AdditiveFeatures(categories=...), or an additive "
-    "model such as DPAdditiveClassifier."
-)
-
-
-class Rows(Protocol):
-    """Validated rows, as many as there are targets, in memory or elsewhere."""
-
-    @property
-    def feature_map(self) -> FeatureMap | RowWiseMap | None:
-        """The public map whose features are fitted, None for the columns themselves."""
-
-    @property
-    def n_samples(self) -> int:
-        """Number of rows."""
-
-    @property
-    def n_columns(self) -> int:
-        """Number of columns, the intercept's aside; public."""
-
-    def design(self, data_norm: float, intercept_scaling: float, targets: Any) -> Design:
-        """Return the clipped rows and their targets, as a solver sees them."""
-
-    def take(self, rows: np.ndarray, targets: Any) -> tuple[Rows, np.ndarray]:
-        """Return some of the rows, by number, in memory, and their targets."""
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class MatrixRows:
-    """The rows of X, an array or CSR matrix, or features that a transformer has made of them."""
-
-    X: Any
-    feature_map: RowWiseMap | None = None
-
-    @property
-    def n_samples(self) -> int:
-        return int(self.X.shape[0])
-
-    @property
-    def n_columns(self) -> int:
-        return int(self.X.shape[1])
-
-    def design(self, data_norm: float, intercept_scaling: float, targets: Any) -> Design:
-        return ClippedDesign.clip(self.X, data_norm, intercept_scaling, targets)
-
-    def take(self, rows: np.ndarray, targets: Any) -> tuple[MatrixRows, np.ndarray]:
-        return replace(self, X=self.X[rows]), targets[rows]
-
-    def joined(self, others: Sequence[MatrixRows]) -> MatrixRows:
-        """Return these rows and those of others."""
-        parts = [self.X, *(one.X for one in others)]
-        stack = sparse.vstack if sparse.issparse(self.X) else np.vstack
-        return replace(self, X=stack(parts))
-
-    def matrix(self) -> Any:
-        return self.X
-
-    def products(self, coef: Any, data_norm: float) -> np.ndarray:
-        if math.isinf(data_norm):
-            return np.asarray(safe_sparse_dot(self.X, coef, dense_output=True))
-        return ClippedDesign.clip(self.X, data_norm).scores(dense(coef))
-
-
-_WITHOUT_MAX_WEIGHT = (
-    "sample_weight needs max_weight, a public bound that weights are clipped to: one record of "
-    "unbounded weight would outweigh all noise. Public weights of whole classes may go into "
-    "class_weight."
-)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class LinearRecords:
-    """Validated rows, targets as the loss wants them, and what is public about them.
-
-    `n_known` is a number of records that is public, exact under ``replace_one``, a guess otherwise;
-    None where there is none. `task` is public about the targets. `weights` are None where none were
-    given; in a private fit the targets carry them. Rows that are elsewhere have their targets, and
-    `y` is None. `persons` say whose each row is, where a record is a person. `start` are released
-    coefficients from which `solver` goes on after `n_iter` steps, None for none.
-    """
-
-    rows: Rows
-    y: np.ndarray | None
-    task: Any
-    solver: Solver
-    n_known: int | None
-    weights: Any = None
-    persons: Persons | None = None
-    start: np.ndarray | None = None
-    n_iter: int = 0
-    rate: float = 1.0
-
-    @property
-    def n_records(self) -> int:
-        """Number of rows, or of persons where a record is a person."""
-        return self.rows.n_samples if self.persons is None else self.persons.n_persons
-
-    def sampled(self, rate: float, rng: np.random.Generator) -> LinearRecords:
-        """Return a Poisson sample of the records, drawn from a stream of its own; all at rate 1."""
-        if rate == 1.0:
-            return self
-        chosen = poisson_sample(self.n_records, rate, child_generator(rng))
-        rows = chosen if self.persons is None else self.persons.rows_of(chosen)
-        return self.expected(rate)._taken(rows)
-
-    def weighted(self, loss: Loss, max_weight: float | None) -> Loss:
-        """Return the loss of rows that carry weights, where they do."""
-        largest = 1.0 if max_weight is None or self.weights is None else float(max_weight)
-        if self.persons is not None:
-            return SharedLoss(loss, largest)
-        return loss if self.weights is None else WeightedLoss(loss, largest)
-
-    def design(self, data_norm: float, intercept_scaling: float, loss: Loss) -> Design:
-        """Return the clipped rows and their targets, as a solver sees them."""
-        rows = self.rows.design(data_norm, intercept_scaling, self.y)
-        if self.persons is None or not isinstance(loss, SharedLoss):
-            return rows
-        return SharedDesign(rows, self.persons, loss.largest)
-
-    def kept(self, max_rows: int | None, rng: np.random.Generator) -> LinearRecords:
-        """Return the same with at most so many rows of each person, None for all."""
-        if self.persons is None or max_rows is None:
-            return self
-        return self._taken(self.persons.kept(max_rows, child_generator(rng)))
-
-    def shared(self, *, is_private: bool) -> LinearRecords:
-        """Return the same where all rows of a person count together as one record.
-
-        In a private fit the targets carry the weights.
-        """
-        if self.persons is None or self.y is None:
-            return self
-        shares = self.persons.row_weights()
-        if not is_private:
-            return replace(self, weights=shares * (1.0 if self.weights is None else self.weights))
-        if self.weights is None:
-            return replace(self, y=weighted_targets(self.y, shares))
-        return replace(self, y=weighted_targets(self.y["target"], shares * self.y["weight"]))
-
-    def _taken(self, chosen: np.ndarray) -> LinearRecords:
-        rows, y = self.rows.take(chosen, self.y)
-        if self.persons is None:
-            return replace(self, rows=rows, y=y)
-        weights = None if self.weights is None else self.weights[chosen]
-        persons = self.persons.take(chosen)
-        return replace(self, rows=rows, y=y, weights=weights, persons=persons)
-
-    def expected(self, rate: float) -> LinearRecords:
-        """Return the same records with the public number of those that a sample is to hold."""
-        n = self.n_known
-        return replace(self, n_known=None if n is None else max(1, round(rate * n)), rate=rate)
-
-    @property
-    def most_rows(self) -> float:
-        """As many rows as are fitted; of a sample more have a chance of e^−700 (Bernstein)."""
-        if self.rate == 1.0:
-            return self.n_records
-        mean = self.rate * self.n_records
-        return min(self.n_records, mean + math.sqrt(2.0 * _TAIL * mean) + 2.0 / 3.0 * _TAIL)
 
 
 class PrivateLinearModel(PrivateEstimator):
@@ -282,41 +114,21 @@ class PrivateLinearModel(PrivateEstimator):
         self._check_parameters()
         self._check_loss()
         solver = self._resolve_solver()
-        if sample_weight is not None and parameters.is_private and self.max_weight is None:
-            raise ValueError(_WITHOUT_MAX_WEIGHT)
         if self.max_rows is not None:
             check_max_rows(self.max_rows, groups)
         if groups is not None:
             _check_takes_persons(solver)
-        given = X, y, sample_weight, known_task
-        rows: Rows
-        if is_collection(X) or is_collection(y):
-            refuse_blocks(groups)
-            check_reads_blocks(self, solver, sampled=self.subsample is not None)
-            rows, task, y = blocks_of(self, *given, reset=not resume)
-            weights = sample_weight
-        else:
-            rows, task, y, weights = self._labelled(*given, reset=not resume)
-        persons = None if groups is None else Persons.of(groups, rows.n_samples)
-        records = LinearRecords(rows, y, task, solver, None, weights, persons)
+        records: Any = records_of(self, X, y, sample_weight, groups, resume=resume)
+        if records.blocks is not None:
+            is_sampled = self.subsample is not None
+            _check_reads_blocks(solver, epsilon=self.epsilon, is_sampled=is_sampled)
+        records, task = self._with_targets(records, known_task)
+        feature_map = records.facts
+        n_columns = self.n_features_in_ if feature_map is None else feature_map.n_features_out
+        n_known = records.n_records if records.count_is_public else self.n_samples_hint
         earlier = self._resumed(task) if resume else {}
-        public = parameters.neighboring.count_is_public
-        n_known = records.n_records if public else self.n_samples_hint
-        return replace(records, n_known=n_known, **earlier)
-
-    def _labelled(
-        self, X: Any, y: Any, sample_weight: Any, known_task: Any, *, reset: bool
-    ) -> tuple[Rows, Any, np.ndarray, np.ndarray | None]:
-        """Return checked rows, what is public about targets, these as a loss wants them, weights.
-
-        In a private fit the targets carry the weights.
-        """
-        rows, y = self._rows(X, y, reset=reset)
-        task, y = self._encode(y, known_task)
-        weights = None if sample_weight is None else validated_weights(sample_weight, len(y))
-        if weights is not None and not math.isinf(self.epsilon):
-            y = weighted_targets(y, np.clip(weights, 0.0, self.max_weight))
-        return rows, task, y, weights
+        facts = LinearFacts(task, solver, feature_map, n_columns, n_known, **earlier)
+        return records.with_facts(facts)
 
     def _plan(self, parameters: ReleaseParameters, records: LinearRecords) -> ReleasePlan:
         if not parameters.is_private:
@@ -324,65 +136,64 @@ class PrivateLinearModel(PrivateEstimator):
             return FitPlan(1.0, plan, plan.event, plan.theorem)
         rate = _rate_of(self.subsample, parameters, records)
         if rate == 1.0:
-            if isinstance(records.rows, BlockRows):
-                check_reads_blocks(self, records.solver, sampled=False)
+            if records.blocks is not None:
+                solver = records.facts.solver
+                _check_reads_blocks(solver, epsilon=self.epsilon, is_sampled=False)
             fit = self._plan_fit(parameters, records)
             return FitPlan(1.0, fit, fit.event, fit.theorem)
-        sample = records.expected(rate)
-        return plan_sampled(
-            rate, parameters, records.solver, lambda inside: self._plan_fit(inside, sample)
-        )
+        plan_fit = partial(self._plan_fit, records=expected(records, rate))
+        return plan_sampled(rate, parameters, records.facts.solver, plan_fit)
 
     def _plan_fit(self, parameters: ReleaseParameters, records: LinearRecords) -> Any:
         """Return the plan of a private fit to all of the records."""
-        solver = records.solver
-        if records.start is not None and not isinstance(solver, ResumableSolver):
+        solver, start = records.facts.solver, records.facts.start
+        if start is not None and not isinstance(solver, ResumableSolver):
             raise IncompatibleSolverError(
                 f"partial_fit goes on from earlier coefficients, which {type(solver).__name__} "
                 "cannot; take one of "
                 f"{[name for name, kind in SOLVERS.items() if issubclass(kind, ResumableSolver)]}."
             )
         problem = self._problem(records, parameters)
-        _check_start(records.start, problem)
+        _check_start(start, problem)
         plan = solver.plan(problem, parameters.epsilon, parameters.delta)
-        _check_rows(records.most_rows, solver, problem)
+        _check_rows(most_rows(records), solver, problem)
         return plan
 
     def _read(self, plan: FitPlan, records: LinearRecords, rng: np.random.Generator) -> Any:
-        records = records.sampled(plan.rate, rng).kept(self.max_rows, rng)
-        is_private = not math.isinf(self.epsilon)
-        return self._read_fit(plan.fit, records.shared(is_private=is_private), rng)
+        if plan.rate < 1.0:
+            records = records.sampled(plan.rate, rng)
+        return self._read_fit(plan.fit, records.kept(self.max_rows, rng), rng)
 
     def _read_fit(self, plan: Any, records: LinearRecords, rng: np.random.Generator) -> Any:
         """Return the solver's solution; without privacy, the fitted reference."""
         if math.isinf(self.epsilon):
-            given = {} if records.weights is None else {"sample_weight": records.weights}
-            rows: Any = records.rows
-            return self._reference(rows.n_samples).fit(rows.matrix(), records.y, **given)
-        problem, solver = plan.problem, records.solver
+            weights = row_weights(records)
+            given = {} if weights is None else {"sample_weight": weights}
+            rows = matrix_of(records.facts.feature_map, records.X)
+            return self._reference(records.n_rows).fit(rows, records.y, **given)
+        solver, start = records.facts.solver, records.facts.start
         with _thread_pools().limit(limits=1, user_api="blas"):  # so that sums do not depend on it
-            norm, b0 = problem.data_norm, problem.intercept_scaling
-            design = records.design(norm, b0, problem.loss)
-            if records.start is None:
+            design = design_of(records, plan.problem)
+            if start is None:
                 return solver.solve(plan, design, rng, _progress_of(self))
             assert isinstance(solver, ResumableSolver), "planned for such a solver only"
-            return solver.resume(plan, design, rng, _progress_of(self), records.start)
+            return solver.resume(plan, design, rng, _progress_of(self), start)
 
     def _publish(
         self, plan: Any, records: LinearRecords, released: Any, guarantee: PrivacyGuarantee
     ) -> Any:
-        self.privacy_ = guarantee
-        if records.rows.feature_map is not None:
-            self.feature_map_ = records.rows.feature_map
+        self.privacy_, facts = guarantee, records.facts
+        if facts.feature_map is not None:
+            self.feature_map_ = facts.feature_map
         if math.isinf(self.epsilon):
-            self._publish_reference(released, records.task)
+            self._publish_reference(released, facts.task)
             n_iter = getattr(released, "n_iter_", None)
             self.n_iter_ = 1 if n_iter is None else int(np.max(n_iter))
             self.data_norm_ = math.inf
             return self
-        self._publish_solution(released, records.task, plan.fit.problem)
-        self.solver_ = released.solver or _name_of(records.solver)
-        self.n_iter_ += records.n_iter
+        self._publish_solution(released, facts.task, plan.fit.problem)
+        self.solver_ = released.solver or _name_of(facts.solver)
+        self.n_iter_ += facts.n_iter
         return self
 
     def _publish_solution(self, solution: Solution, task: Any, problem: Problem) -> None:
@@ -423,15 +234,14 @@ class PrivateLinearModel(PrivateEstimator):
         return solver if is_auto(self.sampler) else solver.with_sampler(self.sampler)
 
     def _problem(self, records: LinearRecords, parameters: ReleaseParameters) -> Problem:
-        neighboring = parameters.neighboring
         problem = Problem(
-            loss=records.weighted(self._loss_of(records.task), self.max_weight),
+            loss=weighted(self._loss_of(records.facts.task), records),
             data_norm=float(self.data_norm),
             intercept_scaling=float(self.intercept_scaling) if self.fit_intercept else 0.0,
-            n_samples=records.n_known,
-            neighboring=neighboring,
+            n_samples=records.facts.n_known,
+            neighboring=parameters.neighboring,
             C=self.C,
-            n_features=records.rows.n_columns + bool(self.fit_intercept),
+            n_features=records.facts.n_columns + bool(self.fit_intercept),
             rows_each=1 if records.persons is None else self.max_rows,
         )
         if problem.n_samples is None or parameters.delta == 0.0:
@@ -439,16 +249,11 @@ class PrivateLinearModel(PrivateEstimator):
         return problem.adapted(problem.n_samples, gdp_mu(parameters.epsilon, parameters.delta))
 
     @abstractmethod
-    def _encode(self, y: np.ndarray, known: Any) -> tuple[Any, np.ndarray]:
-        """Return what is public about the targets, unless `known`, and y as the loss wants it."""
+    def _with_targets(self, records: Records[Any], known_task: Any) -> tuple[Records[Any], Any]:
+        """Check all rows; return them with targets as the loss wants them, and the task.
 
-    def _task_in_block(self, y: np.ndarray, known: Any) -> Any:
-        """Return what `_task_of_blocks` wants to know of the targets in a block, after checks."""
-        return self._encode(y, known)[0]
-
-    def _task_of_blocks(self, found: list[Any], known: Any) -> Any:
-        """Return what is public about the targets, unless `known`, by what is in the blocks."""
-        return found[0]
+        `known_task` is that of an earlier fit, None for the one that parameters or targets say.
+        """
 
     @abstractmethod
     def _check_loss(self) -> None:
@@ -517,29 +322,13 @@ class PrivateLinearModel(PrivateEstimator):
         """Return scores of shape (n_samples, n_scores) for rows clipped as in `fit`."""
         check_is_fitted(self, "coef_")
         coef = self.coef_ if sparse.issparse(self.coef_) else np.atleast_2d(self.coef_)
-        return self._rows(X, reset=False).products(coef.T, self.data_norm_) + self.intercept_
-
-    def _rows(self, X: Any, y: Any = "no_validation", *, reset: bool) -> Any:
-        """Return checked rows, and y if it is given; no error quotes a value."""
-        is_mapped = (self._features() if reset else self._learnt_map()) is not None
-        checked = (_table if is_mapped else _matrix)(self, X, y, reset=reset)
-        X, *targets = checked if isinstance(checked, tuple) else (checked,)
-        rows: Any = MatrixRows(X)
-        if is_mapped:
-            rows = _mapped(X, self._new_map(X) if reset else self._learnt_map(), column_names(self))
-        return (rows, *targets) if targets else rows
+        coef = coef if math.isinf(self.data_norm_) else dense(coef)
+        feature_map = learnt_map(self)
+        return scores_of(feature_map, rows_of(self, X), coef.T, self.data_norm_) + self.intercept_
 
     def _features(self) -> Any:
         """Return the transformer whose features are fitted, None for the columns themselves."""
         return self.features
-
-    def _new_map(self, table: Any) -> FeatureMap | RowWiseMap | None:
-        """Return the map of the features, from public facts about the columns."""
-        features = self._features()
-        return None if features is None else feature_map_of(features, table, column_names(self))
-
-    def _learnt_map(self) -> FeatureMap | RowWiseMap | None:
-        return getattr(self, "feature_map_", None)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -549,30 +338,6 @@ class PrivateLinearModel(PrivateEstimator):
             tags.input_tags.allow_nan = get_tags(features).input_tags.allow_nan
         tags.non_deterministic = self.random_state is None
         return tags
-
-
-def _matrix(model: PrivateLinearModel, X: Any, y: Any, *, reset: bool) -> Any:
-    """Return X as finite numbers, and y if it is given."""
-    most = math.inf if isinstance(y, str) else _LARGEST_VALUE
-    options: dict[str, Any] = {"accept_sparse": "csr", "reset": reset, "dtype": _STORED}
-    return validated(model, X, y, most=most, advice=_OF_TEXT, **options)
-
-
-def _table(model: PrivateLinearModel, X: Any, y: Any, *, reset: bool) -> Any:
-    """Return X as it is, after checks of its shape and names, and y if it is given."""
-    checked = validated_table(model, X, y, reset=reset)
-    if reset:
-        remember_names(model, X)
-    return checked
-
-
-def _mapped(table: Any, feature_map: Any, names: Any) -> MappedRows | MatrixRows:
-    """Return the rows of a table with their feature map."""
-    if isinstance(feature_map, RowWiseMap):
-        features = feature_map.features(table)
-        refuse_missing(features, most=_LARGEST_VALUE)
-        return MatrixRows(features, feature_map)
-    return MappedRows(feature_map.coded(table, names), feature_map)
 
 
 def _progress_of(model: PrivateLinearModel) -> Progress:
@@ -589,11 +354,28 @@ def _rate_of(subsample: Any, parameters: ReleaseParameters, records: LinearRecor
 
     Unless the solver's cost on a sample is unknown, or the budget would count it at more.
     """
-    if subsample is None and isinstance(records.rows, BlockRows):
+    if subsample is None and records.blocks is not None:
         exact = not parameters.counts_gaussians
-        if exact and can_be_sampled(records.solver, parameters.delta):
+        if exact and can_be_sampled(records.facts.solver, parameters.delta):
             subsample = "auto"
-    return 1.0 if subsample is None else sampling_rate(subsample, records.n_known)
+    return 1.0 if subsample is None else sampling_rate(subsample, records.facts.n_known)
+
+
+def _check_reads_blocks(solver: Solver, *, epsilon: float, is_sampled: bool) -> None:
+    """Raise if rows have to be in memory; those of a sample are."""
+    if math.isinf(epsilon):
+        raise ValueError(
+            "epsilon=inf fits scikit-learn's own estimator, which takes no dask collections: "
+            "give a finite epsilon, or call .compute() where X and y fit into memory."
+        )
+    if not (solver.takes_blocks or is_sampled):
+        raise IncompatibleSolverError(
+            f"{solver!r} wants all columns or all scores at once and cannot read dask "
+            "collections, whose rows stay where they are. Take a solver of "
+            f"{[name for name, kind in SOLVERS.items() if kind().takes_blocks]} with a sampler "
+            f"of {[name for name, kind in SAMPLERS.items() if kind.takes_blocks]}, or "
+            "subsample=, or call .compute() where X and y fit into memory."
+        )
 
 
 def _check_takes_persons(solver: Solver) -> None:

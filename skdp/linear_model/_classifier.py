@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from skdp.data.lazy import lazy_on_blocks
-from skdp.data.validation import classes_of_blocks, encode_labels, labels_in_block
+from skdp.data.records import Records, labels_of
 from skdp.linear_model._base import PrivateLinearModel, dense
 from skdp.losses import ClassWeightedLoss, Loss
 from skdp.support.validation import check_size
@@ -32,20 +33,15 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLinearModel):
                 "would reveal class counts."
             )
 
-    def _encode(self, y: np.ndarray, known: Any = None) -> tuple[np.ndarray, np.ndarray]:
-        """Return the public classes, and y as −1/+1 (two classes) or 0..K−1; openly, y itself."""
-        known = self.classes if known is None else known
-        classes, codes = encode_labels(type(self).__name__, y, known)
+    def _with_targets(
+        self, records: Records[Any], known_task: Any
+    ) -> tuple[Records[Any], np.ndarray]:
+        """Return the targets as −1/+1 (two classes) or 0..K−1; openly as they are."""
+        known = self.classes if known_task is None else known_task
+        coded, classes = labels_of(records, type(self).__name__, known)
         if math.isinf(self.epsilon):
-            return classes, y
-        return classes, (np.where(codes > 0, 1.0, -1.0) if classes.size == 2 else codes)
-
-    def _task_in_block(self, y: np.ndarray, known: Any) -> np.ndarray:
-        return labels_in_block(y, self.classes if known is None else known)
-
-    def _task_of_blocks(self, found: list[Any], known: Any) -> np.ndarray:
-        known = self.classes if known is None else known
-        return classes_of_blocks(type(self).__name__, found, known)
+            return records, classes
+        return (coded.mapped(_signed) if classes.size == 2 else coded), classes
 
     def _check_loss(self) -> None:
         self._loss(2)
@@ -144,3 +140,8 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLinearModel):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = self.epsilon != math.inf  # noise, on tiny data
         return tags
+
+
+def _signed(records: Records[Any]) -> Records[Any]:
+    """Return targets 0 and 1 as −1 and +1."""
+    return replace(records, y=np.where(records.y > 0, 1.0, -1.0))

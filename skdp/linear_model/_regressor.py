@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
 
 from skdp.data.lazy import lazy_on_blocks
+from skdp.data.records import Records
 from skdp.data.validation import check_no_missing
 from skdp.linear_model._base import PrivateLinearModel
 from skdp.linear_model._target_scale import TargetScale
@@ -39,6 +41,9 @@ class TargetRange:
     def encode(self, y: np.ndarray) -> np.ndarray:
         """Return clipped targets as numbers in [−1, 1]."""
         return np.clip((np.clip(y, self.low, self.high) - self.middle) / self.half_width, -1.0, 1.0)
+
+
+_EVERYTHING = TargetRange(-math.inf, math.inf)
 
 
 class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel):
@@ -78,20 +83,14 @@ class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel):
             "in by public knowledge, in their units: there is no default."
         )
 
-    def _encode(self, y: np.ndarray, known: Any) -> tuple[TargetRange, np.ndarray]:
-        """Return the public range and the targets on its scale; without privacy, y itself."""
-        check_no_missing("y", y)
-        try:
-            y = y.astype(np.float64, copy=False)
-        except (TypeError, ValueError, OverflowError):
-            raise ValueError("y must hold numbers.") from None  # NumPy's message quotes one
-        if not np.isfinite(y).all():  # of strings, say, scikit-learn does not see it
-            raise ValueError("y must hold finite numbers.")
-        y = self._target_scale().scaled(y)
-        if math.isinf(self.epsilon):
-            return TargetRange(-math.inf, math.inf), y
-        target_range = self._target_range()
-        return target_range, target_range.encode(y)
+    def _with_targets(
+        self, records: Records[Any], known_task: Any
+    ) -> tuple[Records[Any], TargetRange]:
+        """Return the targets on the scale of their public range; without privacy as they are."""
+        task = _EVERYTHING if math.isinf(self.epsilon) else self._target_range()
+        records = records.mapped(partial(_encoded, self._target_scale(), task))
+        records.check(_found)
+        return records, task
 
     def _publish_coefficients(
         self, coef: np.ndarray, intercept: np.ndarray, task: TargetRange
@@ -162,3 +161,24 @@ class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel):
         tags = super().__sklearn_tags__()
         tags.regressor_tags.poor_score = self.epsilon != math.inf  # noise, on tiny data
         return tags
+
+
+def _encoded(scale: TargetScale, task: TargetRange, records: Records[Any]) -> Records[Any]:
+    y = scale.scaled(_numbers(records.y))
+    return replace(records, y=y if math.isinf(task.high) else task.encode(y))
+
+
+def _numbers(y: np.ndarray) -> np.ndarray:
+    """Return checked targets as numbers."""
+    check_no_missing("y", y)
+    try:
+        y = y.astype(np.float64, copy=False)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError("y must hold numbers.") from None  # NumPy's message quotes one
+    if not np.isfinite(y).all():  # of strings, say, scikit-learn does not see it
+        raise ValueError("y must hold finite numbers.")
+    return y
+
+
+def _found(records: Records[Any]) -> None:
+    """Check nothing more than what makes the records."""

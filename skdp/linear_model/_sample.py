@@ -9,6 +9,7 @@ from typing import Any
 from skdp._private_fit import ReleaseParameters, ReleasePlan
 from skdp.accounting import sampled_gdp_mu, sampled_pure_epsilon
 from skdp.exceptions import IncompatibleSolverError
+from skdp.linear_model._records import LinearRecords
 from skdp.privacy import (
     Event,
     GaussianCurve,
@@ -25,6 +26,7 @@ __all__ = [
     "FitPlan",
     "can_be_sampled",
     "check_subsample",
+    "expected",
     "plan_sampled",
     "sampling_rate",
 ]
@@ -80,6 +82,13 @@ def sampling_rate(subsample: Any, n_known: int | None) -> float:
     if isinstance(subsample, str):
         return min(1.0, ENOUGH_ROWS / n_known) if n_known else 1.0
     return float(subsample)
+
+
+def expected(records: LinearRecords, rate: float) -> LinearRecords:
+    """Return records with the public number of those that a sample is to hold."""
+    n = records.facts.n_known
+    n_known = None if n is None else max(1, round(rate * n))
+    return replace(records, rate=rate, facts=replace(records.facts, n_known=n_known))
 
 
 def can_be_sampled(solver: Solver, delta: float) -> bool:

@@ -39,7 +39,7 @@ class PrivateSGD(PrivateLinearModel):
 
     def _promised(self, parameters: ReleaseParameters, plan: Any, records: Any) -> PrivacyGuarantee:
         now = super()._promised(parameters, plan, records)
-        return now if records.start is None else together(self.privacy_, now)
+        return now if records.facts.start is None else together(self.privacy_, now)
 
     def _resumed(self, task: Any) -> dict[str, Any]:
         earlier = self.privacy_.neighboring

@@ -32,6 +32,7 @@ from skdp.features.fourier import FourierMap
 from skdp.features.mixture import MixtureMap
 from skdp.features.table import TableFacts
 from skdp.features.trees import TreeMap
+from skdp.linear_model._records import matrix_of, rows_of
 from skdp.solvers import SOLVERS, NoisyGD, RegularizedExponential, Solution
 
 INF = float("inf")
@@ -58,7 +59,7 @@ MIXTURES = [
 every_mixture = pytest.mark.parametrize("mixture", MIXTURES, ids=["waves", "trees"])
 
 
-def rows_of(features):
+def dense(features):
     return features.toarray() if sparse.issparse(features) else np.asarray(features)
 
 
@@ -67,7 +68,7 @@ def features_of(model, X):
     kernel = hasattr(model, "scale")
     Random, own = (RandomFourierFeatures, WAVES) if kernel else (RandomTreeFeatures, TREES)
     a, b = AdditiveFeatures(**FACTS).fit_transform(X), Random(**FACTS, **own).fit_transform(X)
-    a, b, s = rows_of(a), rows_of(b), model.additive_share
+    a, b, s = dense(a), dense(b), model.additive_share
     if s in (0.0, 1.0):
         return a if s else b
     a /= np.maximum(1.0, np.linalg.norm(a, axis=1, keepdims=True))
@@ -92,7 +93,7 @@ numbers = st.floats(-1e300, 1e300) | st.sampled_from([np.nan, np.inf, -np.inf])
 )
 def test_no_row_of_a_mixture_is_longer_than_one(mixture, row, category):
     coded = np.array([[*row, category]])
-    features = rows_of(mixture.expand(mixture.prepare(coded)))
+    features = dense(mixture.expand(mixture.prepare(coded)))
     assert np.linalg.norm(features) <= 1.0 + 1e-12
 
 
@@ -210,7 +211,7 @@ def test_the_seed_of_features_is_public_and_not_that_of_the_noise(model):
         for seed in (1, 1, 2)
     )
     assert not np.array_equal(one.coef_, other.coef_)  # noise of their own
-    rows = [fit._rows(X, reset=False).matrix() for fit in (one, other, moved)]
+    rows = [matrix_of(fit.feature_map_, rows_of(fit, X)) for fit in (one, other, moved)]
     same, different = (abs(rows[0] - rows[k]).max() for k in (1, 2))
     assert same == 0.0
     assert different > 0.01
@@ -369,7 +370,7 @@ def test_an_attack_on_the_record_that_pulls_proves_less_than_the_claim(model, ne
 
 
 def raw_score(model, X):
-    features = rows_of(model._rows(X, reset=False).matrix())
+    features = dense(matrix_of(model.feature_map_, rows_of(model, X)))
     return float((features @ np.ravel(model.coef_))[0])
 
 

@@ -46,6 +46,7 @@ from skdp.features import (
     RandomFourierFeatures,
     RandomTreeFeatures,
 )
+from skdp.linear_model._records import matrix_of, rows_of
 from skdp.preprocessing import BoundsScaler, DPStandardScaler
 
 INF = float("inf")
@@ -97,7 +98,7 @@ def dense(rows):
 
 
 def features_of(model, X):
-    return dense(model._rows(X, reset=False).matrix())
+    return dense(matrix_of(model.feature_map_, rows_of(model, X)))
 
 
 @pytest.mark.parametrize("front", FRONTS, ids=lambda front: type(front).__name__)

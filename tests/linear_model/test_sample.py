@@ -340,7 +340,7 @@ def test_a_sample_may_be_drawn_from_more_rows_than_a_solver_covers(monkeypatch):
     few = DPLogisticRegression(solver="output_perturbation", C=1.0, subsample=1e-3)
     with pytest.raises(ValueError, match="more than"):
         DPLogisticRegression(solver="output_perturbation", C=1.0).fit(X, Y)
-    monkeypatch.setattr("skdp.linear_model._base._TAIL", 20.0)
+    monkeypatch.setattr("skdp.linear_model._records._TAIL", 20.0)
     assert few.fit(X, Y).coef_.shape == (1, X.shape[1])
 
 

@@ -1,0 +1,230 @@
+"""The records of a linear model: rows by a public feature map, and as a solver sees them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from sklearn.utils.extmath import safe_sparse_dot
+
+from skdp.data.records import Records
+from skdp.data.validation import (
+    column_names,
+    refuse_missing,
+    remember_names,
+    validated,
+    validated_table,
+)
+from skdp.design import (
+    ClippedDesign,
+    DaskDesign,
+    Design,
+    ExpandedDesign,
+    SharedDesign,
+    TabulatedDesign,
+    expanded_scores,
+)
+from skdp.features.base import FeatureMap
+from skdp.features.row_wise import RowWiseMap, feature_map_of
+from skdp.features.tabulated import TabulatedMap
+from skdp.losses import Loss, SharedLoss, WeightedLoss, weighted_targets
+from skdp.solvers import Problem, Solver
+
+__all__ = [
+    "LinearFacts",
+    "LinearRecords",
+    "design_of",
+    "learnt_map",
+    "matrix_of",
+    "most_rows",
+    "records_of",
+    "row_weights",
+    "rows_of",
+    "scores_of",
+    "weighted",
+]
+
+_LARGEST_VALUE = 1e100
+_TAIL = 700.0  # a chance of e^−700 is less than what δ is rounded by
+_INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+_STORED = [np.dtype(t) for t in ("float64", "float32", "float16", *_INTEGERS, "bool")]
+"""Types that X keeps; the first is what texts, objects, dates and all others become."""
+_OF_TEXT = (
+    " Encode it by public categories: features=AdditiveFeatures(categories=...), or an additive "
+    "model such as DPAdditiveClassifier."
+)
+AnyMap = FeatureMap | RowWiseMap | None
+
+
+@dataclass(frozen=True, eq=False)
+class LinearFacts:
+    """What is public about the records of a linear model.
+
+    Parameters
+    ----------
+    task : object
+        *Public.* About the targets: the array of classes, or the bounds of a number.
+    solver : Solver
+        *Public.*
+    feature_map : FeatureMap, RowWiseMap or None
+        *Public.* The map whose features are fitted, None for the columns themselves.
+    n_columns : int
+        *Public.* The number of features, the intercept's aside.
+    n_known : int or None
+        *Public.* The number of records, exact under ``replace_one``, a guess otherwise; None where
+        there is none.
+    start : ndarray or None
+        *Public.* Released coefficients from which the solver goes on, after `n_iter` steps.
+    n_iter : int
+        *Public.*
+    """
+
+    task: Any
+    solver: Solver
+    feature_map: AnyMap
+    n_columns: int
+    n_known: int | None
+    start: np.ndarray | None = None
+    n_iter: int = 0
+
+
+LinearRecords = Records[LinearFacts]
+
+
+def records_of(
+    model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, *, resume: bool
+) -> Records[AnyMap]:
+    """Return checked records with their rows for a map, which is the one public fact so far.
+
+    The map is that of the features that a model fits, or has fitted if it is to `resume`.
+    """
+    features = learnt_map(model) if resume else model._features()
+    records = Records.of(
+        *(model, X, y, sample_weight, groups),
+        max_weight=model.max_weight,
+        is_private=math.isfinite(model.epsilon),
+        reset=not resume,
+        validate=partial(_checked, features is not None),
+    )
+    names = column_names(model)
+    if not (resume or features is None):
+        features = feature_map_of(features, records.X, names)
+    coded = records.mapped(partial(_with_features, features, names))
+    return coded.with_facts(features)
+
+
+def learnt_map(model: Any) -> AnyMap:
+    """Return the map of a fitted model, None if it has none."""
+    return getattr(model, "feature_map_", None)
+
+
+def rows_of(model: Any, X: Any) -> Any:
+    """Return checked rows for the map of a fitted model."""
+    feature_map = learnt_map(model)
+    X = _checked(feature_map is not None, model, X, reset=False)
+    return _rows_by(feature_map, column_names(model), X)
+
+
+def _with_features(
+    feature_map: AnyMap, names: Sequence[Any], records: Records[Any]
+) -> Records[Any]:
+    return replace(records, X=_rows_by(feature_map, names, records.X))
+
+
+def _rows_by(feature_map: AnyMap, names: Sequence[Any], X: Any) -> Any:
+    """Return checked X as rows for a map: their features, or a coded table that it expands."""
+    if feature_map is None:
+        return X
+    if not isinstance(feature_map, RowWiseMap):
+        return feature_map.coded(X, names)
+    features = feature_map.features(X)
+    refuse_missing(features, most=_LARGEST_VALUE)
+    return features
+
+
+def _checked(is_table: bool, model: Any, X: Any, y: Any = "no_validation", *, reset: bool) -> Any:
+    """Return X, and y if it is given, after checks; no error quotes a value.
+
+    A table stays as it is, and is checked for its shape and names. All else becomes finite numbers.
+    """
+    if is_table:
+        found = validated_table(model, X, y, reset=reset)
+        if reset:
+            remember_names(model, X)
+        return found
+    most = math.inf if isinstance(y, str) else _LARGEST_VALUE
+    options: dict[str, Any] = {"accept_sparse": "csr", "reset": reset, "dtype": _STORED}
+    return validated(model, X, y, most=most, advice=_OF_TEXT, **options)
+
+
+def matrix_of(feature_map: AnyMap, rows: Any) -> Any:
+    """Return all features of rows by a map."""
+    expanded = _expanded(feature_map)
+    return rows if expanded is None else expanded.whole(expanded.prepare(rows))
+
+
+def scores_of(feature_map: AnyMap, rows: Any, coef: Any, data_norm: float) -> np.ndarray:
+    """Return products of clipped features and coefficients, dense unless nothing is clipped."""
+    expanded = _expanded(feature_map)
+    if expanded is not None:
+        return expanded_scores(rows, expanded, data_norm, coef)
+    if math.isinf(data_norm):
+        return np.asarray(safe_sparse_dot(rows, coef, dense_output=True))
+    return ClippedDesign.clip(rows, data_norm).scores(coef)
+
+
+def weighted(loss: Loss, records: LinearRecords) -> Loss:
+    """Return the loss of rows that carry weights, where they do."""
+    largest = 1.0 if records.max_weight is None else records.max_weight
+    if records.persons is not None:
+        return SharedLoss(loss, largest)
+    return loss if records.weights is None else WeightedLoss(loss, largest)
+
+
+def most_rows(records: LinearRecords) -> float:
+    """Return as many as are fitted; of a sample more have a chance of e^−700 (Bernstein)."""
+    n = records.n_records
+    if records.rate == 1.0:
+        return n
+    mean = records.rate * n
+    return min(n, mean + math.sqrt(2.0 * _TAIL * mean) + 2.0 / 3.0 * _TAIL)
+
+
+def row_weights(records: LinearRecords) -> np.ndarray | None:
+    """Return weights by which all rows of a person count together as one record, None for 1."""
+    if records.persons is None:
+        return records.weights
+    shares = records.persons.row_weights()
+    return shares if records.weights is None else shares * records.weights
+
+
+def design_of(records: LinearRecords, problem: Problem) -> Design:
+    """Return the clipped rows and their targets, as a solver sees them."""
+    norm, scaling, loss = problem.data_norm, problem.intercept_scaling, problem.loss
+    rows: Any = records.each(partial(_clipped, norm, scaling))
+    if records.blocks is not None:
+        return DaskDesign(rows, records.facts.n_columns + (scaling > 0.0))
+    if records.persons is None or not isinstance(loss, SharedLoss):
+        return rows  # type: ignore[no-any-return]
+    return SharedDesign(rows, records.persons, loss.largest)
+
+
+def _clipped(data_norm: float, intercept_scaling: float, records: LinearRecords) -> Design:
+    weights, targets = row_weights(records), records.y
+    if weights is not None:
+        targets = weighted_targets(targets, weights)
+    expanded = _expanded(records.facts.feature_map)
+    if expanded is None:
+        return ClippedDesign.clip(records.X, data_norm, intercept_scaling, targets)
+    read = expanded.for_fits()
+    kind = TabulatedDesign if isinstance(read, TabulatedMap) else ExpandedDesign
+    return kind.clip(records.X, read, data_norm, intercept_scaling, targets)
+
+
+def _expanded(feature_map: AnyMap) -> FeatureMap | None:
+    """Return the map if it makes features whenever rows are read."""
+    return None if isinstance(feature_map, RowWiseMap) else feature_map
