@@ -357,9 +357,12 @@ class Records(Generic[Facts]):
 
     def sampled(self, rate: float, rng: np.random.Generator) -> Records[Facts]:
         """Return a Poisson sample of the records, in memory, drawn from a stream of its own."""
-        chosen = poisson_sample(self.n_records, rate, child_generator(rng))
-        rows = chosen if self.persons is None else self.persons.rows_of(chosen)
-        return replace(self.take(rows), rate=rate)
+        records = poisson_sample(self.n_records, rate, child_generator(rng))
+        return replace(self.chosen(records), rate=rate)
+
+    def chosen(self, records: np.ndarray) -> Records[Facts]:
+        """Return some of the records, whose numbers rise, with all of their rows, in memory."""
+        return self.take(records if self.persons is None else self.persons.rows_of(records))
 
     def kept(self, max_rows: int | None, rng: np.random.Generator) -> Records[Facts]:
         """Return the records with at most so many rows of each person, None for all."""

@@ -6,7 +6,8 @@ import math
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,15 +17,15 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing, indexable
+from sklearn.utils import indexable
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from skdp._private_fit import PrivateEstimator, PrivateFit, ReleaseParameters
 from skdp.budget.unbudgeted import Unbudgeted
 from skdp.data.column import typed
 from skdp.data.columns import refuse_lazy
-from skdp.data.persons import Persons
+from skdp.data.records import Records
 from skdp.data.validation import check_lengths, encode_labels, one_column, refuse_collections
 from skdp.exceptions import PrivacyLeakError
 from skdp.model_selection._plans import LAWS, PLANS, SearchPlan, SearchTerms
@@ -44,57 +45,8 @@ _MOST_RUNS = 1e9
 _FEW = 3  # candidates, up to which a fit of each costs no more than repetition
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class SearchRecords:
-    """*Private* rows, and the *public* labels of a classifier's, None of others.
-
-    `persons` say whose each row is, where a record is a person: all rows of theirs judge, or none.
-    """
-
-    X: Any
-    y: Any
-    persons: Persons | None
-    classes: np.ndarray | None
-
-    @property
-    def n_records(self) -> int:
-        """The number of rows, or of persons where a record is a person."""
-        return _num_samples(self.X) if self.persons is None else self.persons.n_persons
-
-    def take(self, records: np.ndarray) -> SearchRecords:
-        """Return some of the records, by number."""
-        rows = records if self.persons is None else self.persons.rows_of(records)
-        persons = None if self.persons is None else self.persons.take(rows)
-        X, y = _safe_indexing(self.X, rows), _safe_indexing(self.y, rows)
-        return SearchRecords(X, y, persons, self.classes)
-
-    def fit(self, model: Any) -> Any:
-        """Return the fit of a model to all of them."""
-        if self.persons is None:
-            return model.fit(self.X, self.y)
-        name = "groups"
-        if isinstance(model, Pipeline) and not get_config()["enable_metadata_routing"]:
-            name = f"{model.steps[-1][0]}__groups"
-        return model.fit(self.X, self.y, **{name: self.persons.codes})
-
-    def fit_to_none(self, model: Any) -> Any:
-        """Return a model fitted to no record; at least one record must be there.
-
-        Steps before the last learn nothing, and most of them raise an error for a table without
-        rows. So they transform one row, and the last step is fitted to its columns without rows.
-        """
-        one = self.take(np.arange(1))
-        *before, last = steps_of(model)
-        for step in before:
-            if step not in (None, "passthrough"):
-                one = replace(one, X=step.fit_transform(one.X, one.y))
-        one.take(np.arange(0)).fit(last)
-        return model
-
-    def total(self, scores: np.ndarray) -> float:
-        """Return the sum of a score a row, those of a person as their mean."""
-        weights = 1.0 if self.persons is None else self.persons.row_weights()
-        return float(np.sum(weights * scores))
+_Records = Records[np.ndarray | None]
+"""Rows, and the public labels of a classifier's, None of others."""
 
 
 def _has(name: str) -> Any:
@@ -161,7 +113,7 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
 
     def _check_data(
         self, parameters: ReleaseParameters, X: Any, y: Any, *, groups: Any = None
-    ) -> SearchRecords:
+    ) -> _Records:
         check_choice("method", self.method, _METHODS)
         check_choice("law", self.law, LAWS)
         check_real("mean_runs", self.mean_runs, low=1.0, high=_MOST_RUNS)
@@ -181,8 +133,7 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
         if self.method == "cheapest":
             low, high = self._judged_by.bounds
             check_real("threshold", self.threshold, low=low, high=high, closed="[]")
-        persons = None if groups is None else Persons.of(groups, _num_samples(X))
-        records = SearchRecords(X, y, persons, self._classes(candidates, y))
+        records = Records.arrived(X, y, groups).with_facts(self._classes(candidates, y))
         n = records.n_records
         if parameters.neighboring.count_is_public and math.ceil(share * n) in (0, n):
             raise ValueError(
@@ -218,7 +169,7 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
         """Names that are not the search's own, though a fit's."""
         return frozenset({"epsilon"} if self.method == "cheapest" else ())
 
-    def _plan(self, parameters: ReleaseParameters, records: SearchRecords) -> SearchPlan:
+    def _plan(self, parameters: ReleaseParameters, records: _Records) -> SearchPlan:
         effective_n_jobs(self.n_jobs)  # raises an error now, not after the spend
         terms = SearchTerms(
             parameters.epsilon,
@@ -236,7 +187,7 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
             check_callable(self.scoring, self._known_targets(records))
         return plan
 
-    def _known_targets(self, records: SearchRecords) -> tuple[Any, Any]:
+    def _known_targets(self, records: _Records) -> tuple[Any, Any]:
         """Return two targets as there may be, from public facts."""
         last = steps_of(_candidate(self.estimator, self._tried[0]))[-1]
         if is_regressor(self.estimator):
@@ -252,14 +203,14 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
         once = parameters.composition in _SQUARED_BUDGETS or n <= _FEW or self.release_scores
         return "all" if once else "repeat"
 
-    def _rehearse(self, plan: SearchPlan, records: SearchRecords) -> None:
+    def _rehearse(self, plan: SearchPlan, records: _Records) -> None:
         """Raise if a candidate would be refused, or cost more than it is given."""
         unit = Unit.RECORD if records.persons is None else Unit.PERSON
         for i, setting in enumerate(self._tried):
             promised = self._rehearsed(i, plan, records)  # any row may be used to learn or to judge
             if plan.terms.neighboring.count_is_public:  # the plan of a fit depends on the count
                 n = records.n_records
-                learnt = records.take(np.arange(math.ceil(self.holdout * n), n))
+                learnt = records.chosen(np.arange(math.ceil(self.holdout * n), n))
                 promised = self._rehearsed(i, plan, learnt)
             if any(guarantee.unit is not unit for guarantee in promised):
                 raise ValueError(
@@ -273,20 +224,20 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
                     "a parameter epsilon."
                 )
 
-    def _rehearsed(
-        self, i: int, plan: SearchPlan, records: SearchRecords
-    ) -> list[PrivacyGuarantee]:
+    def _rehearsed(self, i: int, plan: SearchPlan, records: _Records) -> list[PrivacyGuarantee]:
         """Return what a fit of a candidate would promise; raise the errors of this fit."""
         model, budget = self._made(i, plan, records, None), Unbudgeted()
         steps_of(model)[-1].set_params(budget=budget)
-        records.fit(model)
+        _learn(records, model)
         return budget.promised
 
-    def _read(self, plan: SearchPlan, records: SearchRecords, rng: np.random.Generator) -> Any:
+    def _read(self, plan: SearchPlan, records: _Records, rng: np.random.Generator) -> Any:
         """Return the number of the winner, its fit, and the noisy scores that are released."""
         judges, rows = _assigned(records, self.holdout, plan.terms.neighboring, rng)
         tried = plan.tried(rng)
-        learn = rows.fit if rows.n_records or not judges.n_records else judges.fit_to_none
+        learn = partial(_learn, rows)
+        if judges.n_records and not rows.n_records:
+            learn = partial(_learn_nothing, judges)
         fits = self._fitted(tried, plan, records, learn, rng)
         scores = [self._score(fit, judges) for fit in fits]
         if plan.choice is not None:
@@ -302,7 +253,7 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
         self,
         tried: Iterable[int],
         plan: SearchPlan,
-        records: SearchRecords,
+        records: _Records,
         learn: Callable[[Any], Any],
         rng: Any,
     ) -> list[Any]:
@@ -311,7 +262,7 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
         fits = Parallel(n_jobs=self.n_jobs, verbose=0)  # or joblib's context tells how many
         return list(fits(delayed(_fit)(learn, model) for model in made))
 
-    def _made(self, i: int, plan: SearchPlan, records: SearchRecords, seed: Any) -> Any:
+    def _made(self, i: int, plan: SearchPlan, records: _Records, seed: Any) -> Any:
         """Return a candidate whose fit costs what the plan says, and which knows all labels."""
         made, amount = _candidate(self.estimator, self._tried[i]), plan.runs[i].amount
         steps_of(made)[-1].set_params(
@@ -321,11 +272,11 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
             budget=None,
             random_state=seed,
         )
-        steps_of(made)[-1].set_params(**dict.fromkeys(_unnamed(made), records.classes))
+        steps_of(made)[-1].set_params(**dict.fromkeys(_unnamed(made), records.facts))
         _silence(made)
         return made
 
-    def _score(self, fitted: Any, judges: SearchRecords) -> float:
+    def _score(self, fitted: Any, judges: _Records) -> float:
         """Return the *private* sum over the rows that judge, of scores in [0, 1] less `threshold`.
 
         One record changes it by 1 at most.
@@ -334,10 +285,12 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
             return 0.0
         with unheard():
             shares = self._judged_by.shares(fitted, judges.X, judges.y)
-        return judges.total(shares) - judges.n_records * self._needed
+        if judges.persons is not None:  # whose score is the mean of those of their rows
+            shares = judges.persons.row_weights() * shares
+        return float(np.sum(shares)) - judges.n_records * self._needed
 
     def _publish(
-        self, plan: SearchPlan, records: SearchRecords, released: Any, guarantee: PrivacyGuarantee
+        self, plan: SearchPlan, records: _Records, released: Any, guarantee: PrivacyGuarantee
     ) -> Any:
         best, fitted, scores = released
         self.best_index_, self.privacy_ = best, guarantee
@@ -547,9 +500,34 @@ def _promise(fitted: Any, guarantee: PrivacyGuarantee) -> None:
         _promise(last.best_estimator_, guarantee)
 
 
+def _learn(records: _Records, model: Any) -> Any:
+    """Return the fit of a model to records."""
+    if records.persons is None:
+        return model.fit(records.X, records.y)
+    name = "groups"
+    if isinstance(model, Pipeline) and not get_config()["enable_metadata_routing"]:
+        name = f"{model.steps[-1][0]}__groups"
+    return model.fit(records.X, records.y, **{name: records.persons.codes})
+
+
+def _learn_nothing(records: _Records, model: Any) -> Any:
+    """Return a model fitted to no record; at least one record must be there.
+
+    Steps before the last learn nothing, and most of them raise an error for a table without rows.
+    So they transform one row, and the last step is fitted to its columns without rows.
+    """
+    one = records.chosen(np.arange(1))
+    *before, last = steps_of(model)
+    for step in before:
+        if step not in (None, "passthrough"):
+            one = replace(one, X=step.fit_transform(one.X, one.y))
+    _learn(one.chosen(np.arange(0)), last)
+    return model
+
+
 def _assigned(
-    records: SearchRecords, share: float, neighboring: Neighboring, rng: np.random.Generator
-) -> tuple[SearchRecords, SearchRecords]:
+    records: _Records, share: float, neighboring: Neighboring, rng: np.random.Generator
+) -> tuple[_Records, _Records]:
     """Return those that judge and those that are learnt from, after the search is paid for.
 
     By position where n is public, else by a coin for each; none of them hangs on a value.
@@ -559,7 +537,7 @@ def _assigned(
         judges = rng.permutation(n) < math.ceil(share * n)
     else:
         judges = rng.uniform(size=n) < share
-    return records.take(np.flatnonzero(judges)), records.take(np.flatnonzero(~judges))
+    return records.chosen(np.flatnonzero(judges)), records.chosen(np.flatnonzero(~judges))
 
 
 def _unnamed(candidate: Any) -> list[str]:

@@ -7,9 +7,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
 
 from skdp import DPHuberRegressor, DPLogisticRegression, PrivacyBudget
-from skdp.data.persons import Persons
+from skdp.data.records import Records
 from skdp.model_selection import DPGridSearchCV
-from skdp.model_selection._private_search import SearchRecords
 
 rng = np.random.default_rng(0)
 GROUPS = rng.permutation(np.repeat(np.arange(80), rng.integers(1, 6, 80)))
@@ -26,13 +25,13 @@ def search(model=None, **more):
 @every_relation
 @pytest.mark.parametrize("method", ["all", "repeat"])
 def test_whole_persons_judge_or_are_learnt_from(monkeypatch, method, neighboring):
-    seen, take = [], SearchRecords.take
+    seen, take = [], Records.chosen
 
     def spied(self, records):
         seen.append(set(GROUPS[np.isin(self.X[:, 0], take(self, records).X[:, 0])]))
         return take(self, records)
 
-    monkeypatch.setattr(SearchRecords, "take", spied)
+    monkeypatch.setattr(Records, "chosen", spied)
     found = search(method=method, neighboring=neighboring).fit(X, y, groups=GROUPS)
     assert found.privacy_.unit == found.best_estimator_.privacy_.unit == "person"
     judges, others = seen[-2:]
@@ -52,8 +51,7 @@ def test_a_person_changes_a_score_by_one_at_most(regresses):
             groups = np.r_[np.arange(80), np.full(count, 80)]
             labels = np.r_[np.arange(80) % 2, np.full(count, label)]
             rows = np.r_[np.zeros((80, 2)), np.full((count, 2), 9.0)]
-            persons = Persons.of(groups, len(groups))
-            records = SearchRecords(rows, labels, persons, None)
+            records = Records.arrived(rows, labels, groups)
             scores.append(asked._score(asked.best_estimator_, records))
     assert max(scores) - min(scores) <= 1.0 + 1e-9
 

@@ -17,9 +17,9 @@ from skdp import (
     DPQuantileRegressor,
     PrivacyBudget,
 )
+from skdp.data.records import Records
 from skdp.model_selection import DPGridSearchCV
 from skdp.model_selection._plans import GaussianRun, PureRun
-from skdp.model_selection._private_search import SearchRecords
 from skdp.model_selection._row_score import row_score
 from skdp.preprocessing import BoundsScaler
 
@@ -149,13 +149,13 @@ SEARCHES = [
 @pytest.mark.parametrize(("model", "grid", "y", "terms"), SEARCHES)
 def test_the_score_of_the_winner_is_the_mean_of_those_who_judge(model, grid, y, terms, monkeypatch):
     """Without noise in scores, exactly."""
-    taken, take = [], SearchRecords.take
+    taken, take = [], Records.chosen
 
     def spied(self, records):
         taken.append(take(self, records))
         return taken[-1]
 
-    monkeypatch.setattr(SearchRecords, "take", spied)
+    monkeypatch.setattr(Records, "chosen", spied)
     for kind in (GaussianRun, PureRun):
         monkeypatch.setattr(kind, "noisy", lambda self, score, rng: score)
     search = DPGridSearchCV(model, grid, epsilon=6.0, **{"method": "repeat"} | terms).fit(X, y)
