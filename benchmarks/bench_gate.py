@@ -19,6 +19,7 @@ import polars as pl
 import pyarrow as pa
 
 from skdp.linear_model import DPLogisticRegression
+from skdp.linear_model._records import _checked
 from skdp.preprocessing import BoundsScaler
 
 
@@ -72,7 +73,7 @@ def main():
         scaler.fit(X)
         has_nulls = "nulls" in name
         scaled = partial(scaler._rows, X, reset=False)
-        read = [scaled] if has_nulls else [partial(linear._rows, X, reset=True), scaled]
+        read = [scaled] if has_nulls else [partial(_checked, False, linear, X, reset=True), scaled]
         numpy = cpu_seconds(partial(np.asarray, X, dtype=None if has_nulls else float))
         times = [cpu_seconds(one) for one in read]
         shown = "".join(f"{t:10.3f}" for t in [np.nan] * has_nulls + times)

@@ -298,9 +298,9 @@ class BudgetHandle(LedgerReader):
         Raises
         ------
         ValueError
-            If nothing in it spends, it has another budget, a function in it refers to a budget
-            that is no argument, it spends in a process of its own, or it would be refused for
-            another reason than its cost.
+            If nothing in it spends, it has another budget, it refers to the budget otherwise than
+            by a parameter, it spends in a process of its own, or it would be refused for another
+            reason than its cost.
 
         Examples
         --------

@@ -6,8 +6,6 @@ import os
 import warnings
 from collections.abc import Iterable
 from copy import deepcopy
-from functools import partial
-from inspect import getclosurevars, isclass, isfunction, ismodule
 from threading import Lock
 from typing import Any, NoReturn
 
@@ -15,16 +13,13 @@ import numpy as np
 
 from skdp.budget.dry_run import DryRun, StandIns
 from skdp.budget.plan import PlanCost, PlannedRelease, cost_of_plan
-from skdp.budget.reader import LedgerReader
 from skdp.exceptions import BudgetExceededError
 from skdp.ledger.release import Release
-from skdp.ledger.store import Ledger
+from skdp.ledger.store import Ledger, no_spends
 from skdp.privacy import event_from_dict
 from skdp.support.validation import check_count
 
 __all__ = ["Price"]
-
-_DEPTH = 5  # of references from a function to a budget, such as by a scorer and its parameters
 
 
 class Price(DryRun):
@@ -76,7 +71,11 @@ class Price(DryRun):
             inner, data = copy.estimator, (X, y, params)
             copy.set_params(refit=lambda found: self._dearest(inner, found["params"], *data))
         try:
-            with parallel_backend("sequential"), warnings.catch_warnings():
+            with (
+                parallel_backend("sequential"),
+                no_spends(self.identity),
+                warnings.catch_warnings(),
+            ):
                 warnings.simplefilter("ignore")
                 # Zeros take no memory until somebody writes to them.
                 copy.fit(np.zeros(X) if _is_shape(X) else X, y, **params)
@@ -103,8 +102,6 @@ class Price(DryRun):
                 given[name] = None if last == "n_jobs" else "raise"
             elif last == "budget" and _is_outermost(name, params):
                 given[name] = self._budget if value is None else self._checked(name, value)
-            elif isfunction(function := value.func if isinstance(value, partial) else value):
-                _check_function(name, function)
         return deepcopy(copy.set_params(**given), StandIns(self._run_of))
 
     def _checked(self, name: str, budget: Any) -> Any:
@@ -147,34 +144,6 @@ def _is_outermost(name: str, params: dict[str, Any]) -> bool:
     """Return whether a budget is not inside of an estimator that spends from its own."""
     path = name.split("__")[:-1]
     return not any("__".join([*path[:k], "budget"]) in params for k in range(len(path)))
-
-
-def _check_function(name: str, function: Any) -> None:
-    """Raise ValueError if a function refers to a budget: a copy of it refers to the same."""
-    if _refers_to_budget(function, _DEPTH):
-        raise ValueError(
-            f"{name} is a function that refers to a budget, and would spend from it: let it take "
-            "the budget as an argument, as by kw_args of FunctionTransformer."
-        )
-
-
-def _refers_to_budget(value: Any, depth: int) -> bool:
-    if isinstance(value, LedgerReader) or not depth:
-        return isinstance(value, LedgerReader)
-    return any(_refers_to_budget(one, depth - 1) for one in _referred(value))
-
-
-def _referred(value: Any) -> list[Any]:
-    """Return what a function uses of its surroundings, or what an object or a container holds."""
-    if isfunction(value):
-        found = getclosurevars(value)
-        defaults = [*(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values()]
-        return [*found.nonlocals.values(), *found.globals.values(), *defaults]
-    if isinstance(value, dict):
-        return [*value.values()]
-    if isinstance(value, list | tuple):
-        return [*value]
-    return [] if isclass(value) or ismodule(value) else [*getattr(value, "__dict__", {}).values()]
 
 
 def _check_rows(X: Any) -> None:

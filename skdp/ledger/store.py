@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from threading import local
 from typing import Any
 from uuid import uuid4
 
@@ -19,9 +21,23 @@ from skdp.ledger.storage import Storage
 from skdp.ledger.tables import Account, Tables
 from skdp.ledger.totals import Totals, accounts_of, all_totals
 
-__all__ = ["Ledger", "SpendRequest"]
+__all__ = ["Ledger", "SpendRequest", "no_spends"]
 
 _DEFAULTS = {"slack": 0.0, "tv": 0.0, "unit": "record", "strict": False, "orders": "[]"}
+
+
+_HERE = local()  # of each thread
+
+
+@contextmanager
+def no_spends(identity: str | None) -> Iterator[None]:
+    """Let this thread spend nothing from a ledger, however it came by a handle on it."""
+    refused = vars(_HERE).setdefault("refused", [])
+    refused.append(identity)
+    try:
+        yield
+    finally:
+        refused.remove(identity)
 
 
 @dataclass(frozen=True)
@@ -118,6 +134,11 @@ class Ledger:
         The check and the entry are one transaction, made durable before this returns. An error
         after the call of `before_commit` leaves open whether they were.
         """
+        if self.identity in vars(_HERE).get("refused", ()):
+            raise ValueError(
+                "A price is being found, and something in it refers to the budget itself, from "
+                "which it would spend: let it take the budget as a parameter."
+            )
         key = uuid4().hex
         self._seen = self.storage.write(
             partial(self._append, release, check, key), before_commit, key

@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from joblib import Parallel, delayed
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.compose import ColumnTransformer
+from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import VotingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, KFold
@@ -361,22 +362,39 @@ def test_what_outlives_its_price_releases_nothing(monkeypatch):
 
 
 GLOBAL = []
+Y_OF = np.arange(SHAPE[0]) % 2
 
 
-def test_a_function_that_refers_to_a_budget_has_no_price(monkeypatch):
+class HasBudget(TransformerMixin, BaseEstimator):
+    """It spends from a budget that is no parameter of its own."""
+
+    def __init__(self, calls=None):
+        self.calls = calls
+
+    def fit(self, X, y=None):
+        self.calls["fit"](X) if self.calls else _centred(X, GLOBAL)
+        return self
+
+    def transform(self, X):
+        return X
+
+
+def test_what_refers_to_a_budget_by_no_parameter_has_no_price(monkeypatch):
     budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     monkeypatch.setitem(globals(), "GLOBAL", budget)
     scorer = make_private_scorer(dp_accuracy_score, epsilon=0.2, delta=1e-6, budget=budget)
-    for function in (
+    functions = (
         lambda X: _centred(X, budget),
         lambda X: _centred(X, GLOBAL),
-        lambda X: scorer(None, X, None),
+        lambda X: scorer(DummyClassifier().fit(X, Y_OF), X, Y_OF),
         lambda X, ledger=budget: _centred(X, ledger),
         lambda X, *, ledger=budget: _centred(X, ledger),
         partial(lambda X: _centred(X, budget)),
-    ):
-        hidden = make_pipeline(FunctionTransformer(function), DPLogisticRegression(epsilon=0.5))
-        with pytest.raises(ValueError, match="refers to a budget"):
+    )
+    steps = [FunctionTransformer(function) for function in functions]
+    for step in [*steps, HasBudget(), HasBudget({"fit": functions[0]})]:
+        hidden = make_pipeline(step, DPLogisticRegression(epsilon=0.5))
+        with pytest.raises(ValueError, match="refers to the budget itself"):
             budget.price(hidden, SHAPE)
     assert budget.history() == []
 
