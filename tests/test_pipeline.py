@@ -20,7 +20,7 @@ from skdp import (
     PrivacyBudget,
 )
 from skdp.exceptions import BudgetExceededError
-from skdp.pipeline import make_private_pipeline
+from skdp.pipeline import PrivatePipeline, make_private_pipeline
 from skdp.preprocessing import DPMinMaxScaler, DPQuantileClipper, DPStandardScaler
 from skdp.research import PhasedSGD
 from skdp.solvers import SOLVERS, NoisyGD
@@ -253,3 +253,18 @@ def test_a_step_with_a_budget_of_its_own_is_refused():
     with pytest.raises(ValueError, match="has a budget that would not be"):
         make_private_pipeline(*steps, budget=PrivacyBudget(epsilon=1.0, delta=1e-5))
     assert make_private_pipeline(*steps, epsilon=0.5, budget=budget)[-1].budget is budget
+
+
+def test_steps_on_the_same_rows_have_one_partition():
+    budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
+    scaler = DPStandardScaler(bounds=(0, 1), budget=budget.at(partition="a"))
+    X, y = np.eye(20), np.arange(20) % 2
+    for partition, said in (("b", "different partitions"), ("a", None), (None, None)):
+        model = DPLogisticRegression(budget=budget.at(partition=partition))
+        pipeline = PrivatePipeline([("scaler", scaler), ("model", model)])
+        if said is None:
+            pipeline.fit(X, y)
+            continue
+        with pytest.raises(ValueError, match=said):
+            pipeline.fit(X, y)
+        assert budget.history() == []

@@ -149,6 +149,7 @@ class PrivatePipeline(Pipeline):
         """Fit copies that end before they read, up to a spending step of another library."""
         steps = [step for _, step in self.steps]
         private = [step for step in steps if isinstance(step, PrivateFit)]
+        _check_one_partition(private)
         if len(private) < 2 or any(map(_is_dry, private)):
             return  # one transaction spends nothing where it is refused, and a dry run never does
         foreign = [_spends(step) and not isinstance(step, PrivateFit) for step in steps]
@@ -159,6 +160,16 @@ class PrivatePipeline(Pipeline):
             for i, (name, step) in enumerate(self.steps)
         ]
         Pipeline(copies, transform_input=self.transform_input).fit(X, y, **params)
+
+
+def _check_one_partition(steps: list[PrivateFit]) -> None:
+    """Raise ValueError for two partitions, whose releases would not add up on the same rows."""
+    named: set[str] = {step.budget.partition for step in steps if step.budget is not None} - {None}
+    if len(named) > 1:
+        raise ValueError(
+            "All steps read the same records, and their budgets name different partitions: "
+            f"{sorted(named)}. Give all steps one."
+        )
 
 
 def _is_dry(step: PrivateFit) -> bool:
