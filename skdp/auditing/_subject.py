@@ -115,6 +115,9 @@ class Subject:
 
         In place of its budgets it has dry runs of empty ones, beside which no seed is set.
         """
+        return self._copied(parameters)[0]
+
+    def _copied(self, parameters: dict[str, Any]) -> tuple[Any, StandIns]:
         own = StandIns(partial(DryRun, reads=True, begun=False), _unit=Unit.RECORD)
         fresh = deepcopy(clone(self.estimator, safe=False), own)
         wanted = parameters
@@ -122,14 +125,18 @@ class Subject:
             wanted = {**parameters, "random_state": None}
         known = {name: value for name, value in wanted.items() if self.has(name)}
         if hasattr(fresh, "set_params"):
-            return fresh.set_params(**known)
+            return fresh.set_params(**known), own
         for name, value in known.items():
             setattr(fresh, name, value)
-        return fresh
+        return fresh, own
 
     def fitted(self, data: tuple[Any, ...], **parameters: Any) -> Any:
         """Return a copy fitted to some data, with noise of its own; warnings are not shown."""
-        fresh = self.copy(random_state=int(self.rng.integers(2**31)), **parameters)
+        seed = int(self.rng.integers(2**31))
+        fresh, own = self._copied({"random_state": seed, **parameters})
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            return fresh.fit(*data)
+            fitted = fresh.fit(*data)
+        for dry_run in own.runs.values():
+            dry_run.end()
+        return fitted

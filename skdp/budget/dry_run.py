@@ -34,6 +34,11 @@ class DryRun(Ledger):
         self._releases: list[Release] = like.releases() if begun else []
         self._n_before = len(self._releases)
         self._sums = all_totals(self._releases, self.cost)
+        self._is_over = False
+
+    def end(self) -> None:
+        """Refuse spends from now on: a handle that is kept would release and never pay."""
+        self._is_over = True
 
     @property
     def planned(self) -> list[Release]:
@@ -54,6 +59,8 @@ class DryRun(Ledger):
         before_commit: Callable[[], None] | None = None,
     ) -> None:
         """Check a release and remember it; nothing is committed."""
+        if self._is_over:
+            raise ValueError("The dry run is over: give the budget itself to what spends now.")
         before = {name: self.totals(name) for name in accounts_of(release.account)}
         check(SpendRequest(release, before, len(self._releases)))
         self._releases.append(release)

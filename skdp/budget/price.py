@@ -36,12 +36,10 @@ class Price(DryRun):
     def __init__(self, budget: Any, *, reads: bool = False) -> None:
         super().__init__(budget._ledger, reads=reads)
         self._budget, self._process, self._lock = budget, os.getpid(), Lock()
-        self.admitted, self._is_over = True, False
+        self.admitted = True
 
     def append(self, release: Release, check: Any, before_commit: Any = None) -> None:
         """Remember a release, and whether all so far are admitted."""
-        if self._is_over:  # or a handle that somebody has kept would release and never pay
-            raise ValueError("The price is found: give the budget itself to what spends now.")
         if release.process != self._process:
             self.__getstate__()
         with self._lock:
@@ -80,7 +78,7 @@ class Price(DryRun):
                 # Zeros take no memory until somebody writes to them.
                 copy.fit(np.zeros(X) if _is_shape(X) else X, y, **params)
         finally:
-            self._is_over = True
+            self.end()
         if not self.planned:
             raise ValueError("Nothing in it has spent from this budget.")
         return PlanCost(

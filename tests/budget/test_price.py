@@ -356,7 +356,7 @@ def test_what_outlives_its_price_releases_nothing(monkeypatch):
     budget = PrivacyBudget(epsilon=3.0, delta=1e-5)
     hidden = FunctionTransformer(_keeping, kw_args={"ledger": budget.share(epsilon=2.0, name="a")})
     budget.price(make_pipeline(hidden, DPLogisticRegression(epsilon=0.5)), SHAPE)
-    with pytest.raises(ValueError, match="The price is found"):
+    with pytest.raises(ValueError, match="The dry run is over"):
         _centred(np.zeros(SHAPE), KEPT[0])
     assert KEPT[0].history() == budget.history() == []
 
