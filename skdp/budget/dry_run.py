@@ -1,4 +1,4 @@
-"""Dry runs: what would be spent is checked and remembered, and nothing is written."""
+"""Dry runs: releases are checked and remembered, but not written."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ __all__ = ["DryRun", "StandIns"]
 
 
 class DryRun(Ledger):
-    """A ledger that checks, remembers and writes nothing.
+    """A ledger that checks and remembers releases, but writes nothing.
 
-    It has no connection to the ledger that it stands for, so a copy of it never spends from there,
-    in whatever thread or process.
+    It has no connection to the original ledger, so a copy of it never spends from there, in any
+    thread or process.
 
     Parameters
     ----------
     like : Ledger
-        What it stands for: its terms are copied, and its releases unless `begun` is False.
+        The original. Its terms are copied, and its releases unless `begun` is False.
     reads : bool, default False
-        Whether a fit goes on after its spend and reads its rows, which are synthetic then.
+        Whether a fit goes on after its spend and reads its rows, which must be synthetic.
     begun : bool, default True
         Whether the releases so far count.
     """
@@ -42,11 +42,11 @@ class DryRun(Ledger):
 
     @property
     def planned(self) -> list[Release]:
-        """What would have been spent."""
+        """The releases that would have been spent."""
         return self._releases[self._n_before :]
 
     def handle(self, budget: Any, **changed: Any) -> Any:
-        """Return a budget or a share like another one, which spends from here."""
+        """Return a copy of a budget or a share that spends from this ledger."""
         parent = None if budget._parent is None else self.handle(budget._parent, **changed)
         made = object.__new__(type(budget))
         vars(made).update(vars(budget), _ledger=self, _parent=parent, _folder=None, **changed)
@@ -68,7 +68,7 @@ class DryRun(Ledger):
             self._sums.setdefault(account, Totals()).add(release.part, self.cost(release))
 
     def releases(self, collect: Callable[[Iterator[Release]], Any] = list) -> Any:
-        """Return what `collect` makes of the releases so far, planned ones included."""
+        """Return `collect` of the releases so far, including planned ones."""
         return collect(iter(self._releases))
 
     def totals(self, account: str = "", part: str | None = None) -> Totals:
@@ -76,18 +76,18 @@ class DryRun(Ledger):
         return self._sums.get(account, Totals())
 
     def open_account(self, name: str, epsilon: float, delta: float) -> None:
-        """Let a share be opened."""
+        """Accept every share."""
 
 
 class StandIns(dict[int, Any]):
-    """A memo for `copy.deepcopy`: in the copy each budget, however deep, spends in a dry run.
+    """A memo for `copy.deepcopy` that replaces each budget, however deep, by a dry run.
 
     Parameters
     ----------
     dry_run : callable
-        It returns the dry run of a ledger.
+        Returns the dry run of a ledger.
     **changed : dict
-        What differs between a budget and what stands in for it.
+        Attributes in which a replacement differs from the budget.
     """
 
     def __init__(self, dry_run: Callable[[Ledger], DryRun] = DryRun, **changed: Any) -> None:
@@ -96,7 +96,7 @@ class StandIns(dict[int, Any]):
         self._dry_run, self._changed = dry_run, changed
 
     def stand_in(self, budget: Any) -> Any:
-        """Return what stands in for a budget; all handles on one ledger share one dry run."""
+        """Return the replacement of a budget; all handles on one ledger share one dry run."""
         ledger = budget._ledger
         if ledger.identity not in self.runs:
             self.runs[ledger.identity] = self._dry_run(ledger)

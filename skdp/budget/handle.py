@@ -266,41 +266,41 @@ class BudgetHandle(LedgerReader):
     def price(self, estimator: Any, X: Any, y: Any = None, **fit_params: Any) -> PlanCost:
         """Return what a fit, a pipeline or a search would cost here, before it is made.
 
-        Nothing is spent, and no private data are read: a copy is fitted to synthetic rows, and its
-        budgets are replaced by a dry run, which counts what would be spent. The replacement reaches
-        budgets in parameters, however deep. A budget that code reaches in another way, such as a
-        global variable, would be spent from.
+        Nothing is spent, and no private data are read. A copy is fitted to synthetic rows in this
+        process, and its budgets are replaced by a dry run, which counts what would be spent. The
+        replacement reaches budgets in parameters, however deep. It does not reach a budget in a
+        global variable: `price` would spend from that one.
 
         Parameters
         ----------
         estimator : estimator
-            *Public.* Private itself, or one that fits private ones, such as a pipeline, scikit-
-            learn's ``GridSearchCV``, ``OneVsRestClassifier``, or an ensemble that sets no seeds,
-            such as ``VotingClassifier``. Where it has no budget, this one is meant. What other
-            libraries spend is not counted.
+            *Public.* A private estimator, or one that fits private ones, such as a pipeline,
+            scikit-learn's ``GridSearchCV`` and ``OneVsRestClassifier``, or an ensemble that sets
+            no seeds, such as ``VotingClassifier``. An estimator without a budget spends from this
+            one. Releases of other libraries are not counted.
         X : (int, int) or array-like of shape (n_samples, n_features)
-            *Public.* The numbers of rows and columns; or rows that are nobody's, such as a frame of
-            made-up values, where an estimator needs columns of certain names or types.
+            *Public.* The numbers of rows and columns. Pass synthetic rows, such as a frame of
+            made-up values, if an estimator needs columns of certain names or types.
         y : array-like of shape (n_samples,) or None, default None
-            *Public.* Targets that are nobody's. ``None``: the classes that an estimator knows, or
-            two, or zeros.
+            *Public.* Synthetic targets. ``None``: the `classes` of the estimator in turn, two
+            classes if it has none, or zeros for a regressor.
         **fit_params : dict
-            *Public.* What else goes to ``fit``, such as groups; nobody's too.
+            *Public.* Other synthetic arguments of ``fit``, such as `groups`.
 
         Returns
         -------
         PlanCost
-            Of all releases together, and of them alone: `spent` may rise by more, as a release
-            that is not Gaussian enters a Gaussian budget as the least Gaussian that covers it; that
-            counts in `admitted`. A search of scikit-learn that fits its winner once more is taken
-            to have chosen the dearest candidate.
+            The cost of these releases alone. `spent` may rise by more, because a Gaussian budget
+            counts another release as the smallest Gaussian one that covers it; `admitted` takes
+            this into account. A scikit-learn search with `refit` is assumed to choose the most
+            expensive candidate.
 
         Raises
         ------
         ValueError
-            If nothing in it spends, it has another budget, it refers to the budget otherwise than
-            by a parameter, it spends in a process of its own, or it would be refused for another
-            reason than its cost.
+            If the copy spends nothing, has another budget, refers to this budget otherwise than by
+            a parameter, spends in another process, or is rejected for another reason than its
+            cost.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""What a fit, a pipeline or a search would cost: a copy of it is fitted to synthetic rows."""
+"""Price of a fit, a pipeline or a search, found by fitting a copy to synthetic rows."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ __all__ = ["Price"]
 
 
 class Price(DryRun):
-    """A dry run that counts what the budget would refuse as well, in one process.
+    """A dry run in one process that also counts releases that the budget would reject.
 
     Parameters
     ----------
     budget : BudgetHandle
-        Which one is asked.
+        The budget that is asked for the price.
     reads : bool, default False
-        Whether fits go on after their spends, because others use what they have learnt.
+        Whether fits go on after their spends, because other estimators use their results.
     """
 
     def __init__(self, budget: Any, *, reads: bool = False) -> None:
@@ -50,14 +50,14 @@ class Price(DryRun):
                 self._releases.append(release)
 
     def __getstate__(self) -> NoReturn:
-        raise ValueError("A price is found in one process: what is spent in others is not seen.")
+        raise ValueError("A price is found in one process, but the copy spends in another one.")
 
     def of(self, estimator: Any, X: Any, y: Any, **params: Any) -> PlanCost:
         """Return the cost of a fit, found with a copy of it.
 
-        What is private itself ends before it reads anything. Copies made by other estimators are
-        fitted to the synthetic rows. A search that fits its winner once more is taken to choose the
-        most expensive candidate.
+        The fit of a private estimator ends before it reads a row. Inside of other estimators it
+        goes on and reads the synthetic rows. A search with `refit` is assumed to choose the most
+        expensive candidate.
         """
         from joblib import parallel_backend
         from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
@@ -80,7 +80,7 @@ class Price(DryRun):
         finally:
             self.end()
         if not self.planned:
-            raise ValueError("Nothing in it has spent from this budget.")
+            raise ValueError("The estimator has spent nothing from this budget.")
         return PlanCost(
             epsilon=self._epsilon(self.planned),
             delta=self._budget.delta,
@@ -105,19 +105,18 @@ class Price(DryRun):
     def _checked(self, name: str, budget: Any) -> Any:
         if getattr(getattr(budget, "_ledger", None), "identity", None) != self.identity:
             raise ValueError(
-                f"{name} is another budget, from which a fit would spend: ask it for the price, "
-                f"estimator.get_params()[{name!r}].price(...), or give all parts this one; "
-                "make_private_pipeline takes it as budget=."
+                f"{name} is another budget. Call estimator.get_params()[{name!r}].price(...), or "
+                "give all parts this budget, as make_private_pipeline(..., budget=...) does."
             )
         return budget
 
     def _run_of(self, ledger: Ledger) -> DryRun:
         if ledger.identity != self.identity:
-            raise ValueError("It spends from another budget: price it there.")
+            raise ValueError("The estimator spends from another budget. Call price of that one.")
         return self
 
     def _epsilon(self, releases: Iterable[Release]) -> float:
-        """Return an ε of a list that is fixed beforehand."""
+        """Return the ε of a list of releases that is fixed in advance."""
         planned = [PlannedRelease(event_from_dict(r.event), partition=r.part) for r in releases]
         return cost_of_plan(planned, self._budget.neighboring, self._budget.delta)
 
@@ -148,8 +147,8 @@ def _check_rows(X: Any) -> None:
     sizes = isinstance(X, tuple) and all(np.ndim(size) == 0 for size in X)
     if (np.ndim(X) == 0 and not hasattr(X, "shape")) or (sizes and len(X) != 2):
         raise ValueError(
-            "X must be the numbers of rows and columns, such as (1000, 5), or rows that are "
-            f"nobody's, got {X!r}."
+            "X must be the numbers of rows and columns, such as (1000, 5), or synthetic rows, "
+            f"got {X!r}."
         )
     if sizes:
         for name, size in zip(("n_samples", "n_features"), X, strict=True):
@@ -161,9 +160,9 @@ def _is_shape(X: Any) -> bool:
 
 
 def _targets(estimator: Any, X: Any) -> Any:
-    """Return targets: the public classes in turn, two where none are said, or zeros.
+    """Return the public classes in turn, two classes if there are none, or zeros.
 
-    None for rows, unless the estimator predicts.
+    Return None for rows of an estimator that does not predict.
     """
     from sklearn.base import is_classifier, is_regressor
 

@@ -1,4 +1,4 @@
-"""What a dry run spends from where an estimator has no budget."""
+"""The budget of a dry run for estimators without a budget."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DEFAULT_DELTA = 1e-5
 class Unbudgeted(BudgetHandle):
     """A handle that remembers all releases and refuses none; fits end before they read.
 
-    Noise is planned beside it as it is without a budget: for ε and δ as they were asked for.
+    Noise is planned as without a budget, for the requested ε and δ.
     """
 
     is_rehearsal = True

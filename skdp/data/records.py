@@ -1,7 +1,7 @@
-"""The records of a fit, wherever their rows are: in memory or in Dask blocks, of persons, weighted.
+"""The records of a fit: in memory or in Dask blocks, of persons or not, weighted or not.
 
-A model family is a few functions of `Records`, and gets Dask, persons, weights, sampling, missing
-values and dry runs from them (`tests/test_toy_family.py` is a whole family in 50 lines)::
+A model family is a few functions of `Records`, which provide Dask, persons, weights, sampling,
+missing values and dry runs (`tests/test_toy_family.py` is a complete family in 50 lines)::
 
     def _check_data(self, parameters, X, y, **more):  # before the spend; more: weights, groups
         records = Records.of(self, X, y, **more, max_weight=self.max_weight)
@@ -22,7 +22,7 @@ values and dry runs from them (`tests/test_toy_family.py` is a whole family in 5
   that counts rows with ``counted(places, size, records.steps)``.
 - `mapped` converts the rows: at once in memory, and whenever a block is read.
 - `each` keeps what a function makes of the rows where they are, such as a design.
-- `facts` are public, and go along to where the rows are.
+- `facts` are public, and are sent to the workers that have the rows.
 
 A function of records always sees rows in memory: all rows, or those of one block. It is a function
 of a module, or a `functools.partial` of one, because it may run on another machine.
@@ -68,22 +68,22 @@ Validate = Callable[..., tuple[Any, Any]]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Records(Generic[Facts]):
-    """*Private* records, and what is public about them.
+    """*Private* records and public facts about them.
 
     A record is a row, or all rows of a person where `persons` are given.
 
     Parameters
     ----------
     X : Columns, ndarray, sparse matrix or frame of shape (n_rows, n_columns)
-        *Private.* The rows. Of rows in blocks no row is here: only the columns and their types.
+        *Private.* The rows. If rows are in blocks, it has no rows: only columns and their types.
     facts : object
-        *Public.* What the family knows about its records, such as bounds, classes or keys. They go
-        along to where the rows are.
+        *Public.* Facts of the family, such as bounds, classes or keys. They are sent to the
+        workers that have the rows.
     y : Column or ndarray of shape (n_rows,), or None
         *Private.* Targets, or the column by which a statistic groups the rows.
     weights : ndarray of shape (n_rows,) or None
-        *Private.* Sample weights within [0, `max_weight`], or as they were given where there is
-        none; None if none were given.
+        *Private.* Sample weights, clipped to [0, `max_weight`] unless that is None. None if none
+        were given.
     persons : Persons or None
         *Private.* The person of each row, None where each row is a record of its own.
     max_weight : float or None
@@ -93,11 +93,11 @@ class Records(Generic[Facts]):
     rate : float
         *Public.* The probability with which each record is in this sample, 1 for all records.
     parameter : str
-        *Public.* What messages call the rows.
+        *Public.* Name of the rows in messages.
     blocks : Blocks or None
-        *Private.* The rows, where they are in Dask blocks.
+        *Private.* The rows if they are in Dask blocks.
     views : tuple of callable
-        *Public.* What `mapped` will make of each block.
+        *Public.* Functions of `mapped` that convert each block when it is read.
     """
 
     X: Any
@@ -141,15 +141,15 @@ class Records(Generic[Facts]):
         max_weight : float or None
             *Public.* Weights are clipped to [0, max_weight]; needed if weights are given.
         is_private : bool
-            *Public.* Without privacy weights are taken as they are.
+            *Public.* Without privacy weights are not clipped.
         reset : bool
-            *Public.* Whether the columns are remembered, or compared with those of before.
+            *Public.* Whether the columns are remembered, or compared with those of `fit`.
         validate : callable or None
             ``validate(estimator, X, y, reset=...)`` returns X and y, in place of the usual checks
             of a table. It runs for each block as well, without what only the driver may know.
         facts : callable or None
-            Returns the public facts. It is called when the columns are known, before targets are
-            looked at: errors in public parameters come first.
+            Returns the public facts. It is called after checks of the columns and before checks of
+            the targets, so that errors in public parameters come first.
 
         Returns
         -------
@@ -269,7 +269,7 @@ class Records(Generic[Facts]):
 
     @property
     def is_weighted(self) -> bool:
-        """*Public.* Whether rows count differently: by their weights, or as parts of persons."""
+        """*Public.* Whether rows count differently, by weights or because persons have several."""
         return self.weights is not None or self.persons is not None
 
     @cached_property
@@ -505,7 +505,7 @@ def _validated(validate: Validate, model: Any, records: Records[Any]) -> Records
 
 
 def _checked_max_weight(sample_weight: Any, max_weight: Any, *, is_private: bool) -> float | None:
-    """Return the bound of the weights, None where they are taken as they are."""
+    """Return the bound of the weights, None if they are not clipped."""
     largest = None if max_weight is None else check_size("max_weight", max_weight)
     if sample_weight is None or not is_private:
         return None

@@ -34,8 +34,8 @@ class DPRandomForestRegressor(DPLinearRegression):
         bounds `fit` raises.
     categories : dict, list or None, default None
         *Public.* The values that columns can have: a dict from names or numbers of columns to
-        lists, or a list that holds for every column. Other columns are numbers, and have `bounds`.
-        A value that is not in the list is none of them.
+        lists, or one list for all columns. Other columns are numeric and have `bounds`. Other
+        values belong to no category.
     target_bounds : (float, float)
         *Public.* Interval of the targets, in their units, from knowledge and never from the data;
         it has no default. Targets outside are clipped, and so are predictions.
@@ -48,8 +48,8 @@ class DPRandomForestRegressor(DPLinearRegression):
         is: of more, a uniform subset of as many is drawn for each fit. ``None``: all of them. The
         rows of a person weigh as much as one record in any case.
     missing : {"indicator", "error"}, default "indicator"
-        *Public.* What becomes of NaN, ``None`` and ``pandas.NA``: a category of their own, of
-        numbers too, for which each column of X has a place; or they are refused.
+        *Public.* How NaN, ``None`` and ``pandas.NA`` are treated. ``"indicator"``: as a category
+        of their own, in numeric columns as well. ``"error"``: they raise ValueError.
     epsilon : float, default 1.0
         *Public.* Privacy loss in nats that one fit may spend.
     delta : float or None
@@ -74,14 +74,14 @@ class DPRandomForestRegressor(DPLinearRegression):
         *Public.* Share of a row's squared norm that the additive features have, shortened to norm 1
         first; the leaves have the rest. 0: no additive features, 1: nothing else.
     n_terms : int, default 8
-        *Public.* K, waves of a column of numbers.
+        *Public.* K, the number of Fourier features of a numeric column.
     transformation : None, "log" or dict, default None
-        *Public.* Scale of the columns of numbers: ``"log"`` for amounts and counts, of which
-        bounds may then be generous. A dict from names or numbers of columns to ``None``, ``"log"``,
-        which has the unit 1, or a number, the unit of a logarithmic scale.
+        *Public.* Scale of numeric columns. Use ``"log"`` for amounts and counts; their bounds may
+        then be generous. A dict maps names or numbers of columns to ``None``, to ``"log"``, which
+        has the unit 1, or to a number, the unit of a logarithmic scale.
     feature_seed : int, default 0
-        *Public.* From which the features follow; it may be published, unlike the `random_state` of
-        an estimator, which makes noise.
+        *Public.* Seed of the random features. You may publish it, unlike the `random_state` of an
+        estimator, which seeds the noise.
     solver : str or Solver, default "auto"
         *Public.* How the coefficients are learnt: a name of `skdp.solvers.SOLVERS` or an instance.
         ``"auto"`` takes ``"regularized_exponential"``, or ``"noisy_gd"`` where that one's run would

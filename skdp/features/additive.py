@@ -32,7 +32,7 @@ class AdditiveMap(FeatureMap):
     facts : TableFacts
         *Public.* What the columns are.
     n_terms : int
-        *Public.* K, waves of a column of numbers.
+        *Public.* K, the number of Fourier features of a numeric column.
     linear_share : float in [0, 1]
         *Public.* g, share of the straight line.
     from_low : ndarray of bool of shape (n_numbers,)

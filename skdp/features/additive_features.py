@@ -29,32 +29,32 @@ class AdditiveFeatures(PublicFeatures):
         bounds `fit` raises.
     categories : dict, list or None, default None
         *Public.* The values that columns can have: a dict from names or numbers of columns to
-        lists, or a list that holds for every column. Other columns are numbers, and have `bounds`.
-        A value that is not in the list is none of them.
+        lists, or one list for all columns. Other columns are numeric and have `bounds`. Other
+        values belong to no category.
     missing : {"indicator", "error"}, default "indicator"
-        *Public.* What becomes of NaN, ``None`` and ``pandas.NA``: a category of their own, of
-        numbers too, for which each column of X has a place; or they are refused.
+        *Public.* How NaN, ``None`` and ``pandas.NA`` are treated. ``"indicator"``: as a category
+        of their own, in numeric columns as well. ``"error"``: they raise ValueError.
     n_terms : int, default 8
-        *Public.* K, waves of a column of numbers.
+        *Public.* K, the number of Fourier features of a numeric column.
     linear_share : float in [0, 1], default 0.5
-        *Public.* g. 1: the straight line alone, as `BoundsScaler` has it; 0: no line beside the
-        waves.
+        *Public.* g, the share of the straight line. 1: only the line, as in `BoundsScaler`. 0: only
+        Fourier features.
     transformation : None, "log" or dict, default None
-        *Public.* Scale of the columns of numbers: ``"log"`` for amounts and counts, of which
-        bounds may then be generous. A dict from names or numbers of columns to ``None``, ``"log"``,
-        which has the unit 1, or a number, the unit of a logarithmic scale.
+        *Public.* Scale of numeric columns. Use ``"log"`` for amounts and counts; their bounds may
+        then be generous. A dict maps names or numbers of columns to ``None``, to ``"log"``, which
+        has the unit 1, or to a number, the unit of a logarithmic scale.
     reference : None, "low" or list, default None
-        *Public.* Columns of numbers, ``"low"`` for all, of which features are zero at the low
-        bound: for those that are mostly there, such as counts of words. Their features are √g·u
-        and √(2(1 − g))·sin((k − ½)πu)/((k − ½)π).
+        *Public.* Numeric columns whose features are zero at the low bound, ``"low"`` for all. Use
+        it if most values are at the low bound, as in counts of words. Their features are √g·u and
+        √(2(1 − g))·sin((k − ½)πu)/((k − ½)π).
     interactions : None, "pairs" or list of pairs, default None
-        *Public.* Pairs of columns by name or number, ``"pairs"`` for all, of which the first three
-        waves, or the categories, are multiplied. Together they have about half of the squared norm
-        of a row.
+        *Public.* Pairs of columns by name or number, ``"pairs"`` for all pairs. The first three
+        Fourier features, or the categories, of the two columns are multiplied. All pairs together
+        have about half of the squared norm of a row.
     norm : {"rows", "blocks"}, default "rows"
-        *Public.* ``"rows"``: each column has a vector of length up to 1, and a model clips the row.
-        ``"blocks"``: all are divided by one number, so that no row is longer than 1 and none is
-        clipped at that norm: exactly additive, and noisier.
+        *Public.* ``"rows"``: the features of each column have norm 1 at most, and a model clips the
+        row. ``"blocks"``: all features are divided by one number, so that no row is longer than 1
+        and none is clipped at that norm. The model is then exactly additive, but noisier.
 
     Attributes
     ----------

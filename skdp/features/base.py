@@ -1,4 +1,4 @@
-"""What a public feature map is."""
+"""The base class of public feature maps."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _BLOCK_BYTES = 1 << 19  # of features that are made at a time: they should stay 
 
 
 class FeatureMap(ABC):
-    """A map Φ of a row to features, by this row and public numbers only.
+    """A map Φ of a row to features that depends on this row and public numbers only.
 
-    Neighbouring tables have neighbouring images, so whatever is private about the features is as
-    private about the table. `facts` are what it knows of the table's columns.
+    It maps neighboring tables to neighboring features, so a release that is private for the
+    features is as private for the table. `facts` describe the columns of the table.
     """
 
     facts: TableFacts
@@ -58,11 +58,11 @@ class FeatureMap(ABC):
 
     @property
     def cost(self) -> int:
-        """How much memory features are worth, rather than being made in each pass; 1 for little."""
+        """How much memory it is worth to keep features rather than to make them in each pass."""
         return 1
 
     def prepare(self, X: np.ndarray) -> Any:
-        """Return what a design keeps of a coded table: what `expand` takes, row by row.
+        """Return the rows of a coded table in the form that a design keeps and `expand` takes.
 
         Parameters
         ----------
@@ -107,9 +107,9 @@ class FeatureMap(ABC):
         """
 
     def for_fits(self) -> FeatureMap:
-        """Return the map that a private fit reads: this one, or one near it that is faster.
+        """Return the map for a private fit: this one, or a faster approximation of it.
 
-        Which one depends on public numbers only, not on how many rows there are.
+        The choice depends on public numbers only, not on the number of rows.
         """
         return self
 
@@ -119,7 +119,7 @@ class FeatureMap(ABC):
         return max(64, _BLOCK_BYTES // (8 * self.n_entries))
 
     def blocks(self, rows: Any) -> Iterator[tuple[slice, Any]]:
-        """Yield the features of consecutive rows, a cache full at a time.
+        """Yield the features of consecutive rows in blocks that fit into a cache.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Additive features next to random ones, in public shares."""
+"""Additive features and random ones side by side, in public shares."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class FeatureMixture(PublicFeatures):
 
     A row becomes [√s·a/max(1, \|a\|), √(1 − s)·b], with a its additive features, b its random
     features and s = `additive_share`. It has norm 1 at most. The additive features learn the effect
-    of each column by itself, and the random features learn how columns act together. `DPKernel...`
-    and `DPRandomForest...` models use this mixture. It learns nothing.
+    of each column, and the random features learn interactions of columns. The `DPKernel...` and
+    `DPRandomForest...` models use this mixture. `fit` learns nothing.
 
     Parameters
     ----------
@@ -33,8 +33,8 @@ class FeatureMixture(PublicFeatures):
     random : RandomFourierFeatures or RandomTreeFeatures
         *Public.* The random features; `categories` and `missing` must be those of `additive`.
     additive_share : float in [0, 1], default 0.5
-        *Public.* s, the share of a row's squared norm that the additive features have. 0: no
-        additive features, 1: no random features; what remains is not shortened.
+        *Public.* s, the share of the additive features in a row's squared norm. With 0 there are
+        only random features, with 1 only additive ones, which are not shortened.
 
     Attributes
     ----------

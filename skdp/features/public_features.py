@@ -1,4 +1,4 @@
-"""What the transformers by a public feature map share."""
+"""The base class of transformers by a public feature map."""
 
 from __future__ import annotations
 

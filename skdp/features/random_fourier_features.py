@@ -29,23 +29,23 @@ class RandomFourierFeatures(PublicFeatures):
         bounds `fit` raises.
     categories : dict, list or None, default None
         *Public.* The values that columns can have: a dict from names or numbers of columns to
-        lists, or a list that holds for every column. Other columns are numbers, and have `bounds`.
-        A value that is not in the list is none of them.
+        lists, or one list for all columns. Other columns are numeric and have `bounds`. Other
+        values belong to no category.
     missing : {"indicator", "error"}, default "indicator"
-        *Public.* What becomes of NaN, ``None`` and ``pandas.NA``: a category of their own, of
-        numbers too, for which each column of X has a place; or they are refused.
+        *Public.* How NaN, ``None`` and ``pandas.NA`` are treated. ``"indicator"``: as a category
+        of their own, in numeric columns as well. ``"error"``: they raise ValueError.
     transformation : None, "log" or dict, default None
-        *Public.* Scale of the columns of numbers: ``"log"`` for amounts and counts, of which
-        bounds may then be generous. A dict from names or numbers of columns to ``None``, ``"log"``,
-        which has the unit 1, or a number, the unit of a logarithmic scale.
+        *Public.* Scale of numeric columns. Use ``"log"`` for amounts and counts; their bounds may
+        then be generous. A dict maps names or numbers of columns to ``None``, to ``"log"``, which
+        has the unit 1, or to a number, the unit of a logarithmic scale.
     n_components : int, default 500
         *Public.* D, features; an odd one is a constant.
     scale : float, default 2.0
         *Public.* τ, standard deviation of the angles W·z of a row that is uniform in its bounds:
         larger for rougher functions.
     feature_seed : int, default 0
-        *Public.* From which the features follow; it may be published, unlike the `random_state` of
-        an estimator, which makes noise.
+        *Public.* Seed of the random features. You may publish it, unlike the `random_state` of an
+        estimator, which seeds the noise.
 
     Attributes
     ----------

@@ -27,8 +27,8 @@ _LARGEST_VALUE = 1e100  # as of X itself
 class RowWiseMap:
     """A transformer that was fitted to made-up rows, because it learns nothing from rows.
 
-    It is given a table of objects: numbers as floats, NaN for missing values, and all else as it
-    is. So what it makes of a row does not depend on the types of columns, which other rows change.
+    Its input is a table of objects: numbers as floats, NaN for missing values, and all other values
+    unchanged. So its output does not depend on the types of columns, which other rows can change.
 
     Parameters
     ----------
@@ -119,8 +119,8 @@ def _one_a_row(found: Any, n_rows: int) -> Any:
     """Return features if there are as many as rows: a vectorizer of texts iterates over columns."""
     if found.shape[0] != n_rows:
         raise ValueError(
-            "features must make one row of each row of X, as a ColumnTransformer does that gives "
-            "a transformer of texts its column by name."
+            "features must return one row for each row of X. To transform a column of strings, "
+            "give its name to a ColumnTransformer."
         )
     return found
 

@@ -1,4 +1,4 @@
-"""What is public about a table's columns, and the table as numbers."""
+"""Public facts about the columns of a table, and the table as numbers."""
 
 from __future__ import annotations
 
@@ -90,8 +90,8 @@ class TableFacts:
         )
         if close := [column_name(names, j) for j in self.numbers[low >= high].tolist()]:
             raise ValueError(
-                f"bounds of {close} are too close for a logarithmic scale, on which they are one "
-                "number: take wider ones, or no transformation."
+                f"bounds of {close} are too close for a logarithmic scale. Pass wider bounds or no "
+                "transformation."
             )
 
     @property
@@ -260,7 +260,7 @@ def _units(
     given = by_column("transformation", transformation, n_columns, names)
     if strangers := [column_name(names, j) for j in given if j not in numbers]:
         raise ValueError(
-            f"only columns of numbers have a scale to transform, and {strangers} are not."
+            f"transformation is only for numeric columns, and {strangers} are not numeric."
         )
     return np.array([_unit(given.get(j)) for j in numbers], dtype=float)
 

@@ -1,4 +1,4 @@
-"""Which of scikit-learn's transformers make features of a row from this row and public numbers."""
+"""The scikit-learn transformers whose output row depends on one input row and public numbers."""
 
 from __future__ import annotations
 
@@ -314,7 +314,7 @@ def _refusals(part: Any) -> Iterator[str]:
     elif home == "sklearn" and name in CONDITIONS:
         yield from _broken(part, CONDITIONS[name])
     elif not (_is_stateless(part) if home == "skdp" else home == "sklearn" and name in ROW_WISE):
-        yield f"{name}, of which it is not known that it reads one row at a time and learns nothing"
+        yield f"{name}, which is not known to read one row at a time and to learn nothing"
 
 
 def _of_parts(parts: Any) -> Iterator[str]:
@@ -325,7 +325,7 @@ def _of_parts(parts: Any) -> Iterator[str]:
     for _, part, *columns in parts:
         yield from _refusals(part)
         if any(map(_selects_by_type, columns)):
-            yield "a selection of columns by type, because X is converted to objects: name them"
+            yield "a selection of columns by type, because X is converted to objects"
 
 
 def _broken(part: Any, conditions: tuple[Condition, ...]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The records of a linear model: rows by a public feature map, and as a solver sees them."""
+"""The records of a linear model: rows of a public feature map, and their design for a solver."""
 
 from __future__ import annotations
 
@@ -62,21 +62,20 @@ AnyMap = FeatureMap | RowWiseMap | None
 
 @dataclass(frozen=True, eq=False)
 class LinearFacts:
-    """What is public about the records of a linear model.
+    """Public facts about the records of a linear model.
 
     Parameters
     ----------
     task : object
-        *Public.* About the targets: the array of classes, or the bounds of a number.
+        *Public.* The array of classes, or the bounds of the targets.
     solver : Solver
         *Public.*
     feature_map : FeatureMap, RowWiseMap or None
-        *Public.* The map whose features are fitted, None for the columns themselves.
+        *Public.* The map of rows to features, None for the columns themselves.
     n_columns : int
         *Public.* The number of features, the intercept's aside.
     n_known : int or None
-        *Public.* The number of records, exact under ``replace_one``, a guess otherwise; None where
-        there is none.
+        *Public.* The number of records under ``replace_one``, otherwise a guess or None.
     start : ndarray or None
         *Public.* Released coefficients from which the solver goes on, after `n_iter` steps.
     n_iter : int
@@ -98,9 +97,9 @@ LinearRecords = Records[LinearFacts]
 def records_of(
     model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, *, resume: bool
 ) -> Records[AnyMap]:
-    """Return checked records with their rows for a map, which is the one public fact so far.
+    """Return checked records with their rows as a map takes them, and the map as facts.
 
-    The map is that of the features that a model fits, or has fitted if it is to `resume`.
+    With `resume` it is the map of the fitted model.
     """
     features = learnt_map(model) if resume else model._features()
     records = Records.of(
@@ -118,7 +117,7 @@ def records_of(
 
 
 def learnt_map(model: Any) -> AnyMap:
-    """Return the map of a fitted model, None if it has none."""
+    """Return the feature map of a fitted model, None if it has none."""
     return getattr(model, "feature_map_", None)
 
 
@@ -149,7 +148,7 @@ def _rows_by(feature_map: AnyMap, names: Sequence[Any], X: Any) -> Any:
 def _checked(is_table: bool, model: Any, X: Any, y: Any = "no_validation", *, reset: bool) -> Any:
     """Return X, and y if it is given, after checks; no error quotes a value.
 
-    A table stays as it is, and is checked for its shape and names. All else becomes finite numbers.
+    A table is unchanged after checks of its shape and names. Other data become finite numbers.
     """
     if is_table:
         found = validated_table(model, X, y, reset=reset)
@@ -178,7 +177,7 @@ def scores_of(feature_map: AnyMap, rows: Any, coef: Any, data_norm: float) -> np
 
 
 def weighted(loss: Loss, records: LinearRecords) -> Loss:
-    """Return the loss of rows that carry weights, where they do."""
+    """Return the loss of weighted rows if the records have weights."""
     largest = 1.0 if records.max_weight is None else records.max_weight
     if records.persons is not None:
         return SharedLoss(loss, largest)
@@ -186,7 +185,7 @@ def weighted(loss: Loss, records: LinearRecords) -> Loss:
 
 
 def most_rows(records: LinearRecords) -> float:
-    """Return as many as are fitted; of a sample more have a chance of e^−700 (Bernstein)."""
+    """Return the largest number of fitted rows; a sample exceeds it with chance e^−700 at most."""
     n = records.n_records
     if records.rate == 1.0:
         return n
@@ -195,7 +194,7 @@ def most_rows(records: LinearRecords) -> float:
 
 
 def row_weights(records: LinearRecords) -> np.ndarray | None:
-    """Return weights by which all rows of a person count together as one record, None for 1."""
+    """Return row weights, by which a person counts as one record; None if all are 1."""
     if records.persons is None:
         return records.weights
     shares = records.persons.row_weights()
@@ -203,7 +202,7 @@ def row_weights(records: LinearRecords) -> np.ndarray | None:
 
 
 def design_of(records: LinearRecords, problem: Problem) -> Design:
-    """Return the clipped rows and their targets, as a solver sees them."""
+    """Return the clipped rows and their targets for a solver."""
     norm, scaling, loss = problem.data_norm, problem.intercept_scaling, problem.loss
     rows: Any = records.each(partial(_clipped, norm, scaling))
     if records.blocks is not None:
@@ -226,5 +225,5 @@ def _clipped(data_norm: float, intercept_scaling: float, records: LinearRecords)
 
 
 def _expanded(feature_map: AnyMap) -> FeatureMap | None:
-    """Return the map if it makes features whenever rows are read."""
+    """Return the map if it expands rows whenever they are read."""
     return None if isinstance(feature_map, RowWiseMap) else feature_map

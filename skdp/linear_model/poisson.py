@@ -24,8 +24,8 @@ class DPPoissonRegressor(DPLinearRegression):
     The model is E[y] = exp(x·coef + intercept), a generalized linear model with a log link: each
     coefficient multiplies the expected count. Targets are at least 0, so pass
     ``target_bounds=(0, high)``. For rates pass ``y = counts / exposure`` and the exposure as
-    `sample_weight`. The loss is e^s − t·s, with the score s and the count t as a share of `high`,
-    and its derivative is clipped at `slope_bound`.
+    `sample_weight`. The loss is e^s − t·s, with the score s and the count t divided by `high`. Its
+    derivative is clipped at `slope_bound`.
 
     Solvers, ridge and intercept are those of `DPLinearRegression`, with scores on the scale of
     logarithms. With ``epsilon=inf`` it is scikit-learn's `PoissonRegressor`, with ``alpha=1/(C·n)``
@@ -112,7 +112,7 @@ class DPPoissonRegressor(DPLinearRegression):
     intercept_ : float
         *Released* likewise: the logarithm of the expected count of a row of zeros.
     target_bounds_ : (float, float)
-        *Public.* No prediction is above the second.
+        *Public.* No prediction is above the upper bound.
 
     Notes
     -----
@@ -139,7 +139,7 @@ class DPPoissonRegressor(DPLinearRegression):
         target_range = super()._target_range()
         if target_range.low != 0.0:
             raise ValueError(
-                "DPPoissonRegressor needs target_bounds=(0, high), the range of a count, got "
+                "target_bounds of DPPoissonRegressor must begin at 0, as in (0, 20), got "
                 f"{self.target_bounds!r}."
             )
         return target_range
@@ -164,18 +164,18 @@ class DPPoissonRegressor(DPLinearRegression):
         return np.exp(np.minimum(scores, np.log(self.target_bounds_[1])))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return D², the share of the Poisson deviance that is explained.
+        """Return D², the explained share of the Poisson deviance.
 
-        It is 1 at best and 0 for the mean of `y`.
+        The best score is 1. A constant prediction of the mean of `y` has score 0.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             *Private.* As `fit` takes it.
         y : array-like of shape (n_samples,)
-            *Private.* Targets, at least 0; not clipped.
+            *Private.* Targets of at least 0. They are not clipped.
         sample_weight : array-like of shape (n_samples,) or None
-            *Private.* Weights of the rows, as they are.
+            *Private.* Weights of the rows. They are not clipped.
 
         Returns
         -------

@@ -1,8 +1,8 @@
-"""Reproductions of the papers, which no default chooses: samplers, solvers, noise.
+"""Reproductions of papers that no default uses: samplers, solvers and noise.
 
-Estimators take them by name, as in ``sampler="localized"`` or ``solver="phased_sgd"``, or as an
-instance. What an estimator cannot take, because it certifies no run that is short enough for a
-fit, is there for `draw_samples` and `draw_black_box`, which draw **without privacy**.
+Estimators accept those that certify a run that is short enough for a fit, by name, as in
+``sampler="localized"`` or ``solver="phased_sgd"``, or as an instance. The other samplers are for
+`draw_samples` and `draw_black_box`, which draw **without privacy**.
 """
 
 from skdp.research.draw_samples import draw_black_box, draw_samples

@@ -1,4 +1,4 @@
-"""Classes by name: those of the menu, and those that are imported when their name is asked for."""
+"""Classes by name, some of which are imported on first use."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ T = TypeVar("T")
 class Registry(Mapping[str, type[T]], Generic[T]):
     """Classes by name, in the order in which they were entered.
 
-    An entry is a class, or its import path ``"module:Class"``. A lookup imports what a path stands
-    for; names, `len`, `in` and `name_of` import nothing.
+    An entry is a class, or its import path ``"module:Class"``. A lookup imports the
+    class; names, `len`, `in` and `name_of` import nothing.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         return Registry(self._entries | other._entries)
 
     def name_of(self, kind: type) -> str | None:
-        """Return the name of a class, or None; a subclass is not what it derives from."""
+        """Return the name of a class, or None; subclasses of it have no name."""
         return self._names.get(_path_of(kind))
 
 

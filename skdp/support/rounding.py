@@ -1,4 +1,4 @@
-"""Numbers rounded outwards, so that a computed bound is a bound of the exact number."""
+"""Outward rounding, so that a computed bound also bounds the exact number."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ __all__ = ["CURVE", "FORMULA", "ROOT", "SERIES", "SUM", "THERE_AND_BACK", "down"
 
 _Number = TypeVar("_Number", float, np.ndarray)
 
-# How far computed numbers are off, relatively, in units of 2⁻⁵³: the error of one operation that
-# rounds to the nearest float (IEEE 754). Library functions are counted as so many operations.
+# Relative errors of computed numbers in units of 2⁻⁵³, the error of one operation that rounds to
+# the nearest float (IEEE 754). A library function counts as several operations.
 SUM = 9
 """A few products, and a sum by `math.fsum`, which rounds once however many terms it has."""
 FORMULA = 90
@@ -34,16 +34,16 @@ _POWERS = (1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9)
 
 @cache
 def margin(n_operations: int) -> float:
-    """Return the relative error of so many operations, rounded up to a power of ten."""
+    """Return the relative error of `n_operations`, rounded up to a power of ten."""
     error = n_operations * 2.0**-53
     return min(power for power in _POWERS if power >= error)
 
 
 def up(x: _Number, n_operations: int) -> _Number:
-    """Return an upper bound of the number at least 0 that `x` is after so many operations."""
+    """Return an upper bound of the exact number ≥ 0 that `n_operations` computed as `x`."""
     return x * (1.0 + margin(n_operations))
 
 
 def down(x: _Number, n_operations: int) -> _Number:
-    """Return a lower bound of the number at least 0 that `x` is after so many operations."""
+    """Return a lower bound of the exact number ≥ 0 that `n_operations` computed as `x`."""
     return x * (1.0 - margin(n_operations))

@@ -181,7 +181,7 @@ def test_what_makes_shares_is_priced_and_what_leaves_the_process_is_not():
 @pytest.mark.parametrize(
     ("estimator", "message"),
     [
-        (BoundsScaler(bounds=(0, 1)), "Nothing in it has spent"),
+        (BoundsScaler(bounds=(0, 1)), "has spent nothing from this budget"),
         (DPLogisticRegression(budget=PrivacyBudget(epsilon=1.0, delta=1e-5)), "another budget"),
         (DPLogisticRegression(random_state=0), "random_state must be None"),
         (DPLogisticRegression(neighboring="add_remove_one"), "neighboring"),

@@ -352,7 +352,7 @@ def test_features_that_are_no_rows_are_refused_before_the_spend(n_columns):
     model = DPLogisticRegression(
         features=HashingVectorizer(n_features=4), neighboring="add_remove_one", budget=budget
     )
-    with pytest.raises(ValueError, match=r"one row of each row.*Nothing was spent") as refused:
+    with pytest.raises(ValueError, match=r"one row for each row.*Nothing was spent") as refused:
         model.fit(X, [0, 1] * 20 + [0])
     assert "41" not in str(refused.value)
     assert budget.history() == []
