@@ -61,9 +61,9 @@ class DPAdditiveClassifier(DPLogisticRegression):
         clipped to [0, max_weight], and the noise grows in proportion to it. ``None`` refuses
         weights in a private fit.
     max_rows : int or None
-        *Public.* Most rows of a person that count, where the `groups` of `fit` say whose each row
-        is: of more, a uniform subset of as many is drawn for each fit. ``None``: all of them. The
-        rows of a person weigh as much as one record in any case.
+        *Public.* Maximum number of rows used per person, only with the `groups` of `fit`. If a
+        person has more, each `fit` draws a uniform subset. ``None`` uses all rows. The rows of a
+        person weigh as much as one record in any case.
     missing : {"indicator", "error"}, default "indicator"
         *Public.* How NaN, ``None`` and ``pandas.NA`` are treated. ``"indicator"``: as a category
         of their own, in numeric columns as well. ``"error"``: they raise ValueError.

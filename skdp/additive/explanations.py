@@ -1,4 +1,4 @@
-"""What an additive model says of itself; methods of the additive classes."""
+"""Explanations of additive models: methods of the additive classes."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def term_names(model: Any) -> list[str]:
 
 
 def explain_global(self: Any) -> dict[str, AdditiveEffect]:
-    """Return the curve of each column of numbers, the numbers of categories, and of pairs.
+    """Return the effect of each term: curves of numeric columns, values of categories, pairs.
 
     Returns
     -------
     dict of str to AdditiveEffect
-        One for each of `term_names_`. Computed from what was released: no privacy is spent.
+        One effect for each of `term_names_`. Computed from released values; spends nothing.
     """
     check_is_fitted(self, "coef_")
     coef, names = np.atleast_2d(dense(self.coef_)), column_names(self)
@@ -57,10 +57,10 @@ def explain_global(self: Any) -> dict[str, AdditiveEffect]:
 
 @lazy_on_blocks
 def explain_local(self: Any, X: Any) -> np.ndarray:
-    """Return what each term contributes to the scores of rows.
+    """Return the contribution of each term to the scores of rows.
 
-    The contributions of a row and `intercept_` add up to its score: what `decision_function`
-    returns, or what `predict` of a regressor clips to the bounds of the targets.
+    The contributions of a row and `intercept_` add up to its score: the `decision_function` of a
+    classifier, or the prediction of a regressor before it is clipped to the target bounds.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def term_importances(self: Any) -> np.ndarray:
     Returns
     -------
     ndarray of shape (n_terms,)
-        In the order of `term_names_`. Computed from what was released.
+        In the order of `term_names_`. Computed from released values; spends nothing.
     """
     return np.array([effect.importance for effect in self.explain_global().values()])
 

@@ -151,9 +151,8 @@ def plan_ranked(
     """Return a plan of histograms, and of a fit with what is left."""
     if not (records.facts.solver.is_gaussian and parameters.delta > 0.0):
         raise IncompatibleSolverError(
-            "bounds='auto' divides a Gaussian release between histograms and the fit: it needs "
-            "delta > 0 and a solver that makes one, such as 'auto' or 'noisy_gd', not "
-            f"{type(records.facts.solver).__name__}. Or give bounds."
+            "bounds='auto' needs delta > 0 and a solver with Gaussian privacy, such as 'auto' or "
+            f"'noisy_gd', not {type(records.facts.solver).__name__}. Otherwise pass bounds."
         )
     mu, feature_map = gdp_mu(parameters.epsilon, parameters.delta), _additive_map(records)
     n_numbers = max(1, feature_map.facts.numbers.size)

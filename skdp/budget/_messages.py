@@ -67,11 +67,10 @@ def _counted_at_more(rule: Filter, sums: Amounts, earlier: Iterable[Release]) ->
 
 def _parts_differ(rule: Filter, owner: str, wanted: Release) -> str:
     return (
-        f"{wanted.label} reads all partitions, and {owner} takes no more such releases: one "
-        "partition began with a release outside of the limits of "
-        f"composition={rule.composition!r}, so its epsilon and delta are added up, and those of "
-        "the others are not. A release on a single partition may still be admitted; "
-        "composition='basic' adds up in one way."
+        f"{wanted.label} reads all partitions, which {owner} no longer admits: one partition began "
+        f"with a release that composition={rule.composition!r} does not cover, so its epsilon and "
+        "delta are added up. A release on a single partition may still be admitted, and "
+        "composition='basic' has no such limit."
     )
 
 

@@ -18,10 +18,10 @@ class DPRandomForestRegressor(DPLinearRegression):
     `AdditiveFeatures` and `RandomTreeFeatures` from `skdp.features`, which have the formulas; its
     coefficients are the same, bit for bit. Use that class for its other parameters, and other
     linear models with the same features for other losses. The trees follow from public bounds,
-    categories and a public seed, never from the data: only the values of the leaves are learnt,
-    those of all trees at once. Data frames of numbers and text are accepted as they are.
+    categories and a public seed, never from the data. Only the values of the leaves are learnt,
+    jointly for all trees. Data frames of numbers and text are accepted as they are.
 
-    A forest learns how columns act together and needs no scale of them within their bounds. Its
+    A forest learns interactions of columns, and the scale of a column has little effect. Its
     predictions are constant in small boxes. With ``epsilon=inf`` it is scikit-learn's linear model
     on the same features.
 
@@ -44,9 +44,9 @@ class DPRandomForestRegressor(DPLinearRegression):
         clipped to [0, max_weight], and the noise grows in proportion to it. ``None`` refuses
         weights in a private fit.
     max_rows : int or None
-        *Public.* Most rows of a person that count, where the `groups` of `fit` say whose each row
-        is: of more, a uniform subset of as many is drawn for each fit. ``None``: all of them. The
-        rows of a person weigh as much as one record in any case.
+        *Public.* Maximum number of rows used per person, only with the `groups` of `fit`. If a
+        person has more, each `fit` draws a uniform subset. ``None`` uses all rows. The rows of a
+        person weigh as much as one record in any case.
     missing : {"indicator", "error"}, default "indicator"
         *Public.* How NaN, ``None`` and ``pandas.NA`` are treated. ``"indicator"``: as a category
         of their own, in numeric columns as well. ``"error"``: they raise ValueError.
@@ -65,14 +65,14 @@ class DPRandomForestRegressor(DPLinearRegression):
         times; sign(y)·√\|y\|; or for a number, the unit, sign(y)·log(1 + \|y\|/unit). Predictions
         are turned back, which makes them medians rather than means.
     n_trees : int, default 100
-        *Public.* T.
+        *Public.* T, the number of trees.
     depth : int or pair (least, most), default (1, 8)
-        *Public.* Questions on the way to a leaf, 16 at most; a tree of depth D has 2^D leaves. Of a
-        pair the depths are spread evenly over the trees: shallow trees learn from few rows what is
-        smooth, deep ones what is not.
+        *Public.* Depth of the trees, 16 at most; a tree of depth D has 2^D leaves. A pair spreads
+        the depths evenly over the trees: shallow trees learn smooth effects from few rows, deep
+        trees learn the others.
     additive_share : float in [0, 1], default 0.5
-        *Public.* Share of a row's squared norm that the additive features have, shortened to norm 1
-        first; the leaves have the rest. 0: no additive features, 1: nothing else.
+        *Public.* Share of the additive features, clipped to norm 1, in a row's squared norm. The
+        leaves have the rest. 0: no additive features. 1: no leaves.
     n_terms : int, default 8
         *Public.* K, the number of Fourier features of a numeric column.
     transformation : None, "log" or dict, default None

@@ -12,13 +12,13 @@ __all__ = ["RandomFourierFeatures"]
 
 
 class RandomFourierFeatures(PublicFeatures):
-    """Cosines and sines of random combinations of the columns, rows of norm exactly 1.
+    """Cosines and sines of random combinations of the columns; rows have norm exactly 1.
 
     With z made of numbers as 2u − 1, u in [0, 1] the place between the bounds, and of categories as
     1/√3 in a column of their own, a row is [cos Wz, sin Wz]/√(D/2), where the entries of W are
     N(0, 3·τ²/p) for p columns. Products of two rows are close to exp(−3·τ²·|z − z'|²/(2p)), so a
-    linear model of the features is close to one of that kernel. It learns nothing, and W does not
-    depend on the data.
+    linear model of the features is close to one of that kernel. `fit` learns nothing, and W does
+    not depend on the data.
 
     Parameters
     ----------
@@ -39,10 +39,10 @@ class RandomFourierFeatures(PublicFeatures):
         then be generous. A dict maps names or numbers of columns to ``None``, to ``"log"``, which
         has the unit 1, or to a number, the unit of a logarithmic scale.
     n_components : int, default 500
-        *Public.* D, features; an odd one is a constant.
+        *Public.* D, the number of features. If it is odd, one feature is constant.
     scale : float, default 2.0
-        *Public.* τ, standard deviation of the angles W·z of a row that is uniform in its bounds:
-        larger for rougher functions.
+        *Public.* τ, the standard deviation of the angles W·z of a row that is uniform in its
+        bounds. Larger values fit rougher functions.
     feature_seed : int, default 0
         *Public.* Seed of the random features. You may publish it, unlike the `random_state` of an
         estimator, which seeds the noise.

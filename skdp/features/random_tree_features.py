@@ -12,13 +12,13 @@ __all__ = ["RandomTreeFeatures"]
 
 
 class RandomTreeFeatures(PublicFeatures):
-    """The leaf of each of many random trees that a row falls into; rows of norm exactly 1.
+    """Indicators of the leaves of random trees; rows have norm exactly 1.
 
-    Each node of a complete tree asks for one column, all equally likely: whether a number lies
-    above a threshold that is uniform in the node's own cell, or whether a category is in a random
-    subset. A row has 1/√T in the column of its leaf in each of T trees, and zeros elsewhere. It
-    learns nothing, and trees do not depend on the data. (`RandomTreesEmbedding` of scikit-learn
-    draws thresholds between the least and the largest value of the data, and keeps them.)
+    Each node of a complete tree tests one column, chosen uniformly: whether a number lies above a
+    threshold that is uniform in the node's own cell, or whether a category is in a random subset. A
+    row has 1/√T in the column of its leaf in each of T trees, and zeros elsewhere. `fit` learns
+    nothing, and trees do not depend on the data. (`RandomTreesEmbedding` of scikit-learn draws
+    thresholds between the least and the largest value of the data, and keeps them.)
 
     Parameters
     ----------
@@ -39,11 +39,11 @@ class RandomTreeFeatures(PublicFeatures):
         then be generous. A dict maps names or numbers of columns to ``None``, to ``"log"``, which
         has the unit 1, or to a number, the unit of a logarithmic scale.
     n_trees : int, default 100
-        *Public.* T.
+        *Public.* T, the number of trees.
     depth : int or pair (least, most), default 8
-        *Public.* Questions on the way to a leaf, 16 at most; a tree of depth D has 2^D leaves. Of a
-        pair the depths are spread evenly over the trees: shallow trees learn from few rows what is
-        smooth, deep ones what is not.
+        *Public.* Depth of the trees, 16 at most; a tree of depth D has 2^D leaves. A pair spreads
+        the depths evenly over the trees: shallow trees learn smooth effects from few rows, deep
+        trees learn the others.
     feature_seed : int, default 0
         *Public.* Seed of the random features. You may publish it, unlike the `random_state` of an
         estimator, which seeds the noise.

@@ -18,11 +18,11 @@ class DPKernelRegressor(DPLinearRegression):
     `AdditiveFeatures` and `RandomFourierFeatures` from `skdp.features`, which have the formulas;
     its coefficients are the same, bit for bit. Use that class for its other parameters, and other
     linear models with the same features for other losses. The additive features learn the effect of
-    each column by itself, and random cosines and sines of all columns learn how columns act
-    together. Data frames of numbers and text are accepted as they are.
+    each column, and random cosines and sines of all columns learn interactions. Data frames of
+    numbers and text are accepted as they are.
 
-    It is more accurate than an additive model where columns interact and n·ε is some thousands or
-    more; with less, prefer the additive one. With ``epsilon=inf`` it is scikit-learn's linear model
+    It is more accurate than an additive model if columns interact and n·ε is a few thousand or
+    more. Otherwise use the additive model. With ``epsilon=inf`` it is scikit-learn's linear model
     on the same features.
 
     Parameters
@@ -44,9 +44,9 @@ class DPKernelRegressor(DPLinearRegression):
         clipped to [0, max_weight], and the noise grows in proportion to it. ``None`` refuses
         weights in a private fit.
     max_rows : int or None
-        *Public.* Most rows of a person that count, where the `groups` of `fit` say whose each row
-        is: of more, a uniform subset of as many is drawn for each fit. ``None``: all of them. The
-        rows of a person weigh as much as one record in any case.
+        *Public.* Maximum number of rows used per person, only with the `groups` of `fit`. If a
+        person has more, each `fit` draws a uniform subset. ``None`` uses all rows. The rows of a
+        person weigh as much as one record in any case.
     missing : {"indicator", "error"}, default "indicator"
         *Public.* How NaN, ``None`` and ``pandas.NA`` are treated. ``"indicator"``: as a category
         of their own, in numeric columns as well. ``"error"``: they raise ValueError.
@@ -65,13 +65,13 @@ class DPKernelRegressor(DPLinearRegression):
         times; sign(y)·√\|y\|; or for a number, the unit, sign(y)·log(1 + \|y\|/unit). Predictions
         are turned back, which makes them medians rather than means.
     n_components : int, default 500
-        *Public.* D, features; an odd one is a constant.
+        *Public.* D, the number of features. If it is odd, one feature is constant.
     scale : float, default 2.0
-        *Public.* τ, standard deviation of the angles W·z of a row that is uniform in its bounds:
-        larger for rougher functions.
+        *Public.* τ, the standard deviation of the angles W·z of a row that is uniform in its
+        bounds. Larger values fit rougher functions.
     additive_share : float in [0, 1], default 0.5
-        *Public.* Share of a row's squared norm that the additive features have, shortened to norm 1
-        first; the waves have the rest. 0: no additive features, 1: nothing else.
+        *Public.* Share of the additive features, clipped to norm 1, in a row's squared norm. The
+        random features have the rest. 0: no additive features. 1: no random features.
     n_terms : int, default 8
         *Public.* K, the number of Fourier features of a numeric column.
     transformation : None, "log" or dict, default None

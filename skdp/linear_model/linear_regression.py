@@ -52,9 +52,9 @@ class DPLinearRegression(PrivateLinearRegressor):
         clipped to [0, max_weight], and the noise grows in proportion to it. ``None`` refuses
         weights in a private fit.
     max_rows : int or None
-        *Public.* Most rows of a person that count, where the `groups` of `fit` say whose each row
-        is: of more, a uniform subset of as many is drawn for each fit. ``None``: all of them. The
-        rows of a person weigh as much as one record in any case.
+        *Public.* Maximum number of rows used per person, only with the `groups` of `fit`. If a
+        person has more, each `fit` draws a uniform subset. ``None`` uses all rows. The rows of a
+        person weigh as much as one record in any case.
     epsilon : float, default 1.0
         *Public.* Privacy loss in nats that one fit may spend.
     delta : float or None
@@ -68,8 +68,8 @@ class DPLinearRegression(PrivateLinearRegressor):
     C : float or "auto"
         *Public.* Inverse regularisation strength: the ridge is |θ|²/(2C) beside the sum of the
         losses, the intercept included; of regressors on scores and targets scaled to [−1, 1].
-        ``"auto"`` regularises by the length of the run instead, and so weakly otherwise that C
-        hardly matters; scikit-learn's default with ``epsilon=inf``.
+        ``"auto"`` relies on early stopping; C then has almost no effect. With ``epsilon=inf`` it
+        is scikit-learn's default.
     slope_bound : float, default 0.25
         *Public.* Bound of the loss's derivative, as a share of half the width of `target_bounds`,
         or of the largest count. Beyond it the loss is linear. The noise is proportional to it. A

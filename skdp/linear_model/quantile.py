@@ -47,9 +47,9 @@ class DPQuantileRegressor(PrivateQuantileRegressor):
         clipped to [0, max_weight], and the noise grows in proportion to it. ``None`` refuses
         weights in a private fit.
     max_rows : int or None
-        *Public.* Most rows of a person that count, where the `groups` of `fit` say whose each row
-        is: of more, a uniform subset of as many is drawn for each fit. ``None``: all of them. The
-        rows of a person weigh as much as one record in any case.
+        *Public.* Maximum number of rows used per person, only with the `groups` of `fit`. If a
+        person has more, each `fit` draws a uniform subset. ``None`` uses all rows. The rows of a
+        person weigh as much as one record in any case.
     epsilon : float, default 1.0
         *Public.* Privacy loss in nats that one fit may spend.
     delta : float or None
@@ -65,8 +65,8 @@ class DPQuantileRegressor(PrivateQuantileRegressor):
     C : float or "auto"
         *Public.* Inverse regularisation strength: the ridge is |θ|²/(2C) beside the sum of the
         losses, the intercept included; of regressors on scores and targets scaled to [−1, 1].
-        ``"auto"`` regularises by the length of the run instead, and so weakly otherwise that C
-        hardly matters; scikit-learn's default with ``epsilon=inf``.
+        ``"auto"`` relies on early stopping; C then has almost no effect. With ``epsilon=inf`` it
+        is scikit-learn's default.
     smoothing : float in [0.01, 1e6), default 0.05
         *Public.* Width of the stretch over which the loss is rounded near its non-smooth point: in
         margins, or as a share of half the width of `target_bounds`. A quantile is that of targets

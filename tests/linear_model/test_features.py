@@ -252,7 +252,7 @@ class Mine(TransformerMixin, BaseEstimator):
         (SplineTransformer(), "knots would be learnt"),
         (FunctionTransformer(lambda X: X - X.mean(axis=0)), "FunctionTransformer"),
         (DPStandardScaler(bounds=(0, 1)), "DPStandardScaler"),
-        (Mine(), "Mine, of which it is not known"),
+        (Mine(), "Mine, which is not known"),
         (Pipeline([("mine", Mine())]), "Mine"),
         ("additive", "str|features"),
         (OneHotEncoder(categories=[JOBS], handle_unknown="error"), "quotes a value"),

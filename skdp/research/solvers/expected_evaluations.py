@@ -1,4 +1,4 @@
-"""What a sample by values only would cost, in evaluations of single records' losses."""
+"""Expected number of evaluations of single losses by the zeroth-order sampler."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ __all__ = ["expected_evaluations"]
 
 
 def expected_evaluations(schedule: Schedule, tv: float) -> float:
-    """Return how many losses of single records "zeroth_order" evaluates on average, at most.
+    """Return an upper bound of the mean number of losses that "zeroth_order" evaluates.
 
     Parameters
     ----------
     schedule : Schedule
-        *Public.* Density, chosen by an `objective` for a known number of rows.
+        *Public.* The density, from a schedule with an `objective` and a known number of rows.
     tv : float
-        *Public.* Total variation within which its sample is to be of the density.
+        *Public.* Total variation distance of the sample's distribution from the density.
 
     Returns
     -------
     expected : float
-        An upper bound of the mean over the sampler's randomness, for the worst data.
+        It holds for all data; the mean is over the sampler's randomness.
     """
     balance = schedule.balance
     if balance is None or balance.n_samples is None:
-        raise ValueError("expected_evaluations needs an objective and a row count.")
+        raise ValueError("schedule must have an objective and a number of rows.")
     return AlternatingSchedule.within(
         tv,
         lipschitz=balance.n_samples * schedule.temperature * balance.lipschitz,
