@@ -268,8 +268,8 @@ class BudgetHandle(LedgerReader):
 
         Nothing is spent, and no private data are read. A copy is fitted to synthetic rows in this
         process, and its budgets are replaced by a dry run, which counts what would be spent. The
-        replacement reaches budgets in parameters, however deep. It does not reach a budget in a
-        global variable: `price` would spend from that one.
+        replacement reaches budgets in parameters, however deep. A copy that spends from this budget
+        in another way, such as by a global variable, raises ValueError.
 
         Parameters
         ----------

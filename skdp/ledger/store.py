@@ -31,7 +31,7 @@ _HERE = local()  # of each thread
 
 @contextmanager
 def no_spends(identity: str | None) -> Iterator[None]:
-    """Let this thread spend nothing from a ledger, however it came by a handle on it."""
+    """Reject all spends of this thread from a ledger."""
     refused = vars(_HERE).setdefault("refused", [])
     refused.append(identity)
     try:
@@ -136,8 +136,8 @@ class Ledger:
         """
         if self.identity in vars(_HERE).get("refused", ()):
             raise ValueError(
-                "A price is being found, and something in it refers to the budget itself, from "
-                "which it would spend: let it take the budget as a parameter."
+                "The estimator refers to the budget otherwise than by a parameter and would spend "
+                "from it while a price is found. Pass the budget as a parameter."
             )
         key = uuid4().hex
         self._seen = self.storage.write(

@@ -163,12 +163,12 @@ class PrivatePipeline(Pipeline):
 
 
 def _check_one_partition(steps: list[PrivateFit]) -> None:
-    """Raise ValueError for two partitions, whose releases would not add up on the same rows."""
+    """Raise ValueError for different partitions, whose releases would not add up."""
     named: set[str] = {step.budget.partition for step in steps if step.budget is not None} - {None}
     if len(named) > 1:
         raise ValueError(
-            "All steps read the same records, and their budgets name different partitions: "
-            f"{sorted(named)}. Give all steps one."
+            f"The budgets of the steps name different partitions: {sorted(named)}. All steps read "
+            "the same records, so give all of them the same partition."
         )
 
 
