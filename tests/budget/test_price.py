@@ -302,7 +302,7 @@ def test_what_is_neither_two_numbers_nor_rows_is_refused(shape):
 def test_a_pipeline_with_a_budget_of_its_own_is_priced_there_and_the_message_says_where():
     scaler = DPStandardScaler(bounds=(-1, 1))
     pipeline = make_private_pipeline(scaler, DPLogisticRegression(), epsilon=1.0)
-    with pytest.raises(ValueError, match=r"price, estimator\.get_params") as no:
+    with pytest.raises(ValueError, match=r"Call estimator\.get_params") as no:
         PrivacyBudget(epsilon=3.0, delta=1e-5).price(pipeline, SHAPE)
     name = str(no.value).split("'")[1]
     cost = pipeline.get_params()[name].price(pipeline, SHAPE)

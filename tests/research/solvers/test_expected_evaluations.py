@@ -35,5 +35,5 @@ def test_evaluations_grow_as_the_theorem_says():
 
 
 def test_without_an_objective_nothing_is_known():
-    with pytest.raises(ValueError, match="an objective and a row count"):
+    with pytest.raises(ValueError, match="an objective and a number of rows"):
         expected_evaluations(schedule(None, 500), 1e-6)
