@@ -37,7 +37,7 @@ class DryRun(Ledger):
         self._is_over = False
 
     def end(self) -> None:
-        """Refuse spends from now on: a handle that is kept would release and never pay."""
+        """Reject further spends: a kept handle would release without spending."""
         self._is_over = True
 
     @property
@@ -60,7 +60,7 @@ class DryRun(Ledger):
     ) -> None:
         """Check a release and remember it; nothing is committed."""
         if self._is_over:
-            raise ValueError("The dry run is over: give the budget itself to what spends now.")
+            raise ValueError("The dry run is over. Pass the budget itself to spend from it.")
         before = {name: self.totals(name) for name in accounts_of(release.account)}
         check(SpendRequest(release, before, len(self._releases)))
         self._releases.append(release)

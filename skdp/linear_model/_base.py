@@ -149,8 +149,8 @@ class PrivateLinearModel(PrivateEstimator):
         solver, start = records.facts.solver, records.facts.start
         if start is not None and not isinstance(solver, ResumableSolver):
             raise IncompatibleSolverError(
-                f"partial_fit goes on from earlier coefficients, which {type(solver).__name__} "
-                "cannot; take one of "
+                "partial_fit needs a solver that can start from earlier coefficients, not "
+                f"{type(solver).__name__}. Use one of "
                 f"{[name for name, kind in SOLVERS.items() if issubclass(kind, ResumableSolver)]}."
             )
         problem = self._problem(records, parameters)
