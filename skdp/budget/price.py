@@ -59,6 +59,17 @@ class Price(DryRun):
         goes on and reads the synthetic rows. A search with `refit` is assumed to choose the most
         expensive candidate.
         """
+        self._fit(estimator, X, y, params)
+        if not self.planned:
+            raise ValueError("The estimator has spent nothing from this budget.")
+        return PlanCost(
+            epsilon=self._epsilon(self.planned),
+            delta=self._budget.delta,
+            admitted=self.admitted,
+            n_releases=len(self.planned),
+        )
+
+    def _fit(self, estimator: Any, X: Any, y: Any, params: dict[str, Any]) -> None:
         from joblib import parallel_backend
         from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 
@@ -79,14 +90,6 @@ class Price(DryRun):
                 copy.fit(np.zeros(X) if _is_shape(X) else X, y, **params)
         finally:
             self.end()
-        if not self.planned:
-            raise ValueError("The estimator has spent nothing from this budget.")
-        return PlanCost(
-            epsilon=self._epsilon(self.planned),
-            delta=self._budget.delta,
-            admitted=self.admitted,
-            n_releases=len(self.planned),
-        )
 
     def _prepared(self, estimator: Any) -> Any:
         """Return a copy that spends from here, in this process."""
@@ -123,17 +126,18 @@ class Price(DryRun):
     def _dearest(
         self, estimator: Any, candidates: Any, X: Any, y: Any, params: dict[str, Any]
     ) -> int:
-        """Return the number of the candidate whose fit costs most, by a price of each."""
+        """Return the number of the candidate whose fit costs most, by a dry run of each."""
+        from sklearn import get_config
         from sklearn.base import clone
 
+        if not get_config()["enable_metadata_routing"]:  # then groups are for the splitter alone
+            params = {name: value for name, value in params.items() if name != "groups"}
         costs = []
         for settings in candidates:
             one = clone(estimator).set_params(**clone(settings, safe=False))
             price = Price(self._budget, reads=self.reads)
-            try:
-                costs.append(price.of(one, X, y, **params).epsilon)
-            except ValueError:  # a candidate without a budget, or one that fits fail for
-                costs.append(0.0)
+            price._fit(one, X, y, params)
+            costs.append(price._epsilon(price.planned) if price.planned else 0.0)
         return int(np.argmax(costs))
 
 

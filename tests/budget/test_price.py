@@ -16,7 +16,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import VotingClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 
@@ -110,6 +110,9 @@ def test_a_winner_of_unequal_candidates_is_the_one_that_costs_most():
     grid = {"model": [LogisticRegression(), model]}
     search = GridSearchCV(steps, grid, cv=KFold(3))
     assert budget.price(search, (100, 3)).n_releases == 3 + 1
+    search = GridSearchCV(steps, {"scaler": ["passthrough", scaler]}, cv=GroupKFold(3))
+    price = budget.price(search, (100, 3), groups=np.arange(100) % 7)
+    assert price.n_releases == 3 + 6 + 2
     assert not budget.history()
 
 
