@@ -136,7 +136,7 @@ class ReleaseParameters:
 
     @property
     def partition(self) -> str | None:
-        """The one partition whose records are read, None if there is none."""
+        """The partition that the records belong to, or None."""
         return None if self.budget is None else self.budget.partition
 
     @property
@@ -223,7 +223,7 @@ class _LedgerEntry:
 
 
 class Countable(Protocol):
-    """Records of which it is known how many there are."""
+    """Records with a count."""
 
     @property
     def n_records(self) -> int:
@@ -256,7 +256,7 @@ class PrivateFit(Generic[RecordsT, PlanT, ReleasedT]):
     def _fit_privately(self, *data: Any, **more: Any) -> Any:
         """Check, plan, spend, forget, read, publish; return what `_publish` returns.
 
-        With `groups` among `more`, whose each row is, the unit of the release is a person.
+        If `groups` are given, the privacy unit is a person.
         """
         # Errors that a user's `numpy.seterr` asks for would reveal values after the spend.
         with np.errstate(all="ignore"):

@@ -126,7 +126,7 @@ def _check_folds(releases: Sequence[PlannedRelease], n_folds: int | None) -> Non
 def _readers(
     releases: Iterable[PlannedRelease], fold: int | None, partition: str | None
 ) -> tuple[Event, ...]:
-    """Return what reads a record of this fold and partition; None: no fold, no partition."""
+    """Return the events that depend on a record in this fold (if any) and partition (if any)."""
     return tuple(
         release.as_event
         for release in releases

@@ -85,8 +85,8 @@ class DPKMeans(
     n_clusters : int, default 8
         *Public.* How many centres there are.
     max_iter : int or "auto", default "auto"
-        *Public.* How many steps there are, all of which are made. More make each noisier. "auto"
-        takes 3, and without privacy at most 300.
+        *Public.* Number of steps. A private fit makes all of them, and each is noisier if there
+        are more. "auto" is 3, and at most 300 without privacy.
     random_state : int, Generator, RandomState or None, default None
         *Secret.* ``None`` takes fresh entropy from the operating system for each fit. A seed voids
         the guarantee, for whoever knows it can subtract the noise, and is refused beside a budget:

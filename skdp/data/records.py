@@ -335,7 +335,7 @@ class Records(Generic[Facts]):
         return added(self.blocks.gather(partial(_in_block, self._elsewhere, function)))
 
     def counts(self, function: Callable[[Records[Facts]], Sums]) -> Sums:
-        """Return how many records a function counts; it counts rows by their `steps`, if any."""
+        """Return the sums of a function that counts rows by their `steps`, if there are any."""
         counts = self.total(function)
         return from_steps(counts) if self.is_weighted else counts
 

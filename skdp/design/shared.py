@@ -135,7 +135,7 @@ class SharedDesign(Design):
         Returns
         -------
         design : Design
-            *Private.* Rows, of which none are one person's any more.
+            *Private.* Rows that are no longer grouped by person.
         total : ndarray of the shape of θ
             *Private.*
         """
@@ -158,7 +158,7 @@ class SharedDesign(Design):
         return self.inner.take(rows)
 
     def in_memory(self) -> Any:
-        """Return the rows as a `ClippedDesign`, of which none are one person's any more.
+        """Return the rows as a `ClippedDesign` that no longer groups them by person.
 
         Returns
         -------

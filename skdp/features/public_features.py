@@ -48,7 +48,7 @@ class PublicFeatures(TransformerMixin, BaseEstimator):
         """
 
     def _facts(self, n_columns: int, names: Sequence[Any]) -> TableFacts:
-        """Return what the parameters say of the columns, checked."""
+        """Check the parameters, and return the public facts about the columns."""
         return TableFacts.of(
             n_columns,
             names,

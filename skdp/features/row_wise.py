@@ -55,7 +55,7 @@ class RowWiseMap:
         check_row_wise(transformer)
         columns = Columns.of(table, "X")
         n_rows = 3 if columns.n_columns == 2 else 2  # not one for each column, nor a single one
-        for unknown in ("", 0.0):  # what stands in a column of objects none of which is there
+        for unknown in ("", 0.0):  # for an object column with missing values only
             row = [_made_up(part, unknown) for part in columns.parts]
             rows = _frame(np.array([row] * n_rows, dtype=object), names)
             try:

@@ -73,8 +73,8 @@ class PrivateLinearModel(PrivateEstimator):
         Parameters
         ----------
         X : array-like, frame, sparse matrix or dask collection of shape (n_samples, n_features)
-            *Private.* Finite values; rows longer than `data_norm` are scaled down to it. With a
-            feature map, numbers and categories, some of which may be missing; not sparse.
+            *Private.* Finite values; rows longer than `data_norm` are scaled down to it. With
+            `features`, X may hold categories and missing values, and sparse X is rejected.
         y : array-like or dask collection of shape (n_samples,)
             *Private.* Labels, of which the set is public, or numbers.
         sample_weight : array-like or dask collection of shape (n_samples,) or None
