@@ -1,6 +1,6 @@
 """How tight and how fast are the accountants, beside those that others have released?
 
-One run, one table: ε at δ, add/remove neighbours, and milliseconds, nothing cached: the median of
+One run, one table: ε at δ, add/remove neighbors, and milliseconds, nothing cached: the median of
 three, or one if that is slow. Peers that cannot be imported are named and skipped:
 
     python benchmarks/bench_accountants.py [--smallest]

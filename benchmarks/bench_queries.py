@@ -188,10 +188,10 @@ def draw_figure(left, middle, right, path):
         ylabel="evaluations",
         title=f"hard instance, d = {D_LEFT}, TV {TV:g}",
     )
-    for epsilon, colour in zip(EPSILONS, ("tab:green", "tab:orange", "tab:purple"), strict=True):
+    for epsilon, color in zip(EPSILONS, ("tab:green", "tab:orange", "tab:purple"), strict=True):
         _, n, found, bound, _ = middle[middle[:, 0] == epsilon].T
-        axes[1].plot(n, bound, "-", color=colour)
-        axes[1].plot(n, found, "o", color=colour, label=f"ε = {epsilon:g}")
+        axes[1].plot(n, bound, "-", color=color)
+        axes[1].plot(n, found, "o", color=color, label=f"ε = {epsilon:g}")
     axes[1].plot(SIZES, 30.0 * np.square(SIZES), ":", color="0.5", label="slope of n²")
     axes[1].set(xlabel="records n", title="densities of private fits: lines allowed")
     counts, G, risks, errors, floor = right.T

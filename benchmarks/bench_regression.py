@@ -42,7 +42,7 @@ HOUSING = (
 
 def data_sets(folder):
     """Yield (name, X, y, target_bounds), X scaled by public bounds."""
-    # Columns are centred and their squares sum to 1 over 442 rows: 0.2 is over four deviations.
+    # Columns are centered and their squares sum to 1 over 442 rows: 0.2 is over four deviations.
     X, y = load_diabetes(return_X_y=True)
     yield "diabetes", BoundsScaler(bounds=(-0.2, 0.2)).fit_transform(X), y, (25.0, 346.0)
     if folder is None:

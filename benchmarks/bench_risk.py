@@ -50,11 +50,11 @@ def printed_bound(epsilon, n, d):
 def measure(case, options, rng):
     """Return (mean, standard error) of both excess risks."""
     pool = Pool.noisy_rule(case["d"], rng)
-    floor = pool.risk(pool.minimiser()[None])
+    floor = pool.risk(pool.minimizer()[None])
     found = np.empty((options.repeats, 2))
     for i in range(options.repeats):
         data = pool.sample(case["n"], rng)
-        least = data.risk(data.minimiser()[None])
+        least = data.risk(data.minimizer()[None])
         k, mu, _ = empirical(**case)
         found[i, 0] = (data.risk(posterior(data, k, mu, D, options.draws, rng)) - least).mean()
         k, mu, _ = population(**case)

@@ -203,9 +203,9 @@ def draw_figure(found, path):
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(1, 3, figsize=(15, 5.2))
-    colours = plt.get_cmap("tab20").colors
+    colors = plt.get_cmap("tab20").colors
     for i, (label, ways, proved) in enumerate(found.values()):
-        style = {"color": colours[i % 20], "label": label, "marker": "osD^v<>PX*hpd"[i % 13]}
+        style = {"color": colors[i % 20], "label": label, "marker": "osD^v<>PX*hpd"[i % 13]}
         for d, way in ways.items():
             _, _, evaluations, _, distances = np.transpose(way)
             axes[DIMENSIONS.index(d)].plot(evaluations, distances, **style)

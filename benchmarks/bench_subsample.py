@@ -137,11 +137,11 @@ def draw_picture(curves, path):
         for own, n, epsilon, rows in curves:
             if own == name:
                 label = f"n = {n:.0e}, ε = {epsilon:g}".replace("e+0", "e")
-                colour = f"C{kinds.index((n, epsilon))}"
+                color = f"C{kinds.index((n, epsilon))}"
                 axis.loglog(
-                    rows[:, 0], np.maximum(rows[:, 1], 1e-6), colour, marker="o", label=label
+                    rows[:, 0], np.maximum(rows[:, 1], 1e-6), color, marker="o", label=label
                 )
-        axis.axvline(1e6, color="grey", linestyle=":")
+        axis.axvline(1e6, color="gray", linestyle=":")
         axis.set(title=name, xlabel="rows of the sample")
     axes[0, 0].set_ylabel("excess log-loss")
     axes[0, 0].legend(fontsize=7)

@@ -4,8 +4,8 @@ Usage: OMP_NUM_THREADS=1 python benchmarks/bench_unsupervised.py [--data FOLDER]
        [--smallest]
 
 FOLDER holds magic04.csv.gz, the gamma telescope; without it that set is left out. Of components the
-share of the variance that they capture is printed, of centres the inertia relative to that of one
-centre: means over fits, standard errors, and seconds of a fit. δ = 1e-5 and both relations.
+share of the variance that they capture is printed, of centers the inertia relative to that of one
+center: means over fits, standard errors, and seconds of a fit. δ = 1e-5 and both relations.
 diffprivlib's are purely ε-DP; they are left out where it is not installed.
 """
 
@@ -28,8 +28,8 @@ RELATIONS = ("replace_one", "add_remove_one")
 def blobs(n_rows=5000, n_clusters=15, seed=0):
     """Return normal clusters in a square."""
     rng = np.random.default_rng(seed)
-    centres = rng.uniform(-0.8, 0.8, (n_clusters, 2))
-    rows = centres[rng.integers(n_clusters, size=n_rows)] + rng.normal(0.0, 0.06, (n_rows, 2))
+    centers = rng.uniform(-0.8, 0.8, (n_clusters, 2))
+    rows = centers[rng.integers(n_clusters, size=n_rows)] + rng.normal(0.0, 0.06, (n_rows, 2))
     return np.clip(rows, -1.0, 1.0)
 
 
@@ -51,7 +51,7 @@ def captured(model, rows):
 
 
 def inertia(model, rows):
-    """Return the inertia relative to that of one centre."""
+    """Return the inertia relative to that of one center."""
     return -model.score(rows) / ((rows - rows.mean(axis=0)) ** 2).sum()
 
 

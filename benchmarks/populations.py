@@ -41,8 +41,8 @@ class Pool:
         """Return the mean hinge loss of each row of `thetas`."""
         return np.maximum(0.0, 1.0 - self.y[:, None] * (self.X @ thetas.T)).mean(axis=0)
 
-    def minimiser(self):
-        """Return a minimiser of the risk on all of R^d, by linear programming."""
+    def minimizer(self):
+        """Return a minimizer of the risk on all of R^d, by linear programming."""
         n, d = self.X.shape
         rows = sparse.hstack([sparse.csr_matrix(-self.y[:, None] * self.X), -sparse.eye(n)])
         bounds = [(None, None)] * d + [(0.0, None)] * n

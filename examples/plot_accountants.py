@@ -43,7 +43,7 @@ PANELS = [
         ],
     ),
 ]
-COLOURS = {
+COLORS = {
     "basic": "tab:gray",
     "advanced, Dwork and Roth 3.20": "tab:orange",
     "zCDP, classic conversion": "tab:purple",
@@ -64,7 +64,7 @@ def main() -> None:
             axis.plot(
                 COUNTS,
                 epsilons,
-                color="black" if exact else COLOURS[label],
+                color="black" if exact else COLORS[label],
                 linewidth=2.2 if exact else 1.4,
                 label=label,
             )

@@ -1,6 +1,6 @@
 """
-What has an additive model learnt?
-==================================
+What has an additive model learned?
+===================================
 
 Each column has a curve of its own. Features of public bounds cost no privacy, so the model costs
 what a linear one does; the bands show its noise.

@@ -5,7 +5,7 @@ Does an audit catch a bug?
 Does an attack find out that noise is half of what it should be?
 
 An attack sees 600 fits, each to one of two data sets that differ in one label, and accuses the
-first of them wherever a score is above a threshold. The coloured line shows, for every threshold,
+first of them wherever a score is above a threshold. The colored line shows, for every threshold,
 how often it accuses wrongly and how often it misses. The black line is the trade-off function of
 the claim: no attack gets below it. The right estimator stays above, but for chance; a copy in which
 somebody halved the noise does not. The p-value takes chance into account: if the claim is true, it

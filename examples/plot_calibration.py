@@ -26,7 +26,7 @@ y = (hidden @ [1.0, -0.6] + rng.logistic(size=n) > 0).astype(int)
 learn, calibrate, new = slice(0, 10_000), slice(10_000, 20_000), slice(20_000, n)
 
 # %%
-# A record is learnt from or calibrates, never both. In two partitions of one budget the costs do
+# A record is learned from or calibrates, never both. In two partitions of one budget the costs do
 # not add up.
 budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
 own = budget.at(partition="learn")

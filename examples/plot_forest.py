@@ -3,8 +3,8 @@ What does a forest see that curves do not?
 ==========================================
 
 A sum of one curve a column cannot say that a region matters. The leaves of random trees can, and
-cost no more: trees are drawn from public bounds and a public seed, and only their leaves are learnt
-from the data, all at once.
+cost no more: trees are drawn from public bounds and a public seed, and only their leaves are
+learned from the data, all at once.
 """
 
 import matplotlib.pyplot as plt

@@ -5,7 +5,7 @@ How does k-means find its clusters through noise?
 Dots are records in 15 clusters, and a white cross is where a cluster really is. A fit releases
 counts in a grid, with noise, and clusters rows that are made up by these counts, which costs
 nothing more, however often it starts anew; then it makes three noisy steps on the records. Each
-colour is the region of one centre. The inertia, in percent of that of a single centre, is computed
+color is the region of one center. The inertia, in percent of that of a single center, is computed
 from the records and only for the picture.
 """
 
@@ -16,9 +16,9 @@ from sklearn.cluster import KMeans
 from skdp import DPKMeans, PrivacyBudget
 
 rng = np.random.default_rng(7)
-centres = np.array([(x, y) for x in (-8, -4, 0, 4, 8) for y in (-6, 0, 6)], dtype=float)
-centres += rng.uniform(-1.2, 1.2, centres.shape)
-records = centres[rng.integers(15, size=6000)] + rng.normal(0.0, 0.5, (6000, 2))
+centers = np.array([(x, y) for x in (-8, -4, 0, 4, 8) for y in (-6, 0, 6)], dtype=float)
+centers += rng.uniform(-1.2, 1.2, centers.shape)
+records = centers[rng.integers(15, size=6000)] + rng.normal(0.0, 0.5, (6000, 2))
 bounds = {0: (-12, 12), 1: (-10, 10)}  # public: chosen without looking
 
 budget = PrivacyBudget(epsilon=2.0, delta=1e-5)
@@ -29,7 +29,7 @@ ways = {
 }
 
 # %%
-# At ε = 0.1 some centres share a cluster, or serve two. At ε = 1 nearly every cluster has its own,
+# At ε = 0.1 some centers share a cluster, or serve two. At ε = 1 nearly every cluster has its own,
 # close to where the records' mean is.
 across, up = np.meshgrid(np.linspace(-12, 12, 300), np.linspace(-10, 10, 250))
 everywhere = np.column_stack([across.ravel(), up.ravel()])
@@ -45,7 +45,7 @@ for panel, (title, model) in zip(panels, ways.items(), strict=True):
         colors[order[regions]], extent=(-12, 12, -10, 10), origin="lower", alpha=0.45, aspect="auto"
     )
     panel.scatter(*records[::4].T, s=2, color="black", alpha=0.35, linewidths=0)
-    panel.scatter(*centres.T, marker="+", s=60, color="white", linewidths=2)
+    panel.scatter(*centers.T, marker="+", s=60, color="white", linewidths=2)
     panel.scatter(*found.T, s=45, color=colors[order], edgecolor="black", zorder=3)
     share = -model.score(records) / whole
     panel.set(title=f"{title}: inertia {100 * share:.1f} %", xlim=(-12, 12), ylim=(-10, 10))

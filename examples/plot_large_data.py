@@ -8,7 +8,7 @@ Events of a made-up town are drawn block by block by the workers of a cluster, a
 counts and sums of whole blocks travel, and noise is added to their totals. On the left is a map of
 8000 cells at ε = 0.5, in the middle the same at ε = 0.01. Of so many events even that leaves the
 town as it is; in cells that are empty, noise of either sign shows as speckles. On the right are
-the regions of 12 centres that k-means places at ε = 0.5, by seven reads of all blocks.
+the regions of 12 centers that k-means places at ε = 0.5, by seven reads of all blocks.
 """
 
 import logging
@@ -68,7 +68,7 @@ across, up = np.meshgrid(np.linspace(-6, 6, 400), np.linspace(-4, 4, 270))
 regions = kmeans.predict(np.column_stack([across.ravel(), up.ravel()])).reshape(across.shape)
 panels[2].imshow(regions, cmap="tab20", alpha=0.7, interpolation="nearest", **view)
 panels[2].scatter(*kmeans.cluster_centers_.T, s=40, color="white", edgecolor="black")
-panels[2].set(title="regions of 12 centres, ε = 0.5")
+panels[2].set(title="regions of 12 centers, ε = 0.5")
 for panel in panels:
     panel.set(xticks=[], yticks=[])
 plt.show()

@@ -19,7 +19,7 @@ from sklearn.decomposition import PCA
 from skdp import DPPCA
 
 digits = load_digits().data
-bounds = (0, 16)  # public: so many shades of grey there are
+bounds = (0, 16)  # public: so many shades of gray there are
 exact = PCA(n_components=10).fit(digits)
 rows = digits - digits.mean(axis=0)
 
@@ -63,8 +63,8 @@ for neighboring, color in (("replace_one", "#2b6ca3"), ("add_remove_one", "#c050
     axes.plot(epsilons, np.mean(fits, axis=1), "o-", color=color, label=neighboring, markersize=4)
 axes.axhline(captured(exact), color="black", linewidth=1)
 axes.text(0.05, captured(exact) + 0.01, "exact")
-axes.axhline(10 / 64, color="grey", linewidth=1, linestyle=":")
-axes.text(10.0, 10 / 64 - 0.015, "random directions", ha="right", va="top", color="grey")
+axes.axhline(10 / 64, color="gray", linewidth=1, linestyle=":")
+axes.text(10.0, 10 / 64 - 0.015, "random directions", ha="right", va="top", color="gray")
 axes.set(xscale="log", ylim=(0.08, 0.8), xlabel="ε", ylabel="captured variance, 10 of 64")
 axes.set_xticks([0.1, 1, 10], ["0.1", "1", "10"])
 axes.spines[["top", "right"]].set_visible(False)

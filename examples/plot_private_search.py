@@ -5,7 +5,7 @@ When does a private search pay?
 What if nobody knows the units of the columns? A private search against the default.
 
 Rows are about as long as the default takes them to be, or up to e^4 times shorter, or up to e^2
-times longer, and nobody told the analyst. A grey dot is a fit to 5000 records at ε = 1, a blue one
+times longer, and nobody told the analyst. A gray dot is a fit to 5000 records at ε = 1, a blue one
 a search at ε = 1. It tries `data_norm` from 0.05 to 1, judges on records that no fit has seen,
 and pays for every run, for the choice and for the fit that it keeps.
 """

@@ -5,7 +5,7 @@ In which range will a number lie?
 A mean says nothing about how far off it is. Can a private model say between which two numbers nine
 of ten waiting times will lie?
 
-Three quantiles are learnt together, as one release at ε = 1: the 5 %, the 50 % and the 95 % line.
+Three quantiles are learned together, as one release at ε = 1: the 5 %, the 50 % and the 95 % line.
 Dots are new records. The band holds about as many as it should, and widens as waiting times
 spread.
 """

@@ -3,7 +3,7 @@ How does a private analysis go, from a table to a report?
 =========================================================
 
 A census-like table with missing values, made up here by a fixed generator, is checked, priced,
-learnt from and judged under one budget, which was made from what an attacker may gain. Then the
+learned from and judged under one budget, which was made from what an attacker may gain. Then the
 budget reports itself, on a page that a privacy officer reads. On the left is how good the model is,
 by one private release from rows that it has not seen, on the right what everybody who reads all of
 this could gain.

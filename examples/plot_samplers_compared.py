@@ -24,7 +24,7 @@ from skdp.samplers import REFERENCE_SAMPLERS, SAMPLERS, Sampler
 LOSSES = {"": HingeLoss(), "†": SmoothedHingeLoss(0.5), "‡": LogisticLoss()}
 X, Y, C = np.ones((20, 1)), np.ones(20), 0.06
 STEPS = {"stable": 20, "asymptotic": 50}
-COLOURS = {"exact": "tab:green", "tv": "tab:purple", "stable": "tab:blue", "asymptotic": "0.6"}
+COLORS = {"exact": "tab:green", "tv": "tab:purple", "stable": "tab:blue", "asymptotic": "0.6"}
 AXIS = np.linspace(-2.5, 3.7, 500)
 
 
@@ -57,7 +57,7 @@ def show(axis, name, sampler, loss, mark):
     options = {"loss": loss, "temperature": C, "tv": 0.6, "n_draws": 200, "random_state": 0}
     draws = draw_samples(X, Y, sampler=watched, **options)[:, 0]
     density = np.exp(-C * loss.value(Y[:, None], X * AXIS).sum(axis=0) - 0.5 * AXIS**2)
-    axis.hist(draws, AXIS[::21], density=True, color=COLOURS[sampler.certifies], alpha=0.5)
+    axis.hist(draws, AXIS[::21], density=True, color=COLORS[sampler.certifies], alpha=0.5)
     axis.plot(AXIS, density / (density.sum() * (AXIS[1] - AXIS[0])), color="black")
     passes = np.mean(watched.evaluations) / len(Y)
     axis.set_title(f"{name}{mark}\n{passes:,.{1 if passes < 10 else 0}f} passes", fontsize=11)
@@ -75,8 +75,8 @@ def main():
             with suppress(IncompatibleSolverError):
                 show(axis, name, kind(), loss, mark)
                 break
-    patches = [plt.Rectangle((0, 0), 1, 1, fc=colour, alpha=0.5) for colour in COLOURS.values()]
-    figure.legend(patches, COLOURS, title="what is proved", loc="lower center", ncols=4)
+    patches = [plt.Rectangle((0, 0), 1, 1, fc=color, alpha=0.5) for color in COLORS.values()]
+    figure.legend(patches, COLORS, title="what is proved", loc="lower center", ncols=4)
     figure.tight_layout(rect=(0, 0.08, 1, 1))
     plt.show()
 

@@ -5,7 +5,7 @@ What does a skewed target need?
 Rents are mostly small and sometimes huge, and noise has to cover the largest that is possible. What
 does a logarithm change?
 
-Grey dots are flats, made up here. Lines are cuts at two distances from the centre. Both models have
+Gray dots are flats, made up here. Lines are cuts at two distances from the center. Both models have
 the same bounds, ε = 1 and a curve for each of two columns; the blue one learns the logarithm of the
 rent. On the scale of the bounds nearly all rents are the same small number, and the orange curves
 are mostly noise.

@@ -1,6 +1,6 @@
 """How accurate is a private classifier, and what does looking for the best one cost?
 
-Breast-cancer biopsies: 569 records, 30 measurements each. Every model learnt from them spends
+Breast-cancer biopsies: 569 records, 30 measurements each. Every model learned from them spends
 from one privacy budget. (The scores by which the search chooses are exact: with data that are not
 public, keep them and the choice to yourself.)
 """

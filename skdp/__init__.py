@@ -30,7 +30,7 @@ What a user calls, in scikit-learn's own module names:
 
 What these are made of:
 
-- `skdp.solvers`: how a model is learnt privately.
+- `skdp.solvers`: how a model is learned privately.
 - `skdp.workloads`: several queries under one guarantee.
 - `skdp.samplers`: how a log-concave density is sampled. Knows nothing of privacy.
 - `skdp.mechanisms`: how one answer is released.

@@ -52,7 +52,7 @@ def together(earlier: PrivacyGuarantee, now: PrivacyGuarantee) -> PrivacyGuarant
 def _check_units(earlier: PrivacyGuarantee, now: PrivacyGuarantee) -> None:
     if earlier.unit != now.unit:
         raise ValueError(
-            f"The model was learnt with one {earlier.unit} as the unit of privacy, and this fit "
+            f"The model was learned with one {earlier.unit} as the unit of privacy, and this fit "
             f"protects one {now.unit}: give groups= in every fit, or in none."
         )
 

@@ -280,7 +280,7 @@ def test_a_leak_is_found_where_it_is():
     }
 
 
-class Centred(TransformerMixin, BaseEstimator):
+class Centered(TransformerMixin, BaseEstimator):
     """Learns the means of its columns."""
 
     def fit(self, X, y=None):
@@ -315,7 +315,7 @@ class Scaled(pre.StandardScaler):
 
 
 def test_an_unknown_class_that_learns_is_found():
-    for estimator in (Centred(), Scaled(), make_pipeline(Centred(), MODEL)):
+    for estimator in (Centered(), Scaled(), make_pipeline(Centered(), MODEL)):
         (leak,) = check_pipeline(estimator)
         assert (leak.kind, leak.severity) == ("learns", "high")
 
@@ -371,7 +371,7 @@ def test_a_step_that_looks_at_other_rows_is_refused_without_tags_too():
 def test_no_predictor_of_scikit_learn_passes_for_private(kind):
     for name, estimator in all_estimators(type_filter=kind):
         if name.startswith("PassiveAggressive"):
-            continue  # deprecated in favour of SGD
+            continue  # deprecated in favor of SGD
         try:
             made = estimator()
         except TypeError:
@@ -531,7 +531,7 @@ class ScalesAnew(pre.MinMaxScaler):
     """Unknown by its name."""
 
 
-def test_public_rows_do_not_hide_what_is_learnt():
+def test_public_rows_do_not_hide_what_is_learned():
     (leak,) = check_pipeline(ScalesAnew(), np.random.default_rng(0).normal(size=(30, 2)))
     assert leak.kind == "learns"
 

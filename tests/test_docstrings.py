@@ -28,15 +28,13 @@ ESTIMATORS = [
 # What every estimator and scaler says of the parameters that they share. What is particular, such
 # as the model that ``epsilon=inf`` is, stands above the parameters.
 SHARED = {
-    "epsilon": "*Public.* Privacy loss in nats that one fit may spend.",
-    "delta": "*Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` "
-    "takes the budget's, or 1e-5 without a budget.",
-    "neighboring": "*Public.* Whether neighbouring data sets differ in the value of one record "
-    "(then n is public) or in its presence (then it is private).",
-    "budget": "*Public.* What the fit spends from, before it reads the data.",
-    "random_state": "*Secret.* ``None`` takes fresh entropy from the operating system for each "
-    "fit. A seed voids the guarantee, for whoever knows it can subtract the noise, and is refused "
-    "beside a budget: for tests only.",
+    "epsilon": "*Public.* Privacy loss of one fit, in nats.",
+    "delta": "*Public.* Probability that the ε bound fails. ``None``: the budget's δ, or 1e-5.",
+    "neighboring": "*Public.* Whether neighbors differ in the values of one record or in its "
+    "presence.",
+    "budget": "*Public.* Budget that `fit` spends from before it reads the data.",
+    "random_state": "*Secret.* Seed of the noise, for tests only: a known seed voids the "
+    "guarantee. See :term:`seed`.",
 }
 # Parameters of one name that say different things in different classes of a folder, and why.
 DIFFERENT = {

@@ -102,7 +102,7 @@ def test_answers_are_no_farther_apart_than_declared(
 @pytest.mark.slow
 @every_model
 @every_relation
-def test_some_neighbours_are_as_far_apart_as_declared(model, neighboring, monkeypatch):
+def test_some_neighbors_are_as_far_apart_as_declared(model, neighboring, monkeypatch):
     """Over all pairs of some records, all of them at the radius; else the noise could be less."""
     places = [(x, y) for x in np.linspace(-1.0, 3.0, 7) for y in np.linspace(0.0, 10.0, 7)]
     rest, model = [(0.9, 4.9)], clone(model).set_params(neighboring=neighboring)

@@ -137,7 +137,7 @@ def contributions(units, mean, radius, neighboring):
     cluster = np.eye(2)[np.argmin(np.abs(w), axis=1)]
     count = 2.0**-0.25 if counts else 1.0
     return {
-        "centre": np.c_[units * np.sqrt(HALF / HALF.sum()), np.full(len(z), counts * count)],
+        "center": np.c_[units * np.sqrt(HALF / HALF.sum()), np.full(len(z), counts * count)],
         "radius": np.eye(32)[np.minimum(shells, 31)],
         "directions": y[:, :, None] * y[:, None, :],
         "variances": np.c_[squares, (w**2).sum(axis=1) - squares],

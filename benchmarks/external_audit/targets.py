@@ -91,7 +91,7 @@ CODES = np.zeros((ROWS, 2), dtype=int)
 CODED = (CODES, TURNED[0][1]), (CODES, y)
 ROW_MOVED = (X,), (np.r_[-X[:1], X[1:]],)
 # With 200 rows the ranks of both tails are 2 rows from the ends. The first row moves each of them
-# by one rank, towards or away from the three rows beside it.
+# by one rank, toward or away from the three rows beside it.
 TAIL = np.r_[np.full(3, -0.5), np.zeros(193), np.full(3, 0.5)]
 TAILS = tuple((np.column_stack([np.r_[end, TAIL]] * 2),) for end in (1.0, -1.0))
 MOVED = np.r_[1.0, np.zeros(ROWS - 1)], np.zeros(ROWS)

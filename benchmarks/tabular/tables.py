@@ -138,9 +138,9 @@ def tables(folder):
         *(housing[:, :8], housing[:, 8], HOUSING_BOUNDS),
         target_bounds=(14_999.0, 500_001.0),
     )
-    for colour in ("red", "white"):
-        wine = pd.read_csv(folder / f"winequality-{colour}.csv.gz", header=None).to_numpy(float)
-        name = f"wine quality, {colour}"
+    for color in ("red", "white"):
+        wine = pd.read_csv(folder / f"winequality-{color}.csv.gz", header=None).to_numpy(float)
+        name = f"wine quality, {color}"
         yield _numbers(name, wine[:, :11], wine[:, 11], QUALITY_BOUNDS, target_bounds=(0.0, 10.0))
 
 

@@ -15,7 +15,7 @@ __all__ = ["AccountedCurve"]
 
 @dataclass(frozen=True)
 class AccountedCurve(SymmetricCurve):
-    """What `accountant` proves of `event`, for both orders of the neighbours at once.
+    """What `accountant` proves of `event`, for both orders of the neighbors at once.
 
     Parameters
     ----------

@@ -46,7 +46,7 @@ class AdvancedAccountant(Accountant):
     a release of f·(what is left), δ' the rest; f is the best of 0, 0.1, ..., 1.
 
     **Guarantee.** Dwork and Roth 2014, Theorem 3.20; Kairouz, Oh and Viswanath 2015, Theorems 3.3
-    and 3.5. `tanh`: the loss of randomised response has mean ε·tanh(ε/2) and lies in [−ε, ε], so
+    and 3.5. `tanh`: the loss of randomized response has mean ε·tanh(ε/2) and lies in [−ε, ε], so
     Azuma's inequality applies.
 
     Examples
@@ -108,7 +108,7 @@ def _optimal(parts: Parts, delta: float) -> float:
 
 
 def _tanh(parts: Parts, delta: float) -> float:
-    # The loss of randomised response is ±ε with mean ε·tanh(ε/2). Hoeffding's inequality for ranges
+    # The loss of randomized response is ±ε with mean ε·tanh(ε/2). Hoeffding's inequality for ranges
     # of 2ε: it exceeds the mean by t with probability e^(−2t²/Σ(2ε)²) = δ' at t = √(2L·Σε²).
     return _spread(parts, delta) + math.fsum(k * e * math.tanh(0.5 * e) for e, _, k in parts)
 
@@ -151,7 +151,7 @@ _NEEDS = {
 def optimal_epsilon(epsilon: float, delta: float, count: int, total: float) -> float:
     r"""Return the least ε' with k-fold (ε, δ)-DP inside (ε', `total`)-DP, rounded upwards.
 
-    The dominating pair is randomised response with probability 1 − δ and an atom at infinite
+    The dominating pair is randomized response with probability 1 − δ and an atom at infinite
     loss with probability δ (Kairouz, Oh and Viswanath 2015, Theorem 3.3), so
 
         1 − δ' = (1 − δ)^k·(1 − D(ε')),  D(ε') = Σ_j C(k,j) p^(k−j) q^j (1 − e^(ε' − l_j))_+,

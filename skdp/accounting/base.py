@@ -31,7 +31,7 @@ class UnpricedEventError(ValueError):
 
 @dataclass(frozen=True)
 class EventCount:
-    """`count` releases of `event`; every number holds for both orders of the neighbours."""
+    """`count` releases of `event`; every number holds for both orders of the neighbors."""
 
     event: Event
     count: int

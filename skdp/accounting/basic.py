@@ -24,7 +24,7 @@ class BasicAccountant(Accountant):
 
     A leaf with a curve is (ε_i(δ_i), δ_i)-DP for every δ_i. The split of δ: all releases of one
     leaf get the same δ_i; between leaves either the same for all, or the Lagrangian rule, each
-    leaf at the ε_i that minimises ε_i + λ·δ_i(ε_i), with the least λ that δ allows, scaled
+    leaf at the ε_i that minimizes ε_i + λ·δ_i(ε_i), with the least λ that δ allows, scaled
     up to use δ completely. The lesser of the two counts. Any split is valid; on curves ε(δ) that
     are convex the second one is the best.
 

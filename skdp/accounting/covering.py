@@ -29,7 +29,7 @@ def covering_mu(curve: PrivacyCurve, slack: float = 0.0, *, precision: float = 1
     Parameters
     ----------
     curve : PrivacyCurve
-        *Public.* The other order of the neighbours is `curve.reversed()`.
+        *Public.* The other order of the neighbors is `curve.reversed()`.
     slack : float in [0, 1)
         *Public.* What the cover may miss, at every ε alike.
     precision : float

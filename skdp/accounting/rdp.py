@@ -20,7 +20,7 @@ _LEAST_ORDER = 1.0 + 1e-6
 class RDPAccountant(Accountant):
     r"""r(a) = Σ k_i·r_i(a) for every order a > 1, then the best order.
 
-    Orders are continuous and found by SciPy's bounded minimisation; every order gives a valid
+    Orders are continuous and found by SciPy's bounded minimization; every order gives a valid
     answer, so a poor minimum costs tightness only.
 
     Parameters
@@ -34,7 +34,7 @@ class RDPAccountant(Accountant):
     Notes
     -----
     **Guarantee.** Mironov 2017, Propositions 1 and 3; Canonne, Kamath and Steinke 2020,
-    Proposition 12. r_i(a) is the least of the event's own, ρ·a, and that of randomised response
+    Proposition 12. r_i(a) is the least of the event's own, ρ·a, and that of randomized response
     at the event's pure ε (Mironov 2017, Proposition 6; Kairouz, Oh and Viswanath 2015). No δ
     exceeds the total variation, at most √(r/2) and √(1 − e^−r) with r of an order just above 1
     (Pinsker; Bretagnolle and Huber 1979): so ε = 0 once δ reaches it.

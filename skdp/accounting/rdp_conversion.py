@@ -27,7 +27,7 @@ Rdp = Callable[[float], float]
 
 _START, _WIDEST = 2.0, 30.0  # of log(order − 1)
 _ROUNDING, _SUM_ROUNDING = margin(SERIES), margin(FORMULA)
-_ENDLESS = 1e200  # in place of inf, which the minimisation cannot subtract
+_ENDLESS = 1e200  # in place of inf, which the minimization cannot subtract
 
 
 def _lemma_7(order: float, rdp: float, log_delta: float) -> float:

@@ -23,7 +23,7 @@ class ZCDPAccountant(Accountant):
     neighboring : {"replace_one", "add_remove_one"}
         *Public.*
     conversion : {"tight", "classic"}
-        *Public.* ``"tight"`` minimises exp((a − 1)(ρa − ε))·(1 − 1/a)^a / (a − 1) over orders
+        *Public.* ``"tight"`` minimizes exp((a − 1)(ρa − ε))·(1 − 1/a)^a / (a − 1) over orders
         a > 1. ``"classic"`` is ρ + 2·√(ρ·log(1/δ)), the least over a of Tian 2024, Lemma 7.
 
     Notes

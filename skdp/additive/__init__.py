@@ -1,4 +1,4 @@
-"""Sums of one curve a column, learnt privately, and what they say of themselves."""
+"""Sums of one curve a column, learned privately, and what they say of themselves."""
 
 from skdp.additive.classifier import DPAdditiveClassifier
 from skdp.additive.effects import AdditiveEffect

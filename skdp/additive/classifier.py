@@ -50,72 +50,61 @@ class DPAdditiveClassifier(DPLogisticRegression):
         As good as known bounds from n·μ/p = 20 to 50 on, and poor below; for solvers that are
         Gaussian DP.
     categories : dict, list or None, default None
-        *Public.* The values that columns can have: a dict from names or numbers of columns to
-        lists, or one list for all columns. Other columns are numeric and have `bounds`. Other
-        values belong to no category.
+        *Public.* Possible values of categorical columns: a dict from names or positions of columns
+        to lists, or one list for all columns. Other values belong to no category.
     classes : array-like or None
-        *Public.* All labels that may occur. ``None`` takes the labels found in `y` as public, which
-        a rare label is not: pass them where that matters.
+        *Public.* All labels that may occur. ``None`` treats the labels in `y` as public; pass
+        `classes` if a rare label would reveal something.
     max_weight : float or None
-        *Public.* Largest weight of a record: the `sample_weight` of `fit`, which is private, is
-        clipped to [0, max_weight], and the noise grows in proportion to it. ``None`` refuses
-        weights in a private fit.
+        *Public.* Private fits clip `sample_weight` to [0, max_weight]; the noise is proportional to
+        it. ``None``: weights raise ValueError.
     max_rows : int or None
-        *Public.* Maximum number of rows used per person, only with the `groups` of `fit`. If a
-        person has more, each `fit` draws a uniform subset. ``None`` uses all rows. The rows of a
-        person weigh as much as one record in any case.
+        *Public.* Maximum number of rows used per person. If a person has more, `fit` draws a random
+        subset. ``None``: all rows. Only used with `groups`.
     missing : {"indicator", "error"}, default "indicator"
-        *Public.* How NaN, ``None`` and ``pandas.NA`` are treated. ``"indicator"``: as a category
-        of their own, in numeric columns as well. ``"error"``: they raise ValueError.
+        *Public.* Treatment of NaN, ``None`` and ``pandas.NA``: an indicator or category of their
+        own, or a ValueError.
     epsilon : float, default 1.0
-        *Public.* Privacy loss in nats that one fit may spend.
+        *Public.* Privacy loss of one fit, in nats.
     delta : float or None
-        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
-        budget's, or 1e-5 without a budget.
+        *Public.* Probability that the ε bound fails. ``None``: the budget's δ, or 1e-5.
     neighboring : {"replace_one", "add_remove_one"}
-        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
-        public) or in its presence (then it is private).
+        *Public.* Whether neighbors differ in the values of one record or in its presence.
     budget : PrivacyBudget or None
-        *Public.* What the fit spends from, before it reads the data.
+        *Public.* Budget that `fit` spends from before it reads the data.
     n_terms : int, default 8
         *Public.* K, the number of Fourier features of a numeric column.
     linear_share : float in [0, 1], default 0.5
-        *Public.* g, the share of the straight line. 1: only the line, as in `BoundsScaler`. 0: only
-        Fourier features.
+        *Public.* Share g of the straight line, between 0 (only Fourier features) and 1 (only the
+        line).
     transformation : None, "log" or dict, default None
-        *Public.* Scale of numeric columns. Use ``"log"`` for amounts and counts; their bounds may
-        then be generous. A dict maps names or numbers of columns to ``None``, to ``"log"``, which
-        has the unit 1, or to a number, the unit of a logarithmic scale.
+        *Public.* Scale of numeric columns. Use ``"log"`` for amounts and counts. A dict maps
+        columns to ``None``, ``"log"`` (unit 1) or the unit of a logarithmic scale.
     reference : None, "low" or list, default None
         *Public.* Numeric columns whose features are zero at the low bound, ``"low"`` for all. Use
-        it if most values are at the low bound, as in counts of words. Their features are √g·u and
-        √(2(1 − g))·sin((k − ½)πu)/((k − ½)π).
+        it if most values are at the low bound, as in counts of words.
     interactions : None, "pairs" or list of pairs, default None
-        *Public.* Pairs of columns by name or number, ``"pairs"`` for all pairs. The first three
-        Fourier features, or the categories, of the two columns are multiplied. All pairs together
-        have about half of the squared norm of a row.
+        *Public.* Pairs of columns by name or position, ``"pairs"`` for all. The first three Fourier
+        features, or the categories, of both columns are multiplied.
     norm : {"rows", "blocks"}, default "rows"
-        *Public.* ``"rows"``: the features of each column have norm 1 at most, and a model clips the
-        row. ``"blocks"``: all features are divided by one number, so that no row is longer than 1
-        and none is clipped at that norm. The model is then exactly additive, but noisier.
+        *Public.* ``"rows"``: the features of each column have at most norm 1, and the model clips
+        the row. ``"blocks"``: no row is longer than 1, so none is clipped; the model is then
+        exactly additive, but noisier.
     class_weight : dict or None
-        *Public.* Weights by label; the largest one scales the noise. ``"balanced"`` is refused.
+        *Public.* Weights by label; the largest scales the noise. ``"balanced"`` raises ValueError.
     solver : str or Solver, default "auto"
-        *Public.* How the coefficients are learnt: a name of `skdp.solvers.SOLVERS` or an instance.
-        ``"auto"`` takes ``"regularized_exponential"``, or ``"noisy_gd"`` where that one's run would
-        have more than 128 steps, or 64 with several scores a record, and for more than 1024
-        columns or with `groups`; `solver_` says which.
+        *Public.* How the coefficients are learned: a name of `skdp.solvers.SOLVERS` or an instance.
+        ``"auto"`` picks by public facts (*Solvers* in the user guide); see `solver_`.
     random_state : None, int, Generator or RandomState
-        *Secret.* ``None`` takes fresh entropy from the operating system for each fit. A seed voids
-        the guarantee, for whoever knows it can subtract the noise, and is refused beside a budget:
-        for tests only.
+        *Secret.* Seed of the noise, for tests only: a known seed voids the guarantee. See
+        :term:`seed`.
     verbose : int
-        *Public.* Above 0, show steps done, by tqdm where it is installed; their number is public.
+        *Public.* If positive, show progress.
 
     Attributes
     ----------
     coef_ : ndarray of shape (1, n_features_out) for two classes, else (n_classes, n_features_out)
-        *Released*, computed from what was rounded to a public grid, or rounded itself.
+        *Released.*
     coef_noise_bound_ : float or None
         *Public, or computed from the noisy count*: σ such that the privacy noise in the product of
         a vector v and the coefficients has a standard deviation of at most σ·\|v\|, to first order
@@ -131,7 +120,7 @@ class DPAdditiveClassifier(DPLogisticRegression):
     Notes
     -----
     **Guarantee.** As `DPLogisticRegression`, of rows Φ(x) in place of x: the map Φ is public, so
-    neighbouring tables have neighbouring features, clipped to the same public norm (*Feature maps*
+    neighboring tables have neighboring features, clipped to the same public norm (*Feature maps*
     in the documentation).
     **Assumed.** As there; bounds and categories come from knowledge, never from the data.
 
@@ -219,7 +208,7 @@ class DPAdditiveClassifier(DPLogisticRegression):
         return read(plan, records, rng)
 
     def _publish(self, plan: Any, records: Any, released: Any, guarantee: PrivacyGuarantee) -> Any:
-        records, learnt = unranked(records, released)
-        noise = noise_of(learnt, self._unit(records.facts.task))
+        records, learned = unranked(records, released)
+        noise = noise_of(learned, self._unit(records.facts.task))
         self.coef_noise_bound_, self._noise_root_ = noise
-        return super()._publish(plan, records, learnt, guarantee)
+        return super()._publish(plan, records, learned, guarantee)

@@ -23,8 +23,8 @@ _MIDPOINTS, _PAIR_MIDPOINTS = 1000, 64  # by which means over uniform u are take
 class AdditiveEffect:
     """The part of a score that one column, or one pair of columns, makes.
 
-    It is centred: its mean is 0 over the public interval of a number, and over the public values of
-    a category. It holds for a row of typical length, as rows are clipped; see `explain_local` of
+    It is centered: its mean is 0 over the public interval of a number, and over the public values
+    of a category. It holds for a row of typical length, as rows are clipped; see `explain_local` of
     the model for what a row really gets.
 
     Parameters

@@ -95,9 +95,9 @@ def term_importances(self: Any) -> np.ndarray:
     return np.array([effect.importance for effect in self.explain_global().values()])
 
 
-def noise_of(learnt: Any, unit: float) -> tuple[float | None, np.ndarray | None]:
+def noise_of(learned: Any, unit: float) -> tuple[float | None, np.ndarray | None]:
     """Return the noise bound of the coefficients, and its root; `unit` is that of the score."""
-    if not isinstance(learnt, Solution):  # without privacy
+    if not isinstance(learned, Solution):  # without privacy
         return 0.0, None
-    sigma = learnt.noise_bound
-    return None if sigma is None else sigma * unit, learnt.noise_root
+    sigma = learned.noise_bound
+    return None if sigma is None else sigma * unit, learned.noise_root

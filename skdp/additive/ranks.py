@@ -130,10 +130,10 @@ def ranks_of(counts: np.ndarray) -> Any:
 
 
 class _Ranked(NamedTuple):
-    """Records with the map that was released, and what was learnt with it."""
+    """Records with the map that was released, and what was learned with it."""
 
     records: LinearRecords
-    learnt: Any
+    learned: Any
 
 
 def features_of(model: Any) -> AdditiveFeatures:
@@ -177,7 +177,7 @@ def read_ranked(
 
 
 def unranked(records: LinearRecords, released: Any) -> tuple[LinearRecords, Any]:
-    """Return the records whose map is published, and what was learnt."""
+    """Return the records whose map is published, and what was learned."""
     return released if isinstance(released, _Ranked) else (records, released)
 
 

@@ -1,4 +1,4 @@
-"""The two audits of an estimator: many runs on a pair of neighbours, and one run with canaries."""
+"""The two audits of an estimator: many runs on a pair of neighbors, and one run with canaries."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PILOT = 4  # of as many runs, one more learns how several numbers are weighted
 
 
 def multi_run(subject: Subject) -> Guesses:
-    """Return the attack on many fits to the two neighbours."""
+    """Return the attack on many fits to the two neighbors."""
     attack, rng = subject.attack, subject.rng
     direction = _direction(subject)
     members = rng.integers(2, size=subject.n_runs)

@@ -24,7 +24,7 @@ from skdp.exceptions import BudgetExceededError
 __all__ = ["CONDUCT", "Skipped"]
 
 _SECRET = "secret-4711"
-_ODD = 87654.321  # a number that would be recognised in a message
+_ODD = 87654.321  # a number that would be recognized in a message
 _QUOTED = (_SECRET, "87654", "87,654", "8.77e+04")
 _SMALL_EPSILON = 0.01
 _MOST_FITS = 20

@@ -20,13 +20,13 @@ __all__ = ["leaves"]
 _DEEPEST = 8
 _TIMES = (datetime.date, datetime.time, datetime.timedelta)
 _TEXTS = (str, bytes, bytearray, int, float, complex, range, Decimal, Fraction, np.generic, *_TIMES)
-_OPAQUE = (BudgetHandle, ModuleType, type)  # not learnt from rows
+_OPAQUE = (BudgetHandle, ModuleType, type)  # not learned from rows
 
 
 def leaves(fitted: Any) -> dict[str, Any]:
     """Return every number and text that an estimator holds, by its path; parameters too.
 
-    A fit may write over a parameter, and what is learnt may be the name of an attribute.
+    A fit may write over a parameter, and what is learned may be the name of an attribute.
     """
     found: dict[str, Any] = {}
     _add_parts(found, "", fitted, (id(fitted),))

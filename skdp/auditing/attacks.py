@@ -20,7 +20,7 @@ _ROWS, _COLUMNS = 12, 2
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Attack:
-    """Two neighbouring data sets, and numbers that tell a fit to one from a fit to the other.
+    """Two neighboring data sets, and numbers that tell a fit to one from a fit to the other.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ class Attack:
         *Private.* The arguments of `fit`, data sets that differ in one record.
     readout : callable
         *Public.* Takes a fitted estimator and returns an array of numbers. A single one is higher
-        for the first data set; how several are weighted is learnt from runs that count for nothing
+        for the first data set; how several are weighted is learned from runs that count for nothing
         else.
 
     Examples
@@ -187,7 +187,7 @@ def margins(fitted: Any, X: Any, label: Any) -> np.ndarray:
 
 
 def released_numbers(fitted: Any) -> np.ndarray:
-    """Return covariances, sorted centres, or else all small arrays that a fit has set."""
+    """Return covariances, sorted centers, or else all small arrays that a fit has set."""
     if hasattr(fitted, "get_covariance"):
         return np.asarray(fitted.get_covariance())
     if hasattr(fitted, "cluster_centers_"):

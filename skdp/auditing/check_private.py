@@ -170,7 +170,7 @@ def check_private(
         smaller mistakes under it: give it where the noise is Gaussian, with the sensitivity divided
         by its standard deviation.
     n_runs : int, default 400
-        *Public.* Fits to two neighbouring data sets, together; at least 2.
+        *Public.* Fits to two neighboring data sets, together; at least 2.
     kind : {"auto", "classifier", "regressor", "transformer"} or Attack, default "auto"
         *Public.* How it is attacked.
     confidence : float in (0, 1), default 0.95
@@ -286,7 +286,7 @@ def _result(name: str, subject: Subject) -> CheckResult:
     """Run a check; what the estimator raises in it becomes its result.
 
     A check of its conduct that could not be made says nothing, and is no failure. Without many runs
-    on neighbours nothing is audited: that is one, or what cannot be fitted would pass.
+    on neighbors nothing is audited: that is one, or what cannot be fitted would pass.
     """
     _ = subject.kind_name, name in _AUDITS and subject.claim  # what is missing there is no result
     try:

@@ -1,4 +1,4 @@
-"""Many runs on two neighbouring data sets, guessed apart."""
+"""Many runs on two neighboring data sets, guessed apart."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CELLS = ndtr(np.linspace(-8.0, 8.0, 801))
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MultiRunAudit(Guesses):
-    r"""An attack on many runs, each on one of two neighbouring data sets by a fair coin.
+    r"""An attack on many runs, each on one of two neighboring data sets by a fair coin.
 
     The most extreme two thirds of the scores are guessed: the upper half of them to come from the
     first data set, the lower half from the second. Where only some of several equal scores are
@@ -79,7 +79,7 @@ class MultiRunAudit(Guesses):
         release : callable
             *Public.* Called with a data set and a generator of its own; returns a score.
         one, other : object
-            *Private.* Two neighbouring data sets; of the first the scores are higher.
+            *Private.* Two neighboring data sets; of the first the scores are higher.
         n_runs : int, default 200
             *Public.* Of both together, at least 2.
         random_state : None, int or numpy Generator, default None

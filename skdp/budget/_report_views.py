@@ -96,7 +96,7 @@ def _sections(data: dict[str, Any]) -> Iterator[Section]:
 def _protected(found: dict[str, Any]) -> Section:
     lines = [
         f"Unit of privacy: one {found['unit']}.",
-        f"Neighbouring data sets ({found['neighboring']}): {found['neighbours']}.",
+        f"Neighboring data sets ({found['neighboring']}): {found['neighbors']}.",
         f"Trust model: {found['trust_model']}",
     ]
     return Section("What is protected", lines)
@@ -107,7 +107,7 @@ def _ceiling(ceiling: dict[str, Any], meter: dict[str, Any]) -> Section:
         [name, _share(risk), _share(meter["risk"][name])] for name, risk in ceiling["risk"].items()
     ]
     return Section(
-        "How much may be learnt",
+        "How much may be learned",
         [*_of_ceiling(ceiling), _of_meter(meter)],
         [
             ["an attacker who knows everybody else", "at the ceiling (guarantee)", "at the meter"],

@@ -23,7 +23,7 @@ _BELOW = down(1.0, ROOT)  # of a target's μ, so that there and back over ε is 
 
 
 class PrivacyBudget(BudgetHandle):
-    """A ceiling on what everything learnt from one data set may reveal.
+    """A ceiling on what everything learned from one data set may reveal.
 
     Pass it as ``budget=`` to any number of estimators. Each fit spends before it reads its data; a
     fit that does not fit raises `BudgetExceededError` and leaves the ledger as it was. The object

@@ -177,7 +177,7 @@ def _covering_one(leaf: Event, neighboring: Neighboring, slack: float) -> float:
 
 
 def renyi_cost(event: Event, neighboring: Neighboring, order: float) -> float:
-    """Return a bound on the Rényi divergence of `order` > 1, in both orders of the neighbours.
+    """Return a bound on the Rényi divergence of `order` > 1, in both orders of the neighbors.
 
     Leaves add up (Mironov 2017, Proposition 1); a leaf that is ρ-zCDP has at most ρ·`order` (Bun
     and Steinke 2016, Definition 1.1).

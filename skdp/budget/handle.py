@@ -175,7 +175,7 @@ class BudgetHandle(LedgerReader):
         BudgetClosedError
             If the ledger is gone, replaced, read-only, full or damaged, before or after the commit.
         ValueError
-            If the release is private under another neighbouring relation than the budget, or for
+            If the release is private under another neighboring relation than the budget, or for
             another unit, or a parameter is out of range. Nothing is recorded.
         """
         name = name or self._release_name or "release"
@@ -255,7 +255,7 @@ class BudgetHandle(LedgerReader):
         BudgetExceededError
             As `spend` would for the first that is not admitted.
         ValueError
-            If one is private under another neighbouring relation than the budget, or for another
+            If one is private under another neighboring relation than the budget, or for another
             unit.
         """
         dry = DryRun(self._ledger).handle(self)

@@ -151,7 +151,7 @@ class LedgerReader(ABC):
     ) -> str:
         """Return what the ledger says, for those who have to decide about it.
 
-        What is protected and how much may be learnt, with what an attacker gains at the ceiling
+        What is protected and how much may be learned, with what an attacker gains at the ceiling
         and so far; every release; what is not protected; hazards; fields for a register of
         deployments. Nothing is read from data, and nothing is spent.
 
@@ -164,7 +164,7 @@ class LedgerReader(ABC):
             which a guess could be confirmed, are for the second only.
         about : dict or None
             *Public.* Text for the fields "deployment", "curator", "subjects", "use", "period",
-            "artefacts" and "contact"; any other one is "not stated".
+            "artifacts" and "contact"; any other one is "not stated".
         checked : iterable or None
             *Public.* What `skdp.pipeline.check_pipeline` has found, if it was asked.
 

@@ -34,10 +34,10 @@ _ABOUT = {
     "subjects": "data subjects",
     "use": "intended use",
     "period": "period after which the budget is renewed",
-    "artefacts": "published artefacts",
+    "artifacts": "published artifacts",
     "contact": "contact",
 }
-_NEIGHBOURS = {
+_NEIGHBORS = {
     (Unit.RECORD, True): "one record is replaced by any other one; the number of records is public",
     (Unit.RECORD, False): "one record is added or removed; the number of records is private",
     (Unit.PERSON, True): "all records of one person are replaced by any records of another one; "
@@ -146,7 +146,7 @@ def _protected(neighboring: Neighboring, unit: Unit) -> dict[str, Any]:
     return {
         "unit": str(unit),
         "neighboring": str(neighboring),
-        "neighbours": _NEIGHBOURS[unit, neighboring.count_is_public],
+        "neighbors": _NEIGHBORS[unit, neighboring.count_is_public],
         "count_is_public": neighboring.count_is_public,
         "trust_model": _TRUST,
     }
@@ -248,7 +248,7 @@ def _deployment(
     return stated | {
         "flavour of differential privacy": "pure" if rule.delta == 0.0 else "approximate",
         "unit of privacy": str(unit),
-        "neighbouring relation": str(neighboring),
+        "neighboring relation": str(neighboring),
         "epsilon": rule.epsilon,
         "delta": rule.delta,
         "composition": str(rule.composition),

@@ -1,4 +1,4 @@
-"""From scores to probabilities, learnt from noisy counts alone."""
+"""From scores to probabilities, learned from noisy counts alone."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class CalibrationMap:
     Parameters
     ----------
     scores : ndarray of shape (n_knots,)
-        *Public.* Centres of bins.
+        *Public.* Centers of bins.
     shares : ndarray of shape (n_knots,)
         *Released.* Probabilities there.
     """
@@ -47,29 +47,29 @@ class CalibrationMap:
         -------
         CalibrationMap
         """
-        centres = 0.5 * (report.edges[1:] + report.edges[:-1])
+        centers = 0.5 * (report.edges[1:] + report.edges[:-1])
         whole = max(report.total, 1.0)
         counts = _projected(report.counts.ravel(), whole).reshape(report.counts.shape)
         least = _SMOOTHED / (whole + 2.0 * _SMOOTHED)
-        return cls(centres, np.clip(METHODS[method](centres, counts), least, 1.0 - least))
+        return cls(centers, np.clip(METHODS[method](centers, counts), least, 1.0 - least))
 
     def __call__(self, scores: np.ndarray) -> np.ndarray:
         """Return the probabilities of scores."""
         return np.interp(scores, self.scores, self.shares)
 
 
-def _isotonic(centres: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Return shares of positives, made to rise; a bin without rows has those of its neighbours."""
+def _isotonic(centers: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Return shares of positives, made to rise; a bin without rows has those of its neighbors."""
     rows = counts.sum(axis=0)
     seen = rows > 0.0
     shares = (counts[1, seen] + _SMOOTHED) / (rows[seen] + 2.0 * _SMOOTHED)
     risen = isotonic_regression(shares, sample_weight=rows[seen])
-    return np.interp(centres, centres[seen], risen)
+    return np.interp(centers, centers[seen], risen)
 
 
-def _sigmoid(centres: np.ndarray, counts: np.ndarray) -> np.ndarray:
+def _sigmoid(centers: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """Return a logistic function of the logits of scores (Platt 1999)."""
-    logits, shares = logit(centres), counts / counts.sum()
+    logits, shares = logit(centers), counts / counts.sum()
 
     def loss(line: np.ndarray) -> float:
         z = line[0] * logits + line[1]

@@ -49,22 +49,20 @@ class DPCalibratedClassifier(
     epsilon : float, default 1.0
         *Public.* Privacy loss in nats of the calibration; finite.
     delta : float or None, default None
-        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
-        budget's, or 1e-5 without a budget; 0 asks for pure privacy.
+        *Public.* Probability that the ε bound fails; 0 for pure privacy. ``None``: the budget's δ,
+        or 1e-5.
     method : {"isotonic", "sigmoid"}, default "isotonic"
-        *Public.* Any increasing function, linear between centres of bins; or a logistic function of
+        *Public.* Any increasing function, linear between centers of bins; or a logistic function of
         the scores' logits, which suits models that are only too sure of themselves.
     noise : str, default "auto"
-        *Public.* One of `skdp.workloads.NOISES`, or "auto" for the least.
+        *Public.* One of `skdp.workloads.NOISES`; "auto" minimizes the variance.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
-        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
-        public) or in its presence (then it is private).
+        *Public.* Whether neighbors differ in the values of one record or in its presence.
     budget : PrivacyBudget or None, default None
         *Public.* What the fit spends from, before it learns.
     random_state : None, int, numpy Generator or RandomState, default None
-        *Secret.* ``None`` takes fresh entropy from the operating system for each fit. A seed voids
-        the guarantee, for whoever knows it can subtract the noise, and is refused beside a budget:
-        for tests only.
+        *Secret.* Seed of the noise, for tests only: a known seed voids the guarantee. See
+        :term:`seed`.
 
     Attributes
     ----------
@@ -136,9 +134,8 @@ class DPCalibratedClassifier(
         y : array-like of shape (n_samples,)
             *Private.* Their labels.
         groups : array-like of shape (n_samples,) or None, default None
-            *Private.* Whose each row is, where a person may have several: all rows of a person are
-            protected together, and count together as one record, each alike. ``None``: each row is
-            a record of its own.
+            *Private.* The person of each row. All rows of a person are one record, and each of its
+            rows has the same weight. ``None``: each row is a record.
 
         Returns
         -------
@@ -152,7 +149,7 @@ class DPCalibratedClassifier(
         NotFittedError
             If the classifier is not fitted; nothing is spent.
         BudgetExceededError, BudgetClosedError
-            If the budget does not admit the release; then nothing is learnt.
+            If the budget does not admit the release; then nothing is learned.
         """
         self._fit_privately(X, y, groups=groups)
         return self

@@ -12,25 +12,25 @@ from skdp.data.column_facts import ColumnBounds
 from skdp.data.exact_sums import counted, in_records
 from skdp.data.records import Records
 from skdp.privacy import Neighboring
-from skdp.statistics._spread import Centre, farthest, projected, shortened, weighed_rows, whole
+from skdp.statistics._spread import Center, farthest, projected, shortened, weighed_rows, whole
 from skdp.workloads.gaussian_steps import GaussianPlan, GaussianStep
 from skdp.workloads.plan import ROUNDED_ONCE
 
 __all__ = ["Estimate", "ask_step", "count_unit", "release_step"]
 
 _BITS = 22  # of rows: sums of 2^31 of them stay below 2^53
-_CENTRE_BITS = 16  # of centres, so that all distances are exact as well
+_CENTER_BITS = 16  # of centers, so that all distances are exact as well
 _LEAST_COUNT = 1.0  # no guarantee rests on it: a smaller cluster stays where it is
 
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """*Released*: centres in units of the radius, and the variance of each in every coordinate.
+    """*Released*: centers in units of the radius, and the variance of each in every coordinate.
 
     The variances are estimates too; None before anything was measured.
     """
 
-    centres: np.ndarray
+    centers: np.ndarray
     variances: np.ndarray | None = None
 
 
@@ -64,7 +64,7 @@ def release_step(
     plan: GaussianPlan,
     name: str,
     records: Records[ColumnBounds],
-    centre: Centre,
+    center: Center,
     vectors: np.ndarray,
     radius: float,
     unit: float,
@@ -76,28 +76,28 @@ def release_step(
     A row counts `unit`, that of `ask_step`: the step was priced for it, and not for that of fewer
     coordinates, which would be larger.
     """
-    totals = records.total(partial(_totals, centre, vectors, radius, before.centres))["totals"]
+    totals = records.total(partial(_totals, center, vectors, radius, before.centers))["totals"]
     totals[:, 0] *= unit
     noisy = plan.release(name, totals, rng)
     return _improved(before, noisy[:, 0] / unit, noisy[:, 1:], plan.scale(name), unit)
 
 
 def _totals(
-    centre: Centre,
+    center: Center,
     vectors: np.ndarray,
     radius: float,
-    centres: np.ndarray,
+    centers: np.ndarray,
     records: Records[ColumnBounds],
 ) -> dict[str, np.ndarray]:
     """Return the number of rows of each cluster, and their sum, clipped to length 1."""
-    reach, k = farthest(records.facts), len(centres)
+    reach, k = farthest(records.facts), len(centers)
     counts, sums = np.zeros(k, np.int64), np.zeros((k, vectors.shape[1]))
-    C = whole(centres.copy(), _CENTRE_BITS)
+    C = whole(centers.copy(), _CENTER_BITS)
     # A row is nearest to the center with the largest z·c − |c|²/2, here in units of 2^−(22 + 16).
     # All terms are integers below 2^53, so neither another row nor the order of a sum changes the
     # cluster of a row.
-    half_squares = (C * C).sum(axis=1) * 2.0 ** (_BITS - _CENTRE_BITS - 1)
-    for along, _, weights in projected(records, centre, vectors, reach, max(k, vectors.shape[1])):
+    half_squares = (C * C).sum(axis=1) * 2.0 ** (_BITS - _CENTER_BITS - 1)
+    for along, _, weights in projected(records, center, vectors, reach, max(k, vectors.shape[1])):
         along *= reach / radius
         along *= shortened(np.sqrt((along * along).sum(axis=1)), 1.0)[:, None]
         z = whole(along, _BITS)
@@ -111,9 +111,9 @@ def _totals(
 def _improved(
     before: Estimate, counts: np.ndarray, sums: np.ndarray, noise: float, unit: float
 ) -> Estimate:
-    """Return centres between those before and the noisy means, by the variances of both.
+    """Return centers between those before and the noisy means, by the variances of both.
 
-    The means have the variance (noise/N)². How wrong the centres before were is estimated by how
+    The means have the variance (noise/N)². How wrong the centers before were is estimated by how
     far the means are off, for all clusters together: from the squares of the distances their noise
     is taken off, and what their variance before explains. Clusters whose count is mostly noise
     stay.
@@ -121,10 +121,10 @@ def _improved(
     least = max(noise / unit, _LEAST_COUNT)
     known, counts = counts >= least, np.maximum(counts, least)
     variances = (noise / counts) ** 2
-    change = sums / counts[:, None] - before.centres
+    change = sums / counts[:, None] - before.centers
     prior = np.zeros(len(counts)) if before.variances is None else before.variances
     excess = (change**2).mean(axis=1) - variances - prior
     moved = max(float(np.average(excess, weights=1.0 / (variances + prior))), 0.0)
     prior = prior + moved
     gain = np.where(known, prior / (prior + variances), 0.0)
-    return Estimate(before.centres + gain[:, None] * change, (1.0 - gain) * prior)
+    return Estimate(before.centers + gain[:, None] * change, (1.0 - gain) * prior)

@@ -1,4 +1,4 @@
-"""Where the centres start: clusters of rows that are made up, like a noisy picture of the data."""
+"""Where the centers start: clusters of rows that are made up, like a noisy picture of the data."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from skdp.data.column_facts import ColumnBounds
 from skdp.data.exact_sums import counted, in_records
 from skdp.data.records import Records
 from skdp.privacy import Neighboring
-from skdp.statistics._spread import Centre, Directions, distance_of, farthest, projected
+from skdp.statistics._spread import Center, Directions, distance_of, farthest, projected
 from skdp.workloads.gaussian_steps import GaussianPlan, GaussianStep
 
 __all__ = ["MOST_CELLS", "ask_cells", "deviations", "release_start"]
@@ -49,20 +49,20 @@ def deviations(directions: Directions, radius: float, n_rows: float) -> np.ndarr
 def release_start(
     plan: GaussianPlan,
     records: Records[ColumnBounds],
-    centre: Centre,
+    center: Center,
     vectors: np.ndarray,
     spread: np.ndarray,
     n_clusters: int,
     rng: np.random.Generator,
 ) -> np.ndarray:
-    """Return centres along `vectors`, about `centre`: one pass over the rows.
+    """Return centers along `vectors`, about `center`: one pass over the rows.
 
     Counts of rows in a grid along the first directions are released. Rows are made up by them,
     with normal coordinates along the other directions, and clustered as often as one likes.
     """
     axes = min(_MOST_AXES, spread.size)
-    box, per_axis = _WIDTH * spread[:axes], _cells_per_axis(plan, centre.n_rows, axes)
-    counts = records.total(partial(_counts, centre, vectors[:, :axes], box, per_axis))["cells"]
+    box, per_axis = _WIDTH * spread[:axes], _cells_per_axis(plan, center.n_rows, axes)
+    counts = records.total(partial(_counts, center, vectors[:, :axes], box, per_axis))["cells"]
     noisy = plan.release("cells", counts, rng)
     made_up = spread * rng.standard_normal((_n_made_up(n_clusters), spread.size))
     made_up[:, :axes] = _points(_likely(noisy, plan.scale("cells")), box, per_axis, made_up, rng)
@@ -73,7 +73,7 @@ def release_start(
 
 
 def _counts(
-    centre: Centre,
+    center: Center,
     vectors: np.ndarray,
     box: np.ndarray,
     per_axis: int,
@@ -82,7 +82,7 @@ def _counts(
     """Return the number of rows in each cell of a grid along some directions."""
     reach, shape = farthest(records.facts), (per_axis,) * box.size
     counts = np.zeros(math.prod(shape), np.int64)
-    for along, _, weights in projected(records, centre, vectors, reach):
+    for along, _, weights in projected(records, center, vectors, reach):
         cells = np.floor((along * reach / box + 1.0) * (0.5 * per_axis))
         places = np.clip(cells, 0, per_axis - 1).astype(np.intp)
         counts += counted(np.ravel_multi_index(places.T, shape), counts.size, weights)

@@ -25,10 +25,10 @@ from skdp.privacy import Neighboring, PrivacyGuarantee
 from skdp.statistics._bounded_rows import bounded_rows, filled_rows
 from skdp.statistics._spread import (
     Directions,
-    ask_centre,
+    ask_center,
     ask_directions,
     ask_radius,
-    release_centre,
+    release_center,
     release_spread,
 )
 from skdp.support.random import seed_of
@@ -38,7 +38,7 @@ from skdp.workloads.gaussian_steps import GaussianPlan, plan_steps
 __all__ = ["DPKMeans"]
 
 # Shares of μ²; the guarantee is for these values, the choice is by experiment.
-_CENTRE, _RADIUS, _CELLS = 0.1, 0.05, 0.2
+_CENTER, _RADIUS, _CELLS = 0.1, 0.05, 0.2
 _DIRECTIONS, _FEW_DIRECTIONS = 0.3, 0.1  # where some are left out, and where all are kept
 _STEPS = 3
 _STEPS_WITHOUT_PRIVACY = 300
@@ -56,7 +56,7 @@ class DPKMeans(
     ClusterMixin,
     PrivateEstimator[_Rows, _Plan, np.ndarray | KMeans],
 ):
-    """k-means: centres of clusters from a few noisy steps, behind a private start.
+    """k-means: centers of clusters from a few noisy steps, behind a private start.
 
     Released one after another are a mean, a radius that most rows are within, the principal
     directions, counts in a grid along the first three of them, and then, for each of `max_iter`
@@ -68,29 +68,24 @@ class DPKMeans(
     Parameters
     ----------
     bounds : pair (low, high), one pair per column, or dict
-        *Public.* The dict is from names or numbers of columns to pairs. A list of tuples has a pair
-        for each column; a tuple of two lists has all lows and all highs. Bounds come from knowledge
-        about the columns, never from the data. There is no default that would be right: without
-        bounds `fit` raises.
+        *Public.* A dict from names or positions of columns to pairs, a list of pairs, or a tuple
+        (lows, highs). Required, and never taken from the data: see :term:`bounds`.
     epsilon : float, default 1.0
-        *Public.* Privacy loss in nats that one fit may spend.
+        *Public.* Privacy loss of one fit, in nats.
     delta : float or None, default None
-        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
-        budget's, or 1e-5 without a budget.
+        *Public.* Probability that the ε bound fails. ``None``: the budget's δ, or 1e-5.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
-        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
-        public) or in its presence (then it is private).
+        *Public.* Whether neighbors differ in the values of one record or in its presence.
     budget : PrivacyBudget or None, default None
-        *Public.* What the fit spends from, before it reads the data.
+        *Public.* Budget that `fit` spends from before it reads the data.
     n_clusters : int, default 8
-        *Public.* How many centres there are.
+        *Public.* How many centers there are.
     max_iter : int or "auto", default "auto"
         *Public.* Number of steps. A private fit makes all of them, and each is noisier if there
         are more. "auto" is 3, and at most 300 without privacy.
     random_state : int, Generator, RandomState or None, default None
-        *Secret.* ``None`` takes fresh entropy from the operating system for each fit. A seed voids
-        the guarantee, for whoever knows it can subtract the noise, and is refused beside a budget:
-        for tests only.
+        *Secret.* Seed of the noise, for tests only: a known seed voids the guarantee. See
+        :term:`seed`.
 
     Attributes
     ----------
@@ -102,16 +97,16 @@ class DPKMeans(
         *Private*, so only with ``epsilon=inf``: scikit-learn's. `fit_predict` returns labels
         without keeping them.
     privacy_ : PrivacyGuarantee
-        *Public.* What was released and what it guarantees.
+        *Public.* The release and its guarantee.
     n_features_in_ : int
         *Public.*
     feature_names_in_ : ndarray of shape (n_features,)
-        *Public.* Only if X had string column names.
+        *Public.* Only if the column names of X are strings.
 
     Notes
     -----
     **Guarantee.** μ-Gaussian DP: each release has Gaussian noise for how far it may move between
-    neighbours, given the earlier ones, and μ² adds up (proofs: `docs/maths/unsupervised.md`). A
+    neighbors, given the earlier ones, and μ² adds up (proofs: `docs/maths/unsupervised.md`). A
     step's counts and sums of rows in a ball of radius R move by 2R where a record is replaced. With
     groups each of a person's m rows counts 1/m, and all of them together move no sum farther than
     one row.
@@ -159,7 +154,7 @@ class DPKMeans(
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None, groups: Any = None) -> DPKMeans:
-        """Learn the centres privately.
+        """Learn the centers privately.
 
         Parameters
         ----------
@@ -169,9 +164,8 @@ class DPKMeans(
         y : None
             Ignored.
         groups : array-like of shape (n_samples,) or None, default None
-            *Private.* Whose each row is, where a person may have several: then all rows of a person
-            are protected together, and count together as one record. ``None``: each row is a
-            record of its own.
+            *Private.* The person of each row. All rows of a person are one record. ``None``: each
+            row is a record.
 
         Returns
         -------
@@ -189,7 +183,7 @@ class DPKMeans(
         return fitted
 
     def fit_predict(self, X: Any, y: Any = None, groups: Any = None) -> np.ndarray:
-        """Learn the centres privately, and return the nearest one of each row.
+        """Learn the centers privately, and return the nearest one of each row.
 
         Parameters
         ----------
@@ -209,12 +203,12 @@ class DPKMeans(
 
     @lazy_on_blocks
     def predict(self, X: Any) -> np.ndarray:
-        """Return the number of the nearest centre of each row.
+        """Return the number of the nearest center of each row.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            A missing value counts as the middle of its bounds; nothing is clipped.
+            Missing values become the middle of their bounds; nothing is clipped.
 
         Returns
         -------
@@ -222,16 +216,16 @@ class DPKMeans(
             As private as X: each label depends on one row of X and on what was released.
         """
         X = self._checked(X)
-        return np.asarray(pairwise_distances_argmin(X, self._centres(X)), dtype=np.int32)
+        return np.asarray(pairwise_distances_argmin(X, self._centers(X)), dtype=np.int32)
 
     @lazy_on_blocks
     def transform(self, X: Any) -> np.ndarray:
-        """Return the distance of each row from each centre.
+        """Return the distance of each row from each center.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            A missing value counts as the middle of its bounds; nothing is clipped.
+            Missing values become the middle of their bounds; nothing is clipped.
 
         Returns
         -------
@@ -239,16 +233,16 @@ class DPKMeans(
             As private as X: each row depends on one row of X and on what was released.
         """
         X = self._checked(X)
-        return np.asarray(euclidean_distances(X, self._centres(X)))
+        return np.asarray(euclidean_distances(X, self._centers(X)))
 
     @summed_over_blocks
     def score(self, X: Any, y: Any = None) -> float:
-        """Return minus the sum of the squared distances from the nearest centres.
+        """Return minus the sum of the squared distances from the nearest centers.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            A missing value counts as the middle of its bounds; nothing is clipped.
+            Missing values become the middle of their bounds; nothing is clipped.
         y : None
             Ignored.
 
@@ -258,15 +252,15 @@ class DPKMeans(
             As private as X.
         """
         X = self._checked(X)
-        _, distances = pairwise_distances_argmin_min(X, self._centres(X))
+        _, distances = pairwise_distances_argmin_min(X, self._centers(X))
         return -float(np.square(distances, dtype=np.float64).sum())
 
     def _checked(self, X: Any) -> np.ndarray:
         check_is_fitted(self, "cluster_centers_")
         return filled_rows(self, X)
 
-    def _centres(self, X: np.ndarray) -> np.ndarray:
-        """Return the centres in the type of X, which then is not copied into another."""
+    def _centers(self, X: np.ndarray) -> np.ndarray:
+        """Return the centers in the type of X, which then is not copied into another."""
         return np.asarray(self.cluster_centers_.astype(X.dtype, copy=False))
 
     def _is_gaussian(self) -> bool:
@@ -286,9 +280,9 @@ class DPKMeans(
             return NonPrivatePlan()
         d, k, relation = self.n_features_in_, int(self.n_clusters), parameters.neighboring
         n_steps, share = self._n_steps(_STEPS), _DIRECTIONS if d > k else _FEW_DIRECTIONS
-        rest = 1.0 - _CENTRE - _RADIUS - share - _CELLS
+        rest = 1.0 - _CENTER - _RADIUS - share - _CELLS
         steps = [
-            ask_centre(d, relation, _CENTRE),
+            ask_center(d, relation, _CENTER),
             ask_radius(relation, _RADIUS),
             *ask_directions(d, relation, share),
             ask_cells(relation, _CELLS),
@@ -309,17 +303,17 @@ class DPKMeans(
             exact = KMeans(self.n_clusters, max_iter=n_steps, random_state=seed)
             return exact.fit(records.X, sample_weight=records.shares)
         unit = count_unit(self._most_directions(), Neighboring(self.neighboring))
-        centre = release_centre(plan, records, rng)
-        radius, directions = release_spread(plan, records, centre, rng, quantile=_QUANTILE)
+        center = release_center(plan, records, rng)
+        radius, directions = release_spread(plan, records, center, rng, quantile=_QUANTILE)
         vectors = directions.vectors[:, : self._n_directions(directions)]
-        spread = deviations(directions, radius, centre.n_rows)[: vectors.shape[1]]
+        spread = deviations(directions, radius, center.n_rows)[: vectors.shape[1]]
         k = int(self.n_clusters)
-        start = release_start(plan, records, centre, vectors, spread, k, rng)
+        start = release_start(plan, records, center, vectors, spread, k, rng)
         found = Estimate(start / radius)
         for t in range(self._n_steps(_STEPS)):
-            found = release_step(plan, _name(t), records, centre, vectors, radius, unit, found, rng)
-        centres = centre.mean + radius * found.centres @ vectors.T
-        return np.clip(centres, records.facts.low, records.facts.high)
+            found = release_step(plan, _name(t), records, center, vectors, radius, unit, found, rng)
+        centers = center.mean + radius * found.centers @ vectors.T
+        return np.clip(centers, records.facts.low, records.facts.high)
 
     def _n_directions(self, directions: Directions) -> int:
         """Return how many are kept: all if there are few, else those that are more than noise."""

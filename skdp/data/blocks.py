@@ -5,7 +5,7 @@ so that what is recomputed is compared with what the first read saw. What holds 
 them: workers log the arguments of tasks that fail.
 
 Each round trip is a line of the log "skdp.blocks", at the level DEBUG: off by default, for tests
-and benchmarks on public data. It is *not private*: samplers and minimisers take as many trips, to
+and benchmarks on public data. It is *not private*: samplers and minimizers take as many trips, to
 as many blocks, as the rows make them.
 """
 
@@ -380,7 +380,7 @@ def _n_rows(part: Any) -> int:
 
 
 def _tasks(collection: Any) -> tuple[dict[Any, Any], list[Any]]:
-    """Return the optimised graph of a collection, and the keys of its blocks."""
+    """Return the optimized graph of a collection, and the keys of its blocks."""
     import dask
 
     tasks = dict(collection.__dask_graph__())

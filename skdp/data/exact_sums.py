@@ -42,7 +42,7 @@ def exact_sums(
     """Return the sums of numbers in [−1, 1], each rounded to a multiple of 2^−31.
 
     `numbers` yields those of some rows of the records at a time. Totals of at least 2^53 steps are
-    rounded as floats, by 2^−54 of at most 2^31: for two neighbours by 2^−22 together, which
+    rounded as floats, by 2^−54 of at most 2^31: for two neighbors by 2^−22 together, which
     `ROUNDED_ONCE` of `skdp.workloads.plan` allows for. With `keys` there is a row of sums for each
     group.
     """
@@ -56,7 +56,7 @@ def sums_of_means(
 ) -> Sums:
     """Return the sums over records of what `numbers` yields for rows: of a person the means.
 
-    A mean is rounded once, as a row is, where `exact_sums` rounds each of a person's rows towards
+    A mean is rounded once, as a row is, where `exact_sums` rounds each of a person's rows toward
     zero: so several numbers of a record are no farther apart than those of one row may be. Rows
     have no weights here.
     """

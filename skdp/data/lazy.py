@@ -81,8 +81,8 @@ def _lazily(name: str, estimator: Any, X: Any, args: tuple[Any, ...]) -> Any:
     if example.ndim > 1 and name != "transform":
         return X.map_partitions(function, meta=example[:0])
     columns = estimator.get_feature_names_out() if example.ndim > 1 else None
-    labelled = partial(_labelled, function, columns)
-    return X.map_partitions(labelled, meta=labelled(rows).iloc[:0])
+    labeled = partial(_labeled, function, columns)
+    return X.map_partitions(labeled, meta=labeled(rows).iloc[:0])
 
 
 def _two_rows(X: Any) -> Any:
@@ -99,7 +99,7 @@ def _of_rows(estimator: Any, name: str, args: tuple[Any, ...], empty: Any, X: An
     return getattr(estimator, name)(X, *args) if X.shape[0] else empty
 
 
-def _labelled(function: Callable[[Any], Any], columns: Any, X: Any) -> Any:
+def _labeled(function: Callable[[Any], Any], columns: Any, X: Any) -> Any:
     """Return what a function makes of a frame's rows, with its index."""
     import pandas as pd
 

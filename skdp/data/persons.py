@@ -1,8 +1,8 @@
 """Whose each row is, where one person has several: counts, weights, and how many rows are kept.
 
-Neighbours differ in all rows of one person. What is computed of a person here depends on the rows
+Neighbors differ in all rows of one person. What is computed of a person here depends on the rows
 of that person and on coins of their own, and on nobody else's: so a bound on what each person adds
-to a sum is a bound on how far neighbours' sums are apart, ``n_changed`` times that bound.
+to a sum is a bound on how far neighbors' sums are apart, ``n_changed`` times that bound.
 """
 
 from __future__ import annotations

@@ -370,7 +370,7 @@ def check_no_missing(name: str, values: np.ndarray) -> None:
 def _missing(name: str) -> str:
     return (
         f"{name} has missing values (NaN, None or NA). Fill them by a public rule: "
-        f"{_RULES.get(name, _RULE_OF_COLUMNS)}. A filling that is learnt from the data, or rows "
+        f"{_RULES.get(name, _RULE_OF_COLUMNS)}. A filling that is learned from the data, or rows "
         "that are left out, would reveal something about them."
     )
 

@@ -21,14 +21,14 @@ from skdp.data.validation import present
 from skdp.privacy import PrivacyGuarantee
 from skdp.statistics._bounded_rows import bounded_rows, filled_rows
 from skdp.statistics._spread import (
-    Centre,
+    Center,
     Directions,
-    ask_centre,
+    ask_center,
     ask_directions,
     ask_radius,
     distance_of,
     projected,
-    release_centre,
+    release_center,
     release_spread,
 )
 from skdp.support.random import seed_of
@@ -38,8 +38,8 @@ from skdp.workloads.gaussian_steps import GaussianPlan, GaussianStep, plan_steps
 __all__ = ["DPPCA"]
 
 # Shares of μ²; the guarantee is for these values, the choice is by experiment.
-_CENTRE, _DIRECTIONS, _VARIANCES = 0.2, 0.75, 0.03
-_RADIUS = 1.0 - _CENTRE - _DIRECTIONS - _VARIANCES
+_CENTER, _DIRECTIONS, _VARIANCES = 0.2, 0.75, 0.03
+_RADIUS = 1.0 - _CENTER - _DIRECTIONS - _VARIANCES
 _QUANTILE = 0.98  # of the rows, whose lengths count in full in the variances
 
 
@@ -47,7 +47,7 @@ _QUANTILE = 0.98  # of the rows, whose lengths count in full in the variances
 class Components:
     """*Released*: the parts of which the attributes are computed."""
 
-    centre: Centre
+    center: Center
     directions: Directions
     variances: np.ndarray
 
@@ -71,30 +71,25 @@ class DPPCA(
     Parameters
     ----------
     bounds : pair (low, high), one pair per column, or dict
-        *Public.* The dict is from names or numbers of columns to pairs. A list of tuples has a pair
-        for each column; a tuple of two lists has all lows and all highs. Bounds come from knowledge
-        about the columns, never from the data. There is no default that would be right: without
-        bounds `fit` raises.
+        *Public.* A dict from names or positions of columns to pairs, a list of pairs, or a tuple
+        (lows, highs). Required, and never taken from the data: see :term:`bounds`.
     data_norm : float or None, default None
         *Public.* In the units of X: y is x − m clipped to this length, and components are those of
         the covariance of such rows. ``None`` takes the sphere, and needs no such number.
     epsilon : float, default 1.0
-        *Public.* Privacy loss in nats that one fit may spend.
+        *Public.* Privacy loss of one fit, in nats.
     delta : float or None, default None
-        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
-        budget's, or 1e-5 without a budget.
+        *Public.* Probability that the ε bound fails. ``None``: the budget's δ, or 1e-5.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
-        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
-        public) or in its presence (then it is private).
+        *Public.* Whether neighbors differ in the values of one record or in its presence.
     budget : PrivacyBudget or None, default None
-        *Public.* What the fit spends from, before it reads the data.
+        *Public.* Budget that `fit` spends from before it reads the data.
     n_components : int or None, default None
         *Public.* How many components are kept. ``None`` keeps all columns; without privacy at most
         as many as there are rows.
     random_state : int, Generator, RandomState or None, default None
-        *Secret.* ``None`` takes fresh entropy from the operating system for each fit. A seed voids
-        the guarantee, for whoever knows it can subtract the noise, and is refused beside a budget:
-        for tests only.
+        *Secret.* Seed of the noise, for tests only: a known seed voids the guarantee. See
+        :term:`seed`.
 
     Attributes
     ----------
@@ -117,16 +112,16 @@ class DPPCA(
         *Public* under ``replace_one``, else *released*: how many rows there are, about; with
         groups how many persons.
     privacy_ : PrivacyGuarantee
-        *Public.* What was released and what it guarantees.
+        *Public.* The release and its guarantee.
     n_features_in_ : int
         *Public.*
     feature_names_in_ : ndarray of shape (n_features,)
-        *Public.* Only if X had string column names.
+        *Public.* Only if the column names of X are strings.
 
     Notes
     -----
     **Guarantee.** μ-Gaussian DP: each release has Gaussian noise for how far it may move between
-    neighbours, given the earlier ones, and μ² adds up. In Frobenius norm yyᵀ is at most 1 long, and
+    neighbors, given the earlier ones, and μ² adds up. In Frobenius norm yyᵀ is at most 1 long, and
     yyᵀ − zzᵀ at most √2 (proofs: `docs/maths/unsupervised.md`). A fifth of μ² is for the mean,
     three quarters for the components, the rest for the variances. A single column has a public
     component, and four fifths of μ² are for its mean. With groups each of a person's m
@@ -187,9 +182,8 @@ class DPPCA(
         y : None
             Ignored.
         groups : array-like of shape (n_samples,) or None, default None
-            *Private.* Whose each row is, where a person may have several: then all rows of a person
-            are protected together, and count together as one record. ``None``: each row is a
-            record of its own.
+            *Private.* The person of each row. All rows of a person are one record. ``None``: each
+            row is a record.
 
         Returns
         -------
@@ -213,7 +207,7 @@ class DPPCA(
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            A missing value counts as the middle of its bounds; nothing is clipped.
+            Missing values become the middle of their bounds; nothing is clipped.
 
         Returns
         -------
@@ -270,7 +264,7 @@ class DPPCA(
         share = _VARIANCES if on_sphere else _VARIANCES + _RADIUS
         n_variances = self._n_components() + 1
         steps = [
-            ask_centre(d, relation, _CENTRE),
+            ask_center(d, relation, _CENTER),
             *([ask_radius(relation, _RADIUS)] if on_sphere else []),
             *ask_directions(d, relation, _DIRECTIONS),
             GaussianStep("variances", n_variances, distance_of(relation), share),
@@ -286,15 +280,15 @@ class DPPCA(
                 return _exact(records, self._n_components())
             seed = seed_of(self.random_state)
             return PCA(self.n_components, random_state=seed).fit(records.X)
-        centre = release_centre(plan, records, rng)
+        center = release_center(plan, records, rng)
         radius, directions = release_spread(
-            plan, records, centre, rng, quantile=_QUANTILE, data_norm=self.data_norm
+            plan, records, center, rng, quantile=_QUANTILE, data_norm=self.data_norm
         )
         vectors = directions.vectors[:, : self._n_components()]
-        parts = partial(_parts, centre, vectors, radius)
+        parts = partial(_parts, center, vectors, radius)
         sums = exact_sums({"parts": vectors.shape[1] + 1}, records, parts)["parts"]
         variances = plan.release("variances", sums, rng) * radius**2
-        return Components(centre, directions, variances)
+        return Components(center, directions, variances)
 
     def _publish(
         self, plan: _Plan, records: _Rows, released: Any, guarantee: PrivacyGuarantee
@@ -304,9 +298,9 @@ class DPPCA(
             for name in _ATTRIBUTES:
                 setattr(self, name, getattr(released, name))
             return self
-        n = records.n_records if records.count_is_public else released.centre.n_rows
+        n = records.n_records if records.count_is_public else released.center.n_rows
         vectors = released.directions.vectors[:, : self._n_components()]
-        self._keep(released.centre.mean, vectors.T, released.variances, n)
+        self._keep(released.center.mean, vectors.T, released.variances, n)
         return self
 
     def _keep(
@@ -360,18 +354,18 @@ def _exact(records: Records[Any], n_components: int) -> Components:
     Z = (records.X - mean) * np.sqrt(shares)[:, None]
     values, vectors = np.linalg.eigh(Z.T @ Z)
     squares, rest = values[::-1][:n_components], values[::-1][n_components:].sum()
-    centre = Centre(mean, records.n_records)
+    center = Center(mean, records.n_records)
     return Components(
-        centre, Directions(vectors[:, ::-1], values[::-1], 0.0), np.append(squares, rest)
+        center, Directions(vectors[:, ::-1], values[::-1], 0.0), np.append(squares, rest)
     )
 
 
-def _parts(centre: Centre, vectors: np.ndarray, radius: float, records: _Rows) -> Any:
+def _parts(center: Center, vectors: np.ndarray, radius: float, records: _Rows) -> Any:
     """Yield what each row adds: its squares along the vectors, and the rest of its length's square.
 
     They are non-negative, and sum to 1 at most, in units of the radius squared.
     """
-    for along, z, _ in projected(records, centre, vectors, radius, vectors.shape[1]):
+    for along, z, _ in projected(records, center, vectors, radius, vectors.shape[1]):
         squares = along**2
         inside = squares.sum(axis=1)
         rest = np.maximum((z * z).sum(axis=1) - inside, 0.0)

@@ -23,50 +23,44 @@ class AdditiveFeatures(PublicFeatures):
     Parameters
     ----------
     bounds : pair (low, high), one pair per column, or dict
-        *Public.* The dict is from names or numbers of columns to pairs. A list of tuples has a pair
-        for each column; a tuple of two lists has all lows and all highs. Bounds come from knowledge
-        about the columns, never from the data. There is no default that would be right: without
-        bounds `fit` raises.
+        *Public.* A dict from names or positions of columns to pairs, a list of pairs, or a tuple
+        (lows, highs). Required, and never taken from the data: see :term:`bounds`.
     categories : dict, list or None, default None
-        *Public.* The values that columns can have: a dict from names or numbers of columns to
-        lists, or one list for all columns. Other columns are numeric and have `bounds`. Other
-        values belong to no category.
+        *Public.* Possible values of categorical columns: a dict from names or positions of columns
+        to lists, or one list for all columns. Other values belong to no category.
     missing : {"indicator", "error"}, default "indicator"
-        *Public.* How NaN, ``None`` and ``pandas.NA`` are treated. ``"indicator"``: as a category
-        of their own, in numeric columns as well. ``"error"``: they raise ValueError.
+        *Public.* Treatment of NaN, ``None`` and ``pandas.NA``: an indicator or category of their
+        own, or a ValueError.
     n_terms : int, default 8
         *Public.* K, the number of Fourier features of a numeric column.
     linear_share : float in [0, 1], default 0.5
-        *Public.* g, the share of the straight line. 1: only the line, as in `BoundsScaler`. 0: only
-        Fourier features.
+        *Public.* Share g of the straight line, between 0 (only Fourier features) and 1 (only the
+        line).
     transformation : None, "log" or dict, default None
-        *Public.* Scale of numeric columns. Use ``"log"`` for amounts and counts; their bounds may
-        then be generous. A dict maps names or numbers of columns to ``None``, to ``"log"``, which
-        has the unit 1, or to a number, the unit of a logarithmic scale.
+        *Public.* Scale of numeric columns. Use ``"log"`` for amounts and counts. A dict maps
+        columns to ``None``, ``"log"`` (unit 1) or the unit of a logarithmic scale.
     reference : None, "low" or list, default None
         *Public.* Numeric columns whose features are zero at the low bound, ``"low"`` for all. Use
-        it if most values are at the low bound, as in counts of words. Their features are √g·u and
-        √(2(1 − g))·sin((k − ½)πu)/((k − ½)π).
+        it if most values are at the low bound, as in counts of words.
     interactions : None, "pairs" or list of pairs, default None
-        *Public.* Pairs of columns by name or number, ``"pairs"`` for all pairs. The first three
-        Fourier features, or the categories, of the two columns are multiplied. All pairs together
-        have about half of the squared norm of a row.
+        *Public.* Pairs of columns by name or position, ``"pairs"`` for all. The first three Fourier
+        features, or the categories, of both columns are multiplied.
     norm : {"rows", "blocks"}, default "rows"
-        *Public.* ``"rows"``: the features of each column have norm 1 at most, and a model clips the
-        row. ``"blocks"``: all features are divided by one number, so that no row is longer than 1
-        and none is clipped at that norm. The model is then exactly additive, but noisier.
+        *Public.* ``"rows"``: the features of each column have at most norm 1, and the model clips
+        the row. ``"blocks"``: no row is longer than 1, so none is clipped; the model is then
+        exactly additive, but noisier.
 
     Attributes
     ----------
     n_features_in_ : int
         *Public.*
     feature_names_in_ : ndarray of shape (n_features,)
-        *Public.* Only if X had string column names.
+        *Public.* Only if the column names of X are strings.
 
     Notes
     -----
     **Guarantee.** A row of the output depends on the same row of the input and on public numbers,
-    so neighbouring inputs give neighbouring outputs; *Feature maps* in the documentation has the
+    so neighboring inputs give neighboring outputs; *Feature maps* in the documentation has the
     proof of the norms.
 
     Examples

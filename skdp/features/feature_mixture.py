@@ -41,12 +41,12 @@ class FeatureMixture(PublicFeatures):
     n_features_in_ : int
         *Public.*
     feature_names_in_ : ndarray of shape (n_features,)
-        *Public.* Only if X had string column names.
+        *Public.* Only if the column names of X are strings.
 
     Notes
     -----
     **Guarantee.** A row of the output depends on the same row of the input and on public numbers,
-    so neighbouring inputs give neighbouring outputs; *Feature maps* in the documentation has the
+    so neighboring inputs give neighboring outputs; *Feature maps* in the documentation has the
     proof of the norms.
 
     Examples

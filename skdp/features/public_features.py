@@ -60,7 +60,7 @@ class PublicFeatures(TransformerMixin, BaseEstimator):
 
     @fit_of_columns
     def fit(self, X: Any, y: Any = None) -> Any:
-        """Check the parameters against the columns; nothing is learnt.
+        """Check the parameters against the columns; nothing is learned.
 
         Parameters
         ----------

@@ -23,42 +23,36 @@ class RandomTreeFeatures(PublicFeatures):
     Parameters
     ----------
     bounds : pair (low, high), one pair per column, or dict
-        *Public.* The dict is from names or numbers of columns to pairs. A list of tuples has a pair
-        for each column; a tuple of two lists has all lows and all highs. Bounds come from knowledge
-        about the columns, never from the data. There is no default that would be right: without
-        bounds `fit` raises.
+        *Public.* A dict from names or positions of columns to pairs, a list of pairs, or a tuple
+        (lows, highs). Required, and never taken from the data: see :term:`bounds`.
     categories : dict, list or None, default None
-        *Public.* The values that columns can have: a dict from names or numbers of columns to
-        lists, or one list for all columns. Other columns are numeric and have `bounds`. Other
-        values belong to no category.
+        *Public.* Possible values of categorical columns: a dict from names or positions of columns
+        to lists, or one list for all columns. Other values belong to no category.
     missing : {"indicator", "error"}, default "indicator"
-        *Public.* How NaN, ``None`` and ``pandas.NA`` are treated. ``"indicator"``: as a category
-        of their own, in numeric columns as well. ``"error"``: they raise ValueError.
+        *Public.* Treatment of NaN, ``None`` and ``pandas.NA``: an indicator or category of their
+        own, or a ValueError.
     transformation : None, "log" or dict, default None
-        *Public.* Scale of numeric columns. Use ``"log"`` for amounts and counts; their bounds may
-        then be generous. A dict maps names or numbers of columns to ``None``, to ``"log"``, which
-        has the unit 1, or to a number, the unit of a logarithmic scale.
+        *Public.* Scale of numeric columns. Use ``"log"`` for amounts and counts. A dict maps
+        columns to ``None``, ``"log"`` (unit 1) or the unit of a logarithmic scale.
     n_trees : int, default 100
         *Public.* T, the number of trees.
     depth : int or pair (least, most), default 8
-        *Public.* Depth of the trees, 16 at most; a tree of depth D has 2^D leaves. A pair spreads
-        the depths evenly over the trees: shallow trees learn smooth effects from few rows, deep
-        trees learn the others.
+        *Public.* Depth of the trees, at most 16. A pair spreads the depths evenly over the trees:
+        shallow trees learn smooth effects from few rows, deep trees learn the rest.
     feature_seed : int, default 0
-        *Public.* Seed of the random features. You may publish it, unlike the `random_state` of an
-        estimator, which seeds the noise.
+        *Public.* Seed of the random features; not secret, unlike `random_state`.
 
     Attributes
     ----------
     n_features_in_ : int
         *Public.*
     feature_names_in_ : ndarray of shape (n_features,)
-        *Public.* Only if X had string column names.
+        *Public.* Only if the column names of X are strings.
 
     Notes
     -----
     **Guarantee.** A row of the output depends on the same row of the input and on public numbers,
-    so neighbouring inputs give neighbouring outputs; *Feature maps* in the documentation has the
+    so neighboring inputs give neighboring outputs; *Feature maps* in the documentation has the
     proof of the norms.
 
     References

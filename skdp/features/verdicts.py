@@ -91,7 +91,7 @@ ROW_WISE = {
 _CATEGORIES = Condition(
     "categories",
     _given("categories"),
-    "which values occur would be learnt: give categories=, a list of public values a column, here "
+    "which values occur would be learned: give categories=, a list of public values a column, here "
     "or to a model of skdp that takes them",
 )
 _NO_COUNTS = tuple(
@@ -101,12 +101,12 @@ _NO_COUNTS = tuple(
 _VOCABULARY = Condition(
     "vocabulary",
     _given("vocabulary"),
-    "which words occur would be learnt: give a public vocabulary=, or take HashingVectorizer",
+    "which words occur would be learned: give a public vocabulary=, or take HashingVectorizer",
 )
 _NO_IDF = Condition(
     "use_idf",
     is_one_of("use_idf", False),
-    "the frequencies of words would be learnt: use_idf=False learns nothing",
+    "the frequencies of words would be learned: use_idf=False learns nothing",
 )
 _COMPONENT_COUNT = Condition(
     "n_components",
@@ -141,7 +141,7 @@ CONDITIONS: dict[str, tuple[Condition, ...]] = {
         Condition(
             "features",
             is_one_of("features", "all"),
-            "which columns have missing values would be learnt: features='all'",
+            "which columns have missing values would be learned: features='all'",
         ),
     ),
     "OneHotEncoder": (
@@ -177,7 +177,7 @@ CONDITIONS: dict[str, tuple[Condition, ...]] = {
         Condition(
             "gamma",
             _differs("gamma", "scale"),
-            f"the variance would be learnt: a number; {KERNEL_MAP}",
+            f"the variance would be learned: a number; {KERNEL_MAP}",
         ),
     ),
     "SimpleImputer": (
@@ -191,13 +191,13 @@ CONDITIONS: dict[str, tuple[Condition, ...]] = {
         Condition(
             "strategy",
             is_one_of("strategy", "constant"),
-            "means and the like would be learnt: strategy='constant' with a public fill_value, or "
+            "means and the like would be learned: strategy='constant' with a public fill_value, or "
             "BoundsScaler(missing=...)",
         ),
         Condition(
             "add_indicator",
             is_one_of("add_indicator", False),
-            "which columns have missing values would be learnt; MissingIndicator(features='all') "
+            "which columns have missing values would be learned; MissingIndicator(features='all') "
             "does not",
         ),
         Condition(
@@ -212,7 +212,7 @@ CONDITIONS: dict[str, tuple[Condition, ...]] = {
         Condition(
             "knots",
             _given("knots"),
-            "knots would be learnt: give an array of them; AdditiveFeatures has public bounds",
+            "knots would be learned: give an array of them; AdditiveFeatures has public bounds",
         ),
         Condition(
             "extrapolation",
@@ -225,7 +225,7 @@ CONDITIONS: dict[str, tuple[Condition, ...]] = {
         Condition(
             "with_mean",
             lambda e: not (e.with_mean or e.with_std),
-            "means and variances would be learnt: BoundsScaler scales by public bounds, "
+            "means and variances would be learned: BoundsScaler scales by public bounds, "
             "DPStandardScaler by private moments",
         ),
     ),

@@ -1,4 +1,4 @@
-"""Displays: what privacy costs, and what a model has learnt.
+"""Displays: what privacy costs, and what a model has learned.
 
 `AdditiveEffectsDisplay` reads a model, which was released, and no data. The others fit models and
 score them exactly, which reads the data and spends nothing from a budget. **What they show is not

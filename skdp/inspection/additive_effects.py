@@ -135,7 +135,7 @@ class AdditiveEffectsDisplay:
             ax.set_yticks(np.arange(len(x)), [str(value) for value in x], fontsize="small")
         if self.classes is not None:
             ax.legend(fontsize="small")
-        (ax.axvline if effect.categorical[0] else ax.axhline)(0.0, color="grey", linewidth=0.5)
+        (ax.axvline if effect.categorical[0] else ax.axhline)(0.0, color="gray", linewidth=0.5)
 
 
 def _set_scales(ax: Any, effect: AdditiveEffect) -> None:

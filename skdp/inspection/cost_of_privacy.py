@@ -1,4 +1,4 @@
-"""What clipping, regularisation and noise each cost a private linear model."""
+"""What clipping, regularization and noise each cost a private linear model."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class CostOfPrivacyDisplay:
     public data, or on synthetic data like your own. An estimator with a budget is refused unless
     ``public=True`` says that the data are public.
 
-    Four models are learnt, each with one more thing that privacy asks for:
+    Four models are learned, each with one more thing that privacy asks for:
 
     ================  =======================================================================
     no privacy        ``epsilon=inf``: scikit-learn's own model
@@ -47,7 +47,7 @@ class CostOfPrivacyDisplay:
     private           the estimator as it is
     ================  =======================================================================
 
-    What a model scores less than the one before is the cost of *clipping*, *regularisation* and
+    What a model scores less than the one before is the cost of *clipping*, *regularization* and
     *noise*. A cost may be negative: stopping early often helps. A private run also stops earlier
     the more noise it has to add; this counts as noise.
 
@@ -77,7 +77,7 @@ class CostOfPrivacyDisplay:
     ...     DPLogisticRegression(epsilon=1.0), X, y, random_state=0
     ... )
     >>> list(display.costs)
-    ['clipping', 'regularisation', 'noise']
+    ['clipping', 'regularization', 'noise']
     """
 
     def __init__(self, *, scores: dict[str, np.ndarray], score_name: str = "score") -> None:
@@ -90,7 +90,7 @@ class CostOfPrivacyDisplay:
         open_, clipped, stopped, private = self.scores.values()
         return {
             "clipping": open_ - clipped,
-            "regularisation": clipped - stopped,
+            "regularization": clipped - stopped,
             "noise": stopped - private,
         }
 
@@ -143,7 +143,7 @@ class CostOfPrivacyDisplay:
         seeds = check_random_state(random_state).randint(2**31, size=n_repeats)
         settings: dict[str, tuple[np.ndarray, dict[str, Any]]] = {
             "no privacy": (seeds[:1], {"epsilon": math.inf}),
-            "clipped": (seeds[:1], {"solver": _Minimiser(), "sampler": "auto"}),
+            "clipped": (seeds[:1], {"solver": _Minimizer(), "sampler": "auto"}),
             "stopped": (seeds[:1], {"epsilon": _AS_GOOD_AS_NO_NOISE}),
             "private": (seeds, {}),
         }
@@ -178,13 +178,13 @@ class CostOfPrivacyDisplay:
             *(error for _, error in costs),
             mean_and_error(self.scores["private"])[1],
         ]
-        colours = ["tab:gray", *("tab:red" if cost > 0 else "tab:green" for cost, _ in costs)]
+        colors = ["tab:gray", *("tab:red" if cost > 0 else "tab:green" for cost, _ in costs)]
         self.bars_ = ax.bar(
             labels,
             heights,
             bottom=[0.0, *means[:3], 0.0],
             yerr=errors,
-            color=[*colours, "tab:blue"],
+            color=[*colors, "tab:blue"],
             capsize=3,
         )
         texts = [f"{means[0]:.3f}", *(f"{-cost:+.3f}" for cost, _ in costs), f"{means[-1]:.3f}"]
@@ -200,21 +200,20 @@ def _require_solver(estimator: Any) -> None:
     model = last_step(estimator)
     if not {"solver", "epsilon"} <= set(model.get_params()):
         raise TypeError(
-            f"{type(model).__name__} is no private linear model that can be learnt in another way: "
-            "it has no parameters solver and epsilon. Nothing was fitted."
+            f"{type(model).__name__} has no parameters solver and epsilon. Nothing was fitted."
         )
 
 
 @dataclass(frozen=True)
-class _Minimiser(Solver):
-    """Minimise Σ ℓ + |θ|²/(2C) over clipped rows, without any privacy.
+class _Minimizer(Solver):
+    """Minimize Σ ℓ + |θ|²/(2C) over clipped rows, without any privacy.
 
-    C = "auto" is a ridge of 1e-4: the solvers regularise by stopping then, and this never stops.
+    C = "auto" is a ridge of 1e-4: the solvers regularize by stopping then, and this never stops.
     """
 
     def plan(self, problem: Problem, epsilon: float, delta: float) -> Plan:
         return Plan(
-            problem=problem, event=NonPrivateEvent(), theorem="none, minimised without noise"
+            problem=problem, event=NonPrivateEvent(), theorem="none, minimized without noise"
         )
 
     def solve(

@@ -113,7 +113,7 @@ class PrivacyUtilityDisplay:
         Parameters
         ----------
         estimators : dict of str to private linear models, or pipelines that end with one
-            They are copied, never fitted. The first one is also learnt without privacy.
+            They are copied, never fitted. The first one is also learned without privacy.
         X : array-like or sparse matrix of shape (n_samples, n_features)
             *Read without privacy.*
         y : array-like of shape (n_samples,)

@@ -28,42 +28,35 @@ class DPKernelRegressor(DPLinearRegression):
     Parameters
     ----------
     bounds : pair (low, high), one pair per column, or dict
-        *Public.* The dict is from names or numbers of columns to pairs. A list of tuples has a pair
-        for each column; a tuple of two lists has all lows and all highs. Bounds come from knowledge
-        about the columns, never from the data. There is no default that would be right: without
-        bounds `fit` raises.
+        *Public.* A dict from names or positions of columns to pairs, a list of pairs, or a tuple
+        (lows, highs). Required, and never taken from the data: see :term:`bounds`.
     categories : dict, list or None, default None
-        *Public.* The values that columns can have: a dict from names or numbers of columns to
-        lists, or one list for all columns. Other columns are numeric and have `bounds`. Other
-        values belong to no category.
+        *Public.* Possible values of categorical columns: a dict from names or positions of columns
+        to lists, or one list for all columns. Other values belong to no category.
     target_bounds : (float, float)
-        *Public.* Interval of the targets, in their units, from knowledge and never from the data;
-        it has no default. Targets outside are clipped, and so are predictions.
+        *Public.* Interval of the targets, from prior knowledge; required. Targets and predictions
+        are clipped to it.
     max_weight : float or None
-        *Public.* Largest weight of a record: the `sample_weight` of `fit`, which is private, is
-        clipped to [0, max_weight], and the noise grows in proportion to it. ``None`` refuses
-        weights in a private fit.
+        *Public.* Private fits clip `sample_weight` to [0, max_weight]; the noise is proportional to
+        it. ``None``: weights raise ValueError.
     max_rows : int or None
-        *Public.* Maximum number of rows used per person, only with the `groups` of `fit`. If a
-        person has more, each `fit` draws a uniform subset. ``None`` uses all rows. The rows of a
-        person weigh as much as one record in any case.
+        *Public.* Maximum number of rows used per person. If a person has more, `fit` draws a random
+        subset. ``None``: all rows. Only used with `groups`.
     missing : {"indicator", "error"}, default "indicator"
-        *Public.* How NaN, ``None`` and ``pandas.NA`` are treated. ``"indicator"``: as a category
-        of their own, in numeric columns as well. ``"error"``: they raise ValueError.
+        *Public.* Treatment of NaN, ``None`` and ``pandas.NA``: an indicator or category of their
+        own, or a ValueError.
     epsilon : float, default 1.0
-        *Public.* Privacy loss in nats that one fit may spend.
+        *Public.* Privacy loss of one fit, in nats.
     delta : float or None
-        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
-        budget's, or 1e-5 without a budget.
+        *Public.* Probability that the ε bound fails. ``None``: the budget's δ, or 1e-5.
     neighboring : {"replace_one", "add_remove_one"}
-        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
-        public) or in its presence (then it is private).
+        *Public.* Whether neighbors differ in the values of one record or in its presence.
     budget : PrivacyBudget or None
-        *Public.* What the fit spends from, before it reads the data.
+        *Public.* Budget that `fit` spends from before it reads the data.
     target_transform : None, "log", "sqrt" or number, default None
-        *Public.* Scale on which targets are learnt: sign(y)·log(1 + \|y\|), for counts and waiting
-        times; sign(y)·√\|y\|; or for a number, the unit, sign(y)·log(1 + \|y\|/unit). Predictions
-        are turned back, which makes them medians rather than means.
+        *Public.* Scale of the targets while learning: ``"log"`` sign(y)·log(1 + \|y\|), ``"sqrt"``
+        sign(y)·√\|y\|, or a number, the unit of the logarithm. Predictions are then medians rather
+        than means.
     n_components : int, default 500
         *Public.* D, the number of features. If it is odd, one feature is constant.
     scale : float, default 2.0
@@ -75,28 +68,23 @@ class DPKernelRegressor(DPLinearRegression):
     n_terms : int, default 8
         *Public.* K, the number of Fourier features of a numeric column.
     transformation : None, "log" or dict, default None
-        *Public.* Scale of numeric columns. Use ``"log"`` for amounts and counts; their bounds may
-        then be generous. A dict maps names or numbers of columns to ``None``, to ``"log"``, which
-        has the unit 1, or to a number, the unit of a logarithmic scale.
+        *Public.* Scale of numeric columns. Use ``"log"`` for amounts and counts. A dict maps
+        columns to ``None``, ``"log"`` (unit 1) or the unit of a logarithmic scale.
     feature_seed : int, default 0
-        *Public.* Seed of the random features. You may publish it, unlike the `random_state` of an
-        estimator, which seeds the noise.
+        *Public.* Seed of the random features; not secret, unlike `random_state`.
     solver : str or Solver, default "auto"
-        *Public.* How the coefficients are learnt: a name of `skdp.solvers.SOLVERS` or an instance.
-        ``"auto"`` takes ``"regularized_exponential"``, or ``"noisy_gd"`` where that one's run would
-        have more than 128 steps, or 64 with several scores a record, and for more than 1024
-        columns or with `groups`; `solver_` says which.
+        *Public.* How the coefficients are learned: a name of `skdp.solvers.SOLVERS` or an instance.
+        ``"auto"`` picks by public facts (*Solvers* in the user guide); see `solver_`.
     random_state : None, int, Generator or RandomState
-        *Secret.* ``None`` takes fresh entropy from the operating system for each fit. A seed voids
-        the guarantee, for whoever knows it can subtract the noise, and is refused beside a budget:
-        for tests only.
+        *Secret.* Seed of the noise, for tests only: a known seed voids the guarantee. See
+        :term:`seed`.
     verbose : int
-        *Public.* Above 0, show steps done, by tqdm where it is installed; their number is public.
+        *Public.* If positive, show progress.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_features_out,)
-        *Released*, computed from what was rounded to a public grid, or rounded itself.
+        *Released.*
     feature_map_ : object
         *Public.* The map of rows to features.
     target_bounds_ : (float, float)
@@ -105,7 +93,7 @@ class DPKernelRegressor(DPLinearRegression):
     Notes
     -----
     **Guarantee.** As `DPLinearRegression`, of rows Φ(x) in place of x: the map Φ is public, so
-    neighbouring tables have neighbouring features, clipped to the same public norm (*Feature maps*
+    neighboring tables have neighboring features, clipped to the same public norm (*Feature maps*
     in the documentation). Transforming a target by a public function costs nothing.
     **Assumed.** As there; bounds and categories come from knowledge, never from the data.
 

@@ -33,11 +33,11 @@ def square(number: float) -> Fraction | float:
     return Fraction(math.ceil(Fraction(number) ** 2 * _QUANTUM), _QUANTUM)
 
 
-def down(exact: Fraction | float, towards: float = 0.0) -> float:
-    """Return the nearest float that prints no more (or, towards ``inf``, no less) than `exact`."""
+def down(exact: Fraction | float, toward: float = 0.0) -> float:
+    """Return the nearest float that prints no more (or, toward ``inf``, no less) than `exact`."""
     number = float(exact)
-    wrong = decimal(number) < exact if towards > number else decimal(number) > exact
-    return math.nextafter(number, towards) if wrong else number
+    wrong = decimal(number) < exact if toward > number else decimal(number) > exact
+    return math.nextafter(number, toward) if wrong else number
 
 
 def add(first: Amounts, second: Amounts) -> Amounts:

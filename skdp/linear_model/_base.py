@@ -24,7 +24,7 @@ from skdp.linear_model._records import (
     LinearFacts,
     LinearRecords,
     design_of,
-    learnt_map,
+    learned_map,
     matrix_of,
     most_rows,
     records_of,
@@ -81,9 +81,8 @@ class PrivateLinearModel(PrivateEstimator):
             *Private.* What the loss of each record is multiplied by, clipped to [0, max_weight];
             as it is with ``epsilon=inf``. ``None`` weighs all records alike.
         groups : array-like of shape (n_samples,) or None
-            *Private.* Whose each row is, where a person may have several: then all rows of a person
-            are protected together, and count together as one record. ``None``: each row is a
-            record of its own.
+            *Private.* The person of each row. All rows of a person are one record. ``None``: each
+            row is a record.
 
         Returns
         -------
@@ -96,7 +95,7 @@ class PrivateLinearModel(PrivateEstimator):
             If a parameter, a shape or a type is wrong, a value is missing or not finite where
             that is not allowed, or weights have no public `max_weight`; nothing is spent.
         BudgetExceededError, BudgetClosedError
-            If the budget does not admit the fit; then nothing is learnt.
+            If the budget does not admit the fit; then nothing is learned.
         """
         return self._fit_privately(X, y, sample_weight=sample_weight, groups=groups)
 
@@ -272,7 +271,7 @@ class PrivateLinearModel(PrivateEstimator):
         return 1.0
 
     @abstractmethod
-    def _learnt_coefficients(self, task: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _learned_coefficients(self, task: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return what `_publish_coefficients` would publish as the attributes that there are."""
 
     def _resumed(self, task: Any) -> dict[str, Any]:
@@ -290,7 +289,7 @@ class PrivateLinearModel(PrivateEstimator):
     def coef_interval(self, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
         """Return ends of intervals around `coef_` for the coefficients without their noise.
 
-        Each interval holds the coefficient of the regularised fit to the same rows, as it would be
+        Each interval holds the coefficient of the regularized fit to the same rows, as it would be
         without noise, with probability `level`. What would change with other rows is not in it.
 
         Parameters
@@ -323,7 +322,7 @@ class PrivateLinearModel(PrivateEstimator):
         check_is_fitted(self, "coef_")
         coef = self.coef_ if sparse.issparse(self.coef_) else np.atleast_2d(self.coef_)
         coef = coef if math.isinf(self.data_norm_) else dense(coef)
-        feature_map = learnt_map(self)
+        feature_map = learned_map(self)
         return scores_of(feature_map, rows_of(self, X), coef.T, self.data_norm_) + self.intercept_
 
     def _features(self) -> Any:
@@ -418,7 +417,7 @@ def _check_start(start: np.ndarray | None, problem: Problem) -> None:
         return
     if start.shape != (wanted := problem.shape(problem.n_features)):
         raise ValueError(
-            f"the coefficients that were learnt have the shape {start.shape}, and this fit has "
+            f"the coefficients that were learned have the shape {start.shape}, and this fit has "
             f"coefficients of shape {wanted}: partial_fit cannot go on from them."
         )
 

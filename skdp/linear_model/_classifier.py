@@ -22,7 +22,7 @@ __all__ = ["PrivateLinearClassifier"]
 
 
 class PrivateLinearClassifier(ClassifierMixin, PrivateLinearModel):
-    """A linear classifier, learnt privately; its task is the array of classes."""
+    """A linear classifier, learned privately; its task is the array of classes."""
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -63,7 +63,7 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLinearModel):
     ) -> None:
         self.classes_, self.coef_, self.intercept_ = classes, coef, intercept
 
-    def _learnt_coefficients(self, task: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _learned_coefficients(self, task: Any) -> tuple[np.ndarray, np.ndarray]:
         return dense(self.coef_), self.intercept_
 
     def _publish_reference(self, reference: Any, classes: np.ndarray) -> None:

@@ -38,7 +38,7 @@ __all__ = [
     "LinearFacts",
     "LinearRecords",
     "design_of",
-    "learnt_map",
+    "learned_map",
     "matrix_of",
     "most_rows",
     "records_of",
@@ -101,7 +101,7 @@ def records_of(
 
     With `resume` it is the map of the fitted model.
     """
-    features = learnt_map(model) if resume else model._features()
+    features = learned_map(model) if resume else model._features()
     records = Records.of(
         *(model, X, y, sample_weight, groups),
         max_weight=model.max_weight,
@@ -116,14 +116,14 @@ def records_of(
     return coded.with_facts(features)
 
 
-def learnt_map(model: Any) -> AnyMap:
+def learned_map(model: Any) -> AnyMap:
     """Return the feature map of a fitted model, None if it has none."""
     return getattr(model, "feature_map_", None)
 
 
 def rows_of(model: Any, X: Any) -> Any:
     """Return checked rows for the map of a fitted model."""
-    feature_map = learnt_map(model)
+    feature_map = learned_map(model)
     X = _checked(feature_map is not None, model, X, reset=False)
     return _rows_by(feature_map, column_names(model), X)
 

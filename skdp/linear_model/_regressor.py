@@ -47,7 +47,7 @@ _EVERYTHING = TargetRange(-math.inf, math.inf)
 
 
 class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel):
-    """A linear model of a number, learnt privately; its task is a `TargetRange`.
+    """A linear model of a number, learned privately; its task is a `TargetRange`.
 
     The range is that of targets on the scale of `target_transform`, which some regressors have.
     """
@@ -101,7 +101,7 @@ class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel):
     def _unit(self, task: TargetRange) -> float:
         return task.half_width
 
-    def _learnt_coefficients(self, task: TargetRange) -> tuple[np.ndarray, np.ndarray]:
+    def _learned_coefficients(self, task: TargetRange) -> tuple[np.ndarray, np.ndarray]:
         intercept = (np.atleast_1d(self.intercept_) - task.middle) / task.half_width
         return np.atleast_2d(self.coef_) / task.half_width, intercept
 

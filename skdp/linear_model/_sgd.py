@@ -17,7 +17,7 @@ __all__ = ["PrivateSGD", "is_private"]
 
 
 class PrivateSGD(PrivateLinearModel):
-    """A linear model learnt by `skdp.solvers.DPSGD`, whose settings are its own parameters."""
+    """A linear model learned by `skdp.solvers.DPSGD`, whose settings are its own parameters."""
 
     def _resolve_solver(self) -> DPSGD:
         return DPSGD(
@@ -45,14 +45,14 @@ class PrivateSGD(PrivateLinearModel):
         earlier = self.privacy_.neighboring
         if earlier != self.neighboring:
             raise ValueError(
-                f"The model was learnt under {str(earlier)!r}; neighboring may not "
+                f"The model was learned under {str(earlier)!r}; neighboring may not "
                 f"change to {self.neighboring!r} in partial_fit."
             )
         return {"start": self._start(task), "n_iter": self.n_iter_}
 
     def _start(self, task: Any) -> np.ndarray:
         """Return the released coefficients as the solver wants them."""
-        coef, intercept = self._learnt_coefficients(task)
+        coef, intercept = self._learned_coefficients(task)
         if self.fit_intercept:
             coef = np.column_stack([coef, intercept / self.intercept_scaling])
         return coef.ravel() if len(coef) == 1 else coef.T

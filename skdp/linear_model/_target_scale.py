@@ -36,7 +36,7 @@ class TargetScale:
         return cls(check_size("the unit of target_transform", kind))
 
     def scaled(self, y: np.ndarray) -> np.ndarray:
-        """Return targets on the scale on which they are learnt."""
+        """Return targets on the scale on which they are learned."""
         if self.unit is None:
             return y
         size = np.sqrt(np.abs(y)) if math.isinf(self.unit) else np.log1p(np.abs(y) / self.unit)

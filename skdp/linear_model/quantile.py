@@ -31,79 +31,62 @@ class DPQuantileRegressor(PrivateQuantileRegressor):
     Parameters
     ----------
     target_bounds : (float, float)
-        *Public.* Interval of the targets, in their units, from knowledge and never from the data;
-        it has no default. Targets outside are clipped, and so are predictions.
+        *Public.* Interval of the targets, from prior knowledge; required. Targets and predictions
+        are clipped to it.
     features : transformer or None, default None
-        *Public.* The feature map of each row: one of `skdp.features`, or a `Pipeline`,
-        `ColumnTransformer` or `FeatureUnion` of transformers that read one row at a time and learn
-        nothing. X may then be a data frame with text and missing values, and `data_norm` bounds
-        rows of features. ``None`` fits the columns of X themselves.
+        *Public.* Feature map: one of `skdp.features`, or scikit-learn transformers that read one
+        row at a time and learn nothing. X may then be a data frame with strings and missing values.
+        ``None``: the columns of X.
     data_norm : float, default 1.0
-        *Public.* Rows are scaled down to this l2 norm, in `fit` and in prediction. In the units of
-        X: scale by public bounds first, as with `skdp.preprocessing.BoundsScaler`. Unscaled columns
-        leave little but the longest of them.
+        *Public.* Rows are scaled down to at most this l2 norm, in `fit` and in prediction. Scale
+        columns by public bounds first, for example with `skdp.preprocessing.BoundsScaler`.
     max_weight : float or None
-        *Public.* Largest weight of a record: the `sample_weight` of `fit`, which is private, is
-        clipped to [0, max_weight], and the noise grows in proportion to it. ``None`` refuses
-        weights in a private fit.
+        *Public.* Private fits clip `sample_weight` to [0, max_weight]; the noise is proportional to
+        it. ``None``: weights raise ValueError.
     max_rows : int or None
-        *Public.* Maximum number of rows used per person, only with the `groups` of `fit`. If a
-        person has more, each `fit` draws a uniform subset. ``None`` uses all rows. The rows of a
-        person weigh as much as one record in any case.
+        *Public.* Maximum number of rows used per person. If a person has more, `fit` draws a random
+        subset. ``None``: all rows. Only used with `groups`.
     epsilon : float, default 1.0
-        *Public.* Privacy loss in nats that one fit may spend.
+        *Public.* Privacy loss of one fit, in nats.
     delta : float or None
-        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
-        budget's, or 1e-5 without a budget.
+        *Public.* Probability that the ε bound fails. ``None``: the budget's δ, or 1e-5.
     neighboring : {"replace_one", "add_remove_one"}
-        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
-        public) or in its presence (then it is private).
+        *Public.* Whether neighbors differ in the values of one record or in its presence.
     budget : PrivacyBudget or None
-        *Public.* What the fit spends from, before it reads the data.
+        *Public.* Budget that `fit` spends from before it reads the data.
     quantile : float or sequence of float, default 0.5
         *Public.* Levels in (0, 1). Of several, predictions have one column each, in this order.
     C : float or "auto"
-        *Public.* Inverse regularisation strength: the ridge is |θ|²/(2C) beside the sum of the
-        losses, the intercept included; of regressors on scores and targets scaled to [−1, 1].
-        ``"auto"`` relies on early stopping; C then has almost no effect. With ``epsilon=inf`` it
-        is scikit-learn's default.
+        *Public.* Inverse regularization strength: the penalty on the coefficients and the intercept
+        is |θ|²/(2C). ``"auto"`` relies on early stopping; C then has almost no effect.
     smoothing : float in [0.01, 1e6), default 0.05
         *Public.* Width of the stretch over which the loss is rounded near its non-smooth point: in
         margins, or as a share of half the width of `target_bounds`. A quantile is that of targets
         blurred by as much. Small widths cost run time; ``"dp_sgd"`` and ``"phased_sgd"`` take less
         and shorter steps then, and learn more with 0.3.
     fit_intercept : bool, default True
-        *Public.* Whether a constant column is part of each row.
+        *Public.* Whether each row gets a constant column.
     intercept_scaling : float, default 0.5
-        *Public.* Size of the constant column. It is part of the row and of its norm: a large one
-        makes the noise larger, a small one the intercept slower to learn.
+        *Public.* Value of the constant column. Larger values add noise; smaller values slow down
+        the intercept.
     solver : str or Solver, default "auto"
-        *Public.* How the coefficients are learnt: a name of `skdp.solvers.SOLVERS` or an instance.
-        ``"auto"`` takes ``"regularized_exponential"``, or ``"noisy_gd"`` where that one's run would
-        have more than 128 steps, or 64 with several scores a record, and for more than 1024
-        columns or with `groups`; `solver_` says which.
+        *Public.* How the coefficients are learned: a name of `skdp.solvers.SOLVERS` or an instance.
+        ``"auto"`` picks by public facts (*Solvers* in the user guide); see `solver_`.
     sampler : str or Sampler, default "auto"
-        *Public.* What draws the sample: a name of `skdp.samplers.SAMPLERS` or an instance.
-        ``"auto"`` is ``"proximal"``, which takes every loss and both relations. Only for solvers
-        that sample; with one given, ``solver="auto"`` is ``"regularized_exponential"``.
+        *Public.* Sampler of the exponential mechanism: a name of `skdp.samplers.SAMPLERS` or an
+        instance. ``"auto"`` is ``"proximal"``.
     n_samples_hint : int or None
-        *Public.* A public guess of n, such as a study's planned size, for ``add_remove_one``. It
-        sets the step size and costs no privacy, however wrong. Rather guess high: if it is
-        ten times too low, a solver that draws samples may take very long. ``None`` estimates n
-        privately, with 1 % of the fit's μ², where the solver needs it. Not used under
-        ``replace_one``.
+        *Public.* A guess of n for ``add_remove_one``; it should not be too low. ``None``: estimate
+        n with 1 % of μ² if the solver needs it. See :term:`n_samples_hint`.
     subsample : float in (0, 1], "auto" or None
-        *Public.* Rate q of the sample that is fitted in place of X: each row is in it with
-        probability q, independently, and less noise costs the same (ε, δ). ``"auto"``: such that
-        a million rows are expected, or 1 if the public count is less or there is none. ``None``: 1,
-        all rows, of X in memory and with ``epsilon=inf``; of Dask collections as ``"auto"``, where
-        solver and budget count a sample at what is asked.
+        *Public.* Probability with which each row is used. ``"auto"`` aims at a million rows.
+        ``None``: all rows in memory, ``"auto"`` for Dask if that costs no more. See
+        :term:`subsample`.
     random_state : None, int, Generator or RandomState
-        *Secret.* ``None`` takes fresh entropy from the operating system for each fit. A seed voids
-        the guarantee, for whoever knows it can subtract the noise, and is refused beside a budget:
-        for tests only.
+        *Secret.* Seed of the noise, for tests only: a known seed voids the guarantee. See
+        :term:`seed`.
     verbose : int
-        *Public.* Above 0, show steps done, by tqdm where it is installed; their number is public.
+        *Public.* If positive, show progress.
 
     Attributes
     ----------
@@ -112,26 +95,26 @@ class DPQuantileRegressor(PrivateQuantileRegressor):
     intercept_ : float or ndarray of shape (n_quantiles,)
         *Released* likewise.
     loss_ : Loss
-        *Public, or computed from the noisy count*: what was minimised.
+        *Public, or computed from the noisy count*: the loss.
     solver_ : str
-        *Public, or computed from the noisy count*: name of the solver that was taken.
+        *Public, or computed from the noisy count*: name of the solver.
     coef_noise_ : float
-        *Public.* Standard deviation of the noise in each coefficient; only where a solver releases
-        an optimum plus Gaussian noise, as ``"output_perturbation"`` does. See `coef_interval`.
+        *Public.* Standard deviation of the noise in each coefficient, if the solver adds Gaussian
+        noise to an optimum.
     privacy_ : PrivacyGuarantee
-        *Public.* What was released and what it guarantees.
+        *Public.* The release and its guarantee.
     target_bounds_ : (float, float)
         *Public.* The interval to which prediction clips.
     n_iter_ : int
         Steps of the solver: *public*, or computed from the noisy count that was *released*.
     feature_map_ : object
-        *Public.* The map of rows to features; only with `features`.
+        *Public.* The feature map; only with `features`.
     data_norm_ : float
         *Public.* The norm to which prediction clips rows.
     n_features_in_ : int
         *Public.*
     feature_names_in_ : ndarray of shape (n_features,)
-        *Public.* Only if X had string column names.
+        *Public.* Only if the column names of X are strings.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""A differentially private linear classifier, learnt by stochastic gradient descent."""
+"""A differentially private linear classifier, learned by stochastic gradient descent."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LOSSES = {"hinge": SmoothedHingeLoss, "log_loss": ClippedLogisticLoss}
 
 
 class DPSGDClassifier(PrivateSGD, PrivateLinearClassifier):
-    r"""A linear classifier learnt by (ε, δ)-differentially private stochastic gradient descent.
+    r"""A linear classifier learned by (ε, δ)-differentially private stochastic gradient descent.
 
     The same model as `DPLogisticRegression` or `DPHingeClassifier` with ``solver="dp_sgd"``, with
     the settings of the descent as parameters of its own, and with `partial_fit`.
@@ -33,49 +33,41 @@ class DPSGDClassifier(PrivateSGD, PrivateLinearClassifier):
     Parameters
     ----------
     features : transformer or None, default None
-        *Public.* The feature map of each row: one of `skdp.features`, or a `Pipeline`,
-        `ColumnTransformer` or `FeatureUnion` of transformers that read one row at a time and learn
-        nothing. X may then be a data frame with text and missing values, and `data_norm` bounds
-        rows of features. ``None`` fits the columns of X themselves.
+        *Public.* Feature map: one of `skdp.features`, or scikit-learn transformers that read one
+        row at a time and learn nothing. X may then be a data frame with strings and missing values.
+        ``None``: the columns of X.
     data_norm : float, default 1.0
-        *Public.* Rows are scaled down to this l2 norm, in `fit` and in prediction. In the units of
-        X: scale by public bounds first, as with `skdp.preprocessing.BoundsScaler`. Unscaled columns
-        leave little but the longest of them.
+        *Public.* Rows are scaled down to at most this l2 norm, in `fit` and in prediction. Scale
+        columns by public bounds first, for example with `skdp.preprocessing.BoundsScaler`.
     classes : array-like or None
-        *Public.* All labels that may occur. ``None`` takes the labels found in `y` as public, which
-        a rare label is not: pass them where that matters.
+        *Public.* All labels that may occur. ``None`` treats the labels in `y` as public; pass
+        `classes` if a rare label would reveal something.
     max_weight : float or None
-        *Public.* Largest weight of a record: the `sample_weight` of `fit`, which is private, is
-        clipped to [0, max_weight], and the noise grows in proportion to it. ``None`` refuses
-        weights in a private fit.
+        *Public.* Private fits clip `sample_weight` to [0, max_weight]; the noise is proportional to
+        it. ``None``: weights raise ValueError.
     max_rows : int or None
-        *Public.* Maximum number of rows used per person, only with the `groups` of `fit`. If a
-        person has more, each `fit` draws a uniform subset. ``None`` uses all rows. The rows of a
-        person weigh as much as one record in any case.
+        *Public.* Maximum number of rows used per person. If a person has more, `fit` draws a random
+        subset. ``None``: all rows. Only used with `groups`.
     epsilon : float, default 1.0
-        *Public.* Privacy loss in nats that one fit may spend.
+        *Public.* Privacy loss of one fit, in nats.
     delta : float or None
-        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
-        budget's, or 1e-5 without a budget.
+        *Public.* Probability that the ε bound fails. ``None``: the budget's δ, or 1e-5.
     neighboring : {"replace_one", "add_remove_one"}
-        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
-        public) or in its presence (then it is private).
+        *Public.* Whether neighbors differ in the values of one record or in its presence.
     budget : PrivacyBudget or None
-        *Public.* What the fit spends from, before it reads the data.
+        *Public.* Budget that `fit` spends from before it reads the data.
     loss : {"hinge", "log_loss"}, default "hinge"
         *Public.* Name of the loss.
     C : float or "auto"
-        *Public.* Inverse regularisation strength: the ridge is |θ|²/(2C) beside the sum of the
-        losses, the intercept included; of regressors on scores and targets scaled to [−1, 1].
-        ``"auto"`` relies on early stopping; C then has almost no effect. With ``epsilon=inf`` it
-        is scikit-learn's default.
+        *Public.* Inverse regularization strength: the penalty on the coefficients and the intercept
+        is |θ|²/(2C). ``"auto"`` relies on early stopping; C then has almost no effect.
     fit_intercept : bool, default True
-        *Public.* Whether a constant column is part of each row.
+        *Public.* Whether each row gets a constant column.
     intercept_scaling : float, default 0.3
-        *Public.* Size of the constant column. It is part of the row and of its norm: a large one
-        makes the noise larger, a small one the intercept slower to learn.
+        *Public.* Value of the constant column. Larger values add noise; smaller values slow down
+        the intercept.
     class_weight : dict or None
-        *Public.* Weights by label; the largest one scales the noise. ``"balanced"`` is refused.
+        *Public.* Weights by label; the largest scales the noise. ``"balanced"`` raises ValueError.
     n_steps : int, default 100
         *Public.* Number of steps.
     sampling_rate : float in (0, 1] or None
@@ -93,28 +85,24 @@ class DPSGDClassifier(PrivateSGD, PrivateLinearClassifier):
     average : float in [0, 1], default 0.0
         *Public.* Share of the run, its end, over which the coefficients are averaged.
     n_samples_hint : int or None
-        *Public.* A public guess of n, such as a study's planned size, for ``add_remove_one``. It
-        sets the step size and costs no privacy, however wrong. Rather guess high: if it is
-        ten times too low, a solver that draws samples may take very long. ``None`` estimates n
-        privately, with 1 % of the fit's μ², where the solver needs it. Not used under
-        ``replace_one``.
+        *Public.* A guess of n for ``add_remove_one``; it should not be too low. ``None``: estimate
+        n with 1 % of μ² if the solver needs it. See :term:`n_samples_hint`.
     random_state : None, int, Generator or RandomState
-        *Secret.* ``None`` takes fresh entropy from the operating system for each fit. A seed voids
-        the guarantee, for whoever knows it can subtract the noise, and is refused beside a budget:
-        for tests only.
+        *Secret.* Seed of the noise, for tests only: a known seed voids the guarantee. See
+        :term:`seed`.
     verbose : int
-        *Public.* Above 0, show steps done, by tqdm where it is installed; their number is public.
+        *Public.* If positive, show progress.
 
     Attributes
     ----------
     coef_ : ndarray of shape (1, n_features) for two classes, (n_classes, n_features) for more
-        *Released*, computed from what was rounded to a public grid, or rounded itself.
+        *Released.*
     intercept_ : ndarray of shape (1,) or (n_classes,)
         *Released* likewise.
     loss_ : Loss
-        *Public, or computed from the noisy count*: what was minimised.
+        *Public, or computed from the noisy count*: the loss.
     solver_ : str
-        *Public, or computed from the noisy count*: name of the solver that was taken.
+        *Public, or computed from the noisy count*: name of the solver.
     privacy_ : PrivacyGuarantee
         *Public.* What was released and what it guarantees; after `partial_fit` that of all calls.
     classes_ : ndarray of shape (n_classes,)
@@ -122,13 +110,13 @@ class DPSGDClassifier(PrivateSGD, PrivateLinearClassifier):
     n_iter_ : int
         *Public.* Steps, over all calls.
     feature_map_ : object
-        *Public.* The map of rows to features; only with `features`.
+        *Public.* The feature map; only with `features`.
     data_norm_ : float
         *Public.* The norm to which prediction clips.
     n_features_in_ : int
         *Public.*
     feature_names_in_ : ndarray of shape (n_features,)
-        *Public.* Only if X had string column names.
+        *Public.* Only if the column names of X are strings.
 
     Notes
     -----

@@ -59,7 +59,7 @@ class ClippedLogisticLoss(MarginLoss, LossFamily, ProbabilityLoss):
     plain logistic loss has noise for a derivative of 1 and starts at 1/2.
 
     Its link is p = a/(a + b) with a = min(σ(z), k) and b = min(σ(−z), k): at k = `clip`, z is then
-    the minimiser of the mean loss of records of which a share p is +1.
+    the minimizer of the mean loss of records of which a share p is +1.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ class AdaptiveLogisticLoss(ClippedLogisticLoss):
     """The clipped logistic loss whose clip rises with the signal: to 1, where nothing is clipped.
 
     k(x) = (x/24000)^(1/3), between 0.35 and 1, for a signal-to-noise ratio x. A low clip wastes
-    less noise on the first step, a high one leaves the model that is learnt without privacy.
+    less noise on the first step, a high one leaves the model that is learned without privacy.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The pinball loss, which conditional quantiles minimise."""
+"""The pinball loss, which conditional quantiles minimize."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class QuantileLoss(Loss):
     ψ'(r) = u = clip(r/v + 1/2, 0, 1) and ψ(r) = u·r + v·u(1 − u)/2, so that the pinball loss of
     level τ, of derivative −τ left of 0 and 1 − τ right of it, gets a derivative that rises steadily
     over a stretch of width v around 0. It lies at most v/8 above the pinball loss; what it
-    minimises is the quantile of y plus uniform noise of that width. The prediction is z_k + o_k:
+    minimizes is the quantile of y plus uniform noise of that width. The prediction is z_k + o_k:
     learning starts at o_k = τ_k − 1/2, where the quantiles of targets lie that are spread evenly
     over the middle half of [−1, 1].
 

@@ -25,7 +25,7 @@ _Choice = TypeVar("_Choice", bound="Selection")
 class Selection(Mechanism):
     """A choice of one of finitely many candidates that depends on gaps between utilities only.
 
-    Neighbours change a gap by at most 2Δ. If they change all utilities in one direction it is Δ,
+    Neighbors change a gap by at most 2Δ. If they change all utilities in one direction it is Δ,
     which is what `monotonic` says. Utilities are rounded to the grid, which keeps both: equal
     bounds in whole steps, and one direction.
     """
@@ -57,10 +57,10 @@ class Selection(Mechanism):
         epsilon, delta : float
             *Public.* The guarantee of one choice; δ = 0 is allowed.
         sensitivity : float
-            *Public.* The farthest that any one candidate's utility differs between neighbours.
+            *Public.* The farthest that any one candidate's utility differs between neighbors.
         monotonic : bool, default False
             *Public.* Whether all utilities differ in the same direction, for every pair of
-            neighbours.
+            neighbors.
 
         Returns
         -------
@@ -89,7 +89,7 @@ class Selection(Mechanism):
 
     @property
     def _gap(self) -> int:
-        """By how many steps neighbours change a gap."""
+        """By how many steps neighbors change a gap."""
         steps = math.ceil(self.sensitivity / grid_step(self.sensitivity))
         return steps if self.monotonic else 2 * steps
 

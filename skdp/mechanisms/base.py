@@ -52,7 +52,7 @@ _Noise = TypeVar("_Noise", bound="Mechanism")
 class Mechanism(ABC):
     """How one answer is released: a frozen dataclass of public numbers.
 
-    A sensitivity is the farthest that the answers of two **neighbours** are apart, under the
+    A sensitivity is the farthest that the answers of two **neighbors** are apart, under the
     relation of the ledger in which `event` is booked.
     """
 
@@ -86,7 +86,7 @@ class AdditiveMechanism(Mechanism):
     """A mechanism that adds noise which does not depend on the value, on a public grid."""
 
     sensitivity_norm: ClassVar[str]
-    """The norm in which values of neighbours are compared: "l1", "l2" or "linf"."""
+    """The norm in which values of neighbors are compared: "l1", "l2" or "linf"."""
 
     dimension: int
     """How many numbers are released together; they share one sensitivity."""
@@ -122,7 +122,7 @@ class AdditiveMechanism(Mechanism):
         epsilon, delta : float
             *Public.* The guarantee of all numbers together.
         sensitivity : float
-            *Public.* Distance of the values of two neighbours in `sensitivity_norm`.
+            *Public.* Distance of the values of two neighbors in `sensitivity_norm`.
         dimension : int, default 1
             *Public.* How many numbers are released together.
 
@@ -315,7 +315,7 @@ def _gauss() -> tuple[np.ndarray, np.ndarray]:
 
 
 def meets(event: Event, epsilon: float, delta: float) -> bool:
-    """Return whether `event` is (ε, δ)-DP by its own curve, in both orders of the neighbours."""
+    """Return whether `event` is (ε, δ)-DP by its own curve, in both orders of the neighbors."""
     relation = Neighboring.REPLACE_ONE
     if delta == 0.0:
         return event.pure_epsilon(relation) <= epsilon

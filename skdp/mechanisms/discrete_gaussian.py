@@ -28,7 +28,7 @@ class DiscreteGaussian(IntegerMechanism):
     Parameters
     ----------
     sensitivity : float
-        *Public.* l2 distance of the integers of two neighbours, of the whole vector; an integer
+        *Public.* l2 distance of the integers of two neighbors, of the whole vector; an integer
         unless `dimension` is more than 1.
     scale : float in [2^−7, 1e5]
         *Public.* s; for more noise use `Gaussian`, whose grid does not show then.

@@ -19,16 +19,16 @@ class ExponentialMechanism(Selection):
 
     **Guarantee**: pure ε-DP (McSherry and Talwar 2007, Theorem 6), and of ε-bounded range, which
     costs about half of that in composition (Dong, Durfee and Rogers 2020): P(r) = 1/Σ e^(−λ·gap(r,
-    s)), and neighbours change every gap by at most ε/λ. It is drawn exactly, by rejection.
+    s)), and neighbors change every gap by at most ε/λ. It is drawn exactly, by rejection.
 
     Parameters
     ----------
     sensitivity : float
-        *Public.* Δ, the farthest that any one candidate's utility differs between neighbours.
+        *Public.* Δ, the farthest that any one candidate's utility differs between neighbors.
     epsilon : float in [2^−20, 2^20]
         *Public.* What one choice costs.
     monotonic : bool, default False
-        *Public.* Whether all utilities differ in the same direction, for every pair of neighbours.
+        *Public.* Whether all utilities differ in the same direction, for every pair of neighbors.
         Counts do under add/remove. Under replace-one they **do not**: one rises, another falls.
 
     Examples

@@ -31,7 +31,7 @@ class Gaussian(ScaledMechanism):
     Parameters
     ----------
     sensitivity : float
-        *Public.* l2 distance of the values of two neighbours, of the whole vector.
+        *Public.* l2 distance of the values of two neighbors, of the whole vector.
     scale : float
         *Public.* σ, from 2^−20 to 2^20 sensitivities.
     dimension : int, default 1
@@ -71,7 +71,7 @@ class Gaussian(ScaledMechanism):
         epsilon, delta : float
             *Public.* The guarantee of all numbers together.
         sensitivity : float
-            *Public.* Distance of the values of two neighbours in `sensitivity_norm`.
+            *Public.* Distance of the values of two neighbors in `sensitivity_norm`.
         dimension : int, default 1
             *Public.* How many numbers are released together.
         method : {"analytic", "classic", "zcdp"}

@@ -27,7 +27,7 @@ class Geometric(IntegerMechanism):
     Parameters
     ----------
     sensitivity : int
-        *Public.* l1 distance of the integers of two neighbours, of the whole vector.
+        *Public.* l1 distance of the integers of two neighbors, of the whole vector.
     scale : float in [2^−7, 1e5]
         *Public.* t; for more noise use `Laplace`, whose grid does not show then.
     dimension : int, default 1

@@ -24,7 +24,7 @@ class Laplace(ScaledMechanism):
     Parameters
     ----------
     sensitivity : float
-        *Public.* l1 distance of the values of two neighbours, of the whole vector.
+        *Public.* l1 distance of the values of two neighbors, of the whole vector.
     scale : float
         *Public.* b, from 2^−20 to 2^20 sensitivities.
     dimension : int, default 1

@@ -28,7 +28,7 @@ class OptimizedNoise(AdditiveMechanism):
     """The (ε, δ)-private noise with the least expected loss, among mixtures of uniform ones.
 
     The density is constant on cells of width Δ/`cells`, and a linear program finds its values: see
-    *Optimised noise* in the documentation. Most is gained for large ε and δ, and on integers.
+    *Optimized noise* in the documentation. Most is gained for large ε and δ, and on integers.
 
     **Guarantee**: (ε, δ)-DP, checked with exact arithmetic, whatever the solver did; the whole
     curve is that of `PiecewiseConstantNoiseEvent` (Selvi, Liu and Wiesemann 2024, Section 2). A
@@ -39,7 +39,7 @@ class OptimizedNoise(AdditiveMechanism):
     epsilon, delta : float
         *Public.* ε ≥ 0, and δ in (0, 1): with δ = 0 the best noise is `Staircase`.
     sensitivity : float, default 1.0
-        *Public.* Distance of the values of two neighbours; a whole number for integers.
+        *Public.* Distance of the values of two neighbors; a whole number for integers.
     loss : {"l1", "l2"} or callable
         *Public.* \\|x\\|, x², or c(x) of an array of noise x in the units of the value, which grows
         on both sides. Results are remembered by their loss, so it has to be hashable.
@@ -109,7 +109,7 @@ class OptimizedNoise(AdditiveMechanism):
         epsilon, delta : float
             *Public.* The guarantee.
         sensitivity : float
-            *Public.* Distance of the values of two neighbours in `sensitivity_norm`.
+            *Public.* Distance of the values of two neighbors in `sensitivity_norm`.
         **options : dict
             *Public.* Other parameters of the class.
 
@@ -135,7 +135,7 @@ class OptimizedNoise(AdditiveMechanism):
 
         The second is the loss of this noise. The first holds for all (ε, δ)-private noise with
         this `support`, if it is asked for symmetric or monotone among those, for a convex loss
-        and a query whose neighbours are any distance up to the sensitivity apart.
+        and a query whose neighbors are any distance up to the sensitivity apart.
         """
         scale = 1.0 if callable(self.loss) else self.sensitivity ** DEGREES[self.loss]
         lower = self._design.lower_bound() * scale

@@ -19,16 +19,16 @@ class PermuteAndFlip(Selection):
     **Guarantee**: pure ε-DP (McKenna and Sheldon 2020), with expected utility at least that of
     `ExponentialMechanism` (the same source). If `monotonic` the probabilities are e^(−ε·gap/Δ).
     The choice is distributed as the largest utility plus exponential noise (Ding, Kifer and others
-    2021): the winner's noise, moved by as much as gaps change, wins for the neighbour too.
+    2021): the winner's noise, moved by as much as gaps change, wins for the neighbor too.
 
     Parameters
     ----------
     sensitivity : float
-        *Public.* Δ, the farthest that any one candidate's utility differs between neighbours.
+        *Public.* Δ, the farthest that any one candidate's utility differs between neighbors.
     epsilon : float in [2^−20, 2^20]
         *Public.* What one choice costs.
     monotonic : bool, default False
-        *Public.* Whether all utilities differ in the same direction, for every pair of neighbours.
+        *Public.* Whether all utilities differ in the same direction, for every pair of neighbors.
         Counts do under add/remove. Under replace-one they **do not**: one rises, another falls.
 
     Examples

@@ -26,12 +26,12 @@ class Staircase(RealMechanism):
     **Guarantee**: pure ε-DP for each number, for every γ; with the best γ no other noise for one
     number has a smaller E\\|X\\| or E X² (Geng and Viswanath 2016). The noise
     is not log-concave, and many small moves cost more than a large one: so a vector costs ε for
-    each entry that may differ between neighbours.
+    each entry that may differ between neighbors.
 
     Parameters
     ----------
     sensitivity : float
-        *Public.* Δ, the most that any **one** number differs between neighbours.
+        *Public.* Δ, the most that any **one** number differs between neighbors.
     epsilon : float in [2^−10, 12]
         *Public.* For each number; rounded down to a multiple of 2^−40. Below, use `Laplace`: its
         expected size is less than 1e-7 above.
@@ -40,7 +40,7 @@ class Staircase(RealMechanism):
     dimension : int, default 1
         *Public.* How many numbers are released together.
     l0_sensitivity : int, default 1
-        *Public.* How many of them may differ between neighbours.
+        *Public.* How many of them may differ between neighbors.
 
     Examples
     --------
@@ -89,11 +89,11 @@ class Staircase(RealMechanism):
         epsilon, delta : float
             *Public.* The guarantee of all numbers together.
         sensitivity : float
-            *Public.* Distance of the values of two neighbours in `sensitivity_norm`.
+            *Public.* Distance of the values of two neighbors in `sensitivity_norm`.
         dimension : int, default 1
             *Public.* How many numbers are released together.
         l0_sensitivity : int, default 1
-            *Public.* How many of them may differ between neighbours.
+            *Public.* How many of them may differ between neighbors.
         loss : {"l1", "l2"}
             *Public.* What γ makes least: E abs(X) or E X².
 
@@ -130,44 +130,44 @@ class Staircase(RealMechanism):
         return math.ceil(self.sensitivity / grid_step(self.sensitivity))
 
     @property
-    def _centre(self) -> int:
+    def _center(self) -> int:
         """γΔ in steps."""
         return max(1, round(float(self.gamma or 0.0) * self._period))
 
     def _sizes(self, size: int, rng: np.random.Generator) -> np.ndarray:
         """Return a level h with P(h) ∝ e^(−εh), and a place on it; level 0 is shorter by 1 − γ."""
-        period, centre = self._period, self._centre
+        period, center = self._period, self._center
 
         def propose(n: int) -> tuple[np.ndarray, np.ndarray]:
             level = geometric(_UNIT, n, rng) // round(self.epsilon * _UNIT)
             place = rng.integers(period, size=n)
-            outside = centre + place + period * (cut_off(level, period) - 1)
-            return np.where(level > 0, outside, place), (level > 0) | (place < centre)
+            outside = center + place + period * (cut_off(level, period) - 1)
+            return np.where(level > 0, outside, place), (level > 0) | (place < center)
 
-        central = centre / period * -math.expm1(-self.epsilon)
+        central = center / period * -math.expm1(-self.epsilon)
         return rejection(size, propose, central + math.exp(-self.epsilon))
 
     def _quantile(self, p: np.ndarray) -> np.ndarray:
-        period, centre, fall = self._lengths()
-        tail = 2.0 * np.minimum(p, 1.0 - p) * (centre + period * fall / (1.0 - fall))
+        period, center, fall = self._lengths()
+        tail = 2.0 * np.minimum(p, 1.0 - p) * (center + period * fall / (1.0 - fall))
         beyond = period / (1.0 - fall)  # mass from level 0 on, if that were as long as the others
         level = np.ceil(-np.log(np.minimum(tail / (beyond * fall), 1.0)) / self.epsilon)
         level = np.where(tail > beyond * fall, 0.0, np.maximum(level, 1.0))
-        end = centre + level * period
+        end = center + level * period
         size = end - (tail - beyond * fall ** (level + 1.0)) / fall**level
         return np.sign(p - 0.5) * size
 
     def _nodes(self) -> tuple[np.ndarray, np.ndarray]:
-        period, centre, fall = self._lengths()
+        period, center, fall = self._lengths()
         levels = np.arange(math.ceil(45.0 / self.epsilon) + 1.0)
-        x, w = gauss_nodes(np.append(0.0, centre + period * levels))
-        level = np.ceil((np.abs(x) - centre) / period)
-        total = 2.0 * (centre + period * fall / (1.0 - fall))
+        x, w = gauss_nodes(np.append(0.0, center + period * levels))
+        level = np.ceil((np.abs(x) - center) / period)
+        total = 2.0 * (center + period * fall / (1.0 - fall))
         return x, w * fall ** np.maximum(level, 0.0) / total
 
     def _lengths(self) -> tuple[float, float, float]:
         """Return Δ, γΔ and e^−ε as they are drawn with."""
-        return self._period * self.step, self._centre * self.step, math.exp(-self.epsilon)
+        return self._period * self.step, self._center * self.step, math.exp(-self.epsilon)
 
 
 def best_gamma(epsilon: float, loss: str) -> float:

@@ -31,7 +31,7 @@ class TruncatedLaplace(ScaledMechanism):
     Parameters
     ----------
     sensitivity : float
-        *Public.* l1 distance of the values of two neighbours, of the whole vector.
+        *Public.* l1 distance of the values of two neighbors, of the whole vector.
     scale : float
         *Public.* b, from 2^−20 to 2^20 sensitivities.
     cut : float

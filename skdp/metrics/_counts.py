@@ -70,7 +70,7 @@ class NoisyReport(Viewed):
     classes : ndarray of shape (n_classes,)
         *Public.* The labels.
     n_samples : int or None
-        *Public.* The number of test records; None where it is private.
+        *Public.* Number of test records; None if it is private.
     privacy : PrivacyGuarantee
         *Public.* Of everything in the report together.
     _variance : float

@@ -21,7 +21,7 @@ class Score(Viewed):
         *Released.* Means and areas are nearly unbiased, so that they may lie outside of what is
         possible, of which the nearest is shown; nan where the noise leaves nothing to be said.
     n_samples : int or None
-        *Public.* The number of test records; None where it is private.
+        *Public.* Number of test records; None if it is private.
     privacy : PrivacyGuarantee
         *Public.*
     _between : callable
@@ -39,7 +39,7 @@ class Score(Viewed):
         Parameters
         ----------
         level : float in (0, 1), default 0.95
-            *Public.* How often, nearly, such an interval holds its number: by the delta method.
+            *Public.* Approximate coverage, by the delta method.
         sampling : bool, default True
             *Public.* Whether the number is that of the population that the rows come from, instead
             of that of the rows. Where how far losses are spread was not released, the spread is

@@ -41,30 +41,27 @@ def dp_roc_auc_score(
     y_score : array-like of shape (n_rows,)
         *Private.* Scores, such as probabilities of the second class.
     epsilon : float
-        *Public.* Privacy loss in nats; finite.
+        *Public.* Privacy loss, in nats; finite.
     delta : float or None, default None
-        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
-        budget's, or 1e-5 without a budget; 0 asks for pure privacy.
+        *Public.* Probability that the ε bound fails; 0 for pure privacy. ``None``: the budget's δ,
+        or 1e-5.
     classes : array-like of 2 labels or None, default None
-        *Public.* In increasing order; the second is the positive one. ``None`` takes those in
-        `y_true`, and they count as public.
+        *Public.* In increasing order; the second is the positive class. ``None`` treats the labels
+        in `y_true` as public.
     edges : "auto" or array-like, default "auto"
         *Public.* Increasing ends of bins of scores, as in `score_report`.
     groups : array-like of shape (n_rows,) or None, default None
-        *Private.* Whose each row is, where a person may have several: all rows of a person are
-        protected together, and count together as one record, each alike. ``None``: each row is a
-        record of its own.
+        *Private.* The person of each row. All rows of a person are one record, and each of its rows
+        has the same weight. ``None``: each row is a record.
     noise : str, default "auto"
-        *Public.* One of `skdp.workloads.NOISES`, or "auto" for the least.
+        *Public.* One of `skdp.workloads.NOISES`; "auto" minimizes the variance.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
-        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
-        public) or in its presence (then it is private).
+        *Public.* Whether neighbors differ in the values of one record or in its presence.
     budget : PrivacyBudget or None, default None
-        *Public.* What the release spends from, before a value is read.
+        *Public.* Budget that the release is spent from before the data are read.
     random_state : None, int, numpy Generator or RandomState, default None
-        *Secret.* ``None`` takes fresh entropy from the operating system for each release. A seed
-        voids the guarantee, for whoever knows it can subtract the noise, and is refused beside a
-        budget: for tests only.
+        *Secret.* Seed of the noise, for tests only: a known seed voids the guarantee. See
+        :term:`seed`.
 
     Returns
     -------
@@ -135,30 +132,27 @@ def dp_average_precision_score(
     y_score : array-like of shape (n_rows,)
         *Private.* Scores, such as probabilities of the second class.
     epsilon : float
-        *Public.* Privacy loss in nats; finite.
+        *Public.* Privacy loss, in nats; finite.
     delta : float or None, default None
-        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
-        budget's, or 1e-5 without a budget; 0 asks for pure privacy.
+        *Public.* Probability that the ε bound fails; 0 for pure privacy. ``None``: the budget's δ,
+        or 1e-5.
     classes : array-like of 2 labels or None, default None
-        *Public.* In increasing order; the second is the positive one. ``None`` takes those in
-        `y_true`, and they count as public.
+        *Public.* In increasing order; the second is the positive class. ``None`` treats the labels
+        in `y_true` as public.
     edges : "auto" or array-like, default "auto"
         *Public.* Increasing ends of bins of scores, as in `score_report`.
     groups : array-like of shape (n_rows,) or None, default None
-        *Private.* Whose each row is, where a person may have several: all rows of a person are
-        protected together, and count together as one record, each alike. ``None``: each row is a
-        record of its own.
+        *Private.* The person of each row. All rows of a person are one record, and each of its rows
+        has the same weight. ``None``: each row is a record.
     noise : str, default "auto"
-        *Public.* One of `skdp.workloads.NOISES`, or "auto" for the least.
+        *Public.* One of `skdp.workloads.NOISES`; "auto" minimizes the variance.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
-        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
-        public) or in its presence (then it is private).
+        *Public.* Whether neighbors differ in the values of one record or in its presence.
     budget : PrivacyBudget or None, default None
-        *Public.* What the release spends from, before a value is read.
+        *Public.* Budget that the release is spent from before the data are read.
     random_state : None, int, numpy Generator or RandomState, default None
-        *Secret.* ``None`` takes fresh entropy from the operating system for each release. A seed
-        voids the guarantee, for whoever knows it can subtract the noise, and is refused beside a
-        budget: for tests only.
+        *Secret.* Seed of the noise, for tests only: a known seed voids the guarantee. See
+        :term:`seed`.
 
     Returns
     -------

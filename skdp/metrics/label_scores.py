@@ -51,29 +51,26 @@ def dp_accuracy_score(
     y_pred : array-like of shape (n_rows,)
         *Private.* Predicted labels.
     epsilon : float
-        *Public.* Privacy loss in nats; finite.
+        *Public.* Privacy loss, in nats; finite.
     delta : float or None, default None
-        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
-        budget's, or 1e-5 without a budget; 0 asks for pure privacy.
+        *Public.* Probability that the ε bound fails; 0 for pure privacy. ``None``: the budget's δ,
+        or 1e-5.
     classes : array-like of labels or None, default None
         *Public.* All labels; any other is refused, in `y_true` as in `y_pred`. ``None`` refuses
         none: a label that is spelled in another way, as ``" yes."`` for ``"yes"``, is then a wrong
         one.
     groups : array-like of shape (n_rows,) or None, default None
-        *Private.* Whose each row is, where a person may have several: all rows of a person are
-        protected together, and count together as one record, each alike. ``None``: each row is a
-        record of its own.
+        *Private.* The person of each row. All rows of a person are one record, and each of its rows
+        has the same weight. ``None``: each row is a record.
     noise : str, default "auto"
-        *Public.* One of `skdp.workloads.NOISES`, or "auto" for the least.
+        *Public.* One of `skdp.workloads.NOISES`; "auto" minimizes the variance.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
-        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
-        public) or in its presence (then it is private).
+        *Public.* Whether neighbors differ in the values of one record or in its presence.
     budget : PrivacyBudget or None, default None
-        *Public.* What the release spends from, before a value is read.
+        *Public.* Budget that the release is spent from before the data are read.
     random_state : None, int, numpy Generator or RandomState, default None
-        *Secret.* ``None`` takes fresh entropy from the operating system for each release. A seed
-        voids the guarantee, for whoever knows it can subtract the noise, and is refused beside a
-        budget: for tests only.
+        *Secret.* Seed of the noise, for tests only: a known seed voids the guarantee. See
+        :term:`seed`.
 
     Returns
     -------
@@ -140,10 +137,10 @@ def dp_log_loss(
     y_prob : array-like of shape (n_rows,) or (n_rows, n_classes)
         *Private.* Probabilities of the second class, or of each.
     epsilon : float
-        *Public.* Privacy loss in nats; finite.
+        *Public.* Privacy loss, in nats; finite.
     delta : float or None, default None
-        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
-        budget's, or 1e-5 without a budget; 0 asks for pure privacy.
+        *Public.* Probability that the ε bound fails; 0 for pure privacy. ``None``: the budget's δ,
+        or 1e-5.
     classes : array-like of labels or None, default None
         *Public.* All labels, in increasing order. ``None`` takes those in `y_true`, and they count
         as public.
@@ -151,20 +148,17 @@ def dp_log_loss(
         *Public.* In nats: larger losses count as this, those of probabilities below
         e^(−error_bound). The noise grows with it.
     groups : array-like of shape (n_rows,) or None, default None
-        *Private.* Whose each row is, where a person may have several: all rows of a person are
-        protected together, and count together as one record, each alike. ``None``: each row is a
-        record of its own.
+        *Private.* The person of each row. All rows of a person are one record, and each of its rows
+        has the same weight. ``None``: each row is a record.
     noise : str, default "auto"
-        *Public.* One of `skdp.workloads.NOISES`, or "auto" for the least.
+        *Public.* One of `skdp.workloads.NOISES`; "auto" minimizes the variance.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
-        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
-        public) or in its presence (then it is private).
+        *Public.* Whether neighbors differ in the values of one record or in its presence.
     budget : PrivacyBudget or None, default None
-        *Public.* What the release spends from, before a value is read.
+        *Public.* Budget that the release is spent from before the data are read.
     random_state : None, int, numpy Generator or RandomState, default None
-        *Secret.* ``None`` takes fresh entropy from the operating system for each release. A seed
-        voids the guarantee, for whoever knows it can subtract the noise, and is refused beside a
-        budget: for tests only.
+        *Secret.* Seed of the noise, for tests only: a known seed voids the guarantee. See
+        :term:`seed`.
 
     Returns
     -------
@@ -230,28 +224,25 @@ def dp_brier_score_loss(
     y_prob : array-like of shape (n_rows,) or (n_rows, n_classes)
         *Private.* Probabilities of the second class, or of each.
     epsilon : float
-        *Public.* Privacy loss in nats; finite.
+        *Public.* Privacy loss, in nats; finite.
     delta : float or None, default None
-        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
-        budget's, or 1e-5 without a budget; 0 asks for pure privacy.
+        *Public.* Probability that the ε bound fails; 0 for pure privacy. ``None``: the budget's δ,
+        or 1e-5.
     classes : array-like of labels or None, default None
         *Public.* All labels, in increasing order. ``None`` takes those in `y_true`, and they count
         as public.
     groups : array-like of shape (n_rows,) or None, default None
-        *Private.* Whose each row is, where a person may have several: all rows of a person are
-        protected together, and count together as one record, each alike. ``None``: each row is a
-        record of its own.
+        *Private.* The person of each row. All rows of a person are one record, and each of its rows
+        has the same weight. ``None``: each row is a record.
     noise : str, default "auto"
-        *Public.* One of `skdp.workloads.NOISES`, or "auto" for the least.
+        *Public.* One of `skdp.workloads.NOISES`; "auto" minimizes the variance.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
-        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
-        public) or in its presence (then it is private).
+        *Public.* Whether neighbors differ in the values of one record or in its presence.
     budget : PrivacyBudget or None, default None
-        *Public.* What the release spends from, before a value is read.
+        *Public.* Budget that the release is spent from before the data are read.
     random_state : None, int, numpy Generator or RandomState, default None
-        *Secret.* ``None`` takes fresh entropy from the operating system for each release. A seed
-        voids the guarantee, for whoever knows it can subtract the noise, and is refused beside a
-        budget: for tests only.
+        *Secret.* Seed of the noise, for tests only: a known seed voids the guarantee. See
+        :term:`seed`.
 
     Returns
     -------

@@ -55,30 +55,27 @@ def one_vs_rest_report(
     y_score : array-like of shape (n_rows, n_classes)
         *Private.* Scores of each class, such as what `predict_proba` gives.
     epsilon : float
-        *Public.* Privacy loss in nats of the whole report; finite.
+        *Public.* Privacy loss of the whole report, in nats; finite.
     delta : float or None, default None
-        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
-        budget's, or 1e-5 without a budget; 0 asks for pure privacy.
+        *Public.* Probability that the ε bound fails; 0 for pure privacy. ``None``: the budget's δ,
+        or 1e-5.
     classes : array-like of labels
         *Public.* All labels, such as `classes_` of the classifier: in increasing order, that of the
         columns.
     edges : "auto" or array-like, default "auto"
         *Public.* Increasing ends of bins of scores, as in `score_report`.
     groups : array-like of shape (n_rows,) or None, default None
-        *Private.* Whose each row is, where a person may have several: all rows of a person are
-        protected together, and count together as one record, each alike. ``None``: each row is a
-        record of its own.
+        *Private.* The person of each row. All rows of a person are one record, and each of its rows
+        has the same weight. ``None``: each row is a record.
     noise : str, default "auto"
-        *Public.* One of `skdp.workloads.NOISES`, or "auto" for the least.
+        *Public.* One of `skdp.workloads.NOISES`; "auto" minimizes the variance.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
-        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
-        public) or in its presence (then it is private).
+        *Public.* Whether neighbors differ in the values of one record or in its presence.
     budget : PrivacyBudget or None, default None
-        *Public.* What the release spends from, before a value is read.
+        *Public.* Budget that the release is spent from before the data are read.
     random_state : None, int, numpy Generator or RandomState, default None
-        *Secret.* ``None`` takes fresh entropy from the operating system for each release. A seed
-        voids the guarantee, for whoever knows it can subtract the noise, and is refused beside a
-        budget: for tests only.
+        *Secret.* Seed of the noise, for tests only: a known seed voids the guarantee. See
+        :term:`seed`.
 
     Returns
     -------
@@ -164,10 +161,9 @@ class OneVsRestReport(Viewed):
         metric : {"roc_auc", "average_precision"}
             *Public.*
         level : float in (0, 1), default 0.95
-            *Public.* How often, nearly, such an interval holds its number: by the delta method.
+            *Public.* Approximate coverage, by the delta method.
         sampling : bool, default True
-            *Public.* Whether the number is that of the population that the rows come from, instead
-            of that of the rows.
+            *Public.* Whether the interval is for the population rather than for the rows.
 
         Returns
         -------

@@ -51,30 +51,27 @@ def regression_report(
     y_pred : array-like of shape (n_rows,)
         *Private.* Predicted numbers, clipped to `target_bounds`.
     epsilon : float
-        *Public.* Privacy loss in nats of the whole report; finite.
+        *Public.* Privacy loss of the whole report, in nats; finite.
     delta : float or None, default None
-        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
-        budget's, or 1e-5 without a budget; 0 asks for pure privacy.
+        *Public.* Probability that the ε bound fails; 0 for pure privacy. ``None``: the budget's δ,
+        or 1e-5.
     target_bounds : (low, high)
-        *Public.* Between which the numbers lie.
+        *Public.* Interval of the targets.
     error_bound : float or None, default None
-        *Public.* In units of the target: larger errors count as this, and the noise of errors grows
-        with it. ``None``: the width of `target_bounds`, beyond which there is none.
+        *Public.* Larger errors are clipped to this; the noise is proportional to it. ``None``: the
+        width of `target_bounds`.
     groups : array-like of shape (n_rows,) or None, default None
-        *Private.* Whose each row is, where a person may have several: all rows of a person are
-        protected together, and count together as one record, each alike. ``None``: each row is a
-        record of its own.
+        *Private.* The person of each row. All rows of a person are one record, and each of its rows
+        has the same weight. ``None``: each row is a record.
     noise : str, default "auto"
-        *Public.* One of `skdp.workloads.NOISES`, or "auto" for the least.
+        *Public.* One of `skdp.workloads.NOISES`; "auto" minimizes the variance.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
-        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
-        public) or in its presence (then it is private).
+        *Public.* Whether neighbors differ in the values of one record or in its presence.
     budget : PrivacyBudget or None, default None
-        *Public.* What the release spends from, before a value is read.
+        *Public.* Budget that the release is spent from before the data are read.
     random_state : None, int, numpy Generator or RandomState, default None
-        *Secret.* ``None`` takes fresh entropy from the operating system for each release. A seed
-        voids the guarantee, for whoever knows it can subtract the noise, and is refused beside a
-        budget: for tests only.
+        *Secret.* Seed of the noise, for tests only: a known seed voids the guarantee. See
+        :term:`seed`.
 
     Returns
     -------
@@ -135,7 +132,7 @@ class RegressionReport(Viewed):
     error_bound : float
         *Public.* As which larger errors count.
     n_samples : int or None
-        *Public.* The number of test records; None where it is private.
+        *Public.* Number of test records; None if it is private.
     privacy : PrivacyGuarantee
         *Public.* Of everything in the report together.
     _variance : float
@@ -179,7 +176,7 @@ class RegressionReport(Viewed):
         metric : {"mean_squared_error", "root_mean_squared_error", "mean_absolute_error", "r2"}
             *Public.*
         level : float in (0, 1), default 0.95
-            *Public.* How often, nearly, such an interval holds its number: by the delta method.
+            *Public.* Approximate coverage, by the delta method.
         sampling : bool, default True
             *Public.* Whether the number is that of the population that the rows come from, instead
             of that of the rows. Where how far losses are spread was not released, the spread is

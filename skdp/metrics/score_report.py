@@ -63,32 +63,29 @@ def score_report(
     y_score : array-like of shape (n_rows,)
         *Private.* Scores, such as probabilities of the second class.
     epsilon : float
-        *Public.* Privacy loss in nats of the whole report; finite.
+        *Public.* Privacy loss of the whole report, in nats; finite.
     delta : float or None, default None
-        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
-        budget's, or 1e-5 without a budget; 0 asks for pure privacy.
+        *Public.* Probability that the ε bound fails; 0 for pure privacy. ``None``: the budget's δ,
+        or 1e-5.
     classes : array-like of 2 labels or None, default None
-        *Public.* In increasing order; the second is the positive one. ``None`` takes those in
-        `y_true`, and they count as public.
+        *Public.* In increasing order; the second is the positive class. ``None`` treats the labels
+        in `y_true` as public.
     edges : "auto" or array-like, default "auto"
         *Public.* Increasing ends of bins of scores; those beyond count in the first and the last.
         "auto" cuts [0, 1], outside of which it refuses scores, into 8 to 128 equal bins: the more,
         the more rows there are and the larger ε is, 16 where the number of rows is private.
     groups : array-like of shape (n_rows,) or None, default None
-        *Private.* Whose each row is, where a person may have several: all rows of a person are
-        protected together, and count together as one record, each alike. ``None``: each row is a
-        record of its own.
+        *Private.* The person of each row. All rows of a person are one record, and each of its rows
+        has the same weight. ``None``: each row is a record.
     noise : str, default "auto"
-        *Public.* One of `skdp.workloads.NOISES`, or "auto" for the least.
+        *Public.* One of `skdp.workloads.NOISES`; "auto" minimizes the variance.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
-        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
-        public) or in its presence (then it is private).
+        *Public.* Whether neighbors differ in the values of one record or in its presence.
     budget : PrivacyBudget or None, default None
-        *Public.* What the release spends from, before a value is read.
+        *Public.* Budget that the release is spent from before the data are read.
     random_state : None, int, numpy Generator or RandomState, default None
-        *Secret.* ``None`` takes fresh entropy from the operating system for each release. A seed
-        voids the guarantee, for whoever knows it can subtract the noise, and is refused beside a
-        budget: for tests only.
+        *Secret.* Seed of the noise, for tests only: a known seed voids the guarantee. See
+        :term:`seed`.
 
     Returns
     -------
@@ -146,7 +143,7 @@ class ScoreReport(NoisyReport):
     classes : ndarray of shape (2,)
         *Public.* The labels; the second is the positive one.
     n_samples : int or None
-        *Public.* The number of test records; None where it is private.
+        *Public.* Number of test records; None if it is private.
     privacy : PrivacyGuarantee
         *Public.* Of everything in the report together.
     _variance : float
@@ -169,7 +166,7 @@ class ScoreReport(NoisyReport):
 
     @property
     def brier_score(self) -> float:
-        """Mean squared difference of score and outcome, each score taken as its bin's centre.
+        """Mean squared difference of score and outcome, each score taken as its bin's center.
 
         nan, as what follows, where `edges` go beyond [0, 1]: then scores are no probabilities.
         """
@@ -177,14 +174,14 @@ class ScoreReport(NoisyReport):
 
     @property
     def expected_calibration_error(self) -> float:
-        """Mean difference of a bin's centre and its share of positives; see `calibration_noise`."""
-        gaps = self.counts[1] - self._centres * self.counts.sum(axis=0)
+        """Mean difference of a bin's center and its share of positives; see `calibration_noise`."""
+        gaps = self.counts[1] - self._centers * self.counts.sum(axis=0)
         return float(ratio(np.abs(gaps).sum(), self.total) + self._no_shares)
 
     @property
     def calibration_noise(self) -> float:
         """What `expected_calibration_error` would be, on average, from the privacy noise alone."""
-        spread = np.sqrt((1.0 - self._centres) ** 2 + self._centres**2).sum()
+        spread = np.sqrt((1.0 - self._centers) ** 2 + self._centers**2).sum()
         noise = math.sqrt(2.0 / math.pi * self._variance) * spread
         return float(ratio(noise, self.total) + self._no_shares)
 
@@ -194,7 +191,7 @@ class ScoreReport(NoisyReport):
         return 0.0 if self.edges[0] >= 0.0 and self.edges[-1] <= 1.0 else math.nan
 
     @property
-    def _centres(self) -> np.ndarray:
+    def _centers(self) -> np.ndarray:
         return 0.5 * (self.edges[1:] + self.edges[:-1])
 
     def accuracy(self, threshold: float = 0.5) -> float:
@@ -242,10 +239,9 @@ class ScoreReport(NoisyReport):
         metric : {"roc_auc", "average_precision", "accuracy", "brier_score"}
             *Public.*
         level : float in (0, 1), default 0.95
-            *Public.* How often, nearly, such an interval holds its number: by the delta method.
+            *Public.* Approximate coverage, by the delta method.
         sampling : bool, default True
-            *Public.* Whether the number is that of the population that the rows come from, instead
-            of that of the rows.
+            *Public.* Whether the interval is for the population rather than for the rows.
         binning : {"estimated", "ignored", "rigorous"}, default "estimated"
             *Public.* How intervals for areas treat the order of rows within bins. "estimated":
             the share of positives is linear within each bin, as the neighboring bins suggest.
@@ -325,7 +321,7 @@ class ScoreReport(NoisyReport):
         Returns
         -------
         share, score : ndarrays of shape (n_shown,)
-            Share of positives, and the bin's centre.
+            Share of positives, and the bin's center.
 
         Raises
         ------
@@ -338,7 +334,7 @@ class ScoreReport(NoisyReport):
             )
         whole = self.counts.sum(axis=0)
         shown = whole > 3.0 * math.sqrt(2.0 * self._variance)
-        return np.clip(self.counts[1, shown] / whole[shown], 0.0, 1.0), self._centres[shown]
+        return np.clip(self.counts[1, shown] / whole[shown], 0.0, 1.0), self._centers[shown]
 
     def roc_display(self) -> RocCurveDisplay:
         """Return scikit-learn's display of the ROC curve; call its `plot`.
@@ -377,7 +373,7 @@ class ScoreReport(NoisyReport):
         return float(ratio(right, self._total(counts)))
 
     def _brier(self, counts: np.ndarray) -> float:
-        lost = self._centres**2 @ counts[0] + (1.0 - self._centres) ** 2 @ counts[1]
+        lost = self._centers**2 @ counts[0] + (1.0 - self._centers) ** 2 @ counts[1]
         return float(ratio(lost, self._total(counts)) + self._no_shares)
 
     def _bin(self, threshold: float) -> int:

@@ -84,7 +84,7 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
             *Private.* What the estimator takes.
         groups : array-like of shape (n_samples,) or None
             *Private.* Whose each row is, where a person may have several: then all rows of a person
-            are protected together, judge or are learnt from together, and count together as one
+            are protected together, judge or are learned from together, and count together as one
             record. ``None``: each row is a record of its own.
 
         Returns
@@ -100,7 +100,7 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
         PrivacyLeakError
             If something in the estimator learns without privacy; nothing is spent.
         BudgetExceededError, BudgetClosedError
-            If the budget does not admit the search; then nothing is learnt.
+            If the budget does not admit the search; then nothing is learned.
         """
         return self._fit_privately(X, y, groups=groups)
 
@@ -210,8 +210,8 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
             promised = self._rehearsed(i, plan, records)  # any row may be used to learn or to judge
             if plan.terms.neighboring.count_is_public:  # the plan of a fit depends on the count
                 n = records.n_records
-                learnt = records.chosen(np.arange(math.ceil(self.holdout * n), n))
-                promised = self._rehearsed(i, plan, learnt)
+                learned = records.chosen(np.arange(math.ceil(self.holdout * n), n))
+                promised = self._rehearsed(i, plan, learned)
             if any(guarantee.unit is not unit for guarantee in promised):
                 raise ValueError(
                     f"with {setting!r} a fit does not protect a {unit}, as the search has to."
@@ -528,7 +528,7 @@ def _learn_nothing(records: _Records, model: Any) -> Any:
 def _assigned(
     records: _Records, share: float, neighboring: Neighboring, rng: np.random.Generator
 ) -> tuple[_Records, _Records]:
-    """Return those that judge and those that are learnt from, after the search is paid for.
+    """Return those that judge and those that are learned from, after the search is paid for.
 
     By position where n is public, else by a coin for each; none of them hangs on a value.
     """

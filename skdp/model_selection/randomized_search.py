@@ -31,8 +31,8 @@ class DPRandomizedSearchCV(PrivateSearch):
     epsilon : float, default 1.0
         *Public.* Privacy loss in nats of the whole search, with the fit that is kept; finite.
     delta : float or None, default None
-        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
-        budget's, or 1e-5 without a budget; 0 asks for pure privacy.
+        *Public.* Probability that the ε bound fails; 0 for pure privacy. ``None``: the budget's δ,
+        or 1e-5.
     method : {"auto", "repeat", "all", "cheapest"}, default "auto"
         *Public.* "repeat" fits candidates drawn at random, a secret random number of times, and
         keeps the best: its cost hardly grows with the number of candidates. "all" fits each once,
@@ -49,8 +49,8 @@ class DPRandomizedSearchCV(PrivateSearch):
         *Public.* Mean score of the judges from which a candidate of "cheapest" is good enough;
         within the bounds of the score.
     holdout : float in (0, 1), default 0.2
-        *Public.* Share of the rows that judge and are not learnt from: by position where the number
-        of rows is public, else by a coin for each row.
+        *Public.* Share of the rows that are held out to score the candidates: by position if the
+        number of rows is public, otherwise each row independently.
     scoring : str, callable or None, default None
         *Public.* How the rows that judge score a candidate; larger is better. Each has one number
         within public bounds, of which the score is the mean. Of classifiers "accuracy", within
@@ -69,8 +69,7 @@ class DPRandomizedSearchCV(PrivateSearch):
         of which the best wins, in place of the choice alone. The search costs the same; the choice
         is less sharp. Under ``replace_one`` only.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
-        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
-        public) or in its presence (then it is private).
+        *Public.* Whether neighbors differ in the values of one record or in its presence.
     budget : PrivacyBudget or None, default None
         *Public.* What the search spends from, once, before the number of runs is drawn.
     n_jobs : int or None, default None
@@ -102,7 +101,7 @@ class DPRandomizedSearchCV(PrivateSearch):
         candidate does not set it. With `release_scores`, "mean_test_score": noisy means of the
         judges' scores, and "rank_test_score"; else no scores, which were not released.
     n_splits_ : int
-        1: the rows are split once, into those that are learnt from and those that judge.
+        1: the rows are split once, into those that are learned from and those that judge.
     classes_ : ndarray
         Labels, of a classifier.
     n_features_in_ : int
@@ -114,15 +113,15 @@ class DPRandomizedSearchCV(PrivateSearch):
 
     Notes
     -----
-    **Guarantee.** A record is learnt from or judges, so each run costs no more than its fit and its
-    score do alone. "repeat": the best of K runs satisfies the theorem *Best of K*. "all": k fits of
-    μ²/k each and one choice by the exponential mechanism are μ-Gaussian DP, and so are k fits and,
-    of other rows, k scores of μ²/k each (`release_scores`). The number of runs,
+    **Guarantee.** A record is used to fit or to score, never both, so each run costs no more than
+    its fit or its score alone. "repeat": the best of K runs satisfies the theorem *Best of K*.
+    "all": k fits of μ²/k each and one choice by the exponential mechanism are μ-Gaussian DP, and so
+    are k fits and, of other rows, k scores of μ²/k each (`release_scores`). The number of runs,
     their order, all other fits and their scores must stay secret under "repeat"; so must the time
     that the search takes, from which the number of runs could be told.
 
     "cheapest", ex post: what it publishes of a candidate of ε is at most e^(m·ε) times as probable
-    as under any neighbour, with m = 3 or 2 by `law`, and that none is good enough e^(m·ε) times
+    as under any neighbor, with m = 3 or 2 by `law`, and that none is good enough e^(m·ε) times
     with the largest ε (*Best of K*, Choosing ε). Before that is known, and in a budget, the largest
     counts: nothing is refunded.
 

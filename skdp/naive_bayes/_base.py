@@ -44,7 +44,7 @@ class PrivateNaiveBayes(
 ):
     """A naive Bayes classifier that releases all its counts and sums at once.
 
-    A subclass says what its columns are, and how what was learnt of them is published.
+    A subclass says what its columns are, and how what was learned of them is published.
     """
 
     _advice = ""
@@ -64,9 +64,8 @@ class PrivateNaiveBayes(
             *Private.* How much each record counts, clipped to [0, `max_weight`]; without that
             refused, but for ``epsilon=inf``, which takes weights as they are.
         groups : array-like of shape (n_samples,) or None, default None
-            *Private.* Whose each row is, where a person may have several: then all rows of a person
-            are protected together, and count together as one record. ``None``: each row is a
-            record of its own.
+            *Private.* The person of each row. All rows of a person are one record. ``None``: each
+            row is a record.
 
         Returns
         -------
@@ -78,7 +77,7 @@ class PrivateNaiveBayes(
         ValueError
             If a parameter, a shape or a type is wrong.
         BudgetExceededError, BudgetClosedError
-            If the budget does not admit the fit; then nothing is learnt.
+            If the budget does not admit the fit; then nothing is learned.
         """
         return self._fit_privately(X, y, sample_weight=sample_weight, groups=groups)
 
@@ -98,7 +97,7 @@ class PrivateNaiveBayes(
         record was in one of them, and the pass costs as much as one call, in the budget as well. A
         partition read twice costs twice. All of this holds for calls whose parameters were fixed
         beforehand; a budget holds for any. The noise of k calls adds up to √k times that of one. A
-        call that dies after the spend drops what was learnt before: the next one starts anew.
+        call that dies after the spend drops what was learned before: the next one starts anew.
 
         Parameters
         ----------
@@ -186,7 +185,7 @@ class PrivateNaiveBayes(
             )
         if self.privacy_.neighboring != parameters.neighboring:
             raise ValueError(
-                f"The model was learnt under {str(self.privacy_.neighboring)!r}; neighboring may "
+                f"The model was learned under {str(self.privacy_.neighboring)!r}; neighboring may "
                 f"not change to {str(parameters.neighboring)!r} in partial_fit."
             )
 
@@ -230,8 +229,8 @@ class PrivateNaiveBayes(
         priors = self._checked_priors(counts.size)
         self.class_prior_ = counts / counts.sum() if priors is None else priors
         keyed = ((column_key(j), feature) for j, feature in enumerate(records.facts.features))
-        learnt = [f.learn(totals.sums[key], counts, totals.noise[key]) for key, f in keyed]
-        self._publish_features(learnt)
+        learned = [f.learn(totals.sums[key], counts, totals.noise[key]) for key, f in keyed]
+        self._publish_features(learned)
         return self
 
     def _checked_priors(self, n_classes: int) -> np.ndarray | None:
@@ -275,11 +274,11 @@ class PrivateNaiveBayes(
         """Return what the columns are, from public parameters."""
 
     @abstractmethod
-    def _publish_features(self, learnt: list[Any]) -> None:
-        """Set the released attributes from what the features have learnt."""
+    def _publish_features(self, learned: list[Any]) -> None:
+        """Set the released attributes from what the features have learned."""
 
     @abstractmethod
-    def _learnt(self) -> Sequence[Any]:
+    def _learned(self) -> Sequence[Any]:
         """Return what `_publish_features` was given."""
 
     @lazy_on_blocks
@@ -301,8 +300,8 @@ class PrivateNaiveBayes(
         columns, features = Columns.of(X, "X"), self._features()
         _check_columns(features, self._advice, columns)
         joint = np.log(self.class_prior_)
-        for feature, x, learnt in zip(features, columns.parts, self._learnt(), strict=True):
-            joint = joint + feature.log_likelihood(x, learnt)
+        for feature, x, learned in zip(features, columns.parts, self._learned(), strict=True):
+            joint = joint + feature.log_likelihood(x, learned)
         return joint
 
     @lazy_on_blocks

@@ -27,20 +27,18 @@ class DPCategoricalNB(PrivateNaiveBayes):
         lists, or a list that holds for every column. A record with another value, or a missing
         one, counts in none, and prediction leaves the column out for it.
     classes : array-like or None, default None
-        *Public.* All labels that may occur. ``None`` takes the labels found in `y` as public,
-        which a rare label is not: pass them where that matters.
+        *Public.* All labels that may occur. ``None`` treats the labels in `y` as public; pass
+        `classes` if a rare label would reveal something.
     max_weight : float or None, default None
         *Public.* Largest sample weight that counts; ``None`` refuses weights.
     epsilon : float, default 1.0
-        *Public.* Privacy loss in nats that one fit may spend.
+        *Public.* Privacy loss of one fit, in nats.
     delta : float or None, default None
-        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
-        budget's, or 1e-5 without a budget.
+        *Public.* Probability that the ε bound fails. ``None``: the budget's δ, or 1e-5.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
-        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
-        public) or in its presence (then it is private).
+        *Public.* Whether neighbors differ in the values of one record or in its presence.
     budget : PrivacyBudget or None, default None
-        *Public.* What the fit spends from, before it reads the data.
+        *Public.* Budget that `fit` spends from before it reads the data.
     alpha : float, default 1.0
         *Public.* Smoothing, added to every count that was released.
     priors : array-like of shape (n_classes,) or None, default None
@@ -49,9 +47,8 @@ class DPCategoricalNB(PrivateNaiveBayes):
         *Public.* A name of `skdp.workloads.NOISES`, or ``"auto"``, the least; see
         `skdp.workloads.plan_queries`.
     random_state : int, Generator, RandomState or None, default None
-        *Secret.* ``None`` takes fresh entropy from the operating system for each fit. A seed voids
-        the guarantee, for whoever knows it can subtract the noise, and is refused beside a budget:
-        for tests only.
+        *Secret.* Seed of the noise, for tests only: a known seed voids the guarantee. See
+        :term:`seed`.
 
     Attributes
     ----------
@@ -64,11 +61,11 @@ class DPCategoricalNB(PrivateNaiveBayes):
     classes_ : ndarray of shape (n_classes,)
         *Public* by assumption, sorted.
     privacy_ : PrivacyGuarantee
-        *Public.* What was released and what it guarantees.
+        *Public.* The release and its guarantee.
     n_features_in_ : int
         *Public.*
     feature_names_in_ : ndarray of shape (n_features,)
-        *Public.* Only if X had string column names.
+        *Public.* Only if the column names of X are strings.
 
     Notes
     -----
@@ -125,10 +122,10 @@ class DPCategoricalNB(PrivateNaiveBayes):
             )
         return [self._categorical_feature(values[j]) for j in range(self.n_features_in_)]
 
-    def _publish_features(self, learnt: list[np.ndarray]) -> None:
-        self.feature_log_prob_ = learnt
+    def _publish_features(self, learned: list[np.ndarray]) -> None:
+        self.feature_log_prob_ = learned
 
-    def _learnt(self) -> Sequence[np.ndarray]:
+    def _learned(self) -> Sequence[np.ndarray]:
         return self.feature_log_prob_
 
     def __sklearn_tags__(self) -> Any:

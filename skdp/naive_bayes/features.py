@@ -90,7 +90,7 @@ class Feature(ABC):
         """
 
     @abstractmethod
-    def log_likelihood(self, x: Any, learnt: Any) -> np.ndarray:
+    def log_likelihood(self, x: Any, learned: Any) -> np.ndarray:
         """Return log p(x | class) of shape (n_samples, n_classes)."""
 
 
@@ -184,8 +184,8 @@ class NumericFeature(Feature):
         variance = np.maximum(0.5 * (second + 1.0) - first**2, least)
         return self._middle + self._half * first, self._half**2 * variance
 
-    def log_likelihood(self, x: Any, learnt: Any) -> np.ndarray:
-        mean, variance = learnt
+    def log_likelihood(self, x: Any, learned: Any) -> np.ndarray:
+        mean, variance = learned
         x = self._known(x)
         return -0.5 * (np.log(2.0 * math.pi * variance) + (x[:, None] - mean) ** 2 / variance)
 
@@ -251,6 +251,6 @@ class CategoricalFeature(Feature):
         cells = np.maximum(answer.reshape(counts.size, -1), 0.0) + self.smoothing
         return np.log(cells / cells.sum(axis=1, keepdims=True))
 
-    def log_likelihood(self, x: Any, learnt: Any) -> np.ndarray:
+    def log_likelihood(self, x: Any, learned: Any) -> np.ndarray:
         places = category_codes(x, self.values)
-        return np.where(places[:, None] >= 0, learnt.T[places], 0.0)
+        return np.where(places[:, None] >= 0, learned.T[places], 0.0)

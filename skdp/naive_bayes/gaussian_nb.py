@@ -24,25 +24,21 @@ class DPGaussianNB(PrivateNaiveBayes):
     Parameters
     ----------
     bounds : pair (low, high), one pair per column, or dict
-        *Public.* The dict is from names or numbers of columns to pairs. A list of tuples has a pair
-        for each column; a tuple of two lists has all lows and all highs. Bounds come from knowledge
-        about the columns, never from the data. There is no default that would be right: without
-        bounds `fit` raises.
+        *Public.* A dict from names or positions of columns to pairs, a list of pairs, or a tuple
+        (lows, highs). Required, and never taken from the data: see :term:`bounds`.
     classes : array-like or None, default None
-        *Public.* All labels that may occur. ``None`` takes the labels found in `y` as public,
-        which a rare label is not: pass them where that matters.
+        *Public.* All labels that may occur. ``None`` treats the labels in `y` as public; pass
+        `classes` if a rare label would reveal something.
     max_weight : float or None, default None
         *Public.* Largest sample weight that counts; ``None`` refuses weights.
     epsilon : float, default 1.0
-        *Public.* Privacy loss in nats that one fit may spend.
+        *Public.* Privacy loss of one fit, in nats.
     delta : float or None, default None
-        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
-        budget's, or 1e-5 without a budget.
+        *Public.* Probability that the ε bound fails. ``None``: the budget's δ, or 1e-5.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
-        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
-        public) or in its presence (then it is private).
+        *Public.* Whether neighbors differ in the values of one record or in its presence.
     budget : PrivacyBudget or None, default None
-        *Public.* What the fit spends from, before it reads the data.
+        *Public.* Budget that `fit` spends from before it reads the data.
     priors : array-like of shape (n_classes,) or None, default None
         *Public.* Probabilities of the classes; ``None`` takes them from the released sizes.
     least_variance : float, default 1e-3
@@ -52,9 +48,8 @@ class DPGaussianNB(PrivateNaiveBayes):
         *Public.* A name of `skdp.workloads.NOISES`, or ``"auto"``, the least; see
         `skdp.workloads.plan_queries`.
     random_state : int, Generator, RandomState or None, default None
-        *Secret.* ``None`` takes fresh entropy from the operating system for each fit. A seed voids
-        the guarantee, for whoever knows it can subtract the noise, and is refused beside a budget:
-        for tests only.
+        *Secret.* Seed of the noise, for tests only: a known seed voids the guarantee. See
+        :term:`seed`.
 
     Attributes
     ----------
@@ -67,11 +62,11 @@ class DPGaussianNB(PrivateNaiveBayes):
     classes_ : ndarray of shape (n_classes,)
         *Public* by assumption, sorted.
     privacy_ : PrivacyGuarantee
-        *Public.* What was released and what it guarantees.
+        *Public.* The release and its guarantee.
     n_features_in_ : int
         *Public.*
     feature_names_in_ : ndarray of shape (n_features,)
-        *Public.* Only if X had string column names.
+        *Public.* Only if the column names of X are strings.
 
     Notes
     -----
@@ -119,8 +114,8 @@ class DPGaussianNB(PrivateNaiveBayes):
     def _features(self) -> Sequence[NumericFeature]:
         return self._numeric_features(list(range(self.n_features_in_)))
 
-    def _publish_features(self, learnt: list[tuple[np.ndarray, np.ndarray]]) -> None:
-        self.theta_, self.var_ = (np.stack(part, axis=1) for part in zip(*learnt, strict=True))
+    def _publish_features(self, learned: list[tuple[np.ndarray, np.ndarray]]) -> None:
+        self.theta_, self.var_ = (np.stack(part, axis=1) for part in zip(*learned, strict=True))
 
-    def _learnt(self) -> Sequence[Any]:
+    def _learned(self) -> Sequence[Any]:
         return list(zip(self.theta_.T, self.var_.T, strict=True))

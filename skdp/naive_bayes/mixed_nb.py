@@ -26,25 +26,21 @@ class DPMixedNB(PrivateNaiveBayes):
         lists, or a list that holds for every column. A record with another value, or a missing
         one, counts in none, and prediction leaves the column out for it.
     bounds : pair (low, high), one pair per column, or dict
-        *Public.* The dict is from names or numbers of columns to pairs. A list of tuples has a pair
-        for each column; a tuple of two lists has all lows and all highs. Bounds come from knowledge
-        about the columns, never from the data. There is no default that would be right: without
-        bounds `fit` raises.
+        *Public.* A dict from names or positions of columns to pairs, a list of pairs, or a tuple
+        (lows, highs). Required, and never taken from the data: see :term:`bounds`.
     classes : array-like or None, default None
-        *Public.* All labels that may occur. ``None`` takes the labels found in `y` as public,
-        which a rare label is not: pass them where that matters.
+        *Public.* All labels that may occur. ``None`` treats the labels in `y` as public; pass
+        `classes` if a rare label would reveal something.
     max_weight : float or None, default None
         *Public.* Largest sample weight that counts; ``None`` refuses weights.
     epsilon : float, default 1.0
-        *Public.* Privacy loss in nats that one fit may spend.
+        *Public.* Privacy loss of one fit, in nats.
     delta : float or None, default None
-        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
-        budget's, or 1e-5 without a budget.
+        *Public.* Probability that the ε bound fails. ``None``: the budget's δ, or 1e-5.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
-        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
-        public) or in its presence (then it is private).
+        *Public.* Whether neighbors differ in the values of one record or in its presence.
     budget : PrivacyBudget or None, default None
-        *Public.* What the fit spends from, before it reads the data.
+        *Public.* Budget that `fit` spends from before it reads the data.
     alpha : float, default 1.0
         *Public.* Smoothing, added to every count that was released.
     priors : array-like of shape (n_classes,) or None, default None
@@ -56,9 +52,8 @@ class DPMixedNB(PrivateNaiveBayes):
         *Public.* A name of `skdp.workloads.NOISES`, or ``"auto"``, the least; see
         `skdp.workloads.plan_queries`.
     random_state : int, Generator, RandomState or None, default None
-        *Secret.* ``None`` takes fresh entropy from the operating system for each fit. A seed voids
-        the guarantee, for whoever knows it can subtract the noise, and is refused beside a budget:
-        for tests only.
+        *Secret.* Seed of the noise, for tests only: a known seed voids the guarantee. See
+        :term:`seed`.
 
     Attributes
     ----------
@@ -74,11 +69,11 @@ class DPMixedNB(PrivateNaiveBayes):
     classes_ : ndarray of shape (n_classes,)
         *Public* by assumption, sorted.
     privacy_ : PrivacyGuarantee
-        *Public.* What was released and what it guarantees.
+        *Public.* The release and its guarantee.
     n_features_in_ : int
         *Public.*
     feature_names_in_ : ndarray of shape (n_features,)
-        *Public.* Only if X had string column names.
+        *Public.* Only if the column names of X are strings.
 
     Notes
     -----
@@ -137,15 +132,15 @@ class DPMixedNB(PrivateNaiveBayes):
             self._categorical_feature(values[j]) if j in values else next(numbers) for j in columns
         ]
 
-    def _publish_features(self, learnt: list[Any]) -> None:
-        numbers = [part for part in learnt if isinstance(part, tuple)]
+    def _publish_features(self, learned: list[Any]) -> None:
+        numbers = [part for part in learned if isinstance(part, tuple)]
         self.theta_, self.var_ = (
             np.reshape([part[i] for part in numbers], (len(numbers), self.classes_.size)).T
             for i in range(2)
         )
-        self.feature_log_prob_ = [part for part in learnt if not isinstance(part, tuple)]
+        self.feature_log_prob_ = [part for part in learned if not isinstance(part, tuple)]
 
-    def _learnt(self) -> Sequence[Any]:
+    def _learned(self) -> Sequence[Any]:
         numbers = iter(zip(self.theta_.T, self.var_.T, strict=True))
         tables = iter(self.feature_log_prob_)
         return [

@@ -39,7 +39,7 @@ def rehearsing(step: Any, budgets: StandIns) -> Any:
 class _Rehearsed(TransformerMixin, BaseEstimator):
     """A transformer whose fit ends before it reads: it transforms by a fit to synthetic rows.
 
-    Those lie at both ends of the public bounds, so that what is learnt from them is as wide as
+    Those lie at both ends of the public bounds, so that what is learned from them is as wide as
     anything that may be released.
     """
 

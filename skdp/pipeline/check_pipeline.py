@@ -201,7 +201,7 @@ def _moved(path: str, estimator: Any, parts: list[Any]) -> Iterator[Leak]:
 
 
 def _relations(part: Any) -> set[str]:
-    """Return the neighbouring relations of all that is in an estimator."""
+    """Return the neighboring relations of all that is in an estimator."""
     params = part.get_params() if hasattr(part, "get_params") else {}
     return {str(value) for name, value in params.items() if name.split("__")[-1] == "neighboring"}
 

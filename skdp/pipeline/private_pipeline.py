@@ -197,11 +197,9 @@ def make_private_pipeline(
     epsilon : float, default 1.0
         *Public.* Privacy loss in nats that one fit of the whole pipeline may spend.
     delta : float or None, default None
-        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
-        budget's, or 1e-5 without a budget.
+        *Public.* Probability that the ε bound fails. ``None``: the budget's δ, or 1e-5.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
-        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
-        public) or in its presence (then it is private).
+        *Public.* Whether neighbors differ in the values of one record or in its presence.
     unit : {"record", "person"} or None, default None
         *Public.* Whose contribution the budget covers as a whole: that of one record, or of all
         rows of a person where `fit` is given ``groups=``. ``None`` takes the budget's, or

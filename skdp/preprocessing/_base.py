@@ -40,9 +40,8 @@ class PrivateScaler(
         sample_weight : None
             Refused: a weight is private, and multiplies what a record changes.
         groups : array-like of shape (n_samples,) or None, default None
-            *Private.* Whose each row is, where a person may have several: then all rows of a person
-            are protected together, and count together as one record. ``None``: each row is a
-            record of its own.
+            *Private.* The person of each row. All rows of a person are one record. ``None``: each
+            row is a record.
 
         Returns
         -------

@@ -27,10 +27,8 @@ class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     Parameters
     ----------
     bounds : pair (low, high), one pair per column, or dict
-        *Public.* The dict is from names or numbers of columns to pairs. A list of tuples has a pair
-        for each column; a tuple of two lists has all lows and all highs. Bounds come from knowledge
-        about the columns, never from the data. There is no default that would be right: without
-        bounds `fit` raises.
+        *Public.* A dict from names or positions of columns to pairs, a list of pairs, or a tuple
+        (lows, highs). Required, and never taken from the data: see :term:`bounds`.
     missing : {"error", "middle", "indicator"}, default "error"
         *Public.* What becomes of NaN, ``None`` and ``pandas.NA``: they are refused; or count as
         the middle of the bounds, which is 0 in the output; or so, and each feature is followed,
@@ -42,12 +40,12 @@ class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     n_features_in_ : int
         *Public.*
     feature_names_in_ : ndarray of shape (n_features,)
-        *Public.* Only if X had string column names.
+        *Public.* Only if the column names of X are strings.
 
     Notes
     -----
     **Guarantee.** A row of the output depends on the same row of the input and on public numbers,
-    so neighbouring inputs give neighbouring outputs. A refusal tells that some value is missing;
+    so neighboring inputs give neighboring outputs. A refusal tells that some value is missing;
     the two other rules do not.
 
     Examples
@@ -67,7 +65,7 @@ class BoundsScaler(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     @fit_of_columns
     def fit(self, X: Any, y: Any = None) -> BoundsScaler:
-        """Check the bounds against the columns; nothing is learnt.
+        """Check the bounds against the columns; nothing is learned.
 
         Parameters
         ----------

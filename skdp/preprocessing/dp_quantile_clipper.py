@@ -18,37 +18,32 @@ class DPQuantileClipper(PrivateScaler):
     Parameters
     ----------
     bounds : pair (low, high), one pair per column, or dict
-        *Public.* The dict is from names or numbers of columns to pairs. A list of tuples has a pair
-        for each column; a tuple of two lists has all lows and all highs. Bounds come from knowledge
-        about the columns, never from the data. There is no default that would be right: without
-        bounds `fit` raises.
+        *Public.* A dict from names or positions of columns to pairs, a list of pairs, or a tuple
+        (lows, highs). Required, and never taken from the data: see :term:`bounds`.
     epsilon : float, default 1.0
-        *Public.* Privacy loss in nats that one fit may spend.
+        *Public.* Privacy loss of one fit, in nats.
     delta : float or None, default None
-        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
-        budget's, or 1e-5 without a budget.
+        *Public.* Probability that the ε bound fails. ``None``: the budget's δ, or 1e-5.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
-        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
-        public) or in its presence (then it is private).
+        *Public.* Whether neighbors differ in the values of one record or in its presence.
     budget : PrivacyBudget or None, default None
-        *Public.* What the fit spends from, before it reads the data.
+        *Public.* Budget that `fit` spends from before it reads the data.
     quantiles : pair of float, default (0.01, 0.99)
         *Public.* Two increasing probabilities in [0, 1].
     random_state : int, Generator, RandomState or None, default None
-        *Secret.* ``None`` takes fresh entropy from the operating system for each fit. A seed voids
-        the guarantee, for whoever knows it can subtract the noise, and is refused beside a budget:
-        for tests only.
+        *Secret.* Seed of the noise, for tests only: a known seed voids the guarantee. See
+        :term:`seed`.
 
     Attributes
     ----------
     low_, high_ : ndarray of shape (n_features,)
         *Released* quantiles.
     privacy_ : PrivacyGuarantee
-        *Public.* What was released and what it guarantees.
+        *Public.* The release and its guarantee.
     n_features_in_ : int
         *Public.*
     feature_names_in_ : ndarray of shape (n_features,)
-        *Public.* Only if X had string column names.
+        *Public.* Only if the column names of X are strings.
 
     Notes
     -----

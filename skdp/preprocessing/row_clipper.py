@@ -32,12 +32,12 @@ class RowClipper(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     n_features_in_ : int
         *Public.*
     feature_names_in_ : ndarray of shape (n_features,)
-        *Public.* Only if X had string column names.
+        *Public.* Only if the column names of X are strings.
 
     Notes
     -----
     **Guarantee.** A row of the output depends on the same row of the input and on `max_norm`
-    only, so neighbouring inputs give neighbouring outputs.
+    only, so neighboring inputs give neighboring outputs.
 
     Examples
     --------
@@ -52,7 +52,7 @@ class RowClipper(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     @fit_of_columns
     def fit(self, X: Any, y: Any = None) -> RowClipper:
-        """Check the parameter; nothing is learnt.
+        """Check the parameter; nothing is learned.
 
         Parameters
         ----------

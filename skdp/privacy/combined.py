@@ -82,7 +82,7 @@ class MaximumCurve(PrivacyCurve):
 
 @dataclass(frozen=True)
 class SymmetrizedCurve(PrivacyCurve):
-    """The larger of a curve and its reverse: what holds for both orders of the neighbours.
+    """The larger of a curve and its reverse: what holds for both orders of the neighbors.
 
     The worst order may change with ε and between the steps of a composition, so composing this
     curve is valid but can be looser than composing each order by itself and taking the larger δ.
@@ -109,7 +109,7 @@ class SymmetrizedCurve(PrivacyCurve):
 class StitchedCurve(SymmetricCurve):
     """δ of `curve` for ε ≥ 0, and its mirror image for ε < 0.
 
-    Where only the half ε ≥ 0 is proved, for both orders of the neighbours, this is what may be
+    Where only the half ε ≥ 0 is proved, for both orders of the neighbors, this is what may be
     composed: no single pair of distributions need attain both halves (Zhu, Dong and Wang 2022,
     Prop. 8).
 
@@ -130,7 +130,7 @@ class HullCurve(SymmetricCurve):
 
     A true curve is convex in e^ε and lies below F and below the mirror image of F, so it lies
     below the convex hull of the two. F is convex in e^ε, and near 0 it may come close to 1, where
-    it says little: there the largest randomised-response line implied by any (ε, F(ε)),
+    it says little: there the largest randomized-response line implied by any (ε, F(ε)),
     1 − B·(1 + e^ε) with B = max (1 − F)/(1 + e^ε), replaces it below the point where they touch.
     That line is its own mirror image, so the negative half follows by symmetry.
     """

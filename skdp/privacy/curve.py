@@ -1,6 +1,6 @@
 """Pairs of distributions, described by privacy curve or by trade-off function, and what links them.
 
-P and Q are the distributions of a release under two neighbouring data sets. A `PrivacyCurve` says
+P and Q are the distributions of a release under two neighboring data sets. A `PrivacyCurve` says
 how far apart they are by δ(ε), a `TradeoffFunction` by the errors of tests between them. Each is
 the convex dual of the other (Dong, Roth and Su 2022, section 2). A finite pair has both exactly,
 and every other one is covered by a finite pair whose curve is nowhere below its own.
@@ -353,7 +353,7 @@ class DiscretePairCurve(PrivacyCurve):
         return self
 
     def tradeoff(self) -> PiecewiseLinearTradeoff:
-        """Return the trade-off function: randomised likelihood-ratio tests (Neyman-Pearson).
+        """Return the trade-off function: randomized likelihood-ratio tests (Neyman-Pearson).
 
         Returns
         -------
@@ -368,7 +368,7 @@ class DiscretePairCurve(PrivacyCurve):
 class TradeoffFunction(ABC):
     """Least type II error β of any test of Q against P with type I error α.
 
-    P is the distribution under one data set, Q under its neighbour, and α = Q(reject Q).
+    P is the distribution under one data set, Q under its neighbor, and α = Q(reject Q).
     The closer to 1 − α, the more private.
     """
 
@@ -478,7 +478,7 @@ class PiecewiseLinearTradeoff(TradeoffFunction):
 
 @dataclass(frozen=True)
 class FunctionTradeoff(TradeoffFunction):
-    """A trade-off function given as a vectorised function of α.
+    """A trade-off function given as a vectorized function of α.
 
     Parameters
     ----------
@@ -504,7 +504,7 @@ class TradeoffCurve(PrivacyCurve):
     """The curve of a trade-off function: δ(ε) = sup over α of 1 − β(α) − e^ε·α, rounded upwards.
 
     β is evaluated on a fine grid and replaced by a convex piecewise-linear function *below* it:
-    between two grid points a convex function lies above the continuations of the neighbouring
+    between two grid points a convex function lies above the continuations of the neighboring
     chords. The conjugate of that function is exact, and is never below the curve.
 
     Parameters

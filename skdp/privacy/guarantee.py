@@ -45,7 +45,7 @@ class PrivacyGuarantee:
         What was released from which part of the records, None for all of them, where several fits
         may add up; empty where that is not known.
     unit : {"record", "person"}
-        What neighbouring data sets differ in: one record, or all those of one person.
+        What neighboring data sets differ in: one record, or all those of one person.
 
     Examples
     --------

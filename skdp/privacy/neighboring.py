@@ -1,4 +1,4 @@
-"""The neighbouring relations: which pairs of data sets must look alike."""
+"""The neighboring relations: which pairs of data sets must look alike."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ class Neighboring(StrEnum):
     """
 
     n_changed: int
-    """How many records' contributions differ between neighbours: 2 or 1.
+    """How many records' contributions differ between neighbors: 2 or 1.
 
     A sum of terms in a ball of radius r moves by at most ``n_changed * r``.
     """
     count_is_public: bool
-    """Whether all neighbours have the same number of rows."""
+    """Whether all neighbors have the same number of rows."""
 
     REPLACE_ONE = "replace_one", 2, True
     ADD_REMOVE_ONE = "add_remove_one", 1, False

@@ -130,7 +130,7 @@ def lines_below(tradeoff: Callable[[np.ndarray], np.ndarray]) -> Masses:
     """Return a pair whose trade-off function is nowhere above a convex one.
 
     It is evaluated on a fine grid. Between two points a convex function lies above the
-    continuations of the neighbouring chords. Where rounding made it rise, it is lowered.
+    continuations of the neighboring chords. Where rounding made it rise, it is lowered.
     """
     visible = _TINY[tradeoff(_TINY) < down(1.0, ROOT)]
     alpha = np.concatenate([[0.0], visible, _LEVELS])

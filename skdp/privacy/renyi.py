@@ -82,7 +82,7 @@ def _range(curve: _Curve, power: float) -> tuple[float, float]:
 
 
 def _alive(curve: _Curve, power: float, epsilon: np.ndarray) -> tuple[float, float]:
-    """Return the neighbours of the first and the last grid point that matter."""
+    """Return the neighbors of the first and the last grid point that matter."""
     log_delta = np.asarray(curve.log_delta(epsilon))
     values = power * epsilon + log_delta
     if np.isneginf(values.max()):
@@ -157,7 +157,7 @@ def _series(scaled: np.ndarray, order: float) -> np.ndarray:
 
 
 def randomized_response_divergence(epsilon: float, order: float) -> float:
-    """Return the Rényi divergence of randomised response, the largest of any ε-DP release.
+    """Return the Rényi divergence of randomized response, the largest of any ε-DP release.
 
     log[cosh((α − ½)ε)/cosh(ε/2)]/(α − 1) (Mironov 2017, Proposition 5), from the excess at the two
     losses ±ε, rounded upwards; 0 and ``inf`` are what they are.

@@ -63,7 +63,7 @@ class RunCount:
         return eta * (1.0 - gamma) / (gamma * -math.expm1(eta * math.log(gamma)))
 
     def log_weight(self, p: np.ndarray) -> np.ndarray:
-        """Return log w(p), w(p) = E[K·(1 − p)^(K−1)]: by how much a run of rank p is favoured.
+        """Return log w(p), w(p) = E[K·(1 − p)^(K−1)]: by how much a run of rank p is favored.
 
         Parameters
         ----------

@@ -35,7 +35,7 @@ class AttackRisk:
     Parameters
     ----------
     curve : PrivacyCurve
-        *Public.* Of a release, or of several together; both orders of the neighbours count.
+        *Public.* Of a release, or of several together; both orders of the neighbors count.
 
     Examples
     --------

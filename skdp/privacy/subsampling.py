@@ -51,7 +51,7 @@ class PoissonSampledCurve(PrivacyCurve):
 
     With c = e^ε, H_c = q·H_c'(P‖Q) for c' = (c − 1 + q)/q if that is positive, else 1 − c; for the
     reversed pair H_c = w·H_c''(Q‖P) with w = 1 − c(1 − q) and c'' = cq/w if w is positive, else 0.
-    Exact. Add/remove neighbours: Zhu, Dong and Wang 2022, Theorem 11.
+    Exact. Add/remove neighbors: Zhu, Dong and Wang 2022, Theorem 11.
     """
 
     curve: PrivacyCurve
@@ -142,8 +142,8 @@ class SubstitutedGaussianCurve(SymmetricCurve):
         x = start[:, None] + pace[:, None] * steps
         first, second = (log_mixture(self.rate, (s * x - 0.5) / self.scale**2) for s in (1, -1))
         above = np.maximum(first - second - epsilon[:, None], 1e-300)
-        centred = -0.5 * (x / self.scale) ** 2 - 0.5 * np.log(2.0 * np.pi) - np.log(self.scale)
-        terms = centred + first + np.log(-np.expm1(-above)) + weights
+        centered = -0.5 * (x / self.scale) ** 2 - 0.5 * np.log(2.0 * np.pi) - np.log(self.scale)
+        terms = centered + first + np.log(-np.expm1(-above)) + weights
         return np.minimum(logsumexp(terms, axis=1) + np.log(pace / self.scale), 0.0)
 
     def renyi(self, order: float) -> float:

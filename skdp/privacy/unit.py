@@ -8,7 +8,7 @@ __all__ = ["Unit"]
 
 
 class Unit(StrEnum):
-    """What two neighbouring data sets differ in: one record, or all records of one person.
+    """What two neighboring data sets differ in: one record, or all records of one person.
 
     ``record``: one row. ``person``: all rows that ``groups`` says belong together, however many;
     under ``replace_one`` the number of persons is public, and that of rows is not.

@@ -58,7 +58,7 @@ class Requirement(Enum):
     ONE_SCORE = "a loss of one score a record"
     FEATURE_COUNT = "a number of features"
     ROW_COUNT = "a row count"
-    SHARED_ROW_COUNT = "a row count that all neighbours share"
+    SHARED_ROW_COUNT = "a row count that all neighbors share"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -51,7 +51,7 @@ class LangevinSampler(Sampler):
     -----
     **Certificate: stable.** After any T ≥ 1 steps of size η ≤ 2/(α + β), with q = 1 − αη,
     f² = (1 − αη/2)·(1 − q^T)/(1 + q^T): Theorem L (*Samplers* in the documentation; Bok, Su and
-    Altschuler 2024). The proof needs β = α + c·n·w·R² for both neighbours: a loss with a
+    Altschuler 2024). The proof needs β = α + c·n·w·R² for both neighbors: a loss with a
     w-Lipschitz gradient, and a number of rows n that is no secret.
     """
 

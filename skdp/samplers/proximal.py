@@ -43,7 +43,7 @@ class ProximalSampler(AlternatingSampler):
     -----
     **Certificate: stable.** After any T ≥ 1 steps of size η, with q = 1/(1 + αη),
     f² = 1 − 2q^T/(1 + q^(T−1)): Theorem A' (*Finitely many steps* in the documentation). f < 1
-    grows with T towards the value 1 of an exact sample of the target.
+    grows with T toward the value 1 of an exact sample of the target.
     """
 
     takes_domain: ClassVar[bool] = True

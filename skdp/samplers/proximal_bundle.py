@@ -74,7 +74,7 @@ class Bundle:
 
 
 def _best_mixture(weights: np.ndarray, lift: np.ndarray, gram: np.ndarray) -> np.ndarray:
-    """Return w on the simplex that about maximises w·lift − w·gram·w/2, from given weights."""
+    """Return w on the simplex that about maximizes w·lift − w·gram·w/2, from given weights."""
     weights, ascent = weights.copy(), lift - gram @ weights
     for _ in range(_EXCHANGES):
         best, worst = int(np.argmax(ascent)), int(np.argmin(np.where(weights > 0, ascent, np.inf)))

@@ -39,7 +39,7 @@ class Balance:
     size : int
         Number of coefficients.
     reach : float
-        B; 0 if the ridge belongs to what is minimised.
+        B; 0 if the ridge belongs to what is minimized.
     lipschitz, lipschitz_difference : float
         L and G.
     n_samples : int or None
@@ -60,7 +60,7 @@ class Balance:
         if problem.n_features is None:
             raise IncompatibleSolverError(
                 "A sample from the density itself needs n_features in the problem, or a C by "
-                "which to regularise."
+                "which to regularize."
             )
         loss, R = problem.loss, problem.row_norm
         reach = reach_of(problem) if domain is None else domain.radius

@@ -81,7 +81,7 @@ class AdaSSP(Solver):
     Notes
     -----
     **Guarantee.** μ-Gaussian DP, by the Gaussian mechanism: noise of standard deviation Δ/μ in
-    each coordinate of Σ v, where Δ bounds what a neighbour moves.
+    each coordinate of Σ v, where Δ bounds what a neighbor moves.
 
     *Adding or removing a record:* \\|v\\|² ≤ s + (1 − s) = 1, so Δ = 1.
 
@@ -201,7 +201,7 @@ def _knows_weight(problem: Problem) -> bool:
 
 
 def _sensitivity(neighboring: Neighboring) -> float:
-    """Return Δ, how far a neighbour moves the weighted moments at most."""
+    """Return Δ, how far a neighbor moves the weighted moments at most."""
     return math.sqrt(4.0 * (1.0 - _SHARE)) if neighboring.count_is_public else 1.0
 
 

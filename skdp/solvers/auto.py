@@ -56,7 +56,7 @@ class AutoPlan(Plan):
 class AutoSolver(Solver):
     """Take the regularized exponential mechanism, or noisy gradient descent for longer runs.
 
-    With x = n·μ/k, n the number of rows and k that in which neighbours differ, a run of the
+    With x = n·μ/k, n the number of rows and k that in which neighbors differ, a run of the
     exponential mechanism takes a number of steps in proportion to x: some x/9 for the logistic loss
     of two classes. Where it is at most 128, or 64 for a loss of several scores a record, there are
     at most 1024 columns and the loss is smooth or nearly so, that mechanism is taken. Elsewhere it

@@ -49,7 +49,7 @@ SHORT_RUN = 2048.0
 """Flow times in units of 1/curvature, of what is not made for long runs. No guarantee rests on it.
 """
 
-_WEAK_RIDGE = 100.0  # C over the flow time, where that regularises; no guarantee rests on it
+_WEAK_RIDGE = 100.0  # C over the flow time, where that regularizes; no guarantee rests on it
 _GRID_BITS = 20  # about 1e-6 of the noise; no guarantee rests on it, rounding is post-processing
 _COUNT_SHARE = 0.1  # of μ for an estimate of n, which is 1 % of μ²; no guarantee rests on it
 _FEWEST_ROWS = 10  # that an estimate of n may say; no guarantee rests on it
@@ -71,9 +71,9 @@ class Problem:
         *Public.* A number of records, exact under ``replace_one``, a guess otherwise; None where
         there is none.
     neighboring : Neighboring
-        *Public.* Which data sets are neighbours.
+        *Public.* Whether neighbors differ in the values of one record or in its presence.
     C : float or "auto"
-        *Public.* Inverse regularisation strength.
+        *Public.* Inverse regularization strength.
     n_features : int or None
         *Public.* Columns, the intercept's included. None: not known to whoever plans, and what
         depends on it is not checked.
@@ -117,7 +117,7 @@ class Problem:
         Returns
         -------
         signal : float
-            k is the number of records that neighbours differ in.
+            k is the number of records that neighbors differ in.
         """
         return n * mu / self.neighboring.n_changed
 
@@ -157,10 +157,10 @@ class Problem:
 
     @property
     def ridge(self) -> float:
-        """1/C, or 0 if the length of a run regularises."""
+        """1/C, or 0 if the length of a run regularizes."""
         return 0.0 if isinstance(self.C, str) else 1.0 / float(self.C)
 
-    def inverse_regularisation(self, t: float) -> float:
+    def inverse_regularization(self, t: float) -> float:
         """Return C: the user's, or so large that a run hardly feels it.
 
         Parameters

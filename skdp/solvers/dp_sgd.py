@@ -239,7 +239,7 @@ class DPSGD(Solver):
             longest = gram.longest_step(problem) if gram else longest_step(problem, n)
             t = problem.flow_time(None if gram else n, unit_noise)
             h = min(t * (1.0 - self.momentum) / T, longest)
-        C = problem.inverse_regularisation(h * T / (1.0 - self.momentum))
+        C = problem.inverse_regularization(h * T / (1.0 - self.momentum))
         return Descent(
             n_steps=T,
             step_size=h,

@@ -112,7 +112,7 @@ class NoisyGD(Solver):
         scaled down to this share of the longest that the loss allows for; the noise is in
         proportion to it. None: 1, so that nothing is scaled down, but for persons of several rows,
         which pull several ways and so seldom far, 1/4; more where x = n·μ/k is above 4000, and 1
-        from 16 000 on, n the number of persons and k that in which neighbours differ.
+        from 16 000 on, n the number of persons and k that in which neighbors differ.
     precondition : bool
         *Public.* Whether 1 % of μ² is spent on the matrix AᵀA, from which a metric for the steps is
         computed, so that they need not be shorter the more rows there are. Only with up to 1024
@@ -168,7 +168,7 @@ class NoisyGD(Solver):
         n, d : int
             *Public.* Rows, and coefficients with the intercept's.
         domain_radius : float
-            *Public.* R of the theorem: a ball that holds the minimiser.
+            *Public.* R of the theorem: a ball that holds the minimizer.
         lipschitz : float
             *Public.* L of the theorem: of one record's loss, in the coefficients.
         epsilon, delta : float
@@ -324,7 +324,7 @@ class NoisyGD(Solver):
         plan = replace(plan, mu=plan.mu / self._share(plan, n))  # of as much noise, nothing clipped
         problem, run = plan.problem, self._run(plan, n)
         noise = problem.lipschitz_difference * math.sqrt(run.n_steps) / plan.mu
-        C = problem.inverse_regularisation(run.flow_time)
+        C = problem.inverse_regularization(run.flow_time)
         if self._is_contractive(problem):
             h, M = run.step_size, n * problem.loss.smoothness * problem.row_norm**2
             noise *= _last_iterate(h / C, h * M, run.n_steps)

@@ -1,4 +1,4 @@
-"""Objective perturbation: the minimiser of the regularised loss plus a random linear term."""
+"""Objective perturbation: the minimizer of the regularized loss plus a random linear term."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import GradientDirections, Loss, Minorant
 from skdp.privacy import GDPEvent, ObjectivePerturbationEvent
 from skdp.samplers import Progress
-from skdp.solvers._minimiser import (
+from skdp.solvers._minimizer import (
     Objective,
     certified_tolerance,
     check_problem,
     covered_rows,
     longest,
-    minimise,
+    minimize,
 )
 from skdp.solvers.base import (
     SCALE_MARGIN,
@@ -70,11 +70,11 @@ class ObjectivePerturbationPlan(Plan):
 
 @dataclass(frozen=True)
 class ObjectivePerturbation(Solver):
-    """Minimise Σ ℓ + |θ|²/(2C) + b·θ with b ~ N(0, s²·I), to a public tolerance; blur a little.
+    """Minimize Σ ℓ + |θ|²/(2C) + b·θ with b ~ N(0, s²·I), to a public tolerance; blur a little.
 
     Notes
     -----
-    **Guarantee.** `ObjectivePerturbationEvent` for the exact minimiser, after Redberg, Koskela
+    **Guarantee.** `ObjectivePerturbationEvent` for the exact minimizer, after Redberg, Koskela
     and Wang 2023, for losses of several scores and for both relations. A gradient of length τ,
     rounding included, puts the point at most C·τ beside it, both projected on a public ball, so
     that N(0, σ²·I) on top costs a Gaussian μ of 2·C·τ/σ, here 1/200 of the μ that is spent. τ is
@@ -142,7 +142,7 @@ class ObjectivePerturbation(Solver):
         problem = plan.problem
         tilt = plan.noise * rng.normal(size=problem.shape(design.n_features))
         objective = Objective(design, problem.loss, problem.row_norm, plan.ridge, tilt)
-        found = minimise(objective, plan.tolerance, longest(problem))
+        found = minimize(objective, plan.tolerance, longest(problem))
         noisy = found.theta + plan.output_noise * rng.normal(size=tilt.shape)
         progress(1, 1)
         diagnostics = {"passes": objective.passes[0], "gradient": found.length}
@@ -158,7 +158,7 @@ def _ridge(problem: Problem, multiplier: float) -> float:
 
 
 def _event(problem: Problem, multiplier: float) -> ObjectivePerturbationEvent:
-    """Return what a minimiser with noise s = `multiplier`·L costs."""
+    """Return what a minimizer with noise s = `multiplier`·L costs."""
     loss, k, m = problem.loss, _n_directions(problem), problem.rows_each
     change = _trace(loss) * problem.row_norm**2 / _ridge(problem, multiplier)
     determinant = k * math.log1p(change / k) * (1.0 + SCALE_MARGIN)

@@ -1,4 +1,4 @@
-"""Output perturbation: the minimiser of the regularised loss, plus Gaussian noise."""
+"""Output perturbation: the minimizer of the regularized loss, plus Gaussian noise."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from skdp.accounting import gdp_mu
 from skdp.design import Design
 from skdp.privacy import GDPEvent
 from skdp.samplers import Progress
-from skdp.solvers._minimiser import (
+from skdp.solvers._minimizer import (
     Objective,
     certified_tolerance,
     check_problem,
     covered_rows,
     longest,
-    minimise,
+    minimize,
 )
 from skdp.solvers.base import SCALE_MARGIN, Plan, Problem, Solution, Solver, rounded
 
@@ -49,11 +49,11 @@ class OutputPerturbationPlan(Plan):
 
 @dataclass(frozen=True)
 class OutputPerturbation(Solver):
-    """Minimise Σ ℓ + |θ|²/(2C) to a public tolerance and add Gaussian noise.
+    """Minimize Σ ℓ + |θ|²/(2C) to a public tolerance and add Gaussian noise.
 
     Notes
     -----
-    **Guarantee.** One record moves the minimiser by at most C·G (Chaudhuri, Monteleoni and
+    **Guarantee.** One record moves the minimizer by at most C·G (Chaudhuri, Monteleoni and
     Sarwate 2011, Lemma 7), and a gradient of length τ puts the point at most C·τ beside it; τ is
     the true gradient's, rounding included. Both are projected on a public ball, wider than any
     scores that make sense. With noise N(0, σ²·I), σ = C·(G + 2τ)/μ, the release is μ-Gaussian DP,
@@ -78,7 +78,7 @@ class OutputPerturbation(Solver):
         else:
             ridge = 1.0 / float(problem.C)
         tolerance = certified_tolerance("output_perturbation", problem, ridge, _TOLERANCE * G)
-        theorem = "output perturbation of a certified minimiser"
+        theorem = "output perturbation of a certified minimizer"
         noise = _moved(G, tolerance) / (ridge * mu)
         return OutputPerturbationPlan(
             problem=problem,
@@ -102,7 +102,7 @@ class OutputPerturbation(Solver):
         problem = plan.problem
         tilt = np.zeros(problem.shape(design.n_features))
         objective = Objective(design, problem.loss, problem.row_norm, plan.ridge, tilt)
-        found = minimise(objective, plan.tolerance, longest(problem))
+        found = minimize(objective, plan.tolerance, longest(problem))
         theta = rounded(found.theta + plan.noise * rng.normal(size=tilt.shape), plan.noise)
         progress(1, 1)
         seen = {"passes": objective.passes[0], "gradient": found.length}
@@ -110,5 +110,5 @@ class OutputPerturbation(Solver):
 
 
 def _moved(G: float, tolerance: float) -> float:
-    """Return by how much the gradient of a neighbour's objective differs from 0 at most."""
+    """Return by how much the gradient of a neighbor's objective differs from 0 at most."""
     return (G + 2.0 * tolerance) * (1.0 + SCALE_MARGIN)

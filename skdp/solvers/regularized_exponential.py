@@ -281,7 +281,7 @@ class RegularizedExponential(Solver):
                 "it, as 'proximal' does."
             )
         if self.objective is not None and n is not None:
-            C, t = self._regularisation(problem, mu, n)
+            C, t = self._regularization(problem, mu, n)
             if t > _longest(problem, n):
                 steps = t / _longest(problem, n) * _MOST_STEPS
                 raise IncompatibleSolverError(
@@ -435,7 +435,7 @@ class RegularizedExponential(Solver):
     def _setting(
         self, problem: Problem, mu: float, n: int | None, row_trace: float | None = None
     ) -> Setting:
-        C, t = self._regularisation(problem, mu, n, row_trace is not None)
+        C, t = self._regularization(problem, mu, n, row_trace is not None)
         alpha = (mu / (problem.lipschitz_difference * C)) ** 2 * (1.0 - SCALE_MARGIN)
         shared = problem.neighboring.count_is_public
         d = problem.n_features
@@ -460,7 +460,7 @@ class RegularizedExponential(Solver):
         t = problem.flow_time(None, noise)
         return t if n is None or is_bounded else min(t, _longest(problem, n))
 
-    def _regularisation(
+    def _regularization(
         self, problem: Problem, mu: float, n: int | None, is_bounded: bool = False
     ) -> tuple[float, float]:
         """Return C = c/α and for how long a run flows."""
@@ -473,7 +473,7 @@ class RegularizedExponential(Solver):
             return C, t
         t = self._flow_time(problem, mu, n, is_bounded)
         if self.sampler.certifies == "stable" or not isinstance(problem.C, str):
-            return problem.inverse_regularisation(t), t  # regularised by the run's length
+            return problem.inverse_regularization(t), t  # regularized by the run's length
         return self._balance(problem, n).C(mu), t
 
 

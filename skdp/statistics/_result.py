@@ -33,7 +33,7 @@ class Statistic(ABC):
     value : float or ndarray
         *Released.*
     privacy : PrivacyGuarantee
-        *Public.* What the release promises; of all numbers together.
+        *Public.* The guarantee of all numbers together.
     _axes, _library : tuple and str
         *Public.* What the numbers are of, and whose frame `to_frame` returns.
     """
@@ -118,7 +118,7 @@ class NoisyNumbers(Statistic):
     value : float or ndarray
         *Released.*
     privacy : PrivacyGuarantee
-        *Public.* What the release promises; of all numbers together.
+        *Public.* The guarantee of all numbers together.
     _plan : QueryPlan
         *Public.* The noise, of which `interval` is computed.
     _unit : float or ndarray

@@ -24,15 +24,15 @@ from skdp.workloads.gaussian_steps import GaussianPlan, GaussianStep
 from skdp.workloads.plan import ROUNDED_ONCE
 
 __all__ = [
-    "Centre",
+    "Center",
     "Directions",
-    "ask_centre",
+    "ask_center",
     "ask_directions",
     "ask_radius",
     "distance_of",
     "farthest",
     "projected",
-    "release_centre",
+    "release_center",
     "release_spread",
     "shortened",
     "weighed_rows",
@@ -43,12 +43,12 @@ _BITS = 16  # of a unit vector; products of two, 2^18 of them added up, stay bel
 _FINE_BITS = 24  # of unit vectors of which one product at a time is taken
 _N_RADII = 32
 _RATIO = 2.0**0.25  # of a radius to the next
-_TINY = 1e-140  # a shorter row counts as the centre: the square of its length would lose digits
+_TINY = 1e-140  # a shorter row counts as the center: the square of its length would lose digits
 _LEAST_COUNT = 1.0
 
 
 @dataclass(frozen=True, eq=False)
-class Centre:
+class Center:
     """*Released*: the mean of the rows, within their bounds, and how many they are about.
 
     `n_rows` is the public number where there is one.
@@ -79,16 +79,16 @@ def distance_of(neighboring: Neighboring) -> float:
     return math.sqrt(neighboring.n_changed) * ROUNDED_ONCE
 
 
-def ask_centre(n_columns: int, neighboring: Neighboring, share: float) -> GaussianStep:
-    """Return the step of `release_centre`: sums, and the number of rows where it is private."""
+def ask_center(n_columns: int, neighboring: Neighboring, share: float) -> GaussianStep:
+    """Return the step of `release_center`: sums, and the number of rows where it is private."""
     if neighboring.count_is_public:
-        return GaussianStep("centre", n_columns, 2.0 * ROUNDED_ONCE, share)
+        return GaussianStep("center", n_columns, 2.0 * ROUNDED_ONCE, share)
     distance = math.hypot(1.0, _count_unit(n_columns))
-    return GaussianStep("centre", n_columns + 1, distance * ROUNDED_ONCE, share)
+    return GaussianStep("center", n_columns + 1, distance * ROUNDED_ONCE, share)
 
 
 def ask_radius(neighboring: Neighboring, share: float) -> GaussianStep:
-    """Return the step of how many rows there are in each of some shells around the centre."""
+    """Return the step of how many rows there are in each of some shells around the center."""
     return GaussianStep("radius", _N_RADII, distance_of(neighboring), share)
 
 
@@ -109,9 +109,9 @@ def _count_unit(n_columns: int) -> float:
     return n_columns**-0.25
 
 
-def release_centre(
+def release_center(
     plan: GaussianPlan, records: Records[ColumnBounds], rng: np.random.Generator
-) -> Centre:
+) -> Center:
     """Return the noisy mean.
 
     A row u in [−1, 1]^d counts as u_j·√(h_j/Σh), h half the widths of the bounds: of all weights
@@ -122,13 +122,13 @@ def release_centre(
     sums = exact_sums({"u": weights.size}, records, _units)["u"] * weights
     if records.count_is_public:
         count = float(n)
-        released = plan.release("centre", sums, rng)
+        released = plan.release("center", sums, rng)
     else:
         unit = _count_unit(weights.size)
-        released = plan.release("centre", np.append(sums, unit * n), rng)
+        released = plan.release("center", np.append(sums, unit * n), rng)
         count, released = max(released[-1] / unit, _LEAST_COUNT), released[:-1]
     u = np.clip(released / (count * weights), -1.0, 1.0)
-    return Centre(bounds.middle + bounds.half * u, count)
+    return Center(bounds.middle + bounds.half * u, count)
 
 
 def _units(records: Records[ColumnBounds]) -> Iterator[dict[str, np.ndarray]]:
@@ -142,32 +142,32 @@ def _units(records: Records[ColumnBounds]) -> Iterator[dict[str, np.ndarray]]:
 def release_spread(
     plan: GaussianPlan,
     records: Records[ColumnBounds],
-    centre: Centre,
+    center: Center,
     rng: np.random.Generator,
     *,
     quantile: float | None = None,
     data_norm: float | None = None,
 ) -> tuple[float, Directions]:
-    """Return a radius around the centre, and directions: one pass over the rows.
+    """Return a radius around the center, and directions: one pass over the rows.
 
     The radius is `data_norm`, to which rows are clipped; or one that about a `quantile` of the
     rows is within, and then rows are scaled to length 1.
     """
-    sums = records.total(partial(_spread_sums, centre, data_norm))
+    sums = records.total(partial(_spread_sums, center, data_norm))
     radius = data_norm
     if radius is None:
         assert quantile is not None
         noisy = plan.release("radius", sums["shells"], rng)
         radius = float(
-            _radii(records.facts)[_first_of_many(noisy, (1.0 - quantile) * centre.n_rows)]
+            _radii(records.facts)[_first_of_many(noisy, (1.0 - quantile) * center.n_rows)]
         )
-    if centre.mean.size == 1:
-        return radius, Directions(np.ones((1, 1)), np.array([centre.n_rows]), 0.0)
+    if center.mean.size == 1:
+        return radius, Directions(np.ones((1, 1)), np.array([center.n_rows]), 0.0)
     return radius, _directions(plan, np.ldexp(sums["moments"].astype(float), -2 * _BITS), rng)
 
 
 def _spread_sums(
-    centre: Centre, data_norm: float | None, records: Records[ColumnBounds]
+    center: Center, data_norm: float | None, records: Records[ColumnBounds]
 ) -> dict[str, np.ndarray]:
     """Return the number of rows in each shell, and Σ yyᵀ in steps of 2^−2·_BITS."""
     d = records.facts.half.size
@@ -176,7 +176,7 @@ def _spread_sums(
         np.zeros(_N_RADII, np.int64),
         np.zeros((d, d), np.int64),
     )
-    for rows, lengths, weights in _from_centre(records, centre):
+    for rows, lengths, weights in _from_center(records, center):
         counts += counted(_shells(lengths, radii), _N_RADII, weights)
         factors = _factors(lengths, data_norm)
         if weights is not None:
@@ -204,12 +204,12 @@ def _first_of_many(counts: np.ndarray, most: float) -> int:
     return counts.size - 1 - int(many[0]) if many.size else counts.size - 1
 
 
-def _from_centre(
-    records: Records[ColumnBounds], centre: Centre, width: int = 1
+def _from_center(
+    records: Records[ColumnBounds], center: Center, width: int = 1
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray | None]]:
     """Yield x − m, its length, and what it weighs if that is not 1, for some rows at a time."""
     for rows, weights in clipped(records, width):
-        rows -= centre.mean
+        rows -= center.mean
         yield rows, np.sqrt((rows * rows).sum(axis=1)), weights
 
 
@@ -241,7 +241,7 @@ def shortened(lengths: np.ndarray, largest: float) -> np.ndarray:
 
 def projected(
     records: Records[ColumnBounds],
-    centre: Centre,
+    center: Center,
     vectors: np.ndarray,
     largest: float,
     width: int = 1,
@@ -251,7 +251,7 @@ def projected(
     z is x − m, `largest` long at most, in units of that.
     """
     V = whole(vectors.copy(), _FINE_BITS)
-    for rows, lengths, weights in _from_centre(records, centre, width):
+    for rows, lengths, weights in _from_center(records, center, width):
         rows *= (shortened(lengths, largest) / largest)[:, None]
         z = whole(rows, _FINE_BITS)
         along = z @ V

@@ -40,30 +40,28 @@ def count(
         are released together. The number of all rows, where that is private, is the count of
         ``np.ones(n_rows, dtype=bool)``. A person counts by the share of rows that fulfil it.
     epsilon : float
-        *Public.* Privacy loss in nats of all numbers together; finite.
+        *Public.* Privacy loss of all numbers together, in nats; finite.
     delta : float or None, default None
-        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
-        budget's, or 1e-5 without a budget; 0 asks for pure privacy.
+        *Public.* Probability that the ε bound fails; 0 for pure privacy. ``None``: the budget's δ,
+        or 1e-5.
     by : str, array-like of shape (n_rows,), default None
-        *Private.* The column by which rows are grouped, or its name in a frame, which is public.
-        There are numbers for each of `keys`; rows with another value, or none, are in no group.
+        *Private.* Column to group by, or its public name in a data frame. Rows whose value is not
+        in `keys` belong to no group.
     keys : list or None, default None
-        *Public.* The values of `by` that are asked about, known without a look at the data.
+        *Public.* The values of `by` to report, known without looking at the data.
     groups : array-like of shape (n_rows,), str or None, default None
-        *Private.* Whose each row is, where a person may have several, or the name of that column of
-        a frame, which is public: all rows of a person are protected together, and count together as
-        one record, each alike. ``None``: each row is a record of its own.
+        *Private.* The person of each row, or the public name of that column of a data frame. All
+        rows of a person are one record, and each of its rows has the same weight. ``None``: each
+        row is a record.
     noise : str, default "auto"
-        *Public.* One of `skdp.workloads.NOISES`, or "auto" for the least.
+        *Public.* One of `skdp.workloads.NOISES`; "auto" minimizes the variance.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
-        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
-        public) or in its presence (then it is private).
+        *Public.* Whether neighbors differ in the values of one record or in its presence.
     budget : PrivacyBudget or None, default None
-        *Public.* What the release spends from, before a value is read.
+        *Public.* Budget that the release is spent from before the data are read.
     random_state : None, int, numpy Generator or RandomState, default None
-        *Secret.* ``None`` takes fresh entropy from the operating system for each release. A seed
-        voids the guarantee, for whoever knows it can subtract the noise, and is refused beside a
-        budget: for tests only.
+        *Secret.* Seed of the noise, for tests only: a known seed voids the guarantee. See
+        :term:`seed`.
 
     Returns
     -------

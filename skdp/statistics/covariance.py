@@ -36,7 +36,7 @@ class Covariance(Statistic):
     value : ndarray of shape (n_columns, n_columns)
         *Released.*
     privacy : PrivacyGuarantee
-        *Public.* What the release promises; of all numbers together.
+        *Public.* The guarantee of all numbers together.
     mean : ndarray of shape (n_columns,)
         *Released*, together with the matrix.
     _means, _bounds : object
@@ -111,29 +111,26 @@ def covariance(
     x : array-like of shape (n_rows,) or (n_rows, n_columns)
         *Private.* Numbers: an array, a list, or a series or frame.
     epsilon : float
-        *Public.* Privacy loss in nats of all numbers together; finite.
+        *Public.* Privacy loss of all numbers together, in nats; finite.
     delta : float or None, default None
-        *Public.* Probability with which the ε bound may fail, well below 1/n. ``None`` takes the
-        budget's, or 1e-5 without a budget; 0 asks for pure privacy.
+        *Public.* Probability that the ε bound fails; 0 for pure privacy. ``None``: the budget's δ,
+        or 1e-5.
     bounds : pair (low, high), one pair per column, or dict
-        *Public.* The dict is from names or numbers of columns to pairs. A list of tuples has a pair
-        for each column; a tuple of two lists has all lows and all highs. Bounds come from knowledge
-        about the columns, never from the data.
+        *Public.* A dict from names or positions of columns to pairs, a list of pairs, or a tuple
+        (lows, highs). Never taken from the data: see :term:`bounds`.
     groups : array-like of shape (n_rows,), str or None, default None
-        *Private.* Whose each row is, where a person may have several, or the name of that column of
-        a frame, which is public: all rows of a person are protected together, and count together as
-        one record, each alike. ``None``: each row is a record of its own.
+        *Private.* The person of each row, or the public name of that column of a data frame. All
+        rows of a person are one record, and each of its rows has the same weight. ``None``: each
+        row is a record.
     noise : str, default "auto"
-        *Public.* One of `skdp.workloads.NOISES`, or "auto" for the least.
+        *Public.* One of `skdp.workloads.NOISES`; "auto" minimizes the variance.
     neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
-        *Public.* Whether neighbouring data sets differ in the value of one record (then n is
-        public) or in its presence (then it is private).
+        *Public.* Whether neighbors differ in the values of one record or in its presence.
     budget : PrivacyBudget or None, default None
-        *Public.* What the release spends from, before a value is read.
+        *Public.* Budget that the release is spent from before the data are read.
     random_state : None, int, numpy Generator or RandomState, default None
-        *Secret.* ``None`` takes fresh entropy from the operating system for each release. A seed
-        voids the guarantee, for whoever knows it can subtract the noise, and is refused beside a
-        budget: for tests only.
+        *Secret.* Seed of the noise, for tests only: a known seed voids the guarantee. See
+        :term:`seed`.
 
     Returns
     -------
@@ -210,12 +207,12 @@ class CovarianceStatistic(MomentsStatistic):
             moments[i, j] = moments[j, i] = means.mean("product")
         unit = np.outer(bounds.half, bounds.half)
         value = _semidefinite(moments - np.outer(first, first)) * unit
-        centre = bounds.middle + bounds.half * first
+        center = bounds.middle + bounds.half * first
         names = asked.columns.labels
         return Covariance(
             value,
             guarantee,
-            centre,
+            center,
             _means=means,
             _bounds=bounds,
             _axes=(("column", names), ("with", names)),

@@ -1,4 +1,4 @@
-"""Tables for notebooks, all of one look, in the colours of the ground that they stand on."""
+"""Tables for notebooks, all of one look, in the colors of the ground that they stand on."""
 
 from __future__ import annotations
 

@@ -120,14 +120,14 @@ def geometric(relative: float) -> Middle:
 
 
 def whole(a: float, b: float) -> int | None:
-    """Return a whole number halfway between two, or None if they are neighbours."""
+    """Return a whole number halfway between two, or None if they are neighbors."""
     return int(a + b) // 2 if abs(a - b) > 1 else None
 
 
 def minimize_from_grid(
     value: Callable[[float], float], grid: np.ndarray, values: np.ndarray, xatol: float = 1e-5
 ) -> tuple[float, float]:
-    """Return (x, value): the best point of a grid, or a better one between its neighbours.
+    """Return (x, value): the best point of a grid, or a better one between its neighbors.
 
     It is the least value only where the function is unimodal around the best point of the grid,
     so a caller may rest a guarantee on the value at x, not on there being no smaller one.

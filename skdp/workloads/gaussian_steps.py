@@ -33,7 +33,7 @@ class GaussianStep:
     size : int
         *Public.* How many numbers there are at most.
     l2_sensitivity : float
-        *Public.* How far the numbers of two neighbours may be apart, whatever was released before.
+        *Public.* How far the numbers of two neighbors may be apart, whatever was released before.
     share : float in (0, 1]
         *Public.* Of μ², in proportion to the shares of the other steps.
     """

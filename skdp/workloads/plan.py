@@ -60,7 +60,7 @@ ROUNDED_ONCE = 1.0 + 2.0**-20
 
 # No guarantee rests on these three: they say which kinds of noise are tried, and how hard.
 _FEW = 5  # numbers that one record may change, beyond which splitting δ loses against composing
-_FLAT = 5e-4  # δ up to which staircase noise has nearly all of the gain of optimised noise
+_FLAT = 5e-4  # δ up to which staircase noise has nearly all of the gain of optimized noise
 _ALMOST_PURE = 2e4  # (e^ε − 1)/δ, ε ≤ 1, beyond which δ makes the noise of a count 0.4 % less
 
 # Nor on this one, since `_within` checks every plan: it saves a second attempt, where the grid's
@@ -77,13 +77,13 @@ class Query:
     name : str
         *Public.* By which the plan finds the answer.
     linf_sensitivity : float
-        *Public.* How far one of the numbers may differ between neighbours.
+        *Public.* How far one of the numbers may differ between neighbors.
     size : int, default 1
         *Public.* How many numbers there are.
     l0_sensitivity : int, default 1
-        *Public.* How many of them may differ between neighbours.
+        *Public.* How many of them may differ between neighbors.
     l1_sensitivity, l2_sensitivity : float, default inf
-        *Public.* How far the numbers of neighbours may be apart in l1 and in l2. What the other
+        *Public.* How far the numbers of neighbors may be apart in l1 and in l2. What the other
         sensitivities allow at most is taken where it is less: `linf_sensitivity` ·
         `l0_sensitivity`, and √(`linf_sensitivity` · `l1_sensitivity`) by Hölder's inequality.
     integer : bool, default False
@@ -236,7 +236,7 @@ class TruncatedLaplaceNoise(Noise):
 
 
 class SplitOptimizedNoise(Noise):
-    """Optimised noise; ε and δ are split evenly between the numbers that may change."""
+    """Optimized noise; ε and δ are split evenly between the numbers that may change."""
 
     name = "optimized"
 
@@ -358,7 +358,7 @@ def plan_queries(
     noise : str, default "auto"
         *Public.* One of `NOISES`, or "auto": the least mean size of noise, in units of the
         sensitivities. Kinds that split δ between numbers are tried for up to five of them, as
-        others compose better, optimised noise on the reals for δ above 5e-4, and for one count
+        others compose better, optimized noise on the reals for δ above 5e-4, and for one count
         noise that needs no δ alone where a δ makes it 0.4 % less at most.
     composition : str or None, default None
         *Public.* How the budget adds up. "gdp", "zcdp" and "rdp" count Gaussian noise as what it
@@ -497,7 +497,7 @@ def _optimized(query: Query, epsilon: float, delta: float) -> OptimizedNoise:
 
 
 def _l0_sensitivity(queries: Queries) -> int:
-    """Return how many numbers of all the answers may differ between neighbours."""
+    """Return how many numbers of all the answers may differ between neighbors."""
     return sum(query.l0_sensitivity for query in queries)
 
 

@@ -1,4 +1,4 @@
-"""zCDP, Rényi and Gaussian DP: conversions against printed numbers and 50-digit minimisation."""
+"""zCDP, Rényi and Gaussian DP: conversions against printed numbers and 50-digit minimization."""
 
 import math
 
@@ -66,7 +66,7 @@ def test_tight_delta_is_above_the_gaussian_and_below_the_classic(rho, epsilon):
 
 
 @given(size=st.floats(1e-3, 8.0), order=st.floats(-3.0, 3.0).map(lambda x: 1.0 + 10.0**x))
-def test_the_renyi_divergence_of_randomised_response(size, order):
+def test_the_renyi_divergence_of_randomized_response(size, order):
     with mp.workdps(50):
         p = 1 / (1 + mp.exp(-mp.mpf(size)))
         a = mp.mpf(order)

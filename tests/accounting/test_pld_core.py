@@ -28,7 +28,7 @@ from skdp.privacy import FixedSizeSampledEvent, GaussianCurve, GaussianEvent, Po
 from skdp.privacy.subsampling import PoissonSampledCurve
 
 EXCESS = 5e-4
-# q, s, T, delta, then ε by a contour integral, without any discretised loss: remove, add, replace
+# q, s, T, delta, then ε by a contour integral, without any discretized loss: remove, add, replace
 ROWS = [
     (0.01, 1.0, 10_000, 1e-5, 6.187712, 5.611509, 10.880782),
     (0.01, 1.0, 1_000, 1e-5, 1.828237, 1.416662, 2.843440),

@@ -116,7 +116,7 @@ def excess(p, q):
     return np.maximum(p - FACTORS[:, None] * q, 0.0).sum(axis=1)
 
 
-def neighbours(relation):
+def neighbors(relation):
     if relation == "replace_one":
         return [(a, b) for a, b in itertools.product(SAMPLES[1:], repeat=2) if differ(a, b) == 1]
     return adjacent()
@@ -153,7 +153,7 @@ def test_no_small_mechanism_costs_more_than_the_theorem_says(relation, rate):
         most = math.log1p(rate * math.expm1(pure))
         if relation == "replace_one":
             most -= math.log1p(rate * math.expm1(-pure))
-        for one, other in neighbours(relation):
+        for one, other in neighbors(relation):
             p, q = output(table, one, rate), output(table, other, rate)
             spent = excess(p, q)
             assert (spent <= allowed * (1 + 1e-9) + 1e-12).all()

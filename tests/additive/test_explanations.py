@@ -36,7 +36,7 @@ def test_local_parts_add_up_to_the_score(model, n_classes):
 
 
 @every_model
-def test_global_effects_are_centred_and_named(model):
+def test_global_effects_are_centered_and_named(model):
     X, y = people(), labels(people())
     model = clone(model).fit(X, y)
     effects = model.explain_global()

@@ -1,6 +1,6 @@
 """Nothing but the release depends on the table, and attacks prove no more than was claimed.
 
-The audit fits often on two neighbours of which one record is the only one that pulls, and bounds μ
+The audit fits often on two neighbors of which one record is the only one that pulls, and bounds μ
 from below by how often the coefficient tells which; it is above the truth with probability 1e-6.
 """
 

@@ -78,7 +78,7 @@ def test_least_squares_from_moments_reads_blocks(monkeypatch):
     assert model.fit(X, y).score(X, y) > 0.6
 
 
-def test_curves_are_learnt_that_no_line_has():
+def test_curves_are_learned_that_no_line_has():
     X, y = people(8000)[["age"]], labels(people(8000))
     model = DPAdditiveClassifier(epsilon=1.0, bounds=(0, 100), random_state=0).fit(X, y)
     assert model.score(X, y) > 0.9

@@ -19,7 +19,7 @@ JOBS = {"categories": FACTS["categories"], "bounds": "auto"}
 every_relation = pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
 
 
-def test_counts_of_neighbours_are_no_farther_apart_than_the_noise_allows():
+def test_counts_of_neighbors_are_no_farther_apart_than_the_noise_allows():
     """By brute force over rows with ends, zeros, missing values and infinities."""
     facts = TableFacts.of(3, (), bounds=(-1e9, 1e9), transformation="log")
     values = [-np.inf, -1e9, -3.0, 0.0, 0.5, 7e8, np.inf, np.nan]
@@ -44,7 +44,7 @@ def test_histograms_and_fit_cost_what_was_asked_for(neighboring, epsilon, delta)
     assert model.privacy_.epsilon(delta) <= epsilon * (1.0 + 1e-9)
 
 
-def test_curves_are_learnt_without_bounds_and_predictions_go_with_the_release():
+def test_curves_are_learned_without_bounds_and_predictions_go_with_the_release():
     X, y = people(8000), labels(people(8000))
     model = DPAdditiveClassifier(epsilon=1.0, **JOBS, random_state=0).fit(X, y)
     assert model.score(X, y) > 0.85
@@ -68,7 +68,7 @@ def test_ranks_are_shares_below():
     np.testing.assert_array_equal(ranks_of(np.zeros((1, 128))), [np.linspace(0, 1, 129)])
 
 
-def test_a_number_is_learnt_too_and_without_privacy():
+def test_a_number_is_learned_too_and_without_privacy():
     rng = np.random.default_rng(0)
     X = rng.lognormal(3, 2, size=(5000, 1))
     y = np.abs(np.log(X[:, 0]) - 3)

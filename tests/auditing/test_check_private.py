@@ -94,7 +94,7 @@ def numbers(name, values):
 class NoisyMeans(ClassifierMixin, BaseEstimator):
     """A classifier of another library: a sum of clipped rows times labels, and Gaussian noise.
 
-    Two neighbours are 2 apart, so that noise of sd s is 2/s-Gaussian DP.
+    Two neighbors are 2 apart, so that noise of sd s is 2/s-Gaussian DP.
     """
 
     def __init__(self, noise=2.0, random_state=None):

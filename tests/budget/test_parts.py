@@ -110,8 +110,8 @@ def test_a_share_counts_parts_as_the_budget_does():
 
 
 # Brute force: the best adaptive analyst against two records, one in each part. A release is a
-# randomised response with a pure ε: about the record of part "a", that of part "b", or the record
-# of "a" again, as a release on all. The neighbours differ in the record of "a". The analyst's
+# randomized response with a pure ε: about the record of part "a", that of part "b", or the record
+# of "a" again, as a release on all. The neighbors differ in the record of "a". The analyst's
 # largest P(S) − e^ε·Q(S) is a recursion over what was answered, as what is left is again a game.
 
 COSTS = (0.3, 0.5)

@@ -236,7 +236,7 @@ def test_each_of_several_for_a_given_total():
         budget.epsilon_each(0)
 
 
-def _centred(X, ledger):
+def _centered(X, ledger):
     mean(X[:, 0], epsilon=0.2, bounds=(0, 1), delta=1e-6, budget=ledger)
     return X
 
@@ -250,10 +250,10 @@ class _Elsewhere(ClassifierMixin, BaseEstimator):
     def fit(self, X, y):
         if self.where == "thread":
             with ThreadPoolExecutor(1) as pool:
-                pool.submit(_centred, X, self.ledger).result()
+                pool.submit(_centered, X, self.ledger).result()
         else:
             prefer = {"prefer": "threads"} if self.where == "preferred" else {"backend": self.where}
-            Parallel(2, **prefer)(delayed(_centred)(X, self.ledger) for _ in range(2))
+            Parallel(2, **prefer)(delayed(_centered)(X, self.ledger) for _ in range(2))
         self.classes_ = np.unique(y)
         return self
 
@@ -262,7 +262,7 @@ def test_what_spends_by_any_other_way_is_priced_too_and_spends_nothing():
     def made(ledger):
         scoring = make_private_scorer(dp_accuracy_score, epsilon=0.2, delta=1e-6, budget=ledger)
         hidden = FunctionTransformer(
-            _centred, kw_args={"ledger": ledger.share(epsilon=2.0, name="a")}
+            _centered, kw_args={"ledger": ledger.share(epsilon=2.0, name="a")}
         )
         model = DPLogisticRegression(epsilon=0.2, delta=1e-6, budget=ledger)
         pipeline = make_pipeline(hidden, BoundsScaler(bounds=(0, 1)), model)
@@ -315,7 +315,7 @@ def test_a_pipeline_with_a_budget_of_its_own_is_priced_there_and_the_message_say
 
 def test_another_budget_that_is_hidden_spends_nothing_either():
     budget, other = (PrivacyBudget(epsilon=3.0, delta=1e-5) for _ in range(2))
-    hidden = FunctionTransformer(_centred, kw_args={"ledger": other})
+    hidden = FunctionTransformer(_centered, kw_args={"ledger": other})
     with pytest.raises(ValueError, match="another budget"):
         budget.price(make_pipeline(hidden, DPLogisticRegression(epsilon=0.5)), SHAPE)
     assert budget.history() == other.history() == []
@@ -343,7 +343,7 @@ def test_other_threads_spend_while_a_price_is_found():
 
     def spend():
         BEGUN.wait(60)
-        _centred(np.zeros(SHAPE), budget)
+        _centered(np.zeros(SHAPE), budget)
         SPENT.set()
 
     with ThreadPoolExecutor(1) as pool:
@@ -360,7 +360,7 @@ def test_what_outlives_its_price_releases_nothing(monkeypatch):
     hidden = FunctionTransformer(_keeping, kw_args={"ledger": budget.share(epsilon=2.0, name="a")})
     budget.price(make_pipeline(hidden, DPLogisticRegression(epsilon=0.5)), SHAPE)
     with pytest.raises(ValueError, match="The dry run is over"):
-        _centred(np.zeros(SHAPE), KEPT[0])
+        _centered(np.zeros(SHAPE), KEPT[0])
     assert KEPT[0].history() == budget.history() == []
 
 
@@ -375,7 +375,7 @@ class HasBudget(TransformerMixin, BaseEstimator):
         self.calls = calls
 
     def fit(self, X, y=None):
-        self.calls["fit"](X) if self.calls else _centred(X, GLOBAL)
+        self.calls["fit"](X) if self.calls else _centered(X, GLOBAL)
         return self
 
     def transform(self, X):
@@ -387,12 +387,12 @@ def test_what_refers_to_a_budget_by_no_parameter_has_no_price(monkeypatch):
     monkeypatch.setitem(globals(), "GLOBAL", budget)
     scorer = make_private_scorer(dp_accuracy_score, epsilon=0.2, delta=1e-6, budget=budget)
     functions = (
-        lambda X: _centred(X, budget),
-        lambda X: _centred(X, GLOBAL),
+        lambda X: _centered(X, budget),
+        lambda X: _centered(X, GLOBAL),
         lambda X: scorer(DummyClassifier().fit(X, Y_OF), X, Y_OF),
-        lambda X, ledger=budget: _centred(X, ledger),
-        lambda X, *, ledger=budget: _centred(X, ledger),
-        partial(lambda X: _centred(X, budget)),
+        lambda X, ledger=budget: _centered(X, ledger),
+        lambda X, *, ledger=budget: _centered(X, ledger),
+        partial(lambda X: _centered(X, budget)),
     )
     steps = [FunctionTransformer(function) for function in functions]
     for step in [*steps, HasBudget(), HasBudget({"fit": functions[0]})]:

@@ -73,7 +73,7 @@ def test_the_data_say_what_is_protected_how_much_and_by_what():
     ]  # fmt: skip
     assert data["protected"]["unit"] == "person"
     assert not data["protected"]["count_is_public"]
-    assert "all records of one person are added or removed" in data["protected"]["neighbours"]
+    assert "all records of one person are added or removed" in data["protected"]["neighbors"]
     assert data["ceiling"]["epsilon"] == 2.0
     assert data["ceiling"]["composition"] == "gdp"
     assert data["meter"]["n_releases"] == 1
@@ -279,7 +279,7 @@ def test_a_report_of_a_file_or_a_server_is_the_same(place):
     assert first == second
 
 
-def test_a_report_of_neighbouring_data_is_the_same_and_spends_nothing():
+def test_a_report_of_neighboring_data_is_the_same_and_spends_nothing():
     """Times and the head aside, which say when; no value of a record can be in it."""
     rng, reports = np.random.default_rng(), []
     X, y = rng.normal(size=(60, 2)), np.arange(60) % 2
@@ -312,7 +312,7 @@ def test_findings_are_told_and_so_is_that_nobody_looked():
     [
         ({"format": "pdf"}, "format must be one of"),
         ({"audience": "press"}, "audience must be one of"),
-        ({"about": {"colour": "red"}}, r"no fields \['colour'\]"),
+        ({"about": {"color": "red"}}, r"no fields \['color'\]"),
     ],
 )
 def test_what_is_unknown_is_refused(more, message):

@@ -264,7 +264,7 @@ def test_a_clone_keeps_a_frozen_classifier_and_loses_another():
 
 
 def test_of_persons_each_counts_once():
-    """A person of many rows moves what is learnt no more than one of a single row."""
+    """A person of many rows moves what is learned no more than one of a single row."""
     X, y = draw(3000, np.random.default_rng(5))
     loud = np.zeros(6000, dtype=int)  # one person's rows, all alike
     X, y = np.r_[X, np.full((6000, 1), -1.0)], np.r_[y, loud + 1]

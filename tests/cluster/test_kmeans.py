@@ -1,4 +1,4 @@
-"""DPKMeans: without noise it is scikit-learn's, with noise its centres are near the clusters."""
+"""DPKMeans: without noise it is scikit-learn's, with noise its centers are near the clusters."""
 
 import math
 
@@ -12,8 +12,8 @@ from skdp import DPKMeans
 
 DIGITS = load_digits().data
 RNG = np.random.default_rng(0)
-CENTRES = np.array([[-0.6, -0.6], [0.6, -0.5], [0.0, 0.7], [0.7, 0.6]])
-BLOBS = CENTRES[RNG.integers(4, size=4000)] + RNG.normal(0.0, 0.05, (4000, 2))
+CENTERS = np.array([[-0.6, -0.6], [0.6, -0.5], [0.0, 0.7], [0.7, 0.6]])
+BLOBS = CENTERS[RNG.integers(4, size=4000)] + RNG.normal(0.0, 0.05, (4000, 2))
 every_relation = pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
 
 
@@ -43,10 +43,10 @@ def test_a_generator_is_a_seed_without_privacy_too():
 
 
 @every_relation
-def test_every_cluster_has_a_centre_nearby(neighboring):
-    """In 200 fits under each relation no centre was farther than 0.05 off; the clusters are 0.9."""
+def test_every_cluster_has_a_center_nearby(neighboring):
+    """In 200 fits under each relation no center was farther than 0.05 off; the clusters are 0.9."""
     model = DPKMeans(epsilon=3.0, n_clusters=4, bounds=(-1, 1), neighboring=neighboring).fit(BLOBS)
-    assert cdist(CENTRES, model.cluster_centers_).min(axis=1).max() < 0.2
+    assert cdist(CENTERS, model.cluster_centers_).min(axis=1).max() < 0.2
     assert model.n_iter_ == 3
 
 
@@ -59,7 +59,7 @@ def test_labels_are_returned_and_not_kept():
     assert labels.dtype == np.int32
 
 
-def test_distances_and_score_are_those_from_the_centres():
+def test_distances_and_score_are_those_from_the_centers():
     model = DPKMeans(n_clusters=4, bounds=(-1, 1)).fit(BLOBS)
     away = cdist(BLOBS, model.cluster_centers_)
     np.testing.assert_allclose(model.transform(BLOBS), away, atol=1e-6)

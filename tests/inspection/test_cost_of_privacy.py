@@ -55,7 +55,7 @@ def test_clipping_costs_where_lengths_say_the_class():
     rays = np.c_[lengths, lengths], np.arange(200) // 100
     costs = {k: v.mean() for k, v in display(DPLogisticRegression(epsilon=3.0), rays).costs.items()}
     assert costs["clipping"] > 0.4
-    assert max(abs(costs["regularisation"]), abs(costs["noise"])) < 0.2
+    assert max(abs(costs["regularization"]), abs(costs["noise"])) < 0.2
 
 
 def test_noise_costs_at_a_tiny_epsilon_and_nothing_at_a_large_one():
@@ -113,7 +113,7 @@ def test_bars_lead_from_the_open_score_to_the_private_one():
     means = [scores.mean() for scores in shown.scores.values()]
     np.testing.assert_allclose(ends, [*means, means[-1]])
     labels = [label.get_text() for label in axes.get_xticklabels()]
-    assert labels == ["no privacy", "clipping", "regularisation", "noise", "private"]
+    assert labels == ["no privacy", "clipping", "regularization", "noise", "private"]
 
 
 def test_a_model_without_a_solver_is_refused():

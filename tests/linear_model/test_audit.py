@@ -1,6 +1,6 @@
-"""Attacks on worst-case neighbours: what they prove never exceeds the claim.
+"""Attacks on worst-case neighbors: what they prove never exceeds the claim.
 
-Each audit fits many times on two neighbouring data sets whose differing record is the only one
+Each audit fits many times on two neighboring data sets whose differing record is the only one
 that pulls, guesses the data set from the coefficient, and turns its hit rates into a lower bound
 on μ. The bound exceeds the truth with probability 1e-6 (Clopper and Pearson, over all thresholds),
 so that a right claim fails with that probability. The audit must also reach a good part of the
@@ -68,7 +68,7 @@ every_model = pytest.mark.parametrize("model", MODELS, ids=repr)
 EPSILON = 5.0
 
 
-def neighbours(neighboring, n=3):
+def neighbors(neighboring, n=3):
     X, y = np.zeros((n, 1)), np.ones(n, dtype=int)
     X[0] = 1e6  # clipped to 1
     if neighboring == "replace_one":
@@ -76,7 +76,7 @@ def neighbours(neighboring, n=3):
     return (X, y), (X[1:], y[1:])
 
 
-def weighted_neighbours(neighboring, n=3):
+def weighted_neighbors(neighboring, n=3):
     """The record that pulls speaks as loud as it can; what replaces it, the other way or not."""
     X, y = np.zeros((n, 1)), np.ones(n, dtype=int)
     X[0] = 1e6  # clipped to 1
@@ -118,7 +118,7 @@ def pulls(model, neighboring, fits):
         fit_intercept=False,
         random_state=np.random.default_rng(0),
     )
-    worlds = neighbours(neighboring)
+    worlds = neighbors(neighboring)
     return [np.array([pull(model.fit(*world)) for _ in range(fits)]) for world in worlds]
 
 
@@ -153,7 +153,7 @@ def weighted_pulls(model, neighboring, fits):
     hint = 3 if model.solver == "exponential_mechanism" else None
     model.set_params(epsilon=EPSILON, neighboring=neighboring, fit_intercept=False)
     model.set_params(n_samples_hint=hint)
-    worlds = weighted_neighbours(neighboring)
+    worlds = weighted_neighbors(neighboring)
     return [np.array([pull(model.fit(*world)) for _ in range(fits)]) for world in worlds]
 
 
@@ -208,7 +208,7 @@ def test_the_claim_survives_a_long_attack(model, neighboring, hint):
 @pytest.mark.slow
 @pytest.mark.parametrize("neighboring", list(Neighboring), ids=str)
 def test_the_moments_survive_a_long_attack_on_all_that_is_released(neighboring):
-    """The most powerful test of AdaSSP's release: along the line between the neighbours' means."""
+    """The most powerful test of AdaSSP's release: along the line between the neighbors' means."""
     solver, rng = AdaSSP(), np.random.default_rng(0)
     plan = solver.plan(
         Problem(
@@ -221,7 +221,7 @@ def test_the_moments_survive_a_long_attack_on_all_that_is_released(neighboring):
         EPSILON,
         1e-5,
     )
-    with_it, without = neighbours(neighboring)
+    with_it, without = neighbors(neighboring)
     if neighboring is Neighboring.REPLACE_ONE:
         without = with_it[0], np.r_[-1, with_it[1][1:]]
 

@@ -236,7 +236,7 @@ class Mine(TransformerMixin, BaseEstimator):
 @pytest.mark.parametrize(
     ("features", "words"),
     [
-        (StandardScaler(), "means and variances would be learnt"),
+        (StandardScaler(), "means and variances would be learned"),
         (make_pipeline(BoundsScaler(bounds=(0, 1)), StandardScaler()), "means and variances"),
         (FeatureUnion([("scaled", StandardScaler())]), "means and variances"),
         (
@@ -249,7 +249,7 @@ class Mine(TransformerMixin, BaseEstimator):
             "selection of columns by type",
         ),
         (ColumnTransformer([("a", "passthrough", lambda X: [0])]), "function of the values"),
-        (SplineTransformer(), "knots would be learnt"),
+        (SplineTransformer(), "knots would be learned"),
         (FunctionTransformer(lambda X: X - X.mean(axis=0)), "FunctionTransformer"),
         (DPStandardScaler(bounds=(0, 1)), "DPStandardScaler"),
         (Mine(), "Mine, which is not known"),

@@ -93,9 +93,9 @@ def test_of_many_rows_of_a_person_some_are_kept():
 
 
 def test_a_sample_holds_whole_persons():
-    labelled = np.c_[X, GROUPS]
+    labeled = np.c_[X, GROUPS]
     model = DPLogisticRegression(subsample=0.5, data_norm=1e9)
-    plan, design = seen_by_solver(model, labelled, y, groups=GROUPS)
+    plan, design = seen_by_solver(model, labeled, y, groups=GROUPS)
     ids = np.rint(design.inner.in_memory().X[:, -1]).astype(int)
     np.testing.assert_array_equal(np.bincount(ids)[np.unique(ids)], COUNTS[np.unique(ids)])
     assert plan.problem.n_samples == round(0.5 * N_PERSONS)
@@ -128,7 +128,7 @@ def test_rows_that_a_person_has_twice_change_nothing(solver):
 @every_relation
 @every_solver
 def test_nothing_public_depends_on_how_many_rows_persons_have(solver, neighboring):
-    """Neighbours of equally many persons: one of them has 2 rows or 500, all at the bound."""
+    """Neighbors of equally many persons: one of them has 2 rows or 500, all at the bound."""
     released = {"coef_", "intercept_"}
     if neighboring == "add_remove_one":
         released |= {"n_iter_", "loss_", "solver_"}  # computed from a noisy count

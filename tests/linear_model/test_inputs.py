@@ -28,7 +28,7 @@ def data(n_classes=2, n=300):
 
 @every_classifier
 @both_sizes
-def test_easy_data_are_learnt(Model, n_classes):
+def test_easy_data_are_learned(Model, n_classes):
     X, y = data(n_classes)
     assert Model(epsilon=10.0, random_state=0).fit(X, y).score(X, y) > 0.95
 

@@ -121,7 +121,7 @@ def test_a_fitted_model_has_the_declared_attributes_only(Model, solver, neighbor
 def test_all_but_the_coefficients_is_the_same_for_two_data_sets(
     Model, solver, neighboring, n_classes, capsys
 ):
-    """No warning, no step count, nothing of the minimiser's work shows, whatever the data."""
+    """No warning, no step count, nothing of the minimizer's work shows, whatever the data."""
     shown = []
     for X, y in two_worlds(n_classes, neighboring):
         model = Model(

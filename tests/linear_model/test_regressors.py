@@ -25,7 +25,7 @@ def data(n=400, noise=0.02):
 
 @every_fit
 @pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
-def test_easy_data_are_learnt(Model, neighboring, solver):
+def test_easy_data_are_learned(Model, neighboring, solver):
     X, y = data()
     model = Model(epsilon=20.0, solver=solver, neighboring=neighboring, random_state=0).fit(X, y)
     assert model.score(X, y) > 0.9

@@ -82,7 +82,7 @@ def samples_of(n_fits, n=400, rate=0.3, **more):
 
 
 def test_each_row_is_in_the_sample_by_its_own_coin():
-    """χ² of rows, of sizes and of neighbours, each with a false-alarm rate of 1e-7."""
+    """χ² of rows, of sizes and of neighbors, each with a false-alarm rate of 1e-7."""
     found, _ = samples_of(300)
     n_fits, n = found.shape
     per_row = ((found.sum(axis=0) - 0.3 * n_fits) ** 2).sum() / (n_fits * 0.21)

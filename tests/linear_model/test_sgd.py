@@ -71,7 +71,7 @@ def test_partial_fits_add_up():
 
 @pytest.mark.parametrize("relation", ["replace_one", "add_remove_one"])
 def test_many_partial_fits_are_one_flat_list(relation):
-    """Nested ones ran out of stack after 247 calls: learnt, and counted as the last call alone."""
+    """Nested ones ran out of stack after 247 calls: learned, and counted as the last call alone."""
     model = DPSGDClassifier(epsilon=0.1, n_steps=1, neighboring=relation, classes=(0, 1))
     once = model.fit(X, y).privacy_.event
     for _ in range(400):

@@ -54,7 +54,7 @@ def test_privately_they_need_a_public_bound(Model):
 
 @pytest.mark.parametrize("solver", TAKING)
 def test_every_solver_that_reads_through_the_loss_takes_them(solver):
-    """Of records of weight 0 nothing is learnt, at a large ε."""
+    """Of records of weight 0 nothing is learned, at a large ε."""
     wrong = np.where(np.arange(300) % 3 == 0, 1 - y, y)
     weights = (wrong == y).astype(float)
     model = DPLogisticRegression(epsilon=50.0, solver=solver, max_weight=1.0)

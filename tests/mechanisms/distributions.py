@@ -28,16 +28,16 @@ def truncated_laplace(m):
 def staircase(m):
     """The integral of a density that is e^(−ε·⌈(|x| − γΔ)/Δ⌉), up to a constant."""
     period = math.ceil(m.sensitivity / m.step) * m.step
-    centre = max(1, round(m.gamma * period / m.step)) * m.step
+    center = max(1, round(m.gamma * period / m.step)) * m.step
     fall = math.exp(-m.epsilon)
 
     def upper(x):
-        level = np.maximum(np.ceil((x - centre) / period), 0.0)
-        full = np.where(level > 0, centre + period * (fall - fall**level) / (1 - fall), 0.0)
-        start = np.where(level > 0, centre + (level - 1) * period, 0.0)
+        level = np.maximum(np.ceil((x - center) / period), 0.0)
+        full = np.where(level > 0, center + period * (fall - fall**level) / (1 - fall), 0.0)
+        start = np.where(level > 0, center + (level - 1) * period, 0.0)
         return full + (x - start) * fall**level
 
-    total = 2.0 * (centre + period * fall / (1.0 - fall))
+    total = 2.0 * (center + period * fall / (1.0 - fall))
     return lambda x: 0.5 + np.sign(x) * upper(np.abs(x)) / total
 
 

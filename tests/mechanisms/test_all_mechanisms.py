@@ -67,7 +67,7 @@ def masses(mechanism):
 
 
 def farthest(mechanism):
-    """How many steps neighbours can be apart after rounding."""
+    """How many steps neighbors can be apart after rounding."""
     return math.ceil(mechanism.sensitivity / mechanism.step)
 
 
@@ -76,7 +76,7 @@ def test_every_registered_mechanism_is_covered():
 
 
 def lumped(counts, expected):
-    """The table with neighbouring cells joined until each expects about fifty samples or more."""
+    """The table with neighboring cells joined until each expects about fifty samples or more."""
     group = np.floor(np.cumsum(expected) / 50.0).astype(int)
     return np.bincount(group, counts), np.bincount(group, expected)
 

@@ -1,4 +1,4 @@
-"""Optimised noise: certified brackets, exact δ, exact samples, and what is refused.
+"""Optimized noise: certified brackets, exact δ, exact samples, and what is refused.
 
 Statistical tests raise a false alarm with probability 1e-6 each, whatever the seed.
 """

@@ -43,7 +43,7 @@ def test_noise_cut_close_to_the_sensitivity_is_calibrated_too():
     assert noise.cut < 1.0
 
 
-def test_standard_deviations_of_the_optimised_noise_paper():
+def test_standard_deviations_of_the_optimized_noise_paper():
     """(1, 0.2)-DP for the sensitivity 360 (Selvi, Liu and Wiesemann 2024, Example 1)."""
     noises = {
         273.48: TruncatedLaplace.calibrate(1.0, 0.2, 360.0),

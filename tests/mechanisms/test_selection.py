@@ -50,7 +50,7 @@ def test_the_choice_has_its_exact_distribution(kind, monotonic):
 
 @both
 @either
-def test_no_neighbour_changes_a_probability_by_more_than_the_claim(kind, monotonic):
+def test_no_neighbor_changes_a_probability_by_more_than_the_claim(kind, monotonic):
     """All moves of four utilities by at most 1, in one direction if `monotonic`."""
     claim = kind(sensitivity=1.0, epsilon=1.5, monotonic=monotonic).event.pure_epsilon(
         "replace_one"

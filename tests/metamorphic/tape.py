@@ -36,7 +36,7 @@ from skdp.samplers.base import Sample
 from skdp.solvers import SOLVERS, Solution, objective_perturbation, output_perturbation
 from skdp.solvers._descent import Descent
 from skdp.solvers._metric import GramRelease, Metric
-from skdp.solvers._minimiser import Minimum
+from skdp.solvers._minimizer import Minimum
 from skdp.solvers.adassp import AdaSSP, NoisyMoments
 from skdp.solvers.base import ResumableSolver, RowCount
 from skdp.solvers.dp_sgd import DPSGDPlan
@@ -485,7 +485,7 @@ def _cycles(tape: Tape, run: Callable[..., Any]) -> Callable[..., np.ndarray]:
     return observed
 
 
-def _minimise(tape: Tape, minimise: Any) -> Callable[..., Minimum]:
+def _minimize(tape: Tape, minimize: Any) -> Callable[..., Minimum]:
     def observed(objective: Any, tolerance: float, radius: float = math.inf) -> Minimum:
         shape = objective.tilt.shape
         _, plan = tape.solving[-1]
@@ -566,7 +566,7 @@ _SOLVER_STEPS = {
     (GramRelease, "release"): _gram,
     (Descent, "run"): _descent,
     (Cycles, "run"): _cycles,
-    (objective_perturbation, "minimise"): _minimise,
-    (output_perturbation, "minimise"): _minimise,
+    (objective_perturbation, "minimize"): _minimize,
+    (output_perturbation, "minimize"): _minimize,
     (AdaSSP, "release"): _moments,
 }

@@ -30,7 +30,7 @@ def scored(n, rng, slope=1.5):
     return (rng.uniform(size=n) < score).astype(int), score
 
 
-def labelled(n, rng):
+def labeled(n, rng):
     y = rng.integers(4, size=n)
     return y, np.where(rng.uniform(size=n) < 0.7, y, rng.integers(4, size=n))
 
@@ -59,7 +59,7 @@ def test_without_noise_to_speak_of_scores_are_judged_as_by_scikit_learn(neighbor
 
 
 def test_labels_are_judged_as_by_scikit_learn():
-    y, guess = labelled(5000, np.random.default_rng(0))
+    y, guess = labeled(5000, np.random.default_rng(0))
     report = confusion_report(y, guess, epsilon=1000.0, classes=range(4))
     np.testing.assert_array_equal(report.counts, exact.confusion_matrix(y, guess))
     assert report.accuracy == pytest.approx(exact.accuracy_score(y, guess))
@@ -289,7 +289,7 @@ def test_a_report_cuts_errors_as_one_number_does(neighboring):
     assert regression_report(y, guess, epsilon=1e4, error_bound=1e9, **terms).error_bound == 20.0
 
 
-def neighbours(rng, neighboring):
+def neighbors(rng, neighboring):
     """Rows of which the last is as far away as can be, or absent."""
     y, score = np.array([0, 1, 0, 1, 1]), np.array([0.1, 0.7, 0.4, 0.2, rng.choice([0.0, 1.0])])
     if neighboring == "add_remove_one":
@@ -324,7 +324,7 @@ def test_answers_are_no_farther_apart_than_declared(name, neighboring, monkeypat
     monkeypatch.setattr(QueryPlan, "release", release)
     for _ in range(30):
         seen.clear()
-        for y, score in neighbours(rng, neighboring):
+        for y, score in neighbors(rng, neighboring):
             ASKED[name](y, score, epsilon=1.0, neighboring=neighboring)
         (query, before), (_, after) = seen
         distance = np.abs(before - after)
@@ -336,7 +336,7 @@ def test_answers_are_no_farther_apart_than_declared(name, neighboring, monkeypat
 
 @pytest.mark.parametrize("name", ASKED)
 def test_a_report_is_paid_for_or_not_made(name):
-    (y, score), _ = neighbours(np.random.default_rng(), "replace_one")
+    (y, score), _ = neighbors(np.random.default_rng(), "replace_one")
     budget = PrivacyBudget(epsilon=1.0, delta=1e-5)
     ASKED[name](y, score, epsilon=0.6, budget=budget)
     assert budget.spent.epsilon == pytest.approx(0.6, rel=0.05)

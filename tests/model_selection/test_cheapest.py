@@ -33,7 +33,7 @@ def law_of_search(law, gamma, masses):
 
 
 def random_runs(rng):
-    """Return two neighbours' runs: the masses of each candidate, its ε, and who is good enough."""
+    """Return two neighbors' runs: the masses of each candidate, its ε, and who is good enough."""
     runs = []
     for epsilon in rng.choice([0.05, 0.3, 1.0, 3.0], size=rng.integers(1, 5)):
         p = rng.dirichlet(np.full(rng.integers(2, 5), rng.choice([0.3, 1.0])))

@@ -24,7 +24,7 @@ def search(model=None, **more):
 
 @every_relation
 @pytest.mark.parametrize("method", ["all", "repeat"])
-def test_whole_persons_judge_or_are_learnt_from(monkeypatch, method, neighboring):
+def test_whole_persons_judge_or_are_learned_from(monkeypatch, method, neighboring):
     seen, take = [], Records.chosen
 
     def spied(self, records):

@@ -113,7 +113,7 @@ def test_a_winner_promises_what_the_search_does(method, model, grid, guarantees)
     assert SIGNS.privacy_.epsilon(1e-5) <= 1.0  # paid for elsewhere, and left alone
 
 
-def test_what_is_learnt_after_a_search_adds_to_it():
+def test_what_is_learned_after_a_search_adds_to_it():
     model = DPGaussianNB(bounds=(-8, 8), classes=(0, 1))
     grid = {"least_variance": [1e-3, 1e-2]}
     search = DPGridSearchCV(model, grid, epsilon=0.3, delta=0.0, method="repeat").fit(X, Y)
@@ -377,7 +377,7 @@ def test_hardly_more_than_one_run_is_planned(law):
 @pytest.mark.parametrize("neighboring", ["replace_one", "add_remove_one"])
 @pytest.mark.parametrize("method", ["all", "repeat"])
 def test_labels_of_all_rows_are_known_to_every_fit(neighboring, method):
-    """A label of one row is among those that are learnt from every other time."""
+    """A label of one row is among those that are learned from every other time."""
     rng = np.random.default_rng()
     X, y = rng.uniform(-1.0, 1.0, size=(60, 2)), np.array(["a", "b"] * 30)
     y[0] = "c"

@@ -118,7 +118,7 @@ def test_a_row_moves_its_own_share_alone_and_by_one_at_most(name):
 
 
 @pytest.mark.parametrize("name", ["neg_log_loss", "neg_brier_score"])
-def test_a_label_that_no_row_learnt_from_had_was_given_no_probability(name):
+def test_a_label_that_no_row_learned_from_had_was_given_no_probability(name):
     score = row_score(name, None, [DPLogisticRegression()])
     fitted = Fitted(LogisticRegression(), TWO)
     shares = score.shares(fitted, X, np.full(600, 7))

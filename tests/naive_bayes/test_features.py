@@ -60,7 +60,7 @@ def test_a_category_moves_counts_by_what_is_declared(record, other, neighboring)
 
 @pytest.mark.parametrize("neighboring", Neighboring)
 def test_no_less_would_do(neighboring):
-    """The farthest neighbours are as far apart as declared."""
+    """The farthest neighbors are as far apart as declared."""
     nearly = (5.0, 0), (1.0 + 4.0 * -0.1464498349120783, 0)  # where rounding adds most
     check_distance(NUMERIC, *neighbors(*nearly, neighboring), neighboring)
     u = 0.25 * (2.0 + math.sqrt(2.0))  # 1 and u − 1 differ by 2 − u and sum to u

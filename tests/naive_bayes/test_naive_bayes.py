@@ -267,8 +267,8 @@ def test_a_refit_that_dies_after_the_spend_leaves_nothing_old(model, X, monkeypa
     with pytest.raises(MemoryError):
         model.fit(X, SPECIES)
     assert len(budget.history()) == 2
-    learnt = {name for name in vars(model) if name.endswith("_")}
-    assert learnt <= {"n_features_in_", "feature_names_in_"}
+    learned = {name for name in vars(model) if name.endswith("_")}
+    assert learned <= {"n_features_in_", "feature_names_in_"}
 
 
 NUMBERS = [1.0, 2.0, 2.0, 1.0, 3.0, None] * 30

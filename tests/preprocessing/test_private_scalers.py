@@ -153,7 +153,7 @@ def test_the_steps_that_were_given_are_left_alone():
     assert made[0] is public
     with pytest.raises(ValueError, match="nothing is private"):
         make_private_pipeline(public)
-    with pytest.raises(ValueError, match=r"StandardScaler.*would be learnt"):
+    with pytest.raises(ValueError, match=r"StandardScaler.*would be learned"):
         make_private_pipeline(StandardScaler(), DPLogisticRegression())
     with pytest.raises(ValueError, match="model_share"):
         make_private_pipeline(given, model_share=1.0)

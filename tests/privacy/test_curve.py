@@ -71,7 +71,7 @@ def test_epsilon_is_infinite_if_some_outcome_gives_the_record_away(discrete_curv
     assert curve.epsilon(0.25) < math.inf
 
 
-def test_epsilon_of_randomised_response_is_its_log_odds(discrete_curve):
+def test_epsilon_of_randomized_response_is_its_log_odds(discrete_curve):
     curve = discrete_curve((0.75, 0.25), (0.25, 0.75))
     assert curve.epsilon(0.0) == pytest.approx(math.log(3.0), rel=1e-12)
 

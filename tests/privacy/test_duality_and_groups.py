@@ -150,7 +150,7 @@ def test_weights_that_do_not_mix_are_refused(shares):
 
 
 @given(p=distributions, q=distributions)
-def test_symmetrised_is_the_larger_order_at_every_epsilon(p, q):
+def test_symmetrized_is_the_larger_order_at_every_epsilon(p, q):
     one, other = DiscretePairCurve(p, q), DiscretePairCurve(q, p)
     both = SymmetrizedCurve(one)
     assert both.reversed() is both

@@ -220,7 +220,7 @@ def test_the_bound_on_sampling_a_black_box_holds_where_other_batches_differ(disc
 
 @given(mu=st.floats(0.05, 4.0), tv=st.floats(1e-8, 0.3), epsilon=st.floats(-3.0, 3.0))
 @settings(max_examples=50, deadline=None)
-def test_an_approximate_sampler_costs_for_both_neighbours(mu, tv, epsilon):
+def test_an_approximate_sampler_costs_for_both_neighbors(mu, tv, epsilon):
     curve = ApproximatedEvent(GDPEvent(mu), tv).curve("replace_one")
     sum_of_both = GaussianCurve(mu).delta(epsilon) + (1 + math.exp(epsilon)) * tv
     assert curve.delta(epsilon) <= sum_of_both * (1 + 1e-12)
@@ -231,7 +231,7 @@ def test_an_approximate_sampler_costs_for_both_neighbours(mu, tv, epsilon):
 @given(shares=st.lists(st.floats(0.0, 1.0), min_size=4, max_size=4), epsilon=st.floats(-2, 4))
 @settings(max_examples=200, deadline=None)
 def test_no_sampler_within_tv_is_worse_than_the_approximated_curve(discrete_curve, shares, epsilon):
-    """Move tv of mass in both distributions of randomised response, in any direction."""
+    """Move tv of mass in both distributions of randomized response, in any direction."""
     tv, p, q = 0.05, np.array([0.7, 0.3, 0.0]), np.array([0.3, 0.7, 0.0])
     a, b, c, d = shares
     p = p + tv * a * np.array([1, -1, 0]) + tv * (1 - a) * b * np.array([0, -1, 1])

@@ -281,7 +281,7 @@ def smooth_pulls(rng, pulls, width, points):
 
 @pytest.mark.parametrize("p", [2, 3, 6])
 def test_two_records_of_several_pulls_are_within_the_claim_of_replacement(p):
-    """Exact densities, determinants included, of minimisers of smooth losses with λ = 1."""
+    """Exact densities, determinants included, of minimizers of smooth losses with λ = 1."""
     rng, line = np.random.default_rng(p), np.linspace(-9.0, 9.0, 121)
     points = np.stack(np.meshgrid(line, line), axis=-1).reshape(-1, 2)
     weight = (line[1] - line[0]) ** 2

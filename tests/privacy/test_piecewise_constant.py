@@ -33,7 +33,7 @@ def exact_delta(masses, atom, shift, epsilon):
 def test_the_curve_is_never_below_the_truth_where_losses_are_tied(
     seed, n, per_level, epsilon, atom
 ):
-    # Optimised noise has most losses at just ε: there a small δ is made of rounding errors.
+    # Optimized noise has most losses at just ε: there a small δ is made of rounding errors.
     noise = np.random.default_rng(seed).standard_normal(n)
     levels = np.abs(np.arange(n) - n // 2) // per_level
     masses = np.exp(-epsilon * levels) * (1.0 + 1e-11 * noise)

@@ -43,7 +43,7 @@ def test_accuracy_is_that_of_the_best_test(event, prior):
     assert risk.accuracy(prior) == pytest.approx(1.0 - errors.min(), abs=2e-5)
 
 
-def test_randomised_response_is_attacked_as_well_as_it_can_be():
+def test_randomized_response_is_attacked_as_well_as_it_can_be():
     """It tells the truth with probability e/(1 + e), which is all that an attacker can use."""
     risk, truth = risk_of(PureDPEvent(1.0)), np.e / (1.0 + np.e)
     assert risk.advantage == pytest.approx(2.0 * truth - 1.0)
@@ -103,7 +103,7 @@ def test_views_show_every_number():
     assert risk._repr_html_().count("<td>") == 6
 
 
-def test_both_orders_of_the_neighbours_count():
+def test_both_orders_of_the_neighbors_count():
     """A removal is easier to see than an addition, or harder; guesses of values mix both."""
     event, alpha = PoissonSampledEvent(0.3, GaussianEvent(1.0)), np.linspace(0.0, 1.0, 101)
     curve = event.curve("add_remove_one")

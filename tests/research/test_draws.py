@@ -24,7 +24,7 @@ def draw(n_draws, loss="logistic", random_state=0, **rest):
 
 def test_the_samples_have_the_distribution_of_the_density():
     sample = draw(1000)[:, 0]
-    masses = one_dimension.normalised(
+    masses = one_dimension.normalized(
         -one_dimension.potential(one_dimension.target(LogisticLoss()))
     )
     assert stats.kstest(sample, one_dimension.distribution(masses)).pvalue > FALSE_ALARM
@@ -77,7 +77,7 @@ def test_rows_are_taken_as_they_are():
         prior_precision=0.5,
     )
     sample = draw_samples(X, y, temperature=0.8, prior_precision=0.5, n_draws=200, random_state=0)
-    masses = one_dimension.normalised(-one_dimension.potential(target))
+    masses = one_dimension.normalized(-one_dimension.potential(target))
     assert stats.kstest(sample[:, 0], one_dimension.distribution(masses)).pvalue > FALSE_ALARM
 
 

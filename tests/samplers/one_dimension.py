@@ -79,14 +79,14 @@ def target(loss, copies=1, temperature=0.8, prior_precision=0.5):
     )
 
 
-def relabelled(target, y):
+def relabeled(target, y):
     """The same records with other labels."""
     return replace(target, design=replace(target.design, targets=y))
 
 
 def regression_target(loss):
     """The same for residuals z_i·θ + o_i."""
-    return relabelled(target(loss), -OFFSETS)
+    return relabeled(target(loss), -OFFSETS)
 
 
 def suited(sampler, target):
@@ -119,7 +119,7 @@ def potential(target, grid=GRID):
     return target.temperature * losses.sum(axis=0) + 0.5 * target.prior_precision * grid**2
 
 
-def normalised(log_density):
+def normalized(log_density):
     density = np.exp(log_density - log_density.max())
     return density / (density.sum() * STEP)
 
@@ -127,7 +127,7 @@ def normalised(log_density):
 def chain_masses(target, step_size, n_steps):
     """Density of the state after n steps from 0, the first half step left out."""
     energy = potential(target)
-    masses = normalised(-energy - GRID**2 / (2.0 * step_size))
+    masses = normalized(-energy - GRID**2 / (2.0 * step_size))
     step = transition(energy, step_size) if n_steps > 1 else None
     for _ in range(n_steps - 1):
         masses = step(masses)

@@ -140,7 +140,7 @@ def check_one_coefficient(sampler, target, n):
     """
     rng = np.random.default_rng(0)
     sample = [draw(sampler, target, rng)[0] for _ in range(n)]
-    masses = one_dimension.normalised(-one_dimension.potential(target))
+    masses = one_dimension.normalized(-one_dimension.potential(target))
     assert stats.kstest(sample, one_dimension.distribution(masses)).pvalue > FALSE_ALARM
 
 
@@ -186,7 +186,7 @@ def test_several_scores_a_record(sampler):
     base = one_dimension.suited(sampler, one_dimension.target(LogisticLoss()))
     loss = CompetitorLoss(LogisticLoss(), 3)
     y = np.array([0, 1, 2, 0, 1])
-    target = replace(one_dimension.relabelled(base, y), loss=loss, prior_precision=0.5)
+    target = replace(one_dimension.relabeled(base, y), loss=loss, prior_precision=0.5)
     if not takes(sampler, one_dimension.setting(target)):
         pytest.skip(f"{sampler} takes one score a record")
     theta = draw(sampler, target, np.random.default_rng(0))

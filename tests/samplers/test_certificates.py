@@ -1,4 +1,4 @@
-"""Stable samplers against neighbours' exact distributions, on grids of losses, steps and lengths.
+"""Stable samplers against neighbors' exact distributions, on grids of losses, steps and lengths.
 
 Quadrature, no chance: 1e-5 is left to it.
 """
@@ -25,14 +25,14 @@ MARGINS = [LogisticLoss(), ClippedLogisticLoss(), ClippedLogisticLoss(0.8), Smoo
 RESIDUALS = [HuberLoss(1.0), HuberLoss(0.3)]
 
 
-def neighbours(losses, residual_losses):
+def neighbors(losses, residual_losses):
     """The last of five records, of length 1, gets another label."""
     for loss in losses:
         one = one_dimension.target(loss)
-        yield one, one_dimension.relabelled(one, one.design.targets * [1, 1, 1, 1, -1])
+        yield one, one_dimension.relabeled(one, one.design.targets * [1, 1, 1, 1, -1])
     for loss in residual_losses:
         one = one_dimension.regression_target(loss)
-        yield one, one_dimension.relabelled(one, one.design.targets + np.array([0, 0, 0, 0, 5.0]))
+        yield one, one_dimension.relabeled(one, one.design.targets + np.array([0, 0, 0, 0, 5.0]))
 
 
 def kept(p, q, mu):
@@ -51,10 +51,10 @@ def name(pair):
 
 
 @pytest.mark.parametrize(
-    "pair", list(neighbours([*MARGINS, HingeLoss()], [*RESIDUALS, ABSOLUTE, PINBALL])), ids=name
+    "pair", list(neighbors([*MARGINS, HingeLoss()], [*RESIDUALS, ABSOLUTE, PINBALL])), ids=name
 )
 @pytest.mark.parametrize(("eta", "n_steps"), [(4.0, 1), (1.0, 2), (0.5, 5), (2.0, 12)])
-def test_theorem_a_covers_the_exact_distributions_of_neighbours(pair, eta, n_steps):
+def test_theorem_a_covers_the_exact_distributions_of_neighbors(pair, eta, n_steps):
     p, q = (one_dimension.chain_masses(target, eta, n_steps) for target in pair)
     lipschitz = 0.8 * 2.0 * pair[0].loss.lipschitz
     mu = lipschitz / math.sqrt(0.5) * ProximalSampler().stability(0.5 * eta, n_steps)
@@ -62,9 +62,9 @@ def test_theorem_a_covers_the_exact_distributions_of_neighbours(pair, eta, n_ste
     assert not kept(p, q, 0.05 * mu)
 
 
-@pytest.mark.parametrize("pair", list(neighbours(MARGINS, RESIDUALS)), ids=name)
+@pytest.mark.parametrize("pair", list(neighbors(MARGINS, RESIDUALS)), ids=name)
 @pytest.mark.parametrize(("share", "n_steps"), [(1.0, 1), (1.0, 3), (0.5, 8), (0.2, 20)])
-def test_theorem_l_covers_the_exact_distributions_of_neighbours(pair, share, n_steps):
+def test_theorem_l_covers_the_exact_distributions_of_neighbors(pair, share, n_steps):
     """Steps are a share of the longest that the theorem allows."""
     loss = pair[0].loss
     steepest = 0.5 + 0.8 * (one_dimension.RECORDS**2).sum() * loss.smoothness

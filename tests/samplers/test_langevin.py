@@ -24,7 +24,7 @@ def chain_masses(target, eta, n_steps):
     grid = one_dimension.GRID
     mean = grid - eta * np.gradient(one_dimension.potential(target), grid)
     at_zero = np.interp(0.0, grid, mean)
-    masses = one_dimension.normalised(-((grid - at_zero) ** 2) / (4.0 * eta))
+    masses = one_dimension.normalized(-((grid - at_zero) ** 2) / (4.0 * eta))
     coarse = slice(None, None, 8)
     kernel = np.exp(-((grid[None, :] - mean[coarse, None]) ** 2) / (4.0 * eta))
     for _ in range(n_steps - 1):
@@ -73,10 +73,10 @@ def test_stability_is_attained_by_linear_differences_of_quadratics(precision_ste
 
 
 @pytest.mark.parametrize("n_steps", [1, 3, 20])
-def test_the_certificate_covers_the_exact_distributions_of_neighbours(n_steps):
+def test_the_certificate_covers_the_exact_distributions_of_neighbors(n_steps):
     """One label of five is flipped; both by quadrature, every event of both orders."""
     one = one_dimension.target(LogisticLoss())
-    two = one_dimension.relabelled(one, one.design.targets * [1, 1, 1, 1, -1])
+    two = one_dimension.relabeled(one, one.design.targets * [1, 1, 1, 1, -1])
     eta = 2.0 / (2 * 0.5 + 0.8 * (one_dimension.RECORDS**2).sum() * 0.25)
     p, q = (chain_masses(target, eta, n_steps) for target in (one, two))
     claimed = LangevinSampler().stability(0.5 * eta, n_steps) * 0.8 / math.sqrt(0.5)

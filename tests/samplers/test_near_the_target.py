@@ -40,10 +40,10 @@ def test_the_number_of_steps_has_the_printed_values(alpha, eta, d, tv, n_steps):
 @pytest.mark.parametrize(("eta", "start"), [(0.1, 3.0), (0.6, 0.0), (0.6, 3.0), (4.0, 3.0)])
 def test_the_distance_to_the_target_lies_below_the_bound_after_every_step(target, eta, start):
     energy, grid = one_dimension.potential(target), one_dimension.GRID
-    limit = one_dimension.normalised(-energy)
+    limit = one_dimension.normalized(-energy)
     mode = grid[energy.argmin()]
     distance = math.sqrt(1.0 / 0.5) + abs(start - mode) + one_dimension.STEP
-    masses = one_dimension.normalised(-((grid - start) ** 2) / (2.0 * one_dimension.STEP**2))
+    masses = one_dimension.normalized(-((grid - start) ** 2) / (2.0 * one_dimension.STEP**2))
     step = one_dimension.transition(energy, eta)
     for n_steps in range(1, 13):
         masses = step(masses)

@@ -45,8 +45,8 @@ def cut(energy, radius):
     return np.where(np.abs(GRID) <= radius, energy, np.inf)
 
 
-def normalised(energy):
-    return one_dimension.normalised(np.where(np.isfinite(energy), -energy, -1e300))
+def normalized(energy):
+    return one_dimension.normalized(np.where(np.isfinite(energy), -energy, -1e300))
 
 
 def skewed(loss, radius, temperature=4.0):
@@ -73,7 +73,7 @@ def test_one_coefficient_has_the_distribution_on_the_ball(kind, loss, radius):
     target = skewed(loss, radius, 0.01 if values_only else 4.0)
     sample = draws(kind(), target, n)
     assert np.abs(sample).max() <= radius
-    masses = normalised(cut(one_dimension.potential(target), radius))
+    masses = normalized(cut(one_dimension.potential(target), radius))
     assert stats.kstest(sample[:, 0], one_dimension.distribution(masses)).pvalue > FALSE_ALARM
 
 
@@ -139,7 +139,7 @@ def test_few_proposals_are_lost_wherever_the_mean_lies(mean, radius, monkeypatch
 def chain_masses(target, eta, n_steps):
     """The proximal chain on the ball from 0, the first half step left out, by quadrature."""
     energy = cut(one_dimension.potential(target), target.domain.radius)
-    masses = normalised(energy + GRID**2 / (2.0 * eta))
+    masses = normalized(energy + GRID**2 / (2.0 * eta))
     inside = np.isfinite(energy)
     kernel = np.exp(-((GRID[::4, None] - GRID[inside]) ** 2) / (2.0 * eta))
     backward = kernel * np.exp(-energy[inside])
@@ -155,14 +155,14 @@ def chain_masses(target, eta, n_steps):
 @pytest.mark.parametrize("eta", [0.3, 2.0])
 @pytest.mark.parametrize("n_steps", [1, 2, 5])
 @pytest.mark.parametrize("loss", [LogisticLoss(), HingeLoss()], ids=repr)
-def test_theorem_a_covers_the_exact_distributions_of_neighbours_on_a_ball(
+def test_theorem_a_covers_the_exact_distributions_of_neighbors_on_a_ball(
     loss, radius, eta, n_steps
 ):
     """One label of five is flipped: every event of both orders; c·G = 0.8·1·2 where
     the loss is not smooth, z = 1.
     """
     one = replace(one_dimension.target(loss), domain=Ball(radius))
-    two = one_dimension.relabelled(one, one.design.targets * [-1, 1, 1, 1, 1])
+    two = one_dimension.relabeled(one, one.design.targets * [-1, 1, 1, 1, 1])
     p, q = (chain_masses(target, eta, n_steps) for target in (one, two))
     claimed = ProximalSampler().stability(0.5 * eta, n_steps) * 0.8 * 2.0 / math.sqrt(0.5)
     for c in np.exp(np.linspace(-2.0, 2.0, 41)):
@@ -236,7 +236,7 @@ def test_who_cannot_keep_to_a_ball_refuses(name):
 def test_several_scores_a_record_stay_in_the_ball(kind):
     base = one_dimension.target(LogisticLoss(), temperature=0.02)
     loss, y = CompetitorLoss(LogisticLoss(), 3), np.array([0, 1, 2, 0, 1])
-    target = replace(one_dimension.relabelled(base, y), loss=loss, domain=Ball(0.2))
+    target = replace(one_dimension.relabeled(base, y), loss=loss, domain=Ball(0.2))
     sample = draws(kind(), target, 5, tv=1e-3)
     assert sample.shape == (5, 1, 3)
     assert np.linalg.norm(sample, axis=(1, 2)).max() <= 0.2 * (1.0 + 1e-12)

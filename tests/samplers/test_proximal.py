@@ -139,7 +139,7 @@ def test_the_loss_of_several_classes_has_the_exact_distribution(loss):
         for i in range(5)
     )
     square = one_dimension.GRID**2
-    masses = one_dimension.normalised(-energy - 0.25 * square - square / (2.0 * 1.5))
+    masses = one_dimension.normalized(-energy - 0.25 * square - square / (2.0 * 1.5))
     difference = (theta[:, 1] - theta[:, 0]) * math.sqrt(0.5)
     assert stats.kstest(difference, one_dimension.distribution(masses)).pvalue > FALSE_ALARM
 
@@ -178,12 +178,12 @@ def test_the_certificate_covers_the_exact_distributions_of_a_worst_pair():
     """
     steep = HingeLoss()
     one = one_dimension.target(steep, temperature=0.02)
-    two = one_dimension.relabelled(one, one.design.targets * [1, 1, 1, 1, -1])
+    two = one_dimension.relabeled(one, one.design.targets * [1, 1, 1, 1, -1])
     both_masses = []
     for target in (one, two):
         margins = target.design.targets[:, None] * target.design.scores(one_dimension.GRID[None, :])
         energy = 0.02 * (1.0 - margins).sum(axis=0) + 0.25 * one_dimension.GRID**2
-        masses = one_dimension.normalised(-energy - one_dimension.GRID**2 / 2.0)
+        masses = one_dimension.normalized(-energy - one_dimension.GRID**2 / 2.0)
         step = one_dimension.transition(energy, 1.0)
         for _ in range(4):
             masses = step(masses)

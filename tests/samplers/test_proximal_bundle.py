@@ -35,7 +35,7 @@ def test_one_inner_step_has_its_distribution(target, variance, n):
     sample = [step.draw(np.array([center]))[0] for center in [1.3] * n]
     energy = one_dimension.potential(target) - 0.25 * one_dimension.GRID**2
     gaussian = (one_dimension.GRID - 1.3) ** 2 / (2.0 * variance)
-    assert has_distribution(sample, one_dimension.normalised(-energy - gaussian))
+    assert has_distribution(sample, one_dimension.normalized(-energy - gaussian))
 
 
 @every_target
@@ -48,7 +48,7 @@ def test_a_bundle_that_does_not_touch_changes_nothing_but_the_time(target, n, mo
     sample = [step.draw(np.array([0.4]))[0] for _ in range(n)]
     energy = one_dimension.potential(target) - 0.25 * one_dimension.GRID**2
     gaussian = (one_dimension.GRID - 0.4) ** 2 / 1.6
-    assert has_distribution(sample, one_dimension.normalised(-energy - gaussian))
+    assert has_distribution(sample, one_dimension.normalized(-energy - gaussian))
 
 
 @every_target

@@ -58,7 +58,7 @@ def test_one_coefficient(target, printed):
 )
 def test_two_coefficients(loss, mean, covariance):
     points, weight = two_dimensions.masses(two_dimensions.target(loss))
-    centred = points - weight @ points
-    second = (centred * weight[:, None]).T @ centred
+    centered = points - weight @ points
+    second = (centered * weight[:, None]).T @ centered
     np.testing.assert_allclose(weight @ points, mean, atol=2e-5)
     np.testing.assert_allclose(second[np.triu_indices(2)], covariance, atol=1e-4)

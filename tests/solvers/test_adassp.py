@@ -48,7 +48,7 @@ def contribution(plan, row, target):
 @given(seed=st.integers(0, 2**32 - 1))
 @settings(max_examples=300, deadline=None)
 def test_no_record_moves_the_moments_by_more_than_mu(neighboring, seed):
-    """Neighbours are μ standard deviations of the noise apart at most: μ-Gaussian DP."""
+    """Neighbors are μ standard deviations of the noise apart at most: μ-Gaussian DP."""
     rng = np.random.default_rng(seed)
     p, d = plan(neighboring), int(rng.integers(1, 4))
     R, mu = p.problem.row_norm, gdp_mu(1.0, 1e-5)
@@ -63,7 +63,7 @@ def test_no_record_moves_the_moments_by_more_than_mu(neighboring, seed):
 
 
 @every_relation
-def test_the_worst_neighbours_are_mu_apart(neighboring):
+def test_the_worst_neighbors_are_mu_apart(neighboring):
     p = plan(neighboring)
     row = np.array([p.problem.row_norm, 0.0])
     moved = contribution(p, row, 1.0)

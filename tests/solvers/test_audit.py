@@ -1,6 +1,6 @@
-"""Attacks on every solver with worst-case neighbours: what they prove never exceeds the claim.
+"""Attacks on every solver with worst-case neighbors: what they prove never exceeds the claim.
 
-One record pulls and the others do not; the attack runs a solver many times on two neighbouring
+One record pulls and the others do not; the attack runs a solver many times on two neighboring
 data sets, guesses the data set from the coefficient, and turns its hit rates into a lower bound on
 ε at the claim's δ. The bound exceeds the truth with probability 1e-6 (Clopper and Pearson, over all
 thresholds and both orders), so that a right claim fails with that probability. An attack that
@@ -61,7 +61,7 @@ add_remove = pytest.mark.parametrize(  # the other relation runs with the slow o
 )
 
 
-def neighbours(neighboring, loss, columns=1):
+def neighbors(neighboring, loss, columns=1):
     X = np.zeros((3, columns))
     X[0, -1] = 1.0
     y = np.ones(3) if loss.n_scores == 1 else np.ones(3, dtype=int)
@@ -114,7 +114,7 @@ def attack(solver, loss, n, neighboring, runs, epsilon=EPSILON, columns=1):
         epsilon,
         DELTA,
     )
-    rng, pair = np.random.default_rng(), neighbours(neighboring, loss, columns)
+    rng, pair = np.random.default_rng(), neighbors(neighboring, loss, columns)
     return proved_epsilon(*(pulls(solver, plan, X, y, runs, rng) for X, y in pair))
 
 
@@ -165,6 +165,6 @@ def test_the_attack_catches_noise_that_is_far_too_small(solver):
     )
     rng = np.random.default_rng()
     samples = [
-        pulls(solver, plan, X, y, 2000, rng) for X, y in neighbours(Neighboring.REPLACE_ONE, HINGE)
+        pulls(solver, plan, X, y, 2000, rng) for X, y in neighbors(Neighboring.REPLACE_ONE, HINGE)
     ]
     assert proved_epsilon(*samples) > EPSILON

@@ -71,7 +71,7 @@ def test_every_wrapped_loss_adapts_and_others_stay():
 
 @pytest.mark.parametrize("clip", [0.5, 0.7, 0.99])
 @pytest.mark.parametrize("p", [0.1, 0.4, 0.5, 0.8])
-def test_the_link_is_that_of_the_conditional_minimiser(clip, p):
+def test_the_link_is_that_of_the_conditional_minimizer(clip, p):
     """The score of least mean loss of records of which a share p is +1 is read as p."""
     loss, both = ClippedLogisticLoss(clip), np.array([1.0, -1.0])
     mean = minimize_scalar(

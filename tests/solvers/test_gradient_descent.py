@@ -102,7 +102,7 @@ def test_coefficients_lie_on_the_public_grid():
 
 @pytest.mark.slow
 def test_with_plenty_of_budget_it_finds_the_minimum():
-    """At ε = 10⁸ both solvers come near the minimiser that Newton's method finds."""
+    """At ε = 10⁸ both solvers come near the minimizer that Newton's method finds."""
     design, y = data()
     problem = Problem(
         loss=LogisticLoss(),

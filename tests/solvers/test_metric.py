@@ -38,7 +38,7 @@ def rows(rng, n, d):
 
 
 @every_relation
-def test_no_neighbour_moves_the_matrix_farther_than_its_noise_covers(neighboring):
+def test_no_neighbor_moves_the_matrix_farther_than_its_noise_covers(neighboring):
     """In the norm of the noise: the diagonal counts once, each entry above it √2 times."""
     mu, facts, rng = 1.0, problem(neighboring), np.random.default_rng()
     release = GramRelease.plan(facts, mu)

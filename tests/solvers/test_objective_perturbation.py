@@ -1,4 +1,4 @@
-"""Objective perturbation: the distribution of its minimiser, its plan, and what is refused."""
+"""Objective perturbation: the distribution of its minimizer, its plan, and what is refused."""
 
 import math
 from dataclasses import dataclass, replace
@@ -78,7 +78,7 @@ def hockey_sticks(p, q, weight):
 
 
 def density_on_a_line(loss, rows, y, ridge, s, theta):
-    """Density of the minimiser of one coefficient: φ(F'(θ)/s)·F''(θ)/s."""
+    """Density of the minimizer of one coefficient: φ(F'(θ)/s)·F''(θ)/s."""
     force = gradient(loss, np.reshape(rows, (-1, 1)), y, ridge, theta[:, None])[:, 0]
     curvature = np.gradient(force, theta)
     return np.exp(-0.5 * (force / s) ** 2) / (s * math.sqrt(2.0 * math.pi)) * curvature
@@ -144,7 +144,7 @@ def test_the_claim_is_nearly_attained():
 
 
 def density_on_a_plane(force, axis):
-    """Density of the minimiser of two coefficients with unit noise, from ∇F on a grid."""
+    """Density of the minimizer of two coefficients with unit noise, from ∇F on a grid."""
     (xx, xy), (yx, yy) = (np.gradient(part, axis, axis) for part in force)
     return np.exp(-0.5 * (force[0] ** 2 + force[1] ** 2)) / (2 * math.pi) * (xx * yy - xy * yx)
 

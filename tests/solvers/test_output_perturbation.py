@@ -12,7 +12,7 @@ from skdp.exceptions import IncompatibleSolverError
 from skdp.losses import ClippedLogisticLoss, HingeLoss, SmoothedHingeLoss
 from skdp.privacy import Neighboring
 from skdp.solvers import OutputPerturbation, Problem
-from skdp.solvers._minimiser import Objective, minimise
+from skdp.solvers._minimizer import Objective, minimize
 
 SOLVER = OutputPerturbation()
 PROBLEM = Problem(
@@ -37,26 +37,26 @@ def test_the_noise_is_sensitivity_over_mu(relation, C):
     assert plan.tolerance <= 2e-3 * G
 
 
-def test_one_record_moves_the_minimiser_by_all_of_the_sensitivity():
+def test_one_record_moves_the_minimizer_by_all_of_the_sensitivity():
     """A steep smoothed hinge, a ridge so strong that the derivative stays at its steepest."""
     problem = replace(PROBLEM, loss=SmoothedHingeLoss(0.1), intercept_scaling=0.0)
     places = []
     for sign in (1.0, -1.0):
         design = ClippedDesign.clip(np.array([[sign, 0.0]]), 1.0, targets=np.ones(1))
         J = Objective(design, problem.loss, 1.0, 2.0, np.zeros(2))
-        places.append(minimise(J, 1e-12).theta)
+        places.append(minimize(J, 1e-12).theta)
     G = replace(problem, neighboring=Neighboring.REPLACE_ONE).lipschitz_difference
     assert np.linalg.norm(places[0] - places[1]) == pytest.approx(G / 2.0)
 
 
-def test_the_release_is_the_minimiser_plus_normal_noise():
+def test_the_release_is_the_minimizer_plus_normal_noise():
     """KS at 1e-9: so rarely does a right sampler fail."""
     design = ClippedDesign.clip(np.eye(2), 1.0, 0.3, np.array([1.0, -1.0]))
     plan = SOLVER.plan(PROBLEM, 1.0, 1e-5)
     J = Objective(design, PROBLEM.loss, PROBLEM.row_norm, plan.ridge, np.zeros(3))
-    centre, rng = minimise(J, plan.tolerance).theta, np.random.default_rng()
+    center, rng = minimize(J, plan.tolerance).theta, np.random.default_rng()
     runs = [SOLVER.solve(plan, design, rng, lambda *step: None).theta for _ in range(500)]
-    noise = (np.array(runs) - centre) / plan.noise
+    noise = (np.array(runs) - center) / plan.noise
     assert stats.kstest(noise.ravel(), "norm").pvalue > 1e-9
 
 

@@ -60,7 +60,7 @@ def problem_of(loss, neighboring, largest=1.0, **more):
 
 
 def farthest(added, neighboring):
-    """How far sums of neighbours are apart: of those who add something, or it and nothing."""
+    """How far sums of neighbors are apart: of those who add something, or it and nothing."""
     if neighboring is Neighboring.ADD_REMOVE_ONE:
         return float(np.linalg.norm(added, axis=1).max())
     squares = (added**2).sum(axis=1)
@@ -253,9 +253,9 @@ def test_the_noise_for_persons_is_near_the_least(rows_each, n_features, most):
 @every_relation
 @pytest.mark.parametrize("rows_each", [3, None])
 def test_a_perturbed_minimum_costs_no_more_than_claimed(rows_each, neighboring):
-    """The exact curve of two neighbours in two dimensions, by 4000 minima, in both orders.
+    """The exact curve of two neighbors in two dimensions, by 4000 minima, in both orders.
 
-    The density of the minimiser at θ is that of the tilt −∇F(θ) there, times the determinant of the
+    The density of the minimizer at θ is that of the tilt −∇F(θ) there, times the determinant of the
     Hessian: so the privacy loss of each minimum is exact, and δ(ε) a mean, with a Hoeffding bound.
     """
     problem = Problem(

@@ -1,6 +1,6 @@
-"""Attacks on the solvers that minimise: what is proved of δ(ε) never exceeds the claim.
+"""Attacks on the solvers that minimize: what is proved of δ(ε) never exceeds the claim.
 
-Each solver runs many times on neighbours whose differing record is the only one that pulls. From
+Each solver runs many times on neighbors whose differing record is the only one that pulls. From
 the shares of coefficients above a threshold follows a lower bound of δ(ε) = sup P(S) − e^ε·Q(S),
 which exceeds the truth with probability 1e-6 (Clopper and Pearson, over all thresholds and both
 orders). It must also reach a good part of the claim.

@@ -168,7 +168,7 @@ class Hopeful(DrawsTheTarget):
 
 @pytest.mark.parametrize("epsilon", [0.01, 1.0, 10.0, 500.0])
 @pytest.mark.parametrize("C", ["auto", 3.0])
-def test_both_neighbours_pay_for_the_distance_to_the_target(epsilon, C):
+def test_both_neighbors_pay_for_the_distance_to_the_target(epsilon, C):
     """δ of the density and (1 + e^ε) times the distance fit into δ, and next to nothing is left."""
     problem = replace(PROBLEM, C=C, n_features=5)
     plan = RegularizedExponential(Close()).plan(problem, epsilon, 1e-5)
@@ -260,7 +260,7 @@ def test_a_plan_by_every_sampler_is_within_its_target_and_draws(name, neighborin
     solver = SOLVER.with_sampler(name)
     needs_n = Requirement.SHARED_ROW_COUNT in solver.sampler.requires
     if needs_n and neighboring == "add_remove_one":
-        with pytest.raises(IncompatibleSolverError, match="row count that all neighbours share"):
+        with pytest.raises(IncompatibleSolverError, match="row count that all neighbors share"):
             solver.plan(problem, epsilon, 1e-5)
         return
     plan = solver.plan(problem, epsilon, 1e-5)

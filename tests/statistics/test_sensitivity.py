@@ -1,4 +1,4 @@
-"""Between neighbours no answer, and no utility, moves farther than what was spent for."""
+"""Between neighbors no answer, and no utility, moves farther than what was spent for."""
 
 import numpy as np
 import pytest

@@ -23,7 +23,7 @@ every_target = pytest.mark.parametrize(
 
 
 def skip_if_slow(noise, queries, delta):
-    """The program of optimised noise on the reals takes seconds for a small δ."""
+    """The program of optimized noise on the reals takes seconds for a small δ."""
     if noise == "optimized" and 0.0 < delta < 1e-3 and not all(q.integer for q in queries):
         pytest.skip("tested with the mechanism")
 

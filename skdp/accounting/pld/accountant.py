@@ -21,7 +21,7 @@ __all__ = ["PLDAccountant"]
 
 @dataclass(frozen=True)
 class PLDAccountant(Accountant):
-    r"""The composition of the leaves' dominating pairs, each order of the neighbours by itself.
+    r"""The composition of the leaves' dominating pairs, each order of the neighbors by itself.
 
     The tightest accountant for a plan that is fixed beforehand: any leaves with a curve, mixed in
     any numbers. ε exceeds that of the pairs by about 3e-4, less where ε is small, at most 1e-5 of

@@ -48,7 +48,7 @@ def compose(terms: Iterable[tuple[LossPair, int]]) -> Composition:
     Parameters
     ----------
     terms : iterable of (LossPair, int)
-        A dominating pair for each mechanism, all for the same neighbouring relation and, where a
+        A dominating pair for each mechanism, all for the same neighboring relation and, where a
         pair has two orders, all in the order "record removed"; and how often it is run. *Public.*
 
     Returns
@@ -76,7 +76,7 @@ class Composition:
     """Several mechanisms on the same data.
 
     **Guarantee.** Upper values are never below the true ones for the dominating pairs, lower
-    values never above: the worse of the two orders of neighbours, each composed by itself.
+    values never above: the worse of the two orders of neighbors, each composed by itself.
     Upper values of ε exceed the truth by about 3e-4 at most.
     """
 
@@ -148,7 +148,7 @@ class Composition:
 
 @lru_cache(maxsize=_MEMORY)
 def _epsilon(terms: CountedPairs, delta: float, upper: bool) -> float:
-    """Return a bound on the least ε ≥ 0 with δ(ε) ≤ delta, for one order of neighbours."""
+    """Return a bound on the least ε ≥ 0 with δ(ε) ≤ delta, for one order of neighbors."""
     if len(terms) == 1 and terms[0][1] == 1:
         return (epsilon_above if upper else epsilon_below)(terms[0][0], delta)
     if sum(count * float(pair.above(np.zeros(1))[0]) for pair, count in terms) <= delta:
@@ -177,7 +177,7 @@ def _attempt(
 
 @lru_cache(maxsize=_MEMORY)
 def _delta(terms: CountedPairs, epsilon: float, upper: bool) -> float:
-    """Return a bound on δ(ε) for one order of neighbours."""
+    """Return a bound on δ(ε) for one order of neighbors."""
     if len(terms) == 1 and terms[0][1] == 1:
         return (delta_above if upper else delta_below)(terms[0][0], epsilon)
     choices = choices_for_epsilon(terms, epsilon)

@@ -1,6 +1,6 @@
 """Dominating pairs of output distributions, each as its privacy curve with a bound on its rounding.
 
-(P, Q) dominates a mechanism if H_c(M(D)‖M(D')) ≤ H_c(P‖Q) for all c ≥ 0 and all neighbours
+(P, Q) dominates a mechanism if H_c(M(D)‖M(D')) ≤ H_c(P‖Q) for all c ≥ 0 and all neighbors
 D, D' in this order, H_c(P‖Q) = sup over S of P(S) − c·Q(S) (Zhu, Dong and Wang 2022, Def. 7).
 The other order is dominated by `backward`. Dominating pairs fixed beforehand compose as products
 (the same, Theorem 10), each order by itself.
@@ -49,7 +49,7 @@ class LossPair(ABC):
 
     @property
     def backward(self) -> LossPair:
-        """A pair that dominates the other order of neighbours."""
+        """A pair that dominates the other order of neighbors."""
         return self
 
     @abstractmethod
@@ -179,7 +179,7 @@ class LaplacePair(TangentPair):
 
 @dataclass(frozen=True)
 class ApproximatePair(TangentPair):
-    """Any (ε₀, δ₀)-DP mechanism: randomised response, or with probability δ₀ no privacy at all.
+    """Any (ε₀, δ₀)-DP mechanism: randomized response, or with probability δ₀ no privacy at all.
 
     Kairouz, Oh and Viswanath 2015, Theorem 3.4. With δ₀ = 0 any ε₀-DP mechanism.
     """
@@ -370,7 +370,7 @@ def _anchored(
 
 
 def _convex(dots: np.ndarray, step: float) -> np.ndarray:
-    """Return K lowered towards chords between its dots, near and far, where it is not convex.
+    """Return K lowered toward chords between its dots, near and far, where it is not convex.
 
     Lowering a K_i lowers both its chords, so any number of passes is safe. Only the stretch of
     real dents is worked on, not the noise of the last digit.

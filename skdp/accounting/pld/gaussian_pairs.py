@@ -1,7 +1,7 @@
 """Dominating pairs of Gaussian noise on whole data and on Poisson samples.
 
 Noise multipliers s = 1/μ are relative to the clipping norm of one record's contribution, in both
-neighbouring relations.
+neighboring relations.
 """
 
 from __future__ import annotations

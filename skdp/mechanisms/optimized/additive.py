@@ -27,7 +27,7 @@ _MEMORY = 256
 
 @dataclass(frozen=True, kw_only=True)
 class AdditiveDesign:
-    """What noise is optimised for; lengths in units of the sensitivity, which is `cells` cells."""
+    """What noise is optimized for; lengths in units of the sensitivity, which is `cells` cells."""
 
     epsilon: float
     delta: float

@@ -104,7 +104,7 @@ def values_below(loss: Loss, knots: np.ndarray) -> np.ndarray:
     """Return values at equally spaced knots whose straight interpolation is nowhere above a loss.
 
     The loss is convex and grows beyond the knots, so that the last values hold there as well.
-    Between two points of a fine grid a convex function lies above the chords of its neighbours.
+    Between two points of a fine grid a convex function lies above the chords of its neighbors.
     """
     step = (knots[1] - knots[0]) / _PARTS
     values = np.asarray(loss(knots[0] + step * np.arange(-1, (knots.size - 1) * _PARTS + 2)))

@@ -58,7 +58,7 @@ class LinearProgramSolution:
 
 @dataclass(frozen=True, kw_only=True)
 class NoiseProgram:
-    """Minimise Σ costs·p over distributions that are (ε, δ)-private for the triples.
+    """Minimize Σ costs·p over distributions that are (ε, δ)-private for the triples.
 
     Parameters
     ----------

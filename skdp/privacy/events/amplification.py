@@ -41,7 +41,7 @@ class SampledEvent(Event):
         Parameters
         ----------
         neighboring : Neighboring or str
-            *Public.* Which data sets are neighbours.
+            *Public.* Whether neighbors differ in the values of one record or in its presence.
 
         Returns
         -------
@@ -56,7 +56,7 @@ class SampledEvent(Event):
         Parameters
         ----------
         neighboring : Neighboring or str
-            *Public.* Which data sets are neighbours.
+            *Public.* Whether neighbors differ in the values of one record or in its presence.
 
         Returns
         -------
@@ -104,7 +104,7 @@ class PoissonSampledEvent(SampledEvent):
         Parameters
         ----------
         neighboring : Neighboring or str
-            *Public.* Which data sets are neighbours.
+            *Public.* Whether neighbors differ in the values of one record or in its presence.
 
         Returns
         -------
@@ -150,7 +150,7 @@ class FixedSizeSampledEvent(SampledEvent):
         Parameters
         ----------
         neighboring : Neighboring or str
-            *Public.* Which data sets are neighbours.
+            *Public.* Whether neighbors differ in the values of one record or in its presence.
 
         Returns
         -------

@@ -67,7 +67,7 @@ class ApproximatedCurve(PrivacyCurve):
 class ApproximatedEvent(Event):
     """`event`, released by a sampler within total variation `tv` of its target.
 
-    Both neighbours are approximated, so (ε, δ) becomes (ε, δ + (1 + e^ε)·tv) (triangle inequality).
+    Both neighbors are approximated, so (ε, δ) becomes (ε, δ + (1 + e^ε)·tv) (triangle inequality).
     In a composition the tv of all releases add up and the factor
     counts once, at the end. No shortcut survives unless `tv` is 0.
 

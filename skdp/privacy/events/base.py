@@ -40,7 +40,7 @@ class Event(ABC):
     """One release, or several: a frozen tree that says what happened, not what it costs.
 
     A leaf has a privacy curve; the exact shortcuts (`pure_epsilon`, `zcdp_rho`, `gdp_mu`) are
-    ``inf`` where the notion does not hold. All of them depend on the neighbouring relation.
+    ``inf`` where the notion does not hold. All of them depend on the neighboring relation.
 
     Events survive in ledgers, so a name once given keeps its meaning. `to_dict` and
     `event_from_dict` rebuild an event exactly; `version` counts changes of its fields.
@@ -50,15 +50,15 @@ class Event(ABC):
 
     @abstractmethod
     def curve(self, neighboring: Neighboring) -> PrivacyCurve:
-        """Return the curve of an ordered dominating pair, as bad as any ordered neighbours.
+        """Return the curve of an ordered dominating pair, as bad as any ordered neighbors.
 
-        The pair may depend on the order of the neighbours; `curve(...).reversed()` is then the
+        The pair may depend on the order of the neighbors; `curve(...).reversed()` is then the
         curve of the other order, and a guarantee has to hold for both.
 
         Parameters
         ----------
         neighboring : Neighboring or str
-            *Public.* Which data sets are neighbours.
+            *Public.* Whether neighbors differ in the values of one record or in its presence.
 
         Returns
         -------
@@ -77,7 +77,7 @@ class Event(ABC):
         Parameters
         ----------
         neighboring : Neighboring or str
-            *Public.* Which data sets are neighbours.
+            *Public.* Whether neighbors differ in the values of one record or in its presence.
 
         Returns
         -------
@@ -92,7 +92,7 @@ class Event(ABC):
         Parameters
         ----------
         neighboring : Neighboring or str
-            *Public.* Which data sets are neighbours.
+            *Public.* Whether neighbors differ in the values of one record or in its presence.
 
         Returns
         -------
@@ -102,12 +102,12 @@ class Event(ABC):
         return math.inf
 
     def gdp_mu(self, neighboring: Neighboring) -> float:
-        """Return a μ such that the event is μ-Gaussian DP, in both orders of the neighbours.
+        """Return a μ such that the event is μ-Gaussian DP, in both orders of the neighbors.
 
         Parameters
         ----------
         neighboring : Neighboring or str
-            *Public.* Which data sets are neighbours.
+            *Public.* Whether neighbors differ in the values of one record or in its presence.
 
         Returns
         -------
@@ -117,7 +117,7 @@ class Event(ABC):
         return math.inf
 
     def rdp(self, order: float, neighboring: Neighboring) -> float:
-        """Return an r such that the event is (`order`, r)-Rényi DP, in both orders of neighbours.
+        """Return an r such that the event is (`order`, r)-Rényi DP, in both orders of neighbors.
 
         By default from the curve, rounded upwards: see `skdp.privacy.renyi`.
 
@@ -126,7 +126,7 @@ class Event(ABC):
         order : float
             *Public.* Order α of the divergence, above 1.
         neighboring : Neighboring or str
-            *Public.* Which data sets are neighbours.
+            *Public.* Whether neighbors differ in the values of one record or in its presence.
 
         Returns
         -------
@@ -145,7 +145,7 @@ class Event(ABC):
         rate : float in (0, 1]
             *Public.* Probability q with which a record is in the sample.
         neighboring : Neighboring or str
-            *Public.* Which data sets are neighbours.
+            *Public.* Whether neighbors differ in the values of one record or in its presence.
 
         Returns
         -------

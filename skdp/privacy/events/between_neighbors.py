@@ -1,4 +1,4 @@
-"""Noise whose size is told by how far neighbours are apart."""
+"""Noise whose size is told by how far neighbors are apart."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ __all__ = ["BetweenNeighborsEvent"]
 
 @dataclass(frozen=True)
 class BetweenNeighborsEvent(Event):
-    """Additive noise on values that are at most one sensitivity apart for any two neighbours.
+    """Additive noise on values that are at most one sensitivity apart for any two neighbors.
 
     The sensitivity of `event` alone is one record's contribution, of which two change under
     ``replace_one``. That is twice too much for a count of a property, and for a mean between
-    bounds; here the sensitivity is the change between neighbours, whichever they are.
+    bounds; here the sensitivity is the change between neighbors, whichever they are.
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ class BoundedRangeCurve(SymmetricCurve):
 
 @dataclass(frozen=True)
 class BoundedRangeEvent(Event):
-    """A release whose privacy loss lies, for each pair of neighbours, in an interval of length ε.
+    """A release whose privacy loss lies, for each pair of neighbors, in an interval of length ε.
 
     The exponential mechanism is one (Dong, Durfee and Rogers 2020). It is ε-DP, ε²/8-zCDP, and
     2Φ⁻¹(e^(ε/2)/(1 + e^(ε/2)))-Gaussian DP, about half of what ε-DP alone implies; for the proofs

@@ -140,7 +140,7 @@ class DiscreteGaussianEvent(AdditiveEvent):
         order : float
             *Public.* Order α of the divergence, above 1.
         neighboring : Neighboring or str
-            *Public.* Which data sets are neighbours.
+            *Public.* Whether neighbors differ in the values of one record or in its presence.
 
         Returns
         -------

@@ -41,7 +41,7 @@ class DiscreteLaplaceEvent(AdditiveEvent):
     P(x) ∝ e^(−\\|x\\|/scale) in each coordinate; ε-DP with ε = sensitivity/scale under add/remove
     and twice that under replace-one (Ghosh, Roughgarden and Sundararajan 2012). Spreading the
     shift over coordinates does not help an attacker, by the argument of `LaplaceEvent`:
-    randomised threshold tests are optimal and a shift maps them to each other.
+    randomized threshold tests are optimal and a shift maps them to each other.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ class DiscreteLaplaceEvent(AdditiveEvent):
         Parameters
         ----------
         neighboring : Neighboring or str
-            *Public.* Which data sets are neighbours.
+            *Public.* Whether neighbors differ in the values of one record or in its presence.
 
         Returns
         -------

@@ -67,12 +67,12 @@ class LaplaceEvent(AdditiveEvent):
 
         h = Φ⁻¹∘F takes Laplace to normal quantiles and turns the shift ε into h(y) − h(y − ε).
         h is odd, and on y > 0 its slope is Mills' ratio at h(y), which falls: so the difference is
-        largest for the centred interval, where it is 2h(ε/2).
+        largest for the centered interval, where it is 2h(ε/2).
 
         Parameters
         ----------
         neighboring : Neighboring or str
-            *Public.* Which data sets are neighbours.
+            *Public.* Whether neighbors differ in the values of one record or in its presence.
 
         Returns
         -------
@@ -92,7 +92,7 @@ class LaplaceEvent(AdditiveEvent):
         order : float
             *Public.* Order α of the divergence, above 1.
         neighboring : Neighboring or str
-            *Public.* Which data sets are neighbours.
+            *Public.* Whether neighbors differ in the values of one record or in its presence.
 
         Returns
         -------
@@ -102,9 +102,9 @@ class LaplaceEvent(AdditiveEvent):
         order, shift = check_real("order", order, low=1.0), self.pure_epsilon(neighboring)
         less, twice = order - 1.0, 2.0 * order - 1.0
         if less * shift > 1.0:
-            towards = math.log(order / twice) + less * shift
+            toward = math.log(order / twice) + less * shift
             away = math.log(less / twice) - order * shift
-            return up(float(np.logaddexp(towards, away)) / less, SERIES)
+            return up(float(np.logaddexp(toward, away)) / less, SERIES)
         excess = order * _above_tangent(less * shift) + less * _above_tangent(-order * shift)
         return up(math.log1p(excess / twice) / less, SERIES)
 

@@ -1,4 +1,4 @@
-"""A minimiser whose objective was perturbed at random."""
+"""A minimizer whose objective was perturbed at random."""
 
 from __future__ import annotations
 
@@ -125,10 +125,10 @@ def _log_survival(k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 @dataclass(frozen=True)
 class ObjectivePerturbationEvent(Event):
-    """The exact minimiser of Σ loss + (λ/2)·|θ|² + b·θ, b ~ N(0, (`noise_multiplier`·L)²·I).
+    """The exact minimizer of Σ loss + (λ/2)·|θ|² + b·θ, b ~ N(0, (`noise_multiplier`·L)²·I).
 
     L bounds the gradient of one record's loss. Adding or removing a record changes the log
-    density of the minimiser by at most a + m²/2 + m·χ_k, m = 1/`noise_multiplier`: a bounds the
+    density of the minimizer by at most a + m²/2 + m·χ_k, m = 1/`noise_multiplier`: a bounds the
     log-determinant, and χ_k is the length of b/s in the k directions that the record can push.
     Replacing one pushes twice as far in twice as many directions: m and k double, unless all
     records together push in fewer directions than 2k.

@@ -295,7 +295,7 @@ def _mills(u: np.ndarray) -> np.ndarray:
 
 @lru_cache(maxsize=256)
 def covering_pull(m: float, log_determinant: float) -> float:
-    """Return a μ such that a minimiser with one score and one pull is μ-Gaussian DP, rounded up.
+    """Return a μ such that a minimizer with one score and one pull is μ-Gaussian DP, rounded up.
 
     Parameters
     ----------

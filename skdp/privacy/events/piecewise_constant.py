@@ -1,4 +1,4 @@
-"""Noise with a density that is constant on cells, such as optimised and staircase noise."""
+"""Noise with a density that is constant on cells, such as optimized and staircase noise."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["CellNoiseCurve", "PiecewiseConstantNoiseEvent"]
 class CellNoiseCurve(DiscretePairCurve):
     """The curve of a finite pair, rounded upwards.
 
-    Noise that is optimised for (ε, δ) has many cells with a loss of just ε, where the digits of δ
+    Noise that is optimized for (ε, δ) has many cells with a loss of just ε, where the digits of δ
     cancel: rounding then counts beside a small δ.
     """
 
@@ -39,8 +39,8 @@ class PiecewiseConstantNoiseEvent(AdditiveEvent):
 
     All cells have the same width. A record moves the number by at most `sensitivity` cells under
     add/remove, twice that under replace-one, in either direction. A shift by a fraction of a cell
-    is a mixture of its two neighbours, so the envelope over whole shifts is exact, and piecewise
-    linear in e^ε (*Optimised noise* in the documentation). It is rounded upwards.
+    is a mixture of its two neighbors, so the envelope over whole shifts is exact, and piecewise
+    linear in e^ε (*Optimized noise* in the documentation). It is rounded upwards.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ __all__ = ["ApproxDPCurve", "ApproxDPEvent", "PureDPEvent", "mu_of_pure", "rho_o
 def mu_of_pure(epsilon: float) -> float:
     """Return the least μ for which every ε-DP release is μ-Gaussian DP: 2Φ⁻¹(e^ε/(1 + e^ε)).
 
-    The trade-off function of randomised response and of the Gaussian meet where α = β, and the
+    The trade-off function of randomized response and of the Gaussian meet where α = β, and the
     former is straight on both sides, the latter convex (Dong, Roth and Su 2022, section 2).
     """
     if epsilon > 1.0:
@@ -33,7 +33,7 @@ def mu_of_pure(epsilon: float) -> float:
 def rho_of_pure(epsilon: float) -> float:
     """Return the least ρ for which every ε-DP release is ρ-zCDP: ε·tanh(ε/2).
 
-    Randomised response dominates, and (α − 1)·D_α = log cosh((α − ½)ε) − log cosh(ε/2). The mean
+    Randomized response dominates, and (α − 1)·D_α = log cosh((α − ½)ε) − log cosh(ε/2). The mean
     of tanh over [ε/2, (α − ½)ε] is at most tanh(αε/2), by concavity, and that is at most
     α·tanh(ε/2); equality at α = 1. Never above the ε²/2 of Bun and Steinke 2016, Proposition 3.3.
     """
@@ -44,7 +44,7 @@ def rho_of_pure(epsilon: float) -> float:
 class ApproxDPCurve(SymmetricCurve):
     """The largest curve of an (`epsilon`, `delta`)-DP release (Kairouz, Oh and Viswanath 2015).
 
-    Randomised response with probability 1 − δ, and the record given away with probability δ.
+    Randomized response with probability 1 − δ, and the record given away with probability δ.
 
     Parameters
     ----------

@@ -108,7 +108,7 @@ class RepeatAndSelectEvent(Event):
         order : float
             *Public.* Order α of the divergence, above 1.
         neighboring : Neighboring or str
-            *Public.* Which data sets are neighbours.
+            *Public.* Whether neighbors differ in the values of one record or in its presence.
 
         Returns
         -------

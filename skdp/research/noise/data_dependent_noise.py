@@ -32,7 +32,7 @@ class DataDependentNoise(Mechanism):
     """The (ε, δ)-private noise of least weighted loss, one density for each part of a range.
 
     Where answers are likely their noise can be smaller, and elsewhere larger, than any noise that
-    is the same for all. It is not 0 on average, but pulls towards the middle of the range.
+    is the same for all. It is not 0 on average, but pulls toward the middle of the range.
 
     **Guarantee**: (ε, δ)-DP, checked with exact arithmetic, whatever the solver did; the whole
     curve is that of `DataDependentNoiseEvent` (Selvi, Liu and Wiesemann 2024, Section 3). The part
@@ -46,7 +46,7 @@ class DataDependentNoise(Mechanism):
         *Public.* Increasing ends of the parts, multiples of `sensitivity`/`cells`. Values are
         clipped to the whole range.
     sensitivity : float, default 1.0
-        *Public.* Distance of the values of two neighbours.
+        *Public.* Distance of the values of two neighbors.
     loss : {"l1", "l2"} or callable
         *Public.* As in `OptimizedNoise`.
     weights : sequence of float or None
@@ -140,7 +140,7 @@ class DataDependentNoise(Mechanism):
 
     @property
     def objective(self) -> float:
-        """What was minimised: the weighted expected loss, or cost."""
+        """What was minimized: the weighted expected loss, or cost."""
         costs = np.array(self.costs) if self.costs is not None else self._means(self.loss)
         return float(np.sum(np.array(self.weights)[:, None] * costs * self.probabilities))
 

@@ -25,7 +25,7 @@ _MEMORY = 64
 
 @dataclass(frozen=True, kw_only=True)
 class PartsDesign:
-    """What noise is optimised for; lengths in units of the sensitivity, which is `cells` cells."""
+    """What noise is optimized for; lengths in units of the sensitivity, which is `cells` cells."""
 
     epsilon: float
     delta: float

@@ -47,7 +47,7 @@ class DiffusionBounds:
         distance = math.sqrt(self.dimension / alpha) + self.lipschitz / alpha
         return 0.5 * math.log1p(alpha * (distance / tv) ** 2 / (2.0 * math.pi)) / alpha
 
-    def discretisation(self, h: float, t: float) -> float:
+    def discretization(self, h: float, t: float) -> float:
         """Return how far steps of size h ≤ 1/β leave from the diffusion until time t."""
         alpha, beta, k = self.alpha, self.beta, self.dimension
         drift = self.lipschitz**2 / alpha + 2.0 * beta * k * t

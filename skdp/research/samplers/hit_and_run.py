@@ -21,7 +21,7 @@ class HitAndRunSampler(Sampler):
     """Take a uniform direction u and move along the chord of the ball |θ| ≤ r through θ.
 
     The move draws a level below the density at θ, then points of the chord, uniform on an interval
-    that shrinks towards θ, until one is above the level. It keeps the density on the chord
+    that shrinks toward θ, until one is above the level. It keeps the density on the chord
     invariant, hence the density on the ball. Values of U suffice. A run starts at 0.
 
     Parameters

@@ -163,7 +163,7 @@ class _RoundingErrors:
     Parameters
     ----------
     matrix : float
-        Of a Hessian in norm: a sum of n products and a factorisation of size d, of numbers that
+        Of a Hessian in norm: a sum of n products and a factorization of size d, of numbers that
         are nowhere negative and add up to the trace.
     distortion : float
         Of |L⁻¹a_i|, relatively: solving with L costs d² operations times its condition number.
@@ -428,7 +428,7 @@ class LocalStep:
         return None
 
     def _follow(self, center: np.ndarray) -> None:
-        """Move v₀ towards the mode for a center, by Newton steps."""
+        """Move v₀ toward the mode for a center, by Newton steps."""
         weights, axes = 1.0 + self._variance * (self._ball.curvatures - 1.0), self._ball.axes
         for _ in range(_MOST_STEPS):
             residual = center - self._point.step - self._point.v

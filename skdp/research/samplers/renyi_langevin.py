@@ -58,7 +58,7 @@ class RenyiLangevinSampler(DiffusionSampler):
         )
 
     def error(self, bounds: DiffusionBounds, h: float, t: float) -> float:
-        return bounds.discretisation(h, t)
+        return bounds.discretization(h, t)
 
     def gradient_estimate(
         self, target: Target, plan: SamplerPlan, rng: np.random.Generator

@@ -56,7 +56,7 @@ class SmoothedLangevinSampler(DiffusionSampler):
         return DiffusionBounds(alpha=alpha, beta=beta, lipschitz=lipschitz, dimension=k)
 
     def error(self, bounds: DiffusionBounds, h: float, t: float) -> float:
-        return bounds.discretisation(h, t) + bounds.random_points(h, t)
+        return bounds.discretization(h, t) + bounds.random_points(h, t)
 
     def gradient_estimate(
         self, target: Target, plan: SamplerPlan, rng: np.random.Generator

@@ -19,7 +19,7 @@ __all__ = ["BallWalkSampler", "GridWalkSampler", "log_ratio_bound"]
 class GridWalkSampler(Sampler):
     """Walk on the points s·z of a cube |θ_j| ≤ r, z integer, by steps of s along one axis.
 
-    With probability 1/2 a step is none. Else a neighbour is proposed, each with the same
+    With probability 1/2 a step is none. Else a neighbor is proposed, each with the same
     probability, refused outside of the cube, and accepted or not as Metropolis does. The
     distribution with weights exp(−U) on the grid is invariant; the sample is a point of the grid.
     A run starts at 0.
@@ -122,7 +122,7 @@ class _GridWalk:
         return self._spacing * self.place
 
     def move(self) -> None:
-        """Rest, or propose a neighbour, and go or stay."""
+        """Rest, or propose a neighbor, and go or stay."""
         axis, way = divmod(int(self._rng.integers(4 * self.place.size)), 4)
         if way > 1:
             return

@@ -49,7 +49,7 @@ class CoordinateDescentPlan(Plan):
 
 @dataclass(frozen=True)
 class CoordinateDescent(Solver):
-    r"""Descend along one coefficient at a time, with noise, towards a lasso or a ridge.
+    r"""Descend along one coefficient at a time, with noise, toward a lasso or a ridge.
 
     It is for Σ ℓ(y_i, a_i·θ) + (p·\|θ\|₁ + (1 − p)·\|θ\|²/2)/C, p = `l1_ratio`. A cycle takes all
     columns in random order. A step takes one column a, and replaces its coefficient θ_j by the
@@ -142,7 +142,7 @@ class CoordinateDescent(Solver):
         longest = 2.0 / problem.worst_curvature(n)  # the ridge is in the proximal point
         T = self.n_cycles or max(_FEWEST_CYCLES, math.ceil(t / longest))
         h = self.step_size or min(t / T, longest)
-        ridge = 1.0 / problem.inverse_regularisation(h * T)
+        ridge = 1.0 / problem.inverse_regularization(h * T)
         noise = G * math.sqrt(T) / plan.mu
         return Cycles(
             n_cycles=T,

@@ -69,7 +69,7 @@ class ExponentialMechanismSolver(Solver):
     **Guarantee.** (ε, 0)-DP, and of ε-bounded range. Let ℓ vary by at most Δ on the ball, for any
     record; Δ ≤ 2·L_ℓ·R·r. Σ ℓ then changes by a function that varies by at most k·Δ, k = 2 if a
     record is replaced and 1 if one is added or removed. The logarithm of the ratio of densities
-    lies in an interval of length c·k·Δ around 0, for the normalising constants differ by a mean of
+    lies in an interval of length c·k·Δ around 0, for the normalizing constants differ by a mean of
     that function. So c = ε/(k·Δ).
 
     References

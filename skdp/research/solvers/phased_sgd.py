@@ -198,7 +198,7 @@ class PhasedSGD(Solver):
         """
         G = problem.lipschitz_difference
         t = self.step_size or problem.flow_time(n, G / mu / _NOISE_SHARE)
-        ridge = 1.0 / (n * problem.inverse_regularisation(t))
+        ridge = 1.0 / (n * problem.inverse_regularization(t))
         k = self.n_phases or max(1, min(_MOST_PHASES, math.ceil(math.log2(n))))
         curvature = problem.loss.smoothness * problem.row_norm**2
         phases = []

@@ -155,7 +155,7 @@ def direct_delta(noise, here, there, epsilon):
 
 
 @every_noise
-def test_any_two_neighbours_are_private_and_the_event_covers_them(noise):
+def test_any_two_neighbors_are_private_and_the_event_covers_them(noise):
     rng = np.random.default_rng()
     low, high = noise.partition[0], noise.partition[-1]
     curve = noise.event.curve(RELATION)
@@ -186,7 +186,7 @@ def test_knots_that_are_whole_cells_apart_reach_the_delta():
 def test_samples_have_the_distribution_of_their_part_and_cost_what_the_event_says(
     noise, monkeypatch
 ):
-    """On a grid of 8 to 15 steps in a sensitivity; all values, all neighbours."""
+    """On a grid of 8 to 15 steps in a sensitivity; all values, all neighbors."""
     monkeypatch.setattr("skdp.mechanisms._grid._BITS", 3)
     noise = dataclasses.replace(noise)
     step = noise.step

@@ -84,7 +84,7 @@ def test_quadrature_has_the_printed_moments_of_two_dimensions(loss, mean, covari
 
 def test_samples_of_the_distribution_pass_and_shifted_or_stretched_ones_do_not():
     target = one_dimension.target(LogisticLoss())
-    masses = one_dimension.normalised(-one_dimension.potential(target))
+    masses = one_dimension.normalized(-one_dimension.potential(target))
     cumulative = np.cumsum(masses) * one_dimension.STEP
     uniform = np.random.default_rng(0).random(4000)
     draws = np.interp(uniform, cumulative, one_dimension.GRID + 0.5 * one_dimension.STEP)[:, None]

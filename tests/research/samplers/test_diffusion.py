@@ -145,7 +145,7 @@ def test_the_duration_brings_the_exact_diffusion_within_its_share(alpha, level):
 @pytest.mark.parametrize("h", [0.05, 0.4, 1.0])
 @pytest.mark.parametrize("t", [1.0, 8.0])
 @pytest.mark.parametrize("d", [1, 7])
-def test_the_discretisation_bound_covers_steps_of_a_quadratic(h, t, d):
+def test_the_discretization_bound_covers_steps_of_a_quadratic(h, t, d):
     """U = |θ − a|²/2 in d dimensions: steps and diffusion from 0 are Gaussian; Γ = |a|.
 
     Their total variation is at least the difference of the probabilities of any event: half spaces
@@ -156,7 +156,7 @@ def test_the_discretisation_bound_covers_steps_of_a_quadratic(h, t, d):
     q = (1.0 - h) ** n_steps
     means = np.array([derivative * (1.0 - q), derivative * -math.expm1(-t)])
     variances = np.array([2.0 * h * (1.0 - q**2) / (1.0 - (1.0 - h) ** 2), -math.expm1(-2.0 * t)])
-    bound = DiffusionBounds(alpha=1.0, beta=1.0, lipschitz=derivative, dimension=d).discretisation(
+    bound = DiffusionBounds(alpha=1.0, beta=1.0, lipschitz=derivative, dimension=d).discretization(
         h, t
     )
     cuts = np.linspace(-5.0, 5.0, 401)

@@ -84,8 +84,8 @@ def test_the_distance_lies_below_the_bound_after_every_step(target, precision_st
     whole = one_dimension.potential(target)
     energy = np.where((grid >= low) & (grid <= high), whole, whole.min() + 700.0)
     eta = precision_step / ball.metric[0, 0] ** 2
-    masses = one_dimension.normalised(-((grid - ball.center[0]) ** 2) / (2.0 * step**2))
-    limit = one_dimension.normalised(-whole)
+    masses = one_dimension.normalized(-((grid - ball.center[0]) ** 2) / (2.0 * step**2))
+    limit = one_dimension.normalized(-whole)
     start = LocalChain(target, ball, np.random.default_rng(0))
     chain_step = one_dimension.transition(energy, eta)
     for n_steps in range(1, 8):
@@ -116,7 +116,7 @@ def test_the_chain_in_the_ball_has_the_distribution_of_the_target(target, length
     ball, rng = ball_of(target, 1e-8), np.random.default_rng(0)
     place = LocalChain(target, ball, rng)
     sample = [ball.theta(run_chain(place, length, rng)[0])[0] for _ in range(n)]
-    masses = one_dimension.normalised(-one_dimension.potential(target))
+    masses = one_dimension.normalized(-one_dimension.potential(target))
     assert stats.kstest(sample, one_dimension.distribution(masses)).pvalue > FALSE_ALARM
 
 

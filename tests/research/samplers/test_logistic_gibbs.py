@@ -20,7 +20,7 @@ FALSE_ALARM = 1e-6
 def test_it_leaves_the_target_as_it_is(temperature):
     target = one_dimension.target(LogisticLoss(), temperature=temperature)
     masses, rng = (
-        one_dimension.normalised(-one_dimension.potential(target)),
+        one_dimension.normalized(-one_dimension.potential(target)),
         np.random.default_rng(0),
     )
     inverse = np.cumsum(masses) * one_dimension.STEP, one_dimension.GRID + 0.5 * one_dimension.STEP

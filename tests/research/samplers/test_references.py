@@ -38,7 +38,7 @@ def has_distribution(sample, masses):
 @one_dimension.short_and_long(800)
 def test_mala_leaves_the_target_as_it_is(loss, step_scale, n):
     target, rng = one_dimension.target(loss), np.random.default_rng(0)
-    masses, after = one_dimension.normalised(-one_dimension.potential(target)), []
+    masses, after = one_dimension.normalized(-one_dimension.potential(target)), []
     for start in starts(masses, n, rng):
         chain = _Chain(Density(target), np.array([start]), step_scale, rng)
         for _ in range(3):
@@ -53,7 +53,7 @@ def test_mala_leaves_the_target_as_it_is(loss, step_scale, n):
 def test_hit_and_run_leaves_the_target_on_its_ball_as_it_is(loss, radius, n):
     target, rng = one_dimension.target(loss), np.random.default_rng(0)
     energy = np.where(np.abs(one_dimension.GRID) <= radius, one_dimension.potential(target), np.inf)
-    masses, after = one_dimension.normalised(-energy + energy.min()), []
+    masses, after = one_dimension.normalized(-energy + energy.min()), []
     for start in np.clip(starts(masses, n, rng), -radius, radius):
         theta = np.array([start])
         for _ in range(2):
@@ -67,7 +67,7 @@ def test_hit_and_run_leaves_the_target_on_its_ball_as_it_is(loss, radius, n):
 def test_the_gibbs_sampler_leaves_the_target_as_it_is(temperature):
     target = one_dimension.target(HingeLoss(), temperature=temperature)
     masses, rng = (
-        one_dimension.normalised(-one_dimension.potential(target)),
+        one_dimension.normalized(-one_dimension.potential(target)),
         np.random.default_rng(0),
     )
     after = [_hinge_move(target, np.array([start]), rng)[0] for start in starts(masses, 3000, rng)]
@@ -127,7 +127,7 @@ def test_the_default_ball_holds_the_distribution():
         np.random.default_rng(0),
         lambda *step: None,
     )
-    masses = one_dimension.normalised(-one_dimension.potential(target))
+    masses = one_dimension.normalized(-one_dimension.potential(target))
     outside = np.abs(one_dimension.GRID) > draw.diagnostics["radius"]
     assert masses[outside].sum() * one_dimension.STEP < 2e-14
 

@@ -33,7 +33,7 @@ def nothing(step, n_steps):
 def test_the_ball_walk_leaves_the_target_on_its_ball_as_it_is(loss, reach, radius, n):
     target, rng = one_dimension.target(loss, temperature=4.0), np.random.default_rng(0)
     energy = np.where(np.abs(one_dimension.GRID) <= radius, one_dimension.potential(target), np.inf)
-    masses, after = one_dimension.normalised(-energy + energy.min()), []
+    masses, after = one_dimension.normalized(-energy + energy.min()), []
     starts = np.interp(
         rng.random(n), np.cumsum(masses) * one_dimension.STEP, one_dimension.GRID
     ).clip(-radius, radius)

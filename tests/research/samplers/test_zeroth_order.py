@@ -140,7 +140,7 @@ def test_the_distribution_at_length(loss):
     target = one_dimension.suited(sampler, one_dimension.target(loss))
     plan, rng = sampler.plan(one_dimension.setting(target), 1e-6), np.random.default_rng(0)
     sample = [sampler.sample(target, plan, rng, lambda *t: None).theta[0] for _ in range(1000)]
-    masses = one_dimension.normalised(-one_dimension.potential(target))
+    masses = one_dimension.normalized(-one_dimension.potential(target))
     assert stats.kstest(sample, one_dimension.distribution(masses)).pvalue > FALSE_ALARM
 
 

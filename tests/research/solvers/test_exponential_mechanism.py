@@ -61,8 +61,8 @@ def log_masses(plan, X, y, grid):
 @pytest.mark.parametrize("loss", MARGIN_LOSSES, ids=repr)
 @pytest.mark.parametrize("neighboring", list(Neighboring), ids=str)
 @pytest.mark.parametrize("C", ["auto", 0.3])
-def test_no_density_ratio_of_worst_neighbours_exceeds_the_claim(loss, neighboring, C):
-    """The other records push all mass to one side, where the normalising constants differ most."""
+def test_no_density_ratio_of_worst_neighbors_exceeds_the_claim(loss, neighboring, C):
+    """The other records push all mass to one side, where the normalizing constants differ most."""
     n, epsilon, grid = 200, 2.0, np.linspace(-3.0, 3.0, 60_001)
     plan = planned(loss, n, neighboring, epsilon=epsilon, C=C)
     others = np.full(n - 1, -1.0), np.ones(n - 1)

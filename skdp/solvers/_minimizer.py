@@ -1,4 +1,4 @@
-"""A minimiser with a certificate: it ends where the gradient is shorter than a public tolerance."""
+"""A minimizer with a certificate: it ends where the gradient is shorter than a public tolerance."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = [
     "check_problem",
     "covered_rows",
     "longest",
-    "minimise",
+    "minimize",
 ]
 
 UNIT = 2.0**-53
@@ -41,10 +41,10 @@ What is left of 64 is for the derivative, 32 units, and products with factors of
 _STEEPEST = 1e6  # curvature of one record over the ridge: beyond, minima drown in rounding
 _LONGEST_SCORE = 64.0  # in units of the loss's noise scale, 1 at least: see `longest`
 _MOST_UNKNOWN_ROWS = 1 << 24  # covered where nobody knows n
-_MOST_MOVED = 0.25  # of Θ: how far beside the minimum a point may be; see `minimise`
+_MOST_MOVED = 0.25  # of Θ: how far beside the minimum a point may be; see `minimize`
 
 # No guarantee rests on what follows: it is about speed, and every end is certified.
-_SAMPLE = 16_384  # rows from which second derivatives are learnt
+_SAMPLE = 16_384  # rows from which second derivatives are learned
 _SAMPLE_VALUES = 1 << 20
 _MOST_COLUMNS = 1024  # beyond, the diagonal of the Hessian has to do
 _GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
@@ -96,7 +96,7 @@ def certified_tolerance(
 ) -> float:
     """Return the length τ of gradient that is certified: as wanted, or as floating point allows.
 
-    At most λΘ/4, on which the proof of `minimise` rests.
+    At most λΘ/4, on which the proof of `minimize` rests.
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ class Objective:
         return replace(self, design=part, weight=weight, passes=[0])
 
     def metric(self, theta: np.ndarray) -> Metric:
-        """Return an inverse of about the Hessian of J at θ, learnt from the sample."""
+        """Return an inverse of about the Hessian of J at θ, learned from the sample."""
         part = self.sample
         return part._inverse(_Curvature(part.loss, theta, part.weight))
 
@@ -306,7 +306,7 @@ def _error_of_sum(total: np.ndarray, part: np.ndarray) -> np.ndarray:
     return (total - (rounded - of_part)) + (part - of_part)
 
 
-def minimise(objective: Objective, tolerance: float, radius: float = math.inf) -> Minimum:
+def minimize(objective: Objective, tolerance: float, radius: float = math.inf) -> Minimum:
     """Return a point within τ/λ of the minimum, both projected on the ball |θ| ≤ Θ.
 
     A quasi-Newton run does the work. Should it stall, steps of the majoriser M alternate with

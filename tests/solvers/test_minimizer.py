@@ -19,8 +19,8 @@ from skdp.losses import (
     SmoothedHingeLoss,
 )
 from skdp.privacy import Neighboring
-from skdp.solvers import ObjectivePerturbation, OutputPerturbation, Problem, _minimiser
-from skdp.solvers._minimiser import Objective, longest, minimise
+from skdp.solvers import ObjectivePerturbation, OutputPerturbation, Problem, _minimizer
+from skdp.solvers._minimizer import Objective, longest, minimize
 
 RNG = np.random.default_rng(0)
 LOSSES = [
@@ -76,7 +76,7 @@ def test_the_gradient_is_within_the_tolerance(loss, name, ridge):
     tolerance = 1e-6 * min(ridge, 1.0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = minimise(J, tolerance)
+        found = minimize(J, tolerance)
     rounding = J.rounding(found.theta)
     assert 2.0 * rounding < tolerance or name == "many rows" or ridge < 1.0
     limit = max(tolerance, 2.0 * rounding)
@@ -88,7 +88,7 @@ def test_the_gradient_is_within_the_tolerance(loss, name, ridge):
 def test_one_class_alone_and_no_noise(loss):
     X = DATA["dense"]
     J = objective(loss, X, labels(loss, 300, one_class=True), 1e-6, noise=0.0)
-    theta = minimise(J, 1e-9).theta
+    theta = minimize(J, 1e-9).theta
     assert length_of_gradient(J, theta) <= 1e-9 + 4.0 * J.rounding(theta)
 
 
@@ -96,10 +96,10 @@ def test_one_class_alone_and_no_noise(loss):
 @pytest.mark.parametrize("name", ["dense", "wide sparse", "unequal columns"])
 def test_the_majoriser_alone_would_arrive(loss, name, monkeypatch):
     """A run that gives up at once leaves all the work to the steps that are proved to help."""
-    monkeypatch.setattr(_minimiser, "_PATIENCE", 1)
+    monkeypatch.setattr(_minimizer, "_PATIENCE", 1)
     X = DATA[name]
     J = objective(loss, X, labels(loss, X.shape[0]), 20.0)
-    assert length_of_gradient(J, minimise(J, 1e-3).theta) <= 1.001e-3
+    assert length_of_gradient(J, minimize(J, 1e-3).theta) <= 1.001e-3
 
 
 @every_loss
@@ -109,16 +109,16 @@ def test_a_step_of_the_majoriser_shortens_the_gradient_in_its_metric(loss, name)
     J = objective(loss, X, labels(loss, X.shape[0]), 0.1)
     majoriser, theta = J.majoriser(), np.zeros_like(J.tilt)
     for _ in range(20):
-        here = _minimiser.Minimum(theta, J.gradient(theta))
+        here = _minimizer.Minimum(theta, J.gradient(theta))
         theta = theta - majoriser(here.gradient)
-        there = _minimiser.Minimum(theta, J.gradient(theta))
+        there = _minimizer.Minimum(theta, J.gradient(theta))
         assert there.squared(majoriser) < here.squared(majoriser)
 
 
 def test_many_rows_are_read_a_few_times():
     X = DATA["many rows"]
     J = objective(ClippedLogisticLoss(), X, labels(LogisticLoss(), len(X)), 1.0)
-    minimise(J, 1e-6)
+    minimize(J, 1e-6)
     assert J.passes[0] <= 25
     assert J.sample.design.n_samples < len(X) / 2
 
@@ -134,7 +134,7 @@ def test_beside_the_weakest_ridge_that_is_allowed_it_ends(loss, name):
     curvature = loss.smoothness * 1.09
     J = objective(loss, X, labels(loss, X.shape[0], one_class=True), 1e-6 * curvature)
     tolerance = 3e-7 * loss.lipschitz
-    found = minimise(J, tolerance)
+    found = minimize(J, tolerance)
     assert found.length <= max(tolerance, J.rounding(found.theta))
     assert J.passes[0] < 3000
 
@@ -177,7 +177,7 @@ def test_a_minimum_for_a_thousand_million_rows_meets_its_tolerance(tilt):
     plan = ObjectivePerturbation().plan(problem, 1.0, 1e-6)
     J = objective(LogisticLoss(), np.ones((rows, 1)), y, plan.ridge)
     J = replace(J, tilt=np.array([0.0, tilt]), weight=n / rows)
-    theta = minimise(J, plan.tolerance, longest(problem)).theta
+    theta = minimize(J, plan.tolerance, longest(problem)).theta
     assert np.linalg.norm(true_gradient(J, theta)) <= plan.tolerance
 
 
@@ -221,7 +221,7 @@ def test_a_minimum_far_away_is_projected_and_is_certified_in_proportion():
     """One class alone beside a weak ridge: the minimum lies at a distance of 9 or so."""
     X = DATA["dense"]
     J = objective(LogisticLoss(), X, np.ones(300), 1e-3, noise=0.0)
-    exact, near = minimise(J, 1e-9).theta, minimise(J, 1e-6, radius=2.0).theta
+    exact, near = minimize(J, 1e-9).theta, minimize(J, 1e-6, radius=2.0).theta
     assert np.linalg.norm(exact) > 4.0
     assert np.linalg.norm(near) == pytest.approx(2.0, rel=1e-12)
     np.testing.assert_allclose(near, exact * (2.0 / np.linalg.norm(exact)), atol=1e-6 / 1e-3)

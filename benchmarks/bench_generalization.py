@@ -1,9 +1,9 @@
-"""Generalisation gap of a sample from the regularized exponential mechanism beside Theorem 6.7.
+"""Generalization gap of a sample from the regularized exponential mechanism beside Theorem 6.7.
 
-Usage: OMP_NUM_THREADS=1 python benchmarks/bench_generalisation.py [--repeats 40] [--draws 2]
-       [--figure generalisation.png] [--smallest]
+Usage: OMP_NUM_THREADS=1 python benchmarks/bench_generalization.py [--repeats 40] [--draws 2]
+       [--figure generalization.png] [--smallest]
 
-Gopi, Lee and Liu (2022), Theorem 6.7: with μ-strongly convex losses the densities of neighbours lie
+Gopi, Lee and Liu (2022), Theorem 6.7: with μ-strongly convex losses the densities of neighbors lie
 within W₂ ≤ G/(nμ) of each other, hence the risk of a draw on new records exceeds that on its own by
 at most G²/(nμ) on average. The gap is measured with exact population risks, less the gap of a point
 that does not depend on the data, which is 0 on average. W₂ is computed without sampling, in one
@@ -19,7 +19,7 @@ from populations import Pool, posterior
 from skdp.accounting import gdp_mu
 
 ROWS, DIMENSION, RIDGES, UNBOUNDED = (100, 300, 1000, 3000), 5, (0.01, 0.1), np.inf
-NEIGHBOURS, POINTS = (10, 30, 100, 300, 1000, 3000), 40_001
+NEIGHBORS, POINTS = (10, 30, 100, 300, 1000, 3000), 40_001
 LOSSES = {"hinge": lambda z: np.maximum(0.0, 1.0 - z), "linear": lambda z: -z}
 
 
@@ -68,18 +68,18 @@ def draw_figure(gaps, distances, path):
     import matplotlib.pyplot as plt
 
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.4))
-    for mu, colour in zip(RIDGES, ("tab:blue", "tab:orange"), strict=True):
+    for mu, color in zip(RIDGES, ("tab:blue", "tab:orange"), strict=True):
         means, errors = np.transpose([gaps[n, mu] for n in ROWS])
-        left.errorbar(ROWS, means, 2.0 * errors, fmt="o", color=colour, label="measured")
+        left.errorbar(ROWS, means, 2.0 * errors, fmt="o", color=color, label="measured")
         left.plot(
-            ROWS, [G**2 / (n * mu) for n in ROWS], "-", color=colour, label=f"G²/(nμ), μ = {mu:g}"
+            ROWS, [G**2 / (n * mu) for n in ROWS], "-", color=color, label=f"G²/(nμ), μ = {mu:g}"
         )
-    for loss, colour in zip(LOSSES, ("tab:blue", "tab:green"), strict=True):
-        values = [distances[n, loss] for n in NEIGHBOURS]
-        right.plot(NEIGHBOURS, values, "o", color=colour, label=f"{loss} losses")
-    right.plot(NEIGHBOURS, [G / (n * RIDGES[1]) for n in NEIGHBOURS], "k-", label="G/(nμ)")
+    for loss, color in zip(LOSSES, ("tab:blue", "tab:green"), strict=True):
+        values = [distances[n, loss] for n in NEIGHBORS]
+        right.plot(NEIGHBORS, values, "o", color=color, label=f"{loss} losses")
+    right.plot(NEIGHBORS, [G / (n * RIDGES[1]) for n in NEIGHBORS], "k-", label="G/(nμ)")
     left.set(title=f"risk on new records less own risk, d = {DIMENSION}", ylabel="gap")
-    right.set(title=f"W₂ between neighbours, d = 1, μ = {RIDGES[1]:g}", ylabel="W₂")
+    right.set(title=f"W₂ between neighbors, d = 1, μ = {RIDGES[1]:g}", ylabel="W₂")
     for axis in (left, right):
         axis.set(xscale="log", yscale="log", xlabel="records n")
         axis.grid(alpha=0.3)
@@ -111,7 +111,7 @@ def main():
                 flush=True,
             )
     print("\n| n | losses | W₂ | G/(nμ) | ratio |\n|---|---|---|---|---|")
-    for n in NEIGHBOURS[: 1 if options.smallest else None]:
+    for n in NEIGHBORS[: 1 if options.smallest else None]:
         for loss in LOSSES:
             distances[n, loss] = transport(n, RIDGES[1], loss, rng)
             bound = G / (n * RIDGES[1])

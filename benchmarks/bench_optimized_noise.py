@@ -1,8 +1,8 @@
-"""How much does optimised noise gain on classical noise? The paper's tables, certified.
+"""How much does optimized noise gain on classical noise? The paper's tables, certified.
 
 Selvi, Liu and Wiesemann (2024): Figures 1 and 2, Example 1, Table 4, and times. One run:
 
-    OMP_NUM_THREADS=1 python benchmarks/bench_optimised_noise.py [--pictures FOLDER] [--smallest]
+    OMP_NUM_THREADS=1 python benchmarks/bench_optimized_noise.py [--pictures FOLDER] [--smallest]
 
 Gaps are in percent of the optimum, as an interval: it lies between two certified bounds. The
 paper's Table 4 divides by max(optimum, 1) and has a midpoint with a wider bracket for the optimum.
@@ -65,8 +65,8 @@ def draw(noises, path):
     figure, axes = pyplot.subplots(figsize=(6.0, 3.5))
     for (label, noise), fill in zip(noises, (True, False), strict=True):
         density = noise.probabilities / np.diff(noise.edges)
-        colour = "tab:red" if fill else "tab:blue"
-        look = {"fill": fill, "alpha": 0.5 if fill else 1.0, "color": colour}
+        color = "tab:red" if fill else "tab:blue"
+        look = {"fill": fill, "alpha": 0.5 if fill else 1.0, "color": color}
         axes.stairs(density, noise.edges, label=label, **look)
     axes.set(xlabel="noise", ylabel="density")
     axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncol=2)
@@ -77,7 +77,7 @@ def draw(noises, path):
 def example_1():
     """Print standard deviations at sensitivity 360 and (1, 0.2)."""
     noises = {
-        "optimised": OptimizedNoise(1.0, 0.2, sensitivity=360.0, loss="l2", cells=20),
+        "optimized": OptimizedNoise(1.0, 0.2, sensitivity=360.0, loss="l2", cells=20),
         "truncated Laplace": TruncatedLaplace.calibrate(1.0, 0.2, 360.0),
         "Gaussian, exact": Gaussian.calibrate(1.0, 0.2, 360.0),
         "Gaussian, classic": Gaussian.calibrate(1.0, 0.2, 360.0, method="classic"),
@@ -105,7 +105,7 @@ def gap(epsilon, delta, loss):
 
 def counts():
     """Print mean sizes of noise for a count."""
-    print("\ncounts: optimised on integers, geometric, optimised on the line")
+    print("\ncounts: optimized on integers, geometric, optimized on the line")
     for epsilon, delta in ((0.5, 0.1), (1.0, 0.1), (1.0, 0.2), (2.0, 0.1), (1.0, 1e-5)):
         integer = OptimizedNoise(epsilon, delta, support="integer").expected_loss("l1")
         geometric = Geometric.calibrate(epsilon, 0.0, 1).expected_loss("l1")

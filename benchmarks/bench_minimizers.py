@@ -1,6 +1,6 @@
-"""Time and memory of the solvers that minimise, beside scikit-learn's `LogisticRegression`.
+"""Time and memory of the solvers that minimize, beside scikit-learn's `LogisticRegression`.
 
-Usage: OMP_NUM_THREADS=1 python benchmarks/bench_minimisers.py [--rows 1000000] [--columns 50]
+Usage: OMP_NUM_THREADS=1 python benchmarks/bench_minimizers.py [--rows 1000000] [--columns 50]
        [--rounds 5] [--smallest]
 
 Dense standard normal features. Times are medians over interleaved rounds; read the ratios. Memory

@@ -1,0 +1,27 @@
+"""What users pass, as types: names for readers, checked at run time by `data.validation`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+__all__ = ["Bounds", "Label", "MatrixLike", "RandomState", "VectorLike"]
+
+# Data frames, sparse matrices and Dask collections have no common type that mypy knows.
+MatrixLike: TypeAlias = Any
+"""Rows of a table: an array, a sparse matrix, a data frame or a Dask collection."""
+
+VectorLike: TypeAlias = Any
+"""One value a row: an array, a list, a series or a Dask collection."""
+
+Label: TypeAlias = Any
+"""A category or a class: a string, a number, a boolean or None."""
+
+RandomState: TypeAlias = int | np.random.Generator | np.random.RandomState | None
+"""A seed, a generator, or None for fresh entropy."""
+
+Bounds: TypeAlias = ArrayLike | Mapping[Any, Sequence[float]]
+"""One pair, one pair a column, a pair of vectors, or a dict from columns to pairs."""
