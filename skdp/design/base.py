@@ -1,4 +1,4 @@
-"""What every design offers: the linear operator of a fit, and sums over its rows."""
+"""The linear operator of a fit, and sums over its rows."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import reduce
-from operator import add
+from operator import add, methodcaller
 from typing import Any, TypeVar
 
 import numpy as np
@@ -21,6 +21,7 @@ __all__ = [
     "ScoredDesign",
     "SlopeSum",
     "T",
+    "Wrapper",
     "in_memory",
     "prefetch",
     "scored",
@@ -29,17 +30,16 @@ __all__ = [
 T = TypeVar("T")
 
 RowNumbers = np.ndarray | slice
-"""Which rows: their numbers, or consecutive ones."""
 
 Pointwise = Callable[[np.ndarray, np.ndarray], np.ndarray]
-"""Of targets y and scores z, one number or derivative in z each. A method of a loss is one."""
+"""A function of targets and scores, row by row, such as a method of a loss."""
 
 
 class Design(ABC):
-    """The linear operator θ ↦ Aθ of n rows, and their targets: all that is read of the data.
+    """The linear operator θ ↦ Aθ of n rows, and their targets: all that a fit reads of the data.
 
-    A solver knows a public bound R of the rows' norms, and not where the rows are. What it wants of
-    all of them it asks for as a sum over blocks of rows.
+    A solver knows a public bound R of the norms of the rows, but not where the rows are. It reads
+    them by sums over blocks of rows.
     """
 
     @property
@@ -49,33 +49,31 @@ class Design(ABC):
 
     @property
     def n_records(self) -> int:
-        """Number of records, which is that of rows unless some have several; public likewise."""
+        """Number of records: of rows, or of persons. Public under ``replace_one`` only."""
         return self.n_samples
 
     @property
     @abstractmethod
     def n_features(self) -> int:
-        """Number of columns of A, the intercept's included."""
+        """Number of columns of A, with the intercept's."""
 
     @abstractmethod
     def parts(
         self, function: Callable[[MemoryDesign], T], most_rows: int | None = None
     ) -> Iterator[T]:
-        """Yield a function of each of consecutive blocks of rows that cover the data once.
-
-        There is one block at least, without rows if there are none.
+        """Yield a function of each block of rows, in order; there is at least one block.
 
         Parameters
         ----------
         function : callable
-            Of a block, a `MemoryDesign`. It may be called elsewhere, and has to be picklable.
+            Of a `MemoryDesign`; picklable, because it may run on another machine.
         most_rows : int or None
-            *Public.* Rows of a block. None: as many as a cache holds, or all where X is sparse.
+            *Public.* Rows of a block. None: as many as a cache holds, or all if X is sparse.
 
         Yields
         ------
-        part : object
-            *Private.* What the function returned.
+        object
+            *Private.*
         """
 
     def total(
@@ -84,21 +82,20 @@ class Design(ABC):
         most_rows: int | None = None,
         rows: np.ndarray | None = None,
     ) -> T:
-        """Return the sum of a function of blocks over all rows, in their order, or over some.
+        """Return the sum of a function over all blocks of rows, in their order, or over some rows.
 
         Parameters
         ----------
         function : callable
-            Of a block, a `MemoryDesign`; it returns what can be added up. It may be called
-            elsewhere, and has to be picklable.
+            Of a `MemoryDesign`; picklable, because it may run on another machine.
         most_rows : int or None
-            *Public.* Rows of a block. None: as many as a cache holds, or all where X is sparse.
+            *Public.* Rows of a block. None: as many as a cache holds, or all if X is sparse.
         rows : ndarray of int or None
-            Numbers of the rows that count, rising, in one block for each place; None: all.
+            Increasing row numbers; one block has all that are in one place. None: all rows.
 
         Returns
         -------
-        total : object
+        object
             *Private.*
         """
         if rows is not None:
@@ -117,17 +114,17 @@ class Design(ABC):
         Parameters
         ----------
         derivative : callable
-            A method of a loss, say; picklable.
+            Of targets and scores, such as a method of a loss; picklable.
         theta : ndarray of shape (n_features,) or (n_features, k)
-            Coefficients, the intercept's last.
+            Coefficients; the last row is the intercept.
         longest : float
-            *Public.* Longest part of a record, rounding included; longer parts are scaled down.
+            *Public.* Each record's part is scaled down to this norm, rounding included.
         records : ndarray of int or None
-            Numbers of the records that count, rising; None: all.
+            Increasing numbers of the records to add up. None: all.
 
         Returns
         -------
-        total : ndarray of the shape of θ
+        ndarray of the shape of θ
             *Private.*
         """
         slopes = SlopeSum(derivative, theta)
@@ -140,16 +137,14 @@ class Design(ABC):
 
         Returns
         -------
-        product : ndarray of shape (n_features, n_features)
+        ndarray of shape (n_features, n_features)
             *Private.*
         """
-        return np.asarray(self.total(_cross_product))
+        return np.asarray(self.total(methodcaller("cross_product")))
 
     @abstractmethod
     def reach(self, delta: np.ndarray) -> float:
-        """Return a bound of |δᵀa|/|a| over the rows a of A, for δ of the shape of θ.
-
-        It is the spectral norm of δ or, if less, that of as many entries of δ as a sparse row has.
+        """Return a bound of |δᵀa|/|a| over the rows a of A: at most the spectral norm of δ.
 
         Parameters
         ----------
@@ -158,8 +153,8 @@ class Design(ABC):
 
         Returns
         -------
-        reach : float
-            *Private* where X is sparse.
+        float
+            *Private* if X is sparse.
         """
 
     @abstractmethod
@@ -169,31 +164,31 @@ class Design(ABC):
         Parameters
         ----------
         rows : ndarray of int, or slice
-            Numbers of rows, which are copied, or a slice, which is a view where X is a dense array.
+            Row numbers, which copy the rows, or a slice, which is a view if X is a dense array.
 
         Returns
         -------
-        design : MemoryDesign
+        MemoryDesign
             *Private.*
         """
 
 
 def scored(design: Design, derivative: Pointwise, theta: np.ndarray) -> tuple[Design, np.ndarray]:
-    """Return the same rows, with known scores at θ if they are in memory, and `slope_sum`.
+    """Return the design with its scores at θ, if it can keep them, and `Design.slope_sum`.
 
     Parameters
     ----------
     design : Design
-        *Private.* Rows that can be kept together with their scores have a method `scored`.
+        *Private.* A design that can keep scores has a method `scored`.
     derivative : callable
-        A method of a loss, say; picklable.
+        Of targets and scores, such as a method of a loss; picklable.
     theta : ndarray of shape (n_features,) or (n_features, k)
-        Coefficients, the intercept's last.
+        Coefficients; the last row is the intercept.
 
     Returns
     -------
     design : Design
-        *Private.* To ask these rows, or blocks of them, for `scores` at an equal θ is free.
+        *Private.* Its `scores` at an equal θ cost nothing, also those of some of its rows.
     total : ndarray of the shape of θ
         *Private.*
     """
@@ -204,15 +199,15 @@ def scored(design: Design, derivative: Pointwise, theta: np.ndarray) -> tuple[De
 
 
 def prefetch(design: Design, rows: np.ndarray) -> None:
-    """Say that `take` will be asked for some of these rows; in memory, nothing happens.
+    """Announce that `Design.take` will need some of these rows; without effect on rows in memory.
 
     Parameters
     ----------
     design : Design
-        *Private.* Rows that are elsewhere have a method `prefetch`: those that are named come along
-        with the next sum over all, or with the next to be fetched, until others are named.
+        *Private.* A design of rows elsewhere has a method `prefetch`. It fetches them with the
+        next sum or the next rows.
     rows : ndarray of int
-        Numbers of rows.
+        Row numbers, which replace those announced before.
     """
     fetching: Callable[[np.ndarray], None] | None = getattr(design, "prefetch", None)
     if fetching is not None:
@@ -220,7 +215,7 @@ def prefetch(design: Design, rows: np.ndarray) -> None:
 
 
 def in_memory(design: Design) -> Any:
-    """Return the same rows as a `ClippedDesign` of a matrix, for what reads its columns.
+    """Return the same rows as a matrix, for code that reads single columns.
 
     Parameters
     ----------
@@ -229,43 +224,43 @@ def in_memory(design: Design) -> Any:
 
     Returns
     -------
-    design : ClippedDesign
-        *Private.* As large as n × d numbers, if X is not the matrix itself.
+    ClippedDesign
+        *Private.* A copy with n × d numbers, unless the design is a matrix.
     """
     local: Callable[[], Any] | None = getattr(design, "in_memory", None)
     return design.take(slice(None)).in_memory() if local is None else local()
 
 
 class MemoryDesign(Design):
-    """A design whose rows, or what makes them, are in memory."""
+    """A design whose rows, or what they are computed from, are in memory."""
 
     @property
     @abstractmethod
     def targets(self) -> np.ndarray:
-        """Targets (n_samples,), as the loss wants them. *Private.*"""
+        """*Private.* Targets (n_samples,), in the form that the loss takes."""
 
     @abstractmethod
     def scores(self, theta: np.ndarray) -> np.ndarray:
-        """Return Aθ, one row or number a record.
+        """Return Aθ.
 
         Parameters
         ----------
         theta : ndarray of shape (n_features,) or (n_features, k)
-            Coefficients, the intercept's last.
+            Coefficients; the last row is the intercept.
 
         Returns
         -------
-        scores : ndarray of shape (n_samples,) or (n_samples, k)
+        ndarray of shape (n_samples,) or (n_samples, k)
             *Private.*
         """
 
     @abstractmethod
     def in_memory(self) -> Any:
-        """Return the same rows as a `ClippedDesign` of a matrix.
+        """Return the same rows as a matrix.
 
         Returns
         -------
-        design : ClippedDesign
+        ClippedDesign
             *Private.*
         """
 
@@ -280,13 +275,13 @@ class MemoryDesign(Design):
 
         Returns
         -------
-        total : ndarray of shape (n_features,) or (n_features, k)
+        ndarray of shape (n_features,) or (n_features, k)
             *Private.*
         """
 
     @abstractmethod
     def gram(self, weights: np.ndarray) -> np.ndarray:
-        """Return Aᵀdiag(w)A; copies A, so `take` rows first.
+        """Return Aᵀdiag(w)A; copies A, so `take` some rows first.
 
         Parameters
         ----------
@@ -295,13 +290,13 @@ class MemoryDesign(Design):
 
         Returns
         -------
-        gram : ndarray of shape (n_features, n_features)
+        ndarray of shape (n_features, n_features)
             *Private.*
         """
 
     @abstractmethod
     def gram_diagonal(self, weights: np.ndarray) -> np.ndarray:
-        """Return the diagonal of `gram`, for designs of many columns.
+        """Return the diagonal of `gram`, for designs with many columns.
 
         Parameters
         ----------
@@ -310,7 +305,7 @@ class MemoryDesign(Design):
 
         Returns
         -------
-        diagonal : ndarray of shape (n_features,)
+        ndarray of shape (n_features,)
             *Private.*
         """
 
@@ -323,7 +318,7 @@ class MemoryDesign(Design):
 
         Returns
         -------
-        norms : ndarray of shape (n_samples,)
+        ndarray of shape (n_samples,)
             *Private.*
         """
 
@@ -334,14 +329,14 @@ class MemoryDesign(Design):
         Parameters
         ----------
         most_rows : int or None
-            *Public.* Rows of a block. None: as many as a cache holds, and all where X is sparse.
+            *Public.* Rows of a block. None: as many as a cache holds, or all if X is sparse.
 
         Yields
         ------
         rows : slice
-            Which rows they are.
+            Row numbers of the block.
         block : MemoryDesign
-            A view of them, or a copy where X is sparse.
+            *Private.* A view, or a copy if X is sparse.
         """
 
     def parts(
@@ -356,9 +351,9 @@ class MemoryDesign(Design):
         Parameters
         ----------
         derivative : callable
-            A method of a loss, say.
+            Of targets and scores, such as a method of a loss.
         theta : ndarray of shape (n_features,) or (n_features, k)
-            Coefficients, the intercept's last.
+            Coefficients; the last row is the intercept.
 
         Returns
         -------
@@ -375,23 +370,10 @@ class MemoryDesign(Design):
         return ScoredDesign(self, theta, scores), total
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class ScoredDesign(MemoryDesign):
-    """The rows of a design in memory, whose scores at one θ are known.
+class Wrapper(Design):
+    """A design with a row and a column for each of another design."""
 
-    Parameters
-    ----------
-    inner : MemoryDesign
-        *Private.* The rows.
-    theta : ndarray of shape (n_features,) or (n_features, k)
-        θ.
-    known : ndarray of shape (n_samples,) or (n_samples, k)
-        *Private.* Aθ.
-    """
-
-    inner: MemoryDesign
-    theta: np.ndarray
-    known: np.ndarray
+    inner: Design
 
     @property
     def n_samples(self) -> int:
@@ -400,6 +382,15 @@ class ScoredDesign(MemoryDesign):
     @property
     def n_features(self) -> int:
         return self.inner.n_features
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ScoredDesign(Wrapper, MemoryDesign):
+    """The rows of a design in memory, whose scores at one θ are known."""
+
+    inner: MemoryDesign
+    theta: np.ndarray
+    known: np.ndarray
 
     @property
     def targets(self) -> np.ndarray:
@@ -439,14 +430,14 @@ class ScoredDesign(MemoryDesign):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SlopeSum:
-    """Σ a_i ⊗ derivative(y_i, a_i·θ) of a block, which can be pickled.
+    """Σ a_i ⊗ derivative(y_i, a_i·θ) of a block; picklable.
 
     Parameters
     ----------
     derivative : callable
-        A method of a loss, say.
+        Of targets and scores, such as a method of a loss.
     theta : ndarray of shape (n_features,) or (n_features, k)
-        Coefficients, the intercept's last.
+        Coefficients; the last row is the intercept.
     """
 
     derivative: Pointwise
@@ -459,7 +450,7 @@ class SlopeSum:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _ClippedSlopeSum(SlopeSum):
-    """The sum of the gradients derivative·row, each scaled down to `longest`; none is formed."""
+    """The sum of the gradients derivative·row, each scaled down to `longest`."""
 
     longest: float
 
@@ -472,14 +463,14 @@ class _ClippedSlopeSum(SlopeSum):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LossSum:
-    """Σ value(y_i, a_i·θ) of a block, which can be pickled.
+    """Σ value(y_i, a_i·θ) of a block; picklable.
 
     Parameters
     ----------
     value : callable
-        A method of a loss, say, which returns a number a record.
+        Of targets and scores, such as a method of a loss.
     theta : ndarray of shape (n_features,) or (n_features, k)
-        Coefficients, the intercept's last.
+        Coefficients; the last row is the intercept.
     """
 
     value: Pointwise
@@ -487,7 +478,3 @@ class LossSum:
 
     def __call__(self, block: MemoryDesign) -> float:
         return float(self.value(block.targets, block.scores(self.theta)).sum())
-
-
-def _cross_product(block: MemoryDesign) -> np.ndarray:
-    return block.cross_product()

@@ -1,4 +1,4 @@
-"""A design whose rows are blocks of Dask collections: sums over them come to the driver."""
+"""The rows of a Dask collection; only sums over them come to the driver."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ __all__ = ["DaskDesign"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DaskDesign(Design):
-    """The linear operator θ ↦ Aθ of rows that stay where they are, on threads or on a cluster.
+    """The linear operator θ ↦ Aθ of rows that stay on threads or on a cluster.
 
-    A sum over all rows is one round trip: a function goes to the blocks, and each returns its sum.
-    They are added up in the order of the rows, whoever computed them. Rows that `prefetch` named
-    come along with the next sum, and are kept for `take` until it names others.
+    A sum over all rows is one round trip: each block returns its sum, and these are added up in
+    the order of the rows. Rows named by `prefetch` come with the next sum, and are kept for `take`
+    until other rows are named.
 
     Parameters
     ----------
     blocks : Blocks
         *Private.* Each a `MemoryDesign` of at least one row.
     n_columns : int
-        *Public.* Columns of A, the intercept's included.
+        *Public.* Columns of A, with the intercept's.
     """
 
     blocks: Blocks
@@ -70,12 +70,12 @@ class DaskDesign(Design):
         return max(self.blocks.gather(attrgetter("most_entries")))
 
     def prefetch(self, rows: np.ndarray) -> None:
-        """Let these rows come along with the next sum, or with the next rows to be fetched.
+        """Fetch these rows with the next sum, or with the next rows.
 
         Parameters
         ----------
         rows : ndarray of int
-            Numbers of rows.
+            Row numbers.
         """
         self._here.wanted = np.unique(rows)
 
@@ -95,7 +95,7 @@ class DaskDesign(Design):
         return self.blocks.gather(_rows, self.blocks.places(rows))
 
     def _gather(self, function: Callable[[MemoryDesign], T]) -> list[T]:
-        """Return a function of all blocks; rows that are wanted come along."""
+        """Return a function of each block, and fetch announced rows."""
         wanted, self._here.wanted = self._here.wanted, None
         if wanted is None:
             return self.blocks.gather(function)
@@ -107,7 +107,7 @@ class DaskDesign(Design):
 
 
 class _Here:
-    """Rows that are in memory, by number, and those that should come with the next sum."""
+    """Rows in memory, by number, and rows to fetch with the next sum."""
 
     def __init__(self) -> None:
         self.wanted: np.ndarray | None = None
@@ -118,11 +118,11 @@ class _Here:
         return self._kept is not None and _are_among(rows, self._kept[0])
 
     def brings(self, rows: np.ndarray) -> bool:
-        """Return whether all rows are here, or come at the next `take`."""
+        """Return whether all rows are here, or will be after the next `take`."""
         return self.has(rows) or (self.wanted is not None and _are_among(rows, self.wanted))
 
     def keep(self, numbers: np.ndarray, found: list[ClippedDesign]) -> None:
-        """Keep rows of these numbers, rising, and no others."""
+        """Keep the rows of these increasing numbers, and no others."""
         self._kept = numbers, ClippedDesign.joined(found)
 
     def take(self, rows: np.ndarray) -> MemoryDesign:
@@ -133,7 +133,7 @@ class _Here:
 
 
 def _are_among(rows: np.ndarray, numbers: np.ndarray) -> bool:
-    """Return whether all rows are among numbers that rise."""
+    """Return whether all rows are among increasing numbers."""
     if not numbers.size:
         return not rows.size
     places = np.minimum(numbers.searchsorted(rows), numbers.size - 1)

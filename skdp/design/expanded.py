@@ -1,4 +1,4 @@
-"""The rows of a feature map, expanded block by block and clipped there."""
+"""The rows of a feature map, expanded a few rows at a time and clipped there."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _IN_MEMORY = 1 << 26  # bytes of features that are rather made once than in each
 class ExpandedDesign(MemoryDesign):
     """The linear operator θ ↦ Aθ, where row i of A is (s_i·Φ(x_i), b₀).
 
-    Of the features Φ(x_i) only a block at a time is there; one factor a row is kept.
+    The features Φ(x_i) are computed a few rows at a time; one factor per row is kept.
 
     Parameters
     ----------
     X : object of length n_samples
-        *Private.* What the map's `prepare` returned, which is indexed by rows.
+        *Private.* What the map's `prepare` returned, indexed by rows.
     feature_map : FeatureMap
         *Public.* Φ.
     factors : ndarray of shape (n_samples,)
@@ -36,7 +36,7 @@ class ExpandedDesign(MemoryDesign):
     intercept_scaling : float
         *Public.* Size b₀ of the intercept column; 0 for no intercept.
     targets : ndarray of shape (n_samples,) or None
-        *Private.* As the loss wants them; None where no loss is asked.
+        *Private.* In the form that the loss takes; None if no loss is evaluated.
     """
 
     X: Any
@@ -67,12 +67,12 @@ class ExpandedDesign(MemoryDesign):
         intercept_scaling : float
             *Public.* Size b₀ of the intercept column; 0 for no intercept.
         targets : ndarray of shape (n_samples,) or None
-            *Private.* As the loss wants them.
+            *Private.* In the form that the loss takes.
 
         Returns
         -------
-        design : ClippedDesign or ExpandedDesign
-            The former where all features take little memory.
+        ClippedDesign or ExpandedDesign
+            *Private.* The former if all features take little memory.
         """
         rows = feature_map.prepare(X)
         if _is_small(feature_map, len(rows)):
@@ -108,7 +108,7 @@ class ExpandedDesign(MemoryDesign):
 
     @property
     def most_entries(self) -> int:
-        """Number of entries that a row of A may have."""
+        """Number of entries of a row of A that may differ from 0."""
         return self.feature_map.n_entries + (self.intercept_scaling > 0.0)
 
     def reach(self, delta: np.ndarray) -> float:
@@ -141,13 +141,13 @@ class ExpandedDesign(MemoryDesign):
         return ClippedDesign(features, self.factors, self.intercept_scaling, self.targets)
 
     def _of(self, rows: RowNumbers) -> ExpandedDesign:
-        """Return the design of some rows, none of whose features are made."""
+        """Return the design of some rows, without their features."""
         targets = None if self.targets is None else self.targets[rows]
         X, factors = _rows(self.X, rows), self.factors[rows]
         return replace(self, X=X, factors=factors, targets=targets)
 
     def _made(self) -> Iterator[tuple[slice, MemoryDesign]]:
-        """Yield blocks of rows whose features are there."""
+        """Yield the rows with their features, as many as a cache holds."""
         return self.blocks(self.feature_map.rows_at_once)
 
     def blocks(self, most_rows: int | None = None) -> Iterator[tuple[slice, MemoryDesign]]:
@@ -160,7 +160,7 @@ class ExpandedDesign(MemoryDesign):
                 yield rows, self._of(rows)._expanded()
 
     def _expanded(self) -> ClippedDesign:
-        """Return the same rows with their features, of few rows."""
+        """Return the same few rows with their features."""
         features = self.feature_map.expand(self.X)
         return ClippedDesign(features, self.factors, self.intercept_scaling, self.targets)
 
@@ -168,7 +168,7 @@ class ExpandedDesign(MemoryDesign):
 def expanded_scores(
     X: np.ndarray, feature_map: FeatureMap, data_norm: float, coef: np.ndarray
 ) -> np.ndarray:
-    """Return Φ(x_i)·coef with rows of features clipped to `data_norm`, a block at a time.
+    """Return Φ(x_i)·coef for rows of features that are clipped to `data_norm`.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ def expanded_scores(
 
     Returns
     -------
-    scores : ndarray of shape (n_samples, n_scores)
+    ndarray of shape (n_samples, n_scores)
         *Private.*
     """
     rows = feature_map.prepare(X)

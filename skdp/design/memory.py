@@ -1,4 +1,4 @@
-"""The data as a solver sees them: rows clipped to a public norm, without a copy."""
+"""Rows clipped to a public norm, without a copy."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from scipy import sparse
 from sklearn.utils.extmath import row_norms
 
 from skdp.design.base import MemoryDesign, RowNumbers
+from skdp.support.types import MatrixLike
 
 __all__ = ["ClippedDesign", "clip_factors", "longest_reach"]
 
@@ -29,12 +30,12 @@ def _norm_margin(n_columns: int) -> float:
     """Return the relative margin of computed row norms, on which every sensitivity rests.
 
     A sum of d squares is off by d + 1 units of 2⁻⁵³ in any order, its root by half of that and a
-    unit, and scaling by two more. Up to 9000 columns this is below 1e-12, which is taken then.
+    unit, and scaling by two more. Up to 9000 columns this is below 1e-12, the least margin.
     """
     return max(_LEAST_MARGIN, (n_columns + 8) * _UNIT)
 
 
-def clip_factors(X: Any, norm: float) -> np.ndarray:
+def clip_factors(X: MatrixLike, norm: float) -> np.ndarray:
     """Return s with s_i·|x_i| ≤ `norm`, rounding included; one read of X, no copy.
 
     Parameters
@@ -46,7 +47,7 @@ def clip_factors(X: Any, norm: float) -> np.ndarray:
 
     Returns
     -------
-    factors : ndarray of shape (n_samples,)
+    ndarray of shape (n_samples,)
         *Private.* In (0, 1]; 1, to within 1e-12 or so, for rows that are short enough.
     """
     norms = _row_norms(_without_duplicates(X))
@@ -54,7 +55,7 @@ def clip_factors(X: Any, norm: float) -> np.ndarray:
     return np.divide(norm * (1.0 - _norm_margin(X.shape[1])), norms, out=norms)
 
 
-def _row_norms(X: Any) -> np.ndarray:
+def _row_norms(X: MatrixLike) -> np.ndarray:
     """Return the norms of rows, computed in float64 whatever X is stored as."""
     if X.dtype == np.float64:
         return np.asarray(row_norms(X))
@@ -64,13 +65,13 @@ def _row_norms(X: Any) -> np.ndarray:
     return norms
 
 
-def _squared_norms(X: Any) -> np.ndarray:
+def _squared_norms(X: MatrixLike) -> np.ndarray:
     if sparse.issparse(X):
         return np.asarray(X.multiply(X).sum(axis=1)).ravel()
     return np.einsum("ij,ij->i", X, X)
 
 
-def _float_parts(X: Any) -> Iterator[tuple[slice, Any]]:
+def _float_parts(X: MatrixLike) -> Iterator[tuple[slice, MatrixLike]]:
     """Yield consecutive rows as float64, which holds every number of a narrower type exactly."""
     step = _block_rows(X, X.shape[1])
     for start in range(0, X.shape[0], step):
@@ -78,11 +79,11 @@ def _float_parts(X: Any) -> Iterator[tuple[slice, Any]]:
         yield rows, _float_rows(X, rows)
 
 
-def _float_rows(X: Any, rows: RowNumbers) -> Any:
+def _float_rows(X: MatrixLike, rows: RowNumbers) -> MatrixLike:
     """Return rows of X in float64; a slice of float64 is a view.
 
-    `ndarray.take` is faster than indexing, but copies all that is not C: a pandas frame is stored
-    column by column, and each call of `take` would copy the whole of it.
+    `ndarray.take` is faster than indexing, but it copies the whole of an array that is not in C
+    order, such as a pandas frame.
     """
     if sparse.issparse(X) and isinstance(rows, slice):
         return _float_slice(X, rows)
@@ -91,8 +92,8 @@ def _float_rows(X: Any, rows: RowNumbers) -> Any:
     return taken.astype(np.float64, copy=False)
 
 
-def _float_slice(X: Any, rows: slice) -> Any:
-    """Return consecutive rows of a CSR matrix, whose numbers are converted and not its indices."""
+def _float_slice(X: MatrixLike, rows: slice) -> MatrixLike:
+    """Return consecutive rows of a CSR matrix in float64, with a view of their indices."""
     start, stop, _ = rows.indices(X.shape[0])
     ends = X.indptr[start : max(start, stop) + 1]
     data = X.data[ends[0] : ends[-1]].astype(np.float64, copy=False)
@@ -100,8 +101,8 @@ def _float_slice(X: Any, rows: slice) -> Any:
     return sparse.csr_matrix((data, indices, ends - ends[0]), shape=shape, copy=False)
 
 
-def _block_rows(X: Any, n_features: int) -> int:
-    """Return how many rows a block has; of what becomes float64, both copies want the cache."""
+def _block_rows(X: MatrixLike, n_features: int) -> int:
+    """Return how many rows fit into a cache, with their copy in float64 if X has another type."""
     if not sparse.issparse(X):
         size = 8 if X.dtype == np.float64 else 16
         return max(_FEWEST_ROWS, _BLOCK_BYTES // (size * n_features))
@@ -109,7 +110,7 @@ def _block_rows(X: Any, n_features: int) -> int:
     return max(_FEWEST_ROWS, most * X.shape[0] // max(1, X.nnz))
 
 
-def _without_duplicates(X: Any) -> Any:
+def _without_duplicates(X: MatrixLike) -> MatrixLike:
     """Return X with each cell stored once: two entries 1 in a cell are a 2, not a √2."""
     if not sparse.issparse(X):
         return X
@@ -123,17 +124,7 @@ def _without_duplicates(X: Any) -> Any:
 def longest_reach(delta: np.ndarray, most_entries: int) -> float:
     """Return a bound of |δᵀa|/|a| over rows a with at most so many entries.
 
-    Parameters
-    ----------
-    delta : ndarray of shape (n_features,) or (n_features, k)
-        δ.
-    most_entries : int
-        Entries of a row that differ from 0.
-
-    Returns
-    -------
-    reach : float
-        The spectral norm of δ or, if less, that of so many rows of δ.
+    The bound is the spectral norm of δ or, if less, the norm of its largest rows.
     """
     squares = delta * delta if delta.ndim == 1 else (delta * delta).sum(axis=1)
     if most_entries < squares.size:
@@ -148,11 +139,9 @@ def longest_reach(delta: np.ndarray, most_entries: int) -> float:
 class ClippedDesign(MemoryDesign):
     """The linear operator θ ↦ Aθ, where row i of A is (s_i·x_i, b₀).
 
-    X itself is never copied nor written: clipping is one factor a row, and the intercept column is
-    virtual. Everything that reads X reads it through here, row block by row block. An array of
-    float32, integers or truth values stays one, and so do the entries of a matrix: some rows at a
-    time become float64, in which all is computed, so that a fit is that of the same numbers in
-    float64.
+    X is never copied nor written: clipping is one factor per row, and the intercept column is
+    virtual. X keeps its type. A few rows at a time are converted to float64, so that the result is
+    that of the same numbers in float64.
 
     Parameters
     ----------
@@ -163,10 +152,10 @@ class ClippedDesign(MemoryDesign):
     intercept_scaling : float
         *Public.* Size b₀ of the intercept column; 0 for no intercept.
     targets : ndarray of shape (n_samples,) or None
-        *Private.* As the loss wants them; None where no loss is asked.
+        *Private.* In the form that the loss takes; None if no loss is evaluated.
     """
 
-    X: Any
+    X: MatrixLike
     factors: np.ndarray
     intercept_scaling: float = 0.0
     targets: Any = None
@@ -178,12 +167,12 @@ class ClippedDesign(MemoryDesign):
     @classmethod
     def clip(
         cls,
-        X: Any,
+        X: MatrixLike,
         data_norm: float,
         intercept_scaling: float = 0.0,
         targets: np.ndarray | None = None,
     ) -> ClippedDesign:
-        """Return the design whose rows are clipped to `data_norm`; then the column is appended.
+        """Return the design of rows clipped to `data_norm`, before the intercept is appended.
 
         Parameters
         ----------
@@ -194,19 +183,19 @@ class ClippedDesign(MemoryDesign):
         intercept_scaling : float
             *Public.* Size b₀ of the intercept column; 0 for no intercept.
         targets : ndarray of shape (n_samples,) or None
-            *Private.* As the loss wants them.
+            *Private.* In the form that the loss takes.
 
         Returns
         -------
-        design : ClippedDesign
-            A view of X, but where a sparse X stores a cell in parts.
+        ClippedDesign
+            *Private.* A view of X, unless a sparse X stores a cell in parts.
         """
         X = _without_duplicates(X)
         return cls(X, clip_factors(X, data_norm), intercept_scaling, targets)
 
     @classmethod
     def joined(cls, designs: Sequence[ClippedDesign]) -> ClippedDesign:
-        """Return the rows of several designs, which have the same columns, as one.
+        """Return the rows of several designs with the same columns as one design.
 
         Parameters
         ----------
@@ -215,8 +204,8 @@ class ClippedDesign(MemoryDesign):
 
         Returns
         -------
-        design : ClippedDesign
-            A copy of the rows, but of one design.
+        ClippedDesign
+            *Private.* A copy, unless there is only one design.
         """
         if len(designs) == 1:
             return designs[0]
@@ -239,7 +228,7 @@ class ClippedDesign(MemoryDesign):
         return np.hypot(norms, self.intercept_scaling) * (1.0 + _norm_margin(self.X.shape[1]))
 
     def norms_of_sums(self, residual: np.ndarray, starts: np.ndarray) -> np.ndarray:
-        """Return the norms of Σ a_i ⊗ residual_i over groups of consecutive rows, rounding aside.
+        """Return the norms of Σ a_i ⊗ residual_i over groups of consecutive rows, without a margin.
 
         Parameters
         ----------
@@ -250,7 +239,7 @@ class ClippedDesign(MemoryDesign):
 
         Returns
         -------
-        norms : ndarray of the shape of `starts`
+        ndarray of the shape of `starts`
             *Private.*
         """
         indptr = np.append(starts, self.n_samples)
@@ -296,7 +285,7 @@ class ClippedDesign(MemoryDesign):
         return total
 
     @cached_property
-    def _transpose(self) -> Any:
+    def _transpose(self) -> MatrixLike:
         return self.X.T  # a view, but a sparse one takes time to set up
 
     @cached_property
@@ -311,7 +300,6 @@ class ClippedDesign(MemoryDesign):
         return (A.T * weights) @ A
 
     def _dense(self) -> np.ndarray:
-        """Return a copy of A."""
         A = np.full((self.n_samples, self.n_features), self.intercept_scaling)
         X = self.X.toarray() if sparse.issparse(self.X) else self.X
         np.multiply(X, self.factors[:, None], out=A[:, : X.shape[1]])
@@ -331,7 +319,7 @@ class ClippedDesign(MemoryDesign):
         return total
 
     def _sparse_gram(self) -> np.ndarray:
-        """Return AᵀA without ever storing the zeros of X."""
+        """Return AᵀA without storing the zeros of X."""
         A = self.X.copy()
         A.data = A.data * np.repeat(self.factors, np.diff(A.indptr))
         total = np.empty((self.n_features, self.n_features))

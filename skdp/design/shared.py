@@ -1,4 +1,4 @@
-"""Rows of which several are one person's, seen by a solver."""
+"""Rows of which several are one person's."""
 
 from __future__ import annotations
 
@@ -11,7 +11,16 @@ from typing import Any
 import numpy as np
 
 from skdp.data.persons import Persons
-from skdp.design.base import Design, MemoryDesign, Pointwise, RowNumbers, T, in_memory, scored
+from skdp.design.base import (
+    Design,
+    MemoryDesign,
+    Pointwise,
+    RowNumbers,
+    T,
+    Wrapper,
+    in_memory,
+    scored,
+)
 
 __all__ = ["SharedDesign"]
 
@@ -22,20 +31,20 @@ _MORE_UNITS = 64  # for products with weights and factors, squares and roots; al
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SharedDesign(Design):
-    """The rows of another design, where a record is a person: all rows of theirs, with weights.
+class SharedDesign(Wrapper):
+    """The rows of another design, where a record is a person with all of their weighted rows.
 
-    The targets carry the weights, and the weights of a person add up to `largest` at most. So what
-    a person adds to a sum of weighted rows is `largest` times a mean of what single rows would add:
-    it lies in the convex hull of that and 0, where no norm is larger and no two points are farther
-    apart. *Rows per person* in the documentation.
+    The targets carry the weights, and the weights of a person add up to at most `largest`. So what
+    a person adds to a sum of weighted rows is `largest` times a mean of what single rows would add.
+    It lies in the convex hull of those and 0, where no norm is larger and no two points are farther
+    apart. See *Rows per person* in the user guide.
 
     Parameters
     ----------
     inner : Design
         *Private.* The rows, in memory, with targets that carry weights.
     persons : Persons
-        *Private.* Whose they are.
+        *Private.* The person of each row.
     largest : float
         *Public.* Bound of the sum of a person's weights.
     """
@@ -45,16 +54,8 @@ class SharedDesign(Design):
     largest: float = 1.0
 
     @property
-    def n_samples(self) -> int:
-        return self.inner.n_samples
-
-    @property
     def n_records(self) -> int:
         return self.persons.n_persons
-
-    @property
-    def n_features(self) -> int:
-        return self.inner.n_features
 
     def parts(
         self, function: Callable[[MemoryDesign], T], most_rows: int | None = None
@@ -128,25 +129,25 @@ class SharedDesign(Design):
         Parameters
         ----------
         derivative : callable
-            A method of a loss, say.
+            Of targets and scores, such as a method of a loss.
         theta : ndarray of shape (n_features,) or (n_features, k)
-            Coefficients, the intercept's last.
+            Coefficients; the last row is the intercept.
 
         Returns
         -------
         design : Design
-            *Private.* Rows that are no longer grouped by person.
+            *Private.* The rows, no longer grouped by person.
         total : ndarray of the shape of θ
             *Private.*
         """
         return scored(self.inner, derivative, theta)
 
     def cross_product(self) -> np.ndarray:
-        """Return Σ (w/`largest`)·aaᵀ: a person adds what one row might, or less.
+        """Return Σ (w/`largest`)·aaᵀ: a person adds as much as one row, or less.
 
         Returns
         -------
-        product : ndarray of shape (n_features, n_features)
+        ndarray of shape (n_features, n_features)
             *Private.*
         """
         return np.asarray(self.total(_SharedGram(self.largest), self._rows_at_once))
@@ -158,18 +159,18 @@ class SharedDesign(Design):
         return self.inner.take(rows)
 
     def in_memory(self) -> Any:
-        """Return the rows as a `ClippedDesign` that no longer groups them by person.
+        """Return the rows as a matrix, no longer grouped by person.
 
         Returns
         -------
-        design : ClippedDesign
+        ClippedDesign
             *Private.*
         """
         return in_memory(self.inner)
 
 
 def _batches(starts: np.ndarray, n_rows: int, most_rows: int) -> Iterator[tuple[int, int]]:
-    """Yield consecutive persons, as many as have so many rows together, or one."""
+    """Yield ranges of consecutive persons with at most `most_rows` rows together, or of one."""
     first = 0
     while first < len(starts):
         last = int(np.searchsorted(starts, starts[first] + most_rows, side="right"))

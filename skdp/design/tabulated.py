@@ -1,4 +1,4 @@
-"""The rows of a tabulated feature map, of which sums are taken table by table."""
+"""The rows of a tabulated feature map, whose sums are taken table by table."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _FEWEST_ROWS = 1 << 12
 class TabulatedDesign(ExpandedDesign):
     """The linear operator θ ↦ Aθ for rows (s_i·Φ(x_i), b₀) whose features stand in tables.
 
-    A score is the sum of one number a column, looked up in the product of its table with its
-    coefficients; a sum of rows comes from one weighted histogram a column. No features are made.
+    A score is the sum of one number per column, looked up in the product of its table with its
+    coefficients. A sum of rows comes from one weighted histogram per column. No features are made.
 
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_blocks)
-        *Private.* Places in the tables, what the map's `prepare` returned.
+        *Private.* Places in the tables, from the map's `prepare`.
     feature_map : TabulatedMap
         *Public.* Φ.
     factors : ndarray of shape (n_samples,)
@@ -35,7 +35,7 @@ class TabulatedDesign(ExpandedDesign):
     intercept_scaling : float
         *Public.* Size b₀ of the intercept column; 0 for no intercept.
     targets : ndarray of shape (n_samples,) or None
-        *Private.* As the loss wants them; None where no loss is asked.
+        *Private.* In the form that the loss takes; None if no loss is evaluated.
     """
 
     feature_map: TabulatedMap

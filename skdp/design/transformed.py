@@ -9,7 +9,16 @@ from typing import Generic
 
 import numpy as np
 
-from skdp.design.base import Design, MemoryDesign, Pointwise, RowNumbers, T, prefetch, scored
+from skdp.design.base import (
+    Design,
+    MemoryDesign,
+    Pointwise,
+    RowNumbers,
+    T,
+    Wrapper,
+    prefetch,
+    scored,
+)
 from skdp.design.memory import ClippedDesign
 
 __all__ = ["TransformedDesign"]
@@ -18,7 +27,7 @@ _NORM_MARGIN = 1e-10  # relative; a guarantee rests on it: 10·d·2⁻⁵³ and 
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TransformedDesign(Design):
+class TransformedDesign(Wrapper):
     """The rows S·a of another design's rows a, for a symmetric S that lengthens none.
 
     Nothing is copied: S is applied to coefficients and to sums of rows.
@@ -36,7 +45,7 @@ class TransformedDesign(Design):
 
     @classmethod
     def shortening(cls, inner: Design, matrix: np.ndarray) -> TransformedDesign:
-        """Return the design with S = `matrix`, scaled down where it would lengthen a row.
+        """Return the design with S = `matrix`, scaled down if it would lengthen a row.
 
         Parameters
         ----------
@@ -47,19 +56,11 @@ class TransformedDesign(Design):
 
         Returns
         -------
-        design : TransformedDesign
-            Its rows are no longer than those of `inner`, rounding included.
+        TransformedDesign
+            Its rows are at most as long as those of `inner`, rounding included.
         """
         norm = float(np.linalg.norm(matrix, 2)) * (1.0 + _NORM_MARGIN)
         return cls(inner, matrix / max(1.0, norm))
-
-    @property
-    def n_samples(self) -> int:
-        return self.inner.n_samples
-
-    @property
-    def n_features(self) -> int:
-        return self.inner.n_features
 
     def parts(
         self, function: Callable[[MemoryDesign], T], most_rows: int | None = None
@@ -92,9 +93,9 @@ class TransformedDesign(Design):
         Parameters
         ----------
         derivative : callable
-            A method of a loss, say.
+            Of targets and scores, such as a method of a loss.
         theta : ndarray of shape (n_features,) or (n_features, k)
-            Coefficients, the intercept's last.
+            Coefficients; the last row is the intercept.
 
         Returns
         -------
@@ -116,30 +117,22 @@ class TransformedDesign(Design):
         return TransformedRows(self.inner.take(rows), self.matrix)
 
     def prefetch(self, rows: np.ndarray) -> None:
-        """Let these rows come along with the next read, if they are elsewhere.
+        """Fetch these rows with the next read, if they are not in memory.
 
         Parameters
         ----------
         rows : ndarray of int
-            Numbers of rows.
+            Row numbers.
         """
         prefetch(self.inner, rows)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TransformedRows(MemoryDesign):
+class TransformedRows(Wrapper, MemoryDesign):
     """The rows S·a of rows a in memory."""
 
     inner: MemoryDesign
     matrix: np.ndarray
-
-    @property
-    def n_samples(self) -> int:
-        return self.inner.n_samples
-
-    @property
-    def n_features(self) -> int:
-        return self.inner.n_features
 
     @property
     def targets(self) -> np.ndarray:
@@ -180,7 +173,7 @@ class TransformedRows(MemoryDesign):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _InCoordinates(Generic[T]):
-    """A function of blocks, asked about them in other coordinates."""
+    """A function of rows, applied to the transformed rows."""
 
     function: Callable[[MemoryDesign], T]
     matrix: np.ndarray
