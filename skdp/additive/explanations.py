@@ -76,7 +76,7 @@ def explain_local(self: Any, X: Any) -> np.ndarray:
     rows, coef = rows_of(self, X), np.atleast_2d(dense(self.coef_))
     spans = self.feature_map_.spans
     parts = np.empty((len(rows), len(spans), len(coef)))
-    for where, features in self.feature_map_.blocks(rows):
+    for where, features in self.feature_map_.pieces(rows):
         if not math.isinf(self.data_norm_):
             features = features * clip_factors(features, self.data_norm_)[:, None]
         for k, (_, span) in enumerate(spans):

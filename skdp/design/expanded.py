@@ -79,7 +79,7 @@ class ExpandedDesign(MemoryDesign):
             features = feature_map.whole(rows)
             return ClippedDesign.clip(features, data_norm, intercept_scaling, targets)
         factors = np.empty(len(rows))
-        for where, features in feature_map.blocks(rows):
+        for where, features in feature_map.pieces(rows):
             factors[where] = clip_factors(features, data_norm)
         return cls(rows, feature_map, factors, intercept_scaling, targets)
 
@@ -188,7 +188,7 @@ def expanded_scores(
     """
     rows = feature_map.prepare(X)
     scores = np.empty((len(rows), coef.shape[1]))
-    for where, features in feature_map.blocks(rows):
+    for where, features in feature_map.pieces(rows):
         scores[where] = safe_sparse_dot(features, coef, dense_output=True)
         if not math.isinf(data_norm):
             scores[where] *= clip_factors(features, data_norm)[:, None]

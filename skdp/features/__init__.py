@@ -5,10 +5,10 @@ expanded a block of rows at a time. A row of the output depends on the same row 
 on public parameters only, so that it costs no privacy.
 """
 
-from skdp.features.additive_features import AdditiveFeatures
-from skdp.features.feature_mixture import FeatureMixture
-from skdp.features.random_fourier_features import RandomFourierFeatures
-from skdp.features.random_tree_features import RandomTreeFeatures
+from skdp.features.additive import AdditiveFeatures
+from skdp.features.fourier import RandomFourierFeatures
+from skdp.features.mixture import FeatureMixture
+from skdp.features.trees import RandomTreeFeatures
 
 __all__ = [
     "AdditiveFeatures",

@@ -1,24 +1,25 @@
-"""A curve for each column of numbers, a number for each category, and pairs of columns."""
+"""Additive features: curves of numbers, indicators of categories, and their products."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
 from skdp.data.column_facts import by_column
 from skdp.data.columns import column_name
 from skdp.features.base import FeatureMap
+from skdp.features.public_features import PublicFeatures
 from skdp.features.table import TableFacts
 from skdp.features.tabulated import TabulatedMap
+from skdp.support.types import Bounds, Categories, Transformation, VectorLike
 from skdp.support.validation import check_choice, check_count, check_real
 
-__all__ = ["AdditiveMap"]
+__all__ = ["AdditiveFeatures", "AdditiveMap"]
 
 _PAIR_TERMS = 3
 
@@ -27,20 +28,9 @@ _PAIR_TERMS = 3
 class AdditiveMap(FeatureMap):
     """The additive features: numbers first, then categories, then pairs of columns.
 
-    Parameters
-    ----------
-    facts : TableFacts
-        *Public.* What the columns are.
-    n_terms : int
-        *Public.* K, the number of Fourier features of a numeric column.
-    linear_share : float in [0, 1]
-        *Public.* g, share of the straight line.
-    from_low : ndarray of bool of shape (n_numbers,)
-        *Public.* Whether features are zero at the low end of a column.
-    pairs : tuple of (int, int)
-        *Public.* Columns whose features are multiplied.
-    shortened : bool
-        *Public.* Whether all features are divided by √(blocks), so that no row is longer than 1.
+    The parameters are those of `AdditiveFeatures`, checked: `from_low` says which numeric columns
+    have features that are zero at the low bound, `pairs` are the columns whose features are
+    multiplied, and `shortened` divides all features so that no row is longer than 1.
     """
 
     facts: TableFacts
@@ -54,15 +44,15 @@ class AdditiveMap(FeatureMap):
     def of(
         cls,
         facts: TableFacts,
-        names: Sequence[Any],
+        names: Sequence[Hashable],
         *,
-        n_terms: Any = 8,
-        linear_share: Any = 0.5,
-        reference: Any = None,
-        interactions: Any = None,
-        norm: Any = "rows",
+        n_terms: int = 8,
+        linear_share: float = 0.5,
+        reference: VectorLike = None,
+        interactions: VectorLike = None,
+        norm: str = "rows",
     ) -> AdditiveMap:
-        """Return what the parameters of an estimator say, checked."""
+        """Return the map for the parameters of `AdditiveFeatures`, checked."""
         return cls(
             facts=facts,
             n_terms=check_count("n_terms", n_terms),
@@ -78,7 +68,7 @@ class AdditiveMap(FeatureMap):
 
     @cached_property
     def spans(self) -> list[tuple[tuple[int, ...], slice]]:
-        """Which columns a block of features is made of, and where it is."""
+        """The columns that each block of features reads, and its place."""
         sizes: list[tuple[tuple[int, ...], int]] = []
         sizes += [((int(j),), self._n_number) for j in self.facts.numbers]
         sizes += [((j,), self.facts.size(j)) for j in self.facts.categories]
@@ -91,7 +81,7 @@ class AdditiveMap(FeatureMap):
 
     @property
     def _n_number(self) -> int:
-        """Features of a column of numbers."""
+        """Features of a numeric column."""
         return (self.linear_share > 0.0) + self._n_waves + self.facts.has_missing
 
     @property
@@ -104,7 +94,6 @@ class AdditiveMap(FeatureMap):
 
     @property
     def n_blocks(self) -> int:
-        """Columns of the table."""
         return self.facts.n_columns
 
     @cached_property
@@ -129,7 +118,7 @@ class AdditiveMap(FeatureMap):
     @property
     def most_square(self) -> float:
         """Bound of |Φ|² before all are shortened: 1 for each column, and for each pair its own."""
-        return self.n_blocks + self.pair_scale**2 * len(self.pairs)
+        return self.facts.n_columns + self.pair_scale**2 * len(self.pairs)
 
     @property
     def scale(self) -> float:
@@ -155,7 +144,7 @@ class AdditiveMap(FeatureMap):
         return out.T
 
     def _numbers(self, u: np.ndarray, unknown: np.ndarray | None, out: np.ndarray) -> None:
-        """Write lines, waves, and ones for missing values, of shape (n_numbers, features, rows)."""
+        """Write the lines, waves and missing indicators of numbers: (n_numbers, features, rows)."""
         g, low = self.linear_share, self.from_low[:, None]
         first = int(g > 0.0)
         if first:
@@ -170,7 +159,7 @@ class AdditiveMap(FeatureMap):
             out[:, -1][unknown] = 1.0
 
     def _products(self, u: np.ndarray, unknown: np.ndarray | None, out: np.ndarray) -> None:
-        """Write products of the features of two columns."""
+        """Write the products of the features of two columns."""
         waves = np.empty((len(u), _PAIR_TERMS, u.shape[1]))
         _waves(u, self.from_low, waves)
         waves *= _amplitudes(self.from_low, _PAIR_TERMS)[:, :, None]
@@ -197,7 +186,7 @@ class AdditiveMap(FeatureMap):
         spans = [(columns[0], span) for columns, span in self.spans]
         return TabulatedMap(self.facts, self, spans, alike)
 
-    def names(self, columns: Sequence[Any]) -> list[str]:
+    def names(self, columns: Sequence[Hashable]) -> list[str]:
         single, factors = {}, {}
         for j in self.facts.numbers.tolist():
             waves = [f"{columns[j]}_wave{k}" for k in range(1, 1 + max(self.n_terms, _PAIR_TERMS))]
@@ -213,8 +202,106 @@ class AdditiveMap(FeatureMap):
         return names
 
 
-def _from_low(reference: Any, facts: TableFacts, names: Sequence[Any]) -> np.ndarray:
-    """Return which columns of numbers have their low end for a reference."""
+class AdditiveFeatures(PublicFeatures):
+    r"""Expand each column so that a linear model of the features is a sum of curves.
+
+    A number x between its bounds is u = (t(x) − t(low))/(t(high) − t(low)), clipped to [0, 1], with
+    t the identity or x ↦ sign(x)·log(1 + \|x\|/unit). Its features are √g·(2u − 1) and
+    √((1 − g)·w_k)·cos(πku) for k = 1..K, with g = `linear_share`, K = `n_terms` and weights
+    w_k = (1/k)/Σ(1/i): a vector no longer than 1. A category is a 1 in a column of its own. `fit`
+    learns nothing.
+
+    Parameters
+    ----------
+    bounds : pair (low, high), one pair per column, or dict
+        *Public.* A dict from names or positions of columns to pairs, a list of pairs, or a tuple
+        (lows, highs). Required, and never taken from the data: see :term:`bounds`.
+    categories : dict, list or None, default None
+        *Public.* Possible values of categorical columns: a dict from names or positions of columns
+        to lists, or one list for all columns. Other values belong to no category.
+    missing : {"indicator", "error"}, default "indicator"
+        *Public.* Treatment of NaN, ``None`` and ``pandas.NA``: an indicator or category of their
+        own, or a ValueError.
+    n_terms : int, default 8
+        *Public.* K, the number of Fourier features of a numeric column.
+    linear_share : float in [0, 1], default 0.5
+        *Public.* Share g of the straight line, between 0 (only Fourier features) and 1 (only the
+        line).
+    transformation : None, "log" or dict, default None
+        *Public.* Scale of numeric columns. Use ``"log"`` for amounts and counts. A dict maps
+        columns to ``None``, ``"log"`` (unit 1) or the unit of a logarithmic scale.
+    reference : None, "low" or list, default None
+        *Public.* Numeric columns whose features are zero at the low bound, ``"low"`` for all. Use
+        it if most values are at the low bound, as in counts of words.
+    interactions : None, "pairs" or list of pairs, default None
+        *Public.* Pairs of columns by name or position, ``"pairs"`` for all. The first three Fourier
+        features, or the categories, of both columns are multiplied.
+    norm : {"rows", "blocks"}, default "rows"
+        *Public.* ``"rows"``: the features of each column have at most norm 1, and the model clips
+        the row. ``"blocks"``: no row is longer than 1, so none is clipped; the model is then
+        exactly additive, but noisier.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        *Public.*
+    feature_names_in_ : ndarray of shape (n_features,)
+        *Public.* Only if the column names of X are strings.
+
+    Notes
+    -----
+    **Guarantee.** A row of the output depends on the same row of the input and on public numbers,
+    so neighboring inputs give neighboring outputs. See *Feature maps* in the user guide for the
+    norms.
+
+    Examples
+    --------
+    >>> from skdp.features import AdditiveFeatures
+    >>> features = AdditiveFeatures(bounds=(0, 100), n_terms=2, missing="error")
+    >>> features.fit_transform([[0.0], [50.0]]).round(3)
+    array([[-0.707,  0.577,  0.408],
+           [ 0.   ,  0.   , -0.408]])
+    >>> features.get_feature_names_out().tolist()
+    ['x0', 'x0_wave1', 'x0_wave2']
+    """
+
+    def __init__(
+        self,
+        *,
+        bounds: Bounds | None = None,
+        categories: Categories | None = None,
+        missing: str = "indicator",
+        n_terms: int = 8,
+        linear_share: float = 0.5,
+        transformation: Transformation | None = None,
+        reference: VectorLike = None,
+        interactions: VectorLike = None,
+        norm: str = "rows",
+    ) -> None:
+        self.bounds = bounds
+        self.categories = categories
+        self.missing = missing
+        self.n_terms = n_terms
+        self.linear_share = linear_share
+        self.transformation = transformation
+        self.reference = reference
+        self.interactions = interactions
+        self.norm = norm
+
+    def feature_map(self, n_columns: int, names: Sequence[Hashable] = ()) -> AdditiveMap:
+        return AdditiveMap.of(
+            self._facts(n_columns, names),
+            names,
+            n_terms=self.n_terms,
+            linear_share=self.linear_share,
+            reference=self.reference,
+            interactions=self.interactions,
+            norm=self.norm,
+        )
+
+
+def _from_low(reference: VectorLike, facts: TableFacts, names: Sequence[Hashable]) -> np.ndarray:
+    """Return which numeric columns have features that are zero at the low bound."""
     if reference is None or (isinstance(reference, str) and reference == "low"):
         return np.full(facts.numbers.size, reference is not None)
     if isinstance(reference, str) or np.ndim(reference) != 1:
@@ -227,7 +314,11 @@ def _from_low(reference: Any, facts: TableFacts, names: Sequence[Any]) -> np.nda
     return np.isin(facts.numbers, list(found))
 
 
-def _pairs(interactions: Any, n_columns: int, names: Sequence[Any]) -> tuple[tuple[int, int], ...]:
+def _pairs(
+    interactions: VectorLike,
+    n_columns: int,
+    names: Sequence[Hashable],
+) -> tuple[tuple[int, int], ...]:
     """Return pairs of columns, the one with the lower number first."""
     if interactions is None:
         return ()
@@ -240,7 +331,7 @@ def _pairs(interactions: Any, n_columns: int, names: Sequence[Any]) -> tuple[tup
     return tuple(pairs)
 
 
-def _pair(pair: Any, n_columns: int, names: Sequence[Any]) -> tuple[int, int]:
+def _pair(pair: VectorLike, n_columns: int, names: Sequence[Hashable]) -> tuple[int, int]:
     if isinstance(pair, (str, bytes)) or np.ndim(pair) != 1 or len({*pair}) != 2 or len(pair) != 2:
         raise ValueError(
             f"interactions must be None, 'pairs' or a list of pairs of different columns, got one "

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Hashable, Iterator, Sequence
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from skdp.features.table import TableFacts
+from skdp.support.types import MatrixLike
 
 __all__ = ["FeatureMap"]
 
@@ -24,31 +25,18 @@ class FeatureMap(ABC):
 
     facts: TableFacts
 
-    def coded(self, X: Any, names: Sequence[Any] = ()) -> np.ndarray:
-        """Return a table as `prepare` takes it; the values of a row follow from this row alone.
-
-        Parameters
-        ----------
-        X : ndarray or frame of shape (n_samples, n_columns)
-            *Private.*
-        names : sequence
-            *Public.* Names of the columns.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_columns)
-            *Private.* See `TableFacts.coded`.
-        """
+    def coded(self, X: MatrixLike, names: Sequence[Hashable] = ()) -> np.ndarray:
+        """Return the table as numbers, row by row; see `TableFacts.coded`."""
         return self.facts.coded(X, names)
 
     @property
     @abstractmethod
     def n_features_out(self) -> int:
-        """Number of features; public."""
+        """*Public.* Number of features."""
 
     @property
     def n_entries(self) -> int:
-        """Number of features of a row that may differ from 0; public."""
+        """*Public.* Number of features of a row that may differ from 0."""
         return self.n_features_out
 
     @property
@@ -58,56 +46,23 @@ class FeatureMap(ABC):
 
     @property
     def cost(self) -> int:
-        """How much memory it is worth to keep features rather than to make them in each pass."""
+        """How much memory it is worth to keep features instead of recomputing them in each pass."""
         return 1
 
-    def prepare(self, X: np.ndarray) -> Any:
-        """Return the rows of a coded table in the form that a design keeps and `expand` takes.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_columns)
-            *Private.* As `coded` returns it.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, ...), or another object of a length that is indexed by rows
-            *Private.* X itself, or something that is expanded faster.
-        """
+    def prepare(self, X: np.ndarray) -> MatrixLike:
+        """Return the rows of a coded table in the form that a design keeps and `expand` takes."""
         return X
 
     @abstractmethod
-    def expand(self, rows: Any) -> Any:
-        """Return the features of some rows.
-
-        Parameters
-        ----------
-        rows : object
-            *Private.* Rows of what `prepare` returned.
-
-        Returns
-        -------
-        ndarray or CSR matrix of shape (n_rows, n_features_out)
-            *Private.* Of double precision.
-        """
+    def expand(self, rows: MatrixLike) -> MatrixLike:
+        """Return the features of some prepared rows, in double precision."""
 
     @abstractmethod
-    def names(self, columns: Sequence[Any]) -> list[str]:
-        """Return the names of the features.
-
-        Parameters
-        ----------
-        columns : sequence
-            *Public.* Names of the columns of the table.
-
-        Returns
-        -------
-        list of str
-            One for each feature.
-        """
+    def names(self, columns: Sequence[Hashable]) -> list[str]:
+        """Return the names of the features, from the names of the columns."""
 
     def for_fits(self) -> FeatureMap:
-        """Return the map for a private fit: this one, or a faster approximation of it.
+        """Return this map or a faster approximation for private fits.
 
         The choice depends on public numbers only, not on the number of rows.
         """
@@ -118,43 +73,17 @@ class FeatureMap(ABC):
         """Number of rows whose features a cache holds."""
         return max(64, _BLOCK_BYTES // (8 * self.n_entries))
 
-    def blocks(self, rows: Any) -> Iterator[tuple[slice, Any]]:
-        """Yield the features of consecutive rows in blocks that fit into a cache.
-
-        Parameters
-        ----------
-        rows : object
-            *Private.* What `prepare` returned.
-
-        Yields
-        ------
-        where : slice
-            Which rows they are.
-        features : ndarray or CSR matrix
-            *Private.*
-        """
+    def pieces(self, rows: MatrixLike) -> Iterator[tuple[slice, MatrixLike]]:
+        """Yield the features of consecutive prepared rows, as many at a time as a cache holds."""
         for start in range(0, len(rows), self.rows_at_once):
             where = slice(start, start + self.rows_at_once)
             yield where, self.expand(rows[where])
 
-    def whole(self, rows: Any, dtype: Any = np.float64) -> Any:
-        """Return the features of all rows as one matrix.
-
-        Parameters
-        ----------
-        rows : object
-            *Private.* What `prepare` returned.
-        dtype : type
-            Of the features.
-
-        Returns
-        -------
-        ndarray or CSR matrix of shape (n_rows, n_features_out)
-            *Private.*
-        """
+    def whole(self, rows: MatrixLike, dtype: DTypeLike = np.float64) -> MatrixLike:
+        """Return the features of all prepared rows as one matrix."""
         if self.is_sparse:
             return self.expand(rows).astype(dtype, copy=False)
         features = np.empty((len(rows), self.n_features_out), dtype)
-        for where, block in self.blocks(rows):
+        for where, block in self.pieces(rows):
             features[where] = block
         return features

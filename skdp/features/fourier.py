@@ -3,37 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from skdp.features.base import FeatureMap
+from skdp.features.public_features import PublicFeatures
 from skdp.features.table import TableFacts
+from skdp.support.types import Bounds, Categories, Transformation
 from skdp.support.validation import check_count, check_size
 
-__all__ = ["FourierMap"]
+__all__ = ["FourierMap", "RandomFourierFeatures"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FourierMap(FeatureMap):
     """[cos Wz, sin Wz]/√(D/2), for z of numbers 2u − 1 and of categories as ones over √3.
 
-    Rows of W are N(0, τ²·3/p), with p columns of the table: W·z is about as wide as τ. Of an odd D
-    the last row is 0, which has a cosine, 1, and no sine that would differ from 0.
-
-    Parameters
-    ----------
-    facts : TableFacts
-        *Public.* What the columns are.
-    n_components : int
-        *Public.* D.
-    scale : float
-        *Public.* τ.
-    feature_seed : int
-        *Public.* From which W follows.
+    Rows of W are N(0, τ²·3/p), with p columns of the table, so W·z is about as wide as τ. If D is
+    odd, the last row of W is 0 and has a cosine only.
     """
 
     facts: TableFacts
@@ -43,9 +33,14 @@ class FourierMap(FeatureMap):
 
     @classmethod
     def of(
-        cls, facts: TableFacts, *, n_components: Any = 500, scale: Any = 2.0, feature_seed: Any = 0
+        cls,
+        facts: TableFacts,
+        *,
+        n_components: int = 500,
+        scale: float = 2.0,
+        feature_seed: int = 0,
     ) -> FourierMap:
-        """Return what the parameters of an estimator say, checked."""
+        """Return the map for the parameters of `RandomFourierFeatures`, checked."""
         return cls(
             facts=facts,
             n_components=check_count("n_components", n_components),
@@ -79,7 +74,7 @@ class FourierMap(FeatureMap):
         return out.T
 
     def _inputs(self, rows: np.ndarray) -> np.ndarray:
-        """Return z, a column a row: numbers, ones where they are missing, and categories."""
+        """Return z, one column per row: numbers, ones where they are missing, and categories."""
         z = np.zeros((self.directions.shape[1], len(rows)))
         u, p = self.facts.unit_interval(rows), len(self.facts.numbers)
         unknown = np.isnan(u)
@@ -93,6 +88,91 @@ class FourierMap(FeatureMap):
         z[p:] /= math.sqrt(3.0)
         return z
 
-    def names(self, columns: Sequence[Any]) -> list[str]:
+    def names(self, columns: Sequence[Hashable]) -> list[str]:
         half, odd = range(self.n_components // 2), self.n_components % 2
         return [f"cos{k}" for k in half] + [f"sin{k}" for k in half] + ["constant"] * odd
+
+
+class RandomFourierFeatures(PublicFeatures):
+    """Cosines and sines of random combinations of the columns; rows have norm exactly 1.
+
+    A number at place u in [0, 1] of its bounds becomes 2u − 1; a category is 1/√3 in a column of
+    its own. These are z. A row of the output is [cos Wz, sin Wz]/√(D/2), where the entries of W are
+    N(0, 3·τ²/p) for p columns. Products of two rows are close to exp(−3·τ²·|z − z'|²/(2p)), so a
+    linear model of the features is close to a model of that kernel. W does not depend on the data,
+    and `fit` learns nothing.
+
+    Parameters
+    ----------
+    bounds : pair (low, high), one pair per column, or dict
+        *Public.* A dict from names or positions of columns to pairs, a list of pairs, or a tuple
+        (lows, highs). Required, and never taken from the data: see :term:`bounds`.
+    categories : dict, list or None, default None
+        *Public.* Possible values of categorical columns: a dict from names or positions of columns
+        to lists, or one list for all columns. Other values belong to no category.
+    missing : {"indicator", "error"}, default "indicator"
+        *Public.* Treatment of NaN, ``None`` and ``pandas.NA``: an indicator or category of their
+        own, or a ValueError.
+    transformation : None, "log" or dict, default None
+        *Public.* Scale of numeric columns. Use ``"log"`` for amounts and counts. A dict maps
+        columns to ``None``, ``"log"`` (unit 1) or the unit of a logarithmic scale.
+    n_components : int, default 500
+        *Public.* D, the number of features. If it is odd, one feature is constant.
+    scale : float, default 2.0
+        *Public.* τ, the standard deviation of the angles W·z of a row that is uniform in its
+        bounds. Larger values fit rougher functions.
+    feature_seed : int, default 0
+        *Public.* Seed of the random features; not secret, unlike `random_state`.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        *Public.*
+    feature_names_in_ : ndarray of shape (n_features,)
+        *Public.* Only if the column names of X are strings.
+
+    Notes
+    -----
+    **Guarantee.** A row of the output depends on the same row of the input and on public numbers,
+    so neighboring inputs give neighboring outputs. See *Feature maps* in the user guide for the
+    norms.
+
+    References
+    ----------
+    Rahimi and Recht 2007, "Random features for large-scale kernel machines".
+
+    Examples
+    --------
+    >>> from skdp.features import RandomFourierFeatures
+    >>> features = RandomFourierFeatures(bounds=(0, 100), n_components=4)
+    >>> rows = features.fit_transform([[0.0], [50.0]])
+    >>> (rows**2).sum(axis=1).round(12)
+    array([1., 1.])
+    """
+
+    def __init__(
+        self,
+        *,
+        bounds: Bounds | None = None,
+        categories: Categories | None = None,
+        missing: str = "indicator",
+        transformation: Transformation | None = None,
+        n_components: int = 500,
+        scale: float = 2.0,
+        feature_seed: int = 0,
+    ) -> None:
+        self.bounds = bounds
+        self.categories = categories
+        self.missing = missing
+        self.transformation = transformation
+        self.n_components = n_components
+        self.scale = scale
+        self.feature_seed = feature_seed
+
+    def feature_map(self, n_columns: int, names: Sequence[Hashable] = ()) -> FourierMap:
+        return FourierMap.of(
+            self._facts(n_columns, names),
+            n_components=self.n_components,
+            scale=self.scale,
+            feature_seed=self.feature_seed,
+        )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Hashable, Sequence
+from typing import Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names_in
 
 from skdp.data.lazy import fit_of_columns, lazy_on_blocks
@@ -18,6 +19,7 @@ from skdp.data.validation import (
 )
 from skdp.features.base import FeatureMap
 from skdp.features.table import TableFacts
+from skdp.support.types import Bounds, Categories, MatrixLike, Transformation, VectorLike
 
 __all__ = ["PublicFeatures"]
 
@@ -25,13 +27,13 @@ __all__ = ["PublicFeatures"]
 class PublicFeatures(TransformerMixin, BaseEstimator):
     """A transformer that learns nothing: each row of its output is a public function of a row."""
 
-    bounds: Any
-    categories: Any
-    transformation: Any
-    missing: Any
+    bounds: Bounds | None
+    categories: Categories | None
+    transformation: Transformation | None
+    missing: str
 
     @abstractmethod
-    def feature_map(self, n_columns: int, names: Sequence[Any] = ()) -> FeatureMap:
+    def feature_map(self, n_columns: int, names: Sequence[Hashable] = ()) -> FeatureMap:
         """Return the lazy map that the parameters describe, from public facts alone.
 
         Parameters
@@ -47,8 +49,7 @@ class PublicFeatures(TransformerMixin, BaseEstimator):
             *Public.* What a linear model expands rows with.
         """
 
-    def _facts(self, n_columns: int, names: Sequence[Any]) -> TableFacts:
-        """Check the parameters, and return the public facts about the columns."""
+    def _facts(self, n_columns: int, names: Sequence[Hashable]) -> TableFacts:
         return TableFacts.of(
             n_columns,
             names,
@@ -59,14 +60,13 @@ class PublicFeatures(TransformerMixin, BaseEstimator):
         )
 
     @fit_of_columns
-    def fit(self, X: Any, y: Any = None) -> Any:
+    def fit(self, X: MatrixLike, y: object = None) -> Self:
         """Check the parameters against the columns; nothing is learned.
 
         Parameters
         ----------
         X : array-like or frame of shape (n_samples, n_features)
-            *Private.* Only its columns matter, and whether values are missing where that is
-            refused.
+            *Private.* Only its columns matter, and missing values if ``missing="error"``.
         y : None
             Ignored.
 
@@ -83,32 +83,30 @@ class PublicFeatures(TransformerMixin, BaseEstimator):
         return self.feature_map(self.n_features_in_, column_names(self))
 
     @lazy_on_blocks
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: MatrixLike) -> MatrixLike:
         """Return the features of the rows.
 
         Parameters
         ----------
         X : array-like or frame of shape (n_samples, n_features)
-            *Private.* Numbers outside of their bounds are clipped; a category that is not known
-            has no column.
+            *Private.* Numbers outside their bounds are clipped; an unknown category has no column.
 
         Returns
         -------
         ndarray or CSR matrix of shape (n_samples, n_features_out)
-            *Private.* Of single precision where X is an array or frame of such numbers.
+            *Private.* Of single precision if X is an array or frame of such numbers.
         """
         found, coded = self._mapped(X, reset=not hasattr(self, "n_features_in_"))
         dtype = np.float32 if coded.dtype == np.float32 else np.float64
         return found.whole(found.prepare(coded), dtype)
 
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+    def get_feature_names_out(self, input_features: VectorLike = None) -> np.ndarray:
         """Return the names of the columns of the output.
 
         Parameters
         ----------
         input_features : array-like of str or None, default None
-            *Public.* Names of the features. ``None`` takes those of the frame in `fit`, or x0,
-            x1, and so on.
+            *Public.* Names of the columns of X. ``None``: those of `fit`, or x0, x1, and so on.
 
         Returns
         -------
@@ -118,7 +116,7 @@ class PublicFeatures(TransformerMixin, BaseEstimator):
         names = _check_feature_names_in(self, input_features)
         return np.array(self._check_columns().names(names.tolist()), dtype=object)
 
-    def _mapped(self, X: Any, *, reset: bool) -> tuple[FeatureMap, np.ndarray]:
+    def _mapped(self, X: MatrixLike, *, reset: bool) -> tuple[FeatureMap, np.ndarray]:
         """Return the map and the coded table."""
         checked = validated_table(self, X, reset=reset)
         if reset:
@@ -129,7 +127,7 @@ class PublicFeatures(TransformerMixin, BaseEstimator):
     def _takes_missing(self) -> bool:
         return bool(self.missing == "indicator")
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.requires_fit = False
         tags.input_tags.allow_nan = self._takes_missing()

@@ -1,15 +1,14 @@
-"""Transformers of scikit-learn that read one row at a time, as the features of a linear model."""
+"""scikit-learn transformers that read one row at a time, as the features of a linear model."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 
 from skdp.data.column import Column, is_missing
 from skdp.data.columns import Columns
@@ -17,6 +16,7 @@ from skdp.features.base import FeatureMap
 from skdp.features.public_features import PublicFeatures
 from skdp.features.verdicts import check_row_wise
 from skdp.support.public_words import public_words, unheard
+from skdp.support.types import MatrixLike
 
 __all__ = ["RowWiseMap", "feature_map_of"]
 
@@ -33,24 +33,26 @@ class RowWiseMap:
     Parameters
     ----------
     transformer : object
-        *Public.* As `check_row_wise` admits it, fitted.
+        *Public.* Fitted; `check_row_wise` admits it.
     names : list
         *Public.* Names of the columns; empty if they have none.
     none : ndarray or CSR matrix of shape (0, n_features_out)
-        *Public.* The features of no rows, for which transformers raise errors.
+        *Public.* The features of no rows, which transformers refuse.
     """
 
-    transformer: Any
-    names: Sequence[Any]
-    none: Any
+    transformer: BaseEstimator
+    names: Sequence[Hashable]
+    none: MatrixLike
 
     @property
     def n_features_out(self) -> int:
-        """Number of features; public."""
+        """*Public.* Number of features."""
         return int(self.none.shape[1])
 
     @classmethod
-    def of(cls, transformer: Any, table: Any, names: Sequence[Any]) -> RowWiseMap:
+    def of(
+        cls, transformer: BaseEstimator, table: MatrixLike, names: Sequence[Hashable]
+    ) -> RowWiseMap:
         """Return the map for tables with these names and kinds of columns."""
         check_row_wise(transformer)
         columns = Columns.of(table, "X")
@@ -67,19 +69,8 @@ class RowWiseMap:
                 reason = str(error)
         raise ValueError(f"features cannot be fitted to columns such as those of X: {reason}")
 
-    def features(self, X: Any) -> Any:
-        """Return the features of a table.
-
-        Parameters
-        ----------
-        X : ndarray or frame of shape (n_samples, n_columns)
-            *Private.*
-
-        Returns
-        -------
-        ndarray or CSR matrix of shape (n_samples, n_features_out)
-            *Private.*
-        """
+    def features(self, X: MatrixLike) -> MatrixLike:
+        """Return the features of a table, one row for each of its rows: *private*."""
         columns = Columns.of(X, "X")
         if not columns.n_rows:
             return self.none
@@ -92,31 +83,21 @@ class RowWiseMap:
         return _finite(_matrix(_one_a_row(found, columns.n_rows)), is_whole)
 
 
-def feature_map_of(features: Any, table: Any, names: Sequence[Any]) -> FeatureMap | RowWiseMap:
+def feature_map_of(
+    features: BaseEstimator, table: MatrixLike, names: Sequence[Hashable]
+) -> FeatureMap | RowWiseMap:
     """Return the map of a transformer, from public facts about the columns of a table.
 
-    Parameters
-    ----------
-    features : object
-        *Public.* One of `skdp.features`, or what `check_row_wise` admits.
-    table : ndarray or frame of shape (n_samples, n_columns)
-        *Private.* Only the number of its columns is read and, for transformers of scikit-learn,
-        which of them hold text.
-    names : sequence
-        *Public.* Names of the columns; empty if they have none.
-
-    Returns
-    -------
-    FeatureMap or RowWiseMap
-        *Public.*
+    Only the number of columns is read and, for transformers of scikit-learn, which columns hold
+    text.
     """
     if isinstance(features, PublicFeatures):
         return features.feature_map(table.shape[1], names)
     return RowWiseMap.of(features, table, names)
 
 
-def _one_a_row(found: Any, n_rows: int) -> Any:
-    """Return features if there are as many as rows: a vectorizer of texts iterates over columns."""
+def _one_a_row(found: MatrixLike, n_rows: int) -> MatrixLike:
+    """Return features, after a check of their number: a text vectorizer iterates over columns."""
     if found.shape[0] != n_rows:
         raise ValueError(
             "features must return one row for each row of X. To transform a column of strings, "
@@ -125,16 +106,16 @@ def _one_a_row(found: Any, n_rows: int) -> Any:
     return found
 
 
-def _matrix(features: Any) -> Any:
+def _matrix(features: MatrixLike) -> MatrixLike:
     if sparse.issparse(features):
         return sparse.csr_matrix(features, dtype=np.float64)
     return np.asarray(features, dtype=np.float64)
 
 
-def _finite(features: Any, is_whole: np.ndarray) -> Any:
-    """Return features clipped to ±1e100, 0 in place of NaN that was made of values that are there.
+def _finite(features: MatrixLike, is_whole: np.ndarray) -> MatrixLike:
+    """Return features clipped to ±1e100, with 0 for NaN computed from values that are not missing.
 
-    To refuse these instead would tell, at no cost, whether a value of one's choice occurs.
+    An error for these would tell, without cost, whether a value of one's choice occurs.
     """
     values = features.data if sparse.issparse(features) else features
     rows = np.repeat(is_whole, np.diff(features.indptr)) if values is not features else is_whole
@@ -145,7 +126,7 @@ def _finite(features: Any, is_whole: np.ndarray) -> Any:
     return sparse.csr_matrix((values, features.indices, features.indptr), shape=features.shape)
 
 
-def _made_up(part: Column, unknown: Any) -> Any:
+def _made_up(part: Column, unknown: str | float) -> str | float:
     """Return a value of the kind that a column holds."""
     if part.kind in "biuf":
         return 0.0
@@ -154,8 +135,8 @@ def _made_up(part: Column, unknown: Any) -> Any:
     return 0.0 if part.types() else unknown
 
 
-def _objects(part: Column) -> Any:
-    """Return values that do not depend on the type of the column."""
+def _objects(part: Column) -> np.ndarray:
+    """Return the values of a column as objects that do not depend on its type."""
     if part.kind in "biuf":
         return part.floats().astype(object)
     values, nulls = part.read()
@@ -165,13 +146,13 @@ def _objects(part: Column) -> Any:
     return found
 
 
-def _object(value: Any) -> Any:
+def _object(value: object) -> object:
     if is_missing(value):
         return np.nan
     return float(value) if isinstance(value, Real) else value
 
 
-def _frame(rows: np.ndarray, names: Sequence[Any]) -> Any:
+def _frame(rows: np.ndarray, names: Sequence[Hashable]) -> MatrixLike:
     if not names:
         return rows
     import pandas as pd

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -20,26 +19,27 @@ from skdp.data.column_facts import (
 )
 from skdp.data.columns import Columns, column_name
 from skdp.data.validation import refuse_missing
+from skdp.support.types import Bounds, Categories, MatrixLike, Transformation
 from skdp.support.validation import check_choice, check_size
 
 __all__ = ["TableFacts"]
 
 _MISSING = ("indicator", "error")
-_OF_OTHERS = " A column of other values than numbers needs categories."
+_OF_OTHERS = " A column that is not numeric needs categories."
 
 
 @dataclass(frozen=True, eq=False)
 class TableFacts:
-    """Columns of numbers between public bounds, and columns of public categories.
+    """Public facts about columns of numbers with bounds, and columns of categories.
 
     Parameters
     ----------
     n_columns : int
         *Public.*
     numbers : ndarray of int of shape (n_numbers,)
-        *Public.* Which columns are numbers.
+        *Public.* Which columns are numeric.
     bounds : ColumnBounds
-        *Public.* Of the columns of numbers.
+        *Public.* Bounds of the numeric columns.
     units : ndarray of shape (n_numbers,)
         *Public.* Unit of a logarithmic scale; inf for a linear one.
     categories : dict of int to ndarray
@@ -47,8 +47,8 @@ class TableFacts:
     missing : {"indicator", "error"}
         *Public.* Whether a missing value is a category of its own, for numbers too.
     ranks : ndarray of shape (n_numbers, n_edges) or None
-        *Released.* For each number, at evenly spaced places of its scale, the u in [0, 1]; None for
-        the places themselves.
+        *Released.* u in [0, 1] at evenly spaced places of the scale of each number; None for the
+        places themselves.
     """
 
     n_columns: int
@@ -63,14 +63,14 @@ class TableFacts:
     def of(
         cls,
         n_columns: int,
-        names: Sequence[Any],
+        names: Sequence[Hashable],
         *,
-        bounds: Any,
-        categories: Any = None,
-        transformation: Any = None,
+        bounds: Bounds | None,
+        categories: Categories | None = None,
+        transformation: Transformation | None = None,
         missing: str = "indicator",
     ) -> TableFacts:
-        """Return what the parameters of an estimator say, checked."""
+        """Return the facts that the parameters of an estimator describe, checked."""
         known = dict(sorted(categories_by_column(categories, n_columns, names).items()))
         numbers = [j for j in range(n_columns) if j not in known]
         found = ColumnBounds(np.empty(0), np.empty(0))
@@ -83,8 +83,8 @@ class TableFacts:
         facts._check_scales(names)
         return facts
 
-    def _check_scales(self, names: Sequence[Any]) -> None:
-        """Raise if the bounds of a column are one number on its scale."""
+    def _check_scales(self, names: Sequence[Hashable]) -> None:
+        """Raise ValueError if the bounds of a column are one number on its scale."""
         low, high = (
             self._scaled(side[:, None])[:, 0] for side in (self.bounds.low, self.bounds.high)
         )
@@ -100,15 +100,15 @@ class TableFacts:
         return self.missing == "indicator"
 
     def size(self, j: int) -> int:
-        """Return how many values a column of categories may have, the missing one included."""
+        """Return how many rows `one_hot` has for a categorical column."""
         return self.categories[j].size + self.has_missing
 
     def unit(self, j: int) -> float:
-        """Return the unit of the logarithmic scale of a column, inf for one that has none."""
+        """Return the unit of the logarithmic scale of a column, inf if it has none."""
         return float(self.units[self.numbers == j].min(initial=math.inf))
 
     def codes_as(self, other: TableFacts) -> bool:
-        """Return whether `coded` gives the same as that of other facts about the same table."""
+        """Return whether `coded` is the same for other facts about the same table."""
         mine, theirs = self.categories, other.categories
         return (
             self.missing == other.missing
@@ -116,21 +116,12 @@ class TableFacts:
             and all(np.array_equal(mine[j], theirs[j]) for j in mine)
         )
 
-    def coded(self, X: Any, names: Sequence[Any] = ()) -> np.ndarray:
-        """Return a table as floats: numbers with NaN for missing ones, places of categories.
+    def coded(self, X: MatrixLike, names: Sequence[Hashable] = ()) -> np.ndarray:
+        """Return a table as floats of shape (n_samples, n_columns): *private*.
 
-        Parameters
-        ----------
-        X : ndarray or frame of shape (n_samples, n_columns)
-            *Private.*
-        names : sequence
-            *Public.* Names of the columns.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_columns)
-            *Private.* X itself where it is an array of floats and has no categories. A category
-            that is not known is −1, a missing one NaN, or −1 where missing values are refused.
+        Missing numbers are NaN. A category is its place among the public values, −1 if unknown, and
+        NaN if missing, or −1 under ``missing="error"``. An array of floats without categories is
+        returned itself.
         """
         if isinstance(X, np.ndarray) and X.dtype.kind == "f" and not self.categories:
             coded = X
@@ -142,10 +133,12 @@ class TableFacts:
 
     def _coded(self, columns: Columns) -> np.ndarray:
         for j in self.numbers.tolist():
-            columns.parts[j].check_numeric(columns.name(j), advice=_advice(columns.name(j)))
+            name = columns.name(j)
+            advice = f" Name the values that it can have, as in categories={{{name!r}: [...]}}."
+            columns.parts[j].check_numeric(name, advice=advice)
         for j, values in self.categories.items():
             check_comparable(columns.parts[j], values, columns.name(j))
-        single = all(_is_single(columns.parts[j]) for j in self.numbers.tolist())
+        single = all(columns.parts[j].dtype == np.float32 for j in self.numbers.tolist())
         coded = np.empty((columns.n_rows, self.n_columns), np.float32 if single else np.float64)
         for j, part in enumerate(columns.parts):
             known = self.categories.get(j)
@@ -155,15 +148,7 @@ class TableFacts:
     def unit_interval(self, rows: np.ndarray) -> np.ndarray:
         """Return the numbers of coded rows on their scales, mapped to [0, 1]; NaN stays.
 
-        Parameters
-        ----------
-        rows : ndarray of shape (n_rows, n_columns)
-            *Private.*
-
-        Returns
-        -------
-        ndarray of shape (n_numbers, n_rows)
-            *Private.* Column by column, a new array.
+        The new array has the shape (n_numbers, n_rows).
         """
         u = self.place(rows)
         if self.ranks is not None:
@@ -172,18 +157,7 @@ class TableFacts:
         return u
 
     def place(self, rows: np.ndarray) -> np.ndarray:
-        """Return the numbers of coded rows on their scales, as places from 0 to 1; NaN stays.
-
-        Parameters
-        ----------
-        rows : ndarray of shape (n_rows, n_columns)
-            *Private.*
-
-        Returns
-        -------
-        ndarray of shape (n_numbers, n_rows)
-            *Private.* Column by column, a new array.
-        """
+        """Return the numbers as `unit_interval` does, but without `ranks`."""
         some = rows if len(self.numbers) == self.n_columns else rows[:, self.numbers]
         u = np.array(some.T, dtype=np.float64, order="C")
         np.clip(u, self.bounds.low[:, None], self.bounds.high[:, None], out=u)
@@ -194,7 +168,7 @@ class TableFacts:
         return np.clip(u, 0.0, 1.0, out=u)
 
     def _scaled(self, x: np.ndarray) -> np.ndarray:
-        """Return sign(x)·log(1 + |x|/unit) in the columns that have a unit, of shape (n, …)."""
+        """Return sign(x)·log(1 + |x|/unit) in the columns with a unit, of shape (n, …)."""
         if np.isinf(self.units).all():
             return x
         scaled, logarithmic = x.copy(), np.isfinite(self.units)
@@ -205,20 +179,7 @@ class TableFacts:
         return scaled
 
     def values_at(self, j: int, u: np.ndarray) -> np.ndarray:
-        """Return the values of a column of numbers that `unit_interval` maps to u.
-
-        Parameters
-        ----------
-        j : int
-            *Public.* Which column.
-        u : ndarray
-            *Public.* In [0, 1].
-
-        Returns
-        -------
-        ndarray of the same shape
-            *Public.*
-        """
+        """Return the values of numeric column `j` that `unit_interval` maps to u in [0, 1]."""
         k = int(np.flatnonzero(self.numbers == j)[0])
         if self.ranks is not None:
             u = np.interp(u, self.ranks[k], np.linspace(0.0, 1.0, self.ranks.shape[1]))
@@ -230,29 +191,22 @@ class TableFacts:
         return np.copysign(unit * np.expm1(np.abs(t)), t)
 
     def one_hot(self, j: int, codes: np.ndarray, out: np.ndarray) -> None:
-        """Write 1 where a category, or a missing value, is; `out` has a row a category and zeros.
-
-        Parameters
-        ----------
-        j : int
-            Which column.
-        codes : ndarray of shape (n_rows,)
-            *Private.* As in a coded table.
-        out : ndarray of shape (size, n_rows)
-            *Private.*
-        """
+        """Write 1 at each category or missing value into `out`: zeros of shape (size, n_rows)."""
         places = np.where(np.isnan(codes), self.categories[j].size, codes).astype(np.intp)
         known = np.flatnonzero(places >= 0)
         out[places[known], known] = 1.0
 
-    def category_names(self, j: int, column: Any) -> list[str]:
-        """Return names of the columns of `one_hot`."""
+    def category_names(self, j: int, column: Hashable) -> list[str]:
+        """Return the names of the rows of `one_hot`."""
         names = [f"{column}_{value}" for value in self.categories[j].tolist()]
         return [*names, f"missing_{column}"] if self.has_missing else names
 
 
 def _units(
-    transformation: Any, numbers: Sequence[int], n_columns: int, names: Sequence[Any]
+    transformation: Transformation | None,
+    numbers: Sequence[int],
+    n_columns: int,
+    names: Sequence[Hashable],
 ) -> np.ndarray:
     """Return the units of logarithmic scales, inf for linear ones."""
     if not isinstance(transformation, Mapping):
@@ -265,7 +219,7 @@ def _units(
     return np.array([_unit(given.get(j)) for j in numbers], dtype=float)
 
 
-def _unit(kind: Any) -> float:
+def _unit(kind: str | float | None) -> float:
     if kind is None:
         return math.inf
     if isinstance(kind, str):
@@ -275,16 +229,8 @@ def _unit(kind: Any) -> float:
 
 
 def _codes(part: Column, known: np.ndarray) -> np.ndarray:
-    """Return places of categories as floats, −1 for other values and NaN for missing ones."""
+    """Return the places of categories as floats, −1 for other values and NaN for missing ones."""
     read = part.read()
     codes = codes_of(read, known).astype(np.float64)
     codes[read.missing()] = np.nan
     return codes
-
-
-def _is_single(part: Column) -> bool:
-    return part.dtype == np.float32
-
-
-def _advice(column: Any) -> str:
-    return f" Name the values that it can have, as in categories={{{column!r}: [...]}}."

@@ -1,17 +1,17 @@
-"""Additive features looked up in tables, for fits that pass over many rows many times."""
+"""Features looked up in tables, for fits that pass over many rows many times."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from skdp.features.base import FeatureMap
 from skdp.features.table import TableFacts
+from skdp.support.types import MatrixLike
 
 __all__ = ["TabulatedMap"]
 
@@ -21,22 +21,22 @@ _ROWS = 4096
 
 @dataclass(frozen=True, eq=False)
 class TabulatedMap(FeatureMap):
-    """A map whose blocks of features read one column each, with u rounded to 4096 levels.
+    """A map whose features read one column each, with u rounded to 4096 levels.
 
-    A row becomes one small integer a column, for which a table has the features. The rounding is
-    part of the public map, so that norms and guarantees are those of the rounded features; it must
-    not depend on how many rows there are, which may be private.
+    A row becomes one small integer per column, an index into a table of features. The rounding is
+    part of the public map, so norms and guarantees are those of the rounded features. It must not
+    depend on the number of rows, which may be private.
 
     Parameters
     ----------
     facts : TableFacts
-        *Public.* What the columns are.
+        *Public.* The columns.
     feature_map : FeatureMap
         *Public.* The map without rounding.
     spans : list of (int, slice)
-        *Public.* The column that a block of features reads, and where the block is.
+        *Public.* The column that each table reads, and the place of its features.
     alike : list of int
-        *Public.* For each block the first one that has the same table.
+        *Public.* For each table the first one that is equal.
     """
 
     facts: TableFacts
@@ -48,16 +48,16 @@ class TabulatedMap(FeatureMap):
     def n_features_out(self) -> int:
         return self.feature_map.n_features_out
 
-    def names(self, columns: Sequence[Any]) -> list[str]:
+    def names(self, columns: Sequence[Hashable]) -> list[str]:
         return self.feature_map.names(columns)
 
     @cached_property
-    def tables(self) -> list[Any]:
-        """For each block the features of every integer, (n_levels, size); CSR for categories."""
+    def tables(self) -> list[MatrixLike]:
+        """Features of every integer, (n_levels, size), for each span; CSR for categories."""
         found = {k: self._table(*self.spans[k]) for k in {*self.alike}}
         return [found[k] for k in self.alike]
 
-    def _table(self, j: int, span: slice) -> Any:
+    def _table(self, j: int, span: slice) -> MatrixLike:
         rows = np.zeros((1, self.facts.n_columns))
         if j in self.facts.categories:
             one = float(self.feature_map.expand(rows)[0, span.start])
@@ -70,18 +70,7 @@ class TabulatedMap(FeatureMap):
         return np.ascontiguousarray(self.feature_map.expand(rows)[:, span])
 
     def prepare(self, X: np.ndarray) -> np.ndarray:
-        """Return for each row a place in each table, of which the last ones are NaN and unknown.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_columns)
-            *Private.* As `TableFacts.coded` returns it.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_blocks)
-            *Private.* A quarter of the memory of doubles, column by column.
-        """
+        """Return the place of each row in each table; the last places are for NaN and unknown."""
         sizes = [table.shape[0] for table in self.tables]
         dtype = np.uint16 if max(sizes, default=0) < 2**16 else np.int64
         places = np.empty((len(self.spans), len(X)), dtype)

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from skdp.features.base import FeatureMap
+from skdp.features.public_features import PublicFeatures
 from skdp.features.table import TableFacts
+from skdp.support.types import Bounds, Categories, Transformation
 from skdp.support.validation import check_count
 
-__all__ = ["TreeMap"]
+__all__ = ["RandomTreeFeatures", "TreeMap"]
 
 _DEEPEST = 16  # leaves of 100 trees are then 6 million features
 _ROWS = 2048  # whose ways through the trees are followed at a time
@@ -23,10 +24,11 @@ _ROWS = 2048  # whose ways through the trees are followed at a time
 
 @dataclass(frozen=True, eq=False)
 class _Forest:
-    """Splits of T complete trees, each array of shape (T, nodes), nodes in the order of a heap.
+    """Splits of T complete trees, in arrays of shape (T, nodes), with nodes in the order of a heap.
 
-    Which column is asked, numbers first; above which u a row goes right; and, of shape (T, nodes,
-    places), at which places of a category, of which the last one is the missing one.
+    `column` is the column that a node tests, with numbers first. A row goes right above
+    `threshold`, or if `to_the_right`, of shape (T, nodes, codes), is true for its category; the
+    last code is missing.
     """
 
     column: np.ndarray
@@ -36,22 +38,11 @@ class _Forest:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TreeMap(FeatureMap):
-    """The leaf that a row falls into, 1/√T in each of T complete trees of depths of their own.
+    """The leaf that a row falls into: 1/√T in each of T complete trees.
 
-    A node asks for a column, all of them equally likely: whether a number is above a threshold
-    that is uniform in the node's cell, or whether a category is in a random subset. A missing
-    value goes to a random side; a category that is not known goes left.
-
-    Parameters
-    ----------
-    facts : TableFacts
-        *Public.* What the columns are.
-    n_trees : int
-        *Public.* T.
-    depths : tuple (least, most)
-        *Public.* Between which the trees' depths are, each as often as the others.
-    feature_seed : int
-        *Public.* From which trees follow.
+    A node tests a random column: whether a number is above a threshold that is uniform in the
+    node's cell, or whether a category is in a random subset. A missing value goes to a random side;
+    an unknown category goes left.
     """
 
     facts: TableFacts
@@ -61,9 +52,14 @@ class TreeMap(FeatureMap):
 
     @classmethod
     def of(
-        cls, facts: TableFacts, *, n_trees: Any = 100, depth: Any = 8, feature_seed: Any = 0
+        cls,
+        facts: TableFacts,
+        *,
+        n_trees: int = 100,
+        depth: int | tuple[int, int] = 8,
+        feature_seed: int = 0,
     ) -> TreeMap:
-        """Return what the parameters of an estimator say, checked."""
+        """Return the map for the parameters of `RandomTreeFeatures`, checked."""
         return cls(
             facts=facts,
             n_trees=check_count("n_trees", n_trees),
@@ -99,18 +95,7 @@ class TreeMap(FeatureMap):
         return _Forest(column, threshold, rng.random((*shape, places)) < 0.5)
 
     def prepare(self, X: np.ndarray) -> np.ndarray:
-        """Return the number of the leaf of each row in each tree.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_columns)
-            *Private.* As `TableFacts.coded` returns it.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_trees)
-            *Private.* Small integers.
-        """
+        """Return the number of the leaf of each row in each tree, as small integers."""
         leaves = np.empty((len(X), self.n_trees), np.uint8 if self.depths[1] <= 8 else np.uint32)
         for start in range(0, len(X), _ROWS):
             leaves[start : start + _ROWS] = self._leaves(X[start : start + _ROWS])
@@ -135,7 +120,7 @@ class TreeMap(FeatureMap):
         return leaves
 
     def _questions(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return u, −inf where there is none, and places of categories or missing values, or −1."""
+        """Return u, −inf where there is none, and codes of categories and missing values, or −1."""
         numbers, p = self.facts.unit_interval(rows), len(self.facts.numbers)
         u = np.full((self.facts.n_columns, len(rows)), -np.inf)
         unknown = np.isnan(numbers)
@@ -149,7 +134,7 @@ class TreeMap(FeatureMap):
             codes[k] = np.where(np.isnan(rows[:, j]), place, rows[:, j])
         return u, codes
 
-    def expand(self, rows: np.ndarray) -> Any:
+    def expand(self, rows: np.ndarray) -> sparse.csr_matrix:
         n, T = rows.shape
         leaves = 1 << self._depth
         columns = (rows + (leaves.cumsum() - leaves)).astype(np.int32)
@@ -159,7 +144,7 @@ class TreeMap(FeatureMap):
             (entries, columns.ravel(), starts), shape=(n, self.n_features_out), copy=False
         )
 
-    def names(self, columns: Sequence[Any]) -> list[str]:
+    def names(self, columns: Sequence[Hashable]) -> list[str]:
         return [
             f"tree{t}_leaf{leaf}"
             for t, depth in enumerate(self._depth)
@@ -167,8 +152,92 @@ class TreeMap(FeatureMap):
         ]
 
 
-def _depths(depth: Any) -> tuple[int, int]:
-    """Return the least and the greatest depth."""
+class RandomTreeFeatures(PublicFeatures):
+    """Indicators of the leaves of random trees; rows have norm exactly 1.
+
+    Each node of a complete tree tests one column, chosen uniformly: whether a number lies above a
+    threshold that is uniform in the node's own cell, or whether a category is in a random subset. A
+    row has 1/√T in the column of its leaf in each of T trees, and zeros elsewhere. Trees do not
+    depend on the data, and `fit` learns nothing. (`RandomTreesEmbedding` of scikit-learn draws
+    thresholds between the extremes of the data, and so reveals them.)
+
+    Parameters
+    ----------
+    bounds : pair (low, high), one pair per column, or dict
+        *Public.* A dict from names or positions of columns to pairs, a list of pairs, or a tuple
+        (lows, highs). Required, and never taken from the data: see :term:`bounds`.
+    categories : dict, list or None, default None
+        *Public.* Possible values of categorical columns: a dict from names or positions of columns
+        to lists, or one list for all columns. Other values belong to no category.
+    missing : {"indicator", "error"}, default "indicator"
+        *Public.* Treatment of NaN, ``None`` and ``pandas.NA``: an indicator or category of their
+        own, or a ValueError.
+    transformation : None, "log" or dict, default None
+        *Public.* Scale of numeric columns. Use ``"log"`` for amounts and counts. A dict maps
+        columns to ``None``, ``"log"`` (unit 1) or the unit of a logarithmic scale.
+    n_trees : int, default 100
+        *Public.* T, the number of trees.
+    depth : int or pair (least, most), default 8
+        *Public.* Depth of the trees, at most 16. A pair spreads the depths evenly over the trees:
+        shallow trees learn smooth effects from few rows, deep trees learn the rest.
+    feature_seed : int, default 0
+        *Public.* Seed of the random features; not secret, unlike `random_state`.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        *Public.*
+    feature_names_in_ : ndarray of shape (n_features,)
+        *Public.* Only if the column names of X are strings.
+
+    Notes
+    -----
+    **Guarantee.** A row of the output depends on the same row of the input and on public numbers,
+    so neighboring inputs give neighboring outputs. See *Feature maps* in the user guide for the
+    norms.
+
+    References
+    ----------
+    Geurts, Ernst and Wehenkel, "Extremely randomized trees", Machine Learning 63, 2006.
+
+    Examples
+    --------
+    >>> from skdp.features import RandomTreeFeatures
+    >>> features = RandomTreeFeatures(bounds=(0, 100), n_trees=4, depth=2)
+    >>> rows = features.fit_transform([[0.0], [50.0]])
+    >>> rows.shape, rows.nnz, float(rows.max())
+    ((2, 16), 8, 0.5)
+    """
+
+    def __init__(
+        self,
+        *,
+        bounds: Bounds | None = None,
+        categories: Categories | None = None,
+        missing: str = "indicator",
+        transformation: Transformation | None = None,
+        n_trees: int = 100,
+        depth: int | tuple[int, int] = 8,
+        feature_seed: int = 0,
+    ) -> None:
+        self.bounds = bounds
+        self.categories = categories
+        self.missing = missing
+        self.transformation = transformation
+        self.n_trees = n_trees
+        self.depth = depth
+        self.feature_seed = feature_seed
+
+    def feature_map(self, n_columns: int, names: Sequence[Hashable] = ()) -> TreeMap:
+        return TreeMap.of(
+            self._facts(n_columns, names),
+            n_trees=self.n_trees,
+            depth=self.depth,
+            feature_seed=self.feature_seed,
+        )
+
+
+def _depths(depth: int | tuple[int, int]) -> tuple[int, int]:
     pair = depth if isinstance(depth, (tuple, list)) and len(depth) == 2 else (depth, depth)
     least, most = (check_count("depth", side) for side in pair)
     if not least <= most <= _DEEPEST:

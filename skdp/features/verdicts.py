@@ -1,8 +1,8 @@
-"""The scikit-learn transformers whose output row depends on one input row and public numbers."""
+"""Conditions under which a scikit-learn transformer reads one row at a time and learns nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,46 +33,44 @@ KERNEL_MAP = "RandomFourierFeatures is a kernel map by public numbers"
 
 @dataclass(frozen=True)
 class Condition:
-    """What must hold of a parameter, and what is wrong where it does not.
+    """A condition on a parameter of a transformer.
 
     Parameters
     ----------
     parameter : str
         *Public.*
     holds : callable
-        From an estimator to whether all is well.
+        Whether an estimator fulfils the condition.
     advice : str
-        *Public.* What leaks, and what to do instead.
-    kind : str
-        *Public.* See `Leak`.
-    severity : str
+        *Public.* What leaks otherwise, and what to do instead.
+    kind, severity : str
         *Public.* See `Leak`.
     """
 
     parameter: str
-    holds: Callable[[Any], bool]
+    holds: Callable[[BaseEstimator], bool]
     advice: str
     kind: str = "learns"
     severity: str = "high"
 
 
-def is_one_of(name: str, *allowed: Any) -> Callable[[Any], bool]:
-    """Return whether a parameter is one of those values, which are all simple."""
+def is_one_of(name: str, *allowed: object) -> Callable[[BaseEstimator], bool]:
+    """Return whether a parameter equals one of these simple values, in value and type."""
 
-    def holds(estimator: Any) -> bool:
+    def holds(estimator: BaseEstimator) -> bool:
         value = getattr(estimator, name)
         return any(value is one or (type(value) is type(one) and value == one) for one in allowed)
 
     return holds
 
 
-def _differs(name: str, *forbidden: Any) -> Callable[[Any], bool]:
+def _differs(name: str, *forbidden: object) -> Callable[[BaseEstimator], bool]:
     found = is_one_of(name, *forbidden)
     return lambda estimator: not found(estimator)
 
 
-def _given(name: str) -> Callable[[Any], bool]:
-    """Return whether a parameter holds values of your own, not the name of a way to find them."""
+def _given(name: str) -> Callable[[BaseEstimator], bool]:
+    """Return whether a parameter holds values, not None or the name of a way to find them."""
     return lambda estimator: (
         not (getattr(estimator, name) is None or isinstance(getattr(estimator, name), str))
     )
@@ -126,7 +124,7 @@ def _takes_no_less_than(parameter: str) -> Condition:
     )
 
 
-def _is_present(name: str) -> Callable[[Any], bool]:
+def _is_present(name: str) -> Callable[[BaseEstimator], bool]:
     """Return whether a parameter is not NaN or NA; None stands for a default."""
     return lambda estimator: (
         getattr(estimator, name) is None or not is_missing(getattr(estimator, name))
@@ -235,13 +233,13 @@ CONDITIONS: dict[str, tuple[Condition, ...]] = {
 """Transformers that learn nothing if all of these hold."""
 
 
-def _may_be_sparse(columns: Any) -> bool:
-    """Return whether a part may be sparse, so that the layout of all could hang on the values."""
+def _may_be_sparse(columns: BaseEstimator) -> bool:
+    """Return whether a part may be sparse, so that the layout of all could depend on the values."""
     parts = [part for _, part, _ in columns.transformers if not isinstance(part, str)]
     return any(_can_be_sparse(part) for part in _leaves(parts))
 
 
-def _can_be_sparse(part: Any) -> bool:
+def _can_be_sparse(part: BaseEstimator) -> bool:
     if hasattr(part, "sparse_output"):
         return bool(part.sparse_output)
     return type(part).__name__ in _SPARSE
@@ -252,8 +250,8 @@ _SPARSE |= {"MissingIndicator", "RandomTreesEmbedding", "SparseRandomProjection"
 _SPARSE |= {"DictVectorizer", "TfidfTransformer", "TfidfVectorizer"}
 
 
-def _leaves(parts: list[Any]) -> list[Any]:
-    """Return the estimators inside of these, and themselves."""
+def _leaves(parts: list[BaseEstimator]) -> list[BaseEstimator]:
+    """Return these estimators and those inside them."""
     found = []
     for part in parts:
         nested = getattr(part, "steps", None) or getattr(part, "transformer_list", None) or []
@@ -261,8 +259,8 @@ def _leaves(parts: list[Any]) -> list[Any]:
     return found
 
 
-def _fixed_columns(columns: Any) -> bool:
-    """Return whether no callable but a selection by name or type chooses the columns."""
+def _fixed_columns(columns: BaseEstimator) -> bool:
+    """Return whether columns are chosen by names or a selector, and by no other callable."""
     chosen = [which for _, _, which in columns.transformers]
     return all(isinstance(which, make_column_selector) or not callable(which) for which in chosen)
 
@@ -291,7 +289,7 @@ ROW_WISE_WRAPPERS: dict[str, tuple[tuple[str, ...], tuple[Condition, ...]]] = {
 """Compositions of transformers: in which parameters those are, and what must hold besides."""
 
 
-def check_row_wise(features: Any) -> None:
+def check_row_wise(features: BaseEstimator) -> None:
     """Raise ValueError unless the features of a row follow from this row and public numbers."""
     for wrong in _refusals(features):
         raise ValueError(
@@ -301,7 +299,7 @@ def check_row_wise(features: Any) -> None:
         )
 
 
-def _refusals(part: Any) -> Iterator[str]:
+def _refusals(part: BaseEstimator) -> Iterator[str]:
     """Yield what is wrong with a transformer or, in a composition, with its parts."""
     name, home = type(part).__name__, type(part).__module__.split(".")[0]
     if part is None or isinstance(part, str):  # "passthrough" and "drop"
@@ -317,7 +315,7 @@ def _refusals(part: Any) -> Iterator[str]:
         yield f"{name}, which is not known to read one row at a time and to learn nothing"
 
 
-def _of_parts(parts: Any) -> Iterator[str]:
+def _of_parts(parts: BaseEstimator | str | Sequence[tuple[Any, ...]]) -> Iterator[str]:
     """Yield what is wrong with a remainder, or with steps (name, transformer, …)."""
     if not isinstance(parts, (list, tuple)):
         yield from _refusals(parts)
@@ -328,19 +326,19 @@ def _of_parts(parts: Any) -> Iterator[str]:
             yield "a selection of columns by type, because X is converted to objects"
 
 
-def _broken(part: Any, conditions: tuple[Condition, ...]) -> Iterator[str]:
+def _broken(part: BaseEstimator, conditions: tuple[Condition, ...]) -> Iterator[str]:
     for one in conditions:
         if not one.holds(part):
             value = getattr(part, one.parameter)
             yield f"{type(part).__name__}({one.parameter}={value!r}): {one.advice}"
 
 
-def _selects_by_type(columns: Any) -> bool:
+def _selects_by_type(columns: object) -> bool:
     if not isinstance(columns, make_column_selector):
         return False
     return columns.dtype_include is not None or columns.dtype_exclude is not None
 
 
-def _is_stateless(part: Any) -> bool:
+def _is_stateless(part: BaseEstimator) -> bool:
     """Return whether one of skdp's own transformers learns nothing; each of these is row-wise."""
     return isinstance(part, BaseEstimator) and not get_tags(part).requires_fit

@@ -1,4 +1,4 @@
-"""What users pass, as types: names for readers, checked at run time by `data.validation`."""
+"""Types of what users pass: for readers, since checks at run time decide."""
 
 from __future__ import annotations
 
@@ -8,14 +8,22 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-__all__ = ["Bounds", "Label", "MatrixLike", "RandomState", "VectorLike"]
+__all__ = [
+    "Bounds",
+    "Categories",
+    "Label",
+    "MatrixLike",
+    "RandomState",
+    "Transformation",
+    "VectorLike",
+]
 
-# Data frames, sparse matrices and Dask collections have no common type that mypy knows.
+# Data frames, sparse matrices and lazy collections have no common type that mypy knows.
 MatrixLike: TypeAlias = Any
-"""Rows of a table: an array, a sparse matrix, a data frame or a Dask collection."""
+"""Rows of a table: an array, a sparse matrix, a data frame or a lazy collection."""
 
 VectorLike: TypeAlias = Any
-"""One value a row: an array, a list, a series or a Dask collection."""
+"""One value a row: an array, a list, a series or a lazy collection."""
 
 Label: TypeAlias = Any
 """A category or a class: a string, a number, a boolean or None."""
@@ -25,3 +33,9 @@ RandomState: TypeAlias = int | np.random.Generator | np.random.RandomState | Non
 
 Bounds: TypeAlias = ArrayLike | Mapping[Any, Sequence[float]]
 """One pair, one pair a column, a pair of vectors, or a dict from columns to pairs."""
+
+Categories: TypeAlias = ArrayLike | Mapping[Any, ArrayLike]
+"""The values of every column, or a dict from columns to their values."""
+
+Transformation: TypeAlias = str | float | Mapping[Any, str | float | None]
+"""The scale of every numeric column, or a dict from columns to scales."""
