@@ -1,7 +1,7 @@
-"""How good a model is on private test rows: one number, or a report, from one noisy release.
+"""Private scores and reports on test rows, each from one noisy release.
 
-Names are scikit-learn's with a ``dp_`` before them, so that a program that needs an exact score on
-public rows and a private one on others imports both, and neither is taken for the other.
+Names are scikit-learn's with the prefix ``dp_``, so that a program can import both. See *Judging
+privately* in the user guide.
 """
 
 from skdp.metrics._score import Score

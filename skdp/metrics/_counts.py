@@ -1,4 +1,4 @@
-"""Counts of test rows by true label and by what was predicted: one noisy histogram."""
+"""One noisy histogram of test rows by true label and prediction."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Self
 
 import numpy as np
 
 from skdp.data.exact_sums import counted
 from skdp.data.records import Records
 from skdp.metrics._estimate import interval_of
-from skdp.metrics._evaluation import Question
+from skdp.metrics._evaluation import Question, ResultT
 from skdp.metrics._view import Viewed
 from skdp.privacy import Neighboring, PrivacyGuarantee
 from skdp.workloads import Query
@@ -24,8 +24,8 @@ __all__ = ["Counts", "NoisyReport"]
 _CELLS = "cells"
 
 
-class Counts(Question):
-    """How many rows lie in each cell; the true labels of the pairs are 0..K−1."""
+class Counts(Question[ResultT]):
+    """The number of rows in each cell; the true labels of the pairs are 0..K−1."""
 
     @property
     @abstractmethod
@@ -34,12 +34,12 @@ class Counts(Question):
 
     @property
     def n_histograms(self) -> int:
-        """In how many cells each row lies."""
+        """The number of histograms, in each of which a row lies in one cell."""
         return 1
 
     @abstractmethod
-    def places(self, pairs: Records[Any]) -> Iterator[np.ndarray]:
-        """Yield the number of each row's cell, in each histogram."""
+    def places(self, pairs: Records[Self]) -> Iterator[np.ndarray]:
+        """Yield the cell of each row, for each histogram."""
 
     def query(self, neighboring: Neighboring) -> Query:
         return Query(
@@ -50,32 +50,18 @@ class Counts(Question):
             integer=True,
         )
 
-    def answer(self, pairs: Records[Any], size: int) -> np.ndarray:
+    def answer(self, pairs: Records[Self], size: int) -> np.ndarray:
         return pairs.counts(partial(_counted, size))[_CELLS]
 
 
-def _counted(size: int, pairs: Records[Counts]) -> dict[str, np.ndarray]:
+def _counted(size: int, pairs: Records[Counts[object]]) -> dict[str, np.ndarray]:
     counts = (counted(places, size, pairs.steps) for places in pairs.facts.places(pairs))
     return {_CELLS: np.asarray(sum(counts))}
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class NoisyReport(Viewed):
-    """What one noisy histogram of test rows says.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (n_classes, n_cells)
-        *Released.* Rows of each true label in each cell; unbiased, so some may be negative.
-    classes : ndarray of shape (n_classes,)
-        *Public.* The labels.
-    n_samples : int or None
-        *Public.* Number of test records; None if it is private.
-    privacy : PrivacyGuarantee
-        *Public.* Of everything in the report together.
-    _variance : float
-        *Public.* Of the noise of each number.
-    """
+    """A report from one noisy histogram of test rows."""
 
     counts: np.ndarray
     classes: np.ndarray
@@ -85,7 +71,7 @@ class NoisyReport(Viewed):
 
     @property
     def total(self) -> float:
-        """How many rows there are: the public number, or the sum of the counts."""
+        """Number of rows: the public number, or the sum of the counts."""
         return self._total(self.counts)
 
     def _total(self, counts: np.ndarray) -> float:
@@ -114,7 +100,7 @@ class NoisyReport(Viewed):
         )
 
     def _sampling_variance(self, slopes: np.ndarray) -> float:
-        """Return the variance of slopes times counts over samples of equally many rows."""
+        """Return the variance of slopes times counts over samples of equal size."""
         counts = np.maximum(self.counts, 0.0).ravel()
         mean = float(slopes @ counts)
         return max(float(slopes**2 @ counts) - mean * mean / max(counts.sum(), 1.0), 0.0)

@@ -1,36 +1,40 @@
-"""Errors of predicted numbers, the sums that tell of them, and which sums are possible."""
+"""Errors of predicted numbers within public bounds, and their noisy sums."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Self
 
 import numpy as np
 
+from skdp._private_fit import ReleaseParameters
+from skdp.data.records import Records
 from skdp.metrics._pairs import numbers_of
+from skdp.metrics._row_sums import ResultT, RowSums
 from skdp.support.validation import check_real
 
-__all__ = ["ErrorScale", "possible_sums"]
+__all__ = ["ErrorScale", "ErrorSums", "possible_sums"]
 
 
 @dataclass(frozen=True)
 class ErrorScale:
-    """*Public* bounds of targets, and the error as which larger ones count."""
+    """*Public* bounds of the targets, and the bound to which errors are clipped."""
 
     bounds: tuple[float, float]
     error_bound: float
 
     @classmethod
-    def of(cls, bounds: Any, error_bound: Any) -> ErrorScale:
-        """Return the scale, by default with the width of the bounds as the largest error."""
+    def of(cls, bounds: tuple[float, float], error_bound: float | None) -> Self:
+        """Check the bounds; the default of `error_bound` is their width."""
         low, high = _checked_bounds(bounds)
         width = high - low
         if error_bound is not None:
             width = min(width, check_real("error_bound", error_bound, low=1e-100))
         return cls((low, high), width)
 
-    def errors(self, truth: Any, guess: Any) -> tuple[np.ndarray, np.ndarray]:
+    def errors(self, truth: np.ndarray, guess: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return absolute errors in units of `error_bound`, and targets mapped to [−1, 1]."""
         low, high = self.bounds
         middle, half = 0.5 * (low + high), 0.5 * (high - low)
@@ -39,29 +43,43 @@ class ErrorScale:
         return np.minimum(np.abs(u - v) * (half / self.error_bound), 1.0), u
 
     def r2(self, square: float, linear: float, quadratic: float, n: float) -> float:
-        """Return R² by sums over n rows of e², u and u²; nan where no variance of u is seen."""
+        """Return R² from sums over n rows of e², u and u²; nan if u has no visible variance."""
         whole = 0.25 * (quadratic - linear**2 / n) if n > 0.0 else 0.0  # in squared widths
-        if not whole > max(n, 0.0) * 2.0**-31:  # as exactly as rows are added up
+        if not whole > max(n, 0.0) * 2.0**-31:  # the precision with which rows are added up
             return math.nan
         share = self.error_bound / (self.bounds[1] - self.bounds[0])
         return float(1.0 - share * share * square / whole)
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class ErrorSums(RowSums[ResultT]):
+    """Sums over rows of functions of errors and targets within public bounds."""
+
+    target_bounds: tuple[float, float]
+    error_bound: float | None
+
+    @cached_property
+    def scale(self) -> ErrorScale:
+        """The bounds, checked."""
+        return ErrorScale.of(self.target_bounds, self.error_bound)
+
+    def checked(self, parameters: ReleaseParameters, pairs: Records[None]) -> Records[Self]:
+        ErrorScale.of(self.target_bounds, self.error_bound)
+        pairs.check(_check_numbers)
+        return pairs.with_facts(self)
+
+
+def _check_numbers(pairs: Records[None]) -> None:
+    numbers_of("y_true", pairs.y)
+    numbers_of("y_pred", pairs.X)
+
+
 def possible_sums(linear: float, square: float, n: float, low: float) -> tuple[float, float]:
-    """Return the nearest sums of x and x² that n numbers x between `low` and 1 can have.
+    """Return the nearest sums of x and x² that n numbers x in [`low`, 1] can have; low is 0 or −1.
 
-    Their means lie between the parabola and its chord, which is a convex set: no sums of such
-    numbers are farther from the result than from the given sums, whatever the noise was. Of
-    Gaussian noise, alike in both sums, it is the most likely sums as well.
-
-    Parameters
-    ----------
-    linear, square : float
-        *Released.*
-    n : float
-        How many numbers.
-    low : {-1, 0}
-        *Public.*
+    Their means lie between the parabola and its chord, which is a convex set. So the result is at
+    most as far from the sums of any such numbers as the given *released* sums are, whatever the
+    noise was. For Gaussian noise of equal variance it is also the most likely pair of sums.
     """
     if not n > 0.0:
         return linear, square
@@ -76,7 +94,7 @@ def possible_sums(linear: float, square: float, n: float, low: float) -> tuple[f
     return float(n * nearest[0]), float(n * nearest[1])
 
 
-def _checked_bounds(bounds: Any) -> tuple[float, float]:
+def _checked_bounds(bounds: object) -> tuple[float, float]:
     if not (isinstance(bounds, tuple | list) and len(bounds) == 2):
         raise ValueError(f"target_bounds must be a pair of public numbers, got {bounds!r}.")
     low, high = (check_real("target_bounds", x, low=-1e100, high=1e100) for x in bounds)

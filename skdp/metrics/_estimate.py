@@ -1,10 +1,9 @@
-"""Functions of noisy sums, and intervals that know of the noise and of the sampling of rows."""
+"""Functions of noisy sums, and their intervals under noise and sampling."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
@@ -16,9 +15,9 @@ __all__ = ["interval_of", "ratio", "slopes_of", "spread"]
 _STEP = 1e-4  # of the total, by which sums are moved to find slopes
 
 
-def ratio(numerator: Any, denominator: float) -> Any:
-    """Return a quotient, nan where the denominator is not positive."""
-    return numerator / denominator if denominator > 0.0 else np.nan * np.asarray(numerator)[()]
+def ratio(numerator: float, denominator: float) -> float:
+    """Return a quotient, nan if the denominator is not positive."""
+    return numerator / denominator if denominator > 0.0 else np.nan
 
 
 def interval_of(
@@ -28,20 +27,10 @@ def interval_of(
     level: float,
     bounds: tuple[float, float],
 ) -> tuple[float, float]:
-    """Return an interval around a smooth function of sums by the delta method.
+    """Return an interval, by the delta method, around a smooth function of *released* sums.
 
-    Parameters
-    ----------
-    metric : callable
-        From sums to a number; nan where it is not defined.
-    sums : ndarray
-        *Released.*
-    covariance : callable
-        From slopes to the variance of the metric.
-    level : float
-        *Public.*
-    bounds : (float, float)
-        *Public.* Between which the metric lies.
+    `covariance` maps slopes to the variance of the metric, which is nan where it is not defined and
+    lies within `bounds`.
     """
     level = check_real("level", level, low=0.0, high=1.0)
     value = metric(sums)
@@ -54,17 +43,10 @@ def interval_of(
 
 
 def spread(slopes: np.ndarray, sums: np.ndarray, n: float) -> float:
-    """Return the largest variance of a sum over n rows of what slopes make of (e, u, u²).
+    """Return the largest variance of a sum over n rows of slopes @ (e, u, u²).
 
-    A number between a and b of mean m has a variance of (b − m)·(m − a) at most.
-
-    Parameters
-    ----------
-    slopes : ndarray of shape (3,)
-    sums : ndarray of shape (3,)
-        *Released.* Of e in [0, 1], and of u in [−1, 1] and its square.
-    n : float
-        The number of rows.
+    The sums of e in [0, 1], of u in [−1, 1] and of u² are *released*. A number between a and b of
+    mean m has a variance of (b − m)·(m − a) at most.
     """
     error, linear, square = (float(slope) for slope in slopes)
     top = np.clip(-0.5 * linear / square, -1.0, 1.0) if square else 0.0

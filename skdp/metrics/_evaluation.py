@@ -3,58 +3,65 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from dataclasses import replace
+from typing import ClassVar, Generic, NamedTuple, Self, TypedDict, TypeVar, Unpack
 
 import numpy as np
 
 from skdp._private_fit import PrivateFit, ReleaseParameters
+from skdp.budget import PrivacyBudget
 from skdp.data.records import Records
-from skdp.metrics._pairs import pairs_of
+from skdp.data.validation import present
 from skdp.privacy import Neighboring, PrivacyGuarantee
+from skdp.support.types import MatrixLike, RandomState, VectorLike
 from skdp.workloads import Query, QueryPlan
 
-__all__ = ["Evaluation", "Question"]
+__all__ = ["Evaluation", "Known", "Question", "Terms", "evaluate"]
+
+ResultT = TypeVar("ResultT", covariant=True)
 
 
-class Question(ABC):
+class Known(TypedDict):
+    """Facts about a release: number of test records, guarantee, variance of the noise."""
+
+    n_samples: int | None
+    privacy: PrivacyGuarantee
+    _variance: float
+
+
+class Question(ABC, Generic[ResultT]):
     """One query about pairs of a true and a predicted value: a frozen dataclass of public settings.
 
-    `name` is that of the public function, and `guess_name` what it calls the predicted values.
+    `name` is the name of the public function, and `guess_name` its parameter of predicted values.
+    In `Records`, X has the predicted values and y the true ones.
     """
 
     name: ClassVar[str]
     guess_name: ClassVar[str] = "y_pred"
 
     @abstractmethod
-    def checked(self, parameters: ReleaseParameters, pairs: Records[Any]) -> Records[Any]:
-        """Return pairs whose facts are this question with all settings known, after checks."""
+    def checked(self, parameters: ReleaseParameters, pairs: Records[None]) -> Records[Self]:
+        """Check the pairs, and attach this question with all settings known."""
 
     @abstractmethod
     def query(self, neighboring: Neighboring) -> Query:
-        """Return what is asked."""
+        """Return the query to release."""
 
     @abstractmethod
-    def answer(self, pairs: Records[Any], size: int) -> np.ndarray:
+    def answer(self, pairs: Records[Self], size: int) -> np.ndarray:
         """Return the *private* answer to the query."""
 
     @abstractmethod
-    def result(
-        self,
-        answer: np.ndarray,
-        *,
-        n_samples: int | None,
-        privacy: PrivacyGuarantee,
-        _variance: float,
-    ) -> Any:
-        """Return the score or report of the released answer, whose noise has that variance."""
+    def result(self, answer: np.ndarray, **known: Unpack[Known]) -> ResultT:
+        """Return the score or report of the *released* answer."""
 
 
-class Evaluation(PrivateFit[Records[Question], QueryPlan, np.ndarray]):
+class Evaluation(PrivateFit[Records[Question[ResultT]], QueryPlan, np.ndarray]):
     """A private answer to one question about test rows."""
 
     takes_infinite_epsilon = False
 
-    def __init__(self, question: Question, noise: str) -> None:
+    def __init__(self, question: Question[ResultT], noise: str) -> None:
         self.question = question
         self.noise = noise
 
@@ -63,17 +70,29 @@ class Evaluation(PrivateFit[Records[Question], QueryPlan, np.ndarray]):
         return f"metrics.{self.question.name}"
 
     def _check_data(
-        self, parameters: ReleaseParameters, truth: Any, guess: Any, *, groups: Any = None
-    ) -> Records[Question]:
-        pairs = pairs_of(parameters, truth, guess, self.question.guess_name, groups)
+        self,
+        parameters: ReleaseParameters,
+        truth: VectorLike,
+        guess: MatrixLike,
+        *,
+        groups: VectorLike | None = None,
+    ) -> Records[Question[ResultT]]:
+        pairs = Records.arrived(
+            guess,
+            truth,
+            groups,
+            read=_present,
+            names=(self.question.guess_name, "y_true", "sample_weight"),
+            count_is_public=parameters.neighboring.count_is_public,
+        )
         return self.question.checked(parameters, pairs)
 
-    def _plan(self, parameters: ReleaseParameters, pairs: Records[Question]) -> QueryPlan:
+    def _plan(self, parameters: ReleaseParameters, pairs: Records[Question[ResultT]]) -> QueryPlan:
         query = pairs.facts.query(parameters.neighboring)
         return parameters.plan_queries([query], self.noise)
 
     def _read(
-        self, plan: QueryPlan, pairs: Records[Question], rng: np.random.Generator
+        self, plan: QueryPlan, pairs: Records[Question[ResultT]], rng: np.random.Generator
     ) -> np.ndarray:
         (query,) = plan.queries
         answer = pairs.facts.answer(pairs, query.size)
@@ -84,13 +103,42 @@ class Evaluation(PrivateFit[Records[Question], QueryPlan, np.ndarray]):
     def _publish(
         self,
         plan: QueryPlan,
-        pairs: Records[Question],
+        pairs: Records[Question[ResultT]],
         released: np.ndarray,
         guarantee: PrivacyGuarantee,
-    ) -> Any:
+    ) -> ResultT:
         return pairs.facts.result(
             released,
             n_samples=pairs.n_known,
             privacy=guarantee,
             _variance=plan.mechanism(plan.queries[0].name).expected_loss("l2"),
         )
+
+
+class Terms(NamedTuple):
+    """The parameters that all scores and reports share."""
+
+    epsilon: float
+    delta: float | None
+    groups: VectorLike | None
+    noise: str
+    neighboring: str
+    budget: PrivacyBudget | None
+    random_state: RandomState
+
+
+def evaluate(
+    question: Question[ResultT], truth: VectorLike, guess: MatrixLike, terms: Terms
+) -> ResultT:
+    """Release the answer to a question."""
+    parameters = terms._asdict()
+    evaluation = Evaluation(question, parameters.pop("noise"))
+    result: ResultT = evaluation._release(truth, guess, **parameters)
+    return result
+
+
+def _present(pairs: Records[None]) -> Records[None]:
+    X, y = present(pairs.parameter, pairs.X), present("y_true", pairs.y)
+    if np.shape(X)[:1] != np.shape(y)[:1]:
+        raise ValueError("there must be as many predictions as true values.")
+    return replace(pairs, X=X, y=y)

@@ -1,21 +1,24 @@
-"""Estimators of anybody on private rows: what they say of them is not passed on."""
+"""Predictions of any estimator for private rows, without its messages."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import _num_samples
 
 from skdp.support.public_words import unheard
+from skdp.support.types import MatrixLike
 
 __all__ = ["answer_of"]
 
 
-def answer_of(function: Callable[[Any], Any], X: Any, of_none: np.ndarray) -> Any:
-    """Return the result of a method of an estimator for *private* rows; errors do not quote them.
+def answer_of(
+    function: Callable[[MatrixLike], ArrayLike], X: MatrixLike, of_none: np.ndarray
+) -> ArrayLike:
+    """Call a method of an estimator on *private* rows; errors do not quote them.
 
     `of_none` is the result for no rows, because most estimators raise an error for no rows.
     """

@@ -1,41 +1,41 @@
-"""Noisy sums over test rows of numbers that each row has."""
+"""Noisy sums of numbers over test rows."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
 from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar, Self, Unpack
 
 import numpy as np
 
 from skdp.data.exact_sums import sums_of_means
 from skdp.data.records import Records
 from skdp.metrics._estimate import interval_of, ratio
-from skdp.metrics._evaluation import Question
+from skdp.metrics._evaluation import Known, Question, ResultT
 from skdp.metrics._score import Score
-from skdp.privacy import Neighboring, PrivacyGuarantee
+from skdp.privacy import Neighboring
 from skdp.workloads import Query
 from skdp.workloads.plan import ROUNDED_ONCE
 
-__all__ = ["RowMean", "RowSums", "sums_query"]
+__all__ = ["ResultT", "RowMean", "RowSums", "sums_query"]
 
 _AT_ONCE = 2**16  # rows
 _SUMS = "sums"
 
 
-class RowSums(Question):
-    """Sums of numbers that each row has; of a person's rows their means count."""
+class RowSums(Question[ResultT]):
+    """Sums of numbers over rows; a person counts by the mean of the person's rows."""
 
     @abstractmethod
-    def numbers(self, truth: Any, guess: Any) -> list[np.ndarray]:
-        """Return the numbers of some rows; the last are asked where the count is private."""
+    def numbers(self, truth: np.ndarray, guess: np.ndarray) -> list[np.ndarray]:
+        """Return the numbers of some rows; the last are used if the number of rows is private."""
 
-    def answer(self, pairs: Records[Any], size: int) -> np.ndarray:
+    def answer(self, pairs: Records[Self], size: int) -> np.ndarray:
         return sums_of_means({_SUMS: size}, pairs, partial(_numbers, size))[_SUMS]
 
 
-def _numbers(size: int, pairs: Records[RowSums]) -> Iterator[dict[str, np.ndarray]]:
+def _numbers(size: int, pairs: Records[RowSums[object]]) -> Iterator[dict[str, np.ndarray]]:
     for start in range(0, pairs.n_rows, _AT_ONCE):
         rows = slice(start, start + _AT_ONCE)
         columns = pairs.facts.numbers(pairs.y[rows], pairs.X[rows])
@@ -43,7 +43,7 @@ def _numbers(size: int, pairs: Records[RowSums]) -> Iterator[dict[str, np.ndarra
 
 
 def sums_query(size: int, *, linf: float, l1: float, l2: float) -> Query:
-    """Return what is asked, sums all of which one record may change."""
+    """Return a query for sums, all of which one record may change."""
     return Query(
         _SUMS,
         size=size,
@@ -54,10 +54,10 @@ def sums_query(size: int, *, linf: float, l1: float, l2: float) -> Query:
     )
 
 
-class RowMean(RowSums):
-    """The mean over rows of a number x in [0, 1].
+class RowMean(RowSums[Score]):
+    """The mean over rows of a number x in [0, 1], in units of `unit`.
 
-    Where the number of rows is private, the sum of 1 − x is released beside that of x: a row adds
+    If the number of rows is private, the sum of 1 − x is released beside that of x: a row adds
     (x, 1 − x), of length 1 at most in l1 and in l2, and both together are the number of rows.
     """
 
@@ -65,14 +65,14 @@ class RowMean(RowSums):
 
     @property
     def unit(self) -> float:
-        """What x = 1 stands for."""
+        """The value of x = 1."""
         return 1.0
 
     @abstractmethod
-    def losses(self, truth: Any, guess: Any) -> np.ndarray:
+    def losses(self, truth: np.ndarray, guess: np.ndarray) -> np.ndarray:
         """Return x of some rows."""
 
-    def numbers(self, truth: Any, guess: Any) -> list[np.ndarray]:
+    def numbers(self, truth: np.ndarray, guess: np.ndarray) -> list[np.ndarray]:
         x = self.losses(truth, guess).astype(float)
         return [x, 1.0 - x]
 
@@ -82,17 +82,14 @@ class RowMean(RowSums):
             return Query(_SUMS, size=size, linf_sensitivity=1.0, l0_sensitivity=1, integer=True)
         return sums_query(size, linf=1.0, l1=1.0, l2=1.0)
 
-    def result(
-        self,
-        answer: np.ndarray,
-        *,
-        n_samples: int | None,
-        privacy: PrivacyGuarantee,
-        _variance: float,
-    ) -> Score:
-        value = self.unit * _mean(n_samples, answer)
-        between = partial(_interval_of_mean, answer, n_samples, _variance, self.unit)
-        return Score(value=value, n_samples=n_samples, privacy=privacy, _between=between)
+    def result(self, answer: np.ndarray, **known: Unpack[Known]) -> Score:
+        n = known["n_samples"]
+        return Score(
+            value=self.unit * _mean(n, answer),
+            n_samples=n,
+            privacy=known["privacy"],
+            _between=partial(_interval_of_mean, answer, n, known["_variance"], self.unit),
+        )
 
 
 def _mean(n_samples: int | None, sums: np.ndarray) -> float:

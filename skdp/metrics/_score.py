@@ -1,4 +1,4 @@
-"""One noisy number that says how good a model is, and between which numbers it lies."""
+"""One noisy score with its interval."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ __all__ = ["Score"]
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Score(Viewed):
-    """One noisy score; the functions of `skdp.metrics` make it, and ``float`` takes its value.
+    """One noisy score, returned by the functions of `skdp.metrics`; ``float`` takes its value.
 
     Parameters
     ----------
     value : float
-        *Released.* Means and areas are nearly unbiased, so that they may lie outside of what is
-        possible, of which the nearest is shown; nan where the noise leaves nothing to be said.
+        *Released.* Means and areas are nearly unbiased and may be impossible, such as an accuracy
+        above 1; then the nearest possible number is displayed. nan if the noise is too large.
     n_samples : int or None
         *Public.* Number of test records; None if it is private.
     privacy : PrivacyGuarantee
         *Public.*
     _between : callable
-        From a level, and whether rows are a sample, to an interval.
+        *Released.* Maps `level` and `sampling` to an interval.
     """
 
     value: float
@@ -34,16 +34,15 @@ class Score(Viewed):
     _between: Callable[..., tuple[float, float]]
 
     def interval(self, level: float = 0.95, *, sampling: bool = True) -> tuple[float, float]:
-        """Return where the score lies.
+        """Return a confidence interval for the score.
 
         Parameters
         ----------
         level : float in (0, 1), default 0.95
             *Public.* Approximate coverage, by the delta method.
         sampling : bool, default True
-            *Public.* Whether the number is that of the population that the rows come from, instead
-            of that of the rows. Where how far losses are spread was not released, the spread is
-            taken as large as their mean allows, and the interval is too wide.
+            *Public.* Whether the interval is for the population rather than for the rows. A spread
+            of losses that was not released is taken as large as their mean allows.
 
         Returns
         -------

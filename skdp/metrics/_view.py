@@ -1,4 +1,4 @@
-"""How reports are printed and shown in notebooks: numbers, their intervals, the guarantee."""
+"""Text and HTML representations of scores and reports."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from skdp.support.html import html_table
 __all__ = ["Numbers", "Viewed"]
 
 Numbers = Iterator[tuple[str, float, tuple[float, float]]]
-"""The name of each number, the number, and where it lies."""
+"""Names, numbers and intervals."""
 
 
 def _possible(numbers: Numbers) -> Numbers:
-    """Yield numbers moved to what is possible, to where their intervals are cut as well."""
+    """Clip numbers to their intervals, which hold possible values only."""
     for name, x, (low, high) in numbers:
         yield name, min(max(x, low), high) if x == x else x, (low, high)
 
 
 class Viewed:
-    """A result with `privacy`, of which a few numbers are shown; all of them were released.
+    """A result that displays a few released numbers.
 
-    Numbers are nearly unbiased; where the noise has made one impossible, the nearest possible one
-    is shown.
+    Numbers are nearly unbiased. If noise has made one impossible, the nearest possible number is
+    displayed.
     """
 
     privacy: PrivacyGuarantee
 
     @abstractmethod
     def _numbers(self) -> Numbers:
-        """Yield the numbers that are shown."""
+        """Yield the displayed numbers."""
 
     def __str__(self) -> str:
         lines = [

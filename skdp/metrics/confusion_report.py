@@ -1,11 +1,11 @@
-"""How good predicted labels are, from one noisy confusion matrix."""
+"""A private report on predicted labels, from one noisy confusion matrix."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Self, Unpack
 
 import numpy as np
 from sklearn.metrics import ConfusionMatrixDisplay
@@ -16,32 +16,36 @@ from skdp.data.records import Records
 from skdp.data.validation import codes_in_block, outside
 from skdp.metrics._counts import Counts, NoisyReport
 from skdp.metrics._estimate import ratio
-from skdp.metrics._evaluation import Evaluation
+from skdp.metrics._evaluation import Known, Terms, evaluate
 from skdp.metrics._pairs import with_codes
 from skdp.metrics._view import Numbers
 from skdp.support.html import html_table
+from skdp.support.types import RandomState, VectorLike
 from skdp.support.validation import check_choice
+
+if TYPE_CHECKING:
+    import pandas
 
 __all__ = ["ConfusionReport", "confusion_report"]
 
 
 def confusion_report(
-    y_true: Any,
-    y_pred: Any,
+    y_true: VectorLike,
+    y_pred: VectorLike,
     *,
     epsilon: float,
     delta: float | None = None,
-    classes: Any,
-    groups: Any = None,
+    classes: VectorLike,
+    groups: VectorLike | None = None,
     noise: str = "auto",
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> ConfusionReport:
-    """Judge predicted labels of two or more classes on test rows, privately.
+    """Report on predicted labels of two or more classes, privately.
 
-    Test rows must not be rows that the classifier was fitted to, nor rows of the same people:
-    otherwise the two costs add up for them, and the scores flatter.
+    Do not use training rows, nor rows of the same people: their two costs would add up, and the
+    score would be too high.
 
     Parameters
     ----------
@@ -72,7 +76,7 @@ def confusion_report(
     Returns
     -------
     ConfusionReport
-        The confusion matrix, and what follows from it.
+        The confusion matrix, accuracy, recall and precision.
 
     Raises
     ------
@@ -96,61 +100,53 @@ def confusion_report(
     >>> round(report.accuracy, 2), report.recall.round(2).tolist()
     (0.87, [1.0, 0.8, 0.8])
     """
-    return Evaluation(_LabelCounts(classes), noise)._release(
-        y_true,
-        y_pred,
-        groups=groups,
-        epsilon=epsilon,
-        delta=delta,
-        neighboring=neighboring,
-        budget=budget,
-        random_state=random_state,
-    )
+    terms = Terms(epsilon, delta, groups, noise, neighboring, budget, random_state)
+    return evaluate(_LabelCounts(classes), y_true, y_pred, terms)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class ConfusionReport(NoisyReport):
-    """What a noisy confusion matrix says of a classifier; `confusion_report` makes it.
+    """A report from a noisy confusion matrix, returned by `confusion_report`.
 
     Parameters
     ----------
     counts : ndarray of shape (n_classes, n_classes)
-        *Released.* Rows of each true label (rows) and predicted one (columns); unbiased, so some
-        may be negative.
+        *Released.* Counts by true label (rows) and predicted label (columns); unbiased, so some may
+        be negative.
     classes : ndarray of shape (n_classes,)
         *Public.* The labels.
     n_samples : int or None
         *Public.* Number of test records; None if it is private.
     privacy : PrivacyGuarantee
-        *Public.* Of everything in the report together.
+        *Public.* The guarantee of the whole report.
     _variance : float
-        *Public.* Of the noise of each number.
+        *Public.* Variance of the noise in each count.
     """
 
     @property
     def accuracy(self) -> float:
-        """Share of rows whose label was predicted."""
+        """Share of correct predictions."""
         return self._accuracy(self.counts)
 
     @property
     def balanced_accuracy(self) -> float:
-        """Mean of `recall`; nan where a class has no rows that stand out of the noise."""
+        """Mean of `recall`; nan if a class has no positive noisy count."""
         return _balanced_accuracy(self.counts)
 
     @property
     def recall(self) -> np.ndarray:
-        """Share of the rows of each label that were found."""
+        """Share of correct predictions among the rows of each label."""
         return _shares(self.counts, axis=1)
 
     @property
     def precision(self) -> np.ndarray:
-        """Share of the predictions of each label that were right."""
+        """Share of correct predictions among the predictions of each label."""
         return _shares(self.counts, axis=0)
 
     def interval(
         self, metric: str, level: float = 0.95, *, sampling: bool = True
     ) -> tuple[float, float]:
-        """Return where a metric lies.
+        """Return a confidence interval for a metric.
 
         Parameters
         ----------
@@ -164,13 +160,13 @@ class ConfusionReport(NoisyReport):
         Returns
         -------
         low, high : float
-            (0, 1) where the noise leaves nothing to be said.
+            (0, 1) if the noise is too large.
         """
         metrics = {"accuracy": self._accuracy, "balanced_accuracy": _balanced_accuracy}
         return self._interval(metrics[check_choice("metric", metric, metrics)], level, sampling)
 
     def display(self) -> ConfusionMatrixDisplay:
-        """Return scikit-learn's display of the matrix; call its `plot`.
+        """Return scikit-learn's display of the matrix.
 
         Returns
         -------
@@ -178,13 +174,13 @@ class ConfusionReport(NoisyReport):
         """
         return ConfusionMatrixDisplay(self.counts.astype(int), display_labels=self.classes)
 
-    def to_frame(self) -> Any:
-        """Return the counts as a frame of pandas.
+    def to_frame(self) -> pandas.DataFrame:
+        """Return the counts as a pandas data frame.
 
         Returns
         -------
         DataFrame
-            A row for each true label, a column for each predicted one.
+            One row for each true label, one column for each predicted label.
         """
         import pandas
 
@@ -209,32 +205,30 @@ class ConfusionReport(NoisyReport):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _LabelCounts(Counts):
-    """The confusion matrix."""
-
-    classes: Any
+class _LabelCounts(Counts[ConfusionReport]):
+    classes: VectorLike
     name = "confusion_report"
 
     @property
     def shape(self) -> tuple[int, int]:
-        return (self.classes.size, self.classes.size)
+        return np.size(self.classes), np.size(self.classes)
 
-    def checked(self, parameters: ReleaseParameters, pairs: Records[Any]) -> Records[_LabelCounts]:
+    def checked(self, parameters: ReleaseParameters, pairs: Records[None]) -> Records[Self]:
         if self.classes is None or np.ndim(self.classes) != 1:
             raise ValueError("classes must be a list of all labels, which is public.")
         known = np.unique(np.asarray(self.classes))
         pairs, classes = with_codes(pairs, self.name, known, partial(_check_labels, known))
         return pairs.with_facts(_LabelCounts(classes))
 
-    def places(self, pairs: Records[Any]) -> Iterator[np.ndarray]:
-        yield pairs.y * self.classes.size + codes_in_block(pairs.X, self.classes)
+    def places(self, pairs: Records[Self]) -> Iterator[np.ndarray]:
+        yield pairs.y * self.shape[1] + codes_in_block(pairs.X, self.classes)
 
-    def result(self, answer: np.ndarray, **known: Any) -> ConfusionReport:
-        counts = answer.reshape(self.shape)
-        return ConfusionReport(counts=counts, classes=self.classes, **known)
+    def result(self, answer: np.ndarray, **known: Unpack[Known]) -> ConfusionReport:
+        counts, classes = answer.reshape(self.shape), np.asarray(self.classes)
+        return ConfusionReport(counts=counts, classes=classes, **known)
 
 
-def _check_labels(known: np.ndarray, pairs: Records[Any]) -> None:
+def _check_labels(known: np.ndarray, pairs: Records[None]) -> None:
     if np.ndim(pairs.X) != 1:
         raise ValueError("y_pred must be one column of labels.")
     if not np.isin(pairs.X, known).all():

@@ -1,38 +1,40 @@
-"""The area under one curve of private test rows, from noisy counts of scores by label."""
+"""Areas under curves of private test rows, each from the release of a score report."""
 
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Unpack
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skdp.budget import PrivacyBudget
-from skdp.metrics._evaluation import Evaluation
+from skdp.metrics._evaluation import Known, Terms, evaluate
 from skdp.metrics._score import Score
-from skdp.metrics.score_report import ScoreCounts
+from skdp.metrics.score_report import BinnedScores
+from skdp.support.types import RandomState, VectorLike
 
 __all__ = ["dp_average_precision_score", "dp_roc_auc_score"]
 
 
 def dp_roc_auc_score(
-    y_true: Any,
-    y_score: Any,
+    y_true: VectorLike,
+    y_score: VectorLike,
     *,
     epsilon: float,
     delta: float | None = None,
-    classes: Any = None,
-    edges: Any = "auto",
-    groups: Any = None,
+    classes: VectorLike | None = None,
+    edges: str | ArrayLike = "auto",
+    groups: VectorLike | None = None,
     noise: str = "auto",
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> Score:
     """Return the area under the ROC curve, privately.
 
-    Test rows must not be rows that the classifier was fitted to, nor rows of the same people:
-    otherwise the two costs add up for them, and the score flatters.
+    Do not use training rows, nor rows of the same people: their two costs would add up, and the
+    score would be too high.
 
     Parameters
     ----------
@@ -77,12 +79,10 @@ def dp_roc_auc_score(
 
     Notes
     -----
-    **Guarantee.** That of `score_report`, whose `roc_auc` this is: no release for it alone is
-    known to have less noise.
+    **Guarantee.** The guarantee of `score_report`, of which this is `roc_auc`.
 
-    **Cost.** The budget charges each call. If you want several scores of the same rows, call
-    `score_report` once: its `roc_auc`, `average_precision` and all other scores cost as much as
-    this number. Calling both functions costs two releases.
+    **Cost.** The budget charges each call. For several scores of the same rows, call `score_report`
+    once.
 
     Examples
     --------
@@ -94,36 +94,28 @@ def dp_roc_auc_score(
     >>> round(found.value, 2)
     0.83
     """
-    return Evaluation(_AUC(classes, edges), noise)._release(
-        y_true,
-        y_score,
-        groups=groups,
-        epsilon=epsilon,
-        delta=delta,
-        neighboring=neighboring,
-        budget=budget,
-        random_state=random_state,
-    )
+    terms = Terms(epsilon, delta, groups, noise, neighboring, budget, random_state)
+    return evaluate(_AUC(classes, edges), y_true, y_score, terms)
 
 
 def dp_average_precision_score(
-    y_true: Any,
-    y_score: Any,
+    y_true: VectorLike,
+    y_score: VectorLike,
     *,
     epsilon: float,
     delta: float | None = None,
-    classes: Any = None,
-    edges: Any = "auto",
-    groups: Any = None,
+    classes: VectorLike | None = None,
+    edges: str | ArrayLike = "auto",
+    groups: VectorLike | None = None,
     noise: str = "auto",
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> Score:
     """Return the average precision, privately.
 
-    Test rows must not be rows that the classifier was fitted to, nor rows of the same people:
-    otherwise the two costs add up for them, and the score flatters.
+    Do not use training rows, nor rows of the same people: their two costs would add up, and the
+    score would be too high.
 
     Parameters
     ----------
@@ -168,12 +160,10 @@ def dp_average_precision_score(
 
     Notes
     -----
-    **Guarantee.** That of `score_report`, whose `average_precision` this is: no release for it
-    alone is known to have less noise.
+    **Guarantee.** The guarantee of `score_report`, of which this is `average_precision`.
 
-    **Cost.** The budget charges each call. If you want several scores of the same rows, call
-    `score_report` once: its `average_precision`, `roc_auc` and all other scores cost as much as
-    this number. Calling both functions costs two releases.
+    **Cost.** The budget charges each call. For several scores of the same rows, call `score_report`
+    once.
 
     Examples
     --------
@@ -185,27 +175,22 @@ def dp_average_precision_score(
     >>> round(dp_average_precision_score(y, score, epsilon=1.0, random_state=0).value, 2)
     0.83
     """
-    return Evaluation(_AveragePrecision(classes, edges), noise)._release(
-        y_true,
-        y_score,
-        groups=groups,
-        epsilon=epsilon,
-        delta=delta,
-        neighboring=neighboring,
-        budget=budget,
-        random_state=random_state,
-    )
+    terms = Terms(epsilon, delta, groups, noise, neighboring, budget, random_state)
+    return evaluate(_AveragePrecision(classes, edges), y_true, y_score, terms)
 
 
-class _Area(ScoreCounts):
+class _Area(BinnedScores[Score]):
     """One number of a score report."""
 
-    def result(self, answer: np.ndarray, **known: Any) -> Score:
-        report = super().result(answer, **known)
+    def result(self, answer: np.ndarray, **known: Unpack[Known]) -> Score:
+        report = self.report(answer, **known)
         metric = self.name.removeprefix("dp_").removesuffix("_score")
-        value, between = float(getattr(report, metric)), partial(report.interval, metric)
-        del known["_variance"]
-        return Score(value=value, _between=between, **known)
+        return Score(
+            value=float(getattr(report, metric)),
+            n_samples=known["n_samples"],
+            privacy=known["privacy"],
+            _between=partial(report.interval, metric),
+        )
 
 
 class _AUC(_Area):

@@ -1,11 +1,11 @@
-"""One private number on how good a classifier is, with the least noise for it alone."""
+"""Private scores of labels and probabilities, each from a release of its own."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Self
 
 import numpy as np
 
@@ -13,36 +13,33 @@ from skdp._private_fit import ReleaseParameters
 from skdp.budget import PrivacyBudget
 from skdp.data.records import Records
 from skdp.data.validation import outside
-from skdp.metrics._evaluation import Evaluation
+from skdp.metrics._evaluation import Terms, evaluate
 from skdp.metrics._pairs import check_order, numbers_of, with_codes
 from skdp.metrics._row_sums import RowMean
 from skdp.metrics._score import Score
+from skdp.support.types import MatrixLike, RandomState, VectorLike
 from skdp.support.validation import check_real
 
-__all__ = [
-    "dp_accuracy_score",
-    "dp_brier_score_loss",
-    "dp_log_loss",
-]
+__all__ = ["dp_accuracy_score", "dp_brier_score_loss", "dp_log_loss"]
 
 
 def dp_accuracy_score(
-    y_true: Any,
-    y_pred: Any,
+    y_true: VectorLike,
+    y_pred: VectorLike,
     *,
     epsilon: float,
     delta: float | None = None,
-    classes: Any = None,
-    groups: Any = None,
+    classes: VectorLike | None = None,
+    groups: VectorLike | None = None,
     noise: str = "auto",
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> Score:
-    """Return how often labels were predicted, privately.
+    """Return the share of correct predictions, privately.
 
-    Test rows must not be rows that the classifier was fitted to, nor rows of the same people:
-    otherwise the two costs add up for them, and the score flatters.
+    Do not use training rows, nor rows of the same people: their two costs would add up, and the
+    score would be too high.
 
     Parameters
     ----------
@@ -56,9 +53,8 @@ def dp_accuracy_score(
         *Public.* Probability that the ε bound fails; 0 for pure privacy. ``None``: the budget's δ,
         or 1e-5.
     classes : array-like of labels or None, default None
-        *Public.* All labels; any other is refused, in `y_true` as in `y_pred`. ``None`` refuses
-        none: a label that is spelled in another way, as ``" yes."`` for ``"yes"``, is then a wrong
-        one.
+        *Public.* All labels; other labels in `y_true` or `y_pred` raise ValueError. ``None``: any
+        label is accepted, and a misspelled one, such as ``" yes."``, counts as wrong.
     groups : array-like of shape (n_rows,) or None, default None
         *Private.* The person of each row. All rows of a person are one record, and each of its rows
         has the same weight. ``None``: each row is a record.
@@ -86,8 +82,8 @@ def dp_accuracy_score(
 
     Notes
     -----
-    **Guarantee.** The number of right predictions changes by 1. Where the number of rows is private
-    that of wrong ones is released beside it, and a row counts in one of the two.
+    **Guarantee.** A record changes the number of correct predictions by 1. If the number of rows is
+    private, the number of wrong predictions is released too; a row counts in one of the two.
 
     Examples
     --------
@@ -99,54 +95,44 @@ def dp_accuracy_score(
     >>> round(found.value, 2)
     0.9
     """
-    return Evaluation(_Accuracy(classes), noise)._release(
-        y_true,
-        y_pred,
-        groups=groups,
-        epsilon=epsilon,
-        delta=delta,
-        neighboring=neighboring,
-        budget=budget,
-        random_state=random_state,
-    )
+    terms = Terms(epsilon, delta, groups, noise, neighboring, budget, random_state)
+    return evaluate(_Accuracy(classes), y_true, y_pred, terms)
 
 
 def dp_log_loss(
-    y_true: Any,
-    y_prob: Any,
+    y_true: VectorLike,
+    y_prob: MatrixLike,
     *,
     epsilon: float,
     delta: float | None = None,
-    classes: Any = None,
+    classes: VectorLike | None = None,
     error_bound: float = 5.0,
-    groups: Any = None,
+    groups: VectorLike | None = None,
     noise: str = "auto",
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> Score:
-    """Return the mean of log-losses, each up to a public bound, privately.
+    """Return the mean log-loss, with each loss clipped to a public bound, privately.
 
-    Test rows must not be rows that the classifier was fitted to, nor rows of the same people:
-    otherwise the two costs add up for them, and the score flatters.
+    Do not use training rows, nor rows of the same people: their two costs would add up, and the
+    score would be too high.
 
     Parameters
     ----------
     y_true : array-like of shape (n_rows,)
         *Private.* Labels.
     y_prob : array-like of shape (n_rows,) or (n_rows, n_classes)
-        *Private.* Probabilities of the second class, or of each.
+        *Private.* Probabilities of the second class, or of each class.
     epsilon : float
         *Public.* Privacy loss, in nats; finite.
     delta : float or None, default None
         *Public.* Probability that the ε bound fails; 0 for pure privacy. ``None``: the budget's δ,
         or 1e-5.
     classes : array-like of labels or None, default None
-        *Public.* All labels, in increasing order. ``None`` takes those in `y_true`, and they count
-        as public.
+        *Public.* All labels, in increasing order. ``None`` treats the labels in `y_true` as public.
     error_bound : float, default 5.0
-        *Public.* In nats: larger losses count as this, those of probabilities below
-        e^(−error_bound). The noise grows with it.
+        *Public.* Larger losses, in nats, are clipped to this; the noise is proportional to it.
     groups : array-like of shape (n_rows,) or None, default None
         *Private.* The person of each row. All rows of a person are one record, and each of its rows
         has the same weight. ``None``: each row is a record.
@@ -174,8 +160,8 @@ def dp_log_loss(
 
     Notes
     -----
-    **Guarantee.** The sum of losses in units of `error_bound` changes by 1 at most; where the
-    number of rows is private, the sum of what is left of each to 1 is released beside it.
+    **Guarantee.** With x a loss in units of `error_bound`, a record changes the sum of x by 1 at
+    most. If the number of rows is private, the sum of 1 − x is released too.
 
     Examples
     --------
@@ -185,52 +171,43 @@ def dp_log_loss(
     >>> round(dp_log_loss(y, np.where(y == 1, 0.8, 0.2), epsilon=1.0, random_state=0).value, 2)
     0.22
     """
-    return Evaluation(_LogLoss(classes, error_bound), noise)._release(
-        y_true,
-        y_prob,
-        groups=groups,
-        epsilon=epsilon,
-        delta=delta,
-        neighboring=neighboring,
-        budget=budget,
-        random_state=random_state,
-    )
+    terms = Terms(epsilon, delta, groups, noise, neighboring, budget, random_state)
+    return evaluate(_LogLoss(classes, error_bound), y_true, y_prob, terms)
 
 
 def dp_brier_score_loss(
-    y_true: Any,
-    y_prob: Any,
+    y_true: VectorLike,
+    y_prob: MatrixLike,
     *,
     epsilon: float,
     delta: float | None = None,
-    classes: Any = None,
-    groups: Any = None,
+    classes: VectorLike | None = None,
+    groups: VectorLike | None = None,
     noise: str = "auto",
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> Score:
     """Return the mean squared difference of probability and outcome, privately.
 
-    Of several classes it is the mean of the sum over classes, between 0 and 2, as in scikit-learn.
+    For more than two classes it is summed over classes, as in scikit-learn, up to 2.
 
-    Test rows must not be rows that the classifier was fitted to, nor rows of the same people:
-    otherwise the two costs add up for them, and the score flatters.
+    Do not use training rows, nor rows of the same people: their two costs would add up, and the
+    score would be too high.
 
     Parameters
     ----------
     y_true : array-like of shape (n_rows,)
         *Private.* Labels.
     y_prob : array-like of shape (n_rows,) or (n_rows, n_classes)
-        *Private.* Probabilities of the second class, or of each.
+        *Private.* Probabilities of the second class, or of each class.
     epsilon : float
         *Public.* Privacy loss, in nats; finite.
     delta : float or None, default None
         *Public.* Probability that the ε bound fails; 0 for pure privacy. ``None``: the budget's δ,
         or 1e-5.
     classes : array-like of labels or None, default None
-        *Public.* All labels, in increasing order. ``None`` takes those in `y_true`, and they count
-        as public.
+        *Public.* All labels, in increasing order. ``None`` treats the labels in `y_true` as public.
     groups : array-like of shape (n_rows,) or None, default None
         *Private.* The person of each row. All rows of a person are one record, and each of its rows
         has the same weight. ``None``: each row is a record.
@@ -258,9 +235,9 @@ def dp_brier_score_loss(
 
     Notes
     -----
-    **Guarantee.** The sum of squares, halved where there are several classes and cut to 1, changes
-    by 1 at most; where the number of rows is private, the sum of what is left of each to 1 is
-    released beside it.
+    **Guarantee.** With x a row's squared difference, halved for more than two classes and clipped
+    to 1, a record changes the sum of x by 1 at most. If the number of rows is private, the sum of
+    1 − x is released too.
 
     Examples
     --------
@@ -271,32 +248,22 @@ def dp_brier_score_loss(
     >>> round(found.value, 2)
     0.04
     """
-    return Evaluation(_Brier(classes), noise)._release(
-        y_true,
-        y_prob,
-        groups=groups,
-        epsilon=epsilon,
-        delta=delta,
-        neighboring=neighboring,
-        budget=budget,
-        random_state=random_state,
-    )
+    terms = Terms(epsilon, delta, groups, noise, neighboring, budget, random_state)
+    return evaluate(_Brier(classes), y_true, y_prob, terms)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Accuracy(RowMean):
-    """Right predictions."""
-
-    classes: Any
+    classes: VectorLike | None
     name = "dp_accuracy_score"
     integer = True
 
-    def checked(self, parameters: ReleaseParameters, pairs: Records[Any]) -> Records[_Accuracy]:
+    def checked(self, parameters: ReleaseParameters, pairs: Records[None]) -> Records[Self]:
         known = None if self.classes is None else np.unique(np.asarray(self.classes))
         pairs.check(partial(_check_labels, known))
         return pairs.with_facts(self)
 
-    def losses(self, truth: Any, guess: Any) -> np.ndarray:
+    def losses(self, truth: np.ndarray, guess: np.ndarray) -> np.ndarray:
         return _are_equal(truth, guess)
 
 
@@ -304,10 +271,10 @@ class _Accuracy(RowMean):
 class _OfProbabilities(RowMean):
     """Losses of the probabilities of labels, which are 0..K−1."""
 
-    classes: Any
+    classes: VectorLike | None
     guess_name = "y_prob"
 
-    def checked(self, parameters: ReleaseParameters, pairs: Records[Any]) -> Records[Any]:
+    def checked(self, parameters: ReleaseParameters, pairs: Records[None]) -> Records[Self]:
         check_order(self.classes)
         pairs, classes = with_codes(pairs, self.name, self.classes, _check_probabilities)
         n_columns = 1 if pairs.X.ndim == 1 else pairs.X.shape[1]
@@ -321,8 +288,6 @@ class _OfProbabilities(RowMean):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _LogLoss(_OfProbabilities):
-    """Logarithms of what the true label was given."""
-
     error_bound: float
     name = "dp_log_loss"
 
@@ -330,34 +295,32 @@ class _LogLoss(_OfProbabilities):
     def unit(self) -> float:
         return float(self.error_bound)
 
-    def checked(self, parameters: ReleaseParameters, pairs: Records[Any]) -> Records[Any]:
+    def checked(self, parameters: ReleaseParameters, pairs: Records[None]) -> Records[Self]:
         check_real("error_bound", self.error_bound, low=0.0, high=700.0)
         return super().checked(parameters, pairs)
 
-    def losses(self, truth: Any, guess: Any) -> np.ndarray:
+    def losses(self, truth: np.ndarray, guess: np.ndarray) -> np.ndarray:
         given = _columns(guess)[np.arange(truth.size), truth]
         least = math.exp(-self.unit)
         return np.clip(-np.log(np.maximum(given, least)) / self.unit, 0.0, 1.0)
 
 
 class _Brier(_OfProbabilities):
-    """Squared differences of probability and outcome, of several classes their sum."""
-
     name = "dp_brier_score_loss"
 
     @property
     def unit(self) -> float:
-        return 1.0 if self.classes.size == 2 else 2.0
+        return 1.0 if np.size(np.asarray(self.classes)) == 2 else 2.0
 
-    def losses(self, truth: Any, guess: Any) -> np.ndarray:
+    def losses(self, truth: np.ndarray, guess: np.ndarray) -> np.ndarray:
         columns = _columns(guess)
-        if self.classes.size == 2:
+        if columns.shape[1] == 2:
             return np.asarray((columns[:, 1] - truth) ** 2)
-        off = columns - (truth[:, None] == np.arange(self.classes.size))
+        off = columns - (truth[:, None] == np.arange(columns.shape[1]))
         return np.minimum((off * off).sum(axis=1) / self.unit, 1.0)
 
 
-def _check_labels(known: np.ndarray | None, pairs: Records[Any]) -> None:
+def _check_labels(known: np.ndarray | None, pairs: Records[None]) -> None:
     for name, labels in (("y_true", pairs.y), ("y_pred", pairs.X)):
         if np.ndim(labels) != 1:
             raise ValueError(f"{name} must be one column of labels.")
@@ -376,7 +339,7 @@ def _are_equal(truth: np.ndarray, guess: np.ndarray) -> np.ndarray:
     return np.asarray(truth == guess, dtype=bool)
 
 
-def _check_probabilities(pairs: Records[Any]) -> None:
+def _check_probabilities(pairs: Records[None]) -> None:
     if pairs.X.ndim not in (1, 2):
         raise ValueError("y_prob must be one column of probabilities or one for each class.")
     shares = numbers_of("y_prob", pairs.X.ravel())
@@ -384,7 +347,7 @@ def _check_probabilities(pairs: Records[Any]) -> None:
         raise ValueError("y_prob has values outside of [0, 1].")
 
 
-def _columns(guess: Any) -> np.ndarray:
+def _columns(guess: np.ndarray) -> np.ndarray:
     """Return a column of probabilities for each class."""
     columns = guess.astype(float)
     if columns.ndim == 2 and columns.shape[1] > 1:

@@ -1,44 +1,44 @@
-"""One private number on how good a regressor is, with the least noise for it alone."""
+"""Private scores of predicted numbers, each from a release of its own."""
 
 from __future__ import annotations
 
 import math
 from functools import partial
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 
 from skdp.budget import PrivacyBudget
-from skdp.metrics._error_sums import ErrorSums
-from skdp.metrics._errors import ErrorScale, possible_sums
+from skdp.metrics._errors import ErrorScale, ErrorSums, possible_sums
 from skdp.metrics._estimate import interval_of, spread
-from skdp.metrics._evaluation import Evaluation
+from skdp.metrics._evaluation import Known, Terms, evaluate
 from skdp.metrics._row_sums import RowMean, sums_query
 from skdp.metrics._score import Score
-from skdp.privacy import Neighboring, PrivacyGuarantee
+from skdp.privacy import Neighboring
+from skdp.support.types import RandomState, VectorLike
 from skdp.workloads import Query
 
 __all__ = ["dp_mean_absolute_error", "dp_mean_squared_error", "dp_r2_score"]
 
 
 def dp_mean_squared_error(
-    y_true: Any,
-    y_pred: Any,
+    y_true: VectorLike,
+    y_pred: VectorLike,
     *,
     epsilon: float,
     delta: float | None = None,
     target_bounds: tuple[float, float],
     error_bound: float | None = None,
-    groups: Any = None,
+    groups: VectorLike | None = None,
     noise: str = "auto",
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> Score:
-    """Return the mean of squared errors, privately.
+    """Return the mean squared error, privately.
 
-    Test rows must not be rows that the regressor was fitted to, nor rows of the same people:
-    otherwise the two costs add up for them, and the score flatters.
+    Do not use training rows, nor rows of the same people: their two costs would add up, and the
+    score would be too high.
 
     Parameters
     ----------
@@ -83,8 +83,8 @@ def dp_mean_squared_error(
 
     Notes
     -----
-    **Guarantee.** With e an error, cut to `error_bound` and in units of it, the sum of e² changes
-    by 1 at most; where the number of rows is private, that of 1 − e² is released beside it.
+    **Guarantee.** With e an error, clipped to `error_bound` and in units of it, a record changes
+    the sum of e² by 1 at most. If the number of rows is private, the sum of 1 − e² is released too.
 
     Examples
     --------
@@ -97,36 +97,28 @@ def dp_mean_squared_error(
     >>> round(found.value, 1)
     0.9
     """
-    return Evaluation(_SquaredError(target_bounds, error_bound), noise)._release(
-        y_true,
-        y_pred,
-        groups=groups,
-        epsilon=epsilon,
-        delta=delta,
-        neighboring=neighboring,
-        budget=budget,
-        random_state=random_state,
-    )
+    terms = Terms(epsilon, delta, groups, noise, neighboring, budget, random_state)
+    return evaluate(_SquaredError(target_bounds, error_bound), y_true, y_pred, terms)
 
 
 def dp_mean_absolute_error(
-    y_true: Any,
-    y_pred: Any,
+    y_true: VectorLike,
+    y_pred: VectorLike,
     *,
     epsilon: float,
     delta: float | None = None,
     target_bounds: tuple[float, float],
     error_bound: float | None = None,
-    groups: Any = None,
+    groups: VectorLike | None = None,
     noise: str = "auto",
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> Score:
-    """Return the mean of absolute errors, privately.
+    """Return the mean absolute error, privately.
 
-    Test rows must not be rows that the regressor was fitted to, nor rows of the same people:
-    otherwise the two costs add up for them, and the score flatters.
+    Do not use training rows, nor rows of the same people: their two costs would add up, and the
+    score would be too high.
 
     Parameters
     ----------
@@ -171,8 +163,8 @@ def dp_mean_absolute_error(
 
     Notes
     -----
-    **Guarantee.** With e an error, cut to `error_bound` and in units of it, the sum of e changes by
-    1 at most; where the number of rows is private, that of 1 − e is released beside it.
+    **Guarantee.** With e an error, clipped to `error_bound` and in units of it, a record changes
+    the sum of e by 1 at most. If the number of rows is private, the sum of 1 − e is released too.
 
     Examples
     --------
@@ -185,36 +177,28 @@ def dp_mean_absolute_error(
     >>> round(found.value, 1)
     0.8
     """
-    return Evaluation(_AbsoluteError(target_bounds, error_bound), noise)._release(
-        y_true,
-        y_pred,
-        groups=groups,
-        epsilon=epsilon,
-        delta=delta,
-        neighboring=neighboring,
-        budget=budget,
-        random_state=random_state,
-    )
+    terms = Terms(epsilon, delta, groups, noise, neighboring, budget, random_state)
+    return evaluate(_AbsoluteError(target_bounds, error_bound), y_true, y_pred, terms)
 
 
 def dp_r2_score(
-    y_true: Any,
-    y_pred: Any,
+    y_true: VectorLike,
+    y_pred: VectorLike,
     *,
     epsilon: float,
     delta: float | None = None,
     target_bounds: tuple[float, float],
     error_bound: float | None = None,
-    groups: Any = None,
+    groups: VectorLike | None = None,
     noise: str = "auto",
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> Score:
-    """Return the share of the variance that was predicted, privately.
+    """Return R², the share of the variance that the predictions explain, privately.
 
-    Test rows must not be rows that the regressor was fitted to, nor rows of the same people:
-    otherwise the two costs add up for them, and the score flatters.
+    Do not use training rows, nor rows of the same people: their two costs would add up, and the
+    score would be too high.
 
     Parameters
     ----------
@@ -259,12 +243,12 @@ def dp_r2_score(
 
     Notes
     -----
-    **Guarantee.** With e an error, cut to `error_bound` and in units of it, and u a target mapped
-    to [−1, 1], a row adds (e², u, u²), and 1 to the number of rows where it is private. Under
+    **Guarantee.** With e an error, clipped to `error_bound` and in units of it, and u a target
+    mapped to [−1, 1], a row adds (e², u, u²), and 1 to the number of rows if that is private. Under
     ``add_remove_one`` each changes by 1 at most: all four by 2 in l2 and 4 in l1. Under
     ``replace_one`` (u, u²) change by 2 in l2 and by 2.25 in l1: √5 and 3.25 in all.
 
-    The number is that of the nearest sums that rows can have, of a variance that is not negative.
+    The score is computed from the nearest sums that rows can have.
 
     Examples
     --------
@@ -277,47 +261,33 @@ def dp_r2_score(
     >>> round(found.value, 1)
     0.9
     """
-    return Evaluation(_R2(target_bounds, error_bound), noise)._release(
-        y_true,
-        y_pred,
-        groups=groups,
-        epsilon=epsilon,
-        delta=delta,
-        neighboring=neighboring,
-        budget=budget,
-        random_state=random_state,
-    )
+    terms = Terms(epsilon, delta, groups, noise, neighboring, budget, random_state)
+    return evaluate(_R2(target_bounds, error_bound), y_true, y_pred, terms)
 
 
-class _AbsoluteError(ErrorSums, RowMean):
-    """Absolute errors in units of the largest."""
-
+class _AbsoluteError(ErrorSums[Score], RowMean):
     name = "dp_mean_absolute_error"
 
     @property
     def unit(self) -> float:
         return self.scale.error_bound
 
-    def losses(self, truth: Any, guess: Any) -> np.ndarray:
+    def losses(self, truth: np.ndarray, guess: np.ndarray) -> np.ndarray:
         return self.scale.errors(truth, guess)[0]
 
 
-class _SquaredError(ErrorSums, RowMean):
-    """Squared errors in units of the largest."""
-
+class _SquaredError(ErrorSums[Score], RowMean):
     name = "dp_mean_squared_error"
 
     @property
     def unit(self) -> float:
         return self.scale.error_bound**2
 
-    def losses(self, truth: Any, guess: Any) -> np.ndarray:
+    def losses(self, truth: np.ndarray, guess: np.ndarray) -> np.ndarray:
         return self.scale.errors(truth, guess)[0] ** 2
 
 
-class _R2(ErrorSums):
-    """Squared errors, and what the variance of targets is made of."""
-
+class _R2(ErrorSums[Score]):
     name = "dp_r2_score"
 
     def query(self, neighboring: Neighboring) -> Query:
@@ -333,24 +303,21 @@ class _R2(ErrorSums):
             l2=math.sqrt(5.0) if replaced else 2.0,
         )
 
-    def numbers(self, truth: Any, guess: Any) -> list[np.ndarray]:
+    def numbers(self, truth: np.ndarray, guess: np.ndarray) -> list[np.ndarray]:
         error, u = self.scale.errors(truth, guess)
         return [error**2, u, u * u, np.ones(u.size)]
 
-    def result(
-        self,
-        answer: np.ndarray,
-        *,
-        n_samples: int | None,
-        privacy: PrivacyGuarantee,
-        _variance: float,
-    ) -> Score:
+    def result(self, answer: np.ndarray, **known: Unpack[Known]) -> Score:
+        n_samples = known["n_samples"]
         n, likely = _count(n_samples, answer), answer.copy()
         likely[0] = min(max(answer[0], 0.0), max(n, 0.0))
         likely[1:3] = possible_sums(answer[1], answer[2], n, low=-1)
-        value = _r2(self.scale, n_samples, likely)
-        between = partial(_interval_of_r2, self.scale, likely, n_samples, _variance)
-        return Score(value=value, n_samples=n_samples, privacy=privacy, _between=between)
+        return Score(
+            value=_r2(self.scale, n_samples, likely),
+            n_samples=n_samples,
+            privacy=known["privacy"],
+            _between=partial(_interval_of_r2, self.scale, likely, n_samples, known["_variance"]),
+        )
 
 
 def _count(n_samples: int | None, sums: np.ndarray) -> float:

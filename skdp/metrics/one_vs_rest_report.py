@@ -1,67 +1,63 @@
-"""How good scores of several classes are, each class against all others, from one noisy release."""
+"""A private report on scores of several classes, each class against all others."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Self, Unpack
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skdp._private_fit import ReleaseParameters
 from skdp.budget import PrivacyBudget
 from skdp.data.records import Records
+from skdp.metrics._bins import bins_of, check_scores, checked_edges, edges_for
 from skdp.metrics._counts import Counts
-from skdp.metrics._evaluation import Evaluation
+from skdp.metrics._evaluation import Known, Terms, evaluate
 from skdp.metrics._pairs import check_order, numbers_of, with_codes
 from skdp.metrics._view import Numbers, Viewed
-from skdp.metrics.score_report import (
-    ScoreReport,
-    bins_of,
-    check_scores,
-    checked_edges,
-    edges_for,
-)
+from skdp.metrics.score_report import ScoreReport
 from skdp.privacy import PrivacyGuarantee
+from skdp.support.types import Label, MatrixLike, RandomState, VectorLike
 from skdp.support.validation import check_choice
 
 __all__ = ["OneVsRestCounts", "OneVsRestReport", "one_vs_rest_report"]
 
 
 def one_vs_rest_report(
-    y_true: Any,
-    y_score: Any,
+    y_true: VectorLike,
+    y_score: MatrixLike,
     *,
     epsilon: float,
     delta: float | None = None,
-    classes: Any,
-    edges: Any = "auto",
-    groups: Any = None,
+    classes: VectorLike,
+    edges: str | ArrayLike = "auto",
+    groups: VectorLike | None = None,
     noise: str = "auto",
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> OneVsRestReport:
-    """Judge scores of several classes on test rows, privately: each class against all others.
+    """Report on scores of several classes, each class against all others, privately.
 
-    Test rows must not be rows that the classifier was fitted to, nor rows of the same people:
-    otherwise the two costs add up for them, and the scores flatter.
+    Do not use training rows, nor rows of the same people: their two costs would add up, and the
+    score would be too high.
 
     Parameters
     ----------
     y_true : array-like of shape (n_rows,)
         *Private.* Labels.
     y_score : array-like of shape (n_rows, n_classes)
-        *Private.* Scores of each class, such as what `predict_proba` gives.
+        *Private.* Scores of each class, such as the result of `predict_proba`.
     epsilon : float
         *Public.* Privacy loss of the whole report, in nats; finite.
     delta : float or None, default None
         *Public.* Probability that the ε bound fails; 0 for pure privacy. ``None``: the budget's δ,
         or 1e-5.
     classes : array-like of labels
-        *Public.* All labels, such as `classes_` of the classifier: in increasing order, that of the
-        columns.
+        *Public.* All labels in increasing order, such as `classes_` of the classifier.
     edges : "auto" or array-like, default "auto"
         *Public.* Increasing ends of bins of scores, as in `score_report`.
     groups : array-like of shape (n_rows,) or None, default None
@@ -92,7 +88,7 @@ def one_vs_rest_report(
     Notes
     -----
     **Guarantee.** A row lies in one cell of each of the K histograms: K counts change by 1 under
-    ``add_remove_one``, 2·K under ``replace_one``; Gaussian noise grows with √K, Laplace noise with
+    ``add_remove_one``, 2·K under ``replace_one``. Gaussian noise grows with √K, Laplace noise with
     K.
 
     Examples
@@ -106,23 +102,15 @@ def one_vs_rest_report(
     >>> round(report.roc_auc, 2), round(report[2].roc_auc, 2)
     (0.88, 0.87)
     """
-    return Evaluation(OneVsRestCounts(classes, edges), noise)._release(
-        y_true,
-        y_score,
-        groups=groups,
-        epsilon=epsilon,
-        delta=delta,
-        neighboring=neighboring,
-        budget=budget,
-        random_state=random_state,
-    )
+    terms = Terms(epsilon, delta, groups, noise, neighboring, budget, random_state)
+    return evaluate(OneVsRestCounts(classes, edges), y_true, y_score, terms)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class OneVsRestReport(Viewed):
-    """What noisy histograms of scores say; `one_vs_rest_report` makes it.
+    """A report on several classes, returned by `one_vs_rest_report`.
 
-    ``report[label]`` is that of one class against all others.
+    ``report[label]`` is the report of one class against all others.
 
     Parameters
     ----------
@@ -131,7 +119,7 @@ class OneVsRestReport(Viewed):
     classes : ndarray of shape (n_classes,)
         *Public.* The labels.
     privacy : PrivacyGuarantee
-        *Public.* Of everything in the report together.
+        *Public.* The guarantee of the whole report.
     """
 
     reports: tuple[ScoreReport, ...]
@@ -151,10 +139,7 @@ class OneVsRestReport(Viewed):
     def interval(
         self, metric: str, level: float = 0.95, *, sampling: bool = True
     ) -> tuple[float, float]:
-        """Return where a mean over classes lies.
-
-        It is as far from it as those of the classes are on average, which is enough however their
-        errors go together.
+        """Return a confidence interval for a mean over classes, however their errors depend.
 
         Parameters
         ----------
@@ -174,7 +159,7 @@ class OneVsRestReport(Viewed):
         low, high = np.mean(each, axis=0)
         return float(low), float(high)
 
-    def __getitem__(self, label: Any) -> ScoreReport:
+    def __getitem__(self, label: Label) -> ScoreReport:
         found = np.flatnonzero(self.classes == label)
         if not found.size:
             raise KeyError(label)
@@ -189,48 +174,50 @@ class OneVsRestReport(Viewed):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class OneVsRestCounts(Counts):
-    """Scores of each class in bins, of its rows and of all others."""
+class OneVsRestCounts(Counts[OneVsRestReport]):
+    """Scores of each class in bins, for its rows and for all others."""
 
-    classes: Any
-    edges: Any
+    classes: VectorLike
+    edges: str | ArrayLike
     name = "one_vs_rest_report"
     guess_name = "y_score"
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        return self.classes.size, 2, self.edges.size - 1
+        return self.n_histograms, 2, np.size(self.edges) - 1
 
     @property
     def n_histograms(self) -> int:
-        return int(self.classes.size)
+        return int(np.size(self.classes))
 
-    def checked(
-        self, parameters: ReleaseParameters, pairs: Records[Any]
-    ) -> Records[OneVsRestCounts]:
+    def checked(self, parameters: ReleaseParameters, pairs: Records[None]) -> Records[Self]:
         if self.classes is None or np.ndim(self.classes) != 1:
             raise ValueError("classes must be a list of all labels, which is public.")
         check_order(self.classes)
         known = np.unique(np.asarray(self.classes))
-        edges = None if isinstance(self.edges, str) else checked_edges(self.edges)
+        edges = checked_edges(self.edges)
         check = partial(_check_columns, known.size, edges is None)
         pairs, classes = with_codes(pairs, self.name, known, check)
         edges = edges_for(parameters, pairs.n_records, classes.size) if edges is None else edges
         return pairs.with_facts(OneVsRestCounts(classes, edges))
 
-    def places(self, pairs: Records[Any]) -> Iterator[np.ndarray]:
-        for k in range(self.classes.size):
-            bins = bins_of(self.edges, numbers_of("y_score", pairs.X[:, k]))
-            yield (2 * k + (pairs.y == k)) * (self.edges.size - 1) + bins
+    def places(self, pairs: Records[Self]) -> Iterator[np.ndarray]:
+        edges = np.asarray(self.edges)
+        for k in range(self.n_histograms):
+            bins = bins_of(edges, numbers_of("y_score", pairs.X[:, k]))
+            yield (2 * k + (pairs.y == k)) * (edges.size - 1) + bins
 
-    def result(self, answer: np.ndarray, **known: Any) -> OneVsRestReport:
-        facts = {"classes": np.array([False, True]), "edges": self.edges, **known}
-        reports = (ScoreReport(counts=counts, **facts) for counts in answer.reshape(self.shape))
-        privacy = known["privacy"]
-        return OneVsRestReport(reports=tuple(reports), classes=self.classes, privacy=privacy)
+    def result(self, answer: np.ndarray, **known: Unpack[Known]) -> OneVsRestReport:
+        labels, edges = np.array([False, True]), np.asarray(self.edges)
+        reports = tuple(
+            ScoreReport(counts=counts, classes=labels, edges=edges, **known)
+            for counts in answer.reshape(self.shape)
+        )
+        classes = np.asarray(self.classes)
+        return OneVsRestReport(reports=reports, classes=classes, privacy=known["privacy"])
 
 
-def _check_columns(n_classes: int, are_shares: bool, pairs: Records[Any]) -> None:
+def _check_columns(n_classes: int, are_shares: bool, pairs: Records[None]) -> None:
     if pairs.X.ndim != 2 or pairs.X.shape[1] != n_classes:
         raise ValueError(f"y_score must have a column for each of the {n_classes} classes.")
     check_scores(are_shares, pairs.X.ravel())

@@ -1,22 +1,22 @@
-"""How good predicted numbers are, from noisy sums."""
+"""A private report on predicted numbers, from noisy sums."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 
 from skdp.budget import PrivacyBudget
-from skdp.metrics._error_sums import ErrorSums
-from skdp.metrics._errors import ErrorScale, possible_sums
+from skdp.metrics._errors import ErrorScale, ErrorSums, possible_sums
 from skdp.metrics._estimate import interval_of, ratio, spread
-from skdp.metrics._evaluation import Evaluation
+from skdp.metrics._evaluation import Known, Terms, evaluate
 from skdp.metrics._row_sums import sums_query
 from skdp.metrics._view import Numbers, Viewed
 from skdp.privacy import Neighboring, PrivacyGuarantee
+from skdp.support.types import RandomState, VectorLike
 from skdp.support.validation import check_choice
 from skdp.workloads import Query
 
@@ -26,23 +26,23 @@ _METRICS = ("mean_squared_error", "root_mean_squared_error", "mean_absolute_erro
 
 
 def regression_report(
-    y_true: Any,
-    y_pred: Any,
+    y_true: VectorLike,
+    y_pred: VectorLike,
     *,
     epsilon: float,
     delta: float | None = None,
     target_bounds: tuple[float, float],
     error_bound: float | None = None,
-    groups: Any = None,
+    groups: VectorLike | None = None,
     noise: str = "auto",
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> RegressionReport:
-    """Judge predicted numbers on test rows, privately.
+    """Report on predicted numbers, privately.
 
-    Test rows must not be rows that the regressor was fitted to, nor rows of the same people:
-    otherwise the two costs add up for them, and the scores flatter.
+    Do not use training rows, nor rows of the same people: their two costs would add up, and the
+    score would be too high.
 
     Parameters
     ----------
@@ -87,13 +87,12 @@ def regression_report(
 
     Notes
     -----
-    **Guarantee.** With e an error, cut to `error_bound` and in units of it, and u a target mapped
-    to [−1, 1], a row adds (e², e, u, u²), and 1 to the number of rows where it is private. Under
-    ``add_remove_one`` each changes by 1 at most, all five by √5 in l2 and 5 in l1. Under
+    **Guarantee.** With e an error, clipped to `error_bound` and in units of it, and u a target
+    mapped to [−1, 1], a row adds (e², e, u, u²), and 1 to the number of rows if that is private.
+    Under ``add_remove_one`` each changes by 1 at most, all five by √5 in l2 and 5 in l1. Under
     ``replace_one`` errors change by 1 each, (u, u²) by 2 in l2 and by 2.25 in l1: √6 and 4.25.
 
-    Numbers are those of the nearest sums that rows can have, in which no mean square is less than
-    the square of the mean: such sums are nearer to those of the rows than the released ones.
+    Scores are computed from the nearest sums that rows can have.
 
     Examples
     --------
@@ -106,37 +105,29 @@ def regression_report(
     >>> round(report.mean_absolute_error, 1), round(report.r2, 1)
     (0.8, 0.9)
     """
-    return Evaluation(_RegressionSums(target_bounds, error_bound), noise)._release(
-        y_true,
-        y_pred,
-        groups=groups,
-        epsilon=epsilon,
-        delta=delta,
-        neighboring=neighboring,
-        budget=budget,
-        random_state=random_state,
-    )
+    terms = Terms(epsilon, delta, groups, noise, neighboring, budget, random_state)
+    return evaluate(_RegressionSums(target_bounds, error_bound), y_true, y_pred, terms)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class RegressionReport(Viewed):
-    """What noisy sums of errors and targets say; `regression_report` makes it.
+    """A report from noisy sums of errors and targets, returned by `regression_report`.
 
     Parameters
     ----------
     sums : ndarray of shape (4,) or (5,)
-        *Released.* Of e², e, u and u², where e is an error in units of `error_bound`, and u a
-        target mapped to [−1, 1]; and the number of rows where it is private.
+        *Released.* Sums of e², e, u and u², where e is an error in units of `error_bound` and u a
+        target mapped to [−1, 1]; and the number of rows if that is private.
     target_bounds : (float, float)
-        *Public.*
+        *Public.* Interval of the targets.
     error_bound : float
-        *Public.* As which larger errors count.
+        *Public.* Larger errors are clipped to this.
     n_samples : int or None
         *Public.* Number of test records; None if it is private.
     privacy : PrivacyGuarantee
-        *Public.* Of everything in the report together.
+        *Public.* The guarantee of the whole report.
     _variance : float
-        *Public.* Of the noise of each number.
+        *Public.* Variance of the noise in each sum.
     """
 
     sums: np.ndarray
@@ -148,28 +139,28 @@ class RegressionReport(Viewed):
 
     @property
     def mean_squared_error(self) -> float:
-        """Mean of squared differences, in squared units of the target."""
+        """Mean squared error, in squared units of the target."""
         return self._mean_squared_error(self._possible)
 
     @property
     def root_mean_squared_error(self) -> float:
-        """Its root, in units of the target; never below the mean of absolute differences."""
+        """Root mean squared error, in units of the target; at least the mean absolute error."""
         return math.sqrt(self.mean_squared_error)
 
     @property
     def mean_absolute_error(self) -> float:
-        """Mean of absolute differences, in units of the target."""
+        """Mean absolute error, in units of the target."""
         return self._mean_absolute_error(self._possible)
 
     @property
     def r2(self) -> float:
-        """1 less the share of the targets' variance that is left; nan where none is seen."""
+        """Share of the variance that the predictions explain; nan if the targets have none."""
         return self._r2(self._possible)
 
     def interval(
         self, metric: str, level: float = 0.95, *, sampling: bool = True
     ) -> tuple[float, float]:
-        """Return where a metric lies.
+        """Return a confidence interval for a metric.
 
         Parameters
         ----------
@@ -178,9 +169,8 @@ class RegressionReport(Viewed):
         level : float in (0, 1), default 0.95
             *Public.* Approximate coverage, by the delta method.
         sampling : bool, default True
-            *Public.* Whether the number is that of the population that the rows come from, instead
-            of that of the rows. Where how far losses are spread was not released, the spread is
-            taken as large as their mean allows, and the interval is too wide.
+            *Public.* Whether the interval is for the population rather than for the rows. A spread
+            of losses that was not released is taken as large as their mean allows.
 
         Returns
         -------
@@ -214,7 +204,7 @@ class RegressionReport(Viewed):
         return float(sums[4]) if self.n_samples is None else float(self.n_samples)
 
     def _spread(self, slopes: np.ndarray) -> float:
-        """Return the variance of a sum over rows; of e² and u the largest there can be."""
+        """Return the variance of a sum over rows, the largest possible if e² or u is in it."""
         sums, n = self._possible, self._count(self.sums)
         if slopes[1]:  # of e alone, whose square was released too
             square, error = sums[:2] / n
@@ -236,9 +226,7 @@ class RegressionReport(Viewed):
             yield name, getattr(self, name), self.interval(name)
 
 
-class _RegressionSums(ErrorSums):
-    """Squared and absolute errors, and what the variance of targets is made of."""
-
+class _RegressionSums(ErrorSums[RegressionReport]):
     name = "regression_report"
 
     def query(self, neighboring: Neighboring) -> Query:
@@ -253,10 +241,10 @@ class _RegressionSums(ErrorSums):
             l2=math.sqrt(6.0 if replaced else 5.0),
         )
 
-    def numbers(self, truth: Any, guess: Any) -> list[np.ndarray]:
+    def numbers(self, truth: np.ndarray, guess: np.ndarray) -> list[np.ndarray]:
         error, u = self.scale.errors(truth, guess)
         return [error * error, error, u, u * u, np.ones(u.size)]
 
-    def result(self, answer: np.ndarray, **known: Any) -> RegressionReport:
+    def result(self, answer: np.ndarray, **known: Unpack[Known]) -> RegressionReport:
         bounds, largest = self.scale.bounds, self.scale.error_bound
         return RegressionReport(sums=answer, target_bounds=bounds, error_bound=largest, **known)

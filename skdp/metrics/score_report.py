@@ -1,4 +1,4 @@
-"""How good the scores of a classifier are, from one noisy histogram of score and label."""
+"""A private report on the scores of a classifier, from one noisy histogram."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Self, Unpack
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.calibration import CalibrationDisplay
 from sklearn.isotonic import isotonic_regression
 from sklearn.metrics import PrecisionRecallDisplay, RocCurveDisplay
@@ -16,45 +17,36 @@ from sklearn.metrics import PrecisionRecallDisplay, RocCurveDisplay
 from skdp._private_fit import ReleaseParameters
 from skdp.budget import PrivacyBudget
 from skdp.data.records import Records
-from skdp.metrics._bin_parts import parts_of
+from skdp.metrics._bins import bins_of, check_scores, checked_edges, edges_for, parts_of
 from skdp.metrics._counts import Counts, NoisyReport
 from skdp.metrics._estimate import ratio, slopes_of
-from skdp.metrics._evaluation import Evaluation
+from skdp.metrics._evaluation import Known, ResultT, Terms, evaluate
 from skdp.metrics._pairs import check_order, numbers_of, with_codes
 from skdp.metrics._view import Numbers
-from skdp.support.validation import check_choice, check_count
+from skdp.support.types import RandomState, VectorLike
+from skdp.support.validation import check_choice
 
-__all__ = [
-    "ScoreCounts",
-    "ScoreReport",
-    "bins_of",
-    "check_scores",
-    "checked_edges",
-    "edges_for",
-    "score_report",
-]
-
-_FEWEST_BINS, _MOST_BINS, _USUAL_BINS = 8, 128, 16
+__all__ = ["BinnedScores", "ScoreCounts", "ScoreReport", "score_report"]
 
 
 def score_report(
-    y_true: Any,
-    y_score: Any,
+    y_true: VectorLike,
+    y_score: VectorLike,
     *,
     epsilon: float,
     delta: float | None = None,
-    classes: Any = None,
-    edges: Any = "auto",
-    groups: Any = None,
+    classes: VectorLike | None = None,
+    edges: str | ArrayLike = "auto",
+    groups: VectorLike | None = None,
     noise: str = "auto",
     neighboring: str = "replace_one",
     budget: PrivacyBudget | None = None,
-    random_state: Any = None,
+    random_state: RandomState = None,
 ) -> ScoreReport:
-    """Judge the scores of a classifier of two classes on test rows, privately.
+    """Report on the scores of a classifier of two classes, privately.
 
-    Test rows must not be rows that the classifier was fitted to, nor rows of the same people:
-    otherwise the two costs add up for them, and the scores flatter.
+    Do not use training rows, nor rows of the same people: their two costs would add up, and the
+    score would be too high.
 
     Parameters
     ----------
@@ -71,9 +63,9 @@ def score_report(
         *Public.* In increasing order; the second is the positive class. ``None`` treats the labels
         in `y_true` as public.
     edges : "auto" or array-like, default "auto"
-        *Public.* Increasing ends of bins of scores; those beyond count in the first and the last.
-        "auto" cuts [0, 1], outside of which it refuses scores, into 8 to 128 equal bins: the more,
-        the more rows there are and the larger ε is, 16 where the number of rows is private.
+        *Public.* Increasing ends of bins of scores; scores beyond them count in the first and the
+        last bin. "auto": 8 to 128 equal bins of [0, 1], more for more rows and a larger ε, and 16
+        if the number of rows is private; other scores raise ValueError.
     groups : array-like of shape (n_rows,) or None, default None
         *Private.* The person of each row. All rows of a person are one record, and each of its rows
         has the same weight. ``None``: each row is a record.
@@ -95,20 +87,16 @@ def score_report(
     Raises
     ------
     ValueError
-        If a parameter, a shape or a type is wrong, or, without `edges`, a score lies outside of
-        [0, 1].
+        If a parameter, a shape or a type is wrong, or a score is outside of [0, 1] and `edges` are
+        "auto".
     BudgetExceededError, BudgetClosedError
         If the budget does not admit the release; then nothing is read.
 
     Notes
     -----
     **Guarantee.** A row lies in one cell of bins × labels: one count changes by 1 under
-    ``add_remove_one``, two under ``replace_one``, however many bins there are. Everything in the
-    report is computed from the noisy counts.
-
-    **Cost.** The budget charges one release for the report, and nothing for reading scores from it.
-    `dp_roc_auc_score` and `dp_average_precision_score` make the same release again, and a budget
-    charges each such call.
+    ``add_remove_one``, two under ``replace_one``, for any number of bins. Everything in the report
+    is computed from the noisy counts and costs nothing more.
 
     Examples
     --------
@@ -120,21 +108,13 @@ def score_report(
     >>> round(report.roc_auc, 2), round(report.accuracy(), 2)
     (0.83, 0.75)
     """
-    return Evaluation(ScoreCounts(classes, edges), noise)._release(
-        y_true,
-        y_score,
-        groups=groups,
-        epsilon=epsilon,
-        delta=delta,
-        neighboring=neighboring,
-        budget=budget,
-        random_state=random_state,
-    )
+    terms = Terms(epsilon, delta, groups, noise, neighboring, budget, random_state)
+    return evaluate(ScoreCounts(classes, edges), y_true, y_score, terms)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class ScoreReport(NoisyReport):
-    """What a noisy histogram of scores and labels says of a classifier; `score_report` makes it.
+    """A report from a noisy histogram of scores and labels, returned by `score_report`.
 
     Parameters
     ----------
@@ -145,9 +125,9 @@ class ScoreReport(NoisyReport):
     n_samples : int or None
         *Public.* Number of test records; None if it is private.
     privacy : PrivacyGuarantee
-        *Public.* Of everything in the report together.
+        *Public.* The guarantee of the whole report.
     _variance : float
-        *Public.* Of the noise of each number.
+        *Public.* Variance of the noise in each count.
     edges : ndarray of shape (n_bins + 1,)
         *Public.* Ends of the bins.
     """
@@ -166,10 +146,7 @@ class ScoreReport(NoisyReport):
 
     @property
     def brier_score(self) -> float:
-        """Mean squared difference of score and outcome, each score taken as its bin's center.
-
-        nan, as what follows, where `edges` go beyond [0, 1]: then scores are no probabilities.
-        """
+        """Mean squared difference of outcome and center of bin; nan if `edges` exceed [0, 1]."""
         return self._brier(self.counts)
 
     @property
@@ -180,14 +157,14 @@ class ScoreReport(NoisyReport):
 
     @property
     def calibration_noise(self) -> float:
-        """What `expected_calibration_error` would be, on average, from the privacy noise alone."""
+        """Mean of `expected_calibration_error` under the privacy noise alone."""
         spread = np.sqrt((1.0 - self._centers) ** 2 + self._centers**2).sum()
         noise = math.sqrt(2.0 / math.pi * self._variance) * spread
         return float(ratio(noise, self.total) + self._no_shares)
 
     @property
     def _no_shares(self) -> float:
-        """0 where scores may be probabilities, else nan."""
+        """0 if scores may be probabilities, else nan."""
         return 0.0 if self.edges[0] >= 0.0 and self.edges[-1] <= 1.0 else math.nan
 
     @property
@@ -195,7 +172,7 @@ class ScoreReport(NoisyReport):
         return 0.5 * (self.edges[1:] + self.edges[:-1])
 
     def accuracy(self, threshold: float = 0.5) -> float:
-        """Return how often a score on the right side of a threshold goes with the label.
+        """Return the share of rows that a threshold classifies correctly.
 
         Parameters
         ----------
@@ -232,7 +209,7 @@ class ScoreReport(NoisyReport):
         binning: str = "estimated",
         threshold: float = 0.5,
     ) -> tuple[float, float]:
-        """Return where a metric lies.
+        """Return a confidence interval for a metric.
 
         Parameters
         ----------
@@ -248,12 +225,12 @@ class ScoreReport(NoisyReport):
             "ignored": all rows of a bin have the same score. "rigorous": the interval for the area
             under the ROC curve allows for any order; for other metrics the same as "ignored".
         threshold : float, default 0.5
-            *Public.* Of the accuracy.
+            *Public.* One of the `edges`; only used for the accuracy.
 
         Returns
         -------
         low, high : float
-            (0, 1) where the noise leaves nothing to be said.
+            (0, 1) if the noise is too large.
         """
         metrics: dict[str, Callable[[np.ndarray], float]] = {
             **_AREAS,
@@ -270,14 +247,12 @@ class ScoreReport(NoisyReport):
         return max(low - hidden, 0.0), min(high + hidden, 1.0)
 
     def _area(self, function: Callable[[np.ndarray], float], counts: np.ndarray) -> float:
-        """Return an area, from parts of bins."""
         noise_of_rows = math.sqrt(2.0 * self._variance)  # of the sum of a bin's two counts
         return function(parts_of(counts, 3.0 * noise_of_rows))
 
     def _area_interval(
         self, function: Callable[[np.ndarray], float], level: float, sampling: bool
     ) -> tuple[float, float]:
-        """Return an interval for an area, from parts of bins."""
         shape = self.counts.shape
 
         def hidden(slopes: np.ndarray) -> float:
@@ -295,7 +270,7 @@ class ScoreReport(NoisyReport):
         Returns
         -------
         false_positive_rate, true_positive_rate, thresholds : ndarrays of shape (n_bins + 1,)
-            As scikit-learn's function returns them: from the highest threshold to the least.
+            As in scikit-learn, from the highest threshold to the lowest.
         """
         negative, positive = (_cumulated(row[::-1]) for row in self.counts)
         return negative / negative[-1], positive / positive[-1], self.edges[::-1]
@@ -306,7 +281,7 @@ class ScoreReport(NoisyReport):
         Returns
         -------
         precision, recall : ndarrays of shape (n_bins + 1,)
-            From the least threshold to the highest; they end with 1 and 0.
+            From the lowest threshold to the highest; they end with 1 and 0.
         thresholds : ndarray of shape (n_bins,)
             The lower ends of the bins.
         """
@@ -316,7 +291,7 @@ class ScoreReport(NoisyReport):
         return np.append(precision, 1.0), np.append(positive / positive[0], 0.0), self.edges[:-1]
 
     def calibration_curve(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return how often the outcome is positive in bins that stand out of the noise.
+        """Return the shares of positives in the bins whose counts exceed the noise.
 
         Returns
         -------
@@ -326,18 +301,16 @@ class ScoreReport(NoisyReport):
         Raises
         ------
         ValueError
-            If `edges` go beyond [0, 1]: then scores are no probabilities.
+            If `edges` exceed [0, 1].
         """
         if math.isnan(self._no_shares):
-            raise ValueError(
-                "scores are no probabilities where edges go beyond [0, 1], and have no calibration."
-            )
+            raise ValueError("edges exceed [0, 1], so scores have no calibration.")
         whole = self.counts.sum(axis=0)
         shown = whole > 3.0 * math.sqrt(2.0 * self._variance)
         return np.clip(self.counts[1, shown] / whole[shown], 0.0, 1.0), self._centers[shown]
 
     def roc_display(self) -> RocCurveDisplay:
-        """Return scikit-learn's display of the ROC curve; call its `plot`.
+        """Return scikit-learn's display of the ROC curve.
 
         Returns
         -------
@@ -347,7 +320,7 @@ class ScoreReport(NoisyReport):
         return RocCurveDisplay(fpr=fpr, tpr=tpr, roc_auc=self.roc_auc)
 
     def precision_recall_display(self) -> PrecisionRecallDisplay:
-        """Return scikit-learn's display of the precision-recall curve; call its `plot`.
+        """Return scikit-learn's display of the precision-recall curve.
 
         Returns
         -------
@@ -359,7 +332,7 @@ class ScoreReport(NoisyReport):
         )
 
     def calibration_display(self) -> CalibrationDisplay:
-        """Return scikit-learn's display of the calibration curve; call its `plot`.
+        """Return scikit-learn's display of the calibration curve.
 
         Returns
         -------
@@ -377,7 +350,6 @@ class ScoreReport(NoisyReport):
         return float(ratio(lost, self._total(counts)) + self._no_shares)
 
     def _bin(self, threshold: float) -> int:
-        """Return the number of the bin that begins at an edge."""
         found = np.flatnonzero(self._is_edge(threshold))
         if not found.size:
             raise ValueError(f"threshold must be one of the edges of the bins, got {threshold!r}.")
@@ -394,78 +366,51 @@ class ScoreReport(NoisyReport):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ScoreCounts(Counts):
+class BinnedScores(Counts[ResultT]):
     """Scores of two classes in bins, by label."""
 
-    classes: Any
-    edges: Any
-    name = "score_report"
+    classes: VectorLike | None
+    edges: str | ArrayLike
     guess_name = "y_score"
 
     @property
     def shape(self) -> tuple[int, int]:
-        return 2, self.edges.size - 1
+        return 2, np.size(self.edges) - 1
 
-    def checked(self, parameters: ReleaseParameters, pairs: Records[Any]) -> Records[ScoreCounts]:
+    def checked(self, parameters: ReleaseParameters, pairs: Records[None]) -> Records[Self]:
         check_order(self.classes)
-        edges = None if isinstance(self.edges, str) else checked_edges(self.edges)
+        edges = checked_edges(self.edges)
         check = partial(_check_scores, edges is None)
         pairs, classes = with_codes(pairs, self.name, self.classes, check)
         if classes.size != 2:
             raise ValueError(
-                f"score_report judges scores of two classes, got {classes.size}; of several, "
-                "one_vs_rest_report judges scores, and confusion_report labels."
+                f"score_report needs two classes, got {classes.size}. Use one_vs_rest_report for "
+                "scores of more classes, or confusion_report for predicted labels."
             )
         edges = edges_for(parameters, pairs.n_records) if edges is None else edges
         return pairs.with_facts(replace(self, classes=classes, edges=edges))
 
-    def places(self, pairs: Records[Any]) -> Iterator[np.ndarray]:
-        bins = bins_of(self.edges, numbers_of("y_score", pairs.X))
-        yield pairs.y * (self.edges.size - 1) + bins
+    def places(self, pairs: Records[Self]) -> Iterator[np.ndarray]:
+        bins = bins_of(np.asarray(self.edges), numbers_of("y_score", pairs.X))
+        yield pairs.y * self.shape[1] + bins
 
-    def result(self, answer: np.ndarray, **known: Any) -> Any:
-        counts = answer.reshape(self.shape)
-        return ScoreReport(counts=counts, classes=self.classes, edges=self.edges, **known)
-
-
-def edges_for(parameters: ReleaseParameters, n_records: int, n_cells: int = 1) -> np.ndarray:
-    """Return ends of as many bins as suit so many rows, a public number, or 16 where it is private.
-
-    Each row is in `n_cells` of them.
-    """
-    n_bins = _USUAL_BINS
-    if parameters.neighboring.count_is_public:
-        wanted = 16.0 * (n_records * parameters.epsilon / math.sqrt(n_cells) / 1000.0) ** 0.3
-        n_bins = int(np.clip(2 ** round(math.log2(wanted)), _FEWEST_BINS, _MOST_BINS))
-    return np.linspace(0.0, 1.0, n_bins + 1)
+    def report(self, answer: np.ndarray, **known: Unpack[Known]) -> ScoreReport:
+        """Return the report of the *released* answer."""
+        counts, edges = answer.reshape(self.shape), np.asarray(self.edges)
+        return ScoreReport(counts=counts, classes=np.asarray(self.classes), edges=edges, **known)
 
 
-def checked_edges(edges: Any) -> np.ndarray:
-    """Return public ends of bins as floats; raise if they are none."""
-    ends = np.asarray(edges, dtype=float)
-    if ends.ndim != 1 or ends.size < 3 or not np.isfinite(ends).all() or np.any(np.diff(ends) <= 0):
-        raise ValueError("edges must be 'auto' or at least three increasing finite numbers.")
-    check_count("edges", ends.size)
-    return ends
+class ScoreCounts(BinnedScores[ScoreReport]):
+    """The release of a score report."""
+
+    name = "score_report"
+
+    def result(self, answer: np.ndarray, **known: Unpack[Known]) -> ScoreReport:
+        return self.report(answer, **known)
 
 
-def check_scores(are_shares: bool, columns: np.ndarray) -> None:
-    """Raise unless scores are numbers, or probabilities: a fixed domain reveals nothing."""
-    scores = numbers_of("y_score", columns)
-    if are_shares and scores.size and (scores.min() < 0.0 or scores.max() > 1.0):
-        raise ValueError(
-            "y_score has values outside of [0, 1]: give edges= of public numbers, beyond which "
-            "scores count in the first and the last bin."
-        )
-
-
-def _check_scores(are_shares: bool, pairs: Records[Any]) -> None:
+def _check_scores(are_shares: bool, pairs: Records[None]) -> None:
     check_scores(are_shares, pairs.X)
-
-
-def bins_of(edges: np.ndarray, scores: np.ndarray) -> np.ndarray:
-    """Return the numbers of the bins of scores."""
-    return np.searchsorted(edges[1:-1], scores, side="right")
 
 
 def _auc(counts: np.ndarray) -> float:
@@ -503,7 +448,7 @@ _AREAS: dict[str, Callable[[np.ndarray], float]] = {
 
 
 def _cumulated(counts: np.ndarray) -> np.ndarray:
-    """Return 0 and cumulative sums, made to rise and to lie between 0 and the whole."""
+    """Return 0 and cumulative sums, made monotone and clipped to their total."""
     whole = max(float(counts.sum()), 1.0)
     sums = np.cumsum(counts)
     if counts.min() < 0.0:

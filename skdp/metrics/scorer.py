@@ -1,12 +1,12 @@
-"""Private scores where scikit-learn wants a scorer: called with an estimator and test rows."""
+"""Private scorers for scikit-learn, called with an estimator and test rows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from skdp.data.validation import present
@@ -19,6 +19,7 @@ from skdp.metrics.number_scores import (
     dp_mean_squared_error,
     dp_r2_score,
 )
+from skdp.support.types import MatrixLike, VectorLike
 
 __all__ = ["PrivateScorer", "make_private_scorer"]
 
@@ -32,22 +33,29 @@ _KNOWN = (*_OF_LABELS, *_OF_SECOND, *_OF_EACH, *_OF_NUMBERS)
 
 @dataclass(eq=False)
 class PrivateScorer:
-    """A scorer each call of which is one private release; `make_private_scorer` makes it.
+    """A scorer that makes one private release per call, returned by `make_private_scorer`.
 
     Parameters
     ----------
     metric : callable
-        *Public.* Which score.
+        *Public.* The score.
     terms : dict
-        *Public.* What it is called with beside the rows.
+        *Public.* Other arguments of the score.
     """
 
     metric: Callable[..., Score]
-    terms: dict[str, Any] = field(repr=False)
+    terms: dict[str, object] = field(repr=False)
     _groups: bool | str | None = field(default=None, init=False, repr=False)
 
-    def __call__(self, estimator: Any, X: Any, y: Any, *, groups: Any = None) -> float:
-        """Return the private score of a fitted estimator, the greater the better."""
+    def __call__(
+        self,
+        estimator: BaseEstimator,
+        X: MatrixLike,
+        y: VectorLike,
+        *,
+        groups: VectorLike | None = None,
+    ) -> float:
+        """Return the private score of a fitted estimator; greater is better."""
         terms = dict(self.terms) if groups is None else {**self.terms, "groups": groups}
         if self.metric in (*_OF_SECOND, *_OF_EACH):
             terms.setdefault("classes", estimator.classes_)
@@ -60,24 +68,23 @@ class PrivateScorer:
         return -value if self.metric in _LOSSES else value
 
     def set_score_request(self, *, groups: bool | str | None) -> PrivateScorer:
-        """Say whether groups are handed to each call, where scikit-learn routes metadata.
+        """Set whether scikit-learn's metadata routing passes `groups` to each call.
 
         Parameters
         ----------
         groups : bool, str or None
-            *Public.* Whether `groups`, whose each test row is, are asked for, or by which name.
-            None: neither, so that it is an error to give them.
+            *Public.* Whether to pass `groups`, or under which name. None: passing them raises.
 
         Returns
         -------
         PrivateScorer
-            Itself.
+            The scorer itself.
         """
         self._groups = groups
         return self
 
     def get_metadata_routing(self) -> MetadataRequest:
-        """Return what is asked for, as scikit-learn's scorers do.
+        """Return the metadata request, as scikit-learn's scorers do.
 
         Returns
         -------
@@ -88,32 +95,33 @@ class PrivateScorer:
         return request
 
 
-def make_private_scorer(metric: Callable[..., Score], *, epsilon: float, **terms: Any) -> Any:
-    """Return a scorer each call of which is a private release, and is paid for.
+def make_private_scorer(
+    metric: Callable[..., Score], *, epsilon: float, **terms: object
+) -> PrivateScorer:
+    """Make a scorer that spends one private release per call.
 
-    In scikit-learn's searches and cross-validations every candidate and every fold is a call:
-    `DPGridSearchCV` chooses for less. Test rows must not be rows that the estimator was fitted to,
-    nor rows of the same people: otherwise the two costs add up for them, and the scores flatter.
+    In scikit-learn's searches and cross-validations each fold of each candidate is a call.
+    `DPGridSearchCV` chooses at a lower cost. Do not use training rows, nor rows of the same people:
+    their two costs would add up, and the score would be too high.
 
     Parameters
     ----------
     metric : callable
         *Public.* One of the functions of `skdp.metrics` that return a `Score`.
     epsilon : float
-        *Public.* Privacy loss in nats of each call; finite.
+        *Public.* Privacy loss of each call, in nats; finite.
     **terms : dict
-        *Public.* What else the metric takes, such as `budget` or `target_bounds`.
+        *Public.* Other arguments of the metric, such as `budget` or `target_bounds`.
 
     Returns
     -------
     PrivateScorer
-        To be called with a fitted estimator, rows and labels. Losses are negative, as in
-        scikit-learn.
+        Call it with a fitted estimator, rows and labels. Losses are negative, as in scikit-learn.
 
     Raises
     ------
     ValueError
-        If the metric is none of these.
+        If the metric is not one of these functions.
 
     Examples
     --------
