@@ -152,7 +152,9 @@ def test_what_may_not_change_between_calls_is_refused(name):
     with pytest.raises(ValueError, match=r"may not change in partial_fit.*Nothing was spent"):
         model.set_params(**other).partial_fit(x[2000:], Y[2000:])
     model.set_params(**before)
-    with pytest.raises(ValueError, match="'add_remove_one' in partial_fit"):
+    with pytest.raises(
+        ValueError, match=r"neighboring may not change in partial_fit.*got 'add_remove_one'"
+    ):
         model.set_params(neighboring="add_remove_one", budget=None).partial_fit(x, Y)
     assert len(budget.history()) == 1
     assert model.predict(x).shape == Y.shape  # it is as it was

@@ -1,44 +1,71 @@
-"""What is asked of the records of naive Bayes, and their answers."""
+"""The queries of naive Bayes, their answers, and the running totals of `partial_fit`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from skdp.data.exact_sums import Sums
 from skdp.data.records import Records
 from skdp.naive_bayes.features import Feature, class_counts, in_units, in_units_below
-from skdp.naive_bayes.totals import Totals
 from skdp.privacy import Neighboring
 from skdp.workloads import Query
 
-__all__ = ["Asked", "answers", "column_key"]
+__all__ = ["Asked", "Totals", "answers", "column_key"]
 
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """*Public* classes of the records, features of their columns, and what was released before."""
+    """*Public* classes of the records, features of their columns, and earlier releases."""
 
     classes: np.ndarray
     features: Sequence[Feature]
     earlier: Totals | None = None
 
     @property
-    def of_columns(self) -> tuple[Any, ...]:
-        """What is asked of all columns: answers to equal ones can be added up."""
+    def of_columns(self) -> tuple[tuple[object, ...], ...]:
+        """The parameters of all answers; answers with equal ones can be added up."""
         return tuple(feature.asked for feature in self.features)
 
     def queries(self, neighboring: Neighboring) -> list[Query]:
-        """Return what is asked of all records, each with a weight of 1."""
+        """Return the queries for records of weight 1."""
         n_classes = self.classes.size
         columns = (
             feature.query(column_key(j), n_classes, neighboring)
             for j, feature in enumerate(self.features)
         )
         return [class_counts(n_classes, neighboring), *columns]
+
+
+@dataclass(frozen=True, eq=False)
+class Totals:
+    """Noisy sums over the rows of one or several fits.
+
+    Parameters
+    ----------
+    asked : tuple
+        *Public.* The parameters of the sums; only sums with equal ones are added up.
+    sums : dict of str to ndarray
+        *Released*, in units of a record.
+    noise : dict of str to float
+        *Public.* Mean square of the noise in each number.
+    n_rows : int or None
+        *Public.* Number of rows. None if it is private or rows have weights.
+    """
+
+    asked: tuple[tuple[object, ...], ...]
+    sums: Mapping[str, np.ndarray]
+    noise: Mapping[str, float]
+    n_rows: int | None
+
+    def __add__(self, other: Totals) -> Totals:
+        sums = {name: total + other.sums[name] for name, total in self.sums.items()}
+        noise = {name: square + other.noise[name] for name, square in self.noise.items()}
+        if self.n_rows is None or other.n_rows is None:
+            return Totals(self.asked, sums, noise, None)
+        return Totals(self.asked, sums, noise, self.n_rows + other.n_rows)
 
 
 def answers(exact: bool, records: Records[Asked]) -> Sums:
@@ -54,5 +81,4 @@ def answers(exact: bool, records: Records[Asked]) -> Sums:
 
 
 def column_key(j: int) -> str:
-    """Return the name of what is asked of a column."""
     return f"column {j}"

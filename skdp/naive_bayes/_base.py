@@ -1,4 +1,4 @@
-"""What the private naive Bayes classifiers share."""
+"""Base class of the private naive Bayes classifiers."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 from sklearn.base import ClassifierMixin
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from skdp._private_fit import NonPrivatePlan, PrivateEstimator, ReleaseParameters
@@ -22,10 +24,10 @@ from skdp.data.exact_sums import Sums
 from skdp.data.lazy import lazy_on_blocks
 from skdp.data.records import Records, labels_of
 from skdp.data.validation import column_names, validated_table
-from skdp.naive_bayes._asked import Asked, answers, column_key
+from skdp.naive_bayes._asked import Asked, Totals, answers, column_key
 from skdp.naive_bayes.features import CategoricalFeature, Feature, NumericFeature
-from skdp.naive_bayes.totals import Totals
 from skdp.privacy import PrivacyGuarantee, Unit
+from skdp.support.types import MatrixLike, VectorLike
 from skdp.support.validation import check_choice, check_size
 from skdp.workloads import NOISES, QueryPlan
 from skdp.workloads.plan import becomes_gaussian
@@ -35,8 +37,8 @@ __all__ = ["PrivateNaiveBayes"]
 # No guarantee rests on these: they keep released numbers useful.
 _LEAST_COUNT = 1.0
 _LEAST_LOG = -700.0  # e to this power is a double
-_MOST_ROWS = 2**29  # of which sums of whole parts of 2^−24 are exact as floats
-_SMALLEST = 1e-9  # variance without noise, in units of half the distance of the bounds, squared
+_SMALLEST = 1e-9  # variance without privacy, in units of the squared half-width of the bounds
+_MOST_ROWS = 2**29  # sums of this many multiples of 2^−24 in [−1, 1] are exact as floats
 
 
 class PrivateNaiveBayes(
@@ -44,60 +46,67 @@ class PrivateNaiveBayes(
 ):
     """A naive Bayes classifier that releases all its counts and sums at once.
 
-    A subclass says what its columns are, and how what was learned of them is published.
+    A subclass names the features of its columns and publishes what they learned.
     """
 
     _advice = ""
-    """What can be done about a column of text, whose name it is formatted with."""
+    """End of the error for a column of strings, formatted with the name of the column."""
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Any:
+    def fit(
+        self,
+        X: MatrixLike,
+        y: VectorLike,
+        sample_weight: VectorLike = None,
+        groups: VectorLike = None,
+    ) -> Self:
         """Learn the distributions of the classes privately.
 
         Parameters
         ----------
         X : array-like or dask collection of shape (n_samples, n_features)
-            *Private.* Values outside of the public bounds are clipped, other values than the
-            public categories count in none. A missing number counts as the middle of its bounds.
+            *Private.* Numbers are clipped to their bounds; a missing number counts as their middle.
+            Unknown categories are not counted.
         y : array-like or dask collection of shape (n_samples,)
-            *Private.* Labels, of which the set is public.
-        sample_weight : array-like or dask collection of shape (n_samples,) or None, default None
-            *Private.* How much each record counts, clipped to [0, `max_weight`]; without that
-            refused, but for ``epsilon=inf``, which takes weights as they are.
-        groups : array-like of shape (n_samples,) or None, default None
+            *Private.* Labels from a public set.
+        sample_weight : array-like or dask collection of shape (n_samples,) or None
+            *Private.* Weight of each record, clipped to [0, `max_weight`] unless ``epsilon=inf``.
+        groups : array-like of shape (n_samples,) or None
             *Private.* The person of each row. All rows of a person are one record. ``None``: each
             row is a record.
 
         Returns
         -------
-        self : object
+        self
             The fitted classifier.
 
         Raises
         ------
         ValueError
-            If a parameter, a shape or a type is wrong.
+            If a parameter, a shape or a type is wrong; nothing is spent.
         BudgetExceededError, BudgetClosedError
             If the budget does not admit the fit; then nothing is learned.
         """
-        return self._fit_privately(X, y, sample_weight=sample_weight, groups=groups)
+        self._fit_privately(X, y, sample_weight=sample_weight, groups=groups)
+        return self
 
     def partial_fit(
         self,
-        X: Any,
-        y: Any,
-        classes: Any = None,
-        sample_weight: Any = None,
-        groups: Any = None,
-    ) -> Any:
-        """Learn from more rows: what is released of them is added to what was released before.
+        X: MatrixLike,
+        y: VectorLike,
+        classes: ArrayLike | None = None,
+        sample_weight: VectorLike = None,
+        groups: VectorLike = None,
+    ) -> Self:
+        """Learn from more rows: add their released counts and sums to the earlier ones.
 
-        Each call spends (`epsilon`, `delta`) anew, and `privacy_` is the composition of all calls:
-        a record may have been in each of them. For the chunks of one pass over the records, give
-        each call a handle on its own partition, ``set_params(budget=budget.at(partition=k))``: a
-        record was in one of them, and the pass costs as much as one call, in the budget as well. A
-        partition read twice costs twice. All of this holds for calls whose parameters were fixed
-        beforehand; a budget holds for any. The noise of k calls adds up to √k times that of one. A
-        call that dies after the spend drops what was learned before: the next one starts anew.
+        Each call spends (`epsilon`, `delta`) again, and `privacy_` is the composition of all calls,
+        for parameters that were fixed beforehand. A budget also covers parameters chosen later. The
+        noise of k calls is √k times the noise of one. If a call fails after the spend, the model
+        loses what it learned before.
+
+        To read the records once in chunks at the cost of one call, give each chunk its own
+        partition: ``set_params(budget=budget.at(partition=k))``. A partition read twice costs
+        twice.
 
         Parameters
         ----------
@@ -105,36 +114,35 @@ class PrivateNaiveBayes(
             *Private.* As in `fit`.
         y : array-like of shape (n_samples,)
             *Private.* As in `fit`.
-        classes : array-like or None, default None
-            *Public.* All labels that may occur; needed at the first call unless the parameter
-            `classes` has them.
-        sample_weight : array-like of shape (n_samples,) or None, default None
+        classes : array-like or None
+            *Public.* All labels that may occur. Required at the first call unless the parameter
+            `classes` is set.
+        sample_weight : array-like of shape (n_samples,) or None
             *Private.* As in `fit`.
-        groups : array-like of shape (n_samples,) or None, default None
-            *Private.* As in `fit`; the rows of a person lie in one partition.
+        groups : array-like of shape (n_samples,) or None
+            *Private.* As in `fit`. The rows of a person must be in one partition.
 
         Returns
         -------
-        self : object
+        self
             The fitted classifier.
 
         Raises
         ------
         ValueError
-            As in `fit`, and if the labels that may occur are not known or what is asked of the
-            columns has changed; nothing is spent.
+            As in `fit`, and if no classes are known, or if the classes, bounds, categories or the
+            neighboring relation changed; nothing is spent.
         """
         known = self._known_classes(classes)
-        more = {"sample_weight": sample_weight, "groups": groups}
-        return self._fit_privately(X, y, **more, known=known)
+        self._fit_privately(X, y, sample_weight=sample_weight, groups=groups, known=known)
+        return self
 
-    def _known_classes(self, classes: Any) -> np.ndarray:
+    def _known_classes(self, classes: ArrayLike | None) -> np.ndarray:
         every = (getattr(self, "classes_", None), self.classes, classes)
         known = [np.unique(labels) for labels in every if labels is not None]
         if not known:
             raise ValueError(
-                "classes must be given to the first call of partial_fit: all labels that may "
-                "occur, which are public."
+                "classes must be given to the first call of partial_fit: all labels that may occur."
             )
         if any(not np.array_equal(labels, known[0]) for labels in known):
             raise ValueError(f"classes={known[-1].tolist()} differ from {known[0].tolist()}.")
@@ -146,13 +154,13 @@ class PrivateNaiveBayes(
     def _check_data(
         self,
         parameters: ReleaseParameters,
-        X: Any,
-        y: Any,
+        X: MatrixLike,
+        y: VectorLike,
         *,
         known: np.ndarray | None = None,
-        **more: Any,
+        **more: VectorLike,
     ) -> Records[Asked]:
-        """Return the records; `known` are the classes of `partial_fit`, None in `fit`."""
+        """Check the records; `known` are the classes of `partial_fit`, None in `fit`."""
         check_choice("noise", self.noise, ("auto", *NOISES))
         earlier = None if known is None else getattr(self, "_totals_", None)
         more |= {"max_weight": self.max_weight, "is_private": parameters.is_private}
@@ -167,7 +175,7 @@ class PrivateNaiveBayes(
             self._check_unchanged(earlier, asked, parameters)
         return records.with_facts(asked)
 
-    def _check_rows(self, records: Records[Any]) -> None:
+    def _check_rows(self, records: Records[Sequence[Feature]]) -> None:
         if records.n_rows >= _MOST_ROWS:
             raise ValueError(f"{type(self).__name__} takes fewer than 2^29 rows.")
         if records.weights is None or self._is_private():
@@ -180,19 +188,18 @@ class PrivateNaiveBayes(
     ) -> None:
         if earlier.asked != asked.of_columns:
             raise ValueError(
-                "bounds and categories may not change in partial_fit: sums were released for those "
-                "of the first call."
+                "bounds and categories may not change in partial_fit: earlier calls released sums "
+                "for the first ones."
             )
         if self.privacy_.neighboring != parameters.neighboring:
             raise ValueError(
-                f"The model was learned under {str(self.privacy_.neighboring)!r}; neighboring may "
-                f"not change to {str(parameters.neighboring)!r} in partial_fit."
+                f"neighboring may not change in partial_fit: earlier calls used "
+                f"{str(self.privacy_.neighboring)!r}, got {str(parameters.neighboring)!r}."
             )
 
     def _plan(
         self, parameters: ReleaseParameters, records: Records[Asked]
     ) -> QueryPlan | NonPrivatePlan:
-        """Return what is asked, with its noise."""
         if not parameters.is_private:
             return NonPrivatePlan()
         queries = records.facts.queries(parameters.neighboring)
@@ -202,7 +209,12 @@ class PrivateNaiveBayes(
             queries = [replace(query, integer=False) for query in queries]
         return parameters.plan_queries(queries, self.noise)
 
-    def _promised(self, parameters: ReleaseParameters, plan: Any, records: Any) -> PrivacyGuarantee:
+    def _promised(
+        self,
+        parameters: ReleaseParameters,
+        plan: QueryPlan | NonPrivatePlan,
+        records: Records[Asked],
+    ) -> PrivacyGuarantee:
         now = super()._promised(parameters, plan, records)
         return now if records.facts.earlier is None else together(self.privacy_, now)
 
@@ -219,8 +231,8 @@ class PrivateNaiveBayes(
         records: Records[Asked],
         released: Sums,
         guarantee: PrivacyGuarantee,
-    ) -> Any:
-        totals = self._totals_ = _told(plan, records, released)
+    ) -> Self:
+        totals = self._totals_ = _totals(plan, records, released)
         counts = totals.sums["classes"]
         if totals.n_rows is not None:
             counts = _with_sum(counts, totals.n_rows)
@@ -244,15 +256,13 @@ class PrivateNaiveBayes(
         return priors
 
     def _categories(self) -> dict[int, np.ndarray]:
-        """Return the values of the categorical columns, by number."""
-        return categories_by_column(self.categories, self.n_features_in_, self._names())
+        return categories_by_column(self.categories, self.n_features_in_, column_names(self))
 
     def _numeric_features(self, columns: list[int]) -> list[NumericFeature]:
-        """Return features for the columns that are numbers, clipped only if private."""
         floor, private = check_size("least_variance", self.least_variance), self._is_private()
         if not columns or (self.bounds is None and not private):
             return [NumericFeature(-1.0, 1.0, _SMALLEST, False)] * len(columns)
-        names = self._names()
+        names = column_names(self)
         given = bounds_of_numbers(self.bounds, columns, self.n_features_in_, names)
         bounds = ColumnBounds.of(given, len(columns), [column_name(names, j) for j in columns])
         return [
@@ -263,32 +273,29 @@ class PrivateNaiveBayes(
     def _categorical_feature(self, values: np.ndarray) -> CategoricalFeature:
         return CategoricalFeature(values, check_size("alpha", self.alpha))
 
-    def _names(self) -> list[Any]:
-        return column_names(self)
-
     def _is_private(self) -> bool:
         return self.epsilon < math.inf
 
     @abstractmethod
     def _features(self) -> Sequence[Feature]:
-        """Return what the columns are, from public parameters."""
+        """Return the features of the columns, from public parameters."""
 
     @abstractmethod
-    def _publish_features(self, learned: list[Any]) -> None:
-        """Set the released attributes from what the features have learned."""
+    def _publish_features(self, learned: list[np.ndarray]) -> None:
+        """Set the released attributes from what the features learned."""
 
     @abstractmethod
-    def _learned(self) -> Sequence[Any]:
-        """Return what `_publish_features` was given."""
+    def _learned(self) -> Sequence[np.ndarray]:
+        """Return the argument of `_publish_features`, from the released attributes."""
 
     @lazy_on_blocks
-    def predict_joint_log_proba(self, X: Any) -> np.ndarray:
+    def predict_joint_log_proba(self, X: MatrixLike) -> np.ndarray:
         """Return log p(x, class).
 
         Parameters
         ----------
         X : array-like or dask collection of shape (n_samples, n_features)
-            Rows, treated as those in `fit`.
+            *Private.* Rows, treated as in `fit`.
 
         Returns
         -------
@@ -305,13 +312,13 @@ class PrivateNaiveBayes(
         return joint
 
     @lazy_on_blocks
-    def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Return log p(class | x), −700 at least.
+    def predict_log_proba(self, X: MatrixLike) -> np.ndarray:
+        """Return log p(class | x), at least −700.
 
         Parameters
         ----------
         X : array-like or dask collection of shape (n_samples, n_features)
-            Rows, treated as those in `fit`.
+            *Private.* Rows, treated as in `fit`.
 
         Returns
         -------
@@ -322,13 +329,13 @@ class PrivateNaiveBayes(
         return np.maximum(joint - logsumexp(joint, axis=1, keepdims=True), _LEAST_LOG)
 
     @lazy_on_blocks
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: MatrixLike) -> np.ndarray:
         """Return p(class | x).
 
         Parameters
         ----------
         X : array-like or dask collection of shape (n_samples, n_features)
-            Rows, treated as those in `fit`.
+            *Private.* Rows, treated as in `fit`.
 
         Returns
         -------
@@ -338,23 +345,22 @@ class PrivateNaiveBayes(
         return np.exp(self.predict_log_proba(X))
 
     @lazy_on_blocks
-    def predict(self, X: Any) -> np.ndarray:
-        """Return the likeliest class of each row.
+    def predict(self, X: MatrixLike) -> np.ndarray:
+        """Return the most probable class of each row.
 
         Parameters
         ----------
         X : array-like or dask collection of shape (n_samples, n_features)
-            Rows, treated as those in `fit`.
+            *Private.* Rows, treated as in `fit`.
 
         Returns
         -------
         ndarray of shape (n_samples,)
-            Labels out of `classes_`.
+            Labels from `classes_`.
         """
-        best = self.predict_joint_log_proba(X).argmax(axis=1)
-        return self.classes_[best]
+        return self.classes_[self.predict_joint_log_proba(X).argmax(axis=1)]
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = self._is_private()  # noise, on tiny data
         tags.non_deterministic = self.random_state is None
@@ -363,27 +369,28 @@ class PrivateNaiveBayes(
 
 
 def _check_columns(features: Sequence[Feature], advice: str, columns: Columns) -> None:
-    """Raise if a column holds what its feature cannot read."""
     for j, (feature, part) in enumerate(zip(features, columns.parts, strict=True)):
         name = columns.name(j)
         feature.check(part, name, advice.format(name))
 
 
-def _check_types(features: Sequence[Feature], advice: str, records: Records[Any]) -> None:
+def _check_types(
+    features: Sequence[Feature], advice: str, records: Records[Sequence[Feature]]
+) -> None:
     _check_columns(features, advice, records.columns)
 
 
-def _positive_weights(records: Records[Any]) -> Sums:
+def _positive_weights(records: Records[Sequence[Feature]]) -> Sums:
     return {"positive": np.sum(records.weights != 0.0)}
 
 
-def _unit(records: Records[Any]) -> float:
-    """Return the weight in units of which records are counted."""
+def _unit(records: Records[Asked]) -> float:
+    """Return the weight of a full record; the answers count records in units of it."""
     return 1.0 if records.max_weight is None else records.max_weight
 
 
-def _told(plan: QueryPlan | NonPrivatePlan, records: Records[Asked], released: Sums) -> Totals:
-    """Return what was released of these records and of those before."""
+def _totals(plan: QueryPlan | NonPrivatePlan, records: Records[Asked], released: Sums) -> Totals:
+    """Return the released sums of these records plus the earlier ones."""
     unit, asked = _unit(records), records.facts
     sums = {name: unit * numbers for name, numbers in released.items()}
     noise = {name: unit**2 * _mean_square(plan, name) for name in sums}
@@ -393,14 +400,14 @@ def _told(plan: QueryPlan | NonPrivatePlan, records: Records[Asked], released: S
 
 
 def _mean_square(plan: QueryPlan | NonPrivatePlan, name: str) -> float:
-    """Return that of the noise in each answer to a query."""
+    """Return the mean square of the noise in each number of an answer."""
     return 0.0 if isinstance(plan, NonPrivatePlan) else plan.mechanism(name).expected_loss("l2")
 
 
 def _with_sum(counts: np.ndarray, total: float) -> np.ndarray:
     """Return the nearest counts with a public sum.
 
-    Of all linear unbiased estimates this has the least variance, for independent noise of one
-    size (Gauss and Markov): σ²·(1 − 1/K) in place of σ² for K classes.
+    For independent noise of one size this is the linear unbiased estimate of least variance (Gauss
+    and Markov): σ²·(1 − 1/K) instead of σ² for K classes.
     """
     return counts - (counts.sum() - total) / counts.size

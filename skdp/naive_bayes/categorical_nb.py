@@ -1,63 +1,67 @@
-"""Naive Bayes for categories."""
+"""Categorical naive Bayes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils import Tags
 
+from skdp.budget import PrivacyBudget
+from skdp.data.columns import column_name
+from skdp.data.validation import column_names
 from skdp.naive_bayes._base import PrivateNaiveBayes
 from skdp.naive_bayes.features import CategoricalFeature
+from skdp.support.types import Label, RandomState
 
 __all__ = ["DPCategoricalNB"]
 
 
 class DPCategoricalNB(PrivateNaiveBayes):
-    """Naive Bayes for categories, with (ε, δ)-differentially private counts.
+    """Categorical naive Bayes with (ε, δ)-differentially private counts.
 
-    For each class the number of records, and of each feature the number of records in each
-    category, are released, all in one joint release. ``epsilon=inf`` is like scikit-learn's
-    `CategoricalNB`.
+    One joint release has the count of each class and, for each class and feature, the count of each
+    category. Prediction ignores a value that belongs to no category. With ``epsilon=inf`` it is
+    like scikit-learn's `CategoricalNB`.
 
     Parameters
     ----------
     categories : dict or list
-        *Public.* The values that columns can have: a dict from names or numbers of columns to
-        lists, or a list that holds for every column. A record with another value, or a missing
-        one, counts in none, and prediction leaves the column out for it.
-    classes : array-like or None, default None
+        *Public.* Possible values of categorical columns: a dict from names or positions of columns
+        to lists, or one list for all columns. Other values belong to no category.
+    classes : array-like or None
         *Public.* All labels that may occur. ``None`` treats the labels in `y` as public; pass
         `classes` if a rare label would reveal something.
-    max_weight : float or None, default None
-        *Public.* Largest sample weight that counts; ``None`` refuses weights.
+    max_weight : float or None
+        *Public.* Private fits clip `sample_weight` to [0, max_weight]; the noise is proportional to
+        it. ``None``: weights raise ValueError.
     epsilon : float, default 1.0
         *Public.* Privacy loss of one fit, in nats.
-    delta : float or None, default None
+    delta : float or None
         *Public.* Probability that the ε bound fails. ``None``: the budget's δ, or 1e-5.
-    neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
+    neighboring : {"replace_one", "add_remove_one"}
         *Public.* Whether neighbors differ in the values of one record or in its presence.
-    budget : PrivacyBudget or None, default None
+    budget : PrivacyBudget or None
         *Public.* Budget that `fit` spends from before it reads the data.
     alpha : float, default 1.0
-        *Public.* Smoothing, added to every count that was released.
-    priors : array-like of shape (n_classes,) or None, default None
-        *Public.* Probabilities of the classes; ``None`` takes them from the released sizes.
+        *Public.* Smoothing: added to every released count.
+    priors : array-like of shape (n_classes,) or None
+        *Public.* Class probabilities. ``None``: estimate them from the released counts.
     noise : str, default "auto"
-        *Public.* A name of `skdp.workloads.NOISES`, or ``"auto"``, the least; see
-        `skdp.workloads.plan_queries`.
-    random_state : int, Generator, RandomState or None, default None
+        *Public.* One of `skdp.workloads.NOISES`; "auto" minimizes the variance.
+    random_state : None, int, Generator or RandomState
         *Secret.* Seed of the noise, for tests only: a known seed voids the guarantee. See
         :term:`seed`.
 
     Attributes
     ----------
     class_count_ : ndarray of shape (n_classes,)
-        *Released*, and at least 1. Where n is public the noise is taken out of their sum.
+        *Released*, at least 1. If n is public, the counts are adjusted to sum to n.
     class_prior_ : ndarray of shape (n_classes,)
-        Computed from `class_count_`, or `priors`.
+        `priors`, or computed from `class_count_`.
     feature_log_prob_ : list of n_features arrays of shape (n_classes, n_categories)
-        Computed from counts that were *released*.
+        Computed from *released* counts.
     classes_ : ndarray of shape (n_classes,)
         *Public* by assumption, sorted.
     privacy_ : PrivacyGuarantee
@@ -70,7 +74,7 @@ class DPCategoricalNB(PrivateNaiveBayes):
     Notes
     -----
     **Guarantee.** All attributes are computed from one composition of additive mechanisms, which
-    is (`epsilon`, `delta`)-DP under `neighboring`; *Naive Bayes* in the documentation has the
+    is (`epsilon`, `delta`)-DP under `neighboring`. *Naive Bayes* in the documentation derives the
     sensitivities.
 
     Examples
@@ -88,17 +92,17 @@ class DPCategoricalNB(PrivateNaiveBayes):
     def __init__(
         self,
         *,
-        categories: Any = None,
-        classes: Any = None,
+        categories: Mapping[Label, Sequence[Label]] | Sequence[Label] | None = None,
+        classes: ArrayLike | None = None,
         max_weight: float | None = None,
         epsilon: float = 1.0,
         delta: float | None = None,
         neighboring: str = "replace_one",
-        budget: Any = None,
+        budget: PrivacyBudget | None = None,
         alpha: float = 1.0,
-        priors: Any = None,
+        priors: ArrayLike | None = None,
         noise: str = "auto",
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.categories = categories
         self.classes = classes
@@ -115,10 +119,10 @@ class DPCategoricalNB(PrivateNaiveBayes):
     def _features(self) -> Sequence[CategoricalFeature]:
         values = self._categories()
         if left := [j for j in range(self.n_features_in_) if j not in values]:
-            names = self._names()
+            names = column_names(self)
             raise ValueError(
-                "categories must be given, the public values that each column can have: a list for "
-                f"all columns, or a dict; {[names[j] if names else j for j in left]} have none."
+                "categories must be given for every column: one list for all columns, or a dict by "
+                f"column. Columns {[column_name(names, j) for j in left]} have none."
             )
         return [self._categorical_feature(values[j]) for j in range(self.n_features_in_)]
 
@@ -128,9 +132,9 @@ class DPCategoricalNB(PrivateNaiveBayes):
     def _learned(self) -> Sequence[np.ndarray]:
         return self.feature_log_prob_
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.poor_score = True  # of numbers that are no codes
+        tags.classifier_tags.poor_score = True  # its tests pass numbers that are not codes
         tags.input_tags.categorical = tags.input_tags.string = True
-        tags.input_tags.allow_nan = True  # which is in no category
+        tags.input_tags.allow_nan = True  # NaN belongs to no category
         return tags

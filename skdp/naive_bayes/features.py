@@ -1,11 +1,10 @@
-"""One column of a naive Bayes model: what is asked of it, and what is made of the answer."""
+"""One column of a naive Bayes model: its query, and what the model learns from the answer."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from skdp.data.column_facts import category_codes
 from skdp.data.validation import refuse_missing
 from skdp.privacy import Neighboring
 from skdp.support.rounding import SUM, up
+from skdp.support.types import Label, VectorLike
 from skdp.workloads import Query
 
 __all__ = [
@@ -33,21 +33,21 @@ _APART = 0.25 * (2.0 + math.sqrt(2.0))
 
 
 def in_units(numbers: np.ndarray) -> np.ndarray:
-    """Return numbers rounded to multiples of 2^−24, of which sums are exact."""
+    """Return numbers rounded to multiples of 2^−24: their sums are exact."""
     return np.rint(numbers * _UNIT) / _UNIT
 
 
 def in_units_below(weights: np.ndarray) -> np.ndarray:
-    """Return weights rounded downwards to multiples of 2^−24.
+    """Return weights rounded down to multiples of 2^−24.
 
-    Numbers in [−1, 1] times such a weight, rounded to a multiple, are at most the weight in size:
-    those of a person's rows add up to what these weigh at most, however many there are.
+    A number in [−1, 1] times such a weight, rounded to a multiple, has at most the size of the
+    weight. So the numbers of a person add up to at most the weight of the person's rows.
     """
     return np.floor(weights * _UNIT) / _UNIT
 
 
 def class_counts(n_classes: int, neighboring: Neighboring) -> Query:
-    """Return the question how many records each class has."""
+    """Return the query for the number of records of each class."""
     return Query(
         "classes",
         size=n_classes,
@@ -62,35 +62,33 @@ class Feature(ABC):
 
     @property
     @abstractmethod
-    def asked(self) -> tuple[Any, ...]:
-        """What the answers are of, from public parameters: equal ones can be added up."""
+    def asked(self) -> tuple[object, ...]:
+        """The public parameters of the answers; answers with equal ones can be added up."""
 
     @abstractmethod
-    def check(self, x: Column, name: Any, advice: str) -> None:
-        """Raise if a column holds what this feature cannot read; `advice` says what to do."""
+    def check(self, x: Column, name: Label, advice: str) -> None:
+        """Raise if this feature cannot read the column; `advice` ends the message."""
 
     @abstractmethod
     def query(self, name: str, n_classes: int, neighboring: Neighboring) -> Query:
-        """Return what is asked: some numbers for each class."""
+        """Return the query, for some numbers per class."""
 
     @abstractmethod
     def answer(
-        self, x: Any, codes: np.ndarray, n_classes: int, weights: np.ndarray | None = None
+        self, x: VectorLike, codes: np.ndarray, n_classes: int, weights: np.ndarray | None = None
     ) -> np.ndarray:
-        """Return the *private* answer for a column x of records with these classes.
+        """Return the *private* answer, for a column x and class codes; weights are in [0, 1]."""
 
-        A record with a weight in [0, 1] counts that much.
+    @abstractmethod
+    def learn(self, answer: np.ndarray, counts: np.ndarray, noise: float) -> np.ndarray:
+        """Return what the model keeps of a released answer.
+
+        `counts` are the released sizes of the classes, `noise` the mean square of the noise in each
+        number.
         """
 
     @abstractmethod
-    def learn(self, answer: np.ndarray, counts: np.ndarray, noise: float) -> Any:
-        """Return what a model keeps of released numbers, for classes of these released sizes.
-
-        `noise` is the mean square of the noise in each number.
-        """
-
-    @abstractmethod
-    def log_likelihood(self, x: Any, learned: Any) -> np.ndarray:
+    def log_likelihood(self, x: VectorLike, learned: np.ndarray) -> np.ndarray:
         """Return log p(x | class) of shape (n_samples, n_classes)."""
 
 
@@ -98,21 +96,13 @@ class Feature(ABC):
 class NumericFeature(Feature):
     """A number between public bounds, Gaussian in each class; values outside are clipped.
 
-    A missing value counts as the middle of the bounds, in fits and in prediction.
+    A missing value counts as the middle of the bounds, in `fit` and in prediction.
+    `least_variance` is in units of the squared half-width of the bounds.
 
-    With u in [−1, 1] the value between its bounds, Σ u and Σ (2u² − 1) of each class are asked
-    for. One record contributes a vector of length at most √2. If its value is replaced within its
-    class, both sums move by (u − u')·(1, 2(u + u')), no longer than √5.1443; if its class changes,
-    two vectors of length √2 in two classes do.
-
-    Parameters
-    ----------
-    low, high : float
-        *Public.*
-    least_variance : float
-        *Public.* Floor of a variance, in units of half the distance of the bounds, squared.
-    clipped : bool
-        Whether values are clipped.
+    The query is Σ u and Σ (2u² − 1) per class, where u ∈ [−1, 1] is the scaled value. One record
+    contributes a vector of length at most √2. If its value is replaced within its class, the sums
+    move by (u − u')·(1, 2(u + u')), of length at most √5.1443. If its class changes, two vectors of
+    length √2 move in two classes.
     """
 
     low: float
@@ -121,12 +111,10 @@ class NumericFeature(Feature):
     clipped: bool = True
 
     @property
-    def asked(self) -> tuple[Any, ...]:
-        """The bounds, and whether they clip."""
+    def asked(self) -> tuple[object, ...]:
         return self.low, self.high, self.clipped
 
-    def check(self, x: Column, name: Any, advice: str) -> None:
-        """Raise unless all are numbers, and without clipping if one is missing."""
+    def check(self, x: Column, name: Label, advice: str) -> None:
         x.check_numeric(name, advice=advice)
         if not self.clipped:
             refuse_missing(x.floats()[:, None], [name])
@@ -156,7 +144,7 @@ class NumericFeature(Feature):
         )
 
     def answer(
-        self, x: Any, codes: np.ndarray, n_classes: int, weights: np.ndarray | None = None
+        self, x: VectorLike, codes: np.ndarray, n_classes: int, weights: np.ndarray | None = None
     ) -> np.ndarray:
         u = (self._known(x) - self._middle) / self._half
         moments = [u, 2.0 * u * u - 1.0]
@@ -168,29 +156,25 @@ class NumericFeature(Feature):
             moments = [in_units(m) for m in moments]
         return np.concatenate([np.bincount(codes, m, n_classes) for m in moments])
 
-    def learn(
-        self, answer: np.ndarray, counts: np.ndarray, noise: float
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return means and variances, each of shape (n_classes,).
-
-        A variance is half the standard deviation of its noise at least, (d second)/2 − 2·first·(d
-        first) for these sums over the size of the class: one that is less is not known better.
-        """
+    def learn(self, answer: np.ndarray, counts: np.ndarray, noise: float) -> np.ndarray:
+        """Return means and variances, of shape (2, n_classes)."""
         first, second = answer.reshape(2, -1) / counts
         if self.clipped:
             first = np.clip(first, -1.0, 1.0)
+        # A variance is at least half the standard deviation of its own noise, (d second)/2 −
+        # 2·first·(d first) divided by the count of the class: it is not known better than that.
         lost = 0.5 * np.sqrt(noise * (0.25 + 4.0 * first**2)) / counts
         least = np.maximum(np.minimum(lost, 1.0), self.least_variance)
         variance = np.maximum(0.5 * (second + 1.0) - first**2, least)
-        return self._middle + self._half * first, self._half**2 * variance
+        return np.stack([self._middle + self._half * first, self._half**2 * variance])
 
-    def log_likelihood(self, x: Any, learned: Any) -> np.ndarray:
+    def log_likelihood(self, x: VectorLike, learned: np.ndarray) -> np.ndarray:
         mean, variance = learned
         x = self._known(x)
         return -0.5 * (np.log(2.0 * math.pi * variance) + (x[:, None] - mean) ** 2 / variance)
 
-    def _known(self, x: Any) -> np.ndarray:
-        """Return floats, of which none is missing, within the bounds if values are clipped."""
+    def _known(self, x: VectorLike) -> np.ndarray:
+        """Return floats without NaN, clipped to the bounds in private fits."""
         values = Column.of(x).floats()
         values = np.where(np.isnan(values), self._middle, values)
         return np.clip(values, self.low, self.high) if self.clipped else values
@@ -206,39 +190,32 @@ class NumericFeature(Feature):
 
 @dataclass(frozen=True, eq=False)
 class CategoricalFeature(Feature):
-    """One of some public values; another one, or a missing one, counts in no category.
+    """A category out of public values; other and missing values count in no category.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_categories,)
-        *Public.*
-    smoothing : float
-        *Public.* Added to every count.
+    `smoothing` is added to every released count.
     """
 
     values: np.ndarray
     smoothing: float
 
     @property
-    def asked(self) -> tuple[Any, ...]:
-        """The values."""
+    def asked(self) -> tuple[object, ...]:
         return tuple(self.values.tolist())
 
-    def check(self, x: Column, name: Any, advice: str) -> None:
-        """Accept all values: those that are not known count in no category."""
+    def check(self, x: Column, name: Label, advice: str) -> None:
+        """Accept all values: unknown ones count in no category."""
 
     def query(self, name: str, n_classes: int, neighboring: Neighboring) -> Query:
-        cells = self.values.size * n_classes
         return Query(
             name,
-            size=cells,
+            size=self.values.size * n_classes,
             linf_sensitivity=1.0,
             l0_sensitivity=neighboring.n_changed,
             integer=True,
         )
 
     def answer(
-        self, x: Any, codes: np.ndarray, n_classes: int, weights: np.ndarray | None = None
+        self, x: VectorLike, codes: np.ndarray, n_classes: int, weights: np.ndarray | None = None
     ) -> np.ndarray:
         places = category_codes(x, self.values)
         known = places >= 0
@@ -251,6 +228,6 @@ class CategoricalFeature(Feature):
         cells = np.maximum(answer.reshape(counts.size, -1), 0.0) + self.smoothing
         return np.log(cells / cells.sum(axis=1, keepdims=True))
 
-    def log_likelihood(self, x: Any, learned: Any) -> np.ndarray:
+    def log_likelihood(self, x: VectorLike, learned: np.ndarray) -> np.ndarray:
         places = category_codes(x, self.values)
         return np.where(places[:, None] >= 0, learned.T[places], 0.0)

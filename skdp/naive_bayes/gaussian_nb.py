@@ -1,64 +1,66 @@
-"""Naive Bayes for numbers."""
+"""Gaussian naive Bayes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from skdp.budget import PrivacyBudget
 from skdp.naive_bayes._base import PrivateNaiveBayes
 from skdp.naive_bayes.features import NumericFeature
+from skdp.support.types import Bounds, RandomState
 
 __all__ = ["DPGaussianNB"]
 
 
 class DPGaussianNB(PrivateNaiveBayes):
-    """Gaussian naive Bayes with (ε, δ)-differentially private class sizes, means and variances.
+    """Gaussian naive Bayes with (ε, δ)-differentially private counts, means and variances.
 
-    For each class the number of records, and for each feature two sums are released, all in one
-    joint release: Σ u and Σ (2u² − 1), where u ∈ [−1, 1] is the value between its public bounds.
-    Means and variances are computed from these. ``epsilon=inf`` is like scikit-learn's
-    `GaussianNB`: nothing is clipped, and no bounds are needed.
+    One joint release has the count of each class and, for each class and feature, Σ u and
+    Σ (2u² − 1), where u ∈ [−1, 1] is the value scaled from its bounds. Means and variances are
+    computed from these. With ``epsilon=inf`` it is like scikit-learn's `GaussianNB`: nothing is
+    clipped, and no bounds are needed.
 
     Parameters
     ----------
     bounds : pair (low, high), one pair per column, or dict
         *Public.* A dict from names or positions of columns to pairs, a list of pairs, or a tuple
         (lows, highs). Required, and never taken from the data: see :term:`bounds`.
-    classes : array-like or None, default None
+    classes : array-like or None
         *Public.* All labels that may occur. ``None`` treats the labels in `y` as public; pass
         `classes` if a rare label would reveal something.
-    max_weight : float or None, default None
-        *Public.* Largest sample weight that counts; ``None`` refuses weights.
+    max_weight : float or None
+        *Public.* Private fits clip `sample_weight` to [0, max_weight]; the noise is proportional to
+        it. ``None``: weights raise ValueError.
     epsilon : float, default 1.0
         *Public.* Privacy loss of one fit, in nats.
-    delta : float or None, default None
+    delta : float or None
         *Public.* Probability that the ε bound fails. ``None``: the budget's δ, or 1e-5.
-    neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
+    neighboring : {"replace_one", "add_remove_one"}
         *Public.* Whether neighbors differ in the values of one record or in its presence.
-    budget : PrivacyBudget or None, default None
+    budget : PrivacyBudget or None
         *Public.* Budget that `fit` spends from before it reads the data.
-    priors : array-like of shape (n_classes,) or None, default None
-        *Public.* Probabilities of the classes; ``None`` takes them from the released sizes.
+    priors : array-like of shape (n_classes,) or None
+        *Public.* Class probabilities. ``None``: estimate them from the released counts.
     least_variance : float, default 1e-3
-        *Public.* Floor of each variance, as a fraction of the squared half distance of the bounds;
-        half the standard deviation of its noise is another.
+        *Public.* Floor of each variance, as a fraction of the squared half-width of the bounds. A
+        variance is also at least half the standard deviation of its noise.
     noise : str, default "auto"
-        *Public.* A name of `skdp.workloads.NOISES`, or ``"auto"``, the least; see
-        `skdp.workloads.plan_queries`.
-    random_state : int, Generator, RandomState or None, default None
+        *Public.* One of `skdp.workloads.NOISES`; "auto" minimizes the variance.
+    random_state : None, int, Generator or RandomState
         *Secret.* Seed of the noise, for tests only: a known seed voids the guarantee. See
         :term:`seed`.
 
     Attributes
     ----------
     class_count_ : ndarray of shape (n_classes,)
-        *Released*, and at least 1. Where n is public the noise is taken out of their sum.
+        *Released*, at least 1. If n is public, the counts are adjusted to sum to n.
     class_prior_ : ndarray of shape (n_classes,)
-        Computed from `class_count_`, or `priors`.
+        `priors`, or computed from `class_count_`.
     theta_, var_ : ndarray of shape (n_classes, n_features)
-        Means and variances, computed from what was *released*.
+        Means and variances, computed from *released* sums.
     classes_ : ndarray of shape (n_classes,)
         *Public* by assumption, sorted.
     privacy_ : PrivacyGuarantee
@@ -71,7 +73,7 @@ class DPGaussianNB(PrivateNaiveBayes):
     Notes
     -----
     **Guarantee.** All attributes are computed from one composition of additive mechanisms, which
-    is (`epsilon`, `delta`)-DP under `neighboring`; *Naive Bayes* in the documentation has the
+    is (`epsilon`, `delta`)-DP under `neighboring`. *Naive Bayes* in the documentation derives the
     sensitivities.
 
     Examples
@@ -87,17 +89,17 @@ class DPGaussianNB(PrivateNaiveBayes):
     def __init__(
         self,
         *,
-        bounds: Any = None,
-        classes: Any = None,
+        bounds: Bounds | None = None,
+        classes: ArrayLike | None = None,
         max_weight: float | None = None,
         epsilon: float = 1.0,
         delta: float | None = None,
         neighboring: str = "replace_one",
-        budget: Any = None,
-        priors: Any = None,
+        budget: PrivacyBudget | None = None,
+        priors: ArrayLike | None = None,
         least_variance: float = 1e-3,
         noise: str = "auto",
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.bounds = bounds
         self.classes = classes
@@ -114,8 +116,8 @@ class DPGaussianNB(PrivateNaiveBayes):
     def _features(self) -> Sequence[NumericFeature]:
         return self._numeric_features(list(range(self.n_features_in_)))
 
-    def _publish_features(self, learned: list[tuple[np.ndarray, np.ndarray]]) -> None:
+    def _publish_features(self, learned: list[np.ndarray]) -> None:
         self.theta_, self.var_ = (np.stack(part, axis=1) for part in zip(*learned, strict=True))
 
-    def _learned(self) -> Sequence[Any]:
-        return list(zip(self.theta_.T, self.var_.T, strict=True))
+    def _learned(self) -> Sequence[np.ndarray]:
+        return list(np.stack([self.theta_.T, self.var_.T], axis=1))

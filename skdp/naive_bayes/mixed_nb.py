@@ -1,71 +1,72 @@
-"""Naive Bayes for numbers and categories side by side."""
+"""Naive Bayes for numeric and categorical columns."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from skdp.budget import PrivacyBudget
 from skdp.naive_bayes._base import PrivateNaiveBayes
 from skdp.naive_bayes.features import Feature, NumericFeature
+from skdp.support.types import Bounds, Label, RandomState
 
 __all__ = ["DPMixedNB"]
 
 
 class DPMixedNB(PrivateNaiveBayes):
-    """Naive Bayes for numbers and categories, with (ε, δ)-differentially private counts and sums.
+    """Naive Bayes for numeric and categorical columns, with (ε, δ)-differential privacy.
 
-    Columns with `categories` are counted as in `DPCategoricalNB`, all others are Gaussian between
-    `bounds` as in `DPGaussianNB`; everything is one joint release. ``epsilon=inf`` clips nothing.
+    Columns with `categories` are counted as in `DPCategoricalNB`. All others are Gaussian between
+    `bounds`, as in `DPGaussianNB`. Everything is one joint release. With ``epsilon=inf`` nothing is
+    clipped.
 
     Parameters
     ----------
     categories : dict or list
-        *Public.* The values that columns can have: a dict from names or numbers of columns to
-        lists, or a list that holds for every column. A record with another value, or a missing
-        one, counts in none, and prediction leaves the column out for it.
+        *Public.* Possible values of categorical columns: a dict from names or positions of columns
+        to lists, or one list for all columns. Other values belong to no category.
     bounds : pair (low, high), one pair per column, or dict
         *Public.* A dict from names or positions of columns to pairs, a list of pairs, or a tuple
         (lows, highs). Required, and never taken from the data: see :term:`bounds`.
-    classes : array-like or None, default None
+    classes : array-like or None
         *Public.* All labels that may occur. ``None`` treats the labels in `y` as public; pass
         `classes` if a rare label would reveal something.
-    max_weight : float or None, default None
-        *Public.* Largest sample weight that counts; ``None`` refuses weights.
+    max_weight : float or None
+        *Public.* Private fits clip `sample_weight` to [0, max_weight]; the noise is proportional to
+        it. ``None``: weights raise ValueError.
     epsilon : float, default 1.0
         *Public.* Privacy loss of one fit, in nats.
-    delta : float or None, default None
+    delta : float or None
         *Public.* Probability that the ε bound fails. ``None``: the budget's δ, or 1e-5.
-    neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
+    neighboring : {"replace_one", "add_remove_one"}
         *Public.* Whether neighbors differ in the values of one record or in its presence.
-    budget : PrivacyBudget or None, default None
+    budget : PrivacyBudget or None
         *Public.* Budget that `fit` spends from before it reads the data.
     alpha : float, default 1.0
-        *Public.* Smoothing, added to every count that was released.
-    priors : array-like of shape (n_classes,) or None, default None
-        *Public.* Probabilities of the classes; ``None`` takes them from the released sizes.
+        *Public.* Smoothing: added to every released count.
+    priors : array-like of shape (n_classes,) or None
+        *Public.* Class probabilities. ``None``: estimate them from the released counts.
     least_variance : float, default 1e-3
-        *Public.* Floor of each variance, as a fraction of the squared half distance of the bounds;
-        half the standard deviation of its noise is another.
+        *Public.* Floor of each variance, as a fraction of the squared half-width of the bounds. A
+        variance is also at least half the standard deviation of its noise.
     noise : str, default "auto"
-        *Public.* A name of `skdp.workloads.NOISES`, or ``"auto"``, the least; see
-        `skdp.workloads.plan_queries`.
-    random_state : int, Generator, RandomState or None, default None
+        *Public.* One of `skdp.workloads.NOISES`; "auto" minimizes the variance.
+    random_state : None, int, Generator or RandomState
         *Secret.* Seed of the noise, for tests only: a known seed voids the guarantee. See
         :term:`seed`.
 
     Attributes
     ----------
     class_count_ : ndarray of shape (n_classes,)
-        *Released*, and at least 1. Where n is public the noise is taken out of their sum.
+        *Released*, at least 1. If n is public, the counts are adjusted to sum to n.
     class_prior_ : ndarray of shape (n_classes,)
-        Computed from `class_count_`, or `priors`.
+        `priors`, or computed from `class_count_`.
     theta_, var_ : ndarray of shape (n_classes, n_numeric)
-        Means and variances of the numeric columns in their order, computed from what was
-        *released*.
+        Means and variances of the numeric columns in their order, computed from *released* sums.
     feature_log_prob_ : list of arrays of shape (n_classes, n_categories)
-        One for each categorical column in their order, computed from counts that were *released*.
+        One per categorical column in their order, computed from *released* counts.
     classes_ : ndarray of shape (n_classes,)
         *Public* by assumption, sorted.
     privacy_ : PrivacyGuarantee
@@ -78,7 +79,7 @@ class DPMixedNB(PrivateNaiveBayes):
     Notes
     -----
     **Guarantee.** All attributes are computed from one composition of additive mechanisms, which
-    is (`epsilon`, `delta`)-DP under `neighboring`; *Naive Bayes* in the documentation has the
+    is (`epsilon`, `delta`)-DP under `neighboring`. *Naive Bayes* in the documentation derives the
     sensitivities.
 
     Examples
@@ -97,19 +98,19 @@ class DPMixedNB(PrivateNaiveBayes):
     def __init__(
         self,
         *,
-        categories: Any = None,
-        bounds: Any = None,
-        classes: Any = None,
+        categories: Mapping[Label, Sequence[Label]] | Sequence[Label] | None = None,
+        bounds: Bounds | None = None,
+        classes: ArrayLike | None = None,
         max_weight: float | None = None,
         epsilon: float = 1.0,
         delta: float | None = None,
         neighboring: str = "replace_one",
-        budget: Any = None,
+        budget: PrivacyBudget | None = None,
         alpha: float = 1.0,
-        priors: Any = None,
+        priors: ArrayLike | None = None,
         least_variance: float = 1e-3,
         noise: str = "auto",
-        random_state: Any = None,
+        random_state: RandomState = None,
     ) -> None:
         self.categories = categories
         self.bounds = bounds
@@ -132,18 +133,19 @@ class DPMixedNB(PrivateNaiveBayes):
             self._categorical_feature(values[j]) if j in values else next(numbers) for j in columns
         ]
 
-    def _publish_features(self, learned: list[Any]) -> None:
-        numbers = [part for part in learned if isinstance(part, tuple)]
-        self.theta_, self.var_ = (
-            np.reshape([part[i] for part in numbers], (len(numbers), self.classes_.size)).T
-            for i in range(2)
-        )
-        self.feature_log_prob_ = [part for part in learned if not isinstance(part, tuple)]
+    def _publish_features(self, learned: list[np.ndarray]) -> None:
+        numeric: list[np.ndarray] = []
+        tables: list[np.ndarray] = []
+        for feature, found in zip(self._features(), learned, strict=True):
+            (numeric if isinstance(feature, NumericFeature) else tables).append(found)
+        shape = (len(numeric), 2, self.classes_.size)  # also without numeric columns
+        self.theta_, self.var_ = np.reshape(numeric, shape).transpose(1, 2, 0)
+        self.feature_log_prob_ = tables
 
-    def _learned(self) -> Sequence[Any]:
-        numbers = iter(zip(self.theta_.T, self.var_.T, strict=True))
+    def _learned(self) -> Sequence[np.ndarray]:
+        numeric = iter(np.stack([self.theta_.T, self.var_.T], axis=1))
         tables = iter(self.feature_log_prob_)
         return [
-            next(numbers if isinstance(feature, NumericFeature) else tables)
+            next(numeric if isinstance(feature, NumericFeature) else tables)
             for feature in self._features()
         ]
