@@ -1,4 +1,4 @@
-"""Choosing hyper-parameters of private estimators, the choice included in what is paid for."""
+"""Private hyper-parameter search: one guarantee covers all fits and the choice."""
 
 from skdp.model_selection.grid_search import DPGridSearchCV
 from skdp.model_selection.randomized_search import DPRandomizedSearchCV

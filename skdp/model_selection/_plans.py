@@ -1,4 +1,4 @@
-"""What a search will release: the price of each run, and of all of it."""
+"""Plan of a search: the cost of each run and of the whole."""
 
 from __future__ import annotations
 
@@ -25,15 +25,16 @@ __all__ = ["LAWS", "PLANS", "SearchPlan", "SearchTerms"]
 
 _SHAPES = {"geometric": 1.0, "logarithmic": 0.0}
 LAWS = tuple(_SHAPES)
-_SAFE = 1.0 - 1e-6  # of a choice's ε, and
-_ROUNDED_UP = 1.0 + 1e-5  # of the noise in a score: mechanisms round their cost upwards, and the
-# floats that scores are summed in know of a row only to 1e-6
-_NEARLY = up(1.0, ROOT)  # of an ε in a grid, which is then lowered
+# Mechanisms round their cost up, and sums of scores in floats are known only to 1e-6 of a row: the
+# ε of a choice is lowered and the noise in a score is raised by more than that.
+_SAFE = 1.0 - 1e-6
+_ROUNDED_UP = 1.0 + 1e-5
+_NEARLY = up(1.0, ROOT)  # an ε in a grid may exceed the limit by this factor, and is then lowered
 
 
 @dataclass(frozen=True)
 class SearchTerms:
-    """The public numbers that a plan is made from."""
+    """The public settings of a search."""
 
     epsilon: float
     delta: float
@@ -44,48 +45,45 @@ class SearchTerms:
 
     @property
     def gamma(self) -> float:
-        """γ of the number of runs."""
         return _gamma(self.law, self.mean_runs)
 
     @property
     def pure_factor(self) -> float:
-        """2 + η: how many times the ε of one run the best of K costs."""
+        """2 + η: the cost of the best of K, in units of the ε of one run."""
         return 2.0 + _SHAPES[self.law]
 
     @property
     def run_epsilon(self) -> float:
-        """The largest ε of one run, of which the best of K is `epsilon`-DP in floats as well."""
+        """The largest ε of one run for which the best of K costs at most `epsilon` in floats."""
         once = self.epsilon / self.pure_factor
         while once * self.pure_factor > self.epsilon:
             once = math.nextafter(once, 0.0)
         return once
 
     def repeated(self, event: Event) -> RepeatAndSelectEvent:
-        """Return the best of K runs."""
         return RepeatAndSelectEvent(event, self.law, self.gamma)
 
     def count(self, rng: np.random.Generator) -> int:
-        """Return K, at least 1."""
+        """Draw the number of runs, at least 1."""
         gamma = self.gamma
-        drawn = rng.geometric(gamma) if self.law == "geometric" else rng.logseries(1.0 - gamma)
-        return int(drawn)
+        return int(rng.geometric(gamma) if self.law == "geometric" else rng.logseries(1.0 - gamma))
 
 
 class Run(ABC):
-    """What one fit may cost, and the noise in a score for the same cost."""
+    """The cost of one fit, and the noise in a score at the same cost."""
 
     @property
     @abstractmethod
     def amount(self) -> Amount:
-        """What the fit is asked to satisfy."""
+        """The `epsilon` and `delta` of the fit."""
 
     @abstractmethod
     def pays_for(self, event: Event, neighboring: Neighboring) -> bool:
-        """Return whether a fit costs no more."""
+        """Return whether the cost covers a fit."""
 
     @abstractmethod
     def noisy(self, score: float, rng: np.random.Generator) -> float:
-        """Return a sum of scores with noise."""
+        """Add noise to a sum of scores."""
 
 
 @dataclass(frozen=True)
@@ -125,23 +123,20 @@ class PureRun(Run):
 
 @dataclass(frozen=True)
 class SearchPlan:
-    """What a search will release; all of it public.
+    """The *public* plan of a search.
 
     Parameters
     ----------
     event : Event
-        Everything together.
-    theorem : str
-        What proves it.
+        The release of the whole search, proved by `theorem`.
     terms : SearchTerms
-        What it was made from.
+        The settings of the search.
     runs : tuple of Run
-        What a fit of each candidate may cost.
-    choice : Selection or None
-        How a winner is drawn where scores are not released; None where the best of noisy scores
-        wins, of repeated runs or of one of each candidate.
+        The cost of a fit of each candidate.
+    choice : mechanism or None
+        The private choice of a winner. None: the best noisy score wins.
     epsilons : tuple of float or None
-        What each candidate costs if it wins, where that differs.
+        The cost of each candidate if it wins, for "cheapest".
     """
 
     event: Event
@@ -152,7 +147,7 @@ class SearchPlan:
     epsilons: tuple[float, ...] | None = None
 
     def tried(self, rng: np.random.Generator) -> list[int]:
-        """Return the number of the candidate of each run: each once, or random ones K times."""
+        """Return the candidate of each run: each once, or random ones K times."""
         n = len(self.runs)
         if not isinstance(self.event, RepeatAndSelectEvent):
             return list(range(n))
@@ -160,9 +155,9 @@ class SearchPlan:
 
 
 def _plan_all(terms: SearchTerms, epsilons: Sequence[float | None]) -> SearchPlan:
-    """Plan one fit of each candidate, and one choice or a noisy score of each on other rows.
+    """Plan one fit of each candidate, and one choice, or noisy scores, on other rows.
 
-    Scores cost those rows what fits cost the others: each run has noise for the same part of all.
+    A score costs the held-out rows what a fit costs the others.
     """
     k, monotonic = len(epsilons), not terms.neighboring.count_is_public
     if terms.delta == 0.0:
@@ -177,14 +172,14 @@ def _plan_all(terms: SearchTerms, epsilons: Sequence[float | None]) -> SearchPla
 def _plan_gaussian_fits(terms: SearchTerms, k: int, monotonic: bool) -> SearchPlan:
     mu = gdp_mu(terms.epsilon, terms.delta)
     chance = float(ndtr(0.5 * mu))
-    epsilon = 2.0 * (math.log(chance) - math.log1p(-chance)) * _SAFE  # which is μ-Gaussian DP
+    epsilon = 2.0 * (math.log(chance) - math.log1p(-chance)) * _SAFE  # is μ-Gaussian DP
     choice = ExponentialMechanism(sensitivity=1.0, epsilon=epsilon, monotonic=monotonic)
     runs = (GaussianRun(mu / math.sqrt(k), terms.delta),) * k
     return SearchPlan(GDPEvent(mu), _ALL, terms, runs, choice)
 
 
 def _plan_repeat(terms: SearchTerms, epsilons: Sequence[float | None]) -> SearchPlan:
-    """Plan the best of K runs, each of a candidate drawn at random."""
+    """Plan the best of K runs, each of a random candidate."""
     event: Event
     if terms.delta == 0.0:
         run: Run = PureRun(terms.run_epsilon)
@@ -196,12 +191,12 @@ def _plan_repeat(terms: SearchTerms, epsilons: Sequence[float | None]) -> Search
 
 
 def _plan_cheapest(terms: SearchTerms, epsilons: Sequence[float | None]) -> SearchPlan:
-    """Plan the same for candidates of different ε, of which the least that is good enough wins."""
+    """Plan K runs of candidates of different ε; the least ε that is good enough wins."""
     most = terms.run_epsilon
     if any(epsilon is None or not 0.0 < epsilon <= most * _NEARLY for epsilon in epsilons):
         raise ValueError(
-            f"with method='cheapest' each candidate needs an epsilon above 0 and up to {most:g}: "
-            f"the search costs {terms.pure_factor:g} times the largest, at most its own epsilon."
+            f"with method='cheapest' each candidate needs an epsilon above 0 and up to {most:g}, "
+            f"because the search costs {terms.pure_factor:g} times the largest."
         )
     runs = tuple(PureRun(min(float(epsilon or 0.0), most)) for epsilon in epsilons)
     costs = tuple(terms.pure_factor * run.epsilon for run in runs)
@@ -222,7 +217,7 @@ _CHEAPEST = "cheapest of K runs, each a fit and a noisy score on disjoint rows: 
 
 @lru_cache(maxsize=64)
 def _gamma(law: str, mean: float) -> float:
-    """Return γ of a distribution of the number of runs, by its mean."""
+    """Return γ of the distribution of the number of runs with a given mean."""
     highest = down(1.0, ROOT)
     if law == "geometric":
         return min(1.0 / mean, highest)
@@ -237,7 +232,7 @@ def _gamma(law: str, mean: float) -> float:
 
 @lru_cache(maxsize=64)
 def _run_mu(epsilon: float, delta: float, law: str, gamma: float) -> float:
-    """Return μ of each run, such that the best of them is (ε, δ)-DP."""
+    """Return the μ of each run for which the best of them is (ε, δ)-DP."""
 
     def holds(mu: float) -> bool:
         event = RepeatAndSelectEvent(GDPEvent(mu), law, gamma)

@@ -1,14 +1,14 @@
-"""Choosing hyper-parameters: candidates are fitted to most rows and judged on the others."""
+"""Private hyper-parameter search: candidates are fitted to most rows and scored on the others."""
 
 from __future__ import annotations
 
 import math
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import NamedTuple, Self
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -17,7 +17,7 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
-from sklearn.utils import indexable
+from sklearn.utils import Tags, indexable
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -29,12 +29,13 @@ from skdp.data.records import Records
 from skdp.data.validation import check_lengths, encode_labels, one_column, refuse_collections
 from skdp.exceptions import PrivacyLeakError
 from skdp.model_selection._plans import LAWS, PLANS, SearchPlan, SearchTerms
-from skdp.model_selection._row_score import check_callable, row_score, steps_of
+from skdp.model_selection._row_score import Scoring, check_callable, row_score, steps_of
 from skdp.pipeline import check_pipeline
 from skdp.pipeline._verdicts import is_private
 from skdp.privacy import ComposedEvent, Composition, Neighboring, PrivacyGuarantee, Unit
 from skdp.support.public_words import public_words, unheard
 from skdp.support.random import child_generator
+from skdp.support.types import Label, MatrixLike, VectorLike
 from skdp.support.validation import check_choice, check_real
 
 __all__ = ["PrivateSearch"]
@@ -44,87 +45,101 @@ _SQUARED_BUDGETS = (Composition.GDP, Composition.ZCDP)
 _MOST_RUNS = 1e9
 _FEW = 3  # candidates, up to which a fit of each costs no more than repetition
 
-
+Setting = dict[str, object]
 _Records = Records[np.ndarray | None]
-"""Rows, and the public labels of a classifier's, None of others."""
+"""Rows, and the public labels of a classifier if a candidate needs them."""
 
 
-def _has(name: str) -> Any:
-    def check(search: Any) -> bool:
+class _Outcome(NamedTuple):
+    """The winner and the noisy scores that are released; None if no candidate is good enough."""
+
+    best: int | None = None
+    fitted: BaseEstimator | None = None
+    scores: Sequence[float] = ()
+
+
+def _has(name: str) -> Callable[[Callable[..., np.ndarray]], Callable[..., np.ndarray]]:
+    def check(search: PrivateSearch) -> bool:
         getattr(getattr(search, "best_estimator_", search.estimator), name)
         return True
 
     return available_if(check)
 
 
-class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
+class PrivateSearch(MetaEstimatorMixin, PrivateEstimator[_Records, SearchPlan, _Outcome]):
     """The transaction of a search; a subclass names its candidates."""
 
     takes_infinite_epsilon = False
 
-    estimator: Any
+    estimator: BaseEstimator
     method: str
     mean_runs: float
     law: str
     threshold: float | None
     holdout: float
-    scoring: Any
+    scoring: Scoring
     score_bounds: tuple[float, float] | None
     release_scores: bool
-    n_jobs: Any
+    n_jobs: int | None
 
-    def fit(self, X: Any, y: Any, groups: Any = None) -> Any:
+    def fit(self, X: MatrixLike, y: VectorLike, groups: VectorLike = None) -> Self:
         """Choose a candidate privately, and keep its fit.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            *Private.* What the estimator takes.
+            *Private.* Rows that the estimator takes.
         y : array-like of shape (n_samples,)
-            *Private.* What the estimator takes.
+            *Private.* Targets that the estimator takes.
         groups : array-like of shape (n_samples,) or None
-            *Private.* Whose each row is, where a person may have several: then all rows of a person
-            are protected together, judge or are learned from together, and count together as one
-            record. ``None``: each row is a record of its own.
+            *Private.* The person of each row. All rows of a person are one record: the search fits
+            to all of them or scores on all of them. ``None``: each row is a record.
 
         Returns
         -------
         self
-            With `best_estimator_`, unless "cheapest" has found none that is good enough.
+            The fitted search. It has no `best_estimator_` if "cheapest" found no candidate that is
+            good enough.
 
         Raises
         ------
         ValueError
-            If a parameter is wrong, a candidate would be refused, or its fits are not as private as
-            the method needs; nothing is spent.
+            If a parameter or a candidate is wrong, or fits are not as private as the method needs;
+            nothing is spent.
         PrivacyLeakError
-            If something in the estimator learns without privacy; nothing is spent.
+            If a part of the estimator learns without privacy; nothing is spent.
         BudgetExceededError, BudgetClosedError
             If the budget does not admit the search; then nothing is learned.
         """
-        return self._fit_privately(X, y, groups=groups)
+        self._fit_privately(X, y, groups=groups)
+        return self
 
     @abstractmethod
-    def _candidates(self) -> list[dict[str, Any]]:
-        """Return the settings to choose from, made without a look at the data."""
+    def _candidates(self) -> list[Setting]:
+        """Return the settings to choose from, without reading the data."""
 
     def _is_gaussian(self) -> bool:
         return self.method == "all"
 
     def _check_data(
-        self, parameters: ReleaseParameters, X: Any, y: Any, *, groups: Any = None
+        self,
+        parameters: ReleaseParameters,
+        X: MatrixLike,
+        y: VectorLike,
+        *,
+        groups: VectorLike = None,
     ) -> _Records:
         check_choice("method", self.method, _METHODS)
         check_choice("law", self.law, LAWS)
         check_real("mean_runs", self.mean_runs, low=1.0, high=_MOST_RUNS)
         share = check_real("holdout", self.holdout, low=0.0, high=1.0)
         if self.threshold is not None and self.method != "cheapest":
-            raise ValueError("threshold belongs to method='cheapest'; leave it at None here.")
+            raise ValueError("threshold needs method='cheapest'. Set it to None.")
         if self.release_scores:
             self._check_release_of_scores(parameters)
         refuse_collections(self, X, y)
         refuse_lazy(X=X)
-        # Once for all rows: a part of a list could become an array of another type.
+        # Convert all rows at once: a part of a list could become an array of another type.
         X, y = indexable(typed(X))[0], one_column(y)
         check_lengths(X, y)
         self._tried = _checked_candidates(self.estimator, self._candidates(), self._may_vary)
@@ -137,40 +152,40 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
         n = records.n_records
         if parameters.neighboring.count_is_public and math.ceil(share * n) in (0, n):
             raise ValueError(
-                f"there are too few rows to learn from some and judge on others. n_samples={n}"
+                f"holdout={share:g} leaves no row to fit to, or none to score on. n_samples={n}"
             )
         return records
 
     def _check_release_of_scores(self, parameters: ReleaseParameters) -> None:
         if self.method not in ("auto", "all"):
             raise ValueError(
-                f"release_scores=True needs method='all' or 'auto': with {self.method!r} no score "
-                "but the winner's may be known."
+                f"release_scores=True needs method='all' or 'auto': with {self.method!r} only the "
+                "winner's score may be released."
             )
         if not parameters.neighboring.count_is_public:
             raise ValueError(
                 "release_scores=True needs neighboring='replace_one': a mean divides by the number "
-                "of records that judge, which is private under 'add_remove_one'."
+                "of held-out records, which is private under 'add_remove_one'."
             )
 
     @property
     def _needed(self) -> float:
-        """The least mean of scores in [0, 1] that is good enough."""
+        """The threshold, as a score in [0, 1]."""
         return 0.0 if self.threshold is None else self._judged_by.share(float(self.threshold))
 
-    def _classes(self, candidates: list[Any], y: Any) -> np.ndarray | None:
-        """Return the labels in all rows, which are public, if a candidate is told none."""
+    def _classes(self, candidates: list[BaseEstimator], y: np.ndarray) -> np.ndarray | None:
+        """Return the labels in all rows, which are public, if a candidate has no `classes`."""
         if not any(map(_unnamed, candidates)):
             return None
         return encode_labels(type(self).__name__, y, None)[0]
 
     @property
     def _may_vary(self) -> frozenset[str]:
-        """Names that are not the search's own, though a fit's."""
+        """Parameters of privacy that candidates may set."""
         return frozenset({"epsilon"} if self.method == "cheapest" else ())
 
     def _plan(self, parameters: ReleaseParameters, records: _Records) -> SearchPlan:
-        effective_n_jobs(self.n_jobs)  # raises an error now, not after the spend
+        effective_n_jobs(self.n_jobs)  # raises before the spend, not after
         terms = SearchTerms(
             parameters.epsilon,
             parameters.delta,
@@ -181,20 +196,20 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
         )
         epsilons = [_epsilon_in(self.estimator, setting) for setting in self._tried]
         plan = PLANS[self._method(parameters, len(epsilons))](terms, epsilons)
-        with public_words():  # of steps that are not skdp's
+        with public_words():  # errors of steps that are not skdp's may show values
             self._rehearse(plan, records)
         if callable(self.scoring):
             check_callable(self.scoring, self._known_targets(records))
         return plan
 
-    def _known_targets(self, records: _Records) -> tuple[Any, Any]:
-        """Return two targets as there may be, from public facts."""
+    def _known_targets(self, records: _Records) -> tuple[Label, Label]:
+        """Return two possible targets, from public facts."""
         last = steps_of(_candidate(self.estimator, self._tried[0]))[-1]
         if is_regressor(self.estimator):
             low, high = last.target_bounds
             return 0.75 * low + 0.25 * high, 0.25 * low + 0.75 * high
         known = records.y if getattr(last, "classes", None) is None else last.classes
-        labels = np.unique(np.asarray(known))  # those of y are public where no others are given
+        labels = np.unique(np.asarray(known))  # labels in y are public if `classes` is not given
         return labels[0], labels[-1]
 
     def _method(self, parameters: ReleaseParameters, n: int) -> str:
@@ -204,35 +219,33 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
         return "all" if once else "repeat"
 
     def _rehearse(self, plan: SearchPlan, records: _Records) -> None:
-        """Raise if a candidate would be refused, or cost more than it is given."""
+        """Raise if a candidate would raise, or cost more than its run may cost."""
         unit = Unit.RECORD if records.persons is None else Unit.PERSON
         for i, setting in enumerate(self._tried):
-            promised = self._rehearsed(i, plan, records)  # any row may be used to learn or to judge
+            promised = self._rehearsed(i, plan, records)  # checks all rows: any may be fitted to
             if plan.terms.neighboring.count_is_public:  # the plan of a fit depends on the count
                 n = records.n_records
                 learned = records.chosen(np.arange(math.ceil(self.holdout * n), n))
                 promised = self._rehearsed(i, plan, learned)
             if any(guarantee.unit is not unit for guarantee in promised):
                 raise ValueError(
-                    f"with {setting!r} a fit does not protect a {unit}, as the search has to."
+                    f"with {setting!r} a fit does not protect a {unit}, which the search requires."
                 )
             cost = ComposedEvent(tuple(guarantee.event for guarantee in promised))
             if not plan.runs[i].pays_for(cost, plan.terms.neighboring):
                 raise ValueError(
-                    f"with {setting!r} a fit is not Gaussian DP, or without any delta, as it has "
-                    "to be: take a solver such as the default one, no subsample, and one step with "
-                    "a parameter epsilon."
+                    f"with {setting!r} a fit is not Gaussian DP, or not pure DP with delta=0. Use "
+                    "the default solver, no subsample, and one step with a parameter epsilon."
                 )
 
     def _rehearsed(self, i: int, plan: SearchPlan, records: _Records) -> list[PrivacyGuarantee]:
-        """Return what a fit of a candidate would promise; raise the errors of this fit."""
+        """Return the guarantees of a dry run of a candidate; raise its errors."""
         model, budget = self._made(i, plan, records, None), Unbudgeted()
         steps_of(model)[-1].set_params(budget=budget)
         _learn(records, model)
         return budget.promised
 
-    def _read(self, plan: SearchPlan, records: _Records, rng: np.random.Generator) -> Any:
-        """Return the number of the winner, its fit, and the noisy scores that are released."""
+    def _read(self, plan: SearchPlan, records: _Records, rng: np.random.Generator) -> _Outcome:
         judges, rows = _assigned(records, self.holdout, plan.terms.neighboring, rng)
         tried = plan.tried(rng)
         learn = partial(_learn, rows)
@@ -242,28 +255,33 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
         scores = [self._score(fit, judges) for fit in fits]
         if plan.choice is not None:
             best = plan.choice.release(scores, rng)
-            return best, fits[best], []
+            return _Outcome(best, fits[best])
         noisy = [plan.runs[i].noisy(score, rng) for i, score in zip(tried, scores, strict=True)]
         won = _winner(plan, tried, noisy)
         if won is None:
-            return None, None, []
-        return tried[won], fits[won], noisy if plan.terms.release_scores else [noisy[won]]
+            return _Outcome()
+        released = noisy if plan.terms.release_scores else [noisy[won]]
+        return _Outcome(tried[won], fits[won], released)
 
     def _fitted(
         self,
         tried: Iterable[int],
         plan: SearchPlan,
         records: _Records,
-        learn: Callable[[Any], Any],
-        rng: Any,
-    ) -> list[Any]:
+        learn: Callable[[BaseEstimator], BaseEstimator],
+        rng: np.random.Generator,
+    ) -> list[BaseEstimator]:
         seeds = (None if self.random_state is None else child_generator(rng) for _ in iter(int, 1))
         made = [self._made(i, plan, records, seed) for i, seed in zip(tried, seeds, strict=False)]
-        fits = Parallel(n_jobs=self.n_jobs, verbose=0)  # or joblib's context tells how many
+        fits = Parallel(
+            n_jobs=self.n_jobs, verbose=0
+        )  # joblib's context may print the number of runs
         return list(fits(delayed(_fit)(learn, model) for model in made))
 
-    def _made(self, i: int, plan: SearchPlan, records: _Records, seed: Any) -> Any:
-        """Return a candidate whose fit costs what the plan says, and which knows all labels."""
+    def _made(
+        self, i: int, plan: SearchPlan, records: _Records, seed: np.random.Generator | None
+    ) -> BaseEstimator:
+        """Return a candidate with the cost of its run and with all labels."""
         made, amount = _candidate(self.estimator, self._tried[i]), plan.runs[i].amount
         steps_of(made)[-1].set_params(
             epsilon=amount.epsilon,
@@ -276,29 +294,33 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
         _silence(made)
         return made
 
-    def _score(self, fitted: Any, judges: _Records) -> float:
-        """Return the *private* sum over the rows that judge, of scores in [0, 1] less `threshold`.
+    def _score(self, fitted: BaseEstimator, judges: _Records) -> float:
+        """Return the *private* sum of scores in [0, 1] minus the threshold, over held-out records.
 
-        One record changes it by 1 at most.
+        One record changes it by at most 1.
         """
-        if not judges.n_records:  # which is nobody's business where their number is private
+        if not judges.n_records:  # no error: the number of records may be private
             return 0.0
         with unheard():
             shares = self._judged_by.shares(fitted, judges.X, judges.y)
-        if judges.persons is not None:  # whose score is the mean of those of their rows
+        if judges.persons is not None:  # the score of a person is the mean over their rows
             shares = judges.persons.row_weights() * shares
         return float(np.sum(shares)) - judges.n_records * self._needed
 
     def _publish(
-        self, plan: SearchPlan, records: _Records, released: Any, guarantee: PrivacyGuarantee
-    ) -> Any:
+        self,
+        plan: SearchPlan,
+        records: _Records,
+        released: _Outcome,
+        guarantee: PrivacyGuarantee,
+    ) -> Self:
         best, fitted, scores = released
         self.best_index_, self.privacy_ = best, guarantee
         self.cv_results_, self.n_splits_ = _shown(self._tried), 1
         if plan.epsilons is not None:
             self.epsilon_spent_ = max(plan.epsilons) if best is None else plan.epsilons[best]
         if best is None:
-            warnings.warn("No candidate has reached the threshold.", stacklevel=4)
+            warnings.warn("No candidate reached the threshold.", stacklevel=4)
             return self
         _promise(fitted, guarantee)
         self.best_params_, self.best_estimator_ = clone(self._tried[best], safe=False), fitted
@@ -311,31 +333,29 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
         return self
 
     def _publish_scores(self, shares: np.ndarray, plan: SearchPlan) -> None:
-        """Publish the noisy score of the winner, or those of all candidates."""
         means = self._judged_by.value(shares + self._needed)
         self.best_score_ = float(means.max())
         if plan.terms.release_scores:
             self.cv_results_["mean_test_score"] = means
             self.cv_results_["rank_test_score"] = rankdata(-means, method="min").astype(np.int32)
 
-    def _found(self) -> Any:
-        """Return the fit that won, if there is one."""
+    def _found(self) -> BaseEstimator:
         check_is_fitted(self, "best_index_")
         if self.best_index_ is None:
             raise NotFittedError(
-                "No candidate has reached the threshold, so that there is no best_estimator_. "
-                "Another search spends anew."
+                "No candidate reached the threshold, so there is no best_estimator_. Another "
+                "search spends again."
             )
         return self.best_estimator_
 
     @_has("predict")
-    def predict(self, X: Any) -> Any:
-        """Return what the chosen fit predicts.
+    def predict(self, X: MatrixLike) -> np.ndarray:
+        """Predict with the best candidate.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows.
+            *Private.* Rows.
 
         Returns
         -------
@@ -345,13 +365,13 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
         return self._found().predict(X)
 
     @_has("predict_proba")
-    def predict_proba(self, X: Any) -> Any:
-        """Return the probabilities that the chosen fit gives.
+    def predict_proba(self, X: MatrixLike) -> np.ndarray:
+        """Return class probabilities of the best candidate.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows.
+            *Private.* Rows.
 
         Returns
         -------
@@ -361,13 +381,13 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
         return self._found().predict_proba(X)
 
     @_has("decision_function")
-    def decision_function(self, X: Any) -> Any:
-        """Return the scores that the chosen fit gives.
+    def decision_function(self, X: MatrixLike) -> np.ndarray:
+        """Return decision scores of the best candidate.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows.
+            *Private.* Rows.
 
         Returns
         -------
@@ -376,24 +396,24 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
         """
         return self._found().decision_function(X)
 
-    def score(self, X: Any, y: Any) -> float:
-        """Return the exact score of the chosen fit, on rows that are public or shown to nobody.
+    def score(self, X: MatrixLike, y: VectorLike) -> float:
+        """Return the exact score of the best candidate.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows.
+            Rows, public unless nobody sees the score.
         y : array-like of shape (n_samples,)
-            What is true of them.
+            Targets of the rows.
 
         Returns
         -------
         float
-            *Not private.* `skdp.metrics` judges privately.
+            *Not private.* Use `skdp.metrics` for private scores.
         """
         return float(self._found().score(X, y))
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         inner = self.estimator.__sklearn_tags__()
         tags.estimator_type, tags.input_tags = inner.estimator_type, inner.input_tags
@@ -403,10 +423,7 @@ class PrivateSearch(MetaEstimatorMixin, PrivateEstimator):
 
 
 def _winner(plan: SearchPlan, tried: list[int], noisy: list[float]) -> int | None:
-    """Return which run is published: the best, or the cheapest of those that are good enough.
-
-    Scores are less the threshold then, and None stands for no run, whatever they were.
-    """
+    """Return the run with the best score, or the cheapest with a score of at least 0, or None."""
     if plan.epsilons is None:
         return int(np.argmax(noisy))
     enough = [run for run, score in enumerate(noisy) if score >= 0.0]
@@ -415,28 +432,27 @@ def _winner(plan: SearchPlan, tried: list[int], noisy: list[float]) -> int | Non
 
 
 def _checked_candidates(
-    estimator: Any, settings: list[dict[str, Any]], may_vary: frozenset[str]
-) -> list[dict[str, Any]]:
-    """Return the settings, after checks of what is public about each."""
+    estimator: BaseEstimator, settings: list[Setting], may_vary: frozenset[str]
+) -> list[Setting]:
     if not settings:
-        raise ValueError("there must be at least one candidate.")
+        raise ValueError("the search needs at least one candidate.")
     fixed = {"epsilon", "delta", "budget", "neighboring", "random_state"} - may_vary
     for setting in settings:
         if wrong := sorted({name.split("__")[-1] for name in setting} & fixed):
             raise ValueError(
-                f"{wrong} cannot be searched over: the search spends its own epsilon and delta, a "
-                "known part on each fit. Values of epsilon are compared by method='cheapest', or "
-                "on public data."
+                f"{wrong} cannot be searched over: the search sets them for each fit. Compare "
+                "values of epsilon with method='cheapest', or on public data."
             )
         _check_candidate(estimator, _candidate(estimator, setting))
     return settings
 
 
-def _shown(settings: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return copies of the settings as scikit-learn shows them, and each parameter as an array."""
-    shown: dict[str, Any] = {"params": [clone(setting, safe=False) for setting in settings]}
+def _shown(settings: list[Setting]) -> dict[str, object]:
+    """Return the settings as columns of `cv_results_`."""
+    copies: list[Setting] = [clone(setting, safe=False) for setting in settings]
+    shown: dict[str, object] = {"params": copies}
     for name in dict.fromkeys(name for setting in settings for name in setting):
-        given = [(i, setting[name]) for i, setting in enumerate(shown["params"]) if name in setting]
+        given = [(i, setting[name]) for i, setting in enumerate(copies) if name in setting]
         column = np.ma.masked_all(len(settings), dtype=_dtype([value for _, value in given]))
         for i, value in given:
             column.data[i], column.mask[i] = value, False
@@ -444,37 +460,34 @@ def _shown(settings: list[dict[str, Any]]) -> dict[str, Any]:
     return shown
 
 
-def _dtype(values: list[Any]) -> Any:
-    """Return the common type of numbers, or of truth values; else that of objects."""
+def _dtype(values: list[object]) -> np.dtype:
+    """Return the common type of numbers or of booleans, object for other values."""
     if not all(map(np.isscalar, values)):
-        return object
+        return np.dtype(object)
     found = [np.asarray(value).dtype for value in values]
     kinds = {dtype.kind for dtype in found}
-    return np.result_type(*found) if kinds <= set("iuf") or kinds == {"b"} else object
+    return np.result_type(*found) if kinds <= set("iuf") or kinds == {"b"} else np.dtype(object)
 
 
-def _candidate(estimator: Any, setting: dict[str, Any]) -> Any:
-    """Return a copy with a setting; estimators in it are copied too, and stay as they were."""
+def _candidate(estimator: BaseEstimator, setting: Setting) -> BaseEstimator:
     return clone(estimator).set_params(**clone(setting, safe=False))
 
 
-def _epsilon_in(estimator: Any, setting: dict[str, Any]) -> float | None:
-    """Return the ε that a setting gives to the last step; None if it gives none."""
+def _epsilon_in(estimator: BaseEstimator, setting: Setting) -> float | None:
+    """Return the ε that a setting gives to the last step, if any."""
     before = f"{estimator.steps[-1][0]}__" if isinstance(estimator, Pipeline) else ""
     epsilon = setting.get(f"{before}epsilon")
     return None if epsilon is None else check_real("epsilon", epsilon, low=0.0)
 
 
-def _check_candidate(estimator: Any, candidate: Any) -> None:
-    """Raise unless its last step predicts and is of skdp, and no other one learns or spends.
+def _check_candidate(estimator: BaseEstimator, candidate: BaseEstimator) -> None:
+    """Raise unless only the last step learns, and it is a predictor of skdp.
 
-    A setting may replace steps, so that this is asked of every candidate.
+    Every candidate is checked, because a setting may replace steps.
     """
     *before, last = steps_of(candidate)
     if spending := [step for step in before if is_private(step)]:
-        raise ValueError(
-            f"{spending} would spend beside the last step; the search pays for that one alone."
-        )
+        raise ValueError(f"{spending} would spend as well. The search pays for the last step only.")
     if leaks := check_pipeline(candidate):
         raise PrivacyLeakError(str(leaks))
     if not isinstance(last, PrivateFit):
@@ -482,15 +495,15 @@ def _check_candidate(estimator: Any, candidate: Any) -> None:
     kind = (is_classifier(candidate), is_regressor(candidate))
     if not any(kind) or kind != (is_classifier(estimator), is_regressor(estimator)):
         raise ValueError(
-            "candidates must all be classifiers or all regressors, as estimator is: a search "
-            f"judges what they predict, got {last!r}."
+            "candidates must all be classifiers or all regressors, like estimator: the search "
+            f"scores predictions, got {last!r}."
         )
 
 
-def _promise(fitted: Any, guarantee: PrivacyGuarantee) -> None:
-    """Let a winner, and what is fitted within it, promise what the search does and no more.
+def _promise(fitted: BaseEstimator, guarantee: PrivacyGuarantee) -> None:
+    """Set the guarantee of the winner, and of fits inside it, to that of the search.
 
-    That it was chosen tells of the records too, beyond what its own fit has cost.
+    The choice reveals something about the records too, beyond the cost of the fit.
     """
     last = steps_of(fitted)[-1]
     last.privacy_ = guarantee
@@ -500,8 +513,7 @@ def _promise(fitted: Any, guarantee: PrivacyGuarantee) -> None:
         _promise(last.best_estimator_, guarantee)
 
 
-def _learn(records: _Records, model: Any) -> Any:
-    """Return the fit of a model to records."""
+def _learn(records: _Records, model: BaseEstimator) -> BaseEstimator:
     if records.persons is None:
         return model.fit(records.X, records.y)
     name = "groups"
@@ -510,11 +522,11 @@ def _learn(records: _Records, model: Any) -> Any:
     return model.fit(records.X, records.y, **{name: records.persons.codes})
 
 
-def _learn_nothing(records: _Records, model: Any) -> Any:
-    """Return a model fitted to no record; at least one record must be there.
+def _learn_nothing(records: _Records, model: BaseEstimator) -> BaseEstimator:
+    """Fit a model to no record, when all records were held out.
 
-    Steps before the last learn nothing, and most of them raise an error for a table without rows.
-    So they transform one row, and the last step is fitted to its columns without rows.
+    Most transformers raise an error for a table without rows. They learn nothing, so they transform
+    one row, and the last step is fitted to its columns without rows.
     """
     one = records.chosen(np.arange(1))
     *before, last = steps_of(model)
@@ -528,9 +540,10 @@ def _learn_nothing(records: _Records, model: Any) -> Any:
 def _assigned(
     records: _Records, share: float, neighboring: Neighboring, rng: np.random.Generator
 ) -> tuple[_Records, _Records]:
-    """Return those that judge and those that are learned from, after the search is paid for.
+    """Return held-out and other records, drawn after the spend.
 
-    By position where n is public, else by a coin for each; none of them hangs on a value.
+    If n is public, a fixed number is held out, otherwise each record independently with probability
+    `share`. No value of a record has an influence.
     """
     n = records.n_records
     if neighboring.count_is_public:
@@ -540,14 +553,14 @@ def _assigned(
     return records.chosen(np.flatnonzero(judges)), records.chosen(np.flatnonzero(~judges))
 
 
-def _unnamed(candidate: Any) -> list[str]:
-    """Return where the last step would look for labels, which only some of the rows may have."""
+def _unnamed(candidate: BaseEstimator) -> list[str]:
+    """Return the parameters `classes` of the last step that are None."""
     params = steps_of(candidate)[-1].get_params() if is_classifier(candidate) else {}
     return [name for name in params if name.split("__")[-1] == "classes" and params[name] is None]
 
 
-def _silence(made: Any) -> None:
-    """Switch off whatever would tell how many runs there are: output, caches, callbacks."""
+def _silence(made: BaseEstimator) -> None:
+    """Turn off output, caches and callbacks: they would reveal the number of runs."""
     for name, value in {"": made, **made.get_params()}.items():
         if isinstance(value, BaseEstimator):
             vars(value).pop("_skl_callbacks", None)
@@ -557,6 +570,6 @@ def _silence(made: Any) -> None:
             made.set_params(**{name: None})
 
 
-def _fit(learn: Callable[[Any], Any], model: Any) -> Any:
+def _fit(learn: Callable[[BaseEstimator], BaseEstimator], model: BaseEstimator) -> BaseEstimator:
     with unheard():
         return learn(model)

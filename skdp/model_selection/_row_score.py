@@ -1,25 +1,30 @@
-"""How candidates are judged: by sums over rows, of one number each between public bounds."""
+"""Scores of candidates: means over rows of one number between public bounds."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TypeAlias, TypeVar
 
 import numpy as np
-from sklearn.base import is_regressor
+from sklearn.base import BaseEstimator, is_regressor
 from sklearn.pipeline import Pipeline
 
 from skdp.data.validation import places_of
 from skdp.metrics._errors import ErrorScale
+from skdp.support.types import Label, MatrixLike
 
-__all__ = ["RowScore", "check_callable", "row_score", "steps_of"]
+__all__ = ["RowScore", "Scoring", "check_callable", "row_score", "steps_of"]
 
-OfRows = Callable[[Any, Any, np.ndarray], np.ndarray]
-_MOST_LOSS = 5.0  # of a logarithm, as in `skdp.metrics.dp_log_loss`
-_SAME_WINNER = {  # of a score that is no sum over rows, by one that is
+Score: TypeAlias = Callable[[Label, Label], float]
+Scoring: TypeAlias = str | Score | None
+OfRows: TypeAlias = Callable[[BaseEstimator, MatrixLike, np.ndarray], np.ndarray]
+Number = TypeVar("Number", float, np.ndarray)
+
+_MOST_LOSS = 5.0  # bound of a row's log loss, as in `skdp.metrics.dp_log_loss`
+_SAME_WINNER = {  # scores that are not means over rows, by one that has the same winner
     "r2": "neg_mean_squared_error",
     "neg_root_mean_squared_error": "neg_mean_squared_error",
 }
@@ -27,160 +32,160 @@ _SAME_WINNER = {  # of a score that is no sum over rows, by one that is
 
 @dataclass(frozen=True)
 class RowScore:
-    """A score that is the mean of one number a row.
+    """The mean of one number per row, clipped to public bounds.
 
-    Parameters
-    ----------
-    bounds : (low, high)
-        *Public.* To which the number of each row is clipped.
-    of_rows : callable
-        Gives the numbers of rows, by a fit, X and y: each depends on its own row alone.
+    ``of_rows(fitted, X, y)`` returns the numbers; each must depend on its own row only.
     """
 
     bounds: tuple[float, float]
     of_rows: OfRows
 
-    def shares(self, fitted: Any, X: Any, truth: np.ndarray) -> np.ndarray:
-        """Return the *private* numbers of rows, from 0 at the low bound to 1 at the high one.
+    def shares(self, fitted: BaseEstimator, X: MatrixLike, truth: np.ndarray) -> np.ndarray:
+        """Return the *private* numbers of rows, scaled from the bounds to [0, 1]; NaN becomes 0.
 
-        What is no number is 0. So a row moves their sum by 1 at most, replaced or come or gone.
+        So one row moves their sum by at most 1 under either neighboring relation.
         """
         shares = self.share(self.of_rows(fitted, X, truth))
         return np.clip(np.nan_to_num(shares, nan=0.0), 0.0, 1.0)
 
-    def share(self, value: Any) -> Any:
-        """Return how far a score is on the way from the low bound to the high one."""
+    def share(self, value: Number) -> Number:
+        """Scale a score from the bounds to [0, 1]."""
         return (value - self.bounds[0]) / (self.bounds[1] - self.bounds[0])
 
-    def value(self, share: Any) -> Any:
-        """Return the score that is so far on the way."""
+    def value(self, share: Number) -> Number:
+        """Scale a share in [0, 1] to the bounds."""
         return self.bounds[0] + (self.bounds[1] - self.bounds[0]) * share
 
 
-def row_score(scoring: Any, bounds: Any, candidates: Sequence[Any]) -> RowScore:
-    """Return the score that is asked for, after checks against each candidate."""
+def row_score(
+    scoring: Scoring, bounds: tuple[float, float] | None, candidates: Sequence[BaseEstimator]
+) -> RowScore:
+    """Return the score by name or callable, after checks against each candidate."""
     if callable(scoring):
         return RowScore(_checked(bounds), partial(_of_callable, scoring))
     if bounds is not None:
-        raise ValueError("score_bounds belongs to a callable scoring; leave it at None here.")
+        raise ValueError("score_bounds needs a callable scoring. Set it to None.")
     if is_regressor(candidates[0]):
         return _of_numbers(scoring, candidates)
     name = "accuracy" if scoring is None else scoring
-    _check_name(name, _OF_LABELS)
+    name = _check_name(name, _OF_LABELS)
     needed = "predict" if name == "accuracy" else "predict_proba"
     if not all(hasattr(candidate, needed) for candidate in candidates):
         raise ValueError(f"scoring={name!r} needs classifiers that have {needed}.")
     return _OF_LABELS[name]
 
 
-def check_callable(scoring: Any, values: Sequence[Any]) -> None:
-    """Raise unless a callable gives one finite number for a pair of *public* values."""
+def check_callable(scoring: Score, values: Sequence[Label]) -> None:
+    """Raise unless a callable returns a finite number for each pair of *public* values."""
     for truth in values:
         for found in values:
             number = _number(scoring, truth, found)
             if not math.isfinite(number):
                 raise ValueError(
-                    "scoring must give one finite number for the true and the predicted value of "
-                    f"one row, scoring(y_true, y_pred), and does not for {truth!r} and {found!r}."
+                    "scoring(y_true, y_pred) must return one finite number for the true and the "
+                    f"predicted value of one row. It does not for {truth!r} and {found!r}."
                 )
 
 
-def steps_of(estimator: Any) -> list[Any]:
+def steps_of(estimator: BaseEstimator) -> list[BaseEstimator]:
     """Return the steps of a pipeline, or the estimator alone."""
     return [step for _, step in estimator.steps] if isinstance(estimator, Pipeline) else [estimator]
 
 
-def _checked(bounds: Any) -> tuple[float, float]:
+def _checked(bounds: tuple[float, float] | None) -> tuple[float, float]:
     try:
-        low, high = map(float, bounds)
+        low, high = map(float, () if bounds is None else bounds)
     except (TypeError, ValueError):
         low = high = math.nan
     if not -1e100 < low < high < 1e100:
         raise ValueError(
-            "a callable scoring needs score_bounds=(low, high), two public numbers between which "
-            f"the number of each row is clipped, got {bounds!r}."
+            "a callable scoring needs score_bounds=(low, high), two public numbers to which the "
+            f"number of each row is clipped, got {bounds!r}."
         )
     return low, high
 
 
-def _check_name(name: Any, known: dict[str, Any]) -> None:
+def _check_name(name: object, known: Collection[str]) -> str:
     if isinstance(name, str) and name in known:
-        return
+        return name
     names = ", ".join(map(repr, known))
     other = _SAME_WINNER.get(name) if isinstance(name, str) else None
     hint = f" {other!r} has the same winner." if other in known else ""
     raise ValueError(
-        f"scoring must be one of {names}, or a callable for one row: a score that is not the mean "
-        f"of one bounded number a row is too easily moved by one of them. Got {name!r}.{hint}"
+        f"scoring must be one of {names}, or a callable for one row, got {name!r}. Other scores "
+        f"are not the mean of one bounded number per row.{hint}"
     )
 
 
-def _of_numbers(scoring: Any, candidates: Sequence[Any]) -> RowScore:
+def _of_numbers(scoring: str | None, candidates: Sequence[BaseEstimator]) -> RowScore:
     if any(np.ndim(getattr(steps_of(one)[-1], "quantile", 0.5)) for one in candidates):
-        raise ValueError("a search judges one number a row: give quantile one level.")
+        raise ValueError("a search scores one number per row. Pass one level as quantile.")
     scales = (ErrorScale.of(steps_of(one)[-1].target_bounds, None) for one in candidates)
     widths = {scale.error_bound for scale in scales}
     if scoring is None:
         return RowScore((0.0, 1.0), _nearness)
-    _check_name(scoring, _POWERS)
+    power = _POWERS[_check_name(scoring, _POWERS)]
     if len(widths) > 1:
         raise ValueError(
-            f"scoring={scoring!r} is in units of y, so that all candidates need the same "
-            "target_bounds."
+            f"scoring={scoring!r} is in units of y, so all candidates need the same target_bounds."
         )
-    most = widths.pop() ** _POWERS[scoring]
-    return RowScore((-most, 0.0), partial(_less_error, most, _POWERS[scoring]))
+    most = widths.pop() ** power
+    return RowScore((-most, 0.0), partial(_less_error, most, power))
 
 
-def _predicted(fitted: Any, X: Any, truth: np.ndarray) -> np.ndarray:
+def _predicted(fitted: BaseEstimator, X: MatrixLike, truth: np.ndarray) -> np.ndarray:
     return np.asarray(fitted.predict(X)).reshape(truth.shape)
 
 
-def _right(fitted: Any, X: Any, truth: np.ndarray) -> np.ndarray:
+def _right(fitted: BaseEstimator, X: MatrixLike, truth: np.ndarray) -> np.ndarray:
     return np.asarray(_predicted(fitted, X, truth) == truth, dtype=float)
 
 
-def _given(fitted: Any, truth: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """Return the probabilities of true labels, 0 for those that the fit does not know."""
+def _given(fitted: BaseEstimator, truth: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """Return the probabilities of true labels, 0 for labels outside `classes_`."""
     codes = np.minimum(places_of(truth, fitted.classes_), len(fitted.classes_) - 1)
     return np.where(fitted.classes_[codes] == truth, shares[np.arange(codes.size), codes], 0.0)
 
 
-def _log(fitted: Any, X: Any, truth: np.ndarray) -> np.ndarray:
+def _log(fitted: BaseEstimator, X: MatrixLike, truth: np.ndarray) -> np.ndarray:
     given = _given(fitted, truth, fitted.predict_proba(X))
     return np.log(np.maximum(given, math.exp(-_MOST_LOSS)))
 
 
-def _less_brier(fitted: Any, X: Any, truth: np.ndarray) -> np.ndarray:
+def _less_brier(fitted: BaseEstimator, X: MatrixLike, truth: np.ndarray) -> np.ndarray:
     """Return −Σₖ(pₖ − 1[y = k])²/2, within [−1, 0]."""
     shares = fitted.predict_proba(X)
     given = _given(fitted, truth, shares)
     return -0.5 * (np.sum(shares * shares, axis=1) - 2.0 * given + 1.0)
 
 
-def _errors(fitted: Any, X: Any, truth: np.ndarray) -> np.ndarray:
-    """Return absolute errors, of numbers clipped to `target_bounds`, in units of their width."""
+def _errors(fitted: BaseEstimator, X: MatrixLike, truth: np.ndarray) -> np.ndarray:
+    """Return absolute errors of clipped numbers, in units of the width of `target_bounds`."""
     low, high = steps_of(fitted)[-1].target_bounds
     found = np.clip(_predicted(fitted, X, truth), low, high)
     return np.abs(np.clip(truth.astype(float), low, high) - found) / (high - low)
 
 
-def _nearness(fitted: Any, X: Any, truth: np.ndarray) -> np.ndarray:
+def _nearness(fitted: BaseEstimator, X: MatrixLike, truth: np.ndarray) -> np.ndarray:
     return 1.0 - _errors(fitted, X, truth) ** 2
 
 
-def _less_error(most: float, power: int, fitted: Any, X: Any, truth: np.ndarray) -> np.ndarray:
+def _less_error(
+    most: float, power: int, fitted: BaseEstimator, X: MatrixLike, truth: np.ndarray
+) -> np.ndarray:
     return -most * _errors(fitted, X, truth) ** power
 
 
-def _of_callable(scoring: Any, fitted: Any, X: Any, truth: np.ndarray) -> np.ndarray:
-    """Return what a callable gives for each row by itself, so that it sees no other one."""
+def _of_callable(
+    scoring: Score, fitted: BaseEstimator, X: MatrixLike, truth: np.ndarray
+) -> np.ndarray:
+    """Call a scoring for each row by itself, so that no row sees another."""
     found = _predicted(fitted, X, truth)
     return np.array([_number(scoring, *pair) for pair in zip(truth, found, strict=True)])
 
 
-def _number(scoring: Any, truth: Any, found: Any) -> float:
-    """Return the number of one row, NaN where there is none: an error would tell of the row."""
+def _number(scoring: Score, truth: Label, found: Label) -> float:
+    """Return the number of one row, NaN on failure: an error would reveal something about it."""
     try:
         return float(scoring(truth, found))
     except Exception:

@@ -104,7 +104,7 @@ def test_the_least_that_is_good_enough_wins():
     )
     found = []
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="No candidate has reached")
+        warnings.filterwarnings("ignore", message="No candidate reached")
         for _ in range(4):
             search.fit(X, Y)
             found.append(None if search.best_index_ is None else search.best_params_["epsilon"])
@@ -121,9 +121,9 @@ def test_where_none_is_good_enough_nothing_is_published_and_the_most_is_spent():
     for name in ("best_estimator_", "best_params_", "best_score_", "classes_"):
         assert not hasattr(search, name)
     for method in (search.predict, search.predict_proba):
-        with pytest.raises(NotFittedError, match="No candidate has reached the threshold"):
+        with pytest.raises(NotFittedError, match="No candidate reached the threshold"):
             method(X)
-    with pytest.raises(NotFittedError, match="No candidate has reached the threshold"):
+    with pytest.raises(NotFittedError, match="No candidate reached the threshold"):
         search.score(X, noise)
 
 

@@ -223,9 +223,13 @@ def test_workers_give_what_one_process_gives():
         (
             DPGridSearchCV(make_pipeline(DPStandardScaler(bounds=(-8, 8)), MODEL), {}),
             ValueError,
-            "beside the last step",
+            "pays for the last step only",
         ),
-        (DPGridSearchCV(make_pipeline(OtherLibrary(), MODEL), {}), ValueError, "beside the last"),
+        (
+            DPGridSearchCV(make_pipeline(OtherLibrary(), MODEL), {}),
+            ValueError,
+            "pays for the last step only",
+        ),
     ],
 )
 def test_what_is_wrong_is_refused_and_nothing_is_spent(search, error, message):

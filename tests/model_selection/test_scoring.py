@@ -202,7 +202,7 @@ def test_a_candidate_is_chosen_by_the_score_that_was_asked_for():
         (MODEL, TWO, {"scoring": "balanced_accuracy"}, "not the mean of one bounded number"),
         (MODEL, TWO, {"scoring": "neg_mean_squared_error"}, "scoring must be one of 'accuracy'"),
         (MODEL, TWO, {"scoring": ["accuracy"]}, "scoring must be"),
-        (MODEL, TWO, {"scoring": "accuracy", "score_bounds": (0, 1)}, "belongs to a callable"),
+        (MODEL, TWO, {"scoring": "accuracy", "score_bounds": (0, 1)}, "needs a callable"),
         (MODEL, TWO, {"scoring": gap}, "needs score_bounds"),
         (MODEL, TWO, {"scoring": gap, "score_bounds": (1, 0)}, "needs score_bounds"),
         (MODEL, TWO, {"scoring": gap, "score_bounds": (0, np.inf)}, "needs score_bounds"),
@@ -237,7 +237,7 @@ def test_a_candidate_is_chosen_by_the_score_that_was_asked_for():
             DPQuantileRegressor(quantile=[0.1, 0.9], target_bounds=(-2, 3)),
             NUMBERS,
             {},
-            "give quantile one level",
+            "Pass one level as quantile",
         ),
     ],
 )
