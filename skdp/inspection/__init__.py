@@ -1,9 +1,7 @@
-"""Displays: what privacy costs, and what a model has learned.
+"""Displays of the cost of privacy and of the effects in an additive model.
 
-`AdditiveEffectsDisplay` reads a model, which was released, and no data. The others fit models and
-score them exactly, which reads the data and spends nothing from a budget. **What they show is not
-private**: use them on public data, or on synthetic data like yours. An estimator with a budget is
-refused unless ``public=True``.
+`AdditiveEffectsDisplay` reads a released model and no data. **The others are not private**: they
+read the data and spend nothing, so use them on public or synthetic data.
 """
 
 from skdp.inspection.additive_effects import AdditiveEffectsDisplay

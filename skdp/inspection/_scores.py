@@ -1,37 +1,57 @@
-"""Scores of an estimator under other settings of its privacy."""
+"""Scores of an estimator under different privacy settings, and what displays share."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from types import ModuleType
+from typing import TypeAlias
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.model_selection import cross_val_score
+from sklearn.base import BaseEstimator, clone
+from sklearn.model_selection import BaseCrossValidator, cross_val_score
 
-__all__ = ["last_step", "mean_and_error", "pyplot", "refuse_private_data", "scores_of"]
+from skdp.support.types import MatrixLike, VectorLike
+
+__all__ = [
+    "CV",
+    "Scoring",
+    "last_step",
+    "mean_and_error",
+    "pyplot",
+    "refuse_private_data",
+    "scores_of",
+]
+
+CV: TypeAlias = int | BaseCrossValidator | Iterable[tuple[np.ndarray, np.ndarray]]
+Scoring: TypeAlias = str | Callable[[BaseEstimator, MatrixLike, VectorLike], float] | None
 
 
-def refuse_private_data(estimators: Iterable[Any], public: bool) -> None:
-    """Raise ValueError if an estimator, or a step of one, has a budget, unless data are public."""
+def refuse_private_data(estimators: Iterable[BaseEstimator], public: bool) -> None:
+    """Raise if an estimator, or a step of one, has a budget, unless the data are public."""
     for estimator in estimators:
         params = estimator.get_params().items()
         if not public and any(
             name.split("__")[-1] == "budget" and value is not None for name, value in params
         ):
             raise ValueError(
-                f"{type(estimator).__name__} has a budget, so its data are private; a display "
-                "reads them, scores exactly and spends nothing. Pass public=True if the data are "
-                "public or synthetic. Nothing was fitted."
+                f"{type(estimator).__name__} has a budget, so its data are private. A display "
+                "scores exactly and spends nothing: pass public=True if the data are public or "
+                "synthetic. Nothing was fitted."
             )
 
 
 def scores_of(
-    estimator: Any, X: Any, y: Any, cv: Any, scoring: Any, seeds: np.ndarray, **params: Any
+    estimator: BaseEstimator,
+    X: MatrixLike,
+    y: VectorLike,
+    cv: CV,
+    scoring: Scoring,
+    seeds: np.ndarray,
+    **params: object,
 ) -> np.ndarray:
-    """Return held-out scores, of shape (n_seeds, n_folds), of a copy without a budget.
+    """Return held-out scores of shape (n_seeds, n_folds) of a copy without a budget.
 
-    `params` are set on the estimator, or on the last step if it is a pipeline.
+    `params` are set on the estimator, or on the last step of a pipeline.
     """
     copy = clone(estimator)
     model = last_step(copy).set_params(budget=None, **params)
@@ -42,24 +62,23 @@ def scores_of(
     return np.array(rows)
 
 
-def last_step(estimator: Any) -> Any:
-    """Return the model itself, or the one at the end of a pipeline."""
+def last_step(estimator: BaseEstimator) -> BaseEstimator:
+    """Return the estimator, or the last step of a pipeline."""
     return estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
 
 
 def mean_and_error(values: np.ndarray) -> tuple[float, float]:
-    """Return the mean and its standard error, of all values alike; nan for the error of one."""
+    """Return the mean and its standard error, which is nan for a single value."""
     error = values.std(ddof=1) / np.sqrt(values.size) if values.size > 1 else np.nan
     return float(values.mean()), float(error)
 
 
-def pyplot(caller: str) -> Any:
-    """Return matplotlib's pyplot, or say how to come by it."""
+def pyplot(caller: str) -> ModuleType:
+    """Import matplotlib's pyplot, or raise an error that says how to install it."""
     try:
         from matplotlib import pyplot as plt
     except ImportError as error:
         raise ImportError(
-            f"{caller} draws with matplotlib, which is not installed; it comes with the extra "
-            "'plot' of skdp: pip install skdp[plot]."
+            f"{caller} needs matplotlib. Install it with: pip install skdp[plot]."
         ) from error
     return plt

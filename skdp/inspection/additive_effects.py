@@ -1,15 +1,22 @@
-"""The curves of an additive model."""
+"""Plots of the effects in an additive model."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 
 from skdp.additive import AdditiveEffect
 from skdp.inspection._scores import pyplot
+from skdp.support.types import Label
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["AdditiveEffectsDisplay"]
 
@@ -18,27 +25,26 @@ _MOST_IN_A_ROW = 4
 _MOST_TICKS = 7  # about so many powers of ten on an axis
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class AdditiveEffectsDisplay:
-    """What each column adds to the score, with a band of the privacy noise.
+    """The effect of each column on the score, with a band for the privacy noise.
 
-    **It reads no data**, only what a model has released and public numbers, so that it may be shown
-    wherever the model may. Columns that the model takes on a logarithmic scale are drawn on one.
-    The band is 1.96 times a bound of the standard deviation of the noise that privacy needs: about
-    95 % of it or more. What would change with other rows is not in it.
-
-    Use `from_estimator` to make one.
+    **The display reads no data**, only a released model: show it wherever you may show the model.
+    Columns that the model takes on a logarithmic scale are drawn on one. The band is 1.96 times an
+    upper bound of the standard deviation of the privacy noise: it covers about 95 % of the noise or
+    more, and no sampling error. Use `from_estimator` to create a display.
 
     Parameters
     ----------
     effects : dict of str to AdditiveEffect
-        As `explain_global` of a model returns them.
+        The result of `explain_global` of a model.
     classes : sequence or None, default None
-        Labels of the scores, where there are several.
+        Labels of the scores, if there are several.
 
     Attributes
     ----------
     axes_, figure_
-        What `plot` drew.
+        The parts of the plot.
 
     Examples
     --------
@@ -52,26 +58,27 @@ class AdditiveEffectsDisplay:
     ['0', '1']
     """
 
-    def __init__(
-        self, *, effects: Mapping[str, AdditiveEffect], classes: Sequence[Any] | None = None
-    ) -> None:
-        self.effects = effects
-        self.classes = classes
+    effects: Mapping[str, AdditiveEffect]
+    classes: Sequence[Label] | None = None
 
     @classmethod
     def from_estimator(
-        cls, estimator: Any, *, terms: Sequence[str] | None = None, ax: Any = None
-    ) -> AdditiveEffectsDisplay:
-        """Take the effects of a fitted model, and plot.
+        cls,
+        estimator: BaseEstimator,
+        *,
+        terms: Sequence[str] | None = None,
+        ax: ArrayLike | None = None,
+    ) -> Self:
+        """Plot the effects of a fitted model.
 
         Parameters
         ----------
         estimator : DPAdditiveClassifier or DPAdditiveRegressor
             Fitted.
         terms : sequence of str or None, default None
-            Which of its `term_names_`, in this order; ``None`` for all, the most important first.
+            Some of its `term_names_`, in this order. ``None``: all, the most important first.
         ax : array of matplotlib axes or None, default None
-            One for each term; ``None`` for a new figure.
+            One for each term. ``None``: a new figure.
 
         Returns
         -------
@@ -81,13 +88,13 @@ class AdditiveEffectsDisplay:
         Raises
         ------
         ValueError
-            If a term is none of the model's.
+            If the model has no such term.
         """
         effects = estimator.explain_global()
         if terms is None:
             terms = sorted(effects, key=lambda term: -effects[term].importance)
         if unknown := [term for term in terms if term not in effects]:
-            raise ValueError(f"terms must be among {list(effects)}, and {unknown} are not.")
+            raise ValueError(f"Unknown terms: {unknown}. The model has {list(effects)}.")
         classes = getattr(estimator, "classes_", ())
         display = cls(
             effects={term: effects[term] for term in terms},
@@ -95,22 +102,24 @@ class AdditiveEffectsDisplay:
         )
         return display.plot(ax)
 
-    def plot(self, ax: Any = None) -> AdditiveEffectsDisplay:
+    def plot(self, ax: ArrayLike | None = None) -> Self:
         """Draw curves, bars or a map for each term.
 
         Parameters
         ----------
         ax : array of matplotlib axes or None, default None
-            One for each term; ``None`` for a new figure.
+            One for each term. ``None``: a new figure.
 
         Returns
         -------
         AdditiveEffectsDisplay
-            Itself.
+            The display itself.
         """
         axes = _new_axes(len(self.effects)) if ax is None else np.atleast_1d(ax).ravel()
         if len(axes) < len(self.effects):
-            raise ValueError(f"ax must have {len(self.effects)} axes, one a term, got {len(axes)}.")
+            raise ValueError(
+                f"ax must have {len(self.effects)} axes, one per term, got {len(axes)}."
+            )
         for one, (term, effect) in zip(axes, self.effects.items(), strict=False):
             draw = _draw_map if len(effect.values) > 1 else self._draw_lines
             draw(one, effect)
@@ -119,8 +128,8 @@ class AdditiveEffectsDisplay:
         self.axes_, self.figure_ = axes[: len(self.effects)], axes[0].figure
         return self
 
-    def _draw_lines(self, ax: Any, effect: AdditiveEffect) -> None:
-        """Draw a line a score, or points for categories, with their bands."""
+    def _draw_lines(self, ax: Axes, effect: AdditiveEffect) -> None:
+        """Draw a line per score, or points for categories, with their bands."""
         x, curves = effect.values[0], effect.effect.reshape(len(effect.values[0]), -1)
         half = None if effect.noise is None else _COVERED * effect.noise
         for k, curve in enumerate(curves.T):
@@ -138,8 +147,8 @@ class AdditiveEffectsDisplay:
         (ax.axvline if effect.categorical[0] else ax.axhline)(0.0, color="gray", linewidth=0.5)
 
 
-def _set_scales(ax: Any, effect: AdditiveEffect) -> None:
-    """Take the scales of the model, on which a column may be logarithmic beyond its unit."""
+def _set_scales(ax: Axes, effect: AdditiveEffect) -> None:
+    """Use the scales of the model, on which a column may be logarithmic beyond its unit."""
     for name, unit, places in zip("xy", effect.units, effect.values, strict=False):
         if math.isfinite(unit):
             getattr(ax, f"set_{name}scale")("asinh", linear_width=unit)
@@ -149,7 +158,7 @@ def _set_scales(ax: Any, effect: AdditiveEffect) -> None:
 
 
 def _ticks(unit: float, low: float, high: float) -> np.ndarray:
-    """Return 0 and the powers of ten beyond the unit, those that lie between the bounds."""
+    """Return 0 and the powers of ten beyond the unit, within the bounds."""
     low, high = (float(f"{end:.9g}") for end in (low, high))  # ends are bounds up to rounding
     last = math.floor(math.log10(max(-low, high, unit)))
     powers = 10.0 ** np.arange(math.ceil(math.log10(unit)), last + 1)
@@ -158,8 +167,8 @@ def _ticks(unit: float, low: float, high: float) -> np.ndarray:
     return ticks[(low <= ticks) & (ticks <= high)]
 
 
-def _draw_map(ax: Any, effect: AdditiveEffect) -> None:
-    """Draw the effect of a pair as a map, of several scores the first one's."""
+def _draw_map(ax: Axes, effect: AdditiveEffect) -> None:
+    """Draw the effect of a pair on the first score as a map."""
     sizes = tuple(map(len, effect.values))
     heights = effect.effect.reshape(*sizes, -1)[:, :, 0]
     places = [

@@ -1,17 +1,20 @@
-"""What clipping, regularization and noise each cost a private linear model."""
+"""The costs of clipping, regularization and noise in a private linear model."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from scipy.optimize import minimize
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from skdp.design import Design, LossSum, scored
 from skdp.inspection._scores import (
+    CV,
+    Scoring,
     last_step,
     mean_and_error,
     pyplot,
@@ -21,6 +24,10 @@ from skdp.inspection._scores import (
 from skdp.privacy import NonPrivateEvent
 from skdp.samplers import Progress
 from skdp.solvers import Plan, Problem, Solution, Solver
+from skdp.support.types import MatrixLike, VectorLike
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["CostOfPrivacyDisplay"]
 
@@ -29,29 +36,25 @@ _WEAK_RIDGE = 1e-4
 _LIMITS = {"maxiter": 5000, "maxfun": 10_000}
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class CostOfPrivacyDisplay:
     """Breakdown of the score that privacy costs a linear model on given data.
 
-    **Not private.** It reads the data, scores exactly and spends nothing from a budget. Use it on
-    public data, or on synthetic data like your own. An estimator with a budget is refused unless
-    ``public=True`` says that the data are public.
-
-    Four models are learned, each with one more thing that privacy asks for:
+    **Not private.** The display scores exactly and spends nothing. Use it on public data, or on
+    synthetic data like your own. It compares four models:
 
     ================  =======================================================================
     no privacy        ``epsilon=inf``: scikit-learn's own model
-    clipped           the least loss, its derivative clipped, over rows clipped to
+    clipped           the minimum of the loss with clipped derivatives, over rows clipped to
                       `data_norm`; a ridge only if the estimator has a number for `C`
     stopped           the estimator's own solver at ε = 1000: it stops early, with 1/150
                       of the noise at ε = 1
     private           the estimator as it is
     ================  =======================================================================
 
-    What a model scores less than the one before is the cost of *clipping*, *regularization* and
-    *noise*. A cost may be negative: stopping early often helps. A private run also stops earlier
-    the more noise it has to add; this counts as noise.
-
-    Use `from_estimator` to make one.
+    The differences of consecutive scores are the costs of *clipping*, *regularization* and *noise*.
+    A cost may be negative: early stopping often helps. A private run stops earlier if it adds more
+    noise; this counts as noise. Use `from_estimator` to create a display.
 
     Parameters
     ----------
@@ -62,10 +65,8 @@ class CostOfPrivacyDisplay:
 
     Attributes
     ----------
-    costs : dict of str to ndarray
-        Loss of score by cause, for each repeat and fold.
     ax_, figure_, bars_
-        What `plot` drew.
+        The parts of the plot.
 
     Examples
     --------
@@ -80,9 +81,8 @@ class CostOfPrivacyDisplay:
     ['clipping', 'regularization', 'noise']
     """
 
-    def __init__(self, *, scores: dict[str, np.ndarray], score_name: str = "score") -> None:
-        self.scores = scores
-        self.score_name = score_name
+    scores: dict[str, np.ndarray]
+    score_name: str = "score"
 
     @property
     def costs(self) -> dict[str, np.ndarray]:
@@ -97,40 +97,40 @@ class CostOfPrivacyDisplay:
     @classmethod
     def from_estimator(
         cls,
-        estimator: Any,
-        X: Any,
-        y: Any,
+        estimator: BaseEstimator,
+        X: MatrixLike,
+        y: VectorLike,
         *,
-        cv: Any = 5,
+        cv: CV = 5,
         n_repeats: int = 5,
-        scoring: Any = None,
-        random_state: Any = None,
+        scoring: Scoring = None,
+        random_state: int | np.random.RandomState | None = None,
         public: bool = False,
-        ax: Any = None,
-    ) -> CostOfPrivacyDisplay:
-        """Learn the four models on all folds, and plot.
+        ax: Axes | None = None,
+    ) -> Self:
+        """Fit the four models on all folds, and plot.
 
         Parameters
         ----------
         estimator : private linear model, or a pipeline that ends with one
-            It is copied, never fitted.
+            It is cloned, not fitted.
         X : array-like or sparse matrix of shape (n_samples, n_features)
             *Read without privacy.*
         y : array-like of shape (n_samples,)
             *Read without privacy.*
-        cv : int, splitter or iterable
+        cv : int, splitter or iterable, default 5
             As in scikit-learn's `cross_val_score`.
-        n_repeats : int
-            Number of private fits a fold.
-        scoring : str, callable or None
-            As in scikit-learn's `cross_val_score`; None for the estimator's own score.
-        random_state : int, RandomState or None
-            Seed of the noise. With one a display repeats; it is no more or less private.
-        public : bool
-            Whether the data are public, or synthetic. Estimators with a budget are refused unless
-            they are: a budget says that its data are private.
-        ax : matplotlib Axes or None
-            Where to draw; None makes a figure.
+        n_repeats : int, default 5
+            Number of private fits per fold.
+        scoring : str, callable or None, default None
+            As in scikit-learn's `cross_val_score`.
+        random_state : int, RandomState or None, default None
+            Seed of the noise.
+        public : bool, default False
+            Whether the data are public or synthetic. If not, an estimator with a budget raises
+            ValueError.
+        ax : matplotlib Axes or None, default None
+            Where to draw. None: a new figure.
 
         Returns
         -------
@@ -141,7 +141,7 @@ class CostOfPrivacyDisplay:
         refuse_private_data([estimator], public)
         _require_solver(estimator)
         seeds = check_random_state(random_state).randint(2**31, size=n_repeats)
-        settings: dict[str, tuple[np.ndarray, dict[str, Any]]] = {
+        settings: dict[str, tuple[np.ndarray, dict[str, object]]] = {
             "no privacy": (seeds[:1], {"epsilon": math.inf}),
             "clipped": (seeds[:1], {"solver": _Minimizer(), "sampler": "auto"}),
             "stopped": (seeds[:1], {"epsilon": _AS_GOOD_AS_NO_NOISE}),
@@ -154,13 +154,13 @@ class CostOfPrivacyDisplay:
         name = scoring if isinstance(scoring, str) else "score"
         return cls(scores=scores, score_name=name.replace("_", " ")).plot(ax)
 
-    def plot(self, ax: Any = None) -> CostOfPrivacyDisplay:
-        """Draw the way down from the open to the private score, with standard errors.
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Plot the scores with and without privacy, and the costs, with standard errors.
 
         Parameters
         ----------
         ax : matplotlib Axes or None
-            Where to draw; None makes a figure.
+            Where to draw. None: a new figure.
 
         Returns
         -------
@@ -196,7 +196,7 @@ class CostOfPrivacyDisplay:
         return self
 
 
-def _require_solver(estimator: Any) -> None:
+def _require_solver(estimator: BaseEstimator) -> None:
     model = last_step(estimator)
     if not {"solver", "epsilon"} <= set(model.get_params()):
         raise TypeError(
@@ -206,9 +206,9 @@ def _require_solver(estimator: Any) -> None:
 
 @dataclass(frozen=True)
 class _Minimizer(Solver):
-    """Minimize Σ ℓ + |θ|²/(2C) over clipped rows, without any privacy.
+    """Minimize Σ ℓ + |θ|²/(2C) over clipped rows, without privacy.
 
-    C = "auto" is a ridge of 1e-4: the solvers regularize by stopping then, and this never stops.
+    C = "auto" is a ridge of 1e-4, because nothing stops early here.
     """
 
     def plan(self, problem: Problem, epsilon: float, delta: float) -> Plan:
@@ -217,11 +217,7 @@ class _Minimizer(Solver):
         )
 
     def solve(
-        self,
-        plan: Plan,
-        design: Design,
-        rng: np.random.Generator,
-        progress: Progress,
+        self, plan: Plan, design: Design, rng: np.random.Generator, progress: Progress
     ) -> Solution:
         loss, shape = plan.problem.loss, plan.problem.shape(design.n_features)
         ridge = _WEAK_RIDGE if isinstance(plan.problem.C, str) else 1.0 / plan.problem.C

@@ -1,33 +1,39 @@
-"""Score against ε, one line an estimator."""
+"""Plots of scores against ε."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
 from skdp.inspection._scores import (
+    CV,
+    Scoring,
     last_step,
     mean_and_error,
     pyplot,
     refuse_private_data,
     scores_of,
 )
+from skdp.support.types import MatrixLike, VectorLike
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["PrivacyUtilityDisplay"]
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class PrivacyUtilityDisplay:
     """Score against ε for several private models, beside the first of them without privacy.
 
-    **Not private.** It reads the data, scores exactly and spends nothing from a budget. Use it on
-    public data, or on synthetic data like your own. Estimators with a budget are refused unless
-    ``public=True`` says that the data are public.
-
-    Use `from_estimator` or `from_estimators` to make one.
+    **Not private.** The display scores exactly and spends nothing. Use it on public data, or on
+    synthetic data like your own. Use `from_estimator` or `from_estimators` to create a display.
 
     Parameters
     ----------
@@ -43,7 +49,7 @@ class PrivacyUtilityDisplay:
     Attributes
     ----------
     ax_, figure_, lines_
-        What `plot` drew.
+        The parts of the plot.
 
     Examples
     --------
@@ -58,27 +64,21 @@ class PrivacyUtilityDisplay:
     (2, 5, 5)
     """
 
-    def __init__(
-        self,
-        *,
-        epsilons: np.ndarray,
-        scores: dict[str, np.ndarray],
-        open_score: float,
-        score_name: str = "score",
-    ) -> None:
-        self.epsilons = epsilons
-        self.scores = scores
-        self.open_score = open_score
-        self.score_name = score_name
+    epsilons: np.ndarray
+    scores: dict[str, np.ndarray]
+    open_score: float
+    score_name: str = "score"
 
     @classmethod
-    def from_estimator(cls, estimator: Any, X: Any, y: Any, **more: Any) -> PrivacyUtilityDisplay:
-        """Learn one model at every ε on all folds, and plot.
+    def from_estimator(
+        cls, estimator: BaseEstimator, X: MatrixLike, y: VectorLike, **more: Any
+    ) -> Self:
+        """Fit one model for every ε and fold, and plot.
 
         Parameters
         ----------
         estimator : private linear model, or a pipeline that ends with one
-            It is copied, never fitted; its line bears the name of its class.
+            It is cloned, not fitted.
         X : array-like or sparse matrix of shape (n_samples, n_features)
             *Read without privacy.*
         y : array-like of shape (n_samples,)
@@ -96,43 +96,43 @@ class PrivacyUtilityDisplay:
     @classmethod
     def from_estimators(
         cls,
-        estimators: Mapping[str, Any],
-        X: Any,
-        y: Any,
+        estimators: Mapping[str, BaseEstimator],
+        X: MatrixLike,
+        y: VectorLike,
         *,
         epsilons: Sequence[float] = (0.1, 0.3, 1.0, 3.0),
-        cv: Any = 5,
+        cv: CV = 5,
         n_repeats: int = 5,
-        scoring: Any = None,
-        random_state: Any = None,
+        scoring: Scoring = None,
+        random_state: int | np.random.RandomState | None = None,
         public: bool = False,
-        ax: Any = None,
-    ) -> PrivacyUtilityDisplay:
-        """Learn every model at every ε on all folds, and plot.
+        ax: Axes | None = None,
+    ) -> Self:
+        """Fit every model for every ε and fold, and plot.
 
         Parameters
         ----------
         estimators : dict of str to private linear models, or pipelines that end with one
-            They are copied, never fitted. The first one is also learned without privacy.
+            They are cloned, not fitted. The first one is also fitted without privacy.
         X : array-like or sparse matrix of shape (n_samples, n_features)
             *Read without privacy.*
         y : array-like of shape (n_samples,)
             *Read without privacy.*
-        epsilons : sequence of float
+        epsilons : sequence of float, default (0.1, 0.3, 1.0, 3.0)
             Finite values of `epsilon`.
-        cv : int, splitter or iterable
+        cv : int, splitter or iterable, default 5
             As in scikit-learn's `cross_val_score`.
-        n_repeats : int
-            Number of fits at each ε and fold.
-        scoring : str, callable or None
-            As in scikit-learn's `cross_val_score`; None for the estimators' own score.
-        random_state : int, RandomState or None
-            Seed of the noise. With one a display repeats; it is no more or less private.
-        public : bool
-            Whether the data are public, or synthetic. Estimators with a budget are refused unless
-            they are: a budget says that its data are private.
-        ax : matplotlib Axes or None
-            Where to draw; None makes a figure.
+        n_repeats : int, default 5
+            Number of private fits per ε and fold.
+        scoring : str, callable or None, default None
+            As in scikit-learn's `cross_val_score`.
+        random_state : int, RandomState or None, default None
+            Seed of the noise.
+        public : bool, default False
+            Whether the data are public or synthetic. If not, an estimator with a budget raises
+            ValueError.
+        ax : matplotlib Axes or None, default None
+            Where to draw. None: a new figure.
 
         Returns
         -------
@@ -155,13 +155,13 @@ class PrivacyUtilityDisplay:
         )
         return display.plot(ax)
 
-    def plot(self, ax: Any = None) -> PrivacyUtilityDisplay:
-        """Draw means with standard errors over fits.
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Plot mean scores with standard errors.
 
         Parameters
         ----------
         ax : matplotlib Axes or None
-            Where to draw; None makes a figure.
+            Where to draw. None: a new figure.
 
         Returns
         -------

@@ -154,7 +154,7 @@ def test_the_display_draws_every_term_and_classes():
     display = AdditiveEffectsDisplay.from_estimator(model, terms=["job", "age"], ax=axes)
     assert [ax.get_title() for ax in display.axes_] == ["job", "age"]
     assert display.figure_ is figure
-    with pytest.raises(ValueError, match="terms must be among"):
+    with pytest.raises(ValueError, match="Unknown terms"):
         AdditiveEffectsDisplay.from_estimator(model, terms=["nobody"])
     with pytest.raises(ValueError, match="2 axes"):
         AdditiveEffectsDisplay.from_estimator(model, terms=["age", "job"], ax=axes[0])
