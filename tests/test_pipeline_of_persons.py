@@ -88,7 +88,7 @@ def test_a_step_that_takes_no_groups_is_refused_before_any_is_fitted():
 
 
 def test_a_unit_that_is_not_the_budgets_is_refused():
-    with pytest.raises(ValueError, match="is not that of the budget"):
+    with pytest.raises(ValueError, match="differs from the unit of the budget"):
         make_private_pipeline(SCALER, unit="person", budget=PrivacyBudget(epsilon=1.0, delta=1e-5))
     with pytest.raises(ValueError, match="unit"):
         make_private_pipeline(SCALER, unit="household")

@@ -1,4 +1,4 @@
-"""Pipelines of which every step that learns spends from one budget, and what leaks beside."""
+"""Pipelines whose private steps share one budget, and a check for privacy leaks."""
 
 from skdp.pipeline.check_pipeline import Leak, Leaks, check_pipeline
 from skdp.pipeline.private_pipeline import PrivatePipeline, make_private_pipeline

@@ -1,23 +1,26 @@
-"""From which budgets the private estimators in a pipeline or an ensemble spend."""
+"""Estimators inside of pipelines and ensembles, and the budgets that they spend from."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Hashable, Iterator
+
+from sklearn.base import BaseEstimator
 
 from skdp.pipeline._verdicts import WRAPPERS, is_private
 
 __all__ = ["inside", "is_wrapper", "payers"]
 
 
-def is_wrapper(estimator: Any) -> bool:
-    """Return whether it is one of scikit-learn or of skdp around others, of which all is known."""
+def is_wrapper(estimator: BaseEstimator) -> bool:
+    """Return whether this is a known meta-estimator of scikit-learn or skdp."""
     kind = type(estimator)
     return kind.__module__.split(".")[0] in ("sklearn", "skdp") and kind.__name__ in WRAPPERS
 
 
-def inside(path: str, estimator: Any, names: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
-    """Yield the path and the estimator of every part: of a parameter, or of a list in it."""
+def inside(
+    path: str, estimator: BaseEstimator, names: tuple[str, ...]
+) -> Iterator[tuple[str, BaseEstimator]]:
+    """Yield the path and the estimator in each of these parameters, or in the lists there."""
     before = f"{path}__" if path else ""
     for name in names:
         value = getattr(estimator, name, None)
@@ -29,15 +32,15 @@ def inside(path: str, estimator: Any, names: tuple[str, ...]) -> Iterator[tuple[
             yield f"{before}{name}", value
 
 
-def payers(estimator: Any) -> set[Any]:
-    """Return what identifies the ledgers from which it spends; None where there is none."""
+def payers(estimator: BaseEstimator) -> set[Hashable]:
+    """Return keys of the ledgers that the estimator spends from; None is a missing budget."""
     if is_wrapper(estimator):
         parts = inside("", estimator, WRAPPERS[type(estimator).__name__][0])
         return set().union(*(payers(part) for _, part in parts))
     return {_ledger(estimator)} if is_private(estimator) else set()
 
 
-def _ledger(estimator: Any) -> Any:
+def _ledger(estimator: BaseEstimator) -> Hashable:
     budget = getattr(estimator, "budget", None)
     budget = getattr(estimator, "accountant", None) if budget is None else budget
     return getattr(

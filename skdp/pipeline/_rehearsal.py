@@ -4,64 +4,66 @@ from __future__ import annotations
 
 import sys
 import warnings
-from typing import Any
+from typing import Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.utils.metadata_routing import MetadataRequest, MetadataRouter
 
 from skdp._private_fit import PrivateFit
 from skdp.budget import BudgetHandle
 from skdp.budget.dry_run import StandIns
 from skdp.budget.unbudgeted import Unbudgeted
+from skdp.support.types import MatrixLike, VectorLike
 
 __all__ = ["rehearsing"]
 
-_ROWS = 1000  # synthetic ones, and
-_EPSILON = 1e3  # nats for a fit to them: what it learns is nearly what they hold
-_FAR = 1e100  # the largest bounds that are accepted, to which values are clipped
+_ROWS = 1000  # synthetic rows
+_EPSILON = 1e3  # nats for a fit to them, so that its noise is negligible
+_FAR = 1e100  # the largest accepted bounds; fits clip synthetic values to their own
 _FRAMES = (("pandas", "DataFrame"), ("polars", "DataFrame"), ("pyarrow", "table"))
 
 
-def rehearsing(step: Any, budgets: StandIns) -> Any:
-    """Return a copy of a step, which ends before it reads if it spends."""
+def rehearsing(step: BaseEstimator, budgets: StandIns) -> BaseEstimator:
+    """Return a copy of a step; a copy that spends ends its fit before it reads values."""
     if not hasattr(step, "get_params"):
         return step
     copy = clone(step)
     if not isinstance(step, PrivateFit):
         return copy
-    if step.budget is None:  # a seed, which is allowed then, changes nothing that is planned
+    if step.budget is None:  # a seed is allowed then, but does not change the plan
         copy.set_params(budget=Unbudgeted(), random_state=None)
-    elif isinstance(step.budget, BudgetHandle):  # of anything else the fit says what is wrong
+    elif isinstance(step.budget, BudgetHandle):  # for other values the fit raises the error
         copy.set_params(budget=budgets.stand_in(step.budget))
     return _Rehearsed(copy) if hasattr(copy, "transform") else copy
 
 
 class _Rehearsed(TransformerMixin, BaseEstimator):
-    """A transformer whose fit ends before it reads: it transforms by a fit to synthetic rows.
+    """A transformer whose fit is a dry run; it transforms by a fit to synthetic rows.
 
-    Those lie at both ends of the public bounds, so that what is learned from them is as wide as
-    anything that may be released.
+    The synthetic rows lie at both ends of the public bounds, so the fit to them is as wide as any
+    possible release.
     """
 
-    def __init__(self, step: Any) -> None:
+    def __init__(self, step: BaseEstimator) -> None:
         self.step = step
 
-    def fit(self, X: Any, y: Any = None, **params: Any) -> _Rehearsed:
+    def fit(self, X: MatrixLike, y: VectorLike = None, **params: object) -> Self:
         self.step.fit(X, y, **params)
         return self
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: MatrixLike) -> MatrixLike:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             self.step.set_params(budget=None, epsilon=_EPSILON).fit(_synthetic(self.step))
         return self.step.transform(X)
 
-    def get_metadata_routing(self) -> Any:
+    def get_metadata_routing(self) -> MetadataRouter | MetadataRequest:
         return self.step.get_metadata_routing()
 
 
-def _synthetic(step: Any) -> Any:
-    """Return rows with the columns of those that were checked."""
+def _synthetic(step: BaseEstimator) -> MatrixLike:
+    """Return rows with the columns that the step checked."""
     rows = np.full((_ROWS, step.n_features_in_), _FAR)
     rows[::2] *= -1.0
     names = getattr(step, "feature_names_in_", None)

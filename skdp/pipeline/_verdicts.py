@@ -1,10 +1,8 @@
-"""What is known of scikit-learn's estimators: which parameters make them learn, and what to do."""
+"""scikit-learn's estimators: which parameters make them learn, and the advice for each."""
 
 from __future__ import annotations
 
-from typing import Any
-
-from sklearn.base import is_classifier
+from sklearn.base import BaseEstimator, is_classifier
 
 from skdp._private_fit import PrivateFit
 from skdp.features.verdicts import (
@@ -20,10 +18,7 @@ from skdp.features.verdicts import (
 __all__ = ["CONDITIONS", "LEARNS", "SAFE", "WRAPPERS", "Condition", "instead_of", "is_private"]
 
 SAFE = ROW_WISE | {"FrozenEstimator"}
-"""What makes each row of its output from one row and public numbers, whatever the parameters.
-
-Or, in a frozen estimator, from what was fitted to public data or paid for before.
-"""
+"""Transformers of single rows that learn nothing, and estimators that were fitted before."""
 
 _SELECTION = (
     "choose columns by what is public about them, or on public data; DPGridSearchCV compares "
@@ -67,11 +62,11 @@ LEARNS = {
     "TruncatedSVD": _COMPONENTS,
     "VarianceThreshold": _SELECTION,
 }
-"""Transformers that learn whatever their parameters are, and what can stand in their place."""
+"""Transformers that learn with any parameters, and their replacements."""
 
 
-def _keeps_labels_apart(search: Any) -> bool:
-    """Return whether no fold depends on labels or on the sizes of groups."""
+def _keeps_labels_apart(search: BaseEstimator) -> bool:
+    """Return whether folds are independent of labels and of the sizes of groups."""
     by_position = {"KFold", "ShuffleSplit", "LeaveOneOut", "PredefinedSplit", "TimeSeriesSplit"}
     by_position |= {"RepeatedKFold", "LeavePOut"}
     return type(search.cv).__name__ in by_position
@@ -88,17 +83,16 @@ _FOLDS = Condition(
 
 
 def _exact(what: str, instead: str) -> Condition:
-    """Return what is always wrong: something is chosen by exact scores on held-out records."""
+    """Return a condition that never holds: exact scores on held-out records choose something."""
     return Condition("", lambda _: False, f"{what}: {instead}", kind="scores")
 
 
-def _whole(advice: str) -> Condition:
-    """Return the condition that a chain makes no folds."""
+def _without_folds(advice: str) -> Condition:
     return Condition("cv", is_one_of("cv", None), advice, kind="folds", severity="medium")
 
 
-def is_private(estimator: Any) -> bool:
-    """Return whether an estimator spends: scikit-learn too has parameters called epsilon."""
+def is_private(estimator: BaseEstimator) -> bool:
+    """Return whether an estimator spends; scikit-learn's own parameters epsilon do not count."""
     if isinstance(estimator, PrivateFit):
         return True
     if type(estimator).__module__.startswith("sklearn.") or not hasattr(estimator, "get_params"):
@@ -112,23 +106,23 @@ _NAMESAKES |= {"LogisticRegression", "PoissonRegressor", "QuantileRegressor"}
 _NAMESAKES |= {"RandomForestClassifier", "RandomForestRegressor", "SGDClassifier", "SGDRegressor"}
 
 
-def instead_of(predictor: Any) -> str:
-    """Return which models of skdp can stand in the place of one that is not private."""
+def instead_of(predictor: BaseEstimator) -> str:
+    """Return advice on models of skdp that replace one that is not private."""
     name = type(predictor).__name__
     if name in _NAMESAKES:
-        return f"it learns without privacy: DP{name} learns with it"
+        return f"it learns without privacy. Use DP{name}"
     kind = "Classifier" if is_classifier(predictor) else "Regressor"
     linear = "DPLogisticRegression" if kind == "Classifier" else "DPLinearRegression"
-    others = f"DPAdditive{kind}, DPKernel{kind} and DPRandomForest{kind}"
-    return f"it learns without privacy: {linear}, {others} learn with it"
+    others = f"DPAdditive{kind}, DPKernel{kind} or DPRandomForest{kind}"
+    return f"it learns without privacy. Use {linear}, {others}"
 
 
 def _published_seeds(name: str) -> Condition:
     return Condition(
         "",
         lambda _: False,
-        f"{name} sets the random_state of every member to an integer that it publishes, whoever "
-        f"reads it takes the noise off, and rows are repeated: {_ENSEMBLES}",
+        f"{name} publishes the random_state of every member, which voids the guarantee, and "
+        f"repeats rows: {_ENSEMBLES}",
         kind="seed",
     )
 
@@ -144,43 +138,28 @@ _SEARCH = _exact(
 _LAST = Condition(
     "final_estimator",
     lambda e: is_private(e.final_estimator),
-    "the last estimator learns from exact targets: give a private one, such as "
+    "the last estimator learns from exact targets. Pass a private one, such as "
     "DPLogisticRegression or DPLinearRegression",
 )
 
 WRAPPERS: dict[str, tuple[tuple[str, ...], tuple[Condition, ...]]] = {
     "AdaBoostClassifier": (
         ("estimator",),
-        (
-            _exact("errors of exact labels weigh the members", _ENSEMBLES),
-            _published_seeds("boosting"),
-        ),
+        (_exact("exact errors weigh the members", _ENSEMBLES), _published_seeds("boosting")),
     ),
     "AdaBoostRegressor": (
         ("estimator",),
-        (
-            _exact("records are drawn again by their exact errors", _ENSEMBLES),
-            _published_seeds("boosting"),
-        ),
+        (_exact("exact errors select records", _ENSEMBLES), _published_seeds("boosting")),
     ),
     "BaggingClassifier": (("estimator",), (_published_seeds("bagging"),)),
     "BaggingRegressor": (("estimator",), (_published_seeds("bagging"),)),
     "CalibratedClassifierCV": (
         ("estimator",),
-        (
-            _exact(
-                "exact labels of held-out records set the curve",
-                "DPCalibratedClassifier calibrates privately",
-            ),
-        ),
+        (_exact("exact labels set the curve", "DPCalibratedClassifier calibrates privately"),),
     ),
     "ClassifierChain": (
         ("estimator", "base_estimator"),
-        (
-            Condition(
-                "cv", is_one_of("cv", None), "folds are made of labels: cv=None", "folds", "medium"
-            ),
-        ),
+        (_without_folds("folds depend on labels: cv=None"),),
     ),
     **ROW_WISE_WRAPPERS,
     "FixedThresholdClassifier": (("estimator",), ()),
@@ -202,11 +181,7 @@ WRAPPERS: dict[str, tuple[tuple[str, ...], tuple[Condition, ...]]] = {
     "RandomizedSearchCV": (("estimator",), (_SEARCH, _FOLDS)),
     "RegressorChain": (
         ("estimator", "base_estimator"),
-        (
-            Condition(
-                "cv", is_one_of("cv", None), "folds may hang on labels: cv=None", "folds", "medium"
-            ),
-        ),
+        (_without_folds("folds may depend on labels: cv=None"),),
     ),
     "SelectFromModel": (("estimator",), ()),
     "SelfTrainingClassifier": (
@@ -217,14 +192,8 @@ WRAPPERS: dict[str, tuple[tuple[str, ...], tuple[Condition, ...]]] = {
         ("estimator",),
         (_exact("exact scores choose the columns", _SELECTION), _FOLDS),
     ),
-    "StackingClassifier": (
-        ("estimators", "final_estimator"),
-        (_LAST, _FOLDS),
-    ),
-    "StackingRegressor": (
-        ("estimators", "final_estimator"),
-        (_LAST, _FOLDS),
-    ),
+    "StackingClassifier": (("estimators", "final_estimator"), (_LAST, _FOLDS)),
+    "StackingRegressor": (("estimators", "final_estimator"), (_LAST, _FOLDS)),
     "TransformedTargetRegressor": (("regressor", "transformer"), ()),
     "TunedThresholdClassifierCV": (
         ("estimator",),
@@ -239,4 +208,4 @@ WRAPPERS: dict[str, tuple[tuple[str, ...], tuple[Condition, ...]]] = {
     "VotingClassifier": (("estimators",), ()),
     "VotingRegressor": (("estimators",), ()),
 }
-"""Estimators around others: in which parameters those are, and what must hold besides."""
+"""Meta-estimators: the parameters with inner estimators, and further conditions."""

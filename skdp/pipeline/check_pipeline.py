@@ -1,17 +1,17 @@
-"""What in a pipeline, or in a search over it, leaks beside the releases that are paid for."""
+"""Check a pipeline, or a search over it, for privacy leaks."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
+from itertools import groupby, product
 
-from sklearn.base import is_classifier, is_regressor
+from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
 
 from skdp._private_fit import PrivateFit
 from skdp.exceptions import PrivacyLeakError
-from skdp.pipeline._candidates import GRIDS, candidates
 from skdp.pipeline._payers import inside, is_wrapper, payers
 from skdp.pipeline._synthetic import what_differs
 from skdp.pipeline._verdicts import (
@@ -24,36 +24,35 @@ from skdp.pipeline._verdicts import (
     is_private,
 )
 from skdp.support.html import html_table
+from skdp.support.types import MatrixLike
 
 __all__ = ["Leak", "Leaks", "check_pipeline"]
 
 _ORDER = ("high", "medium", "unknown")
-_NOTHING_FOUND = "No leak was found. That does not show that there is none."
+_GRIDS = ("param_grid", "param_distributions")
+_NOTHING_FOUND = "No leaks found. This is not a proof that there are none."
 
 
 @dataclass(frozen=True)
 class Leak:
-    """One thing that leaks, or might.
+    """A privacy leak, or a possible one.
 
     Parameters
     ----------
     path : str
-        *Public.* Where it is, in the words of `set_params`; empty for the outermost estimator. What
-        a candidate of a search leaks is where the search would set it.
+        *Public.* Its place, as in `set_params`; empty for the outermost estimator. For a candidate
+        of a search, the place where the search would set it.
     estimator : str
         *Public.* The class.
     parameter : str
-        *Public.* Which parameter makes it leak; empty where none can help.
+        *Public.* The parameter that makes it leak; empty if no parameter can help.
     kind : str
-        *Public.* "learns": from values, without privacy. "errors": messages quote values.
-        "scores": exact scores or errors of records choose something, or are published. "folds":
-        other records move when one changes. "seed": whoever knows it can take the noise off.
-        "budget": several parts spend, and no budget adds it up. "untested": an unknown class of
-        which nothing is proved.
+        *Public.* "learns", "scores", "folds", "errors", "seed", "budget" or "untested"; see *What
+        leaks beside a private model* in the user guide.
     severity : str
-        *Public.* "high", "medium", or "unknown" where nothing was found and nothing is proved.
+        *Public.* "high", "medium", or "unknown" if nothing was found and nothing is proved.
     advice : str
-        *Public.* Why it leaks, and what to do instead.
+        *Public.* The reason, and a replacement.
     """
 
     path: str
@@ -74,12 +73,12 @@ class Leak:
 
 
 class Leaks(list[Leak]):
-    """Findings, worst first; a list that a notebook shows as a table.
+    """A list of leaks, worst first; a notebook shows it as a table.
 
     Parameters
     ----------
     iterable : iterable of Leak, default ()
-        *Public.*
+        *Public.* The leaks.
     """
 
     def __str__(self) -> str:
@@ -92,33 +91,35 @@ class Leaks(list[Leak]):
         return html_table(("severity", "kind", "where, and what to do instead"), rows)
 
 
-def check_pipeline(estimator: Any, X_public: Any = None, *, strict: bool = False) -> Leaks:
-    """Return what an estimator, pipeline or search leaks beside the releases that it pays for.
+def check_pipeline(
+    estimator: BaseEstimator, X_public: MatrixLike = None, *, strict: bool = False
+) -> Leaks:
+    """Find privacy leaks in an estimator, pipeline or search, without reading private data.
 
-    No data of yours are read. scikit-learn's classes are judged by a table of what their
-    parameters make them learn, estimators inside of others by themselves. An unknown class is
-    fitted to two synthetic data sets: where what it holds differs, it learns.
+    A table says which parameters make scikit-learn's classes learn. An unknown class is fitted to
+    pairs of synthetic data sets: it learns if the results differ. See *What leaks beside a private
+    model* in the user guide.
 
     Parameters
     ----------
     estimator : estimator
-        *Public.* Not fitted. Estimators of skdp count as private, and those of other libraries that
-        have parameters `epsilon` and `delta`, `bounds`, `budget` or `accountant`.
-    X_public : array-like or frame of shape (n_samples, n_features), default None
-        *Public.* Rows that are nobody's, on which unknown classes are tried; for those that need
-        columns of certain names or types.
+        *Public.* Not fitted. Estimators of skdp count as private. So do estimators of other
+        libraries with `epsilon` and one of `delta`, `bounds`, `budget` and `accountant`.
+    X_public : array-like or frame of shape (n_samples, n_features) or None
+        *Public.* Synthetic or public rows for unknown classes that need columns of certain names or
+        types.
     strict : bool, default False
-        *Public.* Whether to raise where something of high or medium severity is found.
+        *Public.* Whether to raise if a leak of high or medium severity is found.
 
     Returns
     -------
     leaks : Leaks
-        A list of `Leak`, worst first; empty where nothing is found. It proves leaks, never safety.
+        The leaks, worst first. An empty list is no proof of privacy.
 
     Raises
     ------
     PrivacyLeakError
-        If `strict` and something is found.
+        If `strict` and a leak of high or medium severity is found.
 
     Examples
     --------
@@ -138,8 +139,8 @@ def check_pipeline(estimator: Any, X_public: Any = None, *, strict: bool = False
     return found
 
 
-def _leaks(path: str, estimator: Any, X_public: Any) -> Iterator[Leak]:
-    """Yield what one estimator leaks, those in its parameters, and those in its grid."""
+def _leaks(path: str, estimator: BaseEstimator, X_public: MatrixLike) -> Iterator[Leak]:
+    """Yield the leaks of an estimator, of estimators in its parameters and in its grid."""
     kind = type(estimator)
     name, known = kind.__name__, kind.__module__.split(".")[0] in ("sklearn", "skdp")
     if is_wrapper(estimator):
@@ -152,7 +153,7 @@ def _leaks(path: str, estimator: Any, X_public: Any) -> Iterator[Leak]:
         yield from _broken(path, estimator, CONDITIONS[name])
     elif known and name in LEARNS:
         yield Leak(path, name, "", "learns", "high", LEARNS[name])
-    elif known and name in SAFE:  # a frozen predictor learns no more
+    elif known and name in SAFE:  # before the next test: a frozen predictor does not learn
         return
     elif is_classifier(estimator) or is_regressor(estimator):
         yield Leak(path, name, "", "learns", "high", instead_of(estimator))
@@ -160,7 +161,7 @@ def _leaks(path: str, estimator: Any, X_public: Any) -> Iterator[Leak]:
         yield from _of_unknown(path, estimator, known, X_public)
 
 
-def _of_wrapper(path: str, estimator: Any, X_public: Any) -> Iterator[Leak]:
+def _of_wrapper(path: str, estimator: BaseEstimator, X_public: MatrixLike) -> Iterator[Leak]:
     parameters, conditions = WRAPPERS[type(estimator).__name__]
     parts = list(inside(path, estimator, parameters))
     yield from _broken(path, estimator, conditions)
@@ -170,17 +171,17 @@ def _of_wrapper(path: str, estimator: Any, X_public: Any) -> Iterator[Leak]:
     yield from _of_candidates(path, estimator, X_public)
 
 
-def _of_parts(parts: Iterable[tuple[str, Any]], X_public: Any) -> Iterator[Leak]:
+def _of_parts(parts: Iterable[tuple[str, BaseEstimator]], X_public: MatrixLike) -> Iterator[Leak]:
     for path, part in parts:
         yield from _leaks(path, part, X_public)
 
 
-def _of_candidates(path: str, search: Any, X_public: Any) -> Iterator[Leak]:
-    """Yield what candidates leak beside what the estimator of a search does, each once."""
+def _of_candidates(path: str, search: BaseEstimator, X_public: MatrixLike) -> Iterator[Leak]:
+    """Yield leaks of candidates that the estimator of a search does not have itself."""
     inner = f"{path}__estimator" if path else "estimator"
-    for grid in GRIDS:
+    for grid in _GRIDS:
         found: dict[Leak, None] = {}  # in order
-        for candidate in candidates(search, grid):
+        for candidate in _candidates(search, grid):
             found |= dict.fromkeys(_leaks(inner, candidate, X_public))
         known = [*_leaks(inner, search.estimator, X_public)] if found else []
         for leak in found:
@@ -188,36 +189,59 @@ def _of_candidates(path: str, search: Any, X_public: Any) -> Iterator[Leak]:
                 yield replace(leak, advice=f"a candidate of {grid}; {leak.advice}")
 
 
-def _moved(path: str, estimator: Any, parts: list[Any]) -> Iterator[Leak]:
-    """Yield a finding where folds are made by position, and a record may come or go."""
+def _candidates(search: BaseEstimator, grid: str) -> Iterator[BaseEstimator]:
+    """Yield copies of the estimator of a search, with settings of one of its grids.
+
+    No value of a distribution is drawn. Settings that do not fit are left for the search to reject.
+    """
+    for settings in _settings(getattr(search, grid, None)):
+        with suppress(AttributeError, TypeError, ValueError):
+            yield clone(search.estimator).set_params(**clone(settings, safe=False))
+
+
+def _settings(grid: object) -> Iterator[dict[str, object]]:
+    """Yield all combinations of the settings of each step, because steps leak independently."""
+    for one in grid if isinstance(grid, list | tuple) else [grid]:
+        if isinstance(one, Mapping):
+            names = sorted(name for name, values in one.items() if not hasattr(values, "rvs"))
+            for _, of_step in groupby(names, lambda name: name.split("__")[0]):
+                chosen = list(of_step)
+                for values in product(*(one[name] for name in chosen)):
+                    yield dict(zip(chosen, values, strict=True))
+
+
+def _moved(path: str, estimator: BaseEstimator, parts: list[BaseEstimator]) -> Iterator[Leak]:
+    """Yield a leak if folds go by position and a record may be added or removed."""
     cv = getattr(estimator, "cv", "prefit")
     is_fixed = cv == "prefit" or type(cv).__name__ == "PredefinedSplit"
     if not is_fixed and any("add_remove_one" in _relations(part) for part in parts):
         advice = (
-            "under add_remove_one a record more or less moves others to other folds: take "
-            "PredefinedSplit, by something of each record alone, or neighboring='replace_one'"
+            "under add_remove_one one record moves others to other folds. Use PredefinedSplit by a "
+            "property of each record, or neighboring='replace_one'"
         )
         yield Leak(path, type(estimator).__name__, "cv", "folds", "medium", advice)
 
 
-def _relations(part: Any) -> set[str]:
-    """Return the neighboring relations of all that is in an estimator."""
+def _relations(part: BaseEstimator) -> set[str]:
+    """Return the neighboring relations in an estimator."""
     params = part.get_params() if hasattr(part, "get_params") else {}
     return {str(value) for name, value in params.items() if name.split("__")[-1] == "neighboring"}
 
 
-def _uncounted(path: str, estimator: Any, parts: list[Any]) -> Iterator[Leak]:
-    """Yield a finding where several parts spend, and no one budget adds that up."""
+def _uncounted(path: str, estimator: BaseEstimator, parts: list[BaseEstimator]) -> Iterator[Leak]:
+    """Yield a leak if several parts spend without one common budget."""
     found = [ledgers for ledgers in map(payers, parts) if ledgers]
     if len(found) > 1 and (None in set().union(*found) or len(set().union(*found)) > 1):
         advice = (
-            f"{len(found)} parts spend on the same records, and no budget adds it up: give all the "
-            "same budget=, as make_private_pipeline does"
+            f"{len(found)} parts spend on the same records without a common budget. Pass the same "
+            "budget= to all, as make_private_pipeline does"
         )
         yield Leak(path, type(estimator).__name__, "", "budget", "medium", advice)
 
 
-def _broken(path: str, estimator: Any, conditions: tuple[Condition, ...]) -> Iterator[Leak]:
+def _broken(
+    path: str, estimator: BaseEstimator, conditions: tuple[Condition, ...]
+) -> Iterator[Leak]:
     name = type(estimator).__name__
     for one in conditions:
         if not one.holds(estimator):
@@ -225,26 +249,30 @@ def _broken(path: str, estimator: Any, conditions: tuple[Condition, ...]) -> Ite
     if hasattr(estimator, "estimator") or hasattr(estimator, "regressor"):
         slot = "estimator" if hasattr(estimator, "estimator") else "regressor"
         if getattr(estimator, slot) is None:
-            advice = "without one, scikit-learn's own estimator learns: give a private one"
+            advice = "the default estimator of scikit-learn learns. Pass a private one"
             yield Leak(path, name, slot, "learns", "high", advice)
 
 
-def _of_private(path: str, estimator: Any) -> Iterator[Leak]:
+def _of_private(path: str, estimator: BaseEstimator) -> Iterator[Leak]:
     name = type(estimator).__name__
     if isinstance(estimator.epsilon, float | int) and math.isinf(estimator.epsilon):
-        advice = "epsilon=inf protects nobody: a finite one"
+        advice = "epsilon=inf protects nobody. Pass a finite number"
         yield Leak(path, name, "epsilon", "learns", "high", advice)
     if getattr(estimator, "random_state", None) is not None and isinstance(estimator, PrivateFit):
-        advice = "whoever knows the seed can take the noise off: random_state=None"
+        advice = "a known seed voids the guarantee. Pass random_state=None"
         yield Leak(path, name, "random_state", "seed", "high", advice)
 
 
-def _of_unknown(path: str, estimator: Any, known: bool, X_public: Any) -> Iterator[Leak]:
+def _of_unknown(
+    path: str, estimator: BaseEstimator, known: bool, X_public: MatrixLike
+) -> Iterator[Leak]:
     name = type(estimator).__name__
     found = what_differs(estimator, X_public)
     if found is not None and not found.startswith("it could not"):
-        advice = f"{found}; a step in front of a private model must learn nothing"
+        advice = f"{found}. A step in front of a private model must learn nothing"
         yield Leak(path, name, "", "learns", "high", advice)
     elif found is not None or not known:
-        advice = found or "on synthetic data it learns nothing; it may on others: read its source"
+        advice = (
+            found or "it learns nothing on synthetic data, but may on other data. Read its source"
+        )
         yield Leak(path, name, "", "untested", "unknown", advice)

@@ -1,9 +1,9 @@
-"""Pipelines of which every step that learns spends from one budget."""
+"""A pipeline whose private steps spend from one budget."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Self
 
 from sklearn import get_config
 from sklearn.base import BaseEstimator, clone
@@ -22,11 +22,12 @@ from skdp.pipeline.check_pipeline import check_pipeline
 from skdp.privacy import GDPEvent, Neighboring, Unit
 from skdp.support.public_words import public_words
 from skdp.support.rounding import ROOT, down
+from skdp.support.types import MatrixLike, VectorLike
 from skdp.support.validation import check_real
 
 __all__ = ["PrivatePipeline", "make_private_pipeline"]
 
-_MARGIN = down(1.0, ROOT)  # no guarantee rests on it: the budget checks what is asked for
+_MARGIN = down(1.0, ROOT)  # no guarantee rests on it: the budget checks each release
 
 
 def _ends_with_a_transform(pipeline: Pipeline) -> bool:
@@ -35,29 +36,28 @@ def _ends_with_a_transform(pipeline: Pipeline) -> bool:
 
 
 class PrivatePipeline(Pipeline):
-    """scikit-learn's pipeline, which spends nothing where one of its steps would be refused.
+    """scikit-learn's pipeline, with a dry run of all steps before the first one spends.
 
-    Before the first step of several that spend is fitted, copies of all steps rehearse the fit: in
-    each the parameters, columns, labels and weights are checked, its release is planned, and the
-    budget is asked whether it would admit it after those before. As what a step releases is not
-    known then, those behind it see rows transformed by a fit to synthetic rows that fill the public
-    bounds. All other steps are fitted twice. `make_private_pipeline` makes it.
+    If two or more steps spend, `fit` first rehearses with copies: it checks parameters, columns,
+    labels and weights, plans each release and asks the budget to admit all of them. Steps behind a
+    private transformer then see rows transformed by a fit to synthetic rows. Steps that do not
+    spend are fitted twice. Use `make_private_pipeline` to split one budget.
 
     Parameters
     ----------
     steps : list of (name, estimator)
-        *Public.* As in scikit-learn's `Pipeline`, which this is otherwise.
-    transform_input : list of str or None, default None
-        *Public.* As there.
-    memory : str, object or None, default None
-        *Public.* As there. What is cached is as private as its step.
+        *Public.* As in scikit-learn's `Pipeline`.
+    transform_input : list of str or None
+        *Public.* As in scikit-learn's `Pipeline`.
+    memory : str, object or None
+        *Public.* As in scikit-learn's `Pipeline`. A cached step is as private as the step.
     verbose : bool, default False
-        *Public.* As there.
+        *Public.* As in scikit-learn's `Pipeline`.
 
     Notes
     -----
-    **Guarantee.** That of the budget; a rehearsal releases whether the fit is refused, as a fit
-    does. What another process spends from the budget in the meantime is not foreseen.
+    **Guarantee.** That of the budget. A rehearsal reveals whether the fit raises an error, as a fit
+    does. It does not foresee what other processes spend meanwhile.
 
     Examples
     --------
@@ -74,62 +74,62 @@ class PrivatePipeline(Pipeline):
     []
     """
 
-    def fit(self, X: Any, y: Any = None, **params: Any) -> PrivatePipeline:
+    def fit(self, X: MatrixLike, y: VectorLike = None, **params: object) -> Self:
         """Fit all steps, after a rehearsal that spends nothing.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            *Private.* What the first step takes.
-        y : array-like of shape (n_samples,)
-            *Private.* What the last step takes.
+            *Private.* Input of the first step.
+        y : array-like of shape (n_samples,) or None
+            *Private.* Targets.
         **params : dict
-            *Private.* What goes to the steps, such as weights, as in scikit-learn's `Pipeline`.
-            ``groups``, whose each row is, goes to every step that spends; with metadata routing to
-            those that request it.
+            *Private.* Parameters of the steps, such as weights, as in scikit-learn's `Pipeline`.
+            ``groups``, the person of each row, goes to every step that spends; with metadata
+            routing, to the steps that request it.
 
         Returns
         -------
-        self : PrivatePipeline
-            With fitted steps.
+        self
+            The fitted pipeline.
 
         Raises
         ------
         ValueError
-            If a step would be refused.
+            If a step would raise an error.
         BudgetExceededError, BudgetClosedError
             If the budget does not admit all steps.
         """
         params = self._with_groups(params)
-        with public_words():  # of steps that are not skdp's
+        with public_words():  # errors of steps that are not skdp's may show values
             self._rehearse(X, y, params)
             return super().fit(X, y, **params)
 
     @available_if(_ends_with_a_transform)
-    def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Any:
-        """Fit all steps, after a rehearsal that spends nothing, and return what becomes of X.
+    def fit_transform(self, X: MatrixLike, y: VectorLike = None, **params: object) -> MatrixLike:
+        """Fit all steps, after a rehearsal that spends nothing, and transform X.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            *Private.* What the first step takes.
+            *Private.* Input of the first step.
         y : array-like of shape (n_samples,) or None
-            *Private.* What the steps take.
+            *Private.* Targets.
         **params : dict
-            *Private.* What goes to the steps, as in `fit`.
+            *Private.* Parameters of the steps, as in `fit`.
 
         Returns
         -------
         array-like of shape (n_samples, n_outputs)
-            The rows, as private as X.
+            The transformed rows, as private as X.
         """
         params = self._with_groups(params)
-        with public_words():  # of steps that are not skdp's
+        with public_words():  # errors of steps that are not skdp's may show values
             self._rehearse(X, y, params)
             return super().fit_transform(X, y, **params)
 
-    def _with_groups(self, params: dict[str, Any]) -> dict[str, Any]:
-        """Return what goes to the steps, with groups for each that spends, unless it is routed."""
+    def _with_groups(self, params: dict[str, object]) -> dict[str, object]:
+        """Pass groups to each step that spends, unless scikit-learn routes them."""
         groups = params.get("groups")
         if groups is not None and get_config()["enable_metadata_routing"]:
             return params
@@ -140,18 +140,18 @@ class PrivatePipeline(Pipeline):
         for step in spending.values():
             if not has_fit_parameter(step, "groups"):
                 raise ValueError(
-                    f"{type(step).__name__} takes no groups, and would not protect all rows of a "
+                    f"{type(step).__name__} takes no groups, so it would not protect all rows of a "
                     "person together."
                 )
         return {f"{name}__groups": groups for name in spending} | rest
 
-    def _rehearse(self, X: Any, y: Any, params: dict[str, Any]) -> None:
-        """Fit copies that end before they read, up to a spending step of another library."""
+    def _rehearse(self, X: MatrixLike, y: VectorLike, params: dict[str, object]) -> None:
+        """Fit copies in a dry run, up to a spending step of another library."""
         steps = [step for _, step in self.steps]
         private = [step for step in steps if isinstance(step, PrivateFit)]
         _check_one_partition(private)
         if len(private) < 2 or any(map(_is_dry, private)):
-            return  # one transaction spends nothing where it is refused, and a dry run never does
+            return  # one transaction spends nothing if it raises, and a dry run never spends
         foreign = [_spends(step) and not isinstance(step, PrivateFit) for step in steps]
         known = foreign.index(True) if any(foreign) else len(steps)
         budgets = StandIns()
@@ -163,7 +163,7 @@ class PrivatePipeline(Pipeline):
 
 
 def _check_one_partition(steps: list[PrivateFit]) -> None:
-    """Raise ValueError for different partitions, whose releases would not add up."""
+    """Raise if partitions differ: the budget would not add up releases of the same records."""
     named: set[str] = {step.budget.partition for step in steps if step.budget is not None} - {None}
     if len(named) > 1:
         raise ValueError(
@@ -177,7 +177,7 @@ def _is_dry(step: PrivateFit) -> bool:
 
 
 def make_private_pipeline(
-    *steps: Any,
+    *steps: BaseEstimator,
     epsilon: float = 1.0,
     delta: float | None = None,
     neighboring: str = "replace_one",
@@ -185,48 +185,47 @@ def make_private_pipeline(
     budget: PrivacyBudget | None = None,
     model_share: float = 0.9,
 ) -> PrivatePipeline:
-    """Return a pipeline whose private steps together spend (ε, δ), with the split chosen.
+    """Make a pipeline whose private steps together spend (ε, δ).
 
     Parameters
     ----------
     *steps : estimators
-        As in scikit-learn's `make_pipeline`. Each that has a parameter `epsilon` is private: it is
-        cloned, and its `epsilon`, `delta`, `neighboring` and `budget` are set. All others must
-        learn nothing from the data, as `BoundsScaler` does, or a ColumnTransformer of encoders
-        with public categories; one of which `check_pipeline` says anything is refused.
+        As in scikit-learn's `make_pipeline`. A step with a parameter `epsilon` is private: it is
+        cloned, and `epsilon`, `delta`, `neighboring` and `budget` are set. `check_pipeline` must
+        find nothing in the other steps.
     epsilon : float, default 1.0
-        *Public.* Privacy loss in nats that one fit of the whole pipeline may spend.
-    delta : float or None, default None
+        *Public.* Privacy loss of one fit of the whole pipeline, in nats.
+    delta : float or None
         *Public.* Probability that the ε bound fails. ``None``: the budget's δ, or 1e-5.
-    neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
+    neighboring : {"replace_one", "add_remove_one"}
         *Public.* Whether neighbors differ in the values of one record or in its presence.
-    unit : {"record", "person"} or None, default None
-        *Public.* Whose contribution the budget covers as a whole: that of one record, or of all
-        rows of a person where `fit` is given ``groups=``. ``None`` takes the budget's, or
-        ``"record"`` without a budget.
-    budget : PrivacyBudget or None, default None
-        *Public.* What every step spends from. ``None`` makes one of just (ε, δ), for one fit, with
-        composition ``"gdp"`` where all steps are Gaussian DP, else ``"basic"``.
+    unit : {"record", "person"} or None
+        *Public.* Privacy unit: one record, or all rows of a person if `fit` gets ``groups=``.
+        ``None``: the budget's, or ``"record"``.
+    budget : PrivacyBudget or None
+        *Public.* Budget of all steps. ``None``: a new one of (ε, δ) for one fit, with composition
+        ``"gdp"`` if all steps are Gaussian DP, else ``"basic"``.
     model_share : float in (0, 1), default 0.9
-        *Public.* Part of the squared Gaussian-DP parameter that goes to the last private step, of
-        ε and δ where the budget adds those. The others share the rest evenly.
+        *Public.* Share of the last private step, of the squared Gaussian-DP parameter, or of ε and
+        δ if the budget adds these. The other private steps share the rest evenly.
 
     Returns
     -------
     PrivatePipeline
-        With clones of the private steps; those that were given are left alone.
+        Clones of the private steps, and the other steps.
 
     Raises
     ------
     ValueError
-        If no step is private, a step learns from the data without privacy, has a budget of its own
-        or parts that spend, a parameter is wrong, or the budget might admit some of the steps and
-        then refuse another.
+        If no step is private, a parameter is wrong, a step has another budget or parts that spend,
+        or the budget might admit some of the steps only.
+    PrivacyLeakError
+        If a step learns from the data without privacy.
 
     Notes
     -----
-    **Guarantee.** That of the budget, which every step spends before it reads the data. A step that
-    is chosen by what an earlier one released is covered as well, since budgets are adaptive.
+    **Guarantee.** That of the budget, which every step spends before it reads the data. It also
+    covers a step that is chosen after an earlier release, since budgets are adaptive.
 
     Examples
     --------
@@ -248,14 +247,14 @@ def make_private_pipeline(
     relation = str(Neighboring(neighboring))
     private = [i for i, step in enumerate(steps) if _spends(step)]
     if not private:
-        raise ValueError("No step has a parameter epsilon: nothing is private.")
+        raise ValueError("No step is private: none has a parameter epsilon.")
     for i, step in enumerate(steps):
         if i not in private:
             _check_learns_nothing(step)
         elif getattr(step, "budget", None) not in (None, budget):
             raise ValueError(
-                f"{type(step).__name__} has a budget that would not be spent from: give it as "
-                "budget= of make_private_pipeline, for all steps."
+                f"{type(step).__name__} has its own budget. Pass budget= to make_private_pipeline "
+                "instead, for all steps."
             )
     gaussian = len(private) == 1 or all(_is_gaussian(steps[i]) for i in private)
     if budget is None:
@@ -268,7 +267,9 @@ def make_private_pipeline(
             unit=Unit.RECORD if unit is None else unit,
         )
     elif unit not in (None, budget.unit):
-        raise ValueError(f"unit={unit!r} is not that of the budget, {str(budget.unit)!r}.")
+        raise ValueError(
+            f"unit={unit!r} differs from the unit of the budget, {str(budget.unit)!r}."
+        )
     made = list(steps)
     parts = _parts(epsilon, delta, _shares(len(private), model_share), budget, gaussian)
     for i, part in zip(private, parts, strict=True):
@@ -277,21 +278,21 @@ def make_private_pipeline(
     return PrivatePipeline(make_pipeline(*made).steps)
 
 
-def _spends(step: Any) -> bool:
+def _spends(step: BaseEstimator) -> bool:
     return hasattr(step, "get_params") and "epsilon" in step.get_params(deep=False)
 
 
-def _check_learns_nothing(step: Any) -> None:
-    """Raise if a step that does not spend is known to leak, or nothing is known of it."""
+def _check_learns_nothing(step: BaseEstimator) -> None:
+    """Raise if a step that does not spend leaks, or may leak."""
     if not isinstance(step, BaseEstimator):
         return
     leaks = check_pipeline(step)
     if leaks:
-        raise PrivacyLeakError(f"{step!r} is no step in front of a private model. {leaks}")
+        raise PrivacyLeakError(f"{step!r} may learn from the data without spending budget. {leaks}")
     if payers(step):
         raise ValueError(
-            f"{type(step).__name__} has parts that would spend beside the budget of the pipeline: "
-            "each that spends must be a step of its own."
+            f"{type(step).__name__} has parts that would spend beside the budget of the pipeline. "
+            "Make each of them a step of its own."
         )
 
 
@@ -301,7 +302,7 @@ def _shares(n: int, model_share: float) -> list[float]:
     return [(1.0 - model_share) / (n - 1)] * (n - 1) + [model_share]
 
 
-def _is_gaussian(step: Any) -> bool:
+def _is_gaussian(step: BaseEstimator) -> bool:
     return isinstance(step, PrivateFit) and step._is_gaussian()
 
 
@@ -310,12 +311,13 @@ def _parts(
 ) -> list[Amount]:
     """Return the (ε, δ) of each share: of ε and δ, or of μ² at the same δ.
 
-    The budget admits all of them together, for releases that are as `gaussian` says.
+    The budget admits all of them together if releases are Gaussian DP as `gaussian` says.
     """
     if len(shares) == 1:
         return [Amount(epsilon * _MARGIN, delta)]
     if budget.composition.adds_epsilon:
-        parts, left = [Amount(*_times(s, epsilon, delta)) for s in shares], budget.remaining
+        left = budget.remaining
+        parts = [Amount(s * epsilon * _MARGIN, s * delta * _MARGIN) for s in shares]
         admitted = epsilon * _MARGIN <= left.epsilon and delta * _MARGIN <= left.delta
     else:
         _check_gaussian(delta, budget, gaussian)
@@ -324,21 +326,17 @@ def _parts(
         parts = [largest_gaussian(one, delta) if one else Amount(0.0, delta) for one in mus]
         admitted = budget.plan(map(GDPEvent, mus)).admitted
     if min(part.epsilon for part in parts) == 0.0:
-        raise ValueError(f"epsilon={epsilon:g} is too little to be shared by {len(parts)} steps.")
+        raise ValueError(f"epsilon={epsilon:g} is too small for {len(parts)} steps.")
     if not admitted:
-        raise ValueError(f"The budget has less left than the steps ask for: {budget.remaining}.")
+        raise ValueError(f"The steps cost more than the rest of the budget, {budget.remaining}.")
     return parts
-
-
-def _times(share: float, epsilon: float, delta: float) -> tuple[float, float]:
-    return share * epsilon * _MARGIN, share * delta * _MARGIN
 
 
 def _check_gaussian(delta: float, budget: BudgetHandle, gaussian: bool) -> None:
     if delta == 0.0 or not gaussian:
         raise ValueError(
-            f"composition={budget.composition!r} may count a step at more than it asks for, and so "
-            "refuse the last one after the others were spent. Give a budget with "
-            "composition='basic', or none; or take steps that are Gaussian DP, with delta > 0, "
-            "noise='auto' and a solver such as the default one."
+            f"composition={budget.composition!r} may count a step at more than its epsilon, and "
+            "reject the last step after the others were spent. Pass a budget with "
+            "composition='basic', or none, or make all steps Gaussian DP: delta > 0, noise='auto' "
+            "and the default solver."
         )
