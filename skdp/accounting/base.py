@@ -13,7 +13,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from skdp.privacy import Event, Neighboring, NoClosedCurveError, NonPrivateEvent, PrivacyCurve
-from skdp.privacy.events.pure import rho_of_pure
+from skdp.privacy.events.base import rho_of_pure
 from skdp.privacy.renyi import randomized_response_divergence
 from skdp.support.root_search import first_to_hold
 from skdp.support.rounding import SERIES, up

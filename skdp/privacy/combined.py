@@ -1,4 +1,4 @@
-"""Curves made of curves and of bounds: mixtures, envelopes, hulls, both orders at once."""
+"""Mixtures, envelopes and hulls of curves."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property, reduce
+from typing import Self
 
 import numpy as np
 
 from skdp.privacy.curve import PrivacyCurve, SymmetricCurve
 from skdp.support.root_search import minimize_from_grid
+from skdp.support.validation import set_checked
 
 __all__ = ["HullCurve", "MaximumCurve", "MixtureCurve", "StitchedCurve", "SymmetrizedCurve"]
 
@@ -27,14 +29,14 @@ class MixtureCurve(PrivacyCurve):
     weights : tuple of float
         *Public.* At least 0, with sum 1.
     curves : tuple of PrivacyCurve
+        *Public.* As many as weights.
     """
 
     weights: tuple[float, ...]
     curves: tuple[PrivacyCurve, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "weights", tuple(map(float, self.weights)))
-        object.__setattr__(self, "curves", tuple(self.curves))
+        set_checked(self, weights=tuple(map(float, self.weights)), curves=tuple(self.curves))
         sums_to_one = self.weights and abs(math.fsum(self.weights) - 1.0) <= 1e-12
         if len(self.weights) != len(self.curves) or not sums_to_one or min(self.weights) < 0.0:
             raise ValueError(
@@ -46,8 +48,7 @@ class MixtureCurve(PrivacyCurve):
         return np.minimum(sum(weight * curve._delta(epsilon) for weight, curve in parts), 1.0)
 
     def _mirrored(self, epsilon: np.ndarray) -> np.ndarray:
-        parts = zip(self.weights, self.curves, strict=True)
-        return np.minimum(sum(weight * curve._mirrored(epsilon) for weight, curve in parts), 1.0)
+        return self.reversed()._delta(epsilon)
 
     def reversed(self) -> MixtureCurve:
         return MixtureCurve(self.weights, tuple(curve.reversed() for curve in self.curves))
@@ -66,7 +67,7 @@ class MaximumCurve(PrivacyCurve):
     curves: tuple[PrivacyCurve, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "curves", tuple(self.curves))
+        set_checked(self, curves=tuple(self.curves))
         if not self.curves:
             raise ValueError("MaximumCurve needs at least one curve.")
 
@@ -74,7 +75,7 @@ class MaximumCurve(PrivacyCurve):
         return reduce(np.maximum, (curve._delta(epsilon) for curve in self.curves))
 
     def _mirrored(self, epsilon: np.ndarray) -> np.ndarray:
-        return reduce(np.maximum, (curve._mirrored(epsilon) for curve in self.curves))
+        return self.reversed()._delta(epsilon)
 
     def reversed(self) -> MaximumCurve:
         return MaximumCurve(tuple(curve.reversed() for curve in self.curves))
@@ -84,8 +85,8 @@ class MaximumCurve(PrivacyCurve):
 class SymmetrizedCurve(PrivacyCurve):
     """The larger of a curve and its reverse: what holds for both orders of the neighbors.
 
-    The worst order may change with ε and between the steps of a composition, so composing this
-    curve is valid but can be looser than composing each order by itself and taking the larger δ.
+    Composing this curve is valid but can be looser than composing each order by itself and taking
+    the larger δ, because the worst order may change with ε and between steps.
 
     Parameters
     ----------
@@ -101,7 +102,7 @@ class SymmetrizedCurve(PrivacyCurve):
     def _mirrored(self, epsilon: np.ndarray) -> np.ndarray:
         return self._delta(epsilon)
 
-    def reversed(self) -> PrivacyCurve:
+    def reversed(self) -> Self:
         return self
 
 
@@ -109,9 +110,8 @@ class SymmetrizedCurve(PrivacyCurve):
 class StitchedCurve(SymmetricCurve):
     """δ of `curve` for ε ≥ 0, and its mirror image for ε < 0.
 
-    Where only the half ε ≥ 0 is proved, for both orders of the neighbors, this is what may be
-    composed: no single pair of distributions need attain both halves (Zhu, Dong and Wang 2022,
-    Prop. 8).
+    If only the half ε ≥ 0 is proved, for both orders of the neighbors, this curve may be composed:
+    no single pair of distributions need attain both halves (Zhu, Dong and Wang 2022, Prop. 8).
 
     Parameters
     ----------
@@ -128,11 +128,11 @@ class StitchedCurve(SymmetricCurve):
 class HullCurve(SymmetricCurve):
     """The largest curve below a bound F(ε) that holds for ε ≥ 0 and both orders of a pair.
 
-    A true curve is convex in e^ε and lies below F and below the mirror image of F, so it lies
-    below the convex hull of the two. F is convex in e^ε, and near 0 it may come close to 1, where
-    it says little: there the largest randomized-response line implied by any (ε, F(ε)),
-    1 − B·(1 + e^ε) with B = max (1 − F)/(1 + e^ε), replaces it below the point where they touch.
-    That line is its own mirror image, so the negative half follows by symmetry.
+    A true curve is convex in e^ε and lies below F and its mirror image, so it lies below the convex
+    hull of the two. F is convex in e^ε, and near 0 it may come close to 1. There it is replaced by
+    the largest randomized-response line implied by any (ε, F(ε)), 1 − B·(1 + e^ε) with
+    B = max (1 − F)/(1 + e^ε), up to the point where they touch. That line is its own mirror image,
+    so the negative half follows by symmetry.
     """
 
     @abstractmethod

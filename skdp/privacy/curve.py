@@ -1,4 +1,4 @@
-"""Pairs of distributions, described by privacy curve or by trade-off function, and what links them.
+"""Pairs of distributions, as privacy curves and as trade-off functions.
 
 P and Q are the distributions of a release under two neighboring data sets. A `PrivacyCurve` says
 how far apart they are by δ(ε), a `TradeoffFunction` by the errors of tests between them. Each is
@@ -13,9 +13,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skdp.privacy.piecewise_linear import (
     TABLE_ERROR,
@@ -28,7 +29,8 @@ from skdp.privacy.piecewise_linear import (
 )
 from skdp.privacy.renyi import renyi_divergence
 from skdp.support.root_search import arithmetic, bisect
-from skdp.support.validation import check_count, check_delta
+from skdp.support.types import Number
+from skdp.support.validation import check_count, check_delta, set_checked
 
 __all__ = [
     "CurveTradeoff",
@@ -48,7 +50,7 @@ _LARGEST_EPSILON = 700.0  # e^ε is a double up to here
 _CAPS = (1.0, 2.0, 4.0, 8.0, 16.0, 24.0, 36.0)  # 1 + e^−36 is 1 in floats
 
 # Lines below a trade-off function. No guarantee rests on these: every line is valid.
-_SLOPES = np.linspace(-60.0, 60.0, 241)  # ε of lines below a trade-off function, at first
+_SLOPES = np.linspace(-60.0, 60.0, 241)  # ε of the first lines
 _FINER = np.linspace(-1.0, 1.0, 33)  # around the best line, in units of the last spacing
 _ROUNDS = 4
 
@@ -60,7 +62,7 @@ class PrivacyCurve(ABC):
     nonincreasing, convex in e^ε, lies above max(0, 1 − e^ε) and below 1.
     """
 
-    def delta(self, epsilon: Any) -> Any:
+    def delta(self, epsilon: Number) -> Number:
         """Return δ(ε).
 
         Parameters
@@ -72,14 +74,12 @@ class PrivacyCurve(ABC):
         -------
         float or ndarray
         """
-        values = self._delta(np.asarray(epsilon, dtype=float))
-        return values if values.ndim else float(values)
+        return _entrywise(self._delta, epsilon)
 
     @abstractmethod
-    def _delta(self, epsilon: np.ndarray) -> np.ndarray:
-        """Return δ(ε) for an array."""
+    def _delta(self, epsilon: np.ndarray) -> np.ndarray: ...
 
-    def log_delta(self, epsilon: Any) -> Any:
+    def log_delta(self, epsilon: Number) -> Number:
         """Return log δ(ε), which is finite where δ itself is too small for a float.
 
         Parameters
@@ -91,19 +91,16 @@ class PrivacyCurve(ABC):
         -------
         float or ndarray
         """
-        values = self._log_delta(np.asarray(epsilon, dtype=float))
-        return values if values.ndim else float(values)
+        return _entrywise(self._log_delta, epsilon)
 
     def _log_delta(self, epsilon: np.ndarray) -> np.ndarray:
         with np.errstate(divide="ignore"):
             return np.log(self._delta(epsilon))
 
     def _mirrored(self, epsilon: np.ndarray) -> np.ndarray:
-        """Return the δ(ε) of the reversed pair, 1 − e^ε + e^ε·δ(−ε), rounded upwards.
-
-        The difference cancels for large ε, where the value at a smaller ε may be the better bound;
-        a curve that knows better overrides this.
-        """
+        """Return the δ(ε) of the reversed pair, 1 − e^ε + e^ε·δ(−ε), rounded upwards."""
+        # The difference cancels for large ε, where the value at a smaller ε may be the better
+        # bound. Subclasses override this if they have a more exact form.
         return np.min([self._cancelling(np.minimum(epsilon, cap)) for cap in _CAPS], axis=0)
 
     def _cancelling(self, epsilon: np.ndarray) -> np.ndarray:
@@ -182,7 +179,7 @@ class PrivacyCurve(ABC):
         return renyi_divergence(self, order)
 
     def _mirrored_renyi(self, order: float) -> float:
-        """Return the Rényi divergence of Q from P; a curve that knows better overrides this."""
+        """Return the Rényi divergence of Q from P."""
         return renyi_divergence(ReversedCurve(self), order)
 
     def dominating_pair(self) -> DiscretePairCurve:
@@ -193,11 +190,10 @@ class PrivacyCurve(ABC):
         DiscretePairCurve
             Nowhere below this curve, in both orders, and equal to it at 6001 values of ε.
         """
-        p, q = chords_above(self)
-        return DiscretePairCurve(tuple(p), tuple(q))
+        return DiscretePairCurve(*map(tuple, chords_above(self)))
 
-    def plot_data(self, epsilon: Any = None) -> tuple[np.ndarray, np.ndarray]:
-        """Return what a plot of the curve needs.
+    def plot_data(self, epsilon: ArrayLike | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return points of the curve for a plot.
 
         Parameters
         ----------
@@ -212,7 +208,13 @@ class PrivacyCurve(ABC):
             widest = self.epsilon(1e-9)
             epsilon = np.linspace(0.0, widest if 0.0 < widest < math.inf else 10.0, 201)
         epsilon = np.asarray(epsilon, dtype=float)
-        return epsilon, np.asarray(self.delta(epsilon))
+        return epsilon, self.delta(epsilon)
+
+
+def _entrywise(function: Callable[[np.ndarray], np.ndarray], x: Number) -> Number:
+    """Apply a function of arrays to an array or a number."""
+    values = function(np.asarray(x, dtype=float))
+    return values if values.ndim else float(values)  # type: ignore[return-value]
 
 
 def both_orders(curve: PrivacyCurve) -> tuple[PrivacyCurve, ...]:
@@ -256,7 +258,7 @@ class SymmetricCurve(PrivacyCurve):
     def _mirrored(self, epsilon: np.ndarray) -> np.ndarray:
         return self._delta(epsilon)
 
-    def reversed(self) -> PrivacyCurve:
+    def reversed(self) -> Self:
         return self
 
 
@@ -294,8 +296,8 @@ class GroupCurve(PrivacyCurve):
 
     @cached_property
     def _pair(self) -> DiscretePairCurve:
-        p, q = iterate_tests(*self.curve.dominating_pair().ordered(), self.size)
-        return DiscretePairCurve(tuple(p), tuple(q))
+        pair = self.curve.dominating_pair().ordered()
+        return DiscretePairCurve(*map(tuple, iterate_tests(*pair, self.size)))
 
 
 @dataclass(frozen=True)
@@ -320,8 +322,7 @@ class DiscretePairCurve(PrivacyCurve):
     q: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        for name in ("p", "q"):
-            object.__setattr__(self, name, tuple(map(float, getattr(self, name))))
+        set_checked(self, p=tuple(map(float, self.p)), q=tuple(map(float, self.q)))
         if len(self.p) != len(self.q):
             raise ValueError(f"p and q need the same length, got {len(self.p)} and {len(self.q)}.")
         for masses in (self.p, self.q):
@@ -338,12 +339,11 @@ class DiscretePairCurve(PrivacyCurve):
         return hockey_stick(np.array(self.q), np.array(self.p), epsilon)
 
     def ordered(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the masses of the points in the order in which the best tests reject them.
+        """Return the masses, from the largest loss log p/q to the least.
 
         Returns
         -------
         p, q : ndarrays of shape (n_points,)
-            From the largest loss log p/q to the least.
         """
         p, q = np.array(self.p), np.array(self.q)
         order = np.argsort(-privacy_losses(p, q), kind="stable")
@@ -353,12 +353,7 @@ class DiscretePairCurve(PrivacyCurve):
         return self
 
     def tradeoff(self) -> PiecewiseLinearTradeoff:
-        """Return the trade-off function: randomized likelihood-ratio tests (Neyman-Pearson).
-
-        Returns
-        -------
-        PiecewiseLinearTradeoff
-        """
+        # Randomized likelihood-ratio tests are best (Neyman-Pearson).
         p, q = self.ordered()
         alpha = np.concatenate([[0.0], np.cumsum(q)])
         beta = np.concatenate([np.cumsum(p[::-1])[::-1], [0.0]])
@@ -372,14 +367,12 @@ class TradeoffFunction(ABC):
     The closer to 1 − α, the more private.
     """
 
-    def __call__(self, alpha: Any) -> Any:
+    def __call__(self, alpha: Number) -> Number:
         """Return β(α) for a number or an array of type I errors in [0, 1]."""
-        values = self._beta(np.asarray(alpha, dtype=float))
-        return values if values.ndim else float(values)
+        return _entrywise(self._beta, alpha)
 
     @abstractmethod
-    def _beta(self, alpha: np.ndarray) -> np.ndarray:
-        """Return β(α) for an array."""
+    def _beta(self, alpha: np.ndarray) -> np.ndarray: ...
 
     def curve(self) -> PrivacyCurve:
         """Return the privacy curve with the same content, the convex conjugate.
@@ -387,12 +380,12 @@ class TradeoffFunction(ABC):
         Returns
         -------
         PrivacyCurve
-            Nowhere below the true one; closed where a subclass has a closed form.
+            Nowhere below the true one.
         """
         return TradeoffCurve(self)
 
-    def plot_data(self, alpha: Any = None) -> tuple[np.ndarray, np.ndarray]:
-        """Return what a plot of the function needs.
+    def plot_data(self, alpha: ArrayLike | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return points of the function for a plot.
 
         Parameters
         ----------
@@ -404,15 +397,15 @@ class TradeoffFunction(ABC):
         alpha, beta : ndarrays
         """
         alpha = np.linspace(0.0, 1.0, 201) if alpha is None else np.asarray(alpha, dtype=float)
-        return alpha, np.asarray(self(alpha))
+        return alpha, self(alpha)
 
 
 @dataclass(frozen=True)
 class CurveTradeoff(TradeoffFunction):
     """The convex dual of a curve: β(α) = sup over real ε of 1 − δ(ε) − e^ε·α, at least 0.
 
-    Every line in the supremum lies below β, so those of some ε suffice: a grid, and ever finer
-    ones around its best point.
+    Every line in the supremum lies below β, so a grid of ε suffices, and ever finer ones around
+    its best point.
     """
 
     source: PrivacyCurve
@@ -451,8 +444,7 @@ class PiecewiseLinearTradeoff(TradeoffFunction):
     beta: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        for name in ("alpha", "beta"):
-            object.__setattr__(self, name, tuple(map(float, getattr(self, name))))
+        set_checked(self, alpha=tuple(map(float, self.alpha)), beta=tuple(map(float, self.beta)))
         if not is_tradeoff(np.array(self.alpha), np.array(self.beta)):
             raise ValueError(
                 "A trade-off table needs alpha from 0 to 1, and beta convex, nonincreasing, in "
@@ -465,12 +457,7 @@ class PiecewiseLinearTradeoff(TradeoffFunction):
         return np.interp(alpha, knots[start:], values[start:])
 
     def curve(self) -> DiscretePairCurve:
-        """Return the curve: each straight piece is a point with masses −Δβ and Δα.
-
-        Returns
-        -------
-        DiscretePairCurve
-        """
+        # Each straight piece is a point with masses −Δβ and Δα.
         alpha, beta = np.array(self.alpha), np.array(self.beta)
         q, p = np.diff(alpha, prepend=0.0), -np.diff(beta, prepend=1.0)
         return DiscretePairCurve(tuple(np.maximum(p, 0.0)), tuple(np.maximum(q, 0.0)))
@@ -486,7 +473,7 @@ class FunctionTradeoff(TradeoffFunction):
         *Public.* Convex, nonincreasing, with 0 ≤ β(α) ≤ 1 − α; checked on a grid.
     """
 
-    function: Callable[[Any], Any]
+    function: Callable[[np.ndarray], ArrayLike]
 
     def __post_init__(self) -> None:
         alpha = np.linspace(0.0, 1.0, 101)
@@ -523,8 +510,7 @@ class TradeoffCurve(PrivacyCurve):
 
     @cached_property
     def _pair(self) -> DiscretePairCurve:
-        p, q = lines_below(self.source)
-        return DiscretePairCurve(tuple(p), tuple(q))
+        return DiscretePairCurve(*map(tuple, lines_below(self.source)))
 
     def tradeoff(self) -> TradeoffFunction:
         return self.source

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.polynomial.legendre import leggauss
+from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import erfcx, log_ndtr, ndtr, ndtri
 
-from skdp.privacy.curve import PrivacyCurve, TradeoffFunction
+from skdp.privacy.curve import SymmetricCurve, TradeoffFunction
 from skdp.support.root_search import first_to_hold
 from skdp.support.rounding import FORMULA, up
 from skdp.support.validation import check_count, check_delta, check_real
@@ -29,7 +29,7 @@ _FAR_OUT = 18.0
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 
 
-def gaussian_log_delta(epsilon: Any, mu: float) -> Any:
+def gaussian_log_delta(epsilon: ArrayLike, mu: float) -> np.ndarray:
     r"""Return log δ for N(μ, 1) against N(0, 1) at ε ≥ 0.
 
     With u = ε/μ − μ/2 and Mills' ratio M, δ(ε) = φ(u)·(M(u) − M(u + μ)): equal to the usual
@@ -72,7 +72,7 @@ def _tail(s: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class GaussianCurve(PrivacyCurve):
+class GaussianCurve(SymmetricCurve):
     """The curve of μ-Gaussian DP, μ in [0, inf] (Dong, Roth and Su 2022, Corollary 1).
 
     Parameters
@@ -97,11 +97,10 @@ class GaussianCurve(PrivacyCurve):
             return -np.expm1(np.minimum(epsilon, 0.0))
         if math.isinf(self.mu):
             return np.ones_like(epsilon)
-        size = np.abs(epsilon)
-        forward = np.exp(gaussian_log_delta(size, self.mu))
-        # log δ(−|ε|) = log(1 − e^−|ε| + e^−|ε|·δ(|ε|)): the pair is its own mirror image.
-        mirrored = -np.expm1(-size) + np.exp(-size) * forward
-        return np.where(epsilon >= 0.0, forward, mirrored)
+        return super()._delta(epsilon)
+
+    def _forward(self, epsilon: np.ndarray) -> np.ndarray:
+        return np.exp(gaussian_log_delta(epsilon, self.mu))
 
     def epsilon(self, delta: float) -> float:
         delta = check_delta(delta)
@@ -122,42 +121,14 @@ class GaussianCurve(PrivacyCurve):
     def _log_delta(self, epsilon: np.ndarray) -> np.ndarray:
         if self.mu == 0.0 or math.isinf(self.mu) or np.any(epsilon < 0.0):
             return super()._log_delta(epsilon)
-        return np.asarray(gaussian_log_delta(epsilon, self.mu))
-
-    def _mirrored(self, epsilon: np.ndarray) -> np.ndarray:
-        return self._delta(epsilon)
-
-    def reversed(self) -> GaussianCurve:
-        return self
+        return gaussian_log_delta(epsilon, self.mu)
 
     def renyi(self, order: float) -> float:
-        """Return α·μ²/2 (Mironov 2017, Proposition 7).
-
-        Parameters
-        ----------
-        order : float
-            *Public.* Order α of the divergence, above 1.
-
-        Returns
-        -------
-        float
-            An upper bound.
-        """
+        # Mironov 2017, Proposition 7.
         return 0.5 * check_real("order", order, low=1.0) * self.mu * self.mu
 
     def group(self, size: int) -> GaussianCurve:
-        """Return the curve of `size`·μ (Dong, Roth and Su 2022, Theorem 2.14).
-
-        Parameters
-        ----------
-        size : int
-            *Public.* How many changes.
-
-        Returns
-        -------
-        GaussianCurve
-            Nowhere below the true one.
-        """
+        # Dong, Roth and Su 2022, Theorem 2.14.
         return GaussianCurve(check_count("size", size) * self.mu)
 
     def tradeoff(self) -> GaussianTradeoff:

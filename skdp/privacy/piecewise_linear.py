@@ -1,19 +1,19 @@
 """Piecewise-linear bounds on curves and trade-off functions, as the masses of finite pairs.
 
-Arrays in, arrays out: p and q are masses of P and Q on the same points. What a pair of
-distributions is stands in `skdp.privacy.curve`.
+p and q are arrays with the masses of P and Q on the same points; see `skdp.privacy.curve`.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from scipy.special import expit
 
 from skdp.support.rounding import ROOT, down, up
+from skdp.support.types import Number
 
 __all__ = [
     "TABLE_ERROR",
@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 TABLE_ERROR = 1e-9
-"""How far a table may be from a distribution or a trade-off function before it is refused."""
+"""Largest accepted error of a distribution or a trade-off function."""
 
 _UNIT = 2.0**-53
 _LARGEST_EPSILON = 700.0  # e^ε is a double up to here
@@ -47,9 +47,7 @@ Masses = tuple[np.ndarray, np.ndarray]
 
 
 class _Curve(Protocol):
-    """What the chords need of a privacy curve."""
-
-    def delta(self, epsilon: Any) -> Any: ...
+    def delta(self, epsilon: Number) -> Number: ...
 
     def epsilon(self, delta: float) -> float: ...
 
@@ -95,7 +93,7 @@ def chords_above(curve: _Curve) -> Masses:
 
     δ is convex in c = e^ε, so its chords lie above it; the chords' curve belongs to the pair whose
     masses under Q are the changes of slope (Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022).
-    Each half is taken from the order of the pair in which it is small, where nothing cancels.
+    Each half is taken from the order of the pair in which it is small, so that nothing cancels.
     """
     up, q_up, right, p_top = _half(curve)
     down, p_down, left, q_bottom = _half(curve.reversed())
@@ -112,7 +110,7 @@ def _half(curve: _Curve) -> tuple[np.ndarray, np.ndarray, float, float]:
     to 1, and the chords do not fall.
     """
     epsilon = _CHORDS * _farthest(curve)
-    delta = np.minimum.accumulate(np.asarray(curve.delta(epsilon)))
+    delta = np.minimum.accumulate(curve.delta(epsilon))
     slope = np.append(np.diff(delta) / np.diff(np.exp(epsilon)), 0.0)
     slope = np.minimum.accumulate(slope[::-1])[::-1]
     return epsilon[1:], np.diff(slope), float(slope[0]), float(delta[-1])

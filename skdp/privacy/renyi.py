@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from scipy.special import logsumexp
 
 from skdp.support.rounding import CURVE, up
+from skdp.support.types import Number
 from skdp.support.validation import check_real
 
 __all__ = ["log_excess", "randomized_response_divergence", "renyi_divergence"]
@@ -22,11 +23,9 @@ _SMALL = 1e-2
 
 
 class _Curve(Protocol):
-    """What the integrals need of a privacy curve."""
+    def delta(self, epsilon: Number) -> Number: ...
 
-    def delta(self, epsilon: Any) -> Any: ...
-
-    def log_delta(self, epsilon: Any) -> Any: ...
+    def log_delta(self, epsilon: Number) -> Number: ...
 
     def reversed(self) -> _Curve: ...
 
@@ -52,9 +51,8 @@ def renyi_divergence(curve: _Curve, order: float) -> float:
     Returns
     -------
     float
-        Never below the truth, up to rounding. ``inf`` if the integral diverges, as where δ never
-        ends, however small it is, or cannot be bounded because δ underflows where the weight is
-        still large.
+        Never below the truth, up to rounding. ``inf`` if the integral diverges, or cannot be
+        bounded because δ underflows where the weight is still large.
 
     Examples
     --------
@@ -83,7 +81,7 @@ def _range(curve: _Curve, power: float) -> tuple[float, float]:
 
 def _alive(curve: _Curve, power: float, epsilon: np.ndarray) -> tuple[float, float]:
     """Return the neighbors of the first and the last grid point that matter."""
-    log_delta = np.asarray(curve.log_delta(epsilon))
+    log_delta = curve.log_delta(epsilon)
     values = power * epsilon + log_delta
     if np.isneginf(values.max()):
         return 0.0, 1.0
@@ -96,7 +94,7 @@ def _alive(curve: _Curve, power: float, epsilon: np.ndarray) -> tuple[float, flo
 
 
 def _has_underflowed(log_delta: np.ndarray, last: int) -> bool:
-    """Return whether δ vanishes right after a value that is hardly a float any more."""
+    """Return whether δ vanishes right after a value that hardly fits into a float."""
     return bool(log_delta[last] < _TINIEST and np.isneginf(log_delta[last + 1]))
 
 
@@ -106,7 +104,7 @@ def _log_integral(curve: _Curve, power: float, start: float, end: float) -> floa
     pieces = int(min(max(500.0, start * abs(power) / 25.0), 40_000.0)) if start else 0
     rest = np.linspace(0.0, start, pieces, endpoint=False)
     epsilon = np.concatenate([rest, np.linspace(start, end, _PIECES + 1)])
-    h, log_delta = np.diff(epsilon), np.asarray(curve.log_delta(epsilon))
+    h, log_delta = np.diff(epsilon), curve.log_delta(epsilon)
     log_whole, far = power * epsilon[:-1] + _log_cell(power, h), _far_share(power, h)
     with np.errstate(divide="ignore"):
         terms = [log_whole + np.log1p(-far) + log_delta[:-1]]
@@ -160,7 +158,7 @@ def randomized_response_divergence(epsilon: float, order: float) -> float:
     """Return the Rényi divergence of randomized response, the largest of any ε-DP release.
 
     log[cosh((α − ½)ε)/cosh(ε/2)]/(α − 1) (Mironov 2017, Proposition 5), from the excess at the two
-    losses ±ε, rounded upwards; 0 and ``inf`` are what they are.
+    losses ±ε, rounded upwards. It is 0 at ε = 0 and ``inf`` at ε = inf.
     """
     order = check_real("order", order, low=1.0)
     if not 0.0 < epsilon < math.inf:

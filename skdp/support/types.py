@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,10 +13,14 @@ __all__ = [
     "Categories",
     "Label",
     "MatrixLike",
+    "Number",
     "RandomState",
     "Transformation",
     "VectorLike",
 ]
+
+Number = TypeVar("Number", float, np.ndarray)
+"""A number, or an array of which each entry counts as one."""
 
 # Data frames, sparse matrices and lazy collections have no common type that mypy knows.
 MatrixLike: TypeAlias = Any

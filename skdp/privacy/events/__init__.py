@@ -1,4 +1,4 @@
-"""What happened: a frozen tree of events, each with a privacy curve."""
+"""Events: what was released, as a frozen tree with privacy curves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What releases on a part of the records have in common."""
+"""Releases on a random part of the records."""
 
 from __future__ import annotations
 
@@ -9,25 +9,14 @@ from dataclasses import dataclass
 from skdp.privacy.combined import StitchedCurve, SymmetrizedCurve
 from skdp.privacy.curve import PrivacyCurve
 from skdp.privacy.events.base import Event, check_event
-from skdp.privacy.events.pure import mu_of_pure, rho_of_pure
 from skdp.privacy.neighboring import Neighboring
 from skdp.privacy.subsampling import PoissonSampledCurve, check_rate
 
-__all__ = ["FixedSizeSampledEvent", "PoissonSampledEvent", "SampledEvent", "ShuffledEvent"]
+__all__ = ["FixedSizeSampledEvent", "PoissonSampledEvent", "ShuffledEvent"]
 
 
 @dataclass(frozen=True)
-class SampledEvent(Event):
-    """`event` on a random part of the records.
-
-    Parameters
-    ----------
-    sampling_rate : float in (0, 1]
-        *Public.*
-    event : Event
-        *Public.* What is released from the sample.
-    """
-
+class _SampledEvent(Event):
     sampling_rate: float
     event: Event
 
@@ -35,55 +24,29 @@ class SampledEvent(Event):
         rate = check_rate(self.sampling_rate)
         self._set(sampling_rate=rate, event=check_event("event", self.event))
 
-    def zcdp_rho(self, neighboring: Neighboring) -> float:
-        """Return the ρ of a pure release with this ε; ``inf`` if the release is not pure.
-
-        Parameters
-        ----------
-        neighboring : Neighboring or str
-            *Public.* Whether neighbors differ in the values of one record or in its presence.
-
-        Returns
-        -------
-        float
-            ``inf`` if none is known.
-        """
-        return rho_of_pure(self.pure_epsilon(neighboring))
-
-    def gdp_mu(self, neighboring: Neighboring) -> float:
-        """Return the μ of a pure release with this ε; ``inf`` if the release is not pure.
-
-        Parameters
-        ----------
-        neighboring : Neighboring or str
-            *Public.* Whether neighbors differ in the values of one record or in its presence.
-
-        Returns
-        -------
-        float
-            ``inf`` if none is known.
-        """
-        return mu_of_pure(self.pure_epsilon(neighboring))
+    def _amplified(self, epsilon: float) -> float:
+        """Return log(1 + q·(e^ε − 1))."""
+        return epsilon if epsilon > 700.0 else math.log1p(self.sampling_rate * math.expm1(epsilon))
 
 
 @dataclass(frozen=True)
-class PoissonSampledEvent(SampledEvent):
+class PoissonSampledEvent(_SampledEvent):
     """`event` on a sample that holds each record with probability `sampling_rate`, independently.
 
-    The sample and its size are not released, and sums are not divided by its size.
+    The sample and its size are not released, and sums are not divided by its size. See
+    *Subsampling* in the user guide.
 
     ``add_remove_one``: the curve is that of ((1 − q)·Q + q·P, Q), the record's removal; its reverse
     is the addition (Zhu, Dong and Wang 2022, Theorem 11). ``replace_one``: for `GaussianEvent` the
     optimal pair (Lebeda, Regehr, Kamath and Steinke 2024); for any other event q·δ(ε) at ε ≥ 0 and
-    its mirror, by joint convexity: with probability 1 − q the record is not in the sample. That is
-    all a curve under replace-one implies, because it is silent about samples of different size.
+    its mirror, by joint convexity. A curve under replace-one implies no more.
 
     Parameters
     ----------
     sampling_rate : float in (0, 1]
-        *Public.*
+        *Public.* Probability q with which a record is in the sample.
     event : Event
-        What is released from the sample.
+        *Public.* What is released from the sample.
 
     Examples
     --------
@@ -99,33 +62,20 @@ class PoissonSampledEvent(SampledEvent):
         return self.event.sampled_curve(self.sampling_rate, neighboring)
 
     def pure_epsilon(self, neighboring: Neighboring) -> float:
-        """Return log(1 + q·(e^ε − 1)) under add/remove; ε itself under replace-one.
-
-        Parameters
-        ----------
-        neighboring : Neighboring or str
-            *Public.* Whether neighbors differ in the values of one record or in its presence.
-
-        Returns
-        -------
-        float
-            ``inf`` if the event is not pure.
-        """
         base = self.event.pure_epsilon(neighboring)
-        if base > 700.0 or Neighboring(neighboring) is Neighboring.REPLACE_ONE:
+        if Neighboring(neighboring) is Neighboring.REPLACE_ONE:
             return base
-        return math.log1p(self.sampling_rate * math.expm1(base))
+        return self._amplified(base)
 
 
 @dataclass(frozen=True)
-class FixedSizeSampledEvent(SampledEvent):
+class FixedSizeSampledEvent(_SampledEvent):
     """`event` on a batch of b of the n records, drawn without replacement; q = b/n.
 
-    Under ``replace_one`` only, n and b public. At ε ≥ 0 the curve is q·δ(log(1 + (e^ε − 1)/q)),
-    with δ the larger order of the event (Balle, Barthe and Gaboardi 2018, Theorem 9; Zhu, Dong
-    and Wang 2022, Theorem 11), and below 0 its mirror image. No single pair attains both
-    halves, so this stitched curve is what composes. It costs more than Poisson sampling at the
-    same rate.
+    n and b are public. At ε ≥ 0 the curve is q·δ(log(1 + (e^ε − 1)/q)), with δ the larger order of
+    the event (Balle, Barthe and Gaboardi 2018, Theorem 9; Zhu, Dong and Wang 2022, Theorem 11), and
+    below 0 its mirror image. No single pair attains both halves, so this stitched curve is what
+    composes. It costs more than Poisson sampling at the same rate.
 
     Parameters
     ----------
@@ -145,20 +95,7 @@ class FixedSizeSampledEvent(SampledEvent):
         return StitchedCurve(PoissonSampledCurve(base, self.sampling_rate))
 
     def pure_epsilon(self, neighboring: Neighboring) -> float:
-        """Return log(1 + q·(e^ε − 1)).
-
-        Parameters
-        ----------
-        neighboring : Neighboring or str
-            *Public.* Whether neighbors differ in the values of one record or in its presence.
-
-        Returns
-        -------
-        float
-            ``inf`` if the event is not pure.
-        """
-        base = self.event.pure_epsilon(_replace_one(neighboring))
-        return base if base > 700.0 else math.log1p(self.sampling_rate * math.expm1(base))
+        return self._amplified(self.event.pure_epsilon(_replace_one(neighboring)))
 
 
 def _replace_one(neighboring: Neighboring) -> Neighboring:
@@ -175,10 +112,10 @@ class ShuffledEvent(Event):
     """One epoch: every record is in exactly one batch, and `event` is released for each batch.
 
     It costs as much as one `event` **without any amplification**: each record is read once, so
-    the batches compose in parallel, whatever the order and also if later batches look at earlier
-    outputs. Nothing better is proved for batches: for small noise the true cost lies far above
-    the Poisson value (Chua, Ghazi, Kamath, Kumar, Manurangsi, Sinha and Zhang 2024). Batches must
-    be assigned without looking at the data; E epochs are a `SelfComposedEvent` of this one.
+    the batches compose in parallel, also if later batches look at earlier outputs. Nothing better
+    is proved: for small noise the true cost lies far above the Poisson value (Chua, Ghazi, Kamath,
+    Kumar, Manurangsi, Sinha and Zhang 2024). Batches must be assigned without looking at the data.
+    E epochs are a `SelfComposedEvent` of this one.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A release by a sampler that is only near its target."""
+"""Releases by approximate samplers."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _GRID = np.concatenate([-np.geomspace(1e-6, 600.0, 400)[::-1], [0.0], np.geomspa
 class ApproximatedCurve(PrivacyCurve):
     """The curve when both distributions may be off by `tv` in total variation: δ(ε) + (1 + e^ε)·tv.
 
-    The sum holds for every real ε, for both orders, and is convex in e^ε, but it rises once the
-    second term takes over. A curve does not rise, so from its least value on it is constant, and
-    for very negative ε it is the mirror image of that constant for the reversed pair.
+    The sum holds for every real ε and both orders, but rises once the second term takes over. A
+    curve does not rise. So it is constant from its least value on, and for very negative ε it is
+    the mirror image of that constant for the reversed pair.
     """
 
     curve: PrivacyCurve
@@ -68,8 +68,8 @@ class ApproximatedEvent(Event):
     """`event`, released by a sampler within total variation `tv` of its target.
 
     Both neighbors are approximated, so (ε, δ) becomes (ε, δ + (1 + e^ε)·tv) (triangle inequality).
-    In a composition the tv of all releases add up and the factor
-    counts once, at the end. No shortcut survives unless `tv` is 0.
+    In a composition the tv of all releases add up, and the factor counts once, at the end. No
+    shortcut holds unless `tv` is 0.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What every event answers.
+"""The interface of events.
 
 Ledgers store events for years, so some things about an event never change:
 
@@ -20,16 +20,26 @@ import dataclasses
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import ClassVar
+
+from scipy.special import erfinv, expit, ndtri
 
 from skdp.privacy.combined import MixtureCurve
-from skdp.privacy.curve import PrivacyCurve
+from skdp.privacy.curve import PrivacyCurve, both_orders
 from skdp.privacy.gaussian import GaussianCurve
 from skdp.privacy.neighboring import Neighboring
 from skdp.privacy.subsampling import PoissonSampledCurve
+from skdp.support.rounding import FORMULA, up
 from skdp.support.validation import set_checked
 
-__all__ = ["AdditiveEvent", "Event", "NoClosedCurveError", "check_event"]
+__all__ = [
+    "AdditiveEvent",
+    "Event",
+    "NoClosedCurveError",
+    "check_event",
+    "mu_of_pure",
+    "rho_of_pure",
+]
 
 
 class NoClosedCurveError(ValueError):
@@ -39,11 +49,9 @@ class NoClosedCurveError(ValueError):
 class Event(ABC):
     """One release, or several: a frozen tree that says what happened, not what it costs.
 
-    A leaf has a privacy curve; the exact shortcuts (`pure_epsilon`, `zcdp_rho`, `gdp_mu`) are
-    ``inf`` where the notion does not hold. All of them depend on the neighboring relation.
-
-    Events survive in ledgers, so a name once given keeps its meaning. `to_dict` and
-    `event_from_dict` rebuild an event exactly; `version` counts changes of its fields.
+    A leaf has a privacy curve. Its shortcuts `pure_epsilon`, `zcdp_rho` and `gdp_mu` are ``inf``
+    where the notion does not hold. All of them depend on the neighboring relation.
+    `event_from_dict` rebuilds an event from `to_dict`; `version` counts changes of its fields.
     """
 
     version: ClassVar[int] = 1
@@ -52,8 +60,8 @@ class Event(ABC):
     def curve(self, neighboring: Neighboring) -> PrivacyCurve:
         """Return the curve of an ordered dominating pair, as bad as any ordered neighbors.
 
-        The pair may depend on the order of the neighbors; `curve(...).reversed()` is then the
-        curve of the other order, and a guarantee has to hold for both.
+        The pair may depend on the order of the neighbors. ``curve(...).reversed()`` is the curve of
+        the other order, and a guarantee has to hold for both.
 
         Parameters
         ----------
@@ -97,9 +105,9 @@ class Event(ABC):
         Returns
         -------
         float
-            ``inf`` if none is known.
+            By default that of any release with this pure ε; ``inf`` if none is known.
         """
-        return math.inf
+        return rho_of_pure(self.pure_epsilon(neighboring))
 
     def gdp_mu(self, neighboring: Neighboring) -> float:
         """Return a μ such that the event is μ-Gaussian DP, in both orders of the neighbors.
@@ -112,14 +120,12 @@ class Event(ABC):
         Returns
         -------
         float
-            ``inf`` if none is known.
+            By default that of any release with this pure ε; ``inf`` if none is known.
         """
-        return math.inf
+        return mu_of_pure(self.pure_epsilon(neighboring))
 
     def rdp(self, order: float, neighboring: Neighboring) -> float:
         """Return an r such that the event is (`order`, r)-Rényi DP, in both orders of neighbors.
-
-        By default from the curve, rounded upwards: see `skdp.privacy.renyi`.
 
         Parameters
         ----------
@@ -131,11 +137,9 @@ class Event(ABC):
         Returns
         -------
         float
-            An upper bound; ``inf`` if none is known.
+            By default `skdp.privacy.renyi_divergence` of the curve; ``inf`` if no bound is known.
         """
-        curve = self.curve(neighboring)
-        both = (curve,) if curve.reversed() == curve else (curve, curve.reversed())
-        return max(one.renyi(order) for one in both)
+        return max(curve.renyi(order) for curve in both_orders(self.curve(neighboring)))
 
     def sampled_curve(self, rate: float, neighboring: Neighboring) -> PrivacyCurve:
         """Return the curve of this event on a Poisson sample: see `PoissonSampledEvent`.
@@ -160,8 +164,8 @@ class Event(ABC):
     def ideal(self) -> tuple[Event, float]:
         """Return the event with exact samplers in place of approximate ones, and the sum of tv.
 
-        Where the first is (ε, δ)-DP this event is (ε, δ + (1 + e^ε)·tv)-DP: the triangle
-        inequality, once. An approximate sampler inside of a sampled leaf stays where it is.
+        If the first is (ε, δ)-DP, this event is (ε, δ + (1 + e^ε)·tv)-DP, by the triangle
+        inequality. An approximate sampler inside a sampled leaf stays where it is.
 
         Returns
         -------
@@ -174,7 +178,7 @@ class Event(ABC):
         """Yield (leaf, count): the event is the composition of these, in any order."""
         yield self, 1
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return plain data from which `event_from_dict` rebuilds the event.
 
         Returns
@@ -182,30 +186,52 @@ class Event(ABC):
         dict
             Numbers, strings, lists and dicts.
         """
-        fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}  # type: ignore[arg-type]
+        names = [f.name for f in dataclasses.fields(self)]  # type: ignore[arg-type]
         return {"kind": type(self).__name__, "version": self.version} | {
-            name: _plain(value) for name, value in fields.items()
+            name: _plain(getattr(self, name)) for name in names
         }
 
     _set = set_checked
 
 
 class AdditiveEvent(Event):
-    """Noise that was added to an answer, of which a record contributes one sensitivity.
+    """Noise added to an answer to which each record contributes at most one sensitivity.
 
     Its cost under ``add_remove_one`` is that of two answers one sensitivity apart, whatever the
-    relation, which is what `BetweenNeighborsEvent` asks for.
+    relation. `BetweenNeighborsEvent` relies on that.
     """
 
 
-def check_event(name: str, value: Any) -> Event:
+def mu_of_pure(epsilon: float) -> float:
+    """Return the least μ for which every ε-DP release is μ-Gaussian DP: 2Φ⁻¹(e^ε/(1 + e^ε)).
+
+    The trade-off function of randomized response and of the Gaussian meet where α = β, and the
+    former is straight on both sides, the latter convex (Dong, Roth and Su 2022, section 2).
+    """
+    if epsilon > 1.0:
+        return float(-2.0 * ndtri(expit(-epsilon)))
+    # In place of 1 − 2/(1 + e^ε), which would cancel.
+    return up(2.0 * math.sqrt(2.0) * float(erfinv(math.tanh(0.5 * epsilon))), FORMULA)
+
+
+def rho_of_pure(epsilon: float) -> float:
+    """Return the least ρ for which every ε-DP release is ρ-zCDP: ε·tanh(ε/2).
+
+    Randomized response dominates, and (α − 1)·D_α = log cosh((α − ½)ε) − log cosh(ε/2). The mean
+    of tanh over [ε/2, (α − ½)ε] is at most tanh(αε/2), by concavity, and that is at most
+    α·tanh(ε/2); equality at α = 1. Never above the ε²/2 of Bun and Steinke 2016, Proposition 3.3.
+    """
+    return epsilon * math.tanh(0.5 * epsilon) if math.isfinite(epsilon) else math.inf
+
+
+def check_event(name: str, value: object) -> Event:
     """Return `value` if it is an event."""
     if not isinstance(value, Event):
         raise ValueError(f"{name} must be an Event, such as GDPEvent(1.0), got {value!r}.")
     return value
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     if isinstance(value, Event):
         return value.to_dict()
     if isinstance(value, tuple):

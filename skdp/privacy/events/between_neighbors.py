@@ -1,4 +1,4 @@
-"""Noise whose size is told by how far neighbors are apart."""
+"""Noise calibrated to the distance between neighbors."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ __all__ = ["BetweenNeighborsEvent"]
 class BetweenNeighborsEvent(Event):
     """Additive noise on values that are at most one sensitivity apart for any two neighbors.
 
-    The sensitivity of `event` alone is one record's contribution, of which two change under
-    ``replace_one``. That is twice too much for a count of a property, and for a mean between
-    bounds; here the sensitivity is the change between neighbors, whichever they are.
+    The sensitivity of `event` alone is one record's contribution, and two contributions change
+    under ``replace_one``. That is twice too much for a count, and for a mean between bounds. Here
+    the sensitivity is the change between neighbors, whatever the relation.
 
     Parameters
     ----------
     event : AdditiveEvent
-        Of one of the kinds of additive noise.
+        *Public.* Additive noise, such as `LaplaceEvent`.
     """
 
     event: AdditiveEvent
@@ -49,6 +49,6 @@ class BetweenNeighborsEvent(Event):
 
 
 def _once(neighboring: Neighboring) -> Neighboring:
-    """Return the relation under which one contribution changes."""
+    """Check the relation, and return the one under which one contribution changes."""
     Neighboring(neighboring)
     return Neighboring.ADD_REMOVE_ONE

@@ -1,4 +1,4 @@
-"""Choices whose privacy loss lies in an interval of known length."""
+"""Choices of bounded range."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from skdp.privacy.curve import PrivacyCurve, SymmetricCurve
-from skdp.privacy.events.base import Event
-from skdp.privacy.events.pure import mu_of_pure
+from skdp.privacy.events.base import Event, mu_of_pure
 from skdp.privacy.gaussian import GaussianCurve
 from skdp.privacy.neighboring import Neighboring
 from skdp.support.validation import check_real
@@ -21,11 +20,7 @@ class BoundedRangeCurve(SymmetricCurve):
     r"""The curve of an ε-bounded-range release: (1 − e^((x − ε)/2))²/(1 − e^−ε) at 0 ≤ x ≤ ε.
 
     The largest over t of the curves of two points with losses t and t − ε; t = (x + ε)/2 is best.
-
-    Parameters
-    ----------
-    bound : float
-        *Public.* ε > 0.
+    ε is `bound`, above 0.
     """
 
     bound: float
@@ -40,8 +35,8 @@ class BoundedRangeEvent(Event):
     """A release whose privacy loss lies, for each pair of neighbors, in an interval of length ε.
 
     The exponential mechanism is one (Dong, Durfee and Rogers 2020). It is ε-DP, ε²/8-zCDP, and
-    2Φ⁻¹(e^(ε/2)/(1 + e^(ε/2)))-Gaussian DP, about half of what ε-DP alone implies; for the proofs
-    see *Choices of bounded range* in the documentation.
+    2Φ⁻¹(e^(ε/2)/(1 + e^(ε/2)))-Gaussian DP, about half of what ε-DP alone implies. See *Choices of
+    bounded range* in the user guide.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Events made of events."""
+"""Several releases on the same data."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ __all__ = ["ComposedEvent", "SelfComposedEvent"]
 class _Composition(Event):
     """Several releases on the same data; the parameters of each are fixed beforehand.
 
-    Pure ε and ρ add (Dwork and Roth 2014; Bun and Steinke 2016), Gaussian μ add in squares (Dong,
-    Roth and Su 2022, Corollary 2). Rényi divergences of one
-    order add as well (Mironov 2017). All of these hold for parameters chosen as one goes, too.
+    Pure ε, ρ, and Rényi divergences of one order add (Dwork and Roth 2014; Bun and Steinke 2016;
+    Mironov 2017); Gaussian μ add in squares (Dong, Roth and Su 2022, Corollary 2). All of these
+    also hold for adaptively chosen parameters.
     """
 
     def curve(self, neighboring: Neighboring) -> PrivacyCurve:

@@ -96,12 +96,12 @@ def _gauss(count: int) -> tuple[np.ndarray, np.ndarray]:
 
 @dataclass(frozen=True)
 class DiscreteGaussianEvent(AdditiveEvent):
-    """One integer sum, a record moving it by at most `sensitivity`, plus discrete Gaussian noise.
+    """One integer sum plus discrete Gaussian noise; a record moves it by at most `sensitivity`.
 
     (D²/2s²)-zCDP with D the sensitivity, doubled under replace-one (Canonne, Kamath and Steinke
     2020, Theorem 4). It is **not** (D/s)-Gaussian DP, so `gdp_mu` is ``inf``; an accountant covers
-    the curve. The sum of two discrete Gaussians is not one: account for each release. The curve
-    is for one number; smaller shifts are covered because the distribution is log-concave.
+    the curve. The sum of two discrete Gaussians is not one: account for each release. Smaller
+    shifts are covered because the distribution is log-concave.
 
     Parameters
     ----------
@@ -133,18 +133,5 @@ class DiscreteGaussianEvent(AdditiveEvent):
         return 0.5 * (self._shift(neighboring) / self.scale) ** 2
 
     def rdp(self, order: float, neighboring: Neighboring) -> float:
-        """Return α·D²/2s², a bound attained for integer α·D (the same source, Theorem 4).
-
-        Parameters
-        ----------
-        order : float
-            *Public.* Order α of the divergence, above 1.
-        neighboring : Neighboring or str
-            *Public.* Whether neighbors differ in the values of one record or in its presence.
-
-        Returns
-        -------
-        float
-            An upper bound; ``inf`` if none is known.
-        """
+        # The bound is attained for integer α·D (the same source, Theorem 4).
         return check_real("order", order, low=1.0) * self.zcdp_rho(neighboring)

@@ -8,7 +8,6 @@ import numpy as np
 
 from skdp.privacy.curve import SymmetricCurve
 from skdp.privacy.events.base import AdditiveEvent
-from skdp.privacy.events.pure import mu_of_pure, rho_of_pure
 from skdp.privacy.neighboring import Neighboring
 from skdp.support.validation import check_count, check_size
 
@@ -36,12 +35,12 @@ class DiscreteLaplaceCurve(SymmetricCurve):
 
 @dataclass(frozen=True)
 class DiscreteLaplaceEvent(AdditiveEvent):
-    """Integer sums, a record moving them by at most `sensitivity` in l1, plus discrete Laplace.
+    """Integer sums plus discrete Laplace noise; a record moves them by up to `sensitivity` in l1.
 
     P(x) ∝ e^(−\\|x\\|/scale) in each coordinate; ε-DP with ε = sensitivity/scale under add/remove
     and twice that under replace-one (Ghosh, Roughgarden and Sundararajan 2012). Spreading the
-    shift over coordinates does not help an attacker, by the argument of `LaplaceEvent`:
-    randomized threshold tests are optimal and a shift maps them to each other.
+    shift over coordinates does not help an attacker: randomized threshold tests are optimal, and a
+    shift maps them to each other. An accountant finds a smaller μ than `gdp_mu`.
 
     Parameters
     ----------
@@ -66,21 +65,3 @@ class DiscreteLaplaceEvent(AdditiveEvent):
 
     def pure_epsilon(self, neighboring: Neighboring) -> float:
         return self._shift(neighboring) / self.scale
-
-    def zcdp_rho(self, neighboring: Neighboring) -> float:
-        return rho_of_pure(self.pure_epsilon(neighboring))
-
-    def gdp_mu(self, neighboring: Neighboring) -> float:
-        """Return the μ of any pure release with this ε; an accountant finds a smaller one.
-
-        Parameters
-        ----------
-        neighboring : Neighboring or str
-            *Public.* Whether neighbors differ in the values of one record or in its presence.
-
-        Returns
-        -------
-        float
-            ``inf`` if none is known.
-        """
-        return mu_of_pure(self.pure_epsilon(neighboring))

@@ -17,7 +17,7 @@ __all__ = ["GDPEvent", "GaussianEvent"]
 
 @dataclass(frozen=True)
 class GDPEvent(Event):
-    """A release that is `mu`-Gaussian DP; ``mu`` in [0, inf), 0 for no release at all.
+    """A release that is `mu`-Gaussian DP; 0 for no release at all.
 
     Parameters
     ----------
@@ -50,9 +50,9 @@ class GDPEvent(Event):
 class GaussianEvent(AdditiveEvent):
     """A sum of record contributions of l2 norm at most C, plus N(0, (`noise_multiplier`·C)²·I).
 
-    Adding or removing a record moves the sum by C, replacing one by 2C. It also stands for any
-    release that is 1/`noise_multiplier`-Gaussian DP when a record is added or removed: that costs
-    no more, on a Poisson sample as well (*Sample, then fit* in the documentation).
+    Adding or removing a record moves the sum by C, replacing one by 2C. The event also stands for
+    any release that is 1/`noise_multiplier`-Gaussian DP when a record is added or removed: it costs
+    no more, on a Poisson sample as well (see *Sample, then fit* in the user guide).
 
     Parameters
     ----------

@@ -10,7 +10,6 @@ from scipy.special import ndtri
 
 from skdp.privacy.curve import SymmetricCurve
 from skdp.privacy.events.base import AdditiveEvent
-from skdp.privacy.events.pure import rho_of_pure
 from skdp.privacy.neighboring import Neighboring
 from skdp.support.rounding import SERIES, up
 from skdp.support.validation import check_real, check_size
@@ -20,7 +19,7 @@ __all__ = ["LaplaceCurve", "LaplaceEvent"]
 
 @dataclass(frozen=True)
 class LaplaceCurve(SymmetricCurve):
-    """The curve of two Laplace distributions, `shift` scales apart: 1 − e^((ε − shift)/2)."""
+    """Two Laplace distributions, `shift` scales apart: 1 − e^((ε − shift)/2)."""
 
     shift: float
 
@@ -34,8 +33,7 @@ class LaplaceEvent(AdditiveEvent):
 
     Adding or removing a record moves the sum by C, replacing one by 2C. The noise is independent
     in each coordinate. A shift spread over coordinates is no easier to see than one of the same l1
-    length in a single coordinate: moving coordinate by coordinate composes the maps
-    G(a) = F(F⁻¹(a) + shift), and those add their shifts.
+    length in a single coordinate (see *Vectors* under *Mechanisms* in the user guide).
 
     Parameters
     ----------
@@ -59,46 +57,17 @@ class LaplaceEvent(AdditiveEvent):
     def pure_epsilon(self, neighboring: Neighboring) -> float:
         return Neighboring(neighboring).n_changed / self.noise_multiplier
 
-    def zcdp_rho(self, neighboring: Neighboring) -> float:
-        return rho_of_pure(self.pure_epsilon(neighboring))
-
     def gdp_mu(self, neighboring: Neighboring) -> float:
-        """Return 2Φ⁻¹(1 − e^(−ε/2)/2), the least μ that covers the curve.
-
-        h = Φ⁻¹∘F takes Laplace to normal quantiles and turns the shift ε into h(y) − h(y − ε).
-        h is odd, and on y > 0 its slope is Mills' ratio at h(y), which falls: so the difference is
-        largest for the centered interval, where it is 2h(ε/2).
-
-        Parameters
-        ----------
-        neighboring : Neighboring or str
-            *Public.* Whether neighbors differ in the values of one record or in its presence.
-
-        Returns
-        -------
-        float
-            ``inf`` if none is known.
-        """
+        # 2Φ⁻¹(1 − e^(−ε/2)/2) is the least μ that covers the curve: h = Φ⁻¹∘F takes Laplace to
+        # normal quantiles and turns the shift ε into h(y) − h(y − ε). h is odd, and on y > 0 its
+        # slope is Mills' ratio at h(y), which falls. So the difference is largest for the centered
+        # interval, where it is 2h(ε/2).
         return float(-2.0 * ndtri(0.5 * math.exp(-0.5 * self.pure_epsilon(neighboring))))
 
     def rdp(self, order: float, neighboring: Neighboring) -> float:
-        """Return the Rényi divergence in closed form (Mironov 2017, Proposition 6), rounded up.
-
-        (2α − 1)(e^((α − 1)D) − 1) = α·g((α − 1)s) + (α − 1)·g(−αs) with g(x) = e^x − 1 − x ≥ 0 and
-        the shift s: nothing cancels where the noise is large.
-
-        Parameters
-        ----------
-        order : float
-            *Public.* Order α of the divergence, above 1.
-        neighboring : Neighboring or str
-            *Public.* Whether neighbors differ in the values of one record or in its presence.
-
-        Returns
-        -------
-        float
-            An upper bound; ``inf`` if none is known.
-        """
+        # Closed form (Mironov 2017, Proposition 6), rounded up. With g(x) = e^x − 1 − x ≥ 0 and the
+        # shift s, (2α − 1)(e^((α − 1)D) − 1) = α·g((α − 1)s) + (α − 1)·g(−αs): nothing cancels
+        # where the noise is large.
         order, shift = check_real("order", order, low=1.0), self.pure_epsilon(neighboring)
         less, twice = order - 1.0, 2.0 * order - 1.0
         if less * shift > 1.0:

@@ -1,4 +1,4 @@
-"""A release without any privacy."""
+"""Releases without privacy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["NonPrivateEvent"]
 
 @dataclass(frozen=True)
 class NonPrivateEvent(Event):
-    """δ(ε) = 1 for every ε."""
+    """A release without any privacy: δ(ε) = 1 for every ε."""
 
     def curve(self, neighboring: Neighboring) -> GaussianCurve:
         return GaussianCurve(float("inf"))

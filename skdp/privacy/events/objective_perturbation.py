@@ -1,4 +1,4 @@
-"""A minimizer whose objective was perturbed at random."""
+"""Objective perturbation."""
 
 from __future__ import annotations
 
@@ -42,20 +42,11 @@ class ObjectivePerturbationCurve(HullCurve):
     and F(ε) = 1 − e^(mt)·(1 − F(a + m²/2)) for t < 0. In one dimension F(ε) = 2·δ_m(ε − a) with the
     Gaussian curve δ_m. In more, S is replaced cell by cell by the tangent of its logarithm at the
     left end, which lies above it because S is log-concave, and the integral is exact.
-
-    Parameters
-    ----------
-    mu : float
-        m.
-    log_determinant : float
-        a.
-    dimension : int
-        Degrees of freedom of χ.
     """
 
-    mu: float
-    log_determinant: float
-    dimension: int
+    mu: float  # m
+    log_determinant: float  # a
+    dimension: int  # degrees of freedom of χ
 
     @property
     def _least_loss(self) -> float:
@@ -130,13 +121,10 @@ class ObjectivePerturbationEvent(Event):
     L bounds the gradient of one record's loss. Adding or removing a record changes the log
     density of the minimizer by at most a + m²/2 + m·χ_k, m = 1/`noise_multiplier`: a bounds the
     log-determinant, and χ_k is the length of b/s in the k directions that the record can push.
-    Replacing one pushes twice as far in twice as many directions: m and k double, unless all
-    records together push in fewer directions than 2k.
+    Replacing one doubles m and k, unless all records together push in fewer directions than 2k.
 
-    If a record's gradients are known to lie in the hull of 0 and some `pulls`, normal variables
-    along the pulls replace χ if that bound is lower. For one score the determinant is charged only
-    as far as a monotone map can use it, and with one pull the event is Gaussian DP. Proofs:
-    *Objective perturbation* in the documentation, after Redberg, Koskela and Wang 2023.
+    Known `pulls` give a lower bound, and with one score and one pull the event is Gaussian DP.
+    Proofs: *Objective perturbation* in the user guide, after Redberg, Koskela and Wang 2023.
 
     Parameters
     ----------
@@ -149,12 +137,11 @@ class ObjectivePerturbationEvent(Event):
         gradients.
     pulls : int, default 0
         *Public.* p, such that all gradients of a record lie in the hull of 0 and p vectors no
-        longer than L: see `skdp.losses.Loss`. 0 if nothing is known.
+        longer than L. 0 if nothing is known.
     cosine : float in [0, 1], default 1.0
-        *Public.* Of two records' pulls, at most p pairs are at a cosine of larger size.
+        *Public.* At most p pairs of two records' pulls have a cosine of larger size.
     joint_dimension : int, default 0
-        *Public.* Dimension of a space that contains the gradients of all records. 0 means unknown,
-        and 2k is used for two records.
+        *Public.* Dimension of a space that contains the gradients of all records; 0: unknown.
 
     Examples
     --------
@@ -208,7 +195,6 @@ class ObjectivePerturbationEvent(Event):
         return alone if Neighboring(neighboring) is Neighboring.ADD_REMOVE_ONE else m + alone
 
     def _in_any_direction(self, relation: Neighboring) -> ObjectivePerturbationCurve:
-        """Return the bound with χ, for gradients in any direction of their space."""
         changed = relation.n_changed
         together = changed * self.dimension
         k = min(together, self.joint_dimension or together)

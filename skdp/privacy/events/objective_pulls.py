@@ -1,11 +1,13 @@
-"""What objective perturbation costs where it is known which way a record can pull."""
+"""Curves of objective perturbation for records whose gradients lie in the hull of few pulls.
+
+Proofs: *Objective perturbation* in the user guide, "Known pulls".
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any
 
 import numpy as np
 from scipy.special import erfcx, log_ndtr, logsumexp
@@ -14,6 +16,7 @@ from skdp.privacy.combined import HullCurve
 from skdp.privacy.curve import SymmetricCurve
 from skdp.privacy.gaussian import gaussian_log_delta
 from skdp.support.root_search import arithmetic, bisect, first_to_hold, minimize_from_grid
+from skdp.support.types import Number
 
 __all__ = ["LeastCurve", "PullsCurve", "ScorePullsCurve", "covering_pull"]
 
@@ -52,17 +55,10 @@ class PullsCurve(HullCurve):
     """The curve of a privacy loss of at most a + max Z_i, Z_i ~ N(m_i²/2, m_i²).
 
     A union bound: δ(ε) ≤ Σ δ_(m_i)(ε − a), with Gaussian curves, for ε ≥ a.
-
-    Parameters
-    ----------
-    parts : tuple of (int, float)
-        How many of the Z_i have which m_i.
-    log_determinant : float
-        a.
     """
 
-    parts: tuple[tuple[int, float], ...]
-    log_determinant: float
+    parts: tuple[tuple[int, float], ...]  # how many of the Z_i have which m_i
+    log_determinant: float  # a
 
     @property
     def _farthest(self) -> float:
@@ -83,20 +79,11 @@ class LeastCurve(SymmetricCurve):
     A true curve is convex in e^ε and below each of `curves`, so it is below every chord of their
     least. Where one curve takes over from another, the least is not convex, and the lowest chord
     over that place replaces it.
-
-    Parameters
-    ----------
-    curves : tuple of HullCurve
-        Bounds of privacy losses of about a + N(m²/2, m²).
-    mu : float
-        m.
-    log_determinant : float
-        a.
     """
 
-    curves: tuple[HullCurve, ...]
-    mu: float
-    log_determinant: float
+    curves: tuple[HullCurve, ...]  # of privacy losses of about a + N(m²/2, m²)
+    mu: float  # m
+    log_determinant: float  # a
 
     def _forward(self, epsilon: np.ndarray) -> np.ndarray:
         return np.exp(self._log_least(epsilon))
@@ -122,7 +109,6 @@ class LeastCurve(SymmetricCurve):
 
     @cached_property
     def _chords(self) -> list[_Chord]:
-        """The lowest chords over the places where one curve takes over from another."""
         center = self.log_determinant + 0.5 * self.mu**2
         ends = center - _BEFORE * self.mu, center + _BEYOND * self.mu
         first, last = (min(max(end, 0.0), _LARGEST_EPSILON) for end in ends)
@@ -153,20 +139,11 @@ class ScorePullsCurve(HullCurve):
     As long as h² ≤ 2ε the maximum rises with h; it is ρ(h)·φ(τ + h), where ρ ≥ 1 falls and
     φ(τ + h) is the derivative of the Gaussian δ_h(ε) in h. So a cell counts with the maximum at
     its right end, or with ρ at its left end, whichever is less. Beyond, the maximum is below φ(0).
-
-    Parameters
-    ----------
-    mu : float
-        m.
-    log_determinant : float
-        a.
-    pulls : int
-        p.
     """
 
-    mu: float
-    log_determinant: float
-    pulls: int = 1
+    mu: float  # m
+    log_determinant: float  # a
+    pulls: int = 1  # p
 
     @property
     def _farthest(self) -> float:
@@ -284,8 +261,8 @@ def _refined(grid: np.ndarray, points: list[float]) -> np.ndarray:
     return np.unique(np.concatenate([grid, np.linspace(*beside, _FINER).ravel()]))
 
 
-def _log_expm1(z: Any) -> Any:
-    """Return log(e^z − 1), of a z for which e^z is no float too."""
+def _log_expm1(z: Number) -> Number:
+    """Return log(e^z − 1), without overflow."""
     return z + np.log(-np.expm1(-z))
 
 
@@ -297,20 +274,8 @@ def _mills(u: np.ndarray) -> np.ndarray:
 def covering_pull(m: float, log_determinant: float) -> float:
     """Return a μ such that a minimizer with one score and one pull is μ-Gaussian DP, rounded up.
 
-    Parameters
-    ----------
-    m : float
-        *Public.* L/s.
-    log_determinant : float
-        *Public.* a.
+    It is a little more than m = L/s; ``inf`` if it would exceed 60, or if a is beyond 18·m.
 
-    Returns
-    -------
-    float
-        A little more than m; ``inf`` if it would exceed 60, or where a is beyond 18·m.
-
-    Notes
-    -----
     **Guarantee.** Up to E = 18·m chords of the curve in e^ε are compared with tangents of the
     Gaussian one, as in `skdp.accounting.covering_mu`. Beyond, δ ≤ δ_m(ε − a), which falls faster
     than δ_μ(ε) wherever ε/μ − μ/2 ≤ (ε − a)/m − m/2: so comparing at E compares everywhere.

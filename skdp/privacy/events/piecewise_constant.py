@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -22,8 +23,7 @@ __all__ = ["CellNoiseCurve", "PiecewiseConstantNoiseEvent"]
 class CellNoiseCurve(DiscretePairCurve):
     """The curve of a finite pair, rounded upwards.
 
-    Noise that is optimized for (ε, δ) has many cells with a loss of just ε, where the digits of δ
-    cancel: rounding then counts beside a small δ.
+    In optimized noise many cells have a loss of just ε, where the digits of δ cancel.
     """
 
     def _delta(self, epsilon: np.ndarray) -> np.ndarray:
@@ -39,8 +39,8 @@ class PiecewiseConstantNoiseEvent(AdditiveEvent):
 
     All cells have the same width. A record moves the number by at most `sensitivity` cells under
     add/remove, twice that under replace-one, in either direction. A shift by a fraction of a cell
-    is a mixture of its two neighbors, so the envelope over whole shifts is exact, and piecewise
-    linear in e^ε (*Optimized noise* in the documentation). It is rounded upwards.
+    is a mixture of its two neighbors, so the envelope over whole shifts is exact. It is rounded
+    upwards. See *Optimized noise* in the user guide.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ class PiecewiseConstantNoiseEvent(AdditiveEvent):
         return CellNoiseCurve(tuple(p), tuple(q))
 
 
-def _checked(probabilities: Any) -> tuple[float, ...]:
+def _checked(probabilities: Iterable[float]) -> tuple[float, ...]:
     try:
         masses = tuple(probabilities)
     except TypeError:

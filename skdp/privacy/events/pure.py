@@ -6,52 +6,22 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import erfinv, expit, ndtri
+from scipy.special import expit
 
 from skdp.privacy.curve import DiscretePairCurve, PrivacyCurve, SymmetricCurve
 from skdp.privacy.events.base import Event
 from skdp.privacy.neighboring import Neighboring
 from skdp.privacy.renyi import randomized_response_divergence
-from skdp.support.rounding import FORMULA, up
 from skdp.support.validation import check_delta, check_real
 
-__all__ = ["ApproxDPCurve", "ApproxDPEvent", "PureDPEvent", "mu_of_pure", "rho_of_pure"]
-
-
-def mu_of_pure(epsilon: float) -> float:
-    """Return the least μ for which every ε-DP release is μ-Gaussian DP: 2Φ⁻¹(e^ε/(1 + e^ε)).
-
-    The trade-off function of randomized response and of the Gaussian meet where α = β, and the
-    former is straight on both sides, the latter convex (Dong, Roth and Su 2022, section 2).
-    """
-    if epsilon > 1.0:
-        return float(-2.0 * ndtri(expit(-epsilon)))
-    # In place of 1 − 2/(1 + e^ε), which would cancel.
-    return up(2.0 * math.sqrt(2.0) * float(erfinv(math.tanh(0.5 * epsilon))), FORMULA)
-
-
-def rho_of_pure(epsilon: float) -> float:
-    """Return the least ρ for which every ε-DP release is ρ-zCDP: ε·tanh(ε/2).
-
-    Randomized response dominates, and (α − 1)·D_α = log cosh((α − ½)ε) − log cosh(ε/2). The mean
-    of tanh over [ε/2, (α − ½)ε] is at most tanh(αε/2), by concavity, and that is at most
-    α·tanh(ε/2); equality at α = 1. Never above the ε²/2 of Bun and Steinke 2016, Proposition 3.3.
-    """
-    return epsilon * math.tanh(0.5 * epsilon) if math.isfinite(epsilon) else math.inf
+__all__ = ["ApproxDPCurve", "ApproxDPEvent", "PureDPEvent"]
 
 
 @dataclass(frozen=True)
 class ApproxDPCurve(SymmetricCurve):
-    """The largest curve of an (`epsilon`, `delta`)-DP release (Kairouz, Oh and Viswanath 2015).
+    """The largest curve of a (`bound`, `failure`)-DP release (Kairouz, Oh and Viswanath 2015).
 
     Randomized response with probability 1 − δ, and the record given away with probability δ.
-
-    Parameters
-    ----------
-    bound : float
-        *Public.* ε.
-    failure : float
-        *Public.* δ.
     """
 
     bound: float
@@ -95,12 +65,6 @@ class PureDPEvent(Event):
     def pure_epsilon(self, neighboring: Neighboring) -> float:
         return self.epsilon
 
-    def zcdp_rho(self, neighboring: Neighboring) -> float:
-        return rho_of_pure(self.epsilon)
-
-    def gdp_mu(self, neighboring: Neighboring) -> float:
-        return mu_of_pure(self.epsilon)
-
     def rdp(self, order: float, neighboring: Neighboring) -> float:
         return randomized_response_divergence(self.epsilon, order)
 
@@ -129,9 +93,3 @@ class ApproxDPEvent(Event):
 
     def pure_epsilon(self, neighboring: Neighboring) -> float:
         return math.inf if self.delta else self.epsilon
-
-    def zcdp_rho(self, neighboring: Neighboring) -> float:
-        return math.inf if self.delta else rho_of_pure(self.epsilon)
-
-    def gdp_mu(self, neighboring: Neighboring) -> float:
-        return math.inf if self.delta else mu_of_pure(self.epsilon)

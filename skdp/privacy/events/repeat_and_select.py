@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
 from skdp.privacy.curve import PrivacyCurve
 from skdp.privacy.events.base import Event, check_event
-from skdp.privacy.events.pure import ApproxDPCurve, mu_of_pure, rho_of_pure
+from skdp.privacy.events.pure import ApproxDPCurve
 from skdp.privacy.neighboring import Neighboring
 from skdp.privacy.renyi import randomized_response_divergence
 from skdp.privacy.repeated import BestOfCurve, RunCount
@@ -29,8 +28,8 @@ _LOG_LESS = np.log(np.geomspace(1e-2, 1e12, 85))  # of the inner order less 1
 class RepeatAndSelectEvent(Event):
     """`event` (fit and score one random candidate) K times; only the best is released.
 
-    K must be drawn without looking at the data or the scores, and neither K nor the other runs are
-    released. The curve is that of *Best of K* in the documentation, for every distribution of K.
+    K must be drawn without looking at the data or the scores. Neither K nor the other runs are
+    released. The curve is that of *Best of K* in the user guide, for every distribution of K.
     ε-DP becomes (2 + η)·ε-DP for K with a truncated negative binomial distribution of shape η
     (Papernot and Steinke 2022, Corollary 3; geometric is η = 1, Liu and Talwar 2019). Rényi: the
     same, Theorem 2, and for Poisson K Theorem 6.
@@ -40,12 +39,12 @@ class RepeatAndSelectEvent(Event):
     event : Event
         One run, its score included.
     distribution : {"geometric", "logarithmic", "negative_binomial", "poisson", "fixed"}
-        *Public.* The distribution of K. A fixed K may stand for K candidates, each tried once, if
-        `event` is Gaussian.
+        *Public.* Distribution of K. If `event` is Gaussian, a fixed K may stand for K candidates
+        that are tried once each.
     parameter : float
-        *Public.* γ in (0, 1); the mean for Poisson; K itself if it is fixed.
+        *Public.* γ in (0, 1); the mean of a Poisson distribution; K itself if it is fixed.
     shape : float
-        *Public.* η > −1, for ``negative_binomial`` only; else it must be left at 1.
+        *Public.* η > −1. Only used with ``negative_binomial``.
 
     Examples
     --------
@@ -73,7 +72,7 @@ class RepeatAndSelectEvent(Event):
 
     @property
     def count(self) -> RunCount:
-        """K."""
+        """Distribution of K."""
         if self.distribution in ("poisson", "fixed"):
             return RunCount(self.distribution, self.parameter)
         shape = _SHAPES.get(self.distribution, self.shape)
@@ -91,30 +90,10 @@ class RepeatAndSelectEvent(Event):
             return (2.0 + self.count.shape) * once
         return self.parameter * once if self.distribution == "fixed" else math.inf
 
-    def zcdp_rho(self, neighboring: Neighboring) -> float:
-        return rho_of_pure(self.pure_epsilon(neighboring))
-
-    def gdp_mu(self, neighboring: Neighboring) -> float:
-        return mu_of_pure(self.pure_epsilon(neighboring))
-
     def rdp(self, order: float, neighboring: Neighboring) -> float:
-        """Return Papernot and Steinke's Theorem 2 (best inner order) or 6, or the pure bound.
-
-        For a fixed K it is that of the curve. Below the order where their bounds are least, they
-        are what they are there, as divergences grow with the order.
-
-        Parameters
-        ----------
-        order : float
-            *Public.* Order α of the divergence, above 1.
-        neighboring : Neighboring or str
-            *Public.* Whether neighbors differ in the values of one record or in its presence.
-
-        Returns
-        -------
-        float
-            An upper bound; ``inf`` if none is known.
-        """
+        # The least of the pure bound and Papernot and Steinke's Theorem 2 (best inner order) or 6;
+        # the curve's for a fixed K. Below the order where the theorems' bounds are least, they are
+        # taken at that order, as divergences grow with the order.
         order = check_real("order", order, low=1.0)
         pure = self.pure_epsilon(neighboring)
         bound = math.inf if math.isinf(pure) else randomized_response_divergence(pure, order)
@@ -139,7 +118,7 @@ class RepeatAndSelectEvent(Event):
         return self.parameter * failure + max(0.0, math.log(self.parameter)) / (order - 1.0)
 
 
-def _checked_parameter(distribution: str, parameter: Any) -> float:
+def _checked_parameter(distribution: str, parameter: float) -> float:
     if distribution == "fixed":
         return check_count("parameter", parameter)
     highest = math.inf if distribution == "poisson" else 1.0
@@ -148,8 +127,6 @@ def _checked_parameter(distribution: str, parameter: Any) -> float:
 
 @lru_cache(maxsize=256)
 def _least_order(event: RepeatAndSelectEvent, neighboring: Neighboring) -> float:
-    """Return the order at which the bound is least."""
-
     def cost(log_less: float) -> float:
         return event._repeated(1.0 + math.exp(log_less), neighboring)
 

@@ -1,4 +1,4 @@
-"""Laplace noise cut off at a public bound."""
+"""Truncated Laplace noise."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ class TruncatedLaplaceEvent(AdditiveEvent):
     Parameters
     ----------
     noise_multiplier, cut : float
-        *Public.* Scale of the noise and its largest size, over C. At 500 scales and more there is
-        no difference from `LaplaceEvent`, and it is refused.
+        *Public.* Scale of the noise and its largest size, over C. The cut is at most 500 scales:
+        beyond, use `LaplaceEvent`.
     """
 
     noise_multiplier: float

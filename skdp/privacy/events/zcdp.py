@@ -1,4 +1,4 @@
-"""Zero-concentrated differential privacy as an event."""
+"""Releases that are zero-concentrated DP."""
 
 from __future__ import annotations
 
