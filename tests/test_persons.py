@@ -126,7 +126,7 @@ def test_most_rows_want_groups():
     for wrong in (0, 1.5, True):
         with pytest.raises(ValueError, match="max_rows"):
             check_max_rows(wrong, [1, 2])
-    with pytest.raises(ValueError, match="needs groups="):
+    with pytest.raises(ValueError, match="needs groups"):
         check_max_rows(3, None)
 
 

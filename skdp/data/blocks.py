@@ -1,8 +1,8 @@
 """Blocks of rows of Dask collections, read where they are: only results come to the driver.
 
-A read is one graph and one round trip, on whatever scheduler is set. Blocks are read many times,
-so that what is recomputed is compared with what the first read saw. What holds rows prints none of
-them: workers log the arguments of tasks that fail.
+A read is one graph and one round trip, on any scheduler. Blocks are read many times, so the values
+that are recomputed are compared with those of the first read. The classes print no rows, because
+workers log the arguments of tasks that fail.
 
 Each round trip is a line of the log "skdp.blocks", at the level DEBUG: off by default, for tests
 and benchmarks on public data. It is *not private*: samplers and minimizers take as many trips, to
@@ -16,11 +16,11 @@ import logging
 import math
 import warnings
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 from uuid import uuid4
 
 import numpy as np
@@ -28,6 +28,7 @@ from scipy import sparse
 from sklearn.exceptions import DataConversionWarning
 
 from skdp.data.column import check_plain, is_collection
+from skdp.support.types import MatrixLike, VectorLike
 
 __all__ = [
     "Block",
@@ -43,23 +44,26 @@ _LOG = logging.getLogger("skdp.blocks")
 _KEPT_LOCALLY = 2**30  # bytes of a collection that are kept in one machine's memory between reads
 _KEPT_SHARE = 0.5  # of the memory of a cluster's workers
 _UNKNOWN = math.inf
+T = TypeVar("T")
+EstimatorT = TypeVar("EstimatorT")
+Graph = dict[Hashable, Any]
+"""Tasks and data of dask, by key."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Block:
     """*Private* consecutive rows as they came, with their targets and weights if there are any."""
 
-    X: Any
-    y: Any = None
-    sample_weight: Any = None
+    X: MatrixLike
+    y: VectorLike = None
+    sample_weight: VectorLike = None
 
-    def parts(self) -> list[Any]:
-        """Return what there is."""
+    def parts(self) -> list[MatrixLike]:
         return [part for part in (self.X, self.y, self.sample_weight) if part is not None]
 
 
 class _Sight(NamedTuple):
-    """What the first read notes of a block, and what was found in it or is wrong with it."""
+    """What the first read notes of a block, and the result or error of its function."""
 
     n_rows: int
     n_bytes: int
@@ -68,7 +72,7 @@ class _Sight(NamedTuple):
     error: tuple[type[Exception], str] | None
 
 
-def empty_rows(X: Any) -> Any:
+def empty_rows(X: MatrixLike) -> MatrixLike:
     """Return no rows, in memory, with the columns and types of a collection."""
     _check_kind("X", X)
     if hasattr(type(X), "divisions"):
@@ -77,7 +81,7 @@ def empty_rows(X: Any) -> Any:
 
 
 def added(answers: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    """Return the sums of answers of blocks, by name."""
+    """Return the sums of the answers of blocks, by name."""
     return {name: sum(answer[name] for answer in answers) for name in answers[0]}  # type: ignore
 
 
@@ -89,28 +93,28 @@ class Blocks:
     graph : dict
         *Private.* Tasks and data of a dask graph.
     keys : list
-        Those of the blocks.
+        Keys of the blocks.
     names : list
         *Public.* Names of the columns; empty for arrays.
     n_columns : int or None
         *Public.* None for one column without a second axis.
     n_bytes : float
-        *Public.* Of what has to be computed; infinite where it is not known.
+        *Public.* Size of what has to be computed; infinite if unknown.
 
     Attributes
     ----------
     n_rows : list of int
-        *Private* where their sum is. Of each block, since `check`.
+        Rows of each block, since `check`. *Private* if their sum is.
     is_kept : bool
-        *Public.* Whether a read computes nothing anew.
+        *Public.* Whether reads compute nothing anew.
     """
 
     def __init__(
         self,
-        graph: Mapping[Any, Any],
-        keys: Sequence[Any],
+        graph: Graph,
+        keys: Sequence[Hashable],
         *,
-        names: Sequence[Any] = (),
+        names: Sequence[Hashable] = (),
         n_columns: int | None = None,
         n_bytes: float = _UNKNOWN,
     ) -> None:
@@ -123,16 +127,16 @@ class Blocks:
     @classmethod
     def of(
         cls,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
+        X: MatrixLike,
+        y: VectorLike = None,
+        sample_weight: VectorLike = None,
         *,
         parameters: Sequence[str] = ("X", "y", "sample_weight"),
     ) -> Blocks:
         """Return the blocks of X; y and weights are collections cut like it, or in memory.
 
-        Nothing is computed, but for the lengths of blocks where they are unknown and y or weights
-        are in memory. Messages call the three by the names `parameters`.
+        Nothing is computed, except unknown lengths of blocks if y or weights are in memory.
+        Messages call the three by the names `parameters`.
         """
         first, second, _ = parameters
         parts = dict(zip(parameters, (X, _one_column(second, y), sample_weight), strict=True))
@@ -162,12 +166,12 @@ class Blocks:
     def __len__(self) -> int:
         return len(self._keys)
 
-    def check(self, function: Callable[[Block], Any]) -> list[Any]:
+    def check(self, function: Callable[[Block], T]) -> list[T]:
         """Return ``function(block)`` of each block that has rows: the first read of the data.
 
-        It raises the error of the first block with one, by its number in X; `function` raises
-        ValueError or TypeError, without values; of another exception only the type is told. Blocks
-        without rows are dropped, unless all are.
+        It raises the error of the first block with one, by its number in X. `function` raises
+        ValueError or TypeError, without values; of any other exception only the type is shown.
+        Blocks without rows are dropped, unless all are.
         """
         if fits := self._n_bytes <= _room():
             self._keep()
@@ -186,34 +190,34 @@ class Blocks:
         return [one.found for one in seen]
 
     def gather(
-        self, function: Callable[..., Any], arguments: Mapping[int, Any] | None = None
-    ) -> list[Any]:
+        self, function: Callable[..., T], arguments: Mapping[int, object] | None = None
+    ) -> list[T]:
         """Return ``function(block)`` of each block in order: one round trip.
 
-        With `arguments`, by the place of a block among these, those blocks alone are read, in the
-        mapping's order, by ``function(argument, block)``. The function can be pickled.
+        With `arguments`, by number of a block, only these blocks are read, in this order, by
+        ``function(argument, block)``. The function is picklable.
         """
         if arguments is None:
             tasks = [(function, key) for key in self._keys]
         else:
             tasks = [(partial(function, one), self._keys[i]) for i, one in arguments.items()]
-        results = [_new_key("result") for _ in tasks]
+        results: list[Hashable] = [_new_key("result") for _ in tasks]
         n_read = self._n_given if arguments is None else len(tasks)
         _LOG.debug("%s of %d blocks", _name(function), n_read)
         graph = self._needed(task[1] for task in tasks) | dict(zip(results, tasks, strict=True))
         return list(_scheduler()(graph, results))
 
     def places(self, rows: np.ndarray) -> dict[int, np.ndarray]:
-        """Return rows, whose numbers rise, by their block and counted from its first row.
+        """Return increasing row numbers by block, counted from its first row, for `gather`.
 
-        These are arguments for `gather`, at least one.
+        There is at least one block.
         """
         ends = np.cumsum(self.n_rows)
         parts = np.split(rows, rows.searchsorted(ends[:-1]))
         found = {i: part - (ends[i] - self.n_rows[i]) for i, part in enumerate(parts) if part.size}
         return found or {0: rows}
 
-    def map(self, function: Callable[[Any], Any]) -> Blocks:
+    def map(self, function: Callable[[Any], object]) -> Blocks:
         """Return blocks whose values are ``function(block)``: kept if the blocks are."""
         keys = [_new_key("mapped") for _ in self._keys]
         graph = self._graph | {k: (function, own) for k, own in zip(keys, self._keys, strict=True)}
@@ -230,23 +234,23 @@ class Blocks:
             values = _scheduler()(self._needed(self._keys), self._keys, **more)
             self._graph, self.is_kept = dict(zip(self._keys, values, strict=True)), True
 
-    def _guard(self, keys: Mapping[int, Any], fingerprints: Sequence[int]) -> None:
+    def _guard(self, keys: Mapping[int, Hashable], fingerprints: Sequence[int]) -> None:
         """Go on with these blocks, compared with their fingerprints whenever they are computed."""
         self._keys = list(keys.values())
         if self.is_kept and _client() is None:
             return
         self.is_kept = False
-        guarded = [_new_key("guarded") for _ in keys]
+        guarded: list[Hashable] = [_new_key("guarded") for _ in keys]
         for new, (number, key), known in zip(guarded, keys.items(), fingerprints, strict=True):
             self._graph[new] = (partial(_unchanged, number, known), key)
         self._keys = guarded
 
-    def _needed(self, keys: Any) -> dict[Any, Any]:
-        """Return what of the graph the blocks of these keys need."""
+    def _needed(self, keys: Iterable[Hashable]) -> Graph:
+        """Return the part of the graph that the blocks of these keys need."""
         return {key: self._graph[key] for key in keys} if self.is_kept else self._graph
 
 
-def for_workers(estimator: Any) -> Any:
+def for_workers(estimator: EstimatorT) -> EstimatorT:
     """Return a copy without what only the driver may know: budgets and the seed."""
     alone = copy.copy(estimator)
     for name in {"budget", "random_state"} & vars(alone).keys():
@@ -255,9 +259,8 @@ def for_workers(estimator: Any) -> Any:
 
 
 def _look(
-    names: list[Any], n_columns: int | None, function: Callable[[Block], Any], block: Block
+    names: list[Hashable], n_columns: int | None, function: Callable[[Block], object], block: Block
 ) -> _Sight:
-    """Return what there is to know about a block, with what the function finds or its error."""
     n_rows = max(map(_n_rows, block.parts()))
     try:
         _check_columns(names, n_columns, block.X)
@@ -272,7 +275,7 @@ def _look(
     return _Sight(n_rows, 0, 0, None, error)
 
 
-def _check_columns(names: list[Any], n_columns: int | None, X: Any) -> None:
+def _check_columns(names: list[Hashable], n_columns: int | None, X: MatrixLike) -> None:
     if is_table(X) and (columns := list(X.columns)) != names:
         missing = [name for name in names if name not in columns]
         found = f"{missing} are not there" if missing else f"they are {columns}"
@@ -291,7 +294,7 @@ def _check_lengths(block: Block) -> None:
 
 
 def _unchanged(number: int, known: int, block: Block) -> Block:
-    """Return the block if it is what the first read saw."""
+    """Return the block if it equals the one of the first read."""
     if _fingerprint(block) != known:
         raise ValueError(
             f"Block {number} of the rows changed between two reads, so that no guarantee holds for "
@@ -308,8 +311,8 @@ def _fingerprint(block: Block) -> int:
     return found
 
 
-def _arrays(part: Any) -> list[Any]:
-    """Return buffers that are equal where the parts are."""
+def _arrays(part: MatrixLike) -> list[VectorLike]:
+    """Return buffers that are equal if the parts are."""
     if hasattr(part, "iloc"):
         from pandas.util import hash_pandas_object
 
@@ -322,7 +325,7 @@ def _arrays(part: Any) -> list[Any]:
     return ["\0".join(map(str, values.ravel().tolist())).encode(errors="surrogatepass")]
 
 
-def _check_kind(name: str, part: Any) -> None:
+def _check_kind(name: str, part: MatrixLike) -> None:
     if not (hasattr(type(part), "ndim") and part.ndim in (1, 2)):
         raise ValueError(
             f"{name} is a {type(part).__name__} of Dask: it must be a dask array or dataframe, or "
@@ -332,7 +335,7 @@ def _check_kind(name: str, part: Any) -> None:
         raise ValueError(f"{name} is a dask array whose number of columns is not known.")
 
 
-def by_rows(name: str, part: Any) -> Any:
+def by_rows(name: str, part: MatrixLike) -> MatrixLike:
     """Return a collection whose blocks are whole rows."""
     _check_kind(name, part)
     if is_table(part) or part.ndim == 1:
@@ -340,9 +343,9 @@ def by_rows(name: str, part: Any) -> Any:
     return part.rechunk({1: -1}) if part.numblocks[1] > 1 else part
 
 
-def _one_column(name: str, part: Any) -> Any:
+def _one_column(name: str, part: MatrixLike) -> MatrixLike:
     """Return a table of one column as that column, with a warning; all else as it is."""
-    shape: Sequence[Any] = getattr(part, "shape", ())
+    shape: Sequence[float] = getattr(part, "shape", ())
     if len(shape) != 2 or shape[1] != 1:
         return part
     warnings.warn(
@@ -353,17 +356,16 @@ def _one_column(name: str, part: Any) -> Any:
     return part[part.columns[0]] if hasattr(type(part), "divisions") else _rows_of(part)[:, 0]
 
 
-def _rows_of(part: Any) -> Any:
-    """Return what slices of rows are taken of."""
+def _rows_of(part: MatrixLike) -> MatrixLike:
     return part.iloc if hasattr(part, "iloc") else part
 
 
-def is_table(X: Any) -> bool:
+def is_table(X: MatrixLike) -> bool:
     """Return whether a collection has named columns."""
     return hasattr(type(X), "columns")
 
 
-def _names(X: Any) -> list[Any]:
+def _names(X: MatrixLike) -> list[Hashable]:
     """Return the names of a frame's columns, or of a series; empty for arrays."""
     if is_table(X):
         return list(X.columns)
@@ -371,15 +373,15 @@ def _names(X: Any) -> list[Any]:
     return [] if name is None else [name]
 
 
-def _n_columns(X: Any) -> int | None:
+def _n_columns(X: MatrixLike) -> int | None:
     return None if X.ndim == 1 else len(X.columns) if is_table(X) else int(X.shape[1])
 
 
-def _n_rows(part: Any) -> int:
+def _n_rows(part: MatrixLike) -> int:
     return int(part.shape[0]) if hasattr(part, "shape") else len(part)
 
 
-def _tasks(collection: Any) -> tuple[dict[Any, Any], list[Any]]:
+def _tasks(collection: MatrixLike) -> tuple[Graph, list[Hashable]]:
     """Return the optimized graph of a collection, and the keys of its blocks."""
     import dask
 
@@ -392,7 +394,7 @@ def _tasks(collection: Any) -> tuple[dict[Any, Any], list[Any]]:
     return futures | dict(best.__dask_graph__()), [*dask.core.flatten(best.__dask_keys__())]
 
 
-def _lengths(X: Any, graph: Mapping[Any, Any], keys: Sequence[Any]) -> list[int]:
+def _lengths(X: MatrixLike, graph: Graph, keys: Sequence[Hashable]) -> list[int]:
     """Return the numbers of rows of the blocks of X, counted if they are not known."""
     if not is_table(X) and not math.isnan(X.shape[0]):
         return list(X.chunks[0])
@@ -401,18 +403,18 @@ def _lengths(X: Any, graph: Mapping[Any, Any], keys: Sequence[Any]) -> list[int]
 
 
 def _cut(
-    name: str, part: Any, first: str, lengths: Sequence[int]
-) -> tuple[dict[Any, Any], list[Any]]:
-    """Return what is in memory in blocks of these lengths, by new keys."""
+    name: str, part: MatrixLike, first: str, lengths: Sequence[int]
+) -> tuple[Graph, list[Hashable]]:
+    """Return data in memory as blocks of these lengths, by new keys."""
     if not hasattr(part, "__len__") or not np.ndim(part) or _n_rows(part) != sum(lengths):
         raise ValueError(f"{name} must have as many rows as {first}.")
     rows = _rows_of(part)
     ends = np.cumsum([0, *lengths])
-    values = {_new_key(name): rows[start:stop] for start, stop in pairwise(ends)}
+    values: Graph = {_new_key(name): rows[start:stop] for start, stop in pairwise(ends)}
     return values, list(values)
 
 
-def _check_number_of_blocks(keys: Mapping[str, list[Any]], first: str) -> None:
+def _check_number_of_blocks(keys: Mapping[str, list[Hashable]], first: str) -> None:
     expected = len(keys[first])
     for name, own in keys.items():
         if len(own) != expected:
@@ -422,8 +424,8 @@ def _check_number_of_blocks(keys: Mapping[str, list[Any]], first: str) -> None:
             )
 
 
-def _n_bytes(collection: Any) -> float:
-    """Return how much would be computed: nothing where all blocks are there."""
+def _n_bytes(collection: MatrixLike) -> float:
+    """Return the size of what would be computed: 0 if all blocks are there."""
     graph = dict(collection.__dask_graph__())
     if all(_is_data(one) or type(one).__name__ == "Alias" for one in graph.values()):
         return 0.0
@@ -431,7 +433,7 @@ def _n_bytes(collection: Any) -> float:
     return _UNKNOWN if math.isnan(size) else float(size)
 
 
-def _size(part: Any) -> int:
+def _size(part: MatrixLike) -> int:
     if hasattr(part, "memory_usage"):
         return int(np.sum(part.memory_usage(deep=True)))
     if sparse.issparse(part):
@@ -439,7 +441,7 @@ def _size(part: Any) -> int:
     return int(getattr(part, "nbytes", 0))
 
 
-def _is_data(value: Any) -> bool:
+def _is_data(value: object) -> bool:
     """Return whether a value of a graph is there where it is used: on a cluster a future."""
     from dask.core import istask
 
@@ -475,7 +477,7 @@ def _new_key(name: str) -> str:
     return f"{name}-{uuid4().hex}"
 
 
-def _name(function: Any) -> str:
+def _name(function: Callable[..., object]) -> str:
     while isinstance(function, partial):
         function = function.func
     return getattr(function, "__name__", type(function).__name__)

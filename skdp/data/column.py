@@ -1,9 +1,9 @@
-"""The gate for user data: one column of any library as NumPy values and a mask of nulls.
+"""One column of user data of any library, as NumPy values and a mask of nulls.
 
-NumPy has no null in most of its types. Where it converts a column with nulls by itself, it changes
-the type of the whole column, and with it the values of other rows: integers beyond 2^53 are rounded
-and codes of a dictionary are shifted. Here each value depends on its own row and on the *type* of
-its column alone:
+NumPy has no null in most of its types. Its own conversion of a column with nulls changes the type
+of the whole column, and with it the values of other rows: integers beyond 2^53 are rounded and
+codes of a dictionary are shifted. Here each value depends on its own row and on the *type* of its
+column alone:
 
 - Objects that could run code of their own raise ValueError.
 - The library that holds the column finds the nulls.
@@ -16,7 +16,7 @@ No other module converts a column of user data (`tests/test_gate.py` enforces it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache, cached_property
@@ -25,6 +25,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+
+from skdp.support.types import Label, MatrixLike, VectorLike
 
 __all__ = [
     "Column",
@@ -72,7 +74,6 @@ class Values(NamedTuple):
     nulls: np.ndarray | None = None
 
     def missing(self) -> np.ndarray:
-        """Return where a value is missing."""
         found = where_missing(self.array)
         return found if self.nulls is None else found | self.nulls
 
@@ -81,17 +82,14 @@ class Values(NamedTuple):
 class Column:
     """One column of user data, converted when it is read.
 
-    Parameters
-    ----------
-    source : array-like of shape (n_rows,)
-        *Private.* An array of NumPy or pandas, an Arrow array, or a polars series.
+    `source` is *private*: an array of NumPy or pandas, an Arrow array, or a polars series.
     """
 
-    source: Any
+    source: VectorLike
 
     @classmethod
-    def of(cls, x: Any) -> Column:
-        """Return one column of any library, also a list."""
+    def of(cls, x: VectorLike) -> Column:
+        """Return one column of any library, or a list."""
         if isinstance(x, Column):
             return x
         x = typed(x)
@@ -110,17 +108,17 @@ class Column:
 
     @cached_property
     def dtype(self) -> np.dtype:
-        """NumPy's type of the values: *public*, a function of the column's type alone."""
+        """*Public.* NumPy's type of the values, a function of the column's type alone."""
         return self[:0].read().array.dtype
 
     @property
     def kind(self) -> str:
-        """NumPy's letter for the type, "O" for strings and other objects of a data frame."""
+        """*Public.* NumPy's letter for the type, "O" for strings and objects of a data frame."""
         return str(self.dtype.kind)
 
     @property
     def type_name(self) -> str:
-        """*Public.* The name of the type in the library of the column."""
+        """*Public.* The name of the type in the column's own library."""
         return str(getattr(self.source, "dtype", getattr(self.source, "type", "object")))
 
     def read(self) -> Values:
@@ -130,7 +128,6 @@ class Column:
         return _READERS.get(home_of(self.source), _of_sequence)(self.source)
 
     def missing(self) -> np.ndarray:
-        """Return where values are missing."""
         return self.read().missing()
 
     def has_nulls(self) -> bool:
@@ -164,15 +161,13 @@ class Column:
         return {one for one in types if one.__name__ not in _MISSING_TYPES}
 
     def holds_text(self) -> bool:
-        """Return whether a value is a string."""
         types = self.types() if self.kind == "O" else set()
         return self.kind in "US" or any(issubclass(one, (str, bytes)) for one in types)
 
-    def check_numeric(self, name: Any, *, advice: str = "") -> None:
-        """Raise an error unless the column is numeric.
+    def check_numeric(self, name: Hashable, *, advice: str = "") -> None:
+        """Raise an error unless the column is numeric; `advice` is added to the error for strings.
 
-        The types of single values are read only if the column has no type of its own. `advice` is
-        added to the error for text.
+        The types of single values are read only if the column has no type of its own.
         """
         if self.kind in "biuf":
             return
@@ -185,11 +180,11 @@ class Column:
             )
 
 
-def received(x: Any) -> Any:
+def received(x: MatrixLike) -> MatrixLike:
     """Return user data in a known container; convert others by an exchange protocol.
 
     The protocols of Arrow, of data frames and of arrays are tried in this order. Masked arrays
-    raise ValueError, since scikit-learn and NumPy drop their masks.
+    raise ValueError, because scikit-learn and NumPy drop their masks.
     """
     if isinstance(x, np.ndarray):
         return _received_array(x)
@@ -220,13 +215,13 @@ def _received_array(x: np.ndarray) -> np.ndarray:
     return x
 
 
-def typed(x: Any) -> Any:
+def typed(x: MatrixLike) -> MatrixLike:
     """Return user data as `received` does, and lists as arrays."""
     x = received(x)
     return array_of_list(x) if isinstance(x, (list, tuple)) else x
 
 
-def _converted(x: Any, convert: Callable[[Any], Any]) -> Any:
+def _converted(x: MatrixLike, convert: Callable[[MatrixLike], MatrixLike]) -> MatrixLike:
     """Convert by a protocol, and replace its errors, which could quote values."""
     try:
         return convert(x)
@@ -235,7 +230,7 @@ def _converted(x: Any, convert: Callable[[Any], Any]) -> Any:
     raise ValueError(f"the data cannot be converted to an array: {type(x).__name__} raises {why}.")
 
 
-def home_of(x: Any) -> str:
+def home_of(x: object) -> str:
     """Return the known library that defines the class of a container or a base class, or ""."""
     return _home_of_class(type(x))  # type: ignore[arg-type]  # a class is hashable
 
@@ -246,31 +241,31 @@ def _home_of_class(kind: type) -> str:
     return next((home for home in _HOMES if home in homes), "")
 
 
-def is_collection(x: Any) -> bool:
-    """Return whether data are a Dask collection; Dask is not imported."""
+def is_collection(x: object) -> bool:
+    """Return whether data are a Dask collection, without an import of Dask."""
     return home_of(x) in ("dask", "dask_expr")
 
 
-def _from_arrow_stream(x: Any) -> Any:
+def _from_arrow_stream(x: MatrixLike) -> MatrixLike:
     import pyarrow as pa
 
     return _table_or_column(pa.chunked_array(x))
 
 
-def _from_arrow_array(x: Any) -> Any:
+def _from_arrow_array(x: MatrixLike) -> MatrixLike:
     import pyarrow as pa
 
     return _table_or_column(pa.array(x))
 
 
-def _table_or_column(column: Any) -> Any:
+def _table_or_column(column: VectorLike) -> MatrixLike:
     import pyarrow as pa
 
     is_table = pa.types.is_struct(column.type)
     return pa.Table.from_struct_array(column) if is_table else column
 
 
-def _from_data_frame(x: Any) -> Any:
+def _from_data_frame(x: MatrixLike) -> MatrixLike:
     try:
         from pyarrow.interchange import from_dataframe
     except ImportError:
@@ -278,7 +273,7 @@ def _from_data_frame(x: Any) -> Any:
     return from_dataframe(x)
 
 
-_PROTOCOLS: dict[str, Callable[[Any], Any]] = {
+_PROTOCOLS: dict[str, Callable[[MatrixLike], MatrixLike]] = {
     "__arrow_c_stream__": _from_arrow_stream,
     "__arrow_c_array__": _from_arrow_array,
     "__dataframe__": _from_data_frame,
@@ -286,11 +281,11 @@ _PROTOCOLS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def _of_sequence(source: Any) -> Values:
+def _of_sequence(source: VectorLike) -> Values:
     return Values(_objects(source))
 
 
-def _of_pandas(array: Any) -> Values:
+def _of_pandas(array: VectorLike) -> Values:
     """Read an array of one of pandas' own types."""
     dtype = array.dtype
     if isinstance(dtype, np.dtype):
@@ -306,14 +301,13 @@ def _of_pandas(array: Any) -> Values:
     return Values(np.asarray(array, dtype=object))
 
 
-def _of_pandas_masked(array: Any, dtype: np.dtype) -> Values:
-    """Read an array that holds values and a mask."""
+def _of_pandas_masked(array: VectorLike, dtype: np.dtype) -> Values:
     nulls = np.asarray(array.isna())
     filling = {"na_value": dtype.type(0)} if nulls.any() else {}
     return _masked(array.to_numpy(dtype=dtype, **filling), nulls)
 
 
-def _of_pandas_sparse(array: Any) -> Values:
+def _of_pandas_sparse(array: VectorLike) -> Values:
     """Return the dense values; gaps are null if the fill value is."""
     filling, stored = array.fill_value, _received_array(np.asarray(array.sp_values))
     gaps_are_null = is_missing(filling)
@@ -327,8 +321,7 @@ def _of_pandas_sparse(array: Any) -> Values:
     return _masked(values, gaps)
 
 
-def _of_arrow(column: Any) -> Values:
-    """Read an Arrow array, chunked or not, of any type."""
+def _of_arrow(column: VectorLike) -> Values:
     import pyarrow as pa
 
     column = _decoded_arrow(column)
@@ -343,8 +336,8 @@ def _of_arrow(column: Any) -> Values:
     return Values(np.asarray(filled), np.asarray(column.is_null()))
 
 
-def _decoded_arrow(column: Any) -> Any:
-    """Return a column of plain values: without dictionaries, runs and extension types."""
+def _decoded_arrow(column: VectorLike) -> VectorLike:
+    """Return a column without dictionaries, runs and extension types."""
     import pyarrow as pa
 
     kind = column.type
@@ -364,7 +357,7 @@ def _decoded_arrow(column: Any) -> Any:
     return _decoded_arrow(pa.chunked_array(chunks, type=kind))
 
 
-def _of_polars(series: Any) -> Values:
+def _of_polars(series: VectorLike) -> Values:
     kind, name = series.dtype, str(series.dtype)
     if kind.is_float() or name.startswith(("Date", "Duration")):
         return Values(series.to_numpy())  # nulls are NaN or NaT
@@ -395,15 +388,15 @@ def _masked(array: np.ndarray, nulls: np.ndarray) -> Values:
     return Values(array, nulls if nulls.any() else None)
 
 
-def _objects(values: Any) -> np.ndarray:
-    """Return an array with one object for each value, also where a value is a list."""
+def _objects(values: VectorLike) -> np.ndarray:
+    """Return an array with one object for each value, also if a value is a list."""
     found = np.empty(len(values), dtype=object)
     for i, value in enumerate(values):
         found[i] = value
     return found
 
 
-def array_of_list(x: Any) -> np.ndarray:
+def array_of_list(x: Sequence[Any]) -> np.ndarray:
     """Return a list as an array, of a numeric or string type only if that changes no value.
 
     NumPy turns numbers beside a string into strings, and integers beside a float into floats. Then
@@ -436,7 +429,7 @@ def _is_same(objects: np.ndarray, narrow: np.ndarray) -> bool:
     return all(is_missing(b) if is_missing(a) else a == b for a, b in pairs)
 
 
-def is_missing(value: Any) -> bool:
+def is_missing(value: object) -> bool:
     """Return whether a value is NaN, NaT, None or pandas' NA."""
     if type(value).__name__ in _MISSING_TYPES:
         return True
@@ -462,14 +455,14 @@ def _is_of_numbers(kind: type) -> bool:
     return issubclass(kind, _NUMBERS) and not issubclass(kind, np.timedelta64)
 
 
-def _as_float(value: Any) -> float:
+def _as_float(value: Label) -> float:
     try:
         return float(value)
     except (TypeError, ValueError, OverflowError):
         return np.nan
 
 
-def check_plain(*tables: Any) -> None:
+def check_plain(*tables: MatrixLike) -> None:
     """Raise ValueError if Python objects in the data may run code of their own when they are read.
 
     Such code may raise an error after the spend, or quote the value in its message. The class of an
@@ -479,7 +472,7 @@ def check_plain(*tables: Any) -> None:
         raise ValueError(_FOREIGN)
 
 
-def _kinds(table: Any) -> set[type]:
+def _kinds(table: MatrixLike) -> set[type]:
     """Return the classes of the Python objects in a table, a column or a list."""
     if isinstance(table, (list, tuple)):
         return _kinds_among(table)
@@ -488,7 +481,7 @@ def _kinds(table: Any) -> set[type]:
         return set().union(*(_kinds(table.iloc[:, j]) for j in some))
     if hasattr(table, "get_columns"):  # a frame of polars
         return set().union(*map(_kinds, table.get_columns()))
-    dtype: Any = getattr(table, "dtype", None)
+    dtype: object = getattr(table, "dtype", None)
     if hasattr(dtype, "categories") and hasattr(dtype.categories, "dtype"):
         return _kinds(dtype.categories)
     if "object" not in str(dtype).lower():
@@ -497,7 +490,7 @@ def _kinds(table: Any) -> set[type]:
     return _kinds_among([*(values.flat if isinstance(values, np.ndarray) else values)])
 
 
-def _kinds_among(values: Collection[Any]) -> set[type]:
+def _kinds_among(values: Collection[object]) -> set[type]:
     """Return the classes of values, and of the values inside lists, tuples and arrays."""
     kinds = {*map(type, values)}
     if any(issubclass(kind, (list, tuple, np.ndarray)) for kind in kinds):
@@ -508,7 +501,7 @@ def _kinds_among(values: Collection[Any]) -> set[type]:
 
 @cache
 def _is_plain(kind: type) -> bool:
-    """Return whether Python or a known library defines all methods of a class that readers call."""
+    """Return whether Python or a known library defines all methods that readers call."""
     own = [one for one in kind.__mro__ if not _is_trusted(one)]
     return not any(_RUN_BY_READERS & vars(one).keys() for one in own)
 

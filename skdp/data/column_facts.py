@@ -1,17 +1,19 @@
-"""What is public about columns: their bounds and categories, given by name or number."""
+"""Public facts about columns: their bounds and categories, by name or number."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skdp.data.column import Column, Values, array_of_list, is_missing
 from skdp.data.columns import column_name
+from skdp.support.types import Bounds, Categories, Label, VectorLike
 
 __all__ = [
     "ColumnBounds",
@@ -27,24 +29,25 @@ __all__ = [
 
 _LARGEST = 1e100
 _NARROWEST = 1e-50
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
 class ColumnBounds:
-    """Public bounds of each column.
+    """*Public* bounds of each column, in its units.
 
-    Parameters
-    ----------
-    low, high : ndarray of shape (n_columns,)
-        *Public.* In the units of the columns; apart by 1e-50 at least, and up to 1e100 in size.
+    `low` and `high` have the shape (n_columns,). They are at least 1e-50 apart and at most 1e100 in
+    size.
     """
 
     low: np.ndarray
     high: np.ndarray
 
     @classmethod
-    def of(cls, bounds: Any, n_columns: int, names: Sequence[Any] = ()) -> ColumnBounds:
-        """Return the bounds that were given in one of the ways that are allowed, checked."""
+    def of(
+        cls, bounds: Bounds | ColumnBounds | None, n_columns: int, names: Sequence[Hashable] = ()
+    ) -> ColumnBounds:
+        """Return the bounds given in any of the allowed forms, checked."""
         if isinstance(bounds, ColumnBounds):
             return bounds
         if bounds is None:
@@ -66,27 +69,27 @@ class ColumnBounds:
 
     @property
     def middle(self) -> np.ndarray:
-        """The middle of the bounds."""
+        """The midpoints."""
         return 0.5 * (self.low + self.high)
 
     @property
     def half(self) -> np.ndarray:
-        """Half their distance."""
+        """Half the distance between the bounds."""
         return 0.5 * (self.high - self.low)
 
     @property
     def largest(self) -> np.ndarray:
-        """The largest absolute value within."""
+        """The largest absolute value within the bounds."""
         return np.maximum(np.abs(self.low), np.abs(self.high))
 
-    def clip(self, X: np.ndarray, missing: Any = None) -> np.ndarray:
-        """Return new rows within the bounds; NaN counts as `missing`, the middle by default."""
+    def clip(self, X: np.ndarray, missing: np.ndarray | float | None = None) -> np.ndarray:
+        """Return new rows within the bounds; NaN counts as `missing`, the midpoint by default."""
         filling = self.middle if missing is None else missing
         filled = np.where(np.isnan(X), filling, X)
         return np.clip(filled, self.low, self.high, out=filled)
 
     def unit(self, X: np.ndarray) -> np.ndarray:
-        """Return clipped rows mapped to [−1, 1]; NaN counts as the middle."""
+        """Return clipped rows mapped to [−1, 1]; NaN counts as the midpoint."""
         rows = self.clip(X)
         rows -= self.middle
         rows /= self.half
@@ -94,7 +97,7 @@ class ColumnBounds:
 
 
 def _sides_by_column(
-    bounds: Mapping[Any, Any], n_columns: int, names: Sequence[Any]
+    bounds: Mapping[Any, Sequence[float]], n_columns: int, names: Sequence[Hashable]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the lows and the highs of a dict that has to name each column."""
     found = by_column("bounds", bounds, n_columns, names)
@@ -107,9 +110,9 @@ def _sides_by_column(
 
 
 def sides_of_pairs(
-    found: Mapping[int, Any], columns: Sequence[int]
+    found: Mapping[int, Sequence[float]], columns: Sequence[int]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the lows and the highs of columns, of which each has a pair."""
+    """Return the lows and the highs of columns that have a pair each."""
     pairs = [found[j] for j in columns]
     try:
         rows = np.array(pairs, dtype=float).reshape(len(pairs), 2)
@@ -118,7 +121,7 @@ def sides_of_pairs(
     return rows[:, 0], rows[:, 1]
 
 
-def _two_sides(bounds: Any, n_columns: int) -> tuple[np.ndarray, np.ndarray]:
+def _two_sides(bounds: VectorLike, n_columns: int) -> tuple[np.ndarray, np.ndarray]:
     try:
         pair = bounds if _is_pair(bounds, n_columns) else np.asarray(bounds, dtype=float).T
         low, high = (np.broadcast_to(np.asarray(side, float), (n_columns,)) for side in pair)
@@ -136,31 +139,31 @@ def _two_sides(bounds: Any, n_columns: int) -> tuple[np.ndarray, np.ndarray]:
     return low, high
 
 
-def _is_pair(bounds: Any, n_columns: int) -> bool:
+def _is_pair(bounds: VectorLike, n_columns: int) -> bool:
     """Return whether `bounds` are (lows, highs), not a pair for each column."""
     if n_columns != 2 or not _is_square(bounds):
         return len(bounds) == 2
     return _has_sides(bounds) or not (_has_pairs(bounds) or _grows(np.asarray(bounds, float).T))
 
 
-def _reads_both_ways(bounds: Any) -> bool:
-    """Return whether bounds of two columns would be bounds as pairs and as (lows, highs)."""
+def _reads_both_ways(bounds: VectorLike) -> bool:
+    """Return whether bounds of two columns are valid both as pairs and as (lows, highs)."""
     if not _is_square(bounds) or _has_sides(bounds) or _has_pairs(bounds):
         return False
     rows = np.asarray(bounds, dtype=float)
     return _grows(rows) and _grows(rows.T)
 
 
-def _is_square(bounds: Any) -> bool:
+def _is_square(bounds: VectorLike) -> bool:
     return len(bounds) == 2 and all(np.size(side) == 2 for side in bounds)
 
 
-def _has_sides(bounds: Any) -> bool:
+def _has_sides(bounds: VectorLike) -> bool:
     """Return whether this is a tuple of two lists or arrays."""
     return isinstance(bounds, tuple) and not any(isinstance(one, tuple) for one in bounds)
 
 
-def _has_pairs(bounds: Any) -> bool:
+def _has_pairs(bounds: VectorLike) -> bool:
     """Return whether this is a list of tuples."""
     return isinstance(bounds, list) and all(isinstance(one, tuple) for one in bounds)
 
@@ -171,9 +174,9 @@ def _grows(sides: np.ndarray) -> bool:
 
 
 def by_column(
-    parameter: str, values: Mapping[Any, Any], n_columns: int, names: Sequence[Any]
-) -> dict[int, Any]:
-    """Return what is given by names or numbers of columns, by number."""
+    parameter: str, values: Mapping[Any, T], n_columns: int, names: Sequence[Hashable]
+) -> dict[int, T]:
+    """Return by number what is given by names or numbers of columns."""
     names = list(names)
     columns = [names.index(key) if key in names else key for key in values]
     places = zip(values, columns, strict=True)
@@ -188,11 +191,16 @@ def by_column(
 
 
 def bounds_of_numbers(
-    bounds: Any, numbers: list[int], n_columns: int, names: Sequence[Any], *, advice: str = ""
-) -> Any:
-    """Return `bounds`; of a dict, which has to name just the columns of `numbers`, the two sides.
+    bounds: Bounds | None,
+    numbers: list[int],
+    n_columns: int,
+    names: Sequence[Hashable],
+    *,
+    advice: str = "",
+) -> Bounds | tuple[np.ndarray, np.ndarray] | None:
+    """Return `bounds`, or the two sides of a dict, which has to name just the columns in `numbers`.
 
-    `advice` says what can be done about columns that are no numbers.
+    `advice` says what to do about columns that are not numeric.
     """
     if not isinstance(bounds, Mapping):
         return bounds
@@ -211,12 +219,9 @@ def bounds_of_numbers(
 
 
 def categories_by_column(
-    categories: Any, n_columns: int, names: Sequence[Any]
+    categories: Categories | None, n_columns: int, names: Sequence[Hashable]
 ) -> dict[int, np.ndarray]:
-    """Return the values of each categorical column, by number.
-
-    `categories` is a dict by column, or the list of the values of every column; None for none.
-    """
+    """Return the values of each categorical column, by number."""
     if categories is None:
         return {}
     if isinstance(categories, Mapping):
@@ -225,8 +230,7 @@ def categories_by_column(
     return dict.fromkeys(range(n_columns), _checked_categories("every", categories))
 
 
-def _checked_categories(column: Any, values: Any) -> np.ndarray:
-    """Return the different values, at least one and none missing, that a column may have."""
+def _checked_categories(column: Hashable, values: ArrayLike) -> np.ndarray:
     message = (
         f"categories must be a list of values, or a dict from columns to such lists; those of "
         f"column {column!r} must be different values, at least one and none missing, got "
@@ -235,7 +239,7 @@ def _checked_categories(column: Any, values: Any) -> np.ndarray:
     return _different_values(values, message)
 
 
-def checked_keys(keys: Any) -> np.ndarray:
+def checked_keys(keys: ArrayLike) -> np.ndarray:
     """Return the different values, at least one and none missing, by which rows are grouped."""
     return _different_values(
         keys,
@@ -244,8 +248,8 @@ def checked_keys(keys: Any) -> np.ndarray:
     )
 
 
-def _different_values(values: Any, message: str) -> np.ndarray:
-    """Return a list of values as an array; raise ValueError if two are equal or one is missing."""
+def _different_values(values: VectorLike, message: str) -> np.ndarray:
+    """Return values as an array; raise ValueError if two are equal or one is missing."""
     if isinstance(values, (str, bytes)) or np.ndim(values) != 1:
         raise ValueError(message)
     known = list(values)
@@ -258,7 +262,7 @@ def _different_values(values: Any, message: str) -> np.ndarray:
     return array_of_list(known)
 
 
-def category_codes(column: Any, values: np.ndarray) -> np.ndarray:
+def category_codes(column: VectorLike | Column, values: np.ndarray) -> np.ndarray:
     """Return the index in `values` of each value of a column, −1 if it is missing or not there.
 
     Values that are equal in Python are one category, in a column of any type. No value raises an
@@ -285,7 +289,7 @@ def _codes(column: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 
 def _codes_of_numbers(column: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Return places among those values that the type of the column holds without rounding."""
+    """Return places among the values that the type of the column holds without rounding."""
     with np.errstate(all="ignore"):
         held = values.astype(column.dtype)
     exact = np.array([a == b for a, b in zip(held.tolist(), values.tolist(), strict=True)])
@@ -296,7 +300,7 @@ def _codes_of_numbers(column: np.ndarray, values: np.ndarray) -> np.ndarray:
     return np.where(held[places] == column, places, -1)
 
 
-def check_comparable(column: Any, values: np.ndarray, name: Any) -> None:
+def check_comparable(column: VectorLike | Column, values: np.ndarray, name: Hashable) -> None:
     """Raise ValueError if no value of a column's type can be in `values`.
 
     Columns of floats pass, because a column with only missing values often has this type. Columns
@@ -312,7 +316,7 @@ def check_comparable(column: Any, values: np.ndarray, name: Any) -> None:
         )
 
 
-def _place(known: Mapping[Any, int], value: Any, values: np.ndarray) -> int:
+def _place(known: Mapping[Any, int], value: Label, values: np.ndarray) -> int:
     try:
         if isinstance(value, (np.datetime64, np.timedelta64)):  # equal to one of another unit
             return int(_codes_of_times(np.array([value]), values)[0])
@@ -329,5 +333,5 @@ def _codes_of_times(column: np.ndarray, values: np.ndarray) -> np.ndarray:
     return codes
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)

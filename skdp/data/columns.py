@@ -7,10 +7,9 @@ after it. No message quotes a value.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -22,6 +21,7 @@ from skdp.data.column import (
     received,
     typed,
 )
+from skdp.support.types import MatrixLike
 
 __all__ = [
     "Columns",
@@ -52,17 +52,17 @@ class Columns:
     single : bool
         *Public.* Whether it was one column, without a second axis.
     typed : bool, default True
-        *Public.* Whether columns have types whatever their values are, as those of lists have not.
+        *Public.* Whether the types of columns do not depend on their values, unlike those of lists.
     """
 
     parts: list[Column]
-    names: list[Any]
+    names: list[Hashable]
     single: bool
     typed: bool = True
 
     @classmethod
-    def of(cls, x: Any, parameter: str = "x") -> Columns:
-        """Return the columns of `x`; only its shape decides whether it is refused."""
+    def of(cls, x: MatrixLike, parameter: str = "x") -> Columns:
+        """Return the columns of `x`; only its shape and names can raise an error."""
         x = received(x)
         if is_frame(x):
             check_frame(parameter, x)
@@ -73,8 +73,8 @@ class Columns:
             raise ValueError(f"{parameter} must have at least one column.")
         return columns
 
-    def split_off(self, name: Any, parameter: str) -> tuple[Columns, Any]:
-        """Return the columns without one of them, by its name, and that one."""
+    def split_off(self, name: Hashable, parameter: str) -> tuple[Columns, Column]:
+        """Return the columns without the column `name`, and that column."""
         if name not in self.names or self.single:
             raise ValueError(
                 f"{parameter} must be one of the columns {self.names}, or a column itself; got "
@@ -87,7 +87,7 @@ class Columns:
         return self.select(rest), self.parts[j]
 
     @classmethod
-    def _of_array(cls, x: Any, parameter: str) -> Columns:
+    def _of_array(cls, x: MatrixLike, parameter: str) -> Columns:
         if sparse.issparse(x):
             raise TypeError(f"{parameter} is sparse: dense data are required, as .toarray() gives.")
         typed, x = not isinstance(x, (list, tuple)), _array_or_column(x)
@@ -106,7 +106,6 @@ class Columns:
 
     @property
     def n_rows(self) -> int:
-        """The number of rows."""
         return len(self.parts[0])
 
     @property
@@ -116,25 +115,23 @@ class Columns:
 
     @property
     def n_columns(self) -> int:
-        """The number of columns."""
         return len(self.parts)
 
-    def name(self, j: int) -> Any:
-        """Return the name of a column, its number where it has none."""
+    def name(self, j: int) -> Hashable:
+        """Return the name of a column, or its number."""
         return column_name(self.names, j)
 
     @property
-    def labels(self) -> list[Any]:
-        """The names of the columns, their numbers where they have none."""
+    def labels(self) -> list[Hashable]:
+        """The names of the columns, or their numbers."""
         return [self.name(j) for j in range(self.n_columns)]
 
     @property
     def library(self) -> str:
-        """Whose frames the columns are of: "polars", or "pandas" for all else."""
+        """Library of the frames: "polars", or "pandas" for all else."""
         return "polars" if home_of(self.parts[0].source) == "polars" else "pandas"
 
     def select(self, columns: Sequence[int]) -> Columns:
-        """Return some of the columns."""
         names = [self.names[j] for j in columns] if self.names else []
         return replace(self, parts=[self.parts[j] for j in columns], names=names, single=False)
 
@@ -143,20 +140,17 @@ class Columns:
         return replace(self, parts=[part[:0] for part in self.parts])
 
     def take(self, rows: np.ndarray) -> Columns:
-        """Return some of the rows, by number."""
         return replace(self, parts=[part[rows] for part in self.parts])
 
     def are_numbers(self) -> bool:
-        """Return whether the types of the columns are of numbers, and none of objects."""
+        """Return whether all types are numeric, and not of objects."""
         return all(part.kind in "biuf" for part in self.parts)
 
     def check_numeric(self) -> None:
-        """Raise unless all columns hold numbers."""
         for j, part in enumerate(self.parts):
             part.check_numeric(self.name(j))
 
     def check_boolean(self) -> None:
-        """Raise unless each column is of truth values."""
         for part in self.parts:
             types = {bool} if part.kind == "b" else part.types()
             if not (part.kind in "bO" and types <= {bool, np.bool_}):
@@ -166,69 +160,69 @@ class Columns:
                 )
 
     def truth(self) -> Iterator[np.ndarray]:
-        """Yield where each column is true; what is missing is not."""
+        """Yield where each column is true; a missing value counts as false."""
         return (part.truth() for part in self.parts)
 
     def floats(self, rows: slice) -> np.ndarray:
         """Return some rows as floats, NaN for missing values."""
         return np.stack([part[rows].floats() for part in self.parts], axis=1)
 
-    def matrix(self, dtype: Any = None) -> np.ndarray:
+    def matrix(self, dtype: type | Sequence[type] | None = None) -> np.ndarray:
         """Return numeric columns as one array, with NaN for missing values.
 
         The array has the common type of the columns if `dtype` contains it, else the first type in
         `dtype`. It has floats if a value is null. A few megabytes are converted at a time.
         """
         own = (part.dtype if part.kind in "biuf" else np.dtype(float) for part in self.parts)
-        common = np.result_type(*own)
-        types = dtype if isinstance(dtype, (list, tuple)) else [dtype]
-        dtype = np.dtype(common if dtype is None or common in types else types[0])
-        if dtype.kind != "f" and any(part.has_nulls() for part in self.parts):
-            dtype = np.dtype(float)
-        matrix = np.empty((self.n_rows, self.n_columns), dtype)
+        common: np.dtype = np.result_type(*own)
+        allowed = [dtype] if isinstance(dtype, type) else list(dtype or [])
+        if allowed and common not in allowed:
+            common = np.dtype(allowed[0])
+        if common.kind != "f" and any(part.has_nulls() for part in self.parts):
+            common = np.dtype(float)
+        matrix = np.empty((self.n_rows, self.n_columns), common)
         step = max(ROWS_AT_ONCE // self.n_columns, 1)
         for start in range(0, self.n_rows, step):
             rows = slice(start, start + step)
             for j, part in enumerate(self.parts):
                 some = part[rows]
-                matrix[rows, j] = some.floats() if dtype.kind == "f" else some.read().array
+                matrix[rows, j] = some.floats() if common.kind == "f" else some.read().array
         return matrix
 
 
-def is_label(by: Any, names: Sequence[Any]) -> bool:
+def is_label(by: object, names: Sequence[Hashable]) -> bool:
     """Return whether `by` is the name of a column, not a column: a tuple is if it is in `names`."""
     if type(by) is tuple:
         return any(type(name) is tuple and name == by for name in names)
     return isinstance(by, (str, Integral))
 
 
-def is_frame(X: Any) -> bool:
+def is_frame(X: MatrixLike) -> bool:
     """Return whether X is a frame, with a type for each column."""
     return hasattr(type(X), "columns")
 
 
-def frame_names(X: Any) -> list[Any]:
+def frame_names(X: MatrixLike) -> list[Hashable]:
     """Return the names of the columns of a frame; empty for anything else."""
     if not is_frame(X):
         return []
     return list(getattr(X, "column_names", X.columns))  # the columns of an Arrow table are data
 
 
-def is_apart(X: Any) -> bool:
+def is_apart(X: MatrixLike) -> bool:
     """Return whether X is a frame with rows that is more than arrays of numbers of NumPy."""
     if not is_frame(X) or not all(X.shape):
         return False
     if not hasattr(X, "iloc"):
         return True
-    return not all(isinstance(dtype, np.dtype) and _is_plain(dtype) for dtype in X.dtypes)
+    return not all(isinstance(dtype, np.dtype) and _fits(dtype) for dtype in X.dtypes)
 
 
-def _is_plain(dtype: np.dtype) -> bool:
-    """Return whether a type is one of numbers that fit into 64 bits."""
+def _fits(dtype: np.dtype) -> bool:
     return dtype.kind in "biuf" and dtype.itemsize <= 8
 
 
-def refuse_lazy(**inputs: Any) -> None:
+def refuse_lazy(**inputs: object) -> None:
     """Raise ValueError for an input, by name, that has no values yet."""
     for name, values in inputs.items():
         if type(values).__name__ == "LazyFrame":
@@ -237,8 +231,8 @@ def refuse_lazy(**inputs: Any) -> None:
             )
 
 
-def check_frame(name: str, values: Any) -> None:
-    """Raise ValueError for a frame that is no table yet, or has two columns of one name."""
+def check_frame(name: str, values: MatrixLike) -> None:
+    """Raise ValueError for a frame that has no values yet, or has two columns of one name."""
     refuse_lazy(**{name: values})
     if type(values).__name__ == "RecordBatch":
         raise ValueError(
@@ -250,8 +244,7 @@ def check_frame(name: str, values: Any) -> None:
         )
 
 
-def _parts(frame: Any) -> list[Column]:
-    """Return the columns of a frame."""
+def _parts(frame: MatrixLike) -> list[Column]:
     if hasattr(frame, "iloc"):
         return [Column.of(frame.iloc[:, j]) for j in range(frame.shape[1])]
     if hasattr(frame, "column_names"):
@@ -259,18 +252,18 @@ def _parts(frame: Any) -> list[Column]:
     return [Column(frame[:, j]) for j in range(frame.shape[1])]
 
 
-def column_name(names: Sequence[Any], j: int) -> Any:
-    """Return the name of a column, its number where columns have no names."""
+def column_name(names: Sequence[Hashable], j: int) -> Hashable:
+    """Return the name of a column, or its number."""
     return names[j] if len(names) else j
 
 
-def _array_or_column(x: Any) -> Any:
+def _array_or_column(x: MatrixLike) -> MatrixLike:
     """Return a column or table of a known library unchanged, and anything else as an array."""
     x = typed(x)
     return x if home_of(x) else np.asarray(x)
 
 
-def values_of(x: Any, name: str = "x") -> Values:
+def values_of(x: MatrixLike | Column, name: str = "x") -> Values:
     """Return a column or a table as one array with a mask of nulls.
 
     A numeric table becomes an array of the common type, any other table an array of objects.

@@ -1,7 +1,7 @@
-"""Sums over rows that are exact, whatever the order and the blocks that the rows come in.
+"""Exact sums over rows, in any order and from any blocks.
 
-Numbers are added as integers, in steps of 2^−31. So no row changes what another adds, which sums
-of floats would not promise: a sensitivity holds for what is computed, and not only on paper.
+Numbers are added as integers, in steps of 2^−31. So no row changes what another adds, as sums of
+floats could: a sensitivity holds for the computed sum, not only on paper.
 """
 
 from __future__ import annotations
@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 
 from skdp.data.columns import ROWS_AT_ONCE
+from skdp.data.records import STEP_BITS, Facts, Records, Sums, from_steps
 
 __all__ = [
     "STEP_BITS",
@@ -26,38 +27,46 @@ __all__ = [
     "sums_of_means",
 ]
 
-Sums = dict[str, np.ndarray]
-"""Sums over rows, by name."""
+Numbers = Callable[[Records[Facts]], Iterable[Mapping[str, np.ndarray]]]
+"""Yields the numbers of some rows at a time, by name, each of shape (n_rows, size)."""
 
-STEP_BITS = 31
-"""Sums are made in steps of 2^−31, as integers."""
+
+class Groups(Protocol):
+    """Groups of rows, each with sums of its own."""
+
+    @property
+    def n_groups(self) -> int:
+        """*Public.* The number of groups."""
+
+    def codes(self, records: Records[object]) -> np.ndarray:
+        """Return the group of each row, −1 for none."""
 
 
 def exact_sums(
     sizes: Mapping[str, int],
-    records: Any,
-    numbers: Callable[[Any], Iterable[Mapping[str, Any]]],
-    keys: Any = None,
+    records: Records[Facts],
+    numbers: Numbers[Facts],
+    keys: Groups | None = None,
 ) -> Sums:
     """Return the sums of numbers in [−1, 1], each rounded to a multiple of 2^−31.
 
-    `numbers` yields those of some rows of the records at a time. Totals of at least 2^53 steps are
-    rounded as floats, by 2^−54 of at most 2^31: for two neighbors by 2^−22 together, which
-    `ROUNDED_ONCE` of `skdp.workloads.plan` allows for. With `keys` there is a row of sums for each
-    group.
+    `numbers` yields the numbers of some rows of the records at a time. Totals of at least 2^53
+    steps are rounded as floats, by 2^−54 of at most 2^31: for two neighbors by 2^−22 together,
+    which `ROUNDED_ONCE` of `skdp.workloads.plan` allows for. With `keys` there is a row of sums for
+    each group.
     """
     return from_steps(records.total(partial(sums_in_steps, sizes, numbers, keys)))
 
 
 def sums_of_means(
     sizes: Mapping[str, int],
-    records: Any,
-    numbers: Callable[[Any], Iterable[Mapping[str, Any]]],
+    records: Records[Facts],
+    numbers: Numbers[Facts],
 ) -> Sums:
     """Return the sums over records of what `numbers` yields for rows: of a person the means.
 
-    A mean is rounded once, as a row is, where `exact_sums` rounds each of a person's rows toward
-    zero: so several numbers of a record are no farther apart than those of one row may be. Rows
+    A mean is rounded once, like a row, whereas `exact_sums` rounds each of a person's rows toward
+    zero. So several numbers of a record are no farther apart than those of one row may be. Rows
     have no weights here.
     """
     return from_steps(records.total(partial(_means_in_steps, sizes, numbers)))
@@ -65,8 +74,8 @@ def sums_of_means(
 
 def _means_in_steps(
     sizes: Mapping[str, int],
-    numbers: Callable[[Any], Iterable[Mapping[str, Any]]],
-    records: Any,
+    numbers: Numbers[Facts],
+    records: Records[Facts],
 ) -> Sums:
     if records.persons is None:
         return sums_in_steps(sizes, numbers, None, records)
@@ -77,16 +86,11 @@ def _means_in_steps(
     return sums_in_steps(sizes, lambda _: [means] if some else [], None, alone)
 
 
-def from_steps(totals: Mapping[str, np.ndarray]) -> Sums:
-    """Return sums in steps of 2^−31 as floats."""
-    return {name: np.ldexp(total.astype(float), -STEP_BITS) for name, total in totals.items()}
-
-
 def sums_in_steps(
     sizes: Mapping[str, int],
-    numbers: Callable[[Any], Iterable[Mapping[str, Any]]],
-    keys: Any,
-    records: Any,
+    numbers: Numbers[Facts],
+    keys: Groups | None,
+    records: Records[Facts],
 ) -> Sums:
     """Return the sums in steps of 2^−31."""
     codes, n_groups = (None, ()) if keys is None else (keys.codes(records), (keys.n_groups,))
@@ -102,7 +106,7 @@ def sums_in_steps(
 
 
 def _in_steps(numbers: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-    """Return numbers in whole steps; of a person's rows they add up to what these weigh at most."""
+    """Return integer steps; a person's add up to at most the steps of their weights."""
     if weights is None:
         steps = np.ldexp(numbers, STEP_BITS)
         return np.asarray(np.rint(steps, out=steps))
@@ -120,7 +124,7 @@ def _added(steps: np.ndarray, codes: np.ndarray | None, n_groups: int) -> np.nda
 
 
 def counted(places: np.ndarray, size: int, weights: np.ndarray | None) -> np.ndarray:
-    """Return how many rows are in each place; with weights in steps, how much they weigh."""
+    """Return how many rows are in each place, or their total weight in steps."""
     if weights is None:
         return np.bincount(places, minlength=size)
     total = np.zeros(size, dtype=np.int64)
@@ -131,5 +135,5 @@ def counted(places: np.ndarray, size: int, weights: np.ndarray | None) -> np.nda
 
 
 def in_records(counts: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-    """Return counts as floats; if rows have weights, those are counts of steps."""
+    """Return counts as floats; if rows have weights, counts are in steps."""
     return np.ldexp(counts.astype(float), 0 if weights is None else -STEP_BITS)

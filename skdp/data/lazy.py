@@ -4,57 +4,61 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial, wraps
-from typing import Any
+from typing import TypeVar, cast
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import BaseEstimator
 
 from skdp.data.blocks import Block, Blocks, by_rows, for_workers, is_table
 from skdp.data.column import is_collection
 from skdp.data.validation import remember_columns
+from skdp.support.types import MatrixLike, VectorLike
 
 __all__ = ["fit_of_columns", "lazy_on_blocks", "summed_over_blocks"]
 
+MethodT = TypeVar("MethodT", bound=Callable[..., object])
 
-def lazy_on_blocks(method: Callable[..., Any]) -> Callable[..., Any]:
+
+def lazy_on_blocks(method: MethodT) -> MethodT:
     """Make a method of rows, of a fitted estimator, lazy on dask collections.
 
-    Of an array it returns a dask array. Of a frame it returns a series with the frame's index
-    where a row has one value; a frame, with `get_feature_names_out`, where it is ``transform``; and
-    else an array, of unknown chunk sizes.
+    For an array it returns a dask array. For a frame it returns a series with the frame's index if
+    a row has one value. Otherwise ``transform`` returns a frame with the names of
+    `get_feature_names_out`, and other methods an array of unknown chunk sizes.
     """
 
     @wraps(method)
-    def on_any(self: Any, X: Any, *args: Any) -> Any:
+    def on_any(self: BaseEstimator, X: MatrixLike, *args: object) -> MatrixLike:
         if not is_collection(X):
             return method(self, X, *args)
         return _lazily(method.__name__, for_workers(self), X, args)
 
-    return on_any
+    return cast(MethodT, on_any)
 
 
-def fit_of_columns(fit: Callable[..., Any]) -> Callable[..., Any]:
+def fit_of_columns(fit: MethodT) -> MethodT:
     """Make `fit` of a transformer that learns nothing remember the columns of dask collections.
 
     Their values are not read. The method `_check_columns` checks parameters against the columns.
     """
 
     @wraps(fit)
-    def on_any(self: Any, X: Any, y: Any = None) -> Any:
+    def on_any(self: BaseEstimator, X: MatrixLike, y: object = None) -> BaseEstimator:
         if not is_collection(X):
             return fit(self, X, y)
         remember_columns(self, X)
         self._check_columns()
         return self
 
-    return on_any
+    return cast(MethodT, on_any)
 
 
 def summed_over_blocks(method: Callable[..., float]) -> Callable[..., float]:
-    """Make a method of rows that returns a sum over them read dask collections, at once."""
+    """Make a method that returns a sum over rows read dask collections, at once."""
 
     @wraps(method)
-    def on_any(self: Any, X: Any, y: Any = None) -> float:
+    def on_any(self: BaseEstimator, X: MatrixLike, y: object = None) -> float:
         if not is_collection(X):
             return method(self, X, y)
         some = partial(_sum_of_block, for_workers(self), method.__name__)
@@ -63,11 +67,13 @@ def summed_over_blocks(method: Callable[..., float]) -> Callable[..., float]:
     return on_any
 
 
-def _sum_of_block(estimator: Any, name: str, block: Block) -> float:
+def _sum_of_block(estimator: BaseEstimator, name: str, block: Block) -> float:
     return float(getattr(estimator, name)(block.X)) if block.X.shape[0] else 0.0
 
 
-def _lazily(name: str, estimator: Any, X: Any, args: tuple[Any, ...]) -> Any:
+def _lazily(
+    name: str, estimator: BaseEstimator, X: MatrixLike, args: tuple[object, ...]
+) -> MatrixLike:
     _check_output(name, estimator)
     X = by_rows("X", X)
     rows = _two_rows(X)
@@ -85,8 +91,8 @@ def _lazily(name: str, estimator: Any, X: Any, args: tuple[Any, ...]) -> Any:
     return X.map_partitions(labeled, meta=labeled(rows).iloc[:0])
 
 
-def _two_rows(X: Any) -> Any:
-    """Return rows that are made up, of the types of a collection."""
+def _two_rows(X: MatrixLike) -> MatrixLike:
+    """Return made-up rows of the types of a collection."""
     if not is_table(X):
         return np.zeros((2, *X.shape[1:]), dtype=X.dtype)
     from dask.dataframe.utils import meta_nonempty
@@ -94,13 +100,17 @@ def _two_rows(X: Any) -> Any:
     return meta_nonempty(X._meta)
 
 
-def _of_rows(estimator: Any, name: str, args: tuple[Any, ...], empty: Any, X: Any) -> Any:
-    """Return what a method makes of a block of rows, and of no rows, which it may refuse."""
+def _of_rows(
+    estimator: BaseEstimator, name: str, args: tuple[object, ...], empty: MatrixLike, X: MatrixLike
+) -> MatrixLike:
+    """Return the result of a method for a block; `empty` for no rows, which it may refuse."""
     return getattr(estimator, name)(X, *args) if X.shape[0] else empty
 
 
-def _labeled(function: Callable[[Any], Any], columns: Any, X: Any) -> Any:
-    """Return what a function makes of a frame's rows, with its index."""
+def _labeled(
+    function: Callable[[MatrixLike], MatrixLike], columns: VectorLike, X: MatrixLike
+) -> MatrixLike:
+    """Return the result of a function for a frame's rows, with its index."""
     import pandas as pd
 
     values = function(X)
@@ -111,7 +121,7 @@ def _labeled(function: Callable[[Any], Any], columns: Any, X: Any) -> Any:
     return pd.DataFrame(values, index=X.index, columns=columns)
 
 
-def _check_output(name: str, estimator: Any) -> None:
+def _check_output(name: str, estimator: BaseEstimator) -> None:
     config = getattr(estimator, "_sklearn_output_config", {})
     if name == "transform" and config.get("transform", "default") != "default":
         raise ValueError(

@@ -1,20 +1,20 @@
-"""Whose each row is, where one person has several: counts, weights, and how many rows are kept.
+"""The person of each row, if a person has several: counts, weights, and how many rows are kept.
 
-Neighbors differ in all rows of one person. What is computed of a person here depends on the rows
-of that person and on coins of their own, and on nobody else's: so a bound on what each person adds
-to a sum is a bound on how far neighbors' sums are apart, ``n_changed`` times that bound.
+Neighbors differ in all rows of one person. Each result about a person depends only on the rows of
+that person and on randomness of their own. So a bound on what each person adds to a sum is a bound
+on how far neighbors' sums are apart, ``n_changed`` times that bound.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from skdp.data.column import is_collection
 from skdp.data.columns import values_of
+from skdp.support.types import Label, VectorLike
 from skdp.support.validation import check_count
 
 __all__ = ["Persons", "check_max_rows", "refuse_blocks"]
@@ -27,20 +27,20 @@ class Persons:
     Parameters
     ----------
     codes : ndarray of shape (n_rows,)
-        *Private.* The number of the person that each row is of, in the order in which they appear.
+        *Private.* The person of each row, numbered by first appearance.
     n_persons : int
-        *Public* under ``replace_one``, where it takes the place of the number of rows; that one is
-        private in both relations.
+        *Public* under ``replace_one``, in place of the number of rows, which is private under both
+        relations.
     """
 
     codes: np.ndarray
     n_persons: int
 
     @classmethod
-    def of(cls, groups: Any, n_rows: int) -> Persons:
-        """Return the persons of `groups`, one value of any type a row, after checks.
+    def of(cls, groups: VectorLike, n_rows: int) -> Persons:
+        """Return the persons of `groups`, one value of any type per row, after checks.
 
-        Equal values are one person. No message says what is among the values, or how many.
+        Equal values are one person. No message shows the values, or how many there are.
         """
         if is_collection(groups):
             refuse_blocks(groups)
@@ -49,20 +49,20 @@ class Persons:
         read = values_of(groups, "groups")
         values = read.array[:, 0] if read.array.shape[1:] == (1,) else read.array
         if values.ndim == 2:
-            raise ValueError("groups must hold one value for each row of X, and is a table.")
+            raise ValueError("groups must hold one value for each row of X, but it is a table.")
         if values.shape != (n_rows,):
             raise ValueError("groups must hold one value for each row of X.")
         if read.missing().any():
             raise ValueError(
-                "groups has missing values (NaN, None or NA), and must say of every row whose it "
-                "is: a person whose rows are in two groups is not protected as one."
+                "groups has missing values (NaN, None or NA). Give the person of every row: a "
+                "person whose rows are in two groups is not protected as one."
             )
         codes = _numbered(values)
         return cls(codes, int(codes.max(initial=-1)) + 1)
 
     @cached_property
     def counts(self) -> np.ndarray:
-        """The number of rows of each person: *private*."""
+        """*Private.* The number of rows of each person."""
         return np.bincount(self.codes, minlength=self.n_persons)
 
     def row_weights(self) -> np.ndarray:
@@ -71,15 +71,15 @@ class Persons:
         return np.where(counts == 1, 1.0, np.nextafter(1.0 / counts, 0.0))
 
     def means(self, rows: np.ndarray) -> np.ndarray:
-        """Return the mean of each person's rows: in their convex hull, but for 2^−53 a row."""
+        """Return the mean of each person's rows: in their convex hull, except for 2^−53 per row."""
         sums = [np.bincount(self.codes, column, self.n_persons) for column in rows.T]
         return np.stack(sums, axis=1) / self.counts[:, None]
 
     def kept(self, max_rows: int, rng: np.random.Generator) -> np.ndarray:
-        """Return which rows stay where each person keeps at most `max_rows`, in their order.
+        """Return the rows that stay if each person keeps at most `max_rows`, in their order.
 
-        A person keeps those of least keys, which are uniform and independent: a uniform subset,
-        whatever other persons' rows are.
+        A person keeps the rows with the least keys, which are uniform and independent: a uniform
+        subset, whatever the rows of other persons are.
         """
         keys = rng.random(len(self.codes))
         order = np.lexsort((keys, self.codes))
@@ -94,29 +94,28 @@ class Persons:
         return np.flatnonzero(chosen[self.codes])
 
     def take(self, rows: np.ndarray) -> Persons:
-        """Return the persons who have some of the rows, with these alone and new numbers."""
+        """Return the persons of some rows, with new numbers."""
         found, codes = np.unique(self.codes[rows], return_inverse=True)
         return Persons(codes, len(found))
 
 
-def refuse_blocks(groups: Any) -> None:
-    """Raise if there are groups beside dask collections."""
+def refuse_blocks(groups: VectorLike) -> None:
+    """Raise ValueError if there are groups beside dask collections."""
     if groups is not None:
         raise ValueError(
-            "groups cannot be given with dask collections: a person's rows may lie in any of their "
-            "blocks, and are counted in memory only. Call .compute() where X, y and groups fit "
-            "into it."
+            "groups cannot be given with dask collections, because a person's rows may lie in "
+            "any block. Call .compute() if X, y and groups fit into memory."
         )
 
 
-def check_max_rows(max_rows: Any, groups: Any) -> int | None:
-    """Return how many rows of a person are kept at most, None for all."""
+def check_max_rows(max_rows: int | None, groups: VectorLike) -> int | None:
+    """Return the maximum number of rows of a person, None for all."""
     if max_rows is None:
         return None
     if groups is None:
         raise ValueError(
-            "max_rows is how many rows of a person are kept, and needs groups=, which says whose "
-            "each row is."
+            "max_rows limits the rows per person and needs groups. Pass groups to fit, or leave "
+            "max_rows at None."
         )
     return check_count("max_rows", max_rows)
 
@@ -128,7 +127,7 @@ def _numbered(values: np.ndarray) -> np.ndarray:
         numbered = np.empty(len(first), dtype=np.intp)
         numbered[np.argsort(first)] = np.arange(len(first))
         return numbered[codes]
-    numbers: dict[Any, int] = {}
+    numbers: dict[Label, int] = {}
     try:
         found = [numbers.setdefault(value, len(numbers)) for value in values]
     except Exception:  # of a class that the user has defined

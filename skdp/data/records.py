@@ -16,33 +16,25 @@ missing values and dry runs (`tests/test_toy_family.py` is a complete family in 
         for rows, _ in records.chunks():
             yield {"x": records.facts.bounds.unit(rows)}
 
-- `check` is the first read of the data. It calls a function of the rows once for each block, so
-  that types are checked before the spend, and returns a list of what the function found.
-- `total` adds up what a function returns for the rows, by name. `counts` does so for a function
-  that counts rows with ``counted(places, size, records.steps)``.
-- `mapped` converts the rows: at once in memory, and whenever a block is read.
-- `each` keeps what a function makes of the rows where they are, such as a design.
-- `facts` are public, and are sent to the workers that have the rows.
-
 A function of records always sees rows in memory: all rows, or those of one block. It is a function
 of a module, or a `functools.partial` of one, because it may run on another machine.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing, get_tags
 
 from skdp.data.blocks import Block, Blocks, added, empty_rows, for_workers
 from skdp.data.column import Column, array_of_list, is_collection, received
 from skdp.data.columns import ROWS_AT_ONCE, Columns, frame_names, is_label
-from skdp.data.exact_sums import STEP_BITS, Sums, from_steps
 from skdp.data.persons import Persons, refuse_blocks
 from skdp.data.validation import (
     check_lengths,
@@ -57,20 +49,28 @@ from skdp.data.validation import (
     validated_weights,
 )
 from skdp.support.random import child_generator, poisson_sample
+from skdp.support.types import MatrixLike, VectorLike
 from skdp.support.validation import check_size
 
 __all__ = ["ByClass", "Records", "check_numeric", "labels_of"]
 
 _MOST_ROWS = 2**31
-Facts = TypeVar("Facts")
-Validate = Callable[..., tuple[Any, Any]]
+STEP_BITS = 31
+"""Sums are made in steps of 2^−31, as integers."""
+
+Sums = dict[str, np.ndarray]
+"""Sums over rows, by name."""
+
+T = TypeVar("T")
+Facts = TypeVar("Facts", covariant=True)
+Validate = Callable[..., tuple[MatrixLike, VectorLike]]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Records(Generic[Facts]):
     """*Private* records and public facts about them.
 
-    A record is a row, or all rows of a person where `persons` are given.
+    A record is a row, or all rows of a person if `persons` are given.
 
     Parameters
     ----------
@@ -82,10 +82,9 @@ class Records(Generic[Facts]):
     y : Column or ndarray of shape (n_rows,), or None
         *Private.* Targets, or the column by which a statistic groups the rows.
     weights : ndarray of shape (n_rows,) or None
-        *Private.* Sample weights, clipped to [0, `max_weight`] unless that is None. None if none
-        were given.
+        *Private.* Sample weights, clipped to [0, `max_weight`] unless that is None.
     persons : Persons or None
-        *Private.* The person of each row, None where each row is a record of its own.
+        *Private.* The person of each row; None if each row is a record.
     max_weight : float or None
         *Public.* The bound to which weights were clipped.
     count_is_public : bool
@@ -100,9 +99,9 @@ class Records(Generic[Facts]):
         *Public.* Functions of `mapped` that convert each block when it is read.
     """
 
-    X: Any
+    X: MatrixLike
     facts: Facts
-    y: Any = None
+    y: VectorLike = None
     weights: np.ndarray | None = None
     persons: Persons | None = None
     max_weight: float | None = None
@@ -115,22 +114,21 @@ class Records(Generic[Facts]):
     @classmethod
     def of(
         cls,
-        estimator: Any,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        groups: Any = None,
+        estimator: BaseEstimator,
+        X: MatrixLike,
+        y: VectorLike = None,
+        sample_weight: VectorLike = None,
+        groups: VectorLike = None,
         *,
-        max_weight: Any = None,
+        max_weight: float | None = None,
         is_private: bool = True,
         reset: bool = True,
         validate: Validate | None = None,
-        facts: Callable[[], Any] | None = None,
+        facts: Callable[[], object] | None = None,
     ) -> Records[Any]:
         """Check the shapes of an estimator's data, and remember the columns of X.
 
-        With ``reset=False`` the columns are compared with those of `fit`. `check` then reads the
-        values for the first time, before the spend.
+        The values are first read by `check`, before the spend.
 
         Parameters
         ----------
@@ -150,10 +148,6 @@ class Records(Generic[Facts]):
         facts : callable or None
             Returns the public facts. It is called after checks of the columns and before checks of
             the targets, so that errors in public parameters come first.
-
-        Returns
-        -------
-        Records
         """
         most = _checked_max_weight(sample_weight, max_weight, is_private=is_private)
         public: dict[str, Any] = {"max_weight": most, "count_is_public": is_count_public(estimator)}
@@ -161,8 +155,8 @@ class Records(Generic[Facts]):
             refuse_blocks(groups)
             blocks = Blocks.of(X, y, sample_weight)
             remember_columns(estimator, X, reset=reset)
-            records = cls._in_blocks(blocks, X, sample_weight, **public)
-            records = records.with_facts(None if facts is None else facts())
+            rows = cls._in_blocks(blocks, X, sample_weight, **public)
+            records = rows.with_facts(None if facts is None else facts())
             if validate is None:
                 return records
             return records.mapped(partial(_validated, validate, for_workers(estimator)))
@@ -177,17 +171,16 @@ class Records(Generic[Facts]):
     @classmethod
     def of_columns(
         cls,
-        x: Any,
+        x: MatrixLike,
         parameter: str = "x",
         *,
-        by: Any = None,
-        groups: Any = None,
+        by: VectorLike = None,
+        groups: VectorLike = None,
         count_is_public: bool = False,
     ) -> Records[None]:
-        """Return the records of a statistic, after checks of shapes.
+        """Return the rows of a statistic, with y = `by`, by which rows are grouped.
 
-        `by` is the column by which rows are grouped, and becomes `y`; `groups` has the person of
-        each row. Both may be names of columns of a frame, which are taken out of it.
+        `by` and `groups` may be names of columns, which are taken out of `x`.
         """
         if is_collection(x):
             refuse_blocks(groups)
@@ -205,9 +198,9 @@ class Records(Generic[Facts]):
     @classmethod
     def arrived(
         cls,
-        X: Any,
-        y: Any = None,
-        groups: Any = None,
+        X: MatrixLike,
+        y: VectorLike = None,
+        groups: VectorLike = None,
         *,
         read: Callable[[Records[None]], Records[None]] | None = None,
         names: Sequence[str] = ("X", "y", "sample_weight"),
@@ -229,12 +222,13 @@ class Records(Generic[Facts]):
         return records._with(None, groups)
 
     @classmethod
-    def _in_blocks(cls, blocks: Blocks, X: Any, sample_weight: Any, **public: Any) -> Records[None]:
+    def _in_blocks(
+        cls, blocks: Blocks, X: MatrixLike, sample_weight: VectorLike, **public: Any
+    ) -> Records[None]:
         weights = None if sample_weight is None else np.empty(0)
         return Records(empty_rows(X), None, None, weights, blocks=blocks, **public)
 
-    def _with(self, sample_weight: Any, groups: Any) -> Records[Facts]:
-        """Return rows in memory with their weights and persons."""
+    def _with(self, sample_weight: VectorLike, groups: VectorLike) -> Records[Facts]:
         records = self
         if sample_weight is not None:
             weights = validated_weights(sample_weight, self.n_rows)
@@ -245,9 +239,9 @@ class Records(Generic[Facts]):
             records = replace(records, persons=Persons.of(groups, self.n_rows))
         return records
 
-    def with_facts(self, facts: Any) -> Records[Any]:
-        """Return the records with these public facts."""
-        return replace(self, facts=facts)  # type: ignore[arg-type]
+    def with_facts(self, facts: T) -> Records[T]:
+        changed: Records[Any] = self
+        return replace(changed, facts=facts)
 
     @property
     def n_rows(self) -> int:
@@ -264,7 +258,7 @@ class Records(Generic[Facts]):
 
     @property
     def n_known(self) -> int | None:
-        """*Public.* The number of records, None where it is private."""
+        """*Public.* The number of records, None if it is private."""
         return self.n_records if self.count_is_public else None
 
     @property
@@ -274,14 +268,13 @@ class Records(Generic[Facts]):
 
     @cached_property
     def columns(self) -> Columns:
-        """The rows as columns."""
         return self.X if isinstance(self.X, Columns) else Columns.of(self.X, self.parameter)
 
     @cached_property
     def shares(self) -> np.ndarray | None:
         """The share of a record that each row is: weight / `max_weight` / rows of its person.
 
-        The shares of a record add up to 1 at most if weights were clipped. None if all are 1.
+        The shares of a record add up to at most 1 if weights were clipped. None if all are 1.
         """
         shares = None if self.persons is None else self.persons.row_weights()
         if self.weights is None:
@@ -315,11 +308,11 @@ class Records(Generic[Facts]):
         floats.flags.writeable = False  # they may be the user's own
         return floats
 
-    def check(self, function: Callable[[Records[Facts]], Any]) -> list[Any]:
+    def check(self, function: Callable[[Records[Facts]], T]) -> list[T]:
         """Call a function on the rows of each block: the first read, before the spend.
 
         The function raises ValueError or TypeError, without values, if the types are wrong. The
-        list of what it returns has one entry per block that has rows, or one in memory.
+        list of its results has one entry per block that has rows, or one in memory.
         """
         if self.blocks is None:
             self._check_size()
@@ -329,30 +322,33 @@ class Records(Generic[Facts]):
         return found
 
     def total(self, function: Callable[[Records[Facts]], Sums]) -> Sums:
-        """Return sums over the rows, by name, which a function gives for some of the rows."""
+        """Return the sums over all rows of what a function returns for some rows, by name."""
         if self.blocks is None:
             return function(self)
         return added(self.blocks.gather(partial(_in_block, self._elsewhere, function)))
 
     def counts(self, function: Callable[[Records[Facts]], Sums]) -> Sums:
-        """Return the sums of a function that counts rows by their `steps`, if there are any."""
+        """Return the sums of a function that counts rows by their `steps`, if there are any.
+
+        It counts with ``counted(places, size, records.steps)``.
+        """
         counts = self.total(function)
         return from_steps(counts) if self.is_weighted else counts
 
-    def each(self, function: Callable[[Records[Facts]], Any]) -> Any:
-        """Return a function of the rows in memory, or the `Blocks` of its values, not computed."""
+    def each(self, function: Callable[[Records[Facts]], T]) -> T | Blocks:
+        """Return a function of the rows in memory, such as a design, or `Blocks` of its values."""
         if self.blocks is None:
             return function(self)
         return self.blocks.map(partial(_in_block, self._elsewhere, function))
 
-    def mapped(self, function: Callable[[Records[Facts]], Records[Any]]) -> Records[Any]:
+    def mapped(self, function: Callable[[Records[Facts]], Records[T]]) -> Records[T]:
         """Convert the records: at once in memory, and each block whenever it is read."""
         if self.blocks is None:
             return function(self)
-        return replace(self, views=(*self.views, function))
+        changed: Records[Any] = self
+        return replace(changed, views=(*self.views, function))
 
     def select(self, columns: Sequence[int]) -> Records[Facts]:
-        """Return some columns of rows in memory, with all else that is known of the rows."""
         return replace(self, X=self.columns.select(columns))
 
     def sampled(self, rate: float, rng: np.random.Generator) -> Records[Facts]:
@@ -361,22 +357,21 @@ class Records(Generic[Facts]):
         return replace(self.chosen(records), rate=rate)
 
     def chosen(self, records: np.ndarray) -> Records[Facts]:
-        """Return some of the records, whose numbers rise, with all of their rows, in memory."""
+        """Return the records of these increasing numbers, with all of their rows, in memory."""
         return self.take(records if self.persons is None else self.persons.rows_of(records))
 
     def kept(self, max_rows: int | None, rng: np.random.Generator) -> Records[Facts]:
-        """Return the records with at most so many rows of each person, None for all."""
+        """Return the records with at most `max_rows` rows of each person, None for all."""
         if self.persons is None or max_rows is None:
             return self
         return self.take(self.persons.kept(max_rows, child_generator(rng)))
 
     def take(self, rows: np.ndarray) -> Records[Facts]:
-        """Return some of the rows, whose numbers rise, in memory."""
+        """Return the rows of these increasing numbers, in memory."""
         if self.blocks is not None:
             some = partial(_taken, self._elsewhere)
             first, *others = self.blocks.gather(some, self.blocks.places(rows))
-            taken: Records[Facts] = first.joined(others)
-            return taken
+            return first.joined(others)
         persons = None if self.persons is None else self.persons.take(rows)
         X, y, weights = (_some(one, rows) for one in (self.X, self.y, self.weights))
         return replace(self, X=X, y=y, weights=weights, persons=persons)
@@ -400,34 +395,32 @@ class Records(Generic[Facts]):
             raise ValueError(f"{self.parameter} must have at least one row.")
 
 
-def check_numeric(records: Records[Any]) -> None:
+def from_steps(totals: Mapping[str, np.ndarray]) -> Sums:
+    """Return sums in steps of 2^−31 as floats."""
+    return {name: np.ldexp(total.astype(float), -STEP_BITS) for name, total in totals.items()}
+
+
+def check_numeric(records: Records[object]) -> None:
     """Raise unless all columns hold numbers."""
     records.columns.check_numeric()
 
 
 @dataclass(frozen=True)
 class ByClass:
-    """Groups of `exact_sums` for records whose targets are 0..K−1.
-
-    Parameters
-    ----------
-    n_groups : int
-        *Public.* The number K of classes.
-    """
+    """Groups of `exact_sums` for targets 0..K−1; `n_groups` is K, which is public."""
 
     n_groups: int
 
-    def codes(self, records: Records[Any]) -> np.ndarray:
-        """Return the class of each row."""
+    def codes(self, records: Records[object]) -> np.ndarray:
         codes: np.ndarray = records.y
         return codes
 
 
 def labels_of(
-    records: Records[Any],
+    records: Records[object],
     name: str,
-    known: Any,
-    check: Callable[[Records[Any]], Any] | None = None,
+    known: VectorLike,
+    check: Callable[[Records[object]], object] | None = None,
 ) -> tuple[Records[Any], np.ndarray]:
     """Check all rows, and return records with targets 0..K−1, and the K sorted classes.
 
@@ -438,19 +431,21 @@ def labels_of(
     return records.mapped(partial(_coded, classes)), classes
 
 
-def _labels(known: Any, check: Callable[[Records[Any]], Any] | None, records: Records[Any]) -> Any:
+def _labels(
+    known: VectorLike, check: Callable[[Records[object]], object] | None, records: Records[object]
+) -> MatrixLike:
     if check is not None:
         check(records)
     return labels_in_block(records.y, known)
 
 
-def _coded(classes: np.ndarray, records: Records[Any]) -> Records[Any]:
+def _coded(classes: np.ndarray, records: Records[Facts]) -> Records[Facts]:
     return replace(records, y=codes_in_block(records.y, classes))
 
 
 def _in_block(
-    elsewhere: Records[Any], function: Callable[[Records[Any]], Any], block: Block
-) -> Any:
+    elsewhere: Records[Facts], function: Callable[[Records[Facts]], T], block: Block
+) -> T:
     """Return a function of the rows of a block, as records in memory."""
     rows = replace(elsewhere, X=received(block.X), y=block.y, views=())
     rows = rows._with(block.sample_weight, None)
@@ -459,14 +454,14 @@ def _in_block(
     return function(rows)
 
 
-def _some(values: Any, rows: np.ndarray) -> Any:
+def _some(values: MatrixLike, rows: np.ndarray) -> MatrixLike:
     """Return some rows of one part of records."""
     if values is None or isinstance(values, Column):
         return None if values is None else values[rows]
     return values.take(rows) if isinstance(values, Columns) else _safe_indexing(values, rows)
 
 
-def _stacked(parts: Sequence[Any]) -> Any:
+def _stacked(parts: Sequence[MatrixLike]) -> MatrixLike:
     """Return the rows of arrays, sparse matrices or pandas objects, such as blocks have."""
     if parts[0] is None:
         return None
@@ -477,12 +472,11 @@ def _stacked(parts: Sequence[Any]) -> Any:
     return (sparse.vstack if sparse.issparse(parts[0]) else np.concatenate)(parts)
 
 
-def _taken(elsewhere: Records[Any], rows: np.ndarray, block: Block) -> Records[Any]:
-    found: Records[Any] = _in_block(elsewhere, partial(Records.take, rows=rows), block)
-    return found
+def _taken(elsewhere: Records[Facts], rows: np.ndarray, block: Block) -> Records[Facts]:
+    return _in_block(elsewhere, partial(Records.take, rows=rows), block)
 
 
-def _table(estimator: Any, X: Any, y: Any, *, reset: bool) -> Any:
+def _table(estimator: BaseEstimator, X: MatrixLike, y: VectorLike, *, reset: bool) -> MatrixLike:
     """Return a checked table, a frame as it is or an array; raise if targets are lacking."""
     is_lacking = y is None and get_tags(estimator).target_tags.required
     X = validated_table(estimator, X, None if is_lacking else "no_validation", reset=reset)
@@ -491,7 +485,7 @@ def _table(estimator: Any, X: Any, y: Any, *, reset: bool) -> Any:
     return X
 
 
-def _targets(X: Any, y: Any) -> np.ndarray | None:
+def _targets(X: MatrixLike, y: VectorLike) -> np.ndarray | None:
     if y is None:
         return None
     y = one_column(y)
@@ -499,12 +493,14 @@ def _targets(X: Any, y: Any) -> np.ndarray | None:
     return y
 
 
-def _validated(validate: Validate, model: Any, records: Records[Any]) -> Records[Any]:
+def _validated(validate: Validate, model: BaseEstimator, records: Records[Facts]) -> Records[Facts]:
     X, y = validate(model, records.X, records.y, reset=False)
     return replace(records, X=X, y=y)
 
 
-def _checked_max_weight(sample_weight: Any, max_weight: Any, *, is_private: bool) -> float | None:
+def _checked_max_weight(
+    sample_weight: VectorLike, max_weight: float | None, *, is_private: bool
+) -> float | None:
     """Return the bound of the weights, None if they are not clipped."""
     largest = None if max_weight is None else check_size("max_weight", max_weight)
     if sample_weight is None or not is_private:
@@ -517,14 +513,14 @@ def _checked_max_weight(sample_weight: Any, max_weight: Any, *, is_private: bool
     return largest
 
 
-def _as_columns(records: Records[Any]) -> Records[Any]:
+def _as_columns(records: Records[Facts]) -> Records[Facts]:
     """Return rows and targets of any library as columns."""
     columns = Columns.of(records.X, records.parameter)
     columns, y = _grouped(columns, records.y, records.parameter)
     return replace(records, X=columns, y=y)
 
 
-def _grouped(columns: Columns, by: Any, parameter: str) -> tuple[Columns, Column | None]:
+def _grouped(columns: Columns, by: VectorLike, parameter: str) -> tuple[Columns, Column | None]:
     """Return the columns, and another one or one of them by which rows are grouped."""
     if by is None:
         return columns, None
@@ -539,7 +535,7 @@ def _grouped(columns: Columns, by: Any, parameter: str) -> tuple[Columns, Column
     return columns, given.parts[0]
 
 
-def _split_collection(x: Any, by: Any) -> tuple[Any, Any]:
+def _split_collection(x: MatrixLike, by: VectorLike) -> tuple[MatrixLike, VectorLike]:
     """Return a collection and the column by which its rows are grouped, which may be one of it."""
     names = frame_names(x)
     if is_label(by, names):

@@ -1,13 +1,14 @@
-"""Checks of data, which scikit-learn's own checks are part of; no error quotes a private value."""
+"""Checks of data around those of scikit-learn; no error quotes a private value."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import BaseEstimator
 from sklearn.utils import (
     assert_all_finite,
     check_array,
@@ -29,6 +30,7 @@ from skdp.data.columns import (
     refuse_lazy,
     values_of,
 )
+from skdp.support.types import MatrixLike, VectorLike
 
 __all__ = [
     "check_lengths",
@@ -54,10 +56,9 @@ __all__ = [
 ]
 
 _RULES = {
-    "y": "the same label or number whatever the data are, such as a class of its own that is in "
-    "the public classes, or the middle of target_bounds",
-    "sample_weight": "the same weight whatever the data are, such as 0, with which a record does "
-    "not count",
+    "y": "the same label or number whatever the data are, such as an extra public class or the "
+    "midpoint of target_bounds",
+    "sample_weight": "the same weight whatever the data are, such as 0, which drops a record",
 }
 _UNEQUAL = (
     "Found input variables with inconsistent numbers of samples: X and y must have equally many."
@@ -67,23 +68,22 @@ _CODED_AT_ONCE = 1 << 16  # labels; what is looked up for more would be as large
 _UNSORTED = "y and classes must hold labels of one type that can be sorted."
 _KINDS = {"b": "truth values", **dict.fromkeys("iuf", "numbers"), **dict.fromkeys("US", "texts")}
 _OF_DASK = (
-    "{} cannot read these dask collections where they are. Private linear and additive models, "
-    "naive Bayes, statistics, scalers, DPPCA and DPKMeans can, with X and y of Dask and a finite "
-    "epsilon; for anything else call .compute() where they fit into memory."
+    "{} cannot read these dask collections. Private linear and additive models, naive Bayes, "
+    "statistics, scalers, DPPCA and DPKMeans can, if X and y are dask collections and epsilon is "
+    "finite. Otherwise call .compute() if the data fit into memory."
 )
 _RULE_OF_COLUMNS = (
-    "the same constant for a column whatever the data are, as BoundsScaler(missing=...) of "
-    "skdp.preprocessing does"
+    "the same constant for a column whatever the data are, as BoundsScaler(missing=...) does"
 )
 
 
-def encode_labels(name: str, y: np.ndarray, known: Any) -> tuple[np.ndarray, np.ndarray]:
+def encode_labels(name: str, y: np.ndarray, known: VectorLike) -> tuple[np.ndarray, np.ndarray]:
     """Return the public classes, those found in `y` if none are `known`, and y as 0..K−1."""
     _check_labels(y, known)
     return _encoded(name, y, known)
 
 
-def present(name: str, values: Any) -> np.ndarray:
+def present(name: str, values: MatrixLike) -> np.ndarray:
     """Return a column or a table as an array; raise ValueError if a value is missing."""
     read = values_of(values, name)
     if read.array.dtype.kind == "c":
@@ -93,20 +93,20 @@ def present(name: str, values: Any) -> np.ndarray:
     return read.array
 
 
-def one_column(y: Any) -> np.ndarray:
+def one_column(y: VectorLike) -> np.ndarray:
     """Return targets without a second axis, with which NumPy would compare all rows with all."""
     y = present("y", y)
     return y if y.ndim == 1 else column_or_1d(y, warn=True)
 
 
-def labels_in_block(y: Any, known: Any) -> np.ndarray:
-    """Return the labels in some rows, which `classes_of_blocks` takes, after checks."""
+def labels_in_block(y: VectorLike, known: VectorLike) -> np.ndarray:
+    """Return the sorted labels of some rows, for `classes_of_blocks`, after checks."""
     y = column_or_1d(present("y", y))
     _check_labels(y, known)
     return _sorted_labels(y)
 
 
-def _check_labels(y: np.ndarray, known: Any) -> None:
+def _check_labels(y: np.ndarray, known: VectorLike) -> None:
     """Raise ValueError unless labels are discrete; known classes are the stronger check."""
     check_no_missing("y", y)
     if known is None:
@@ -114,14 +114,14 @@ def _check_labels(y: np.ndarray, known: Any) -> None:
         check_classification_targets(y)
 
 
-def classes_of_blocks(name: str, labels: Sequence[np.ndarray], known: Any) -> np.ndarray:
+def classes_of_blocks(name: str, labels: Sequence[np.ndarray], known: VectorLike) -> np.ndarray:
     """Return the public classes, those that are found in blocks if none are `known`."""
     alike = len({one.dtype.kind for one in labels}) == 1
     found = np.concatenate(labels if alike else [one.astype(object) for one in labels])
     return _encoded(name, found, known)[0]
 
 
-def codes_in_block(y: Any, classes: np.ndarray) -> np.ndarray:
+def codes_in_block(y: VectorLike, classes: np.ndarray) -> np.ndarray:
     """Return labels, all of which are in `classes`, as 0..K−1."""
     return places_of(column_or_1d(values_of(y).array), classes)
 
@@ -142,7 +142,7 @@ def _sorted_labels(y: np.ndarray) -> np.ndarray:
         raise ValueError(_UNSORTED) from None
 
 
-def _encoded(name: str, y: np.ndarray, known: Any) -> tuple[np.ndarray, np.ndarray]:
+def _encoded(name: str, y: np.ndarray, known: VectorLike) -> tuple[np.ndarray, np.ndarray]:
     try:
         classes = np.unique(y if known is None else np.asarray(known))
         codes = np.empty(len(y), dtype=np.intp)
@@ -161,28 +161,28 @@ def _encoded(name: str, y: np.ndarray, known: Any) -> tuple[np.ndarray, np.ndarr
     return classes, codes
 
 
-def outside(name: str, labels: Any, classes: np.ndarray) -> ValueError:
-    """Return the error for labels of which some are not among the classes; no label is in it."""
+def outside(name: str, labels: VectorLike, classes: np.ndarray) -> ValueError:
+    """Return the error for labels outside the classes; it shows no label."""
     held, known = (_KINDS.get(np.asarray(one).dtype.kind) for one in (labels, classes))
     types = f": it holds {held}, and these are {known}" if held and known and held != known else ""
     return ValueError(f"{name} has labels outside classes={classes.tolist()}{types}.")
 
 
 def validated(
-    estimator: Any,
-    X: Any,
-    y: Any = "no_validation",
+    estimator: BaseEstimator,
+    X: MatrixLike,
+    y: VectorLike = "no_validation",
     *,
     finite: bool = True,
     most: float = math.inf,
     advice: str = "",
     **options: Any,
-) -> Any:
+) -> MatrixLike:
     """Return X, and y if it is given, as scikit-learn's `validate_data` does.
 
-    Its errors quote values and advise to impute or to drop rows; these do neither. `finite` asks
-    for finite floats, up to `most` in size; without it a value may be missing, and `options` say
-    what X becomes. `advice` says what can be done about text.
+    The errors neither quote values nor advise to impute or to drop rows. `finite` requires
+    finite floats, up to `most` in size. Otherwise a value may be missing, and `options` say
+    what X becomes. `advice` is added to the error for strings.
     """
     refuse_collections(estimator, X, y)
     X, y = _received(X), y if y is None or isinstance(y, str) else present("y", y)
@@ -202,22 +202,28 @@ def validated(
     return checked
 
 
-def refuse_collections(estimator: Any, *data: Any) -> None:
-    """Raise for Dask collections, which this estimator cannot read where they are."""
+def refuse_collections(estimator: BaseEstimator, *data: object) -> None:
+    """Raise ValueError for Dask collections, which this estimator cannot read."""
     if any(map(is_collection, data)):
         raise ValueError(_OF_DASK.format(type(estimator).__name__))
 
 
-def _received(X: Any) -> Any:
+def _received(X: MatrixLike) -> MatrixLike:
     """Return X as an array, a sparse matrix, or a table of a known library."""
     check_frame("X", X)
     return typed(X)
 
 
 def _validated_apart(
-    estimator: Any, X: Any, y: Any, advice: str, *, reset: bool = True, **options: Any
-) -> Any:
-    """Do what `validate_data` does with a frame, but convert its columns one by one."""
+    estimator: BaseEstimator,
+    X: MatrixLike,
+    y: VectorLike,
+    advice: str,
+    *,
+    reset: bool = True,
+    **options: Any,
+) -> MatrixLike:
+    """Check a frame as `validate_data` does, but convert its columns one by one."""
     validate_data(estimator, X, reset=reset, skip_check_array=True)
     columns, dtype = Columns.of(X, "X"), options.get("dtype")
     if texts := _columns_of_text(columns):
@@ -227,7 +233,9 @@ def _validated_apart(
     return check_array(matrix, **options) if isinstance(y, str) else check_X_y(matrix, y, **options)
 
 
-def validated_table(estimator: Any, X: Any, y: Any = "no_validation", *, reset: bool = True) -> Any:
+def validated_table(
+    estimator: BaseEstimator, X: MatrixLike, y: VectorLike = "no_validation", *, reset: bool = True
+) -> MatrixLike:
     """Return X, a frame as it is or an array of any type, and y if it is given."""
     checks_y, X = not isinstance(y, str), _received(X)
     if not is_frame(X):
@@ -241,36 +249,36 @@ def validated_table(estimator: Any, X: Any, y: Any = "no_validation", *, reset: 
     return X, y
 
 
-def check_some_rows(n_rows: int, estimator: Any) -> None:
+def check_some_rows(n_rows: int, estimator: BaseEstimator) -> None:
     """Raise ValueError if there are no rows, unless their number is private."""
     if n_rows < _fewest_rows(estimator):
         raise ValueError("X must have at least one row.")
 
 
-def _rules_of_rows(estimator: Any) -> dict[str, Any]:
-    """Return options that switch off scikit-learn's check of missing values and of no rows."""
+def _rules_of_rows(estimator: BaseEstimator) -> dict[str, Any]:
+    """Return options that switch off scikit-learn's checks of missing values and of no rows."""
     return {"ensure_all_finite": False, "ensure_min_samples": _fewest_rows(estimator)}
 
 
-def _fewest_rows(estimator: Any) -> int:
+def _fewest_rows(estimator: BaseEstimator) -> int:
     """Return 0 if the number of rows is private, because an error for no rows would reveal it."""
     return int(is_count_public(estimator) or estimator.epsilon == math.inf)
 
 
-def is_count_public(estimator: Any) -> bool:
+def is_count_public(estimator: BaseEstimator) -> bool:
     """Return whether the neighboring relation of an estimator publishes the number of records."""
     return bool(getattr(estimator, "neighboring", None) != "add_remove_one")
 
 
-def check_lengths(X: Any, y: Any) -> None:
-    """Raise unless X and y have equally many rows; how many is not said, since it is private."""
+def check_lengths(X: MatrixLike, y: VectorLike) -> None:
+    """Raise ValueError, without the private numbers, unless X and y have equally many rows."""
     refuse_lazy(X=X, y=y)
     if _num_samples(X) != _num_samples(y):
         raise ValueError(_UNEQUAL)
 
 
-def validated_weights(sample_weight: Any, n_samples: int) -> np.ndarray:
-    """Return the weights as finite numbers, one a record."""
+def validated_weights(sample_weight: VectorLike, n_samples: int) -> np.ndarray:
+    """Return the weights as finite numbers, one per row."""
     if is_collection(sample_weight):
         raise ValueError("sample_weight is a dask collection, and X is in memory.")
     given = present("sample_weight", sample_weight)
@@ -287,27 +295,33 @@ def validated_weights(sample_weight: Any, n_samples: int) -> np.ndarray:
     return weights
 
 
-def column_names(estimator: Any) -> list[Any]:
-    """Return the names of the columns in `fit`, those that are no strings too; empty for none."""
+def column_names(estimator: BaseEstimator) -> list[Hashable]:
+    """Return the names of the columns in `fit`, also if they are not strings; empty for none."""
     return list(getattr(estimator, "feature_names_in_", getattr(estimator, "_column_names", ())))
 
 
-def remember_names(estimator: Any, X: Any) -> None:
-    """Keep names that are no strings, of which scikit-learn has no attribute; after its checks."""
+def remember_names(estimator: BaseEstimator, X: MatrixLike) -> None:
+    """Keep names that are not strings, which scikit-learn drops; after its checks."""
     vars(estimator).pop("_column_names", None)
     if is_frame(X) and not hasattr(estimator, "feature_names_in_"):
         estimator._column_names = frame_names(X)
 
 
-def remember_columns(estimator: Any, X: Any, *, reset: bool = True) -> None:
-    """Keep the number of columns of a Dask collection, and their names, or compare with them."""
+def remember_columns(estimator: BaseEstimator, X: MatrixLike, *, reset: bool = True) -> None:
+    """Keep the number and names of the columns of a Dask collection, or compare with them."""
     empty = empty_rows(X)
     validated(estimator, empty, finite=False, reset=reset, skip_check_array=True)
     if reset:
         remember_names(estimator, empty)
 
 
-def validated_numbers(estimator: Any, X: Any, *, reset: bool, dtype: Any = np.float64) -> Any:
+def validated_numbers(
+    estimator: BaseEstimator,
+    X: MatrixLike,
+    *,
+    reset: bool,
+    dtype: type | Sequence[type] = np.float64,
+) -> MatrixLike:
     """Return X as floats, NaN for missing values, after scikit-learn's checks of its shape."""
     X = _received(X)
     if not is_frame(X):
@@ -323,7 +337,7 @@ def validated_numbers(estimator: Any, X: Any, *, reset: bool, dtype: Any = np.fl
     return floats
 
 
-def _plain(X: Any, kinds: str = "OUSmM", advice: str = "") -> Any:
+def _plain(X: MatrixLike, kinds: str = "OUSmM", advice: str = "") -> MatrixLike:
     """Return an array of some kinds as floats, after checks; leave all else to scikit-learn.
 
     scikit-learn would convert NaT to the least integer.
@@ -336,8 +350,8 @@ def _plain(X: Any, kinds: str = "OUSmM", advice: str = "") -> Any:
     return columns.matrix()
 
 
-def refuse_missing(X: Any, names: Sequence[Any] = (), most: float = math.inf) -> None:
-    """Raise if a value is missing, infinite or beyond `most`, and name its column only."""
+def refuse_missing(X: MatrixLike, names: Sequence[Hashable] = (), most: float = math.inf) -> None:
+    """Raise ValueError, with the column only, if a value is missing, infinite or beyond `most`."""
     values = X.data if sparse.issparse(X) else X
     if values.dtype.kind != "f" or _sum_of_squares(values) <= min(most, _SQUARABLE) ** 2:
         return
@@ -353,7 +367,7 @@ def refuse_missing(X: Any, names: Sequence[Any] = (), most: float = math.inf) ->
 
 
 def _sum_of_squares(values: np.ndarray) -> float:
-    """Return Σ x², nan or inf if any x is: the fastest read that meets every value."""
+    """Return Σ x², nan or inf if any x is: the fastest read of all values."""
     with np.errstate(over="ignore", invalid="ignore"):
         if values.flags.forc:
             flat = values.ravel(order="K")  # a view
@@ -370,13 +384,15 @@ def check_no_missing(name: str, values: np.ndarray) -> None:
 def _missing(name: str) -> str:
     return (
         f"{name} has missing values (NaN, None or NA). Fill them by a public rule: "
-        f"{_RULES.get(name, _RULE_OF_COLUMNS)}. A filling that is learned from the data, or rows "
-        "that are left out, would reveal something about them."
+        f"{_RULES.get(name, _RULE_OF_COLUMNS)}. Values learned from the data, or dropped rows, "
+        "would leak."
     )
 
 
-def _without_values(error: Exception, X: Any, y: Any, finite: bool, advice: str) -> Exception:
-    """Return an error that says what is wrong with X or y and quotes nothing of them."""
+def _without_values(
+    error: Exception, X: MatrixLike, y: VectorLike, finite: bool, advice: str
+) -> Exception:
+    """Return an error that says what is wrong with X or y, without values."""
     for name, values in (("X", X), ("y", y)):
         if values is None:  # scikit-learn's message says that it is required
             continue
@@ -405,13 +421,12 @@ def _without_values(error: Exception, X: Any, y: Any, finite: bool, advice: str)
     return ValueError(f"X must hold numbers, and it has text.{advice}")
 
 
-def _column_of_missing(array: np.ndarray, X: Any) -> str:
+def _column_of_missing(array: np.ndarray, X: MatrixLike) -> str:
     if array.ndim != 2:
         return "X"
     j = next(j for j, column in enumerate(array.T) if where_missing(column).any())
     return f"column {column_name(frame_names(X), j)!r}"
 
 
-def _columns_of_text(columns: Columns) -> list[Any]:
-    """Return the names of the columns that contain text."""
+def _columns_of_text(columns: Columns) -> list[Hashable]:
     return [columns.name(j) for j, part in enumerate(columns.parts) if part.holds_text()]

@@ -1,4 +1,4 @@
-"""Numbers in a few digits: what is spent is never shown as less, what is left never as more."""
+"""Numbers in a few digits: what is spent never appears as less, what is left never as more."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ _DIGITS = 6  # as many as f"{number:g}" shows
 
 
 def at_least(number: float, digits: int = _DIGITS) -> float:
-    """Return the next number of so many significant digits, upwards."""
+    """Return the number rounded up to some significant digits."""
     return _rounded(number, digits, ROUND_CEILING)
 
 
 def at_most(number: float, digits: int = _DIGITS) -> float:
-    """Return the next number of so many significant digits, downwards."""
+    """Return the number rounded down to some significant digits."""
     return _rounded(number, digits, ROUND_FLOOR)
 
 
 def percents(share: float) -> str:
-    """Return a probability in hundredths of a percent, rounded upwards."""
+    """Return a probability in hundredths of a percent, rounded up."""
     return f"{math.ceil(round(1e4 * share, 6)) / 1e4:.2%}"
 
 

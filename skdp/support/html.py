@@ -1,10 +1,9 @@
-"""Tables for notebooks, all of one look, in the colors of the ground that they stand on."""
+"""HTML tables for notebooks, in the colors of their background."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import Any
 
 __all__ = ["html_table"]
 
@@ -16,10 +15,12 @@ _STYLE = (
 )
 
 
-def html_table(head: Sequence[Any], rows: Iterable[Sequence[Any]], *, named: bool = False) -> str:
-    """Return a table whose texts are no markup; a line's end is one, and long paths may break.
+def html_table(
+    head: Sequence[object], rows: Iterable[Sequence[object]], *, named: bool = False
+) -> str:
+    """Return a table in the style of pandas; text is escaped, and long paths may break.
 
-    Where rows are `named`, their first cells are heads as well. Styled as frames of pandas are.
+    If rows are `named`, their first cells are headers.
     """
     body = "".join(_row(row, n_heads=int(named)) for row in rows)
     heads = _row(head, n_heads=len(head))
@@ -27,10 +28,10 @@ def html_table(head: Sequence[Any], rows: Iterable[Sequence[Any]], *, named: boo
     return f"{_STYLE}<table {kind}><thead>{heads}</thead><tbody>{body}</tbody></table>"
 
 
-def _row(cells: Sequence[Any], n_heads: int) -> str:
+def _row(cells: Sequence[object], n_heads: int) -> str:
     heads = "".join(f"<th>{_text(cell)}</th>" for cell in cells[:n_heads])
     return f"<tr>{heads}{''.join(f'<td>{_text(cell)}</td>' for cell in cells[n_heads:])}</tr>"
 
 
-def _text(cell: Any) -> str:
+def _text(cell: object) -> str:
     return escape(str(cell)).replace("__", "__<wbr>").replace("\n", "<br>")

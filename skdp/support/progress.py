@@ -1,4 +1,4 @@
-"""How far a long fit is: a bar of tqdm where it is installed, else a line now and then."""
+"""Progress of a long fit: a bar of tqdm if it is installed, else a line now and then."""
 
 from __future__ import annotations
 
@@ -11,13 +11,7 @@ _LINES = 10
 
 
 class ProgressBar:
-    """Shows public numbers of steps, as they are called with.
-
-    Parameters
-    ----------
-    title : str
-        *Public.* What runs.
-    """
+    """Show public numbers of steps under a public title."""
 
     def __init__(self, title: str) -> None:
         self._title = title
@@ -39,7 +33,7 @@ class ProgressBar:
 
 
 def _tqdm() -> Any:
-    """Return the bar that suits a terminal or a notebook; None where tqdm is not installed."""
+    """Return the bar for a terminal or a notebook, None if tqdm is not installed."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of notebooks without widgets, where it writes text
         try:

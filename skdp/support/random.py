@@ -1,4 +1,4 @@
-"""The one place where randomness comes from."""
+"""All sources of randomness."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+
+from skdp.support.types import RandomState
 
 try:
     from randomgen import ChaCha  # the extra `secure`
@@ -21,7 +23,7 @@ _ROUNDS = 20
 
 
 class HiddenSeed(int):
-    """A seed that does not print: whoever reads it takes the noise off."""
+    """A seed that does not print, because its noise can be subtracted."""
 
     def __repr__(self) -> str:
         return "<hidden>"
@@ -30,48 +32,40 @@ class HiddenSeed(int):
 
 
 class HiddenState:
-    """A seed that is no integer, as `value`; it does not print either."""
+    """A seed that is not an integer, as `value`; it does not print either."""
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: object) -> None:
         self.value = value
 
     def __repr__(self) -> str:
         return "<hidden>"
 
 
-def hidden(random_state: Any) -> Any:
+def hidden(random_state: object) -> object:
     """Return a random state in a form that prints no seed."""
     silent = np.random.Generator, np.random.RandomState, HiddenSeed, HiddenState
     if random_state is None or isinstance(random_state, silent) or _is_infinite(random_state):
         return random_state
-    kind = HiddenSeed if isinstance(random_state, Integral) else HiddenState
-    return kind(random_state)
+    if isinstance(random_state, Integral):
+        return HiddenSeed(random_state)
+    return HiddenState(random_state)
 
 
-def _is_infinite(random_state: Any) -> bool:
+def _is_infinite(random_state: object) -> bool:
     return isinstance(random_state, float) and not math.isfinite(random_state)  # and so no seed
 
 
-def _shown(random_state: Any) -> Any:
+def _shown(random_state: object) -> Any:
     return random_state.value if isinstance(random_state, HiddenState) else random_state
 
 
-def noise_generator(random_state: Any) -> np.random.Generator:
+def noise_generator(random_state: RandomState) -> np.random.Generator:
     """Return the generator that a fit draws its noise from.
 
-    Parameters
-    ----------
-    random_state : None, int, numpy Generator or RandomState
-        With ``None`` the generator is keyed by the operating system, afresh at each call, and
-        never by NumPy's global state: it reads the stream cipher ChaCha20 (RFC 8439) if the extra
-        ``secure`` is installed, else NumPy's PCG64, which is no cipher. Anything else makes the
-        noise repeatable: whoever knows the seed can subtract the noise, so seeds are for tests
-        only.
-
-    Returns
-    -------
-    numpy Generator
-        A new generator, or the one that was given.
+    With ``None`` the generator is keyed by the operating system, afresh at each call, and never by
+    NumPy's global state. It is the stream cipher ChaCha20 (RFC 8439) if the extra ``secure`` is
+    installed, else NumPy's PCG64, which is not a cipher. Anything else makes the noise repeatable,
+    so whoever knows the seed can subtract the noise: seeds are for tests only.
 
     Examples
     --------
@@ -95,25 +89,14 @@ def noise_generator(random_state: Any) -> np.random.Generator:
 
 
 def child_generator(rng: np.random.Generator) -> np.random.Generator:
-    """Return a new generator of the same kind, keyed by the next bits of another one.
-
-    Parameters
-    ----------
-    rng : numpy Generator
-        *Secret.*
-
-    Returns
-    -------
-    numpy Generator
-        ChaCha20 if the parent is, else PCG64.
-    """
+    """Return a new generator of the same kind, keyed by the next bits of another one."""
     key = int.from_bytes(rng.bytes(_KEY_BYTES), "little")
     if ChaCha is not None and isinstance(rng.bit_generator, ChaCha):
         return np.random.Generator(ChaCha(key=key, rounds=_ROUNDS))
     return np.random.default_rng(key)
 
 
-def seed_of(random_state: Any) -> Any:
+def seed_of(random_state: RandomState) -> RandomState:
     """Return a random state in a form that scikit-learn takes, for fits without privacy."""
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**31))

@@ -14,13 +14,8 @@ T = TypeVar("T")
 class Registry(Mapping[str, type[T]], Generic[T]):
     """Classes by name, in the order in which they were entered.
 
-    An entry is a class, or its import path ``"module:Class"``. A lookup imports the
-    class; names, `len`, `in` and `name_of` import nothing.
-
-    Parameters
-    ----------
-    entries : Mapping of str to type or str
-        Classes, or their import paths, by name.
+    An entry is a class, or its import path ``"module:Class"``. A lookup imports the class; names,
+    `len`, `in` and `name_of` import nothing.
     """
 
     def __init__(self, entries: Mapping[str, type[T] | str]) -> None:
@@ -44,7 +39,7 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         return Registry(self._entries | other._entries)
 
     def name_of(self, kind: type) -> str | None:
-        """Return the name of a class, or None; subclasses of it have no name."""
+        """Return the name of a class, or None; its subclasses have no name."""
         return self._names.get(_path_of(kind))
 
 

@@ -1,8 +1,8 @@
 """Searches in one variable: where a condition begins to hold, and where a function is least.
 
-A condition is *monotone* if it holds on one side of some edge and not on the other. What
-`first_to_hold` and `bisect` return as `inside` has always been tried and found to hold, whether
-or not the condition is monotone: callers rest guarantees on it.
+A condition is *monotone* if it holds on one side of some edge and not on the other. The `inside`
+that `first_to_hold` and `bisect` return was tried and found to hold, whether or not the condition
+is monotone: callers rest guarantees on it.
 """
 
 from __future__ import annotations
@@ -37,23 +37,8 @@ def first_to_hold(
 ) -> tuple[float, float]:
     """Return (inside, outside): where `holds` was first found true, and the point before.
 
-    Parameters
-    ----------
-    holds : callable
-        The condition.
-    outside : float
-        Where it is known not to hold, before the first point; not tried.
-    first : float
-        First point tried.
-    after : callable
-        From a point to the next one.
-    last : float
-        Size of a point beyond which no more are tried.
-
-    Returns
-    -------
-    (float, float)
-        The first is ``inf`` if the condition was not found to hold up to `last`.
+    `outside`, where the condition is known not to hold, is not tried; `first` is. `after` maps a
+    point to the next one. If no point up to `last` in size holds, `inside` is ``inf``.
     """
     inside = first
     while not holds(inside):
@@ -64,21 +49,11 @@ def first_to_hold(
 
 
 def bisect(holds: Condition, inside: float, outside: float, middle: Middle) -> float:
-    """Return a point next to an edge of `holds`, on the side where it was seen to hold.
+    """Return a point next to an edge of `holds`, on the side where it was found to hold.
 
-    Parameters
-    ----------
-    holds : callable
-        The condition.
-    inside, outside : float
-        Where it is known to hold, and where it is not; either may be the larger. Neither is tried.
-    middle : callable
-        `arithmetic`, `geometric`, `halvings` or `whole`, which say how close is close enough.
-
-    Returns
-    -------
-    float
-        Either `inside` itself or a point that was tried and found to hold.
+    The condition is known to hold at `inside` and not at `outside`; neither is tried, and either
+    may be the larger. `middle` is `arithmetic`, `geometric`, `halvings` or `whole`, and says when
+    to stop.
     """
     while (between := middle(inside, outside)) is not None:
         if holds(between):
@@ -89,7 +64,7 @@ def bisect(holds: Condition, inside: float, outside: float, middle: Middle) -> f
 
 
 def arithmetic(relative: float = 0.0) -> Middle:
-    """Return the rule that halves, until the gap is `relative` to the larger end; 0: all digits."""
+    """Return the rule that halves until the gap is `relative` to the larger end; 0: all digits."""
 
     def middle(a: float, b: float) -> float | None:
         between = 0.5 * (a + b)
@@ -120,33 +95,18 @@ def geometric(relative: float) -> Middle:
 
 
 def whole(a: float, b: float) -> int | None:
-    """Return a whole number halfway between two, or None if they are neighbors."""
+    """Return an integer halfway between two, or None if they are neighbors."""
     return int(a + b) // 2 if abs(a - b) > 1 else None
 
 
 def minimize_from_grid(
     value: Callable[[float], float], grid: np.ndarray, values: np.ndarray, xatol: float = 1e-5
 ) -> tuple[float, float]:
-    """Return (x, value): the best point of a grid, or a better one between its neighbors.
+    """Return (x, value): the best point of a rising grid, or a better one between its neighbors.
 
-    It is the least value only where the function is unimodal around the best point of the grid,
-    so a caller may rest a guarantee on the value at x, not on there being no smaller one.
-
-    Parameters
-    ----------
-    value : callable
-        The function at one point.
-    grid : ndarray of shape (n,)
-        Increasing.
-    values : ndarray of shape (n,)
-        The function on the grid.
-    xatol : float
-        Absolute error of x.
-
-    Returns
-    -------
-    (float, float)
-        A point, and the function there.
+    `values` are the function on the grid, and `xatol` is the absolute error of x. The value is the
+    least one only if the function is unimodal around the best point of the grid. So a caller may
+    rest a guarantee on the value at x, but not on its being the least.
     """
     best = int(np.argmin(values))
     around = float(grid[max(best - 1, 0)]), float(grid[min(best + 1, len(grid) - 1)])

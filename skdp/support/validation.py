@@ -1,8 +1,9 @@
-"""Checks of public parameters, whose errors show them, and of data, whose errors show no value."""
+"""Checks of public parameters, whose errors show the value."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import Any
 from unicodedata import normalize
@@ -27,7 +28,7 @@ __all__ = [
 
 
 def check_real(
-    name: str, value: Any, *, low: float, high: float = math.inf, closed: str = ""
+    name: str, value: object, *, low: float, high: float = math.inf, closed: str = ""
 ) -> float:
     """Return `value` as a float if it lies in (low, high); `closed` holds "[" and "]" for ends."""
     number = _as_float(value)
@@ -40,7 +41,7 @@ def check_real(
     return number
 
 
-def check_epsilon(epsilon: Any) -> float:
+def check_epsilon(epsilon: object) -> float:
     """Return a privacy parameter ε in (0, 1e9) or ``inf`` as a float."""
     number = _as_float(epsilon)
     if not (0 < number < 1e9 or (number == epsilon == math.inf)):
@@ -51,7 +52,7 @@ def check_epsilon(epsilon: Any) -> float:
     return number
 
 
-def check_delta(delta: Any) -> float:
+def check_delta(delta: object) -> float:
     """Return a failure probability δ in [0, 1) as a float."""
     number = _as_float(delta)
     if not 0 <= number < 1:
@@ -59,12 +60,12 @@ def check_delta(delta: Any) -> float:
     return number
 
 
-def check_size(name: str, value: Any) -> float:
+def check_size(name: str, value: object) -> float:
     """Return `value` as a positive float far enough from overflow to be squared and divided."""
     return check_real(name, value, low=1e-50, high=1e50)
 
 
-def check_count(name: str, value: Any, *, low: int = 1) -> int:
+def check_count(name: str, value: object, *, low: int = 1) -> int:
     """Return `value` as an integer of at least `low`, 1 or 0."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < low:
         allowed = "a positive integer" if low == 1 else "an integer of at least 0"
@@ -72,7 +73,7 @@ def check_count(name: str, value: Any, *, low: int = 1) -> int:
     return int(value)
 
 
-def check_choice(name: str, value: Any, choices: Any) -> Any:
+def check_choice(name: str, value: object, choices: Iterable[str]) -> str:
     """Return `value` if it is one of `choices`."""
     if not isinstance(value, str) or value not in tuple(choices):
         known = ", ".join(repr(str(choice)) for choice in choices)
@@ -81,16 +82,15 @@ def check_choice(name: str, value: Any, choices: Any) -> Any:
 
 
 def check_text(name: str, text: str) -> str:
-    """Return a text in its composed form, so that é is one text, if every ledger can keep it."""
+    """Return a text that every ledger can keep, in Unicode's composed form: é is one text."""
     if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
         raise ValueError(
-            f"{name} must be a text without the character NUL and without halves of surrogate "
-            f"pairs, got {text!r}."
+            f"{name} must not contain NUL characters or halves of surrogate pairs, got {text!r}."
         )
     return normalize("NFC", text)
 
 
-def check_release_name(name: Any) -> str | None:
+def check_release_name(name: object) -> str | None:
     """Return the name of a release, None if none is given."""
     if name is None:
         return None
@@ -99,8 +99,8 @@ def check_release_name(name: Any) -> str | None:
     return check_text("name", name)
 
 
-def check_partition(partition: Any) -> str | None:
-    """Return the name of a partition of the records as a string, None for all of them."""
+def check_partition(partition: object) -> str | None:
+    """Return the name of a partition as a string, None for all records."""
     if partition is None:
         return None
     if isinstance(partition, str):
@@ -110,19 +110,17 @@ def check_partition(partition: Any) -> str | None:
     return str(int(partition))
 
 
-def set_checked(self: Any, **fields: Any) -> None:
-    """Replace a frozen dataclass's arguments by what they were checked to be.
-
-    For `__post_init__` only, as a method of the classes that share it.
-    """
+def set_checked(self: object, **fields: object) -> None:
+    """Replace a frozen dataclass's arguments by their checked values, in `__post_init__`."""
     for name, value in fields.items():
         object.__setattr__(self, name, value)
 
 
-def make_plain(value: Any) -> None:
-    """Turn a frozen dataclass's NumPy numbers into Python's, which neither overflow nor round.
+def make_plain(value: object) -> None:
+    """Turn a frozen dataclass's NumPy numbers into Python's, in `__post_init__`.
 
-    In the arithmetic of a ``float16`` 300² is infinite; for `__post_init__` only.
+    Python's numbers neither overflow nor round: in the arithmetic of a ``float16`` 300² is
+    infinite.
     """
     for name, number in vars(value).items():
         if isinstance(number, np.generic):
@@ -134,8 +132,7 @@ def make_plain(value: Any) -> None:
 
 def _as_float(value: Any) -> float:
     """Return a real number as a float, without the sign of zero, and anything else as nan."""
-    is_real = isinstance(value, Real) and not isinstance(value, bool)
-    if not is_real:
+    if not isinstance(value, Real) or isinstance(value, bool):
         return math.nan
     try:
         return float(value) + 0.0
