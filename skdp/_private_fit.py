@@ -29,6 +29,7 @@ from skdp.privacy import (
 )
 from skdp.support.public_words import public_words, unheard
 from skdp.support.random import hidden, noise_generator
+from skdp.support.types import MatrixLike, RandomState, VectorLike
 from skdp.support.validation import check_choice, check_delta, check_epsilon
 from skdp.workloads import Query, QueryPlan, plan_queries
 
@@ -52,7 +53,7 @@ _KEPT = ("n_features_in_", "feature_names_in_")  # set by the checks, from publi
 
 
 class ReleasePlan(Protocol):
-    """What a plan says of a release before it is made."""
+    """A description of a release before it is made."""
 
     @property
     def event(self) -> Event:
@@ -75,22 +76,9 @@ class NonPrivatePlan:
 class ReleaseParameters:
     """The checked public parameters of one release, and the way to spend them.
 
-    Parameters
-    ----------
-    epsilon, delta : float
-        *Public.* What the release asks for; δ is resolved.
-    neighboring : Neighboring
-        *Public.*
-    budget : PrivacyBudget, one of its shares, or None
-        *Public.*
-    name : str
-        *Public.* Name of the release in the history of the budget.
-    rng : numpy Generator
-        *Secret.* Source of the noise.
-    seeded : bool
-        *Public.* Whether somebody may know the noise, which voids the guarantee.
-    unit : Unit
-        *Public.* Whose contribution the release bounds: a record's, or a whole person's.
+    `delta` is resolved, and `name` is the name of the release in the history of the budget. `rng`
+    is *secret*; `seeded` says whether somebody may know its noise, which voids the guarantee.
+    `unit` is the privacy unit: a record, or a person with all of their rows.
     """
 
     epsilon: float
@@ -106,11 +94,11 @@ class ReleaseParameters:
     def check(
         cls,
         *,
-        epsilon: Any,
-        delta: Any,
-        neighboring: Any,
-        budget: Any,
-        random_state: Any,
+        epsilon: float,
+        delta: float | None,
+        neighboring: str,
+        budget: BudgetHandle | None,
+        random_state: RandomState,
         name: str,
         unit: Unit = Unit.RECORD,
     ) -> ReleaseParameters:
@@ -119,9 +107,9 @@ class ReleaseParameters:
             raise ValueError(f"budget must be a PrivacyBudget or None, got {budget!r}.")
         if budget is not None and random_state is not None:
             raise ValueError(
-                "random_state must be None beside a budget: whoever knows the seed can take the "
-                "noise off, and what was spent would protect nobody. Ensembles of "
-                "scikit-learn set the seeds of their members and publish them."
+                "random_state must be None beside a budget, because whoever knows the seed can "
+                "subtract the noise. Ensembles of scikit-learn set and publish the seeds of their "
+                "members."
             )
         return cls(
             epsilon=check_epsilon(epsilon),
@@ -146,26 +134,25 @@ class ReleaseParameters:
 
     @property
     def counts_gaussians(self) -> bool:
-        """Whether the budget counts Gaussian noise as what it costs, and other noise as more."""
+        """Whether the budget counts Gaussian noise at its exact cost, and other noise at more."""
         return self.composition is not None and self.composition.counts_gaussians
 
     @property
     def is_rehearsal(self) -> bool:
-        """Whether the fit ends when it has spent, before it reads a row."""
+        """Whether the fit ends after the spend, before it reads a row."""
         return self.budget is not None and self.budget.is_rehearsal
 
     @property
     def is_private(self) -> bool:
-        """Whether `epsilon` is finite."""
         return math.isfinite(self.epsilon)
 
     def plan_queries(
         self, queries: Sequence[Query], noise: str, epsilon: float | None = None
     ) -> QueryPlan:
-        """Return noise with which all answers together cost what the release asks for.
+        """Return noise with which all answers together cost `epsilon`, by default the release's.
 
-        That is the `epsilon` of the release, unless a part of it is given. Queries say what one row
-        may change; where the unit is a person, they are asked of persons' means of rows.
+        Queries say what one row may change. If the unit is a person, they are asked of each
+        person's mean of rows.
         """
         if self.unit is Unit.PERSON:
             queries = [query.of_persons() for query in queries]
@@ -173,7 +160,7 @@ class ReleaseParameters:
         return plan_queries(queries, epsilon, self.delta, noise, composition=self.composition)
 
     def warn_of_delta(self, n_records: int) -> None:
-        """Warn of a δ at which whole records may be published; n counts where it is public."""
+        """Warn of a δ that allows whole records to be published; n counts if it is public."""
         if not self.is_private:
             return
         why = None
@@ -189,7 +176,7 @@ class ReleaseParameters:
             )
 
     def guarantee(self, plan: ReleasePlan) -> PrivacyGuarantee:
-        """Return what the release promises, by an accountant's curve if its event has none."""
+        """Return the guarantee of the release, by an accountant's curve if its event has none."""
         return guarantee_of(
             plan.event,
             self.neighboring,
@@ -218,7 +205,6 @@ class _LedgerEntry:
     may_be_recorded = False
 
     def commit(self) -> None:
-        """Note that the entry is about to be made final."""
         self.may_be_recorded = True
 
 
@@ -236,25 +222,25 @@ ReleasedT = TypeVar("ReleasedT")
 
 
 class PrivateFit(Generic[RecordsT, PlanT, ReleasedT]):
-    """Something that learns from records by one private release, after spending for it.
+    """A model or statistic learned from records by one private release, after the spend.
 
-    It is generic in what `_check_data`, `_plan` and `_read` return. A subclass has the attributes
-    epsilon, delta, neighboring, budget and random_state, and fills in the parts that
+    It is generic in the results of `_check_data`, `_plan` and `_read`. A subclass has the
+    attributes epsilon, delta, neighboring, budget and random_state, and fills in the hooks that
     `_fit_privately` calls. `released_as` is the name of its releases, None for the class's;
-    `takes_infinite_epsilon` says whether it knows what to do without privacy.
+    `takes_infinite_epsilon` says whether it can be fitted without privacy.
     """
 
     released_as: ClassVar[str | None] = None
     takes_infinite_epsilon: ClassVar[bool] = True
 
-    epsilon: Any
-    delta: Any
-    neighboring: Any
-    budget: Any
-    random_state: Any
+    epsilon: float
+    delta: float | None
+    neighboring: str
+    budget: BudgetHandle | None
+    random_state: RandomState
 
-    def _fit_privately(self, *data: Any, **more: Any) -> Any:
-        """Check, plan, spend, forget, read, publish; return what `_publish` returns.
+    def _fit_privately(self, *data: MatrixLike, **more: MatrixLike) -> Any:
+        """Check, plan, spend, forget, read, publish; return the result of `_publish`.
 
         If `groups` are given, the privacy unit is a person.
         """
@@ -299,8 +285,8 @@ class PrivateFit(Generic[RecordsT, PlanT, ReleasedT]):
                 _say(error, _IN_DOUBT if entry.may_be_recorded else _REFUSED)
             raise
 
-    def _release(self, *data: Any, groups: Any = None, **parameters: Any) -> Any:
-        """Set the public parameters and fit; for those that have them no longer than one fit."""
+    def _release(self, *data: MatrixLike, groups: VectorLike = None, **parameters: object) -> Any:
+        """Set the public parameters and fit, for objects that are used for one fit only."""
         vars(self).update(parameters)
         return self._fit_privately(*data, **({} if groups is None else {"groups": groups}))
 
@@ -322,14 +308,16 @@ class PrivateFit(Generic[RecordsT, PlanT, ReleasedT]):
     def _is_gaussian(self) -> bool:
         """Return whether a release at (ε, δ > 0) enters a Gaussian budget as Gaussian noise would.
 
-        From public parameters. Others may be counted at more than was asked; unless a class says
-        that it is Gaussian, it is one of them.
+        The answer follows from public parameters. Other releases may be counted at more than
+        `epsilon`.
         """
         return False
 
     @abstractmethod
-    def _check_data(self, parameters: ReleaseParameters, *data: Any, **more: Any) -> RecordsT:
-        """Return the records, with their `n_records`, after checks of all but what they hold."""
+    def _check_data(
+        self, parameters: ReleaseParameters, *data: MatrixLike, **more: MatrixLike
+    ) -> RecordsT:
+        """Return the records, with their `n_records`, after checks of all but their values."""
 
     @abstractmethod
     def _plan(self, parameters: ReleaseParameters, records: RecordsT) -> PlanT:
@@ -338,11 +326,11 @@ class PrivateFit(Generic[RecordsT, PlanT, ReleasedT]):
     def _promised(
         self, parameters: ReleaseParameters, plan: PlanT, records: RecordsT
     ) -> PrivacyGuarantee:
-        """Return what will be published: the guarantee of this release, and of what it adds to."""
+        """Return the guarantee to publish: of this release, and of earlier ones that it adds to."""
         return parameters.guarantee(plan)
 
     def _forget(self) -> None:
-        """Drop what an earlier fit released, so that a fit that dies leaves nothing of it."""
+        """Drop the attributes of an earlier fit, so that a fit that fails leaves none of them."""
         for name in [*vars(self)]:
             if name.endswith("_") and name not in _KEPT:
                 delattr(self, name)
@@ -359,10 +347,10 @@ class PrivateFit(Generic[RecordsT, PlanT, ReleasedT]):
 
 
 class PrivateEstimator(PrivateFit[RecordsT, PlanT, ReleasedT], BaseEstimator):
-    """A private fit behind scikit-learn's interface, whose views show no secret.
+    """A private fit with scikit-learn's interface, whose displays show no secret.
 
-    scikit-learn prints parameters and, in notebooks, fitted attributes, its own pipelines and
-    searches those of what is inside of them: all of them ask here.
+    scikit-learn prints parameters and, in notebooks, fitted attributes; pipelines and searches
+    print those of their steps. All of them call `get_params`.
     """
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -376,8 +364,8 @@ class PrivateEstimator(PrivateFit[RecordsT, PlanT, ReleasedT], BaseEstimator):
         Returns
         -------
         dict
-            As in scikit-learn. An integer seed equals what was given; one of another kind, such as
-            a list, is the `value` of what stands for it.
+            As in scikit-learn. An integer seed equals the given one; any other seed, such as a
+            list, is the `value` of a stand-in.
         """
         found: dict[str, Any] = super().get_params(deep=deep)
         if "random_state" in found:
@@ -386,7 +374,7 @@ class PrivateEstimator(PrivateFit[RecordsT, PlanT, ReleasedT], BaseEstimator):
 
 
 def _say(error: BaseException, sentence: str) -> None:
-    """Add a sentence to the message of an error, or a note to one that is not a message alone."""
+    """Add a sentence to the message of an error, or a note if the error is more than a message."""
     if isinstance(error, Exception) and error.args == (str(error),):
         error.args = (f"{error} {sentence}",)
     else:
@@ -394,14 +382,14 @@ def _say(error: BaseException, sentence: str) -> None:
 
 
 def _caller_outside() -> int:
-    """Return the stacklevel, for the function that calls this, of the first frame outside skdp."""
+    """Return the stacklevel, for the calling function, of the first frame outside skdp."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("skdp."):
         frame, level = frame.f_back, level + 1
     return level
 
 
-def resolved_delta(delta: Any, budget: BudgetHandle | None) -> float:
+def resolved_delta(delta: float | None, budget: BudgetHandle | None) -> float:
     """Return δ: as given, or the budget's, or 1e-5."""
     if delta is not None:
         return check_delta(delta)
@@ -411,7 +399,7 @@ def resolved_delta(delta: Any, budget: BudgetHandle | None) -> float:
 def guarantee_of(
     event: Event, neighboring: Neighboring, theorem: str, **more: Any
 ) -> PrivacyGuarantee:
-    """Return what a release promises, by an accountant's curve if its event has none."""
+    """Return the guarantee of a release, by an accountant's curve if its event has none."""
     try:
         event.curve(neighboring)
         bound = None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from numbers import Integral, Real
-from typing import Any
 from unicodedata import normalize
 
 import numpy as np
@@ -130,11 +129,11 @@ def make_plain(value: object) -> None:
             object.__setattr__(value, name, plain)
 
 
-def _as_float(value: Any) -> float:
+def _as_float(value: object) -> float:
     """Return a real number as a float, without the sign of zero, and anything else as nan."""
     if not isinstance(value, Real) or isinstance(value, bool):
         return math.nan
     try:
         return float(value) + 0.0
     except OverflowError:
-        return math.inf if value > 0 else -math.inf
+        return math.inf if value > 0 else -math.inf  # type: ignore[operator]
