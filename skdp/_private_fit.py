@@ -108,8 +108,8 @@ class ReleaseParameters:
         if budget is not None and random_state is not None:
             raise ValueError(
                 "random_state must be None beside a budget, because whoever knows the seed can "
-                "subtract the noise. Ensembles of scikit-learn set and publish the seeds of their "
-                "members."
+                "subtract the noise. Ensembles of scikit-learn set the seeds of their members and "
+                "publish them."
             )
         return cls(
             epsilon=check_epsilon(epsilon),
