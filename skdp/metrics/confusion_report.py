@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Self, Unpack
 
@@ -218,7 +218,7 @@ class _LabelCounts(Counts[ConfusionReport]):
             raise ValueError("classes must be a list of all labels, which is public.")
         known = np.unique(np.asarray(self.classes))
         pairs, classes = with_codes(pairs, self.name, known, partial(_check_labels, known))
-        return pairs.with_facts(_LabelCounts(classes))
+        return pairs.with_facts(replace(self, classes=classes))
 
     def places(self, pairs: Records[Self]) -> Iterator[np.ndarray]:
         yield pairs.y * self.shape[1] + codes_in_block(pairs.X, self.classes)

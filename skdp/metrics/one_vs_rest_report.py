@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Self, Unpack
 
@@ -199,7 +199,7 @@ class OneVsRestCounts(Counts[OneVsRestReport]):
         check = partial(_check_columns, known.size, edges is None)
         pairs, classes = with_codes(pairs, self.name, known, check)
         edges = edges_for(parameters, pairs.n_records, classes.size) if edges is None else edges
-        return pairs.with_facts(OneVsRestCounts(classes, edges))
+        return pairs.with_facts(replace(self, classes=classes, edges=edges))
 
     def places(self, pairs: Records[Self]) -> Iterator[np.ndarray]:
         edges = np.asarray(self.edges)
