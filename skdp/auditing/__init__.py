@@ -1,4 +1,4 @@
-"""Audits: whether an estimator is as private as it says, as far as attacks can show."""
+"""Audits of the privacy claims of estimators, by attacks."""
 
 from skdp.auditing.attacks import Attack
 from skdp.auditing.check_private import (

@@ -1,26 +1,27 @@
-"""The two audits of an estimator: many runs on a pair of neighbors, and one run with canaries."""
+"""The audits of an estimator: many runs on two neighbors, and one run with canaries."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 
 from skdp.auditing._guesses import Guesses
 from skdp.auditing._subject import Subject
 from skdp.auditing.attacks import labels_of, margins, taken
 from skdp.auditing.multi_run import MultiRunAudit
 from skdp.auditing.one_run import OneRunAudit
+from skdp.support.types import MatrixLike
 
 __all__ = ["multi_run", "one_run"]
 
 _FAR = 1e4
 _LEAST_CANARIES = 100
-_PILOT = 4  # of as many runs, one more learns how several numbers are weighted
+_PILOT = 4  # one extra run per so many runs learns the weights of several numbers
 
 
 def multi_run(subject: Subject) -> Guesses:
-    """Return the attack on many fits to the two neighbors."""
+    """Attack many fits to two neighbors."""
     attack, rng = subject.attack, subject.rng
     direction = _direction(subject)
     members = rng.integers(2, size=subject.n_runs)
@@ -29,7 +30,7 @@ def multi_run(subject: Subject) -> Guesses:
 
 
 def _direction(subject: Subject) -> np.ndarray:
-    """Return the weights of a linear discriminant, from runs of its own; 1 of a single number."""
+    """Return the weights of a linear discriminant, from separate runs; 1 for a single number."""
     attack = subject.attack
     first = attack.numbers(subject.fitted(attack.one))
     if first.size == 1:
@@ -46,16 +47,16 @@ def _direction(subject: Subject) -> np.ndarray:
 
 
 def one_run(subject: Subject) -> Guesses:
-    """Return the attack on one fit, to canaries in directions of their own where it has slopes."""
+    """Attack one fit to canaries."""
     X = _canaries(subject)
     members = subject.rng.integers(2, size=len(X))
-    y, there = _told(subject, members)
+    y, there = _targets_of(subject, members)
     data = (taken(X, there), y[there])
     return OneRunAudit(_scores(subject, subject.fitted(data), X), members)
 
 
-def _canaries(subject: Subject) -> Any:
-    """Return rows along their own axes for a model of slopes, else spread over the rows' box."""
+def _canaries(subject: Subject) -> MatrixLike:
+    """Return one direction per canary for a model with slopes, else a sample of the rows."""
     X, n = subject.rows, max(_LEAST_CANARIES, subject.n_runs)
     slopes = getattr(subject.fitted(subject.attack.one), "coef_", np.zeros(0))
     if subject.X is None and np.shape(slopes)[-1:] == X.shape[1:]:
@@ -63,28 +64,28 @@ def _canaries(subject: Subject) -> Any:
     return taken(X, subject.rng.integers(len(X), size=n))
 
 
-def _told(subject: Subject, members: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return targets, and which rows are there: the coin turns a target, or removes its row."""
-    high, low = _targets(subject)
+def _targets_of(subject: Subject, members: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return targets and the rows to use: a coin changes a target, or removes its row."""
+    high, low = _extremes(subject)
     if subject.neighboring.count_is_public:
         return np.where(members == 1, high, low), np.arange(members.size)
     y = np.where(np.arange(members.size) % 2 == 0, high, low)
     return y, np.flatnonzero(members)
 
 
-def _targets(subject: Subject) -> tuple[Any, Any]:
+def _extremes(subject: Subject) -> tuple[ArrayLike, ArrayLike]:
     if subject.kind_name == "regressor":
         return _FAR, -_FAR
     labels = labels_of(subject.estimator)
     return labels[1], labels[0]
 
 
-def _scores(subject: Subject, fitted: Any, X: Any) -> np.ndarray:
-    """Return how much each canary seems to be a member, by its score."""
+def _scores(subject: Subject, fitted: BaseEstimator, X: MatrixLike) -> np.ndarray:
+    """Return a score per canary, higher for likely members."""
     found = (
         fitted.predict(X)
         if subject.kind_name == "regressor"
-        else margins(fitted, X, _targets(subject)[0])
+        else margins(fitted, X, _extremes(subject)[0])
     )
     scores = np.asarray(found, dtype=float)
     scores = scores if scores.ndim == 1 else scores.mean(axis=1)

@@ -1,4 +1,4 @@
-"""What any attack can reach under a guarantee, as lines that lie on the safe side of the truth."""
+"""Bounds on the success of any attack under a guarantee, on the safe side."""
 
 from __future__ import annotations
 
@@ -13,18 +13,12 @@ __all__ = ["AttackBounds"]
 
 _DELTA = 1e-5
 _EPSILON = np.concatenate([np.linspace(0.0, 3.0, 121)[:-1], np.geomspace(3.0, 60.0, 120)])
-_COARSE = np.array([0.0, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0])  # of the ε asked, where each δ takes long
+_COARSE = np.array([0.0, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0])  # of the requested ε, if δ(ε) is slow
 
 
 @dataclass(frozen=True)
 class AttackBounds:
-    """Bounds from δ(ε) on a grid of ε ≥ 0, for both orders: any grid gives a valid bound.
-
-    Parameters
-    ----------
-    guarantee : PrivacyGuarantee
-        *Public.* The claim.
-    """
+    """Bounds from δ(ε) on a grid of ε ≥ 0, in both orders. Any grid gives a valid bound."""
 
     guarantee: PrivacyGuarantee
 
@@ -42,18 +36,18 @@ class AttackBounds:
         return np.minimum(np.asarray(self.guarantee.delta(self._epsilon), dtype=float), 1.0)
 
     def right(self, share: np.ndarray) -> np.ndarray:
-        """Return the largest probability to guess, and rightly, for a guess in `share` of all runs.
+        """Bound the probability of a right guess, if a `share` of all runs is guessed.
 
-        Of two worlds with equal prior: right − e^ε·wrong ≤ δ(ε), and right + wrong is the share.
+        For two worlds with equal prior, right − e^ε·wrong ≤ δ(ε) and right + wrong = share.
         """
         s = 1.0 / (1.0 + np.exp(-self._epsilon))
         lines = s * np.asarray(share)[..., None] + (1.0 - s) * self._delta
         return np.minimum(lines.min(axis=-1), share)
 
     def least_wrong(self, right: float) -> float:
-        """Return the least probability in one world of an event that has `right` in the other.
+        """Bound from below the probability in one world of an event with `right` in the other.
 
-        It is f(1 − x), f the convex symmetric trade-off function of the lines.
+        It is f(1 − right), with f the convex symmetric trade-off function of the lines.
         """
         ratio = np.exp(-self._epsilon)
         lines = np.maximum(ratio * (right - self._delta), 1.0 - self._delta - (1.0 - right) / ratio)

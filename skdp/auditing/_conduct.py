@@ -1,4 +1,4 @@
-"""How an estimator behaves: what it pays, keeps, says, refuses, repeats. Each returns a failure."""
+"""Checks of the behavior of an estimator. Each returns a failure, or None."""
 
 from __future__ import annotations
 
@@ -10,42 +10,44 @@ import warnings
 from collections.abc import Iterator
 from contextlib import suppress
 from copy import deepcopy
-from typing import Any
+from typing import NoReturn
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from skdp._private_fit import PrivateFit
 from skdp.auditing._leaves import leaves
 from skdp.auditing._subject import Subject, quoted
-from skdp.auditing.attacks import labels_of, taken
+from skdp.auditing.attacks import FitArguments, labels_of, taken
 from skdp.budget import PrivacyBudget
 from skdp.exceptions import BudgetExceededError
+from skdp.support.types import MatrixLike
 
 __all__ = ["CONDUCT", "Skipped"]
 
 _SECRET = "secret-4711"
-_ODD = 87654.321  # a number that would be recognized in a message
+_ODD = 87654.321  # recognizable in a message
 _QUOTED = (_SECRET, "87654", "87,654", "8.77e+04")
 _SMALL_EPSILON = 0.01
 _MOST_FITS = 20
 _HUGE = 1e6
-_SHOWN = 100  # characters of a message, before and behind what it quotes
+_SHOWN = 100  # characters around a quoted value
 _SEEDS = (3, 3, None, None)
 _AMPLE, _SCANT = 20.0, 1e-3  # budgets, in units of one fit
 
 
 class Skipped(Exception):
-    """A check says nothing of this estimator."""
+    """The check does not apply to this estimator."""
 
 
 class _ReadError(Exception):
-    """A fault at the moment when the data are read."""
+    """An injected fault when the data are read."""
 
 
 def spends_first(subject: Subject) -> str | None:
-    """A fault while data are read comes after the spend and leaves nothing of an older fit."""
+    """A fault while reading data comes after the spend and leaves nothing of an older fit."""
     if not isinstance(subject.estimator, PrivateFit):
-        raise Skipped("it has no transaction of skdp that could be watched")
+        raise Skipped("it is not an estimator of skdp")
     reads: list[int] = []
     model, data = _faulty(subject.copy(random_state=None), reads), subject.attack.one
     budget = _budget(subject, _AMPLE)
@@ -53,15 +55,15 @@ def spends_first(subject: Subject) -> str | None:
     with suppress(_ReadError):
         model.fit(*data)
     if not reads:
-        return "the fit did not read its data where they are read"
+        return "the fit did not read its data in _read"
     if len(budget.history()) != 1:
-        return f"{len(budget.history())} entries in the ledger after a fault at the read, not 1"
+        return f"the ledger has {len(budget.history())} entries after a fault in _read, not 1"
     kept = [name for name in vars(model) if name.endswith("_") and "_in_" not in name]
     return f"after a fault it still has {kept}" if kept else _refused(subject, model, reads)
 
 
-def _refused(subject: Subject, model: Any, reads: list[int]) -> str | None:
-    """Return what is wrong with the refusal of a budget that is too small."""
+def _refused(subject: Subject, model: BaseEstimator, reads: list[int]) -> str | None:
+    """Check the rejection by a budget that is too small."""
     reads.clear()
     budget = _budget(subject, _SCANT)
     model.set_params(budget=budget)
@@ -71,17 +73,17 @@ def _refused(subject: Subject, model: Any, reads: list[int]) -> str | None:
     except BudgetExceededError:
         pass
     except _ReadError:
-        return "it reads data that its budget cannot pay for"
+        return "it reads data although its budget is too small"
     if reads or budget.history():
-        return "a budget that is too small was spent, or data were read"
+        return "it spent a budget that is too small, or read data"
     changed = repr(sorted(leaves(model).items())) != before
-    return "a refusal changed the estimator" if changed else None
+    return "a rejected fit changed the estimator" if changed else None
 
 
-def _faulty(model: Any, reads: list[int]) -> Any:
-    """Return the estimator with a fault where it reads."""
+def _faulty(model: BaseEstimator, reads: list[int]) -> BaseEstimator:
+    """Inject a fault into `_read`."""
 
-    def read(*args: Any, **more: Any) -> Any:
+    def read(*args: object, **more: object) -> NoReturn:
         reads.append(1)
         raise _ReadError
 
@@ -90,7 +92,7 @@ def _faulty(model: Any, reads: list[int]) -> Any:
 
 
 def _budget(subject: Subject, times: float) -> PrivacyBudget:
-    """Return a budget of some times what one fit asks for."""
+    """Return a budget of a multiple of the epsilon of one fit."""
     given = getattr(subject.estimator, "delta", None)
     delta = 1e-5 if given is None else float(given)
     return PrivacyBudget(
@@ -102,7 +104,7 @@ def _budget(subject: Subject, times: float) -> PrivacyBudget:
 
 
 def attributes(subject: Subject) -> str | None:
-    """No attribute is the same in all fits to the same data, and another for other data.
+    """No attribute is constant over fits to one data set, with another constant for another.
 
     A release that is ε-DP is constantly c on one data set and c' on another, n records away, in k
     fits each with probability at most 2·(e^(nε)/4)^k: at this ε and k, below 1e-8 for each number.
@@ -119,7 +121,7 @@ def attributes(subject: Subject) -> str | None:
     return f"a function of the data, without noise: {', '.join(found[:5])}" if found else None
 
 
-def _at_small_epsilon(subject: Subject, data: tuple[Any, ...]) -> dict[str, str]:
+def _at_small_epsilon(subject: Subject, data: FitArguments) -> dict[str, str]:
     try:
         return leaves(subject.fitted(data, epsilon=_SMALL_EPSILON))
     except Exception as raised:
@@ -130,8 +132,8 @@ def _differing(one: dict[str, str], other: dict[str, str]) -> set[str]:
     return {name for name in one.keys() & other.keys() if one[name] != other[name]}
 
 
-def _two_worlds(subject: Subject) -> list[tuple[Any, ...]]:
-    """Return two data sets that differ in all but public facts: shapes, types and labels."""
+def _two_worlds(subject: Subject) -> list[FitArguments]:
+    """Return two data sets with equal public facts: shapes, types and labels."""
     X = subject.rows
     reverse = taken(X, np.arange(len(X))[::-1])
     other = reverse if subject.X is not None else np.where(np.asarray(X) == 0.0, 0.7, -reverse)
@@ -142,7 +144,7 @@ def _two_worlds(subject: Subject) -> list[tuple[Any, ...]]:
 
 
 def _targets(subject: Subject, n: int) -> list[np.ndarray]:
-    """Return targets for both; none for what takes none."""
+    """Return the targets of both, none for a transformer."""
     if subject.kind_name == "transformer":
         return []
     if subject.kind_name == "regressor":
@@ -153,22 +155,22 @@ def _targets(subject: Subject, n: int) -> list[np.ndarray]:
 
 
 def messages(subject: Subject) -> str | None:
-    """Values and labels that are unknown, and odd numbers, appear in no message or warning."""
+    """No error or warning quotes a value or a label."""
     known = {"classes": labels_of(subject.estimator)} if subject.kind_name == "classifier" else {}
     for situation, data in _odd_data(subject):
         for kind, text in _said(subject.copy(random_state=None, **known), data):
             for word in _QUOTED:
                 if word in text:
-                    return f"where {situation}, {kind} quotes it: {_around(word, text)!r}"
+                    return f"if {situation}, {kind} quotes it: {_around(word, text)!r}"
     return None
 
 
-def _odd_data(subject: Subject) -> Iterator[tuple[str, tuple[Any, ...]]]:
-    """Yield data with a value that no message may tell: text, numbers, some beside NaN, a label."""
+def _odd_data(subject: Subject) -> Iterator[tuple[str, FitArguments]]:
+    """Yield situations, and data with a value that no message may quote."""
     X, rest = subject.rows, list(_two_worlds(subject)[0][1:])
     table = np.array(X, dtype=object)
     table[-1, 0] = _SECRET
-    yield f"X holds the text {_SECRET!r}", (table, *rest)
+    yield f"X holds the string {_SECRET!r}", (table, *rest)
     if np.asarray(X).dtype.kind in "fiu":
         odd = np.array(X, dtype=float)
         odd[-1, 0], odd[-2, 0] = _ODD, -_ODD
@@ -180,11 +182,11 @@ def _odd_data(subject: Subject) -> Iterator[tuple[str, tuple[Any, ...]]]:
     if rest:
         y = np.array(rest[0], dtype=object)
         y[-1] = _SECRET
-        yield f"y holds {_SECRET!r}, unknown until then", (X, y)
+        yield f"y holds the unknown label {_SECRET!r}", (X, y)
 
 
-def _said(model: Any, data: tuple[Any, ...]) -> list[tuple[str, str]]:
-    """Return all that a fit says, each with its type: its error and its warnings."""
+def _said(model: BaseEstimator, data: FitArguments) -> list[tuple[str, str]]:
+    """Return the types and messages of the error and the warnings of a fit."""
     said = []
     with warnings.catch_warnings(record=True) as caught, np.errstate(all="ignore"):
         warnings.simplefilter("always")
@@ -197,14 +199,13 @@ def _said(model: Any, data: tuple[Any, ...]) -> list[tuple[str, str]]:
 
 
 def _around(word: str, text: str) -> str:
-    """Return the part of a text in which a word stands."""
     start = max(text.index(word) - _SHOWN, 0)
     end = start + 2 * _SHOWN
     return "..." * (start > 0) + text[start:end] + "..." * (end < len(text))
 
 
 def odd_rows(subject: Subject) -> str | None:
-    """Rows of norm 1e6 and repeated ones are fitted; NaN is, or is refused before the spend."""
+    """Rows of norm 1e6 and equal rows are fitted; NaN is fitted, or rejected before the spend."""
     first, *rest = _two_worlds(subject)[0]
     rows = {"equal rows": taken(first, [0] * len(first))}
     if subject.X is None:
@@ -213,12 +214,11 @@ def odd_rows(subject: Subject) -> str | None:
         try:
             subject.fitted((X, *rest))
         except Exception as raised:
-            return f"{name} break a fit, which tells that there are such: {quoted(raised)}"
+            return f"{name} break a fit, which reveals them: {quoted(raised)}"
     return _missing(subject, first, rest) if np.asarray(first).dtype.kind == "f" else None
 
 
-def _missing(subject: Subject, first: Any, rest: list[Any]) -> str | None:
-    """Return what is wrong with a refusal of missing values, if there is one."""
+def _missing(subject: Subject, first: MatrixLike, rest: list[np.ndarray]) -> str | None:
     missing = np.array(first)
     missing[0, 0] = math.nan
     model = subject.copy(random_state=None)
@@ -229,23 +229,23 @@ def _missing(subject: Subject, first: Any, rest: list[Any]) -> str | None:
         model.fit(missing, *rest)
     except Exception:
         paid = budget is not None and budget.history()
-        return "missing values were refused after the spend" if paid else None
+        return "missing values were rejected after the spend" if paid else None
     return None
 
 
 def seeds(subject: Subject) -> str | None:
-    """The same seed repeats a fit; without a seed no two fits are the same."""
+    """A seed repeats a fit; without a seed no two fits are equal."""
     data = _two_worlds(subject)[0]
     if not subject.has("random_state"):
         raise Skipped("it has no random_state")
     fits = [leaves(subject.copy(budget=None, random_state=s).fit(*data)) for s in _SEEDS]
     if fits[0] != fits[1]:
         return "two fits with the same seed differ"
-    return "two fits without a seed are the same" if fits[2] == fits[3] else None
+    return "two fits without a seed are equal" if fits[2] == fits[3] else None
 
 
 def copies(subject: Subject) -> str | None:
-    """Copies and pickles have noise of their own, whatever seeds NumPy and Python were given."""
+    """Copies have independent noise, for any global seed of NumPy and Python."""
     data, state = _two_worlds(subject)[0], random.getstate()
     numpys = np.random.get_state()  # noqa: NPY002
     workers, found = [_as_in_a_worker(subject.copy(random_state=None)) for _ in range(2)], []
@@ -258,12 +258,12 @@ def copies(subject: Subject) -> str | None:
         random.setstate(state)
         np.random.set_state(numpys)  # noqa: NPY002
     if found[0] == found[1]:
-        return "two copies have the same noise, as in workers that start from one state"
+        return "two copies have the same noise, so parallel workers would too"
     return None
 
 
-def _as_in_a_worker(model: Any) -> Any:
-    """Return what a worker would get: what was pickled, or a copy where nothing can be."""
+def _as_in_a_worker(model: BaseEstimator) -> BaseEstimator:
+    """Return a pickled copy, or a deep copy if that fails."""
     try:
         return pickle.loads(pickle.dumps(model))
     except (pickle.PicklingError, AttributeError, TypeError):

@@ -1,4 +1,4 @@
-"""All that a fitted estimator holds, as a flat list of numbers and texts."""
+"""All numbers and strings in a fitted estimator, as a flat dict."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import partial
 from types import FunctionType, MethodType, ModuleType
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
 from skdp.budget import BudgetHandle
+from skdp.support.types import MatrixLike
 
 __all__ = ["leaves"]
 
@@ -23,17 +24,21 @@ _TEXTS = (str, bytes, bytearray, int, float, complex, range, Decimal, Fraction, 
 _OPAQUE = (BudgetHandle, ModuleType, type)  # not learned from rows
 
 
-def leaves(fitted: Any) -> dict[str, Any]:
-    """Return every number and text that an estimator holds, by its path; parameters too.
+Parts: TypeAlias = dict[object, object]
 
-    A fit may write over a parameter, and what is learned may be the name of an attribute.
+
+def leaves(fitted: object) -> dict[str, str]:
+    """Return every number and string in an estimator, by its path.
+
+    Parameters are included because a fit may overwrite them, and names of attributes because they
+    may be learned.
     """
-    found: dict[str, Any] = {}
+    found: dict[str, str] = {}
     _add_parts(found, "", fitted, (id(fitted),))
     return found
 
 
-def _add(found: dict[str, Any], path: str, value: Any, above: tuple[int, ...]) -> None:
+def _add(found: dict[str, str], path: str, value: object, above: tuple[int, ...]) -> None:
     if value is None or isinstance(value, _TEXTS):
         found[path] = repr(value)
     elif isinstance(value, np.ndarray) and value.dtype != object:
@@ -44,7 +49,7 @@ def _add(found: dict[str, Any], path: str, value: Any, above: tuple[int, ...]) -
         _add_parts(found, path, value, (*above, id(value)))
 
 
-def _add_array(found: dict[str, Any], path: str, value: np.ndarray) -> None:
+def _add_array(found: dict[str, str], path: str, value: np.ndarray) -> None:
     found[f"{path}.shape"] = str(value.shape)
     for i, number in enumerate(np.asarray(value).ravel().tolist()):
         found[f"{path}[{i}]"] = repr(number)
@@ -52,15 +57,14 @@ def _add_array(found: dict[str, Any], path: str, value: np.ndarray) -> None:
         _add_array(found, f"{path}.mask", np.ma.getmaskarray(value))
 
 
-def _add_parts(found: dict[str, Any], path: str, value: Any, above: tuple[int, ...]) -> None:
+def _add_parts(found: dict[str, str], path: str, value: object, above: tuple[int, ...]) -> None:
     parts = _parts(value)
     found[f"{path}.names"] = repr([str(name) for name in parts])
     for name, part in parts.items():
         _add(found, f"{path}.{name}" if path else str(name), part, above)
 
 
-def _parts(value: Any) -> dict[Any, Any]:
-    """Return what an object is made of, by name."""
+def _parts(value: object) -> Parts:
     if isinstance(value, dict):
         return value
     if isinstance(value, list | tuple | deque | np.ndarray):
@@ -72,24 +76,24 @@ def _parts(value: Any) -> dict[Any, Any]:
     return _parts_of_table(value) if hasattr(value, "to_numpy") else _parts_of_object(value)
 
 
-def _parts_of_function(value: Any) -> dict[Any, Any]:
-    """Return what a function keeps of the call that has made it."""
+def _parts_of_function(value: object) -> Parts:
+    """Return the defaults and the closure of a function."""
     names = ("__self__", "__defaults__", "__kwdefaults__", "func", "args", "keywords")
-    kept = {name: getattr(value, name, None) for name in names}
+    kept: Parts = {name: getattr(value, name, None) for name in names}
     for i, cell in enumerate(getattr(value, "__closure__", None) or ()):
         with suppress(ValueError):  # a cell that is empty
             kept[f"closure {i}"] = cell.cell_contents
     return kept
 
 
-def _parts_of_table(value: Any) -> dict[Any, Any]:
-    """Return what a frame or a series holds, of pandas or polars."""
+def _parts_of_table(value: MatrixLike) -> Parts:
+    """Return the values and names of a pandas or polars frame or series."""
     names = [name for name in ("index", "columns", "name") if hasattr(value, name)]
     return {"values": value.to_numpy(), **{name: getattr(value, name) for name in names}}
 
 
-def _parts_of_object(value: Any) -> dict[Any, Any]:
-    """Return attributes, of a type without them what its pickle would hold."""
+def _parts_of_object(value: object) -> Parts:
+    """Return the attributes, or else the contents of the pickle."""
     named = dict(getattr(value, "__dict__", {}))
     for slots in (getattr(kind, "__slots__", ()) for kind in type(value).__mro__):
         for name in (slots,) if isinstance(slots, str) else slots:

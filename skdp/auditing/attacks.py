@@ -1,21 +1,26 @@
-"""Which two data sets are hardest to hide from each other, and what is read from a fit."""
+"""The hardest pair of data sets to hide from each other, and the numbers read from a fit."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
-from sklearn.base import is_classifier, is_regressor
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, is_classifier, is_regressor
 
 from skdp.privacy import Neighboring
+from skdp.support.types import Label, MatrixLike
 from skdp.support.validation import check_choice
 
-__all__ = ["KINDS", "Attack", "attack_on"]
+__all__ = ["Attack", "FitArguments", "Readout", "attack_on"]
 
 _FAR = 1e4  # a record that is clipped wherever something is
 _ROWS, _COLUMNS = 12, 2
+
+FitArguments: TypeAlias = tuple[MatrixLike, ...]
+Readout: TypeAlias = Callable[[BaseEstimator], ArrayLike]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -25,11 +30,10 @@ class Attack:
     Parameters
     ----------
     one, other : tuple
-        *Private.* The arguments of `fit`, data sets that differ in one record.
+        *Private.* The arguments of `fit`: data sets that differ in one record.
     readout : callable
-        *Public.* Takes a fitted estimator and returns an array of numbers. A single one is higher
-        for the first data set; how several are weighted is learned from runs that count for nothing
-        else.
+        *Public.* Maps a fitted estimator to a number, higher for the first data set, or to several
+        numbers, whose weights are learned from separate runs.
 
     Examples
     --------
@@ -38,12 +42,12 @@ class Attack:
     >>> attack = Attack((X, y), (X, 1 - y), lambda model: model.predict(X[:1]))
     """
 
-    one: tuple[Any, ...]
-    other: tuple[Any, ...]
-    readout: Callable[[Any], Any]
+    one: FitArguments
+    other: FitArguments
+    readout: Readout
 
-    def numbers(self, fitted: Any) -> np.ndarray:
-        """Return what is read from a fit.
+    def numbers(self, fitted: BaseEstimator) -> np.ndarray:
+        """Read the numbers of a fit.
 
         Parameters
         ----------
@@ -59,49 +63,27 @@ class Attack:
 
 
 def attack_on(
-    estimator: Any, kind: Any = "auto", X: Any = None, neighboring: Any = "replace_one"
+    estimator: BaseEstimator,
+    kind: str | Attack,
+    X: MatrixLike | None,
+    neighboring: Neighboring,
 ) -> Attack:
-    """Return the attack on an estimator: its worst pair, where that is known.
+    """Return the attack on an estimator, with its worst pair if that is known.
 
-    Parameters
-    ----------
-    estimator : estimator
-        *Public.*
-    kind : {"auto", "classifier", "regressor", "transformer"} or Attack, default "auto"
-        *Public.* What the estimator is.
-    X : array-like or frame, default None
-        *Public.* Rows of which the first two are as different as records can be.
-    neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
-        *Public.*
-
-    Returns
-    -------
-    Attack
+    The first two of the rows X are as different as records can be.
     """
     if isinstance(kind, Attack):
         return kind
     name = kind_of(estimator, kind)
     rows = default_rows() if X is None else X
     one, other = KINDS[name](estimator, rows)
-    if not Neighboring(neighboring).count_is_public:
-        other = tuple(_without_first(part) for part in one)
+    if not neighboring.count_is_public:
+        other = tuple(taken(part, range(1, len(part))) for part in other)
     return Attack(one, other, reader(name, rows))
 
 
-def kind_of(estimator: Any, kind: str = "auto") -> str:
-    """Return the name of the kind of an estimator.
-
-    Parameters
-    ----------
-    estimator : estimator
-        *Public.*
-    kind : str, default "auto"
-        *Public.* As given.
-
-    Returns
-    -------
-    str
-    """
+def kind_of(estimator: BaseEstimator, kind: str = "auto") -> str:
+    """Return the kind of an estimator."""
     if check_choice("kind", kind, ("auto", *KINDS)) != "auto":
         return kind
     tagged = hasattr(estimator, "__sklearn_tags__")
@@ -112,70 +94,71 @@ def kind_of(estimator: Any, kind: str = "auto") -> str:
     if hasattr(estimator, "transform"):
         return "transformer"
     raise ValueError(
-        f"give kind=..., {', '.join(map(repr, KINDS))} or an Attack: it cannot be told."
+        f"The kind of {type(estimator).__name__} is unknown. Pass kind=, one of "
+        f"{', '.join(map(repr, KINDS))}, or an Attack."
     )
 
 
 def default_rows() -> np.ndarray:
-    """Return two rows far away on both sides, beside rows of zeros."""
+    """Return two far rows on opposite sides, and rows of zeros."""
     X = np.zeros((_ROWS, _COLUMNS))
     X[:2, 0] = _FAR, -_FAR
     return X
 
 
-def labels_of(estimator: Any) -> list[Any]:
-    """Return the labels that an estimator knows, in the order of `classes_`, or 0 and 1."""
+def labels_of(estimator: BaseEstimator) -> list[Label]:
+    """Return the labels of an estimator in the order of `classes_`, by default 0 and 1."""
     classes = getattr(estimator, "classes", None)
     return [0, 1] if classes is None else sorted(classes)
 
 
-def _classifier_pair(estimator: Any, X: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """The label of the first row is turned over; all labels occur beside it."""
-    X, labels = _rest_at_middle(X), labels_of(estimator)
+def _classifier_pair(estimator: BaseEstimator, X: MatrixLike) -> tuple[FitArguments, FitArguments]:
+    """Change the label of the first row; the other rows have all labels."""
+    X, labels = _without_second(X), labels_of(estimator)
     one, other = (np.array([labels[i % len(labels)] for i in range(len(X))]) for _ in range(2))
     one[0], other[0] = labels[1], labels[0]
     return (X, one), (X, other)
 
 
-def _regressor_pair(estimator: Any, X: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """The target of the first row is far above or far below."""
-    X, rest = _rest_at_middle(X), np.zeros(len(X) - 2)
+def _regressor_pair(estimator: BaseEstimator, X: MatrixLike) -> tuple[FitArguments, FitArguments]:
+    """Move the target of the first row from far above to far below."""
+    X, rest = _without_second(X), np.zeros(len(X) - 2)
     return (X, np.r_[_FAR, rest]), (X, np.r_[-_FAR, rest])
 
 
-def _transformer_pair(estimator: Any, X: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """The first row stands in the place of the second, or the other way round."""
+def _transformer_pair(estimator: BaseEstimator, X: MatrixLike) -> tuple[FitArguments, FitArguments]:
+    """Replace the first row by the second."""
     n = len(X)
     return (taken(X, [0, *range(2, n)]),), (taken(X, [1, *range(2, n)]),)
 
 
-KINDS: dict[str, Callable[[Any, Any], tuple[tuple[Any, ...], tuple[Any, ...]]]] = {
+KINDS: dict[str, Callable[[BaseEstimator, MatrixLike], tuple[FitArguments, FitArguments]]] = {
     "classifier": _classifier_pair,
     "regressor": _regressor_pair,
     "transformer": _transformer_pair,
 }
 
 
-def reader(kind: str, X: Any) -> Callable[[Any], Any]:
-    """Return what reads a fit: the score of the first row, or all that was released."""
+def reader(kind: str, X: MatrixLike) -> Readout:
+    """Return the readout: the score of the first row, or all released numbers."""
     probes = taken(X, [0])
     if kind == "classifier":
         return lambda fitted: _preference(fitted, probes)
     if kind == "regressor":
         return lambda fitted: fitted.predict(probes)
-    return released_numbers
+    return _released_numbers
 
 
-def _preference(fitted: Any, probes: Any) -> Any:
-    """Return how much more there is of the second class: by counts, where these are released."""
+def _preference(fitted: BaseEstimator, probes: MatrixLike) -> ArrayLike:
+    """Return the margin of the second class, by counts if these are released."""
     counts = getattr(fitted, "class_count_", None)
     return (
         margins(fitted, probes, labels_of(fitted)[1]) if counts is None else counts[1] - counts[0]
     )
 
 
-def margins(fitted: Any, X: Any, label: Any) -> np.ndarray:
-    """Return how much a classifier prefers its second class, `label`, for each row."""
+def margins(fitted: BaseEstimator, X: MatrixLike, label: Label) -> np.ndarray:
+    """Return the margin of a classifier for its second class, `label`, in each row."""
     if hasattr(fitted, "decision_function"):
         found = np.asarray(fitted.decision_function(X), dtype=float)
     elif hasattr(fitted, "predict_proba"):
@@ -186,8 +169,8 @@ def margins(fitted: Any, X: Any, label: Any) -> np.ndarray:
     return found if found.ndim == 1 else found[:, 1] - found[:, 0]
 
 
-def released_numbers(fitted: Any) -> np.ndarray:
-    """Return covariances, sorted centers, or else all small arrays that a fit has set."""
+def _released_numbers(fitted: BaseEstimator) -> np.ndarray:
+    """Return the covariance, the extreme centers, or else all small fitted arrays."""
     if hasattr(fitted, "get_covariance"):
         return np.asarray(fitted.get_covariance())
     if hasattr(fitted, "cluster_centers_"):
@@ -196,15 +179,11 @@ def released_numbers(fitted: Any) -> np.ndarray:
     return np.concatenate([part for part in found if part.dtype.kind == "f"])
 
 
-def _rest_at_middle(X: Any) -> Any:
-    """Return the rows without the second, which only transformers need."""
+def _without_second(X: MatrixLike) -> MatrixLike:
+    """Drop the second row, which only transformers need."""
     return taken(X, [0, *range(2, len(X))])
 
 
-def taken(X: Any, rows: Any) -> Any:
+def taken(X: MatrixLike, rows: Sequence[int] | np.ndarray) -> MatrixLike:
     """Return some rows of an array or a frame."""
     return X.iloc[rows] if hasattr(X, "iloc") else np.asarray(X)[rows]
-
-
-def _without_first(part: Any) -> Any:
-    return taken(part, list(range(1, len(part))))

@@ -1,4 +1,4 @@
-"""Whether an estimator is as private as it says, as far as attacks and checks can show."""
+"""Checks of the privacy claim of an estimator, by attacks and by its behavior."""
 
 from __future__ import annotations
 
@@ -17,36 +17,36 @@ from skdp.exceptions import PrivacyLeakError
 from skdp.support.digits import at_most
 from skdp.support.html import html_table
 from skdp.support.random import noise_generator
+from skdp.support.types import MatrixLike, RandomState
 from skdp.support.validation import check_delta, check_epsilon, check_real
 
 __all__ = ["CheckResult", "CheckResults", "PrivateCheck", "check_private", "private_checks"]
 
 _AUDITS: dict[str, Callable[[Subject], Guesses]] = {"multi run": multi_run, "one run": one_run}
 _NO_PROOF = "A pass is not a proof: other attacks may be stronger."
-_DIGITS = 3  # of a lower bound, which is rounded down
+_DIGITS = 3  # lower bounds are rounded down to so many
 
 
 @dataclass(frozen=True, kw_only=True)
 class CheckResult:
-    """What one check found.
+    """The result of one check.
 
     Parameters
     ----------
     check : str
-        *Public.* Its name.
+        *Public.* The name of the check.
     status : {"passed", "failed", "skipped"}
-        *Public.* Skipped is what says nothing of this estimator, such as a check whose fits it
-        refuses.
+        *Public.* A check is skipped if it does not apply, or if the estimator rejects its fits.
     message : str, default ""
         *Public.* Why it failed or was skipped.
     claim : str, default ""
-        *Public.* What an audit tested.
+        *Public.* The claim that an audit tested.
     p_value : float, default nan
-        *Public.* Of an audit: below α with probability at most α if the claim is true.
+        *Public.* P-value of an audit: at most α with probability at most α if the claim is true.
     lower_mu : float, default nan
-        *Public.* Of an audit: less than this μ of Gaussian DP is refuted.
+        *Public.* An audit refutes μ'-Gaussian DP for every μ' below this number.
     lower_epsilon : float, default nan
-        *Public.* Of an audit: (ε', `delta`)-DP is refuted for every ε' below this number.
+        *Public.* An audit refutes (ε', `delta`)-DP for every ε' below this number.
     delta : float, default nan
         *Public.* The δ of `lower_epsilon`: the δ of the claim, or 1e-5 if the claim names none.
     """
@@ -73,12 +73,12 @@ class CheckResult:
 
 
 class CheckResults(list[CheckResult]):
-    """The results of all checks; a list that a notebook shows as a table.
+    """The results of all checks, a list with an HTML representation.
 
     Parameters
     ----------
     iterable : iterable of CheckResult, default ()
-        *Public.*
+        *Public.* The results.
     """
 
     def __str__(self) -> str:
@@ -90,7 +90,6 @@ class CheckResults(list[CheckResult]):
 
 
 def _row(result: CheckResult) -> tuple[str, ...]:
-    """Return what a table shows of a result."""
     bounds = (at_most(bound, _DIGITS) for bound in (result.lower_mu, result.lower_epsilon))
     status = f"{result.status}\n{result.message}".strip()
     shown = (
@@ -102,20 +101,20 @@ def _row(result: CheckResult) -> tuple[str, ...]:
 
 @dataclass(frozen=True, eq=False)
 class PrivateCheck:
-    """One check of one estimator, to be called; its text is an id for pytest.
+    """A callable that makes one check of one estimator; its text is an id for pytest.
 
     Parameters
     ----------
     name : str
-        *Public.* The check.
+        *Public.* The name of the check.
     estimator : estimator
-        *Public.*
+        *Public.* Not fitted.
     settings : dict
-        *Public.* What `check_private` takes.
+        *Public.* Parameters of `check_private`.
     """
 
     name: str
-    estimator: Any
+    estimator: object
     settings: dict[str, Any]
 
     def __str__(self) -> str:
@@ -140,7 +139,7 @@ class PrivateCheck:
 
 
 def check_private(
-    estimator: Any,
+    estimator: object,
     *,
     epsilon: float | None = None,
     delta: float | None = None,
@@ -148,41 +147,39 @@ def check_private(
     n_runs: int = 400,
     kind: str | Attack = "auto",
     confidence: float = 0.95,
-    X: Any = None,
-    random_state: Any = None,
+    X: MatrixLike | None = None,
+    random_state: RandomState = None,
     raises: bool = True,
 ) -> CheckResults:
-    """Check that an estimator is as private as it says, and raise where it is not.
+    """Check that an estimator keeps its privacy claim, and raise if it does not.
 
-    Estimators of other libraries are welcome, as is any object with `fit`, and `predict` or
-    attributes that end in an underscore. No data of yours are read.
+    Works for estimators of any library: any object with `fit`, and `predict` or attributes that end
+    in an underscore. The rows are made up; none of your data are read. See *Auditing an estimator*
+    in the user guide.
 
     Parameters
     ----------
     estimator : estimator
-        *Public.* Not fitted. No budget in it is touched: copies have stand-ins of the same terms,
-        to which every release is the first.
+        *Public.* Not fitted. Its budget is not spent.
     epsilon, delta : float, default None
-        *Public.* The claim, in place of what a fit says in `privacy_`. An (ε, δ) is a weaker claim
-        than the guarantee that it comes from: noise that is half of what it should be passes.
+        *Public.* The claim, instead of `privacy_` of a fit. An (ε, δ) claim is weaker than the
+        guarantee behind it: half of the required noise passes.
     mu : float, default None
-        *Public.* The claim of μ-Gaussian DP, in place of `epsilon` and `delta`. An audit sees far
-        smaller mistakes under it: give it where the noise is Gaussian, with the sensitivity divided
-        by its standard deviation.
+        *Public.* The claim of μ-Gaussian DP, instead of `epsilon` and `delta`. For Gaussian noise
+        pass the sensitivity divided by the standard deviation: the audit detects smaller errors.
     n_runs : int, default 400
-        *Public.* Fits to two neighboring data sets, together; at least 2.
+        *Public.* Number of fits to two neighboring data sets, together; at least 2.
     kind : {"auto", "classifier", "regressor", "transformer"} or Attack, default "auto"
-        *Public.* How it is attacked.
+        *Public.* The kind of attack.
     confidence : float in (0, 1), default 0.95
-        *Public.* Probability with which an estimator that keeps its claim passes both audits, at
-        least: each has half of the rest. Other checks do not fail by chance; that of attributes
-        does with probability below 1e-8 for each number that a fit holds.
+        *Public.* Probability, at least, that an estimator that keeps its claim passes both audits.
+        Among the other checks only "attributes" can fail by chance, with probability below 1e-8 for
+        each fitted number.
     X : array-like or frame of shape (n_samples, n_features), default None
-        *Public.* Rows that are nobody's, for estimators that need columns of certain types: the
-        first two as different as records can be, the others in the middle.
+        *Public.* Rows for estimators that need columns of certain types. The first two must be as
+        different as records can be, the others in the middle.
     random_state : None, int or numpy Generator, default None
-        *Secret.* Source of the coins, and of seeds for the fits where they take one; beside a
-        budget they take none.
+        *Secret.* Source of the coins, and of seeds for fits without a budget.
     raises : bool, default True
         *Public.* Whether to raise if a check fails.
 
@@ -196,8 +193,7 @@ def check_private(
     PrivacyLeakError
         If `raises` and a check fails.
     ValueError
-        If a parameter is wrong, or there is no claim. What the estimator raises in a check is a
-        result.
+        If a parameter is wrong, or there is no claim. Errors of the estimator are results.
 
     Examples
     --------
@@ -217,7 +213,7 @@ def check_private(
         X=X,
         random_state=random_state,
     )
-    _ = subject.claim  # which may be missing: said before anything takes long
+    _ = subject.claim  # raises early if there is none
     results = CheckResults(_result(name, subject) for name in (*CONDUCT, *_AUDITS))
     failed = [str(result) for result in results if result.status == "failed"]
     if raises and failed:
@@ -225,20 +221,20 @@ def check_private(
     return results
 
 
-def private_checks(estimator: Any, **settings: Any) -> list[PrivateCheck]:
-    """Return the checks of an estimator one by one, for ``pytest.mark.parametrize(..., ids=str)``.
+def private_checks(estimator: object, **settings: Any) -> list[PrivateCheck]:
+    """Return the checks of an estimator for ``pytest.mark.parametrize(..., ids=str)``.
 
     Parameters
     ----------
     estimator : estimator
         *Public.* Not fitted.
     **settings : dict
-        *Public.* What `check_private` takes, but `raises`. The confidence is that of all together.
+        *Public.* Parameters of `check_private` without `raises`.
 
     Returns
     -------
     checks : list of PrivateCheck
-        Each is called without arguments, and raises PrivacyLeakError if it fails.
+        Call each without arguments; it raises PrivacyLeakError if it fails.
 
     Examples
     --------
@@ -250,7 +246,7 @@ def private_checks(estimator: Any, **settings: Any) -> list[PrivateCheck]:
 
 
 def _subject(
-    estimator: Any,
+    estimator: object,
     *,
     epsilon: float | None = None,
     delta: float | None = None,
@@ -258,16 +254,16 @@ def _subject(
     n_runs: int = 400,
     kind: str | Attack = "auto",
     confidence: float = 0.95,
-    X: Any = None,
-    random_state: Any = None,
+    X: MatrixLike | None = None,
+    random_state: RandomState = None,
 ) -> Subject:
     check_has_fit(estimator)
     if np.isinf(getattr(estimator, "epsilon", 0.0)) or (epsilon is not None and np.isinf(epsilon)):
-        raise ValueError("epsilon=inf claims nothing: there is nothing to audit.")
+        raise ValueError("epsilon=inf claims nothing, so there is nothing to audit.")
     if mu is not None and (epsilon, delta) != (None, None):
-        raise ValueError("A claim is mu, or epsilon with delta: give one of the two.")
+        raise ValueError("A claim is mu, or epsilon with delta: pass one of the two.")
     if epsilon is None and delta is not None:
-        raise ValueError("delta is part of a claim: give epsilon as well.")
+        raise ValueError("delta needs epsilon: pass both.")
     confidence = check_real("confidence", confidence, low=0.0, high=1.0)
     return Subject(
         estimator=estimator,
@@ -283,12 +279,12 @@ def _subject(
 
 
 def _result(name: str, subject: Subject) -> CheckResult:
-    """Run a check; what the estimator raises in it becomes its result.
+    """Run a check; an error of the estimator becomes the result.
 
-    A check of its conduct that could not be made says nothing, and is no failure. Without many runs
-    on neighbors nothing is audited: that is one, or what cannot be fitted would pass.
+    It fails "multi run", because otherwise an estimator that cannot be fitted would pass. All other
+    checks are skipped.
     """
-    _ = subject.kind_name, name in _AUDITS and subject.claim  # what is missing there is no result
+    _ = subject.kind_name, name in _AUDITS and subject.claim  # these errors are not results
     try:
         return _audited(name, subject) if name in _AUDITS else _conducted(name, subject)
     except Exception as raised:
@@ -309,7 +305,7 @@ def _conducted(name: str, subject: Subject) -> CheckResult:
 
 def _audited(name: str, subject: Subject) -> CheckResult:
     if name == "one run" and subject.kind_name == "transformer":
-        return CheckResult(check=name, status="skipped", message="it has no targets to turn over")
+        return CheckResult(check=name, status="skipped", message="it has no targets to change")
     audit, claim, delta = _AUDITS[name](subject), subject.claim, subject.claim_delta
     p_value, confidence = audit.p_value(claim), 1.0 - subject.level
     return CheckResult(

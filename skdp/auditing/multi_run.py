@@ -1,10 +1,10 @@
-"""Many runs on two neighboring data sets, guessed apart."""
+"""Audits by many runs on two neighboring data sets."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Self, TypeVar
 
 import numpy as np
 from scipy import stats
@@ -14,42 +14,36 @@ from skdp.auditing._bounds import AttackBounds
 from skdp.auditing._guesses import Guesses, check_runs
 from skdp.privacy import PrivacyGuarantee
 from skdp.support.random import noise_generator
+from skdp.support.types import RandomState
 
 __all__ = ["MultiRunAudit"]
 
 _CELLS = ndtr(np.linspace(-8.0, 8.0, 801))
 
+DataT = TypeVar("DataT")
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MultiRunAudit(Guesses):
-    r"""An attack on many runs, each on one of two neighboring data sets by a fair coin.
+    """An attack on many runs, each on one of two neighboring data sets by a fair coin.
 
-    The most extreme two thirds of the scores are guessed: the upper half of them to come from the
-    first data set, the lower half from the second. Where only some of several equal scores are
-    guessed, the right guesses are those that a fair lot reaches with probability 0.95, and the
-    level allows for the rest: the order of the runs has no influence. Nothing is tuned, no run is
-    set aside.
+    The audit guesses that the highest third of the scores comes from the first data set and the
+    lowest third from the second, and counts the right guesses. Nothing is tuned on the scores, and
+    the order of the runs has no influence. See *Auditing an estimator* in the user guide.
 
-    **Guarantee of the test.** Of a release that keeps the claim, v of r guesses are right with at
-    most the probability computed. Given the scores the coins are independent, each right with a
-    probability M of at most max(q, 1 − q), q its posterior. The claim bounds the integrated upper
-    quantiles of M: :math:`A(u) = \min_\varepsilon (\delta(\varepsilon) + e^\varepsilon u) / (1 +
-    e^\varepsilon)`. That v or more of r guesses are right has a probability that is multi-affine
-    and increasing in their M; its maximum over all choices of r runs is convex and increasing in
-    each M, so its mean is largest where M has the quantiles A'. There, given the share u beyond the
-    (r + 1)-th largest, the r above are independent and right with probability A(u)/u, u of the
-    distribution Beta(r + 1, m − r); the integral over u is bounded from above cell by cell.
+    **Guarantee of the test.** If the release keeps the claim, the p-value is at most α with
+    probability at most α, for any distribution of the scores. See *Audits* in the documentation for
+    the proof.
 
     Parameters
     ----------
     scores : array-like of shape (n_runs,)
-        *Private.* One number for each run, higher where it looks like the first data set.
+        *Private.* One number for each run, higher for the first data set.
     members : array-like of shape (n_runs,)
-        *Private.* The coins: 1 where the run was on the first data set, else 0. The guarantee needs
-        a fair coin for each run. It does not hold for a fixed number of runs on each data set.
+        *Private.* The coins: 1 for a run on the first data set, else 0. The guarantee needs a fair
+        coin for each run and does not hold for a fixed number of runs on each data set.
     n_guesses : int, default None
-        *Public.* How many runs are guessed, fixed before any score is seen; two thirds of them by
-        default.
+        *Public.* Number of guessed runs, fixed before any score is seen. None: two thirds of them.
 
     Examples
     --------
@@ -66,22 +60,22 @@ class MultiRunAudit(Guesses):
     @classmethod
     def run(
         cls,
-        release: Callable[[Any, np.random.Generator], float],
-        one: Any,
-        other: Any,
+        release: Callable[[DataT, np.random.Generator], float],
+        one: DataT,
+        other: DataT,
         n_runs: int = 200,
-        random_state: Any = None,
-    ) -> MultiRunAudit:
+        random_state: RandomState = None,
+    ) -> Self:
         """Toss the coins, make the runs, and return the audit.
 
         Parameters
         ----------
         release : callable
-            *Public.* Called with a data set and a generator of its own; returns a score.
+            *Public.* Maps a data set and a generator to a score.
         one, other : object
-            *Private.* Two neighboring data sets; of the first the scores are higher.
+            *Private.* Two neighboring data sets; the scores of the first are higher.
         n_runs : int, default 200
-            *Public.* Of both together, at least 2.
+            *Public.* Number of runs on both data sets together, at least 2.
         random_state : None, int or numpy Generator, default None
             *Secret.* Source of the coins and of the runs' generators.
 
@@ -99,6 +93,8 @@ class MultiRunAudit(Guesses):
         if r == m:
             right = float(bounds.right(np.ones(1))[0])
             return min(float(stats.binom.sf(self.n_right - 1, r, right)) / self._trust, 1.0)
+        # An integral over u ~ Beta(r + 1, m − r) of binomial tails with probability A(u)/u. A(u)/u
+        # decreases, so its value at the left end of each cell bounds the integral from above.
         shares = stats.beta.ppf(_CELLS[:-1], r + 1, m - r)
         right = bounds.right(shares) / shares
         tails = stats.binom.sf(self.n_right - 1, r, np.minimum(right, 1.0))
@@ -106,9 +102,7 @@ class MultiRunAudit(Guesses):
         return min(found / self._trust, 1.0)
 
     def roc(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the errors of the attack at each threshold, to be compared with the claim.
-
-        No threshold lies between equal scores.
+        """Return the errors of the attack at each threshold; equal scores share one.
 
         Returns
         -------

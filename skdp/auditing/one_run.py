@@ -1,4 +1,4 @@
-"""One run on data with many canaries, each of which is guessed."""
+"""Audits by one run on data with many canaries."""
 
 from __future__ import annotations
 
@@ -11,35 +11,29 @@ from skdp.privacy import PrivacyGuarantee
 
 __all__ = ["OneRunAudit"]
 
-_LEAST, _FINE = 1e-12, 1.001  # of p-values: the least one, and how much one may be too large
+_LEAST, _FINE = 1e-12, 1.001  # smallest p-value, and by which factor it may be too large
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OneRunAudit(Guesses):
-    r"""An attack on one run, with many records that are there, or changed, each by a fair coin.
+    """An attack on one run with many records that are present, or changed, each by a fair coin.
 
-    The most extreme third of the scores is guessed, the upper half of it to be members. Where only
-    some of several equal scores are guessed, the right guesses are those that a fair lot reaches
-    with probability 0.95, and the level allows for the rest: the order of the canaries has no
-    influence.
+    The audit guesses that the highest sixth of the scores are members and the lowest sixth are not,
+    and counts the right guesses. The order of the canaries has no influence. See *Auditing an
+    estimator* in the user guide.
 
-    **Guarantee of the test.** Let v or more of r guesses be right with probability a, and let
-    :math:`R_i` and :math:`H_i` be the mean probabilities, over the m canaries, to be guessed
-    rightly or wrongly while i or more are right. A canary's coin turned over makes right guesses
-    wrong, so :math:`H_i \ge \bar f(R_{i+1})` with :math:`\bar f(x) = f(1 - x)`, and
-    :math:`R_i - R_{i+1} = (H_i - H_{i+1})\, i / (r - i)`. Every feasible sequence lies above the
-    sequence with the least :math:`H_i` at each step, so a is refuted if this sequence has
-    :math:`R_0 + H_0 > r/m` (Mahloujifar, Melis and Chaudhuri 2025).
+    **Guarantee of the test.** If the release keeps the claim, the p-value is at most α with
+    probability at most α (Mahloujifar, Melis and Chaudhuri 2025). See *Audits* in the documentation
+    for the proof.
 
     Parameters
     ----------
     scores : array-like of shape (n_canaries,)
-        *Private.* One number for each canary, higher where it seems to be a member.
+        *Private.* One number for each canary, higher for likely members.
     members : array-like of shape (n_canaries,)
-        *Private.* The coins: 1 for a member, 0 for a record that is not there or was changed.
+        *Private.* The coins: 1 for a member, 0 for a record that is absent or changed.
     n_guesses : int, default None
-        *Public.* How many canaries are guessed, fixed before any score is seen; a third of them by
-        default.
+        *Public.* Number of guessed canaries, fixed before any score is seen. None: a third of them.
 
     Examples
     --------
@@ -66,7 +60,13 @@ class OneRunAudit(Guesses):
         return self._refutes(AttackBounds(guarantee), level * self._trust)
 
     def _refutes(self, bounds: AttackBounds, level: float) -> bool:
-        """Return whether so many right guesses cannot have probability `level` under the claim."""
+        """Return whether the claim excludes probability `level` for so many right guesses.
+
+        With R_i and H_i the mean probabilities over the m canaries to be guessed rightly or wrongly
+        while i or more guesses are right, H_i ≥ f(1 − R_{i+1}), R_i − R_{i+1} =
+        (H_i − H_{i+1})·i/(r − i) and R_0 + H_0 = r/m. The least H_i at each step gives the least
+        R_0 + H_0, which must not be larger. See *Audits* in the documentation.
+        """
         m, r, v = len(self.scores), int(self.n_guesses or 0), self.n_right
         right, wrong = level * v / m, level * (r - v) / m
         for i in range(v - 1, -1, -1):

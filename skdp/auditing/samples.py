@@ -1,49 +1,46 @@
-"""Samples of a score on each of two neighboring data sets, for auditors of any library."""
+"""Samples of scores on two neighboring data sets, for auditors of any library."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from skdp.auditing._subject import Subject, check_has_fit
-from skdp.auditing.attacks import Attack, kind_of, reader
+from skdp.auditing.attacks import Attack, FitArguments, Readout, kind_of, reader
 from skdp.support.random import noise_generator
+from skdp.support.types import RandomState
 from skdp.support.validation import check_count
 
 __all__ = ["samples"]
 
 
 def samples(
-    estimator: Any,
-    one: tuple[Any, ...],
-    other: tuple[Any, ...],
+    estimator: object,
+    one: FitArguments,
+    other: FitArguments,
     *,
     n: int,
-    readout: Callable[[Any], Any] | None = None,
-    random_state: Any = None,
+    readout: Readout | None = None,
+    random_state: RandomState = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the scores of n fits on each of two neighboring data sets.
 
-    Pass them to any auditor that compares two samples. For an auditor that needs a fair coin for
-    each run, such as `MultiRunAudit`, let each coin choose one of the two scores: see the example.
+    Pass them to any auditor that compares two samples. For an auditor that needs a fair coin per
+    run, such as `MultiRunAudit`, let each coin choose one of two scores, as in the example.
 
     Parameters
     ----------
     estimator : estimator
-        *Public.* Not fitted. Its budget is not spent: copies of it have stand-ins with equal terms.
+        *Public.* Not fitted. Its budget is not spent.
     one, other : tuple
-        *Private.* The arguments of `fit`, data sets that differ in one record.
+        *Private.* The arguments of `fit`: data sets that differ in one record.
     n : int
         *Public.* Number of fits on each of the two data sets.
     readout : callable, default None
-        *Public.* Function of a fitted estimator that returns a number or an array of numbers. The
-        default depends on the estimator. For a classifier it is the score of the second class for
-        the first row of `one`, for a regressor the prediction for that row, and for a transformer
-        all numbers that it has released.
+        *Public.* Maps a fitted estimator to a number or an array of numbers. None: the score of the
+        second class for the first row of `one`, the prediction for that row, or all released
+        numbers of a transformer.
     random_state : None, int or numpy Generator, default None
-        *Secret.* Source of seeds for the fits where they take one; beside a budget they take none.
+        *Secret.* Source of seeds for fits without a budget.
 
     Returns
     -------
@@ -77,7 +74,7 @@ def samples(
     return _scores(subject, one, n), _scores(subject, other, n)
 
 
-def _default(estimator: Any, data: tuple[Any, ...]) -> Callable[[Any], Any]:
+def _default(estimator: object, data: FitArguments) -> Readout:
     try:
         return reader(kind_of(estimator), data[0])
     except ValueError:
@@ -87,9 +84,9 @@ def _default(estimator: Any, data: tuple[Any, ...]) -> Callable[[Any], Any]:
         ) from None
 
 
-def _scores(subject: Subject, data: tuple[Any, ...], n: int) -> np.ndarray:
+def _scores(subject: Subject, data: FitArguments, n: int) -> np.ndarray:
     found = [subject.attack.numbers(subject.fitted(data)) for _ in range(n)]
     if len({numbers.size for numbers in found}) > 1:
-        raise ValueError("readout must return as many numbers for one fit as for any other.")
+        raise ValueError("readout must return as many numbers for each fit.")
     scores = np.array(found)
     return scores[:, 0] if scores.shape[1] == 1 else scores

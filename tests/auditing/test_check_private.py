@@ -165,9 +165,9 @@ def test_a_gaussian_claim_that_is_kept_is_refuted_as_seldom_as_said():
 
 
 def test_a_claim_that_nobody_makes_is_asked_for():
-    with pytest.raises(ValueError, match=r"NoisyMeans has no privacy_ .* give mu=.*or epsilon"):
+    with pytest.raises(ValueError, match=r"NoisyMeans has no privacy_ .* Pass mu=.*or epsilon"):
         check_private(NoisyMeans(8.0), n_runs=20)
-    with pytest.raises(ValueError, match="give epsilon as well"):
+    with pytest.raises(ValueError, match="delta needs epsilon"):
         check_private(NoisyMeans(8.0), delta=1e-5)
     with pytest.raises(ValueError, match="epsilon=inf claims nothing"):
         check_private(DPLogisticRegression(epsilon=np.inf), n_runs=20)
@@ -313,8 +313,12 @@ QUOTES = [
     (with_a_message, "X holds 87654.321 beside a missing value, ValueError", "found 87654.321"),
     (with_a_largest_norm, "X holds 87654.321 and its negative, UserWarning", "norm .*87654.321"),
     (with_a_short_form, "X holds 87654.321 and its negative, UserWarning", "below -8.77e.04"),
-    (with_a_warning, "y holds 'secret-4711'.*UserWarning", "labels {.*secret-4711"),
-    (with_scikit_learns_check, "X holds the text 'secret-4711', ValueError", "could not convert"),
+    (
+        with_a_warning,
+        "y holds the unknown label 'secret-4711', UserWarning",
+        "labels {.*secret-4711",
+    ),
+    (with_scikit_learns_check, "X holds the string 'secret-4711', ValueError", "could not convert"),
 ]
 
 
@@ -323,7 +327,7 @@ def test_a_message_with_a_value_is_caught_and_shown(fit, situation, quoted):
     results = check_private(noisy_means(fit=fit), epsilon=1.0, delta=1e-5, raises=False, **LONGER)
     (found,) = (result for result in results if result.status == "failed")
     assert found.check == "messages"
-    assert re.search(f"where {situation} quotes it: .*{quoted}", found.message)
+    assert re.search(f"if {situation} quotes it: .*{quoted}", found.message)
 
 
 def test_of_a_long_message_the_part_with_the_value_is_shown():
@@ -403,7 +407,7 @@ def test_equal_rows_that_break_a_fit_are_told_from_far_ones():
 
 
 def test_without_a_claim_what_keeps_a_fit_from_making_one_is_said():
-    with pytest.raises(ValueError, match=r"makes no claim, since .* KeyError.*Give X=") as caught:
+    with pytest.raises(ValueError, match=r"makes no claim, because .* KeyError.*Pass X=") as caught:
         check_private(noisy_means(fit=with_an_error), raises=False)
     assert isinstance(caught.value.__cause__, KeyError)
 
