@@ -47,9 +47,10 @@ _LARGEST_EPSILON = 700.0  # e^ε is a float up to here
 def quote(guarantee: PrivacyGuarantee, delta: float, epsilon: float | None = None) -> float:
     """Return an ε for which the release is (ε, `delta`)-DP; `epsilon` itself if it is one."""
     try:
-        known = epsilon is not None and epsilon >= (guarantee.epsilon(0.0) if delta == 0.0 else 0.0)
-        if known and up(guarantee.delta(epsilon), CURVE) <= delta:
-            return float(epsilon)  # type: ignore[arg-type]
+        if epsilon is not None:
+            known = epsilon >= (guarantee.epsilon(0.0) if delta == 0.0 else 0.0)
+            if known and up(guarantee.delta(float(epsilon)), CURVE) <= delta:
+                return float(epsilon)
         return float(guarantee.epsilon(delta))
     except NoClosedCurveError:
         return epsilon_of_plan(guarantee.event, guarantee.neighboring, delta)

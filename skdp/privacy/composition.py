@@ -1,4 +1,4 @@
-"""The ways of a budget to add releases up, by name."""
+"""Composition rules of budgets, by name."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ __all__ = ["Composition"]
 
 
 class Composition(StrEnum):
-    """What a budget adds up; `skdp.budget.filters` has the rule of each.
+    """What a budget adds up.
 
     ``gdp``: squares of Gaussian-DP parameters. ``basic``: ε and δ. ``zcdp``: ρ of
-    zero-concentrated DP. ``rdp``: Rényi divergences. ``pure``: ε, where every δ is 0.
+    zero-concentrated DP. ``rdp``: Rényi divergences. ``pure``: ε; every δ is 0.
     """
 
     GDP = "gdp"
@@ -22,12 +22,12 @@ class Composition(StrEnum):
 
     @property
     def adds_epsilon(self) -> bool:
-        """Whether the ε of releases add up, whatever their noise is."""
+        """Whether the ε of releases add up, whatever their noise."""
         return self in (Composition.BASIC, Composition.PURE)
 
     @property
     def counts_gaussians(self) -> bool:
-        """Whether Gaussian noise counts as what it costs, and other noise as more."""
+        """Whether the rule is exact for Gaussian noise, and charges more for other noise."""
         return not self.adds_epsilon
 
     def __repr__(self) -> str:

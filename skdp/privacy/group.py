@@ -1,4 +1,4 @@
-"""Group privacy from (ε, δ) alone: data sets that are several changes apart."""
+"""Group privacy from (ε, δ) alone."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ __all__ = ["group_privacy"]
 
 
 def group_privacy(epsilon: float, delta: float, size: int) -> tuple[float, float]:
-    """Return the (ε', δ') of a group of `size` changes, from the (ε, δ) of one and nothing else.
+    """Return the (ε', δ') of a group of `size` changes, from the (ε, δ) of one.
 
     ε' = kε, δ' = δ·(e^(kε) − 1)/(e^ε − 1), capped at 1: Tian 2024, *Differential privacy*, Lemma 1.
-    The curve version, `PrivacyCurve.group`, is never looser; iterate the curve and convert last.
+    `PrivacyCurve.group` is never looser.
 
     Parameters
     ----------

@@ -1,11 +1,10 @@
-"""What a fitted estimator promises, in every language of the field."""
+"""Guarantees of fitted estimators."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
 from html import escape
-from typing import Any
 
 from skdp.privacy.curve import PrivacyCurve, both_orders
 from skdp.privacy.events import Event
@@ -13,7 +12,8 @@ from skdp.privacy.neighboring import Neighboring
 from skdp.privacy.risk import AttackRisk
 from skdp.privacy.unit import Unit
 from skdp.support.digits import at_least
-from skdp.support.validation import check_delta
+from skdp.support.types import Number
+from skdp.support.validation import check_delta, set_checked
 
 __all__ = ["PrivacyGuarantee"]
 
@@ -30,22 +30,21 @@ class PrivacyGuarantee:
     event : Event
         What was released.
     neighboring : {"replace_one", "add_remove_one"}
-        Which data sets the release makes hard to tell apart.
+        Whether neighbors differ in the values of one record or in its presence.
     theorem : str
-        The statement that proves it, with its source.
+        Theorem that proves the guarantee, with its source.
     bound : PrivacyCurve, optional
-        A curve not below the event's in either order, for an event that has none in closed form:
-        `skdp.accounting.AccountedCurve`.
+        A curve not below the event's in either order, such as `skdp.accounting.AccountedCurve`,
+        for an event without a curve in closed form.
     asked : (epsilon, delta) or None
-        What the release was asked to satisfy.
+        The requested (ε, δ).
     seeded : bool
-        Whether the noise came from a seed. Whoever knows the seed can remove the noise: the
-        guarantee is void for them.
+        Whether the noise came from a seed. The guarantee is void for anyone who knows the seed.
     by_part : tuple of (part, event)
-        What was released from which part of the records, None for all of them, where several fits
-        may add up; empty where that is not known.
+        What was released from which part of the records (None: all of them), if several fits may
+        add up; empty if unknown.
     unit : {"record", "person"}
-        What neighboring data sets differ in: one record, or all those of one person.
+        What neighboring data sets differ in: one record, or all records of one person.
 
     Examples
     --------
@@ -65,8 +64,7 @@ class PrivacyGuarantee:
     unit: Unit = Unit.RECORD
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "neighboring", Neighboring(self.neighboring))
-        object.__setattr__(self, "unit", Unit(self.unit))
+        set_checked(self, neighboring=Neighboring(self.neighboring), unit=Unit(self.unit))
 
     @property
     def gdp_mu(self) -> float:
@@ -75,8 +73,6 @@ class PrivacyGuarantee:
 
     def epsilon(self, delta: float) -> float:
         """Return the least ε for which the release is (ε, `delta`)-DP, rounded upwards.
-
-        At δ = 0 it is the event's pure ε: that a curve underflows proves nothing there.
 
         Parameters
         ----------
@@ -87,12 +83,12 @@ class PrivacyGuarantee:
         -------
         float
         """
-        if check_delta(delta) == 0.0:
+        if check_delta(delta) == 0.0:  # an underflow of the curve proves nothing
             return self.event.pure_epsilon(self.neighboring)
         return max(curve.epsilon(delta) for curve in both_orders(self._curve))
 
-    def delta(self, epsilon: Any) -> Any:
-        """Return the least δ for which the release is (`epsilon`, δ)-DP; arrays are welcome.
+    def delta(self, epsilon: Number) -> Number:
+        """Return the least δ for which the release is (`epsilon`, δ)-DP.
 
         Parameters
         ----------
@@ -105,7 +101,7 @@ class PrivacyGuarantee:
         """
         return self.risk().delta(epsilon)
 
-    def tradeoff(self, alpha: Any) -> Any:
+    def tradeoff(self, alpha: Number) -> Number:
         """Return the least type II error of any attack with type I error `alpha`.
 
         Parameters
@@ -120,12 +116,12 @@ class PrivacyGuarantee:
         return self.risk().tradeoff(alpha)
 
     def risk(self) -> AttackRisk:
-        """Return how well anybody can attack one record, or person, who knows all others.
+        """Return bounds on attacks on one record, or person, by someone who knows all others.
 
         Returns
         -------
         AttackRisk
-            For whoever does not know the noise: where it is `seeded`, not for those with the seed.
+            Void for anyone who knows the seed of `seeded` noise.
         """
         return AttackRisk(self._curve)
 
@@ -151,7 +147,7 @@ class PrivacyGuarantee:
         return "" if self.asked is None else _pair(*self.asked)
 
     def _cost(self) -> str:
-        """Return what the release satisfies, "" where that is what was asked."""
+        """Describe what the release satisfies; "" if that is what was asked."""
         if (pure := self.event.pure_epsilon(self.neighboring)) < math.inf:
             return f"{at_least(pure):g}-DP without any delta"
         if self.bound is None and self.gdp_mu < math.inf:
@@ -162,5 +158,5 @@ class PrivacyGuarantee:
 
 
 def _pair(epsilon: float, delta: float) -> str:
-    """Return a statement of which no number is less than it should be."""
+    """Format (ε, δ) rounded upwards."""
     return f"({at_least(epsilon):g}, {at_least(delta):g})-DP"

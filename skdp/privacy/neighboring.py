@@ -1,4 +1,4 @@
-"""The neighboring relations: which pairs of data sets must look alike."""
+"""The neighboring relations."""
 
 from __future__ import annotations
 
@@ -15,10 +15,7 @@ class Neighboring(StrEnum):
     """
 
     n_changed: int
-    """How many records' contributions differ between neighbors: 2 or 1.
-
-    A sum of terms in a ball of radius r moves by at most ``n_changed * r``.
-    """
+    """Number of contributions that differ: sums of terms of norm ≤ r move by ≤ n_changed·r."""
     count_is_public: bool
     """Whether all neighbors have the same number of rows."""
 

@@ -1,11 +1,10 @@
-"""The curve of a release that is repeated a random number of times, of which the best is kept."""
+"""The curve of the best of a random number of runs: *Best of K* in the user guide."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp, ndtr
@@ -19,7 +18,7 @@ __all__ = ["BestOfCurve", "RunCount"]
 
 _CELLS = 4000  # of p; no guarantee rests on their number nor on their ends
 _SCORES = np.linspace(-38.0, 8.3, 20_001)  # Φ⁻¹(p) among which ends of cells are chosen
-_LOG_RANGE = 30.0  # of the weights; below, cells are as wide as they come
+_LOG_RANGE = 30.0  # of the weights; smaller weights do not make cells narrower
 _LOG_RATIOS = np.concatenate(
     [
         np.linspace(-1.0, 2.0, 150, False),
@@ -36,21 +35,11 @@ _ROUNDING = margin(ROOT)  # added to log δ; its sums of positive terms are good
 
 @dataclass(frozen=True)
 class RunCount:
-    """The distribution of K, the number of runs, seen through E[K·t^(K−1)].
+    """The distribution of K, the number of runs, seen through E[K·t^(K−1)]."""
 
-    Parameters
-    ----------
-    distribution : {"negative_binomial", "poisson", "fixed"}
-        *Public.* Truncated at 1 and more runs, if it is negative binomial.
-    parameter : float
-        *Public.* γ in (0, 1); the mean; K itself.
-    shape : float
-        *Public.* η > −1 of the negative binomial distribution: 1 is geometric, 0 logarithmic.
-    """
-
-    distribution: str
-    parameter: float
-    shape: float = 1.0
+    distribution: str  # "negative_binomial" (truncated: at least 1 run), "poisson" or "fixed"
+    parameter: float  # γ in (0, 1); the mean; K itself
+    shape: float = 1.0  # η > −1 of the negative binomial: 1 is geometric, 0 logarithmic
 
     @property
     def mean(self) -> float:
@@ -63,17 +52,9 @@ class RunCount:
         return eta * (1.0 - gamma) / (gamma * -math.expm1(eta * math.log(gamma)))
 
     def log_weight(self, p: np.ndarray) -> np.ndarray:
-        """Return log w(p), w(p) = E[K·(1 − p)^(K−1)]: by how much a run of rank p is favored.
+        """Return log w(p), w(p) = E[K·(1 − p)^(K−1)], for the probability p of a better run.
 
-        Parameters
-        ----------
-        p : ndarray of float in [0, 1]
-            Probability of a better run.
-
-        Returns
-        -------
-        log_weight : ndarray
-            Nonincreasing in p.
+        w is nonincreasing and says by how much a run of rank p is favored.
         """
         log_mean, gamma = math.log(self.mean), self.parameter
         if self.distribution == "poisson":
@@ -95,16 +76,9 @@ class BestOfCurve(HullCurve):
 
     Ψ is convex and falls, so chords between knots lie above it: a sum of hinges c·(1 − x/t)₊. And
     the mean of such a hinge is a value of the curve: δ_A(ε) ≤ Σ c_j·δ(ε − log t_j).
-
-    Parameters
-    ----------
-    curve : PrivacyCurve
-        *Public.* Of one run, its score included.
-    count : RunCount
-        *Public.* The distribution of K.
     """
 
-    curve: PrivacyCurve
+    curve: PrivacyCurve  # of one run, its score included
     count: RunCount
 
     @property
@@ -120,7 +94,6 @@ class BestOfCurve(HullCurve):
         return np.concatenate([self._of_few(part) for part in chunks]).reshape(epsilon.shape)
 
     def _of_few(self, epsilon: np.ndarray) -> np.ndarray:
-        """Return the larger bound of the two orders of the pair."""
         bounds = []
         for curve, hinges in self._orders:
             logs = curve.log_delta(epsilon[:, None] - hinges.log_ends) + hinges.log_weights
@@ -131,11 +104,10 @@ class BestOfCurve(HullCurve):
     def _orders(self) -> list[tuple[PrivacyCurve, _Hinges]]:
         """Return, for each order of a pair that covers one run, its curve and Ψ."""
         if isinstance(self.curve, GaussianCurve):
-            orders: list[tuple[Any, Any]] = [(self.curve, self.curve)]
-        else:
-            ahead = self.curve.dominating_pair()
-            back = DiscretePairCurve(ahead.q, ahead.p)
-            orders = [(ahead, back), (back, ahead)]
+            return [(self.curve, _Hinges.above(self.curve, self.count))]
+        ahead = self.curve.dominating_pair()
+        back = DiscretePairCurve(ahead.q, ahead.p)
+        orders = ((ahead, back), (back, ahead))
         return [(curve, _Hinges.above(other, self.count)) for curve, other in orders]
 
 

@@ -1,4 +1,4 @@
-"""What an attacker gains from a release, and the ε at which the gain is what may be borne."""
+"""Bounds on attacks, and the ε at which a bound is met."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
@@ -17,6 +16,7 @@ from skdp.privacy.curve import PrivacyCurve, both_orders
 from skdp.privacy.gaussian import GaussianCurve
 from skdp.support.digits import percents
 from skdp.support.html import html_table
+from skdp.support.types import Number
 from skdp.support.validation import check_real
 
 __all__ = ["AttackRisk", "epsilon_for", "gaussian_mu_for"]
@@ -26,16 +26,16 @@ _LARGEST_MU = 60.0
 
 @dataclass(frozen=True)
 class AttackRisk:
-    """How well anybody can attack one record, who knows all others and sees the release.
+    """Bounds on attacks on one record by someone who knows all others and sees the release.
 
     Every number is an upper bound that holds for every attack, computed from the guarantee alone.
-    The reference is a data set in which the record was replaced, or from which it was removed.
-    `PrivacyGuarantee.risk` makes it.
+    The alternative is a data set in which the record was replaced, or from which it was removed.
+    `PrivacyGuarantee.risk` returns it.
 
     Parameters
     ----------
     curve : PrivacyCurve
-        *Public.* Of a release, or of several together; both orders of the neighbors count.
+        *Public.* Curve of one or several releases; both orders of the neighbors count.
 
     Examples
     --------
@@ -46,8 +46,8 @@ class AttackRisk:
 
     curve: PrivacyCurve
 
-    def delta(self, epsilon: Any) -> Any:
-        """Return the least δ for which what is released is (`epsilon`, δ)-DP.
+    def delta(self, epsilon: Number) -> Number:
+        """Return the least δ for which the release is (`epsilon`, δ)-DP.
 
         Parameters
         ----------
@@ -60,7 +60,7 @@ class AttackRisk:
         """
         return reduce(np.maximum, (curve.delta(epsilon) for curve in both_orders(self.curve)))
 
-    def tradeoff(self, alpha: Any) -> Any:
+    def tradeoff(self, alpha: Number) -> Number:
         """Return the least type II error of any attack with type I error `alpha`.
 
         Parameters
@@ -77,11 +77,11 @@ class AttackRisk:
 
     @property
     def advantage(self) -> float:
-        """True positives less false positives of the best test of membership: δ(0)."""
-        return float(self.delta(0.0))
+        """Membership advantage: true positive rate less false positive rate of the best test."""
+        return self.delta(0.0)
 
     def true_positive_rate(self, false_positive_rate: float) -> float:
-        """Return how many members are found by a test that accuses so many others.
+        """Return the true positive rate of the best membership test.
 
         Parameters
         ----------
@@ -96,12 +96,12 @@ class AttackRisk:
         return float(1.0 - self.tradeoff(_share("false_positive_rate", false_positive_rate)))
 
     def accuracy(self, prior: float = 0.5) -> float:
-        """Return how often the best guess whether a record is there is right.
+        """Return the accuracy of the best guess whether a record is in the data.
 
         Parameters
         ----------
         prior : float in (0, 1), default 0.5
-            *Public.* Probability of membership, for whoever has not seen the release.
+            *Public.* Probability of membership before the release.
 
         Returns
         -------
@@ -112,15 +112,15 @@ class AttackRisk:
         return _accuracy(prior, self.delta)
 
     def posterior(self, false_positive_rate: float, prior: float = 0.5) -> float:
-        """Return the probability of membership after evidence that is as rare for others.
+        """Return the probability of membership after a positive test.
 
         Parameters
         ----------
         false_positive_rate : float in (0, 1]
-            *Public.* Probability of the evidence if the record is not there. No bound holds for all
-            evidence, however rare, unless δ is 0.
+            *Public.* Probability of a positive test if the record is not in the data. Unless δ is
+            0, no bound holds for all rates.
         prior : float in (0, 1), default 0.5
-            *Public.* Probability of membership, for whoever has not seen the release.
+            *Public.* Probability of membership before the release.
 
         Returns
         -------
@@ -139,25 +139,24 @@ class AttackRisk:
         Parameters
         ----------
         prior_success : float in [0, 1]
-            *Public.* How often without it: 1/k for one of k values that are equally likely.
+            *Public.* How often without the release: 1/k for k equally likely values.
 
         Returns
         -------
         float
-            1 − f(κ): for the success of any attack is a mean of such tests, and 1 − f is concave,
-            f of both orders at once.
         """
+        # 1 − f(κ), f of both orders at once: the success of any attack is a mean of such tests, and
+        # 1 − f is concave.
         orders = both_orders(self.curve)
         curve = self.curve if len(orders) == 1 else SymmetrizedCurve(self.curve)
         return float(1.0 - curve.tradeoff()(_share("prior_success", prior_success)))
 
     def to_dict(self) -> dict[str, float]:
-        """Return the numbers that a report shows, by name.
+        """Return the probabilities that a report shows, by name.
 
         Returns
         -------
         dict
-            Text to a probability.
         """
         return self._brief() | {
             "members found at 0.1 % false alarms": self.true_positive_rate(0.001),
@@ -187,23 +186,23 @@ def epsilon_for(
     reconstruction: tuple[float, float] | None = None,
     delta: float = 1e-5,
 ) -> float:
-    """Return the ε of the Gaussian mechanism at which an attack gains just so much.
+    """Return the ε of the Gaussian mechanism at which the bound on an attack meets a target.
 
-    Exact for what is Gaussian DP, as the default fits are. A release of another shape, of the same
-    (ε, δ), may let an attacker gain more: ask `AttackRisk` of its guarantee.
+    Exact for Gaussian-DP releases, as default fits are. Another release with the same (ε, δ) may
+    allow more: see the `AttackRisk` of its guarantee.
 
     Parameters
     ----------
     advantage : float in (0, 1), optional
-        *Public.* True less false positives.
+        *Public.* True positive rate less false positive rate.
     true_positive_rate : (float, float), optional
-        *Public.* Members found, at a rate of false positives.
+        *Public.* True positive rate, and the false positive rate at which it holds.
     accuracy : (float, float), optional
-        *Public.* Right guesses of membership, at a prior probability of it.
+        *Public.* Accuracy of membership guesses, and the prior probability of membership.
     reconstruction : (float, float), optional
-        *Public.* Right guesses of a value, at their rate without the release.
+        *Public.* Success rate of guesses of a value, with and without the release.
     delta : float in (0, 1), default 1e-5
-        *Public.* Of the (ε, δ) that is wanted.
+        *Public.* δ of the (ε, δ).
 
     Returns
     -------
@@ -212,7 +211,7 @@ def epsilon_for(
     Raises
     ------
     ValueError
-        If not just one target is given, or it asks for less than an attacker has without a release.
+        Unless exactly one target is given, above what an attacker has without the release.
 
     Examples
     --------
@@ -229,17 +228,12 @@ def epsilon_for(
     return GaussianCurve(mu).epsilon(delta)
 
 
-def gaussian_mu_for(**targets: Any) -> float:
+def gaussian_mu_for(**targets: float | tuple[float, float] | None) -> float:
     """Return the Gaussian-DP parameter at which the one target that is not None is just met."""
     given = {name: target for name, target in targets.items() if target is not None}
     if len(given) != 1:
-        raise ValueError(f"just one of {[*targets]} must be given, got {[*given]}.")
+        raise ValueError(f"Give exactly one of {[*targets]}, got {[*given]}.")
     ((name, target),) = given.items()
-    return _mu_for(name, target)
-
-
-def _mu_for(name: str, target: Any) -> float:
-    """Return the Gaussian-DP parameter at which a target is just met."""
     if name == "advantage":
         wanted = check_real(name, target, low=0.0, high=1.0)
         return float(2.0 * ndtri(0.5 + 0.5 * wanted))
@@ -248,7 +242,7 @@ def _mu_for(name: str, target: Any) -> float:
     wanted, without = (check_real(name, p, low=0.0, high=1.0) for p in target)
     least = max(without, 1.0 - without) if name == "accuracy" else without
     if wanted <= least:
-        raise ValueError(f"{name}={target!r} is what an attacker has without any release.")
+        raise ValueError(f"{name}={target!r} is no more than an attacker has without a release.")
     if name != "accuracy":
         return float(ndtri(wanted) - ndtri(without))
     return float(
@@ -256,8 +250,8 @@ def _mu_for(name: str, target: Any) -> float:
     )
 
 
-def _accuracy(prior: float, delta: Callable[[float], Any]) -> float:
-    return float(1.0 - prior + prior * delta(math.log1p(-prior) - math.log(prior)))
+def _accuracy(prior: float, delta: Callable[[float], float]) -> float:
+    return 1.0 - prior + prior * delta(math.log1p(-prior) - math.log(prior))
 
 
 def _share(name: str, value: float) -> float:

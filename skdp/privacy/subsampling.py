@@ -1,4 +1,4 @@
-"""Curves of releases on a random part of the data."""
+"""Curves of releases on a Poisson sample; derivations: *Rényi DP* in the user guide."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ __all__ = [
     "log_mixture",
 ]
 
-_ERROR = 90.0  # what is left out of a sum is e^−90: nothing beside its rounding
+_ERROR = 90.0  # sums leave out e^−90, which is below their rounding
 _REACH = 13.5  # slope of the log-integrand where it is cut off; φ(13.5)/13.5 < e^−94
-_MOST_NODES = 1 << 16  # about speed: beyond, `_bound` has to do
+_MOST_NODES = 1 << 16  # for speed: beyond, only `_bound` is used
 _NODES, _WEIGHTS = leggauss(24)
 _CHUNK = 1_000_000
 _FAR = 1e7
@@ -37,7 +37,7 @@ def check_rate(rate: float) -> float:
 
 
 def log_mixture(rate: float, exponent: np.ndarray) -> np.ndarray:
-    """Return log(1 − q + q·e^exponent) without cancellation."""
+    """Return log(1 − q + q·e^exponent), without cancellation."""
     if rate == 1.0:
         return exponent
     small = np.log1p(rate * np.expm1(np.minimum(exponent, 1.0)))
@@ -83,18 +83,6 @@ class PoissonSampledCurve(PrivacyCurve):
         return np.maximum(sampled, -np.expm1(np.minimum(epsilon, 0.0)))
 
     def renyi(self, order: float) -> float:
-        """Return the Rényi divergence, of Gaussians by `skdp.privacy.subsampling`.
-
-        Parameters
-        ----------
-        order : float
-            *Public.* Order α of the divergence, above 1.
-
-        Returns
-        -------
-        float
-            An upper bound.
-        """
         if not isinstance(self.curve, GaussianCurve):
             return super().renyi(order)
         return SampledGaussianPair(self.curve.mu, self.rate, True, False).renyi(order)
@@ -110,9 +98,9 @@ class SubstitutedGaussianCurve(SymmetricCurve):
     """The curve of (1 − q)·N(0, s²) + q·N(1, s²) against (1 − q)·N(0, s²) + q·N(−1, s²).
 
     It dominates one Poisson-sampled Gaussian step when one record is replaced, in every dimension,
-    and is attained (Lebeda, Regehr, Kamath and Steinke 2024). The
-    loss rises with x, from ε at s²·(arcsinh(A·sinh(ε/2)) + ε/2), A = e^(1/2s²)·(1 − q)/q, and
-    δ(ε) is the integral of p(x)·(1 − e^(ε − ℓ(x))) from there on, in log space.
+    and is attained (Lebeda, Regehr, Kamath and Steinke 2024). The loss rises with x. It is ε at
+    s²·(arcsinh(A·sinh(ε/2)) + ε/2), A = e^(1/2s²)·(1 − q)/q, and δ(ε) is the integral of
+    p(x)·(1 − e^(ε − ℓ(x))) from there on, in log space.
     """
 
     rate: float
@@ -147,22 +135,10 @@ class SubstitutedGaussianCurve(SymmetricCurve):
         return np.minimum(logsumexp(terms, axis=1) + np.log(pace / self.scale), 0.0)
 
     def renyi(self, order: float) -> float:
-        """Return the Rényi divergence: see `skdp.privacy.subsampling`.
-
-        Parameters
-        ----------
-        order : float
-            *Public.* Order α of the divergence, above 1.
-
-        Returns
-        -------
-        float
-            An upper bound.
-        """
         return SampledGaussianPair(1.0 / self.scale, self.rate, True, True).renyi(order)
 
     def _threshold(self, epsilon: np.ndarray) -> np.ndarray:
-        """Return the x with loss ε; log-sinh keeps it finite."""
+        """Return the x with loss ε, without overflow."""
         half = 0.5 * epsilon
         if self.rate == 1.0:
             return self.scale**2 * half
@@ -173,36 +149,24 @@ class SubstitutedGaussianCurve(SymmetricCurve):
 
 
 def _arcsinh_exp(log_z: np.ndarray) -> np.ndarray:
-    """Return arcsinh(e^log_z), also where e^log_z is no float."""
+    """Return arcsinh(e^log_z), without overflow."""
     return np.where(log_z < 30.0, np.arcsinh(np.exp(np.minimum(log_z, 30.0))), log_z + np.log(2.0))
 
 
 @dataclass(frozen=True)
 class SampledGaussianPair:
-    """P and Q of this module: the record moves P's sum by `mu`, Q's by −`mu`, if it is sampled."""
+    """A pair (P, Q): the record moves P's sum by `mu`, Q's by −`mu`, if it is sampled."""
 
     mu: float
     rate: float
-    first: bool
-    """Whether P is sampled; else it is N(0, 1)."""
-    second: bool
-    """Whether Q is sampled; else it is N(0, 1)."""
+    first: bool  # whether P is sampled; else it is N(0, 1)
+    second: bool  # whether Q is sampled; else it is N(0, 1)
 
     def renyi(self, order: float) -> float:
         """Return D_α(P‖Q), never below the truth and within a relative 1e-10 of it.
 
-        Less exact are divergences below e^(−60), and those where the rule has more than 65536
-        nodes although `_bound` is not exact; that takes μ < 0.01 or an order of at least 10⁵.
-
-        Parameters
-        ----------
-        order : float
-            *Public.* Order α of the divergence, above 1.
-
-        Returns
-        -------
-        float
-            An upper bound.
+        Divergences below e^(−60) are less exact, and those where the rule has more than 65536
+        nodes although `_bound` is not exact (μ < 0.01 or an order of at least 10⁵).
         """
         order = check_real("order", order, low=1.0)
         if self.mu == 0.0:
@@ -270,7 +234,6 @@ class SampledGaussianPair:
         return 2.0 * math.pi * width / (_ERROR + math.log(4.0) + growth)
 
     def _log_moment(self, order: float, x: np.ndarray, step: float) -> float:
-        """Return log M, rounded upwards."""
         mu, density, loss = self.mu, -0.5 * x * x - 0.5 * math.log(2.0 * math.pi), np.zeros_like(x)
         if self.first:
             loss = log_mixture(self.rate, mu * x - 0.5 * mu * mu)

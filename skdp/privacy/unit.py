@@ -1,4 +1,4 @@
-"""The unit of privacy: whose contribution a guarantee covers as a whole."""
+"""The privacy unit: one record, or all records of a person."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ __all__ = ["Unit"]
 
 
 class Unit(StrEnum):
-    """What two neighboring data sets differ in: one record, or all records of one person.
+    """Privacy unit: what two neighboring data sets differ in.
 
-    ``record``: one row. ``person``: all rows that ``groups`` says belong together, however many;
-    under ``replace_one`` the number of persons is public, and that of rows is not.
+    ``record``: one row. ``person``: all rows of one person, by the ``groups`` of `fit`. Under
+    ``replace_one`` the number of persons is public, and the number of rows is not.
     """
 
     RECORD = "record"

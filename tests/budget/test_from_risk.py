@@ -189,11 +189,11 @@ def test_a_strict_budget_has_no_reserves(terms, message):
 @pytest.mark.parametrize(
     ("target", "message"),
     [
-        ({}, "just one of"),
-        ({"advantage": 0.1, "accuracy": (0.7, 0.5)}, "just one of"),
+        ({}, "exactly one of"),
+        ({"advantage": 0.1, "accuracy": (0.7, 0.5)}, "exactly one of"),
         ({"advantage": 1e-6}, "take a lower one"),
         ({"advantage": 0.1, "delta": 0.0}, "delta"),
-        ({"reconstruction": (0.1, 0.2)}, "without any release"),
+        ({"reconstruction": (0.1, 0.2)}, "without a release"),
     ],
 )
 def test_an_impossible_target_makes_no_budget(target, message):

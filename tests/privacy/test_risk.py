@@ -83,12 +83,12 @@ def test_a_target_is_met_by_its_epsilon(target, measured):
 @pytest.mark.parametrize(
     ("target", "message"),
     [
-        ({}, "just one of"),
-        ({"advantage": 0.1, "accuracy": (0.6, 0.5)}, "just one of"),
+        ({}, "exactly one of"),
+        ({"advantage": 0.1, "accuracy": (0.6, 0.5)}, "exactly one of"),
         ({"advantage": 1.5}, "advantage"),
         ({"accuracy": 0.7}, "pair of probabilities"),
-        ({"accuracy": (0.6, 0.7)}, "without any release"),
-        ({"reconstruction": (0.1, 0.2)}, "without any release"),
+        ({"accuracy": (0.6, 0.7)}, "without a release"),
+        ({"reconstruction": (0.1, 0.2)}, "without a release"),
     ],
 )
 def test_an_impossible_target_is_refused(target, message):

@@ -52,7 +52,7 @@ class ApproximatedCurve(PrivacyCurve):
 
     def _least(self, curve: PrivacyCurve) -> tuple[float, float]:
         def total(epsilon: float) -> float:
-            return float(curve.delta(epsilon)) + (1.0 + math.exp(epsilon)) * self.tv
+            return curve.delta(epsilon) + (1.0 + math.exp(epsilon)) * self.tv
 
         on_grid = curve.delta(_GRID) + (1.0 + np.exp(_GRID)) * self.tv
         epsilon, _ = minimize_from_grid(total, _GRID, on_grid, xatol=1e-13)
