@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from skdp._private_fit import ReleaseParameters
 from skdp.additive.explanations import (
@@ -15,11 +17,14 @@ from skdp.additive.explanations import (
     term_names,
 )
 from skdp.additive.ranks import features_of, plan_ranked, read_ranked, unranked
+from skdp.budget import BudgetHandle
 from skdp.features import AdditiveFeatures
 from skdp.linear_model import DPLogisticRegression
 from skdp.linear_model._base import is_auto
 from skdp.linear_model._records import LinearRecords
 from skdp.privacy import PrivacyGuarantee
+from skdp.solvers import Solver
+from skdp.support.types import Bounds, Label, RandomState
 
 __all__ = ["DPAdditiveClassifier"]
 
@@ -27,28 +32,23 @@ __all__ = ["DPAdditiveClassifier"]
 class DPAdditiveClassifier(DPLogisticRegression):
     r"""A generalized additive model (GAM), with (ε, δ)-differentially private curves.
 
-    The score is a sum of one function a column: a curve of a number between its bounds, and a
-    number for each category and for missing values. The model is short for `DPLogisticRegression`
-    with ``features=AdditiveFeatures(...)`` of `skdp.features`, which has the formulas; its
-    coefficients are the same, bit for bit. Use that class for its other parameters, and other
-    linear models with the same features for other losses. Data frames of numbers and text are
-    accepted as they are.
+    The score is a sum of one function per column: a curve between the bounds of a numeric column,
+    and a number for each category and for missing values. The coefficients equal those of
+    `DPLogisticRegression` with ``features=AdditiveFeatures(...)``, bit for bit; see
+    `skdp.features.AdditiveFeatures` for the formulas. Use that class to set its other parameters.
+    Data frames are accepted.
 
-    This class adds what a feature map cannot give: explanations, and ``bounds="auto"``.
-    `explain_global` returns the curves, `explain_local` the parts of a score, and
-    `skdp.inspection.AdditiveEffectsDisplay` draws them with bands of noise. With ``epsilon=inf`` it
-    is scikit-learn's `LogisticRegression` on the same features.
+    This class adds explanations and ``bounds="auto"``. `skdp.inspection.AdditiveEffectsDisplay`
+    draws the curves with bands of noise. With ``epsilon=inf`` the model is scikit-learn's
+    `LogisticRegression` on the same features.
 
     Parameters
     ----------
     bounds : pair (low, high), one pair per column, dict or "auto"
-        *Public.* The dict is from names or numbers of columns to pairs. A list of tuples has a pair
-        for each column; a tuple of two lists has all lows and all highs. Bounds come from knowledge
-        about the columns, never from the data. There is no default that would be right: without
-        bounds `fit` raises. ``"auto"`` is for columns of which nothing is known: a tenth of the
-        fit's μ² is spent on a histogram of each, and the rank in it takes the place of the number.
-        As good as known bounds from n·μ/p = 20 to 50 on, and poor below; for solvers that are
-        Gaussian DP.
+        *Public.* A dict from names or positions of columns to pairs, a list of pairs, or a tuple
+        (lows, highs). Required, and never taken from the data: see :term:`bounds`. ``"auto"``, for
+        unknown bounds, spends a tenth of μ² on a histogram of each column and replaces numbers by
+        ranks. It needs a Gaussian DP solver and is accurate from n·μ/p = 20 to 50 on.
     categories : dict, list or None, default None
         *Public.* Possible values of categorical columns: a dict from names or positions of columns
         to lists, or one list for all columns. Other values belong to no category.
@@ -106,22 +106,19 @@ class DPAdditiveClassifier(DPLogisticRegression):
     coef_ : ndarray of shape (1, n_features_out) for two classes, else (n_classes, n_features_out)
         *Released.*
     coef_noise_bound_ : float or None
-        *Public, or computed from the noisy count*: σ such that the privacy noise in the product of
-        a vector v and the coefficients has a standard deviation of at most σ·\|v\|, to first order
-        where the solver takes steps; 0 without privacy, None for a solver of which no bound is
-        known. Where the solver has released a metric, bands of effects are narrower by it, and
-        hold for fits in that metric.
+        *Public, or computed from the noisy count.* σ such that the noise in the product of a vector
+        v and the coefficients has a standard deviation of at most σ·\|v\|, to first order if the
+        solver takes steps. 0 without privacy; None if no bound is known. If the solver has released
+        a metric, bands of effects are narrower and hold for fits in that metric.
     feature_map_ : object
-        *Public*, with ``bounds="auto"`` *released*. The map of rows to features;
-        `skdp.features.AdditiveFeatures` makes the same from bounds.
+        *Public*; *released* with ``bounds="auto"``. The map of rows to features.
     term_names_ : list of str
-        *Public.* Columns of numbers, columns of categories, then pairs.
+        *Public.* Numeric columns, categorical columns, then pairs.
 
     Notes
     -----
-    **Guarantee.** As `DPLogisticRegression`, of rows Φ(x) in place of x: the map Φ is public, so
-    neighboring tables have neighboring features, clipped to the same public norm (*Feature maps*
-    in the documentation).
+    **Guarantee.** As `DPLogisticRegression`: the map Φ is public, so neighboring tables have
+    neighboring features Φ(x), clipped to the same public norm (*Feature maps* in the user guide).
     **Assumed.** As there; bounds and categories come from knowledge, never from the data.
 
     The other attributes are those of `DPLogisticRegression`.
@@ -143,25 +140,25 @@ class DPAdditiveClassifier(DPLogisticRegression):
     def __init__(
         self,
         *,
-        bounds: Any = None,
-        categories: Any = None,
-        classes: Any = None,
+        bounds: Bounds | str | None = None,
+        categories: Mapping[Label, Sequence[Label]] | Sequence[Label] | None = None,
+        classes: ArrayLike | None = None,
         max_weight: float | None = None,
         max_rows: int | None = None,
         missing: str = "indicator",
         epsilon: float = 1.0,
         delta: float | None = None,
         neighboring: str = "replace_one",
-        budget: Any = None,
+        budget: BudgetHandle | None = None,
         n_terms: int = 8,
         linear_share: float = 0.5,
-        transformation: Any = None,
-        reference: Any = None,
-        interactions: Any = None,
+        transformation: str | Mapping[Label, float | str | None] | None = None,
+        reference: str | Sequence[Label] | None = None,
+        interactions: str | Sequence[Sequence[Label]] | None = None,
         norm: str = "rows",
-        class_weight: dict[Any, float] | None = None,
-        solver: Any = "auto",
-        random_state: Any = None,
+        class_weight: dict[Label, float] | None = None,
+        solver: str | Solver = "auto",
+        random_state: RandomState = None,
         verbose: int = 0,
     ) -> None:
         super().__init__(

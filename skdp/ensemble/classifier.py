@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
 
+from numpy.typing import ArrayLike
+
+from skdp.budget import BudgetHandle
 from skdp.ensemble._features import forest_features
 from skdp.features import FeatureMixture
 from skdp.linear_model import DPLogisticRegression
+from skdp.solvers import Solver
+from skdp.support.types import Bounds, Label, RandomState
 
 __all__ = ["DPRandomForestClassifier"]
 
 
 class DPRandomForestClassifier(DPLogisticRegression):
-    r"""A forest of totally random trees with (ε, δ)-differentially private leaves.
+    """A forest of totally random trees with (ε, δ)-differentially private leaves.
 
-    The model is short for `DPLogisticRegression` with ``features=FeatureMixture(...)`` of
-    `AdditiveFeatures` and `RandomTreeFeatures` from `skdp.features`, which have the formulas; its
-    coefficients are the same, bit for bit. Use that class for its other parameters, and other
-    linear models with the same features for other losses. The trees follow from public bounds,
-    categories and a public seed, never from the data. Only the values of the leaves are learned,
-    jointly for all trees. Data frames of numbers and text are accepted as they are.
+    The trees follow from public bounds, categories and a public seed, never from the data. Only the
+    values of the leaves are learned, jointly for all trees. The coefficients equal those of
+    `DPLogisticRegression` with ``features=FeatureMixture(...)`` of `AdditiveFeatures` and
+    `RandomTreeFeatures` from `skdp.features`, bit for bit. Use that class to set its other
+    parameters. Data frames are accepted.
 
     A forest learns interactions of columns, and the scale of a column has little effect. Its
-    predictions are constant in small boxes. With ``epsilon=inf`` it is scikit-learn's
+    predictions are constant in small boxes. With ``epsilon=inf`` the model is scikit-learn's
     `LogisticRegression` on the same features.
 
     Parameters
@@ -88,9 +92,8 @@ class DPRandomForestClassifier(DPLogisticRegression):
 
     Notes
     -----
-    **Guarantee.** As `DPLogisticRegression`, of rows Φ(x) in place of x: the map Φ is public, so
-    neighboring tables have neighboring features, clipped to the same public norm (*Feature maps*
-    in the documentation).
+    **Guarantee.** As `DPLogisticRegression`: the map Φ is public, so neighboring tables have
+    neighboring features Φ(x), clipped to the same public norm (*Feature maps* in the user guide).
     **Assumed.** As there; bounds and categories come from knowledge, never from the data.
 
     The other attributes are those of `DPLogisticRegression`.
@@ -113,25 +116,25 @@ class DPRandomForestClassifier(DPLogisticRegression):
     def __init__(
         self,
         *,
-        bounds: Any = None,
-        categories: Any = None,
-        classes: Any = None,
+        bounds: Bounds | str | None = None,
+        categories: Mapping[Label, Sequence[Label]] | Sequence[Label] | None = None,
+        classes: ArrayLike | None = None,
         max_weight: float | None = None,
         max_rows: int | None = None,
         missing: str = "indicator",
         epsilon: float = 1.0,
         delta: float | None = None,
         neighboring: str = "replace_one",
-        budget: Any = None,
+        budget: BudgetHandle | None = None,
         n_trees: int = 100,
-        depth: Any = (1, 8),
+        depth: int | Sequence[int] = (1, 8),
         additive_share: float = 0.5,
         n_terms: int = 8,
-        transformation: Any = None,
+        transformation: str | Mapping[Label, float | str | None] | None = None,
         feature_seed: int = 0,
-        class_weight: dict[Any, float] | None = None,
-        solver: Any = "auto",
-        random_state: Any = None,
+        class_weight: dict[Label, float] | None = None,
+        solver: str | Solver = "auto",
+        random_state: RandomState = None,
         verbose: int = 0,
     ) -> None:
         super().__init__(

@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
 
+from numpy.typing import ArrayLike
+
+from skdp.budget import BudgetHandle
 from skdp.features import FeatureMixture
 from skdp.kernel_approximation._features import kernel_features
 from skdp.linear_model import DPLogisticRegression
+from skdp.solvers import Solver
+from skdp.support.types import Bounds, Label, RandomState
 
 __all__ = ["DPKernelClassifier"]
 
 
 class DPKernelClassifier(DPLogisticRegression):
-    r"""Kernel classification with (ε, δ)-differentially private coefficients.
+    """Kernel classification with (ε, δ)-differentially private coefficients.
 
-    The model is short for `DPLogisticRegression` with ``features=FeatureMixture(...)`` of
-    `AdditiveFeatures` and `RandomFourierFeatures` from `skdp.features`, which have the formulas;
-    its coefficients are the same, bit for bit. Use that class for its other parameters, and other
-    linear models with the same features for other losses. The additive features learn the effect of
-    each column, and random cosines and sines of all columns learn interactions. Data frames of
-    numbers and text are accepted as they are.
+    Random cosines and sines of all columns learn interactions; additive features learn the effect
+    of each column. The coefficients equal those of `DPLogisticRegression` with
+    ``features=FeatureMixture(...)`` of `AdditiveFeatures` and `RandomFourierFeatures` from
+    `skdp.features`, bit for bit. Use that class to set its other parameters. Data frames are
+    accepted.
 
     It is more accurate than an additive model if columns interact and n·ε is a few thousand or
-    more. Otherwise use the additive model. With ``epsilon=inf`` it is scikit-learn's
-    `LogisticRegression` on the same features.
+    more. With ``epsilon=inf`` the model is scikit-learn's `LogisticRegression` on the same
+    features.
 
     Parameters
     ----------
@@ -88,9 +92,8 @@ class DPKernelClassifier(DPLogisticRegression):
 
     Notes
     -----
-    **Guarantee.** As `DPLogisticRegression`, of rows Φ(x) in place of x: the map Φ is public, so
-    neighboring tables have neighboring features, clipped to the same public norm (*Feature maps*
-    in the documentation).
+    **Guarantee.** As `DPLogisticRegression`: the map Φ is public, so neighboring tables have
+    neighboring features Φ(x), clipped to the same public norm (*Feature maps* in the user guide).
     **Assumed.** As there; bounds and categories come from knowledge, never from the data.
 
     The other attributes are those of `DPLogisticRegression`.
@@ -113,25 +116,25 @@ class DPKernelClassifier(DPLogisticRegression):
     def __init__(
         self,
         *,
-        bounds: Any = None,
-        categories: Any = None,
-        classes: Any = None,
+        bounds: Bounds | str | None = None,
+        categories: Mapping[Label, Sequence[Label]] | Sequence[Label] | None = None,
+        classes: ArrayLike | None = None,
         max_weight: float | None = None,
         max_rows: int | None = None,
         missing: str = "indicator",
         epsilon: float = 1.0,
         delta: float | None = None,
         neighboring: str = "replace_one",
-        budget: Any = None,
+        budget: BudgetHandle | None = None,
         n_components: int = 500,
         scale: float = 2.0,
         additive_share: float = 0.5,
         n_terms: int = 8,
-        transformation: Any = None,
+        transformation: str | Mapping[Label, float | str | None] | None = None,
         feature_seed: int = 0,
-        class_weight: dict[Any, float] | None = None,
-        solver: Any = "auto",
-        random_state: Any = None,
+        class_weight: dict[Label, float] | None = None,
+        solver: str | Solver = "auto",
+        random_state: RandomState = None,
         verbose: int = 0,
     ) -> None:
         super().__init__(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
 
+from skdp.budget import BudgetHandle
 from skdp.features import FeatureMixture
 from skdp.kernel_approximation._features import kernel_features
 from skdp.linear_model import DPLinearRegression
+from skdp.solvers import Solver
+from skdp.support.types import Bounds, Label, RandomState
 
 __all__ = ["DPKernelRegressor"]
 
@@ -14,16 +17,14 @@ __all__ = ["DPKernelRegressor"]
 class DPKernelRegressor(DPLinearRegression):
     r"""Kernel regression with (ε, δ)-differentially private coefficients.
 
-    The model is short for `DPLinearRegression` with ``features=FeatureMixture(...)`` of
-    `AdditiveFeatures` and `RandomFourierFeatures` from `skdp.features`, which have the formulas;
-    its coefficients are the same, bit for bit. Use that class for its other parameters, and other
-    linear models with the same features for other losses. The additive features learn the effect of
-    each column, and random cosines and sines of all columns learn interactions. Data frames of
-    numbers and text are accepted as they are.
+    Random cosines and sines of all columns learn interactions; additive features learn the effect
+    of each column. The coefficients equal those of `DPLinearRegression` with
+    ``features=FeatureMixture(...)`` of `AdditiveFeatures` and `RandomFourierFeatures` from
+    `skdp.features`, bit for bit. Use that class to set its other parameters. Data frames are
+    accepted.
 
     It is more accurate than an additive model if columns interact and n·ε is a few thousand or
-    more. Otherwise use the additive model. With ``epsilon=inf`` it is scikit-learn's linear model
-    on the same features.
+    more. With ``epsilon=inf`` the model is scikit-learn's linear model on the same features.
 
     Parameters
     ----------
@@ -92,9 +93,9 @@ class DPKernelRegressor(DPLinearRegression):
 
     Notes
     -----
-    **Guarantee.** As `DPLinearRegression`, of rows Φ(x) in place of x: the map Φ is public, so
-    neighboring tables have neighboring features, clipped to the same public norm (*Feature maps*
-    in the documentation). Transforming a target by a public function costs nothing.
+    **Guarantee.** As `DPLinearRegression`: the map Φ is public, so neighboring tables have
+    neighboring features Φ(x), clipped to the same public norm (*Feature maps* in the user guide).
+    Transforming a target by a public function costs nothing.
     **Assumed.** As there; bounds and categories come from knowledge, never from the data.
 
     The other attributes are those of `DPLinearRegression`.
@@ -118,25 +119,25 @@ class DPKernelRegressor(DPLinearRegression):
     def __init__(
         self,
         *,
-        bounds: Any = None,
-        categories: Any = None,
-        target_bounds: Any = None,
+        bounds: Bounds | str | None = None,
+        categories: Mapping[Label, Sequence[Label]] | Sequence[Label] | None = None,
+        target_bounds: Sequence[float] | None = None,
         max_weight: float | None = None,
         max_rows: int | None = None,
         missing: str = "indicator",
         epsilon: float = 1.0,
         delta: float | None = None,
         neighboring: str = "replace_one",
-        budget: Any = None,
-        target_transform: Any = None,
+        budget: BudgetHandle | None = None,
+        target_transform: str | float | None = None,
         n_components: int = 500,
         scale: float = 2.0,
         additive_share: float = 0.5,
         n_terms: int = 8,
-        transformation: Any = None,
+        transformation: str | Mapping[Label, float | str | None] | None = None,
         feature_seed: int = 0,
-        solver: Any = "auto",
-        random_state: Any = None,
+        solver: str | Solver = "auto",
+        random_state: RandomState = None,
         verbose: int = 0,
     ) -> None:
         super().__init__(

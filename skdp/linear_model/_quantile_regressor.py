@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import Any
 
 import numpy as np
 from sklearn.linear_model import QuantileRegressor
@@ -12,6 +11,7 @@ from sklearn.linear_model import QuantileRegressor
 from skdp.linear_model._base import is_auto
 from skdp.linear_model._regressor import PrivateLinearRegressor, TargetRange
 from skdp.losses import QuantileLoss
+from skdp.support.types import MatrixLike
 
 __all__ = ["PrivateQuantileRegressor"]
 
@@ -21,18 +21,17 @@ class PrivateQuantileRegressor(PrivateLinearRegressor):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        self._levels()
         if math.isinf(self.epsilon) and not is_auto(self.C):
             raise ValueError(
-                f"C must be 'auto' with epsilon=inf, got {self.C!r}: scikit-learn's "
-                "QuantileRegressor knows no ridge."
+                f"C must be 'auto' with epsilon=inf, got {self.C!r}. scikit-learn's "
+                "QuantileRegressor has no ridge penalty."
             )
 
     @abstractmethod
     def _levels(self) -> tuple[float, ...]:
         """Return the levels, checked."""
 
-    def _loss_of(self, task: Any) -> QuantileLoss:
+    def _loss_of(self, task: TargetRange) -> QuantileLoss:
         return QuantileLoss(self._levels(), self.smoothing)
 
     def _publish_coefficients(
@@ -53,7 +52,9 @@ class _QuantileRegressors:
             for level in levels
         ]
 
-    def fit(self, X: Any, y: np.ndarray, sample_weight: Any = None) -> _QuantileRegressors:
+    def fit(
+        self, X: MatrixLike, y: np.ndarray, sample_weight: np.ndarray | None = None
+    ) -> _QuantileRegressors:
         models = [model.fit(X, y, sample_weight) for model in self._models]
         self.coef_ = np.array([model.coef_ for model in models])
         self.intercept_ = np.array([model.intercept_ for model in models])

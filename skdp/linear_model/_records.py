@@ -6,9 +6,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
 from sklearn.utils.extmath import safe_sparse_dot
 
 from skdp.data.records import Records
@@ -33,10 +35,13 @@ from skdp.features.row_wise import RowWiseMap, feature_map_of
 from skdp.features.tabulated import TabulatedMap
 from skdp.losses import Loss, SharedLoss, WeightedLoss, weighted_targets
 from skdp.solvers import Problem, Solver
+from skdp.support.types import Label, MatrixLike, VectorLike
 
 __all__ = [
+    "AnyMap",
     "LinearFacts",
     "LinearRecords",
+    "TaskT",
     "design_of",
     "learned_map",
     "matrix_of",
@@ -52,54 +57,44 @@ _LARGEST_VALUE = 1e100
 _TAIL = 700.0  # a chance of e^−700 is less than what δ is rounded by
 _INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 _STORED = [np.dtype(t) for t in ("float64", "float32", "float16", *_INTEGERS, "bool")]
-"""Types that X keeps; the first is what texts, objects, dates and all others become."""
+"""Types that X keeps. All others, such as objects and dates, become the first."""
 _OF_TEXT = (
     " Encode it by public categories: features=AdditiveFeatures(categories=...), or an additive "
     "model such as DPAdditiveClassifier."
 )
-AnyMap = FeatureMap | RowWiseMap | None
+AnyMap: TypeAlias = FeatureMap | RowWiseMap | None
+TaskT = TypeVar("TaskT")
+FactsT = TypeVar("FactsT")
 
 
 @dataclass(frozen=True, eq=False)
-class LinearFacts:
-    """Public facts about the records of a linear model.
+class LinearFacts(Generic[TaskT]):
+    """Public facts about the records of a linear model."""
 
-    Parameters
-    ----------
-    task : object
-        *Public.* The array of classes, or the bounds of the targets.
-    solver : Solver
-        *Public.*
-    feature_map : FeatureMap, RowWiseMap or None
-        *Public.* The map of rows to features, None for the columns themselves.
-    n_columns : int
-        *Public.* The number of features, the intercept's aside.
-    n_known : int or None
-        *Public.* The number of records under ``replace_one``, otherwise a guess or None.
-    start : ndarray or None
-        *Public.* Released coefficients from which the solver goes on, after `n_iter` steps.
-    n_iter : int
-        *Public.*
-    """
-
-    task: Any
+    task: TaskT  # the array of classes, or the range of the targets
     solver: Solver
-    feature_map: AnyMap
-    n_columns: int
-    n_known: int | None
-    start: np.ndarray | None = None
+    feature_map: AnyMap  # None for the columns themselves
+    n_columns: int  # number of features without the intercept
+    n_known: int | None  # number of records under replace_one, otherwise a guess
+    start: np.ndarray | None = None  # released coefficients of an earlier fit of `n_iter` steps
     n_iter: int = 0
 
 
-LinearRecords = Records[LinearFacts]
+LinearRecords: TypeAlias = Records[LinearFacts[TaskT]]
 
 
 def records_of(
-    model: Any, X: Any, y: Any, sample_weight: Any, groups: Any, *, resume: bool
+    model: BaseEstimator,
+    X: MatrixLike,
+    y: VectorLike,
+    sample_weight: VectorLike | None,
+    groups: VectorLike | None,
+    *,
+    resume: bool,
 ) -> Records[AnyMap]:
-    """Return checked records with their rows as a map takes them, and the map as facts.
+    """Return checked records of rows as the feature map takes them, with the map as facts.
 
-    With `resume` it is the map of the fitted model.
+    `resume` takes the map of the fitted model.
     """
     features = learned_map(model) if resume else model._features()
     records = Records.of(
@@ -116,12 +111,12 @@ def records_of(
     return coded.with_facts(features)
 
 
-def learned_map(model: Any) -> AnyMap:
+def learned_map(model: BaseEstimator) -> AnyMap:
     """Return the feature map of a fitted model, None if it has none."""
     return getattr(model, "feature_map_", None)
 
 
-def rows_of(model: Any, X: Any) -> Any:
+def rows_of(model: BaseEstimator, X: MatrixLike) -> MatrixLike:
     """Return checked rows for the map of a fitted model."""
     feature_map = learned_map(model)
     X = _checked(feature_map is not None, model, X, reset=False)
@@ -129,13 +124,13 @@ def rows_of(model: Any, X: Any) -> Any:
 
 
 def _with_features(
-    feature_map: AnyMap, names: Sequence[Any], records: Records[Any]
-) -> Records[Any]:
+    feature_map: AnyMap, names: Sequence[Label], records: Records[FactsT]
+) -> Records[FactsT]:
     return replace(records, X=_rows_by(feature_map, names, records.X))
 
 
-def _rows_by(feature_map: AnyMap, names: Sequence[Any], X: Any) -> Any:
-    """Return checked X as rows for a map: their features, or a coded table that it expands."""
+def _rows_by(feature_map: AnyMap, names: Sequence[Label], X: MatrixLike) -> MatrixLike:
+    """Return checked X as rows for a map: features, or a coded table that the map expands."""
     if feature_map is None:
         return X
     if not isinstance(feature_map, RowWiseMap):
@@ -145,10 +140,17 @@ def _rows_by(feature_map: AnyMap, names: Sequence[Any], X: Any) -> Any:
     return features
 
 
-def _checked(is_table: bool, model: Any, X: Any, y: Any = "no_validation", *, reset: bool) -> Any:
+def _checked(
+    is_table: bool,
+    model: BaseEstimator,
+    X: MatrixLike,
+    y: VectorLike = "no_validation",
+    *,
+    reset: bool,
+) -> Any:
     """Return X, and y if it is given, after checks; no error quotes a value.
 
-    A table is unchanged after checks of its shape and names. Other data become finite numbers.
+    A table keeps its values; other data become finite numbers.
     """
     if is_table:
         found = validated_table(model, X, y, reset=reset)
@@ -160,13 +162,15 @@ def _checked(is_table: bool, model: Any, X: Any, y: Any = "no_validation", *, re
     return validated(model, X, y, most=most, advice=_OF_TEXT, **options)
 
 
-def matrix_of(feature_map: AnyMap, rows: Any) -> Any:
-    """Return all features of rows by a map."""
+def matrix_of(feature_map: AnyMap, rows: MatrixLike) -> MatrixLike:
+    """Return all features of rows."""
     expanded = _expanded(feature_map)
     return rows if expanded is None else expanded.whole(expanded.prepare(rows))
 
 
-def scores_of(feature_map: AnyMap, rows: Any, coef: Any, data_norm: float) -> np.ndarray:
+def scores_of(
+    feature_map: AnyMap, rows: MatrixLike, coef: np.ndarray | sparse.spmatrix, data_norm: float
+) -> np.ndarray:
     """Return products of clipped features and coefficients, dense unless nothing is clipped."""
     expanded = _expanded(feature_map)
     if expanded is not None:
@@ -176,7 +180,7 @@ def scores_of(feature_map: AnyMap, rows: Any, coef: Any, data_norm: float) -> np
     return ClippedDesign.clip(rows, data_norm).scores(coef)
 
 
-def weighted(loss: Loss, records: LinearRecords) -> Loss:
+def weighted(loss: Loss, records: LinearRecords[TaskT]) -> Loss:
     """Return the loss of weighted rows if the records have weights."""
     largest = 1.0 if records.max_weight is None else records.max_weight
     if records.persons is not None:
@@ -184,7 +188,7 @@ def weighted(loss: Loss, records: LinearRecords) -> Loss:
     return loss if records.weights is None else WeightedLoss(loss, largest)
 
 
-def most_rows(records: LinearRecords) -> float:
+def most_rows(records: LinearRecords[TaskT]) -> float:
     """Return the largest number of fitted rows; a sample exceeds it with chance e^−700 at most."""
     n = records.n_records
     if records.rate == 1.0:
@@ -193,7 +197,7 @@ def most_rows(records: LinearRecords) -> float:
     return min(n, mean + math.sqrt(2.0 * _TAIL * mean) + 2.0 / 3.0 * _TAIL)
 
 
-def row_weights(records: LinearRecords) -> np.ndarray | None:
+def row_weights(records: LinearRecords[TaskT]) -> np.ndarray | None:
     """Return row weights, by which a person counts as one record; None if all are 1."""
     if records.persons is None:
         return records.weights
@@ -201,7 +205,7 @@ def row_weights(records: LinearRecords) -> np.ndarray | None:
     return shares if records.weights is None else shares * records.weights
 
 
-def design_of(records: LinearRecords, problem: Problem) -> Design:
+def design_of(records: LinearRecords[TaskT], problem: Problem) -> Design:
     """Return the clipped rows and their targets for a solver."""
     norm, scaling, loss = problem.data_norm, problem.intercept_scaling, problem.loss
     rows: Any = records.each(partial(_clipped, norm, scaling))
@@ -212,7 +216,7 @@ def design_of(records: LinearRecords, problem: Problem) -> Design:
     return SharedDesign(rows, records.persons, loss.largest)
 
 
-def _clipped(data_norm: float, intercept_scaling: float, records: LinearRecords) -> Design:
+def _clipped(data_norm: float, intercept_scaling: float, records: LinearRecords[TaskT]) -> Design:
     weights, targets = row_weights(records), records.y
     if weights is not None:
         targets = weighted_targets(targets, weights)

@@ -5,19 +5,23 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
-from sklearn.base import RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils import Tags
 
 from skdp.data.lazy import lazy_on_blocks
 from skdp.data.records import Records
 from skdp.data.validation import check_no_missing
 from skdp.linear_model._base import PrivateLinearModel
+from skdp.linear_model._records import AnyMap
 from skdp.linear_model._target_scale import TargetScale
+from skdp.support.types import MatrixLike, VectorLike
 
 __all__ = ["PrivateLinearRegressor", "TargetRange"]
 
+FactsT = TypeVar("FactsT")
 _LARGEST_BOUND = 1e50
 
 
@@ -30,7 +34,7 @@ class TargetRange:
 
     @property
     def middle(self) -> float:
-        """The target that is coded as 0."""
+        """The target with code 0."""
         return 0.5 * self.low + 0.5 * self.high
 
     @property
@@ -46,21 +50,19 @@ class TargetRange:
 _EVERYTHING = TargetRange(-math.inf, math.inf)
 
 
-class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel):
-    """A linear model of a number, learned privately; its task is a `TargetRange`.
+class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel[TargetRange]):
+    """A linear regressor, learned privately.
 
-    The range is that of targets on the scale of `target_transform`, which some regressors have.
+    Its task is the range of the targets, on the scale of `target_transform`.
     """
 
-    target_transform: Any = None
+    target_transform: str | float | None = None
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         if not math.isinf(self.epsilon):
             self._target_range()
-
-    def _check_loss(self) -> None:
-        self._loss_of(None)
+        self._loss_of(_EVERYTHING)
 
     def _target_range(self) -> TargetRange:
         try:
@@ -79,14 +81,14 @@ class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel):
     def _wrong_bounds(self) -> str:
         return (
             "target_bounds must be a pair of numbers (low, high) with low < high, both within "
-            f"±{_LARGEST_BOUND:g}, got {self.target_bounds!r}. Give the interval that targets lie "
-            "in by public knowledge, in their units: there is no default."
+            f"±{_LARGEST_BOUND:g}, got {self.target_bounds!r}. There is no default: pass the "
+            "interval of the targets, from public knowledge."
         )
 
     def _with_targets(
-        self, records: Records[Any], known_task: Any
-    ) -> tuple[Records[Any], TargetRange]:
-        """Return the targets on the scale of their public range; without privacy as they are."""
+        self, records: Records[AnyMap], known_task: TargetRange | None
+    ) -> tuple[Records[AnyMap], TargetRange]:
+        """Return the targets on the scale of their public range; without privacy unchanged."""
         task = _EVERYTHING if math.isinf(self.epsilon) else self._target_range()
         records = records.mapped(partial(_encoded, self._target_scale(), task))
         records.check(_found)
@@ -101,30 +103,26 @@ class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel):
     def _unit(self, task: TargetRange) -> float:
         return task.half_width
 
-    def _learned_coefficients(self, task: TargetRange) -> tuple[np.ndarray, np.ndarray]:
-        intercept = (np.atleast_1d(self.intercept_) - task.middle) / task.half_width
-        return np.atleast_2d(self.coef_) / task.half_width, intercept
-
-    def _publish_reference(self, reference: Any, task: TargetRange) -> None:
+    def _publish_reference(self, reference: BaseEstimator, task: TargetRange) -> None:
         self._set_coefficients(
             np.atleast_2d(reference.coef_), np.atleast_1d(reference.intercept_), task
         )
 
     def _set_coefficients(self, coef: np.ndarray, intercept: np.ndarray, task: TargetRange) -> None:
-        """Set arrays of one output a row, or, of one output, a vector and a number."""
+        """Set arrays with one row per output, or a vector and a number for a single output."""
         one = len(coef) == 1
         self.coef_ = coef[0] if one else coef
         self.intercept_ = float(intercept[0]) if one else intercept
         self.target_bounds_ = (task.low, task.high)
 
     @lazy_on_blocks
-    def predict(self, X: Any) -> np.ndarray:
-        """Return predictions for rows that are clipped as in `fit`, clipped to `target_bounds`.
+    def predict(self, X: MatrixLike) -> np.ndarray:
+        """Predict targets, clipped to `target_bounds`, for rows clipped as in `fit`.
 
         Parameters
         ----------
         X : array-like, sparse matrix or dask collection of shape (n_samples, n_features)
-            *Private.* As `fit` takes it.
+            *Private.* Rows as in `fit`.
 
         Returns
         -------
@@ -135,20 +133,20 @@ class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel):
         return predictions.ravel() if np.ndim(self.coef_) == 1 else predictions
 
     def _predicted(self, scores: np.ndarray) -> np.ndarray:
-        """Return the targets that scores stand for."""
+        """Convert scores to targets."""
         return self._target_scale().unscaled(np.clip(scores, *self.target_bounds_))
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return R² of the predictions: 1 at best, 0 for a constant that is the mean of `y`.
+    def score(self, X: MatrixLike, y: VectorLike, sample_weight: VectorLike | None = None) -> float:
+        """Compute R² of the predictions.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            *Private.* As `fit` takes it.
+            *Private.* Rows as in `fit`.
         y : array-like of shape (n_samples,)
-            *Private.* Targets, in their units; not clipped.
+            *Private.* Targets. They are not clipped.
         sample_weight : array-like of shape (n_samples,) or None
-            *Private.* Weights of the rows, as they are.
+            *Private.* Weights of the rows. They are not clipped.
 
         Returns
         -------
@@ -157,13 +155,13 @@ class PrivateLinearRegressor(RegressorMixin, PrivateLinearModel):
         """
         return float(super().score(X, y, sample_weight))
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.regressor_tags.poor_score = self.epsilon != math.inf  # noise, on tiny data
         return tags
 
 
-def _encoded(scale: TargetScale, task: TargetRange, records: Records[Any]) -> Records[Any]:
+def _encoded(scale: TargetScale, task: TargetRange, records: Records[FactsT]) -> Records[FactsT]:
     y = scale.scaled(_numbers(records.y))
     return replace(records, y=y if math.isinf(task.high) else task.encode(y))
 
@@ -175,10 +173,10 @@ def _numbers(y: np.ndarray) -> np.ndarray:
         y = y.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError):
         raise ValueError("y must hold numbers.") from None  # NumPy's message quotes one
-    if not np.isfinite(y).all():  # of strings, say, scikit-learn does not see it
+    if not np.isfinite(y).all():  # scikit-learn does not check strings, for example
         raise ValueError("y must hold finite numbers.")
     return y
 
 
-def _found(records: Records[Any]) -> None:
-    """Check nothing more than what makes the records."""
+def _found(records: Records[AnyMap]) -> None:
+    """Check nothing: making the records runs the checks."""

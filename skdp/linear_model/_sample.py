@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Protocol
 
-from skdp._private_fit import ReleaseParameters, ReleasePlan
+from skdp._private_fit import NonPrivatePlan, ReleaseParameters, ReleasePlan
 from skdp.accounting import sampled_gdp_mu, sampled_pure_epsilon
 from skdp.exceptions import IncompatibleSolverError
-from skdp.linear_model._records import LinearRecords
+from skdp.linear_model._records import LinearRecords, TaskT
 from skdp.privacy import (
     Event,
     GaussianCurve,
@@ -18,12 +18,13 @@ from skdp.privacy import (
     PoissonSampledEvent,
     PureDPEvent,
 )
-from skdp.solvers import SOLVERS, Solver
+from skdp.solvers import SOLVERS, Problem, Solver
 from skdp.support.validation import check_real
 
 __all__ = [
     "ENOUGH_ROWS",
     "FitPlan",
+    "LinearPlan",
     "can_be_sampled",
     "check_subsample",
     "expected",
@@ -32,34 +33,30 @@ __all__ = [
 ]
 
 ENOUGH_ROWS = 1_000_000
-"""Expected rows of an automatic sample; more hardly make a fit better. No guarantee rests on it."""
+"""Expected rows of an automatic sample. More barely improve a fit. No guarantee rests on it."""
 
 _ROUNDING = 1e-14  # relative: of 1/μ, there and back
 
 
+class LinearPlan(ReleasePlan, Protocol):
+    """The plan of a private fit."""
+
+    @property
+    def problem(self) -> Problem:
+        """The public facts about the fit."""
+
+
 @dataclass(frozen=True)
 class FitPlan:
-    """A fit to all records or to a Poisson sample of them; all of it public.
+    """The public plan of a fit to all records or to a Poisson sample of them."""
 
-    Parameters
-    ----------
-    rate : float
-        Probability with which a record is in the sample; 1 for a fit to all.
-    fit : ReleasePlan
-        What is released from the sample, for neighbors by adding or removing a record.
-    event : Event
-        What that is for the records that the sample is drawn from.
-    theorem : str
-        The statement that proves the event.
-    """
-
-    rate: float
-    fit: Any
-    event: Event
+    rate: float  # probability with which a record is in the sample; 1 for a fit to all
+    fit: NonPrivatePlan | LinearPlan  # of a sample: for neighbors by adding or removing a record
+    event: Event  # the release of `fit`, for the records that the sample is drawn from
     theorem: str
 
 
-def check_subsample(subsample: Any) -> None:
+def check_subsample(subsample: object) -> None:
     """Raise unless it is "auto" or a rate in (0, 1]."""
     if isinstance(subsample, str) and subsample == "auto":
         return
@@ -68,31 +65,22 @@ def check_subsample(subsample: Any) -> None:
     check_real("subsample", subsample, low=0.0, high=1.0, closed="]")
 
 
-def sampling_rate(subsample: Any, n_known: int | None) -> float:
-    """Return the rate of the sample that is fitted, from public facts; 1 for all rows.
-
-    Parameters
-    ----------
-    subsample : float or "auto"
-        *Public.* As an estimator takes it; checked.
-    n_known : int or None
-        *Public.* The number of rows, exact or a guess; None where none is public, and then nothing
-        is sampled automatically.
-    """
+def sampling_rate(subsample: float | str, n_known: int | None) -> float:
+    """Return the sampling rate, 1 for all rows. "auto" does not sample if n is unknown."""
     if isinstance(subsample, str):
         return min(1.0, ENOUGH_ROWS / n_known) if n_known else 1.0
     return float(subsample)
 
 
-def expected(records: LinearRecords, rate: float) -> LinearRecords:
-    """Return records with the public number of those that a sample is to hold."""
+def expected(records: LinearRecords[TaskT], rate: float) -> LinearRecords[TaskT]:
+    """Return records with the public expected number of sampled records as `n_known`."""
     n = records.facts.n_known
     n_known = None if n is None else max(1, round(rate * n))
     return replace(records, rate=rate, facts=replace(records.facts, n_known=n_known))
 
 
 def can_be_sampled(solver: Solver, delta: float) -> bool:
-    """Return whether it is known what a solver's fit to a sample costs."""
+    """Return whether the cost of a solver's fit to a sample is known."""
     return solver.is_pure or (solver.is_gaussian and delta > 0.0)
 
 
@@ -100,11 +88,11 @@ def plan_sampled(
     rate: float,
     parameters: ReleaseParameters,
     solver: Solver,
-    plan: Callable[[ReleaseParameters], ReleasePlan],
+    plan: Callable[[ReleaseParameters], LinearPlan],
 ) -> FitPlan:
-    """Return a plan for a sample that costs just what `parameters` ask for.
+    """Return a plan for a sample whose cost is that of `parameters`.
 
-    `plan` is called with what the sample's own fit may cost.
+    `plan` is called with the larger cost of the fit to the sample alone.
     """
     epsilon, delta, relation = parameters.epsilon, parameters.delta, parameters.neighboring
     inside = replace(parameters, neighboring=Neighboring.ADD_REMOVE_ONE)
@@ -131,7 +119,6 @@ def _refusal(solver: Solver, delta: float) -> str:
         return f"subsample with {name} needs delta > 0."
     able = [key for key, kind in SOLVERS.items() if kind.is_pure or kind().is_gaussian]
     return (
-        f"subsample needs a solver whose release is Gaussian or pure DP, one of {able}; what "
-        f"{name} releases is neither, and its cost on a sample is not known. "
-        "(DPSGD samples by itself: its sampling_rate is the way to read less.)"
+        f"{name} cannot be used with subsample, because its cost on a sample is not known. Use one "
+        f"of {able}. DPSGD samples by itself: set its sampling_rate."
     )

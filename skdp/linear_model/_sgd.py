@@ -1,23 +1,31 @@
-"""What the estimators that are named after stochastic gradient descent share."""
+"""Base class of the estimators named after stochastic gradient descent."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from abc import abstractmethod
+from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from skdp._private_fit import ReleaseParameters
 from skdp._several_fits import together
-from skdp.linear_model._base import PrivateLinearModel
+from skdp.linear_model._base import PrivateLinearModel, is_auto
+from skdp.linear_model._records import LinearRecords, TaskT
+from skdp.linear_model._sample import FitPlan
 from skdp.privacy import PrivacyGuarantee
 from skdp.solvers import DPSGD
+from skdp.support.types import MatrixLike, VectorLike
 
 __all__ = ["PrivateSGD", "is_private"]
 
 
-class PrivateSGD(PrivateLinearModel):
+class PrivateSGD(PrivateLinearModel[TaskT]):
     """A linear model learned by `skdp.solvers.DPSGD`, whose settings are its own parameters."""
+
+    subsample = None
 
     def _resolve_solver(self) -> DPSGD:
         return DPSGD(
@@ -30,34 +38,61 @@ class PrivateSGD(PrivateLinearModel):
         )
 
     def _resume(
-        self, X: Any, y: Any, sample_weight: Any, groups: Any, known_task: Any = None
-    ) -> Any:
-        """Run once more, from where the last run ended, and add what it costs to `privacy_`."""
+        self,
+        X: MatrixLike,
+        y: VectorLike,
+        sample_weight: VectorLike | None,
+        groups: VectorLike | None,
+        known_task: TaskT | None = None,
+    ) -> Self:
+        """Run again from the released coefficients, and add the cost to `privacy_`."""
         resume = hasattr(self, "coef_")
         more = {"sample_weight": sample_weight, "groups": groups, "known_task": known_task}
         return self._fit_privately(X, y, resume=resume, **more)
 
-    def _promised(self, parameters: ReleaseParameters, plan: Any, records: Any) -> PrivacyGuarantee:
-        now = super()._promised(parameters, plan, records)
-        return now if records.facts.start is None else together(self.privacy_, now)
-
-    def _resumed(self, task: Any) -> dict[str, Any]:
+    def _check_data(
+        self,
+        parameters: ReleaseParameters,
+        X: MatrixLike,
+        y: VectorLike,
+        *,
+        resume: bool = False,
+        **more: Any,
+    ) -> LinearRecords[TaskT]:
+        records = super()._check_data(parameters, X, y, resume=resume, **more)
+        if not resume:
+            return records
         earlier = self.privacy_.neighboring
         if earlier != self.neighboring:
             raise ValueError(
-                f"The model was learned under {str(earlier)!r}; neighboring may not "
-                f"change to {self.neighboring!r} in partial_fit."
+                f"neighboring may not change in partial_fit: it was {str(earlier)!r} in earlier "
+                f"calls and is {self.neighboring!r} now."
             )
-        return {"start": self._start(task), "n_iter": self.n_iter_}
+        start = self._start(records.facts.task)
+        return records.with_facts(replace(records.facts, start=start, n_iter=self.n_iter_))
 
-    def _start(self, task: Any) -> np.ndarray:
-        """Return the released coefficients as the solver wants them."""
+    def _promised(
+        self, parameters: ReleaseParameters, plan: FitPlan, records: LinearRecords[TaskT]
+    ) -> PrivacyGuarantee:
+        now = super()._promised(parameters, plan, records)
+        return now if records.facts.start is None else together(self.privacy_, now)
+
+    def _start(self, task: TaskT) -> np.ndarray:
+        """Return the released coefficients as the solver takes them."""
         coef, intercept = self._learned_coefficients(task)
         if self.fit_intercept:
             coef = np.column_stack([coef, intercept / self.intercept_scaling])
         return coef.ravel() if len(coef) == 1 else coef.T
 
+    @abstractmethod
+    def _learned_coefficients(self, task: TaskT) -> tuple[np.ndarray, np.ndarray]:
+        """Invert `_publish_coefficients`."""
 
-def is_private(model: Any) -> bool:
+    def _reference_alpha(self, n_samples: int) -> float:
+        """Return the regularization of scikit-learn's estimator."""
+        return 1e-4 if is_auto(self.C) else 1.0 / (self.C * n_samples)
+
+
+def is_private(model: BaseEstimator) -> bool:
     """Return whether `epsilon` is finite; without privacy scikit-learn's own class resumes."""
     return not math.isinf(model.epsilon)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -15,19 +14,13 @@ __all__ = ["TargetScale"]
 
 @dataclass(frozen=True)
 class TargetScale:
-    """A public function of targets: y ↦ sign(y)·log(1 + |y|/unit).
+    """A public function of targets: y ↦ sign(y)·log(1 + |y|/unit)."""
 
-    Parameters
-    ----------
-    unit : float or None
-        *Public.* inf for y ↦ sign(y)·√|y|; None for the targets themselves.
-    """
-
-    unit: float | None
+    unit: float | None  # inf for y ↦ sign(y)·√|y|; None for the targets themselves
 
     @classmethod
-    def of(cls, kind: Any) -> TargetScale:
-        """Return the scale that a parameter names, checked."""
+    def of(cls, kind: object) -> TargetScale:
+        """Check a parameter `target_transform` and return its scale."""
         if kind is None:
             return cls(None)
         if isinstance(kind, str):

@@ -1,12 +1,15 @@
-"""A differentially private support vector classifier."""
+"""Differentially private support vector classification."""
 
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any
+from typing import Literal
 
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.svm import LinearSVC
 
+from skdp.budget import BudgetHandle
 from skdp.linear_model._base import is_auto
 from skdp.linear_model._classifier import PrivateLinearClassifier
 from skdp.losses import (
@@ -16,8 +19,11 @@ from skdp.losses import (
     Loss,
     SmoothedHingeLoss,
 )
+from skdp.samplers import Sampler
+from skdp.solvers import Solver
 from skdp.support.random import seed_of
 from skdp.support.rounding import ROOT, down
+from skdp.support.types import Label, RandomState
 from skdp.support.validation import check_real
 
 __all__ = ["DPHingeClassifier"]
@@ -28,21 +34,15 @@ _SHARPEST = 0.05
 class DPHingeClassifier(PrivateLinearClassifier):
     """A linear support vector classifier with (ε, δ)-differentially private coefficients.
 
-    By default the coefficients are one sample from a density proportional to exp(−c·Σ ℓ(y_i, a_i·θ)
-    − (α/2)·|θ|²), where a_i is row i clipped to `data_norm` with a constant column appended, and ℓ
-    is the hinge loss, rounded near its non-smooth point over a stretch of `smoothing` margins.
-    Where its run would be long, for many rows or a large ε, they are the end of noisy gradient
-    steps on Σ ℓ instead. All numbers of either follow from public ones: no parameter needs tuning
-    on the data.
-
-    With ``epsilon=inf`` it is scikit-learn's ``LinearSVC(loss="hinge")``, and nothing is clipped.
+    The solvers are those of `DPLogisticRegression`. The loss is the hinge, rounded near its
+    non-smooth point over a stretch of `smoothing` margins. With ``epsilon=inf`` it is
+    scikit-learn's ``LinearSVC(loss="hinge")``, and nothing is clipped.
 
     Parameters
     ----------
     features : transformer or None, default None
-        *Public.* Feature map: one of `skdp.features`, or scikit-learn transformers that read one
-        row at a time and learn nothing. X may then be a data frame with strings and missing values.
-        ``None``: the columns of X.
+        *Public.* Feature map of `skdp.features`, or row-wise scikit-learn transformers that learn
+        nothing. Accepts data frames with strings and missing values. ``None``: the columns of X.
     data_norm : float, default 1.0
         *Public.* Rows are scaled down to at most this l2 norm, in `fit` and in prediction. Scale
         columns by public bounds first, for example with `skdp.preprocessing.BoundsScaler`.
@@ -67,14 +67,13 @@ class DPHingeClassifier(PrivateLinearClassifier):
         *Public.* Inverse regularization strength: the penalty on the coefficients and the intercept
         is |θ|²/(2C). ``"auto"`` relies on early stopping; C then has almost no effect.
     smoothing : float in [0.05, 1e6) or "auto"
-        *Public.* Width of the stretch over which the loss is rounded near its non-smooth point, in
-        margins. Small widths cost run time. ``"auto"`` takes 2/3, and 1 where n·μ is above 4000 (n
-        the number of rows, μ the Gaussian-DP parameter; 8000 under ``replace_one``).
+        *Public.* Width in margins of the stretch over which the loss is rounded near its non-smooth
+        point. Small widths cost run time. ``"auto"``: 2/3, or 1 if n·μ exceeds 4000 (n rows, μ the
+        Gaussian-DP parameter; 8000 under ``replace_one``).
     fit_intercept : bool, default True
         *Public.* Whether each row gets a constant column.
     intercept_scaling : float, default 0.3
-        *Public.* Value of the constant column. Larger values add noise; smaller values slow down
-        the intercept.
+        *Public.* Value of the constant column. Larger adds noise; smaller slows the intercept.
     class_weight : dict or None
         *Public.* Weights by label; the largest scales the noise. ``"balanced"`` raises ValueError.
     solver : str or Solver, default "auto"
@@ -87,12 +86,10 @@ class DPHingeClassifier(PrivateLinearClassifier):
         *Public.* A guess of n for ``add_remove_one``; it should not be too low. ``None``: estimate
         n with 1 % of μ² if the solver needs it. See :term:`n_samples_hint`.
     subsample : float in (0, 1], "auto" or None
-        *Public.* Probability with which each row is used. ``"auto"`` aims at a million rows.
-        ``None``: all rows in memory, ``"auto"`` for Dask if that costs no more. See
-        :term:`subsample`.
+        *Public.* Probability with which each row is used; ``"auto"`` aims at a million rows.
+        ``None``: all rows, for Dask ``"auto"`` if that costs no more. See :term:`subsample`.
     tol : float, default 1e-4
-        *Public.* Tolerance of scikit-learn's optimizer with ``epsilon=inf``. Private fits ignore
-        it.
+        *Public.* Tolerance of scikit-learn's optimizer; only used with ``epsilon=inf``.
     random_state : None, int, Generator or RandomState
         *Secret.* Seed of the noise, for tests only: a known seed voids the guarantee. See
         :term:`seed`.
@@ -104,37 +101,15 @@ class DPHingeClassifier(PrivateLinearClassifier):
     coef_ : ndarray of shape (1, n_features) for two classes, (n_classes, n_features) for more
         *Released.*
     intercept_ : ndarray of shape (1,) or (n_classes,)
-        *Released* likewise.
-    loss_ : Loss
-        *Public, or computed from the noisy count*: the loss.
-    solver_ : str
-        *Public, or computed from the noisy count*: name of the solver.
-    coef_noise_ : float
-        *Public.* Standard deviation of the noise in each coefficient, if the solver adds Gaussian
-        noise to an optimum.
-    privacy_ : PrivacyGuarantee
-        *Public.* The release and its guarantee.
+        *Released.*
     classes_ : ndarray of shape (n_classes,)
         *Public* by assumption, sorted.
-    n_iter_ : int
-        Steps of the sampler: *public*, or computed from the noisy count that was *released*.
-    feature_map_ : object
-        *Public.* The feature map; only with `features`.
-    data_norm_ : float
-        *Public.* The norm to which prediction clips.
-    n_features_in_ : int
-        *Public.*
-    feature_names_in_ : ndarray of shape (n_features,)
-        *Public.* Only if the column names of X are strings.
 
     Notes
     -----
-    **Guarantee.** The released attributes are `privacy_.gdp_mu`-Gaussian DP under `neighboring`,
-    and so (`epsilon`, `delta`)-DP. For an exact sample: Gopi, Lee and Liu 2022, Theorem 4.1; for
-    the finite run that is made: Theorem A' (*Finitely many steps* in the documentation). For noisy
-    steps: Dong, Roth and Su 2022, Corollary 2 (*The frontier*).
-    **Assumed.** Records are finite vectors with labels in `classes`; all parameters, the columns
-    and, under ``replace_one``, n are public; the noise is secret; running time is not observed.
+    **Guarantee.** As `DPLogisticRegression`, under the same assumptions.
+
+    The other attributes are those of `DPLogisticRegression`.
 
     Examples
     --------
@@ -151,26 +126,26 @@ class DPHingeClassifier(PrivateLinearClassifier):
     def __init__(
         self,
         *,
-        features: Any = None,
+        features: BaseEstimator | None = None,
         data_norm: float = 1.0,
-        classes: Any = None,
+        classes: ArrayLike | None = None,
         max_weight: float | None = None,
         max_rows: int | None = None,
         epsilon: float = 1.0,
         delta: float | None = None,
         neighboring: str = "replace_one",
-        budget: Any = None,
-        C: Any = "auto",
-        smoothing: Any = "auto",
+        budget: BudgetHandle | None = None,
+        C: float | Literal["auto"] = "auto",
+        smoothing: float | Literal["auto"] = "auto",
         fit_intercept: bool = True,
         intercept_scaling: float = 0.3,
-        class_weight: dict[Any, float] | None = None,
-        solver: Any = "auto",
-        sampler: Any = "auto",
+        class_weight: dict[Label, float] | None = None,
+        solver: str | Solver = "auto",
+        sampler: str | Sampler = "auto",
         n_samples_hint: int | None = None,
-        subsample: float | str | None = None,
+        subsample: float | Literal["auto"] | None = None,
         tol: float = 1e-4,
-        random_state: Any = None,
+        random_state: RandomState = None,
         verbose: int = 0,
     ) -> None:
         self.features = features
@@ -196,13 +171,12 @@ class DPHingeClassifier(PrivateLinearClassifier):
         self.verbose = verbose
 
     def _loss(self, n_classes: int) -> Loss:
-        adaptive = is_auto(self.smoothing)
-        if not adaptive:
-            check_real("smoothing", self.smoothing, low=down(_SHARPEST, ROOT), high=1e6)
-        loss = AdaptiveHingeLoss() if adaptive else SmoothedHingeLoss(self.smoothing)
-        if n_classes == 2:
-            return loss
-        return (AdaptiveCompetitorLoss if adaptive else CompetitorLoss)(loss, n_classes)
+        if is_auto(self.smoothing):
+            family = AdaptiveHingeLoss()
+            return family if n_classes == 2 else AdaptiveCompetitorLoss(family, n_classes)
+        check_real("smoothing", self.smoothing, low=down(_SHARPEST, ROOT), high=1e6)
+        loss = SmoothedHingeLoss(self.smoothing)
+        return loss if n_classes == 2 else CompetitorLoss(loss, n_classes)
 
     def _reference(self, n_samples: int) -> LinearSVC:
         return LinearSVC(

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Real
-from typing import Any
+from typing import Literal
 
+from sklearn.base import BaseEstimator
 from sklearn.linear_model import LinearRegression, Ridge
 
-from skdp.linear_model._regressor import PrivateLinearRegressor
+from skdp.budget import BudgetHandle
+from skdp.linear_model._regressor import PrivateLinearRegressor, TargetRange
 from skdp.losses import Loss, SquaredLoss
+from skdp.samplers import Sampler
+from skdp.solvers import Solver
+from skdp.support.types import RandomState
 from skdp.support.validation import check_real
 
 __all__ = ["DPLinearRegression"]
@@ -17,21 +23,15 @@ __all__ = ["DPLinearRegression"]
 class DPLinearRegression(PrivateLinearRegressor):
     """Linear regression by least squares with (ε, δ)-differentially private coefficients.
 
-    By default the coefficients are one sample from a density proportional to exp(−c·Σ ℓ(y_i, a_i·θ)
-    − (α/2)·|θ|²), where a_i is row i clipped to `data_norm` with a constant column appended, y_i
-    the target scaled from `target_bounds` to [−1, 1], and ℓ is half the square of the residual, its
-    derivative clipped to ±`slope_bound`. Where its run would be long, for many rows or a large ε,
-    they are the end of noisy gradient steps on Σ ℓ instead. All numbers of either follow from
-    public ones: no parameter needs tuning on the data. With ``solver="adassp"`` the matrix AᵀA and
-    the vector Aᵀy of the same rows and targets are released with Gaussian noise instead, and the
-    normal equations are solved with them. With a number for `C` either is ridge regression; there
-    is no other class for that.
+    The solver learns the coefficients from rows clipped to `data_norm` and targets scaled from
+    `target_bounds` to [−1, 1], with the squared loss, its derivative clipped at ±`slope_bound`. The
+    defaults depend on public numbers only, so no parameter needs tuning on the data. See *Which
+    solver?* in the user guide. A number for `C` makes it ridge regression.
 
-    The default solver follows the gradients of a square whose derivative is clipped.
-    ``solver="adassp"`` is exact least squares where n·ε is large, for up to some thousand columns,
-    and adds more noise where it is not; it draws no sample, needs no count of records and takes no
-    weights. With ``epsilon=inf`` it is scikit-learn's `LinearRegression`, or ``Ridge(alpha=1/C)``
-    if `C` is a number, and nothing is clipped.
+    ``solver="adassp"`` releases the moments AᵀA and Aᵀy with Gaussian noise instead and solves the
+    normal equations. It is exact least squares for large n·ε and up to some thousand columns,
+    noisier otherwise, and takes no weights. With ``epsilon=inf`` it is scikit-learn's
+    `LinearRegression`, or ``Ridge(alpha=1/C)`` if `C` is a number, and nothing is clipped.
 
     Parameters
     ----------
@@ -39,9 +39,8 @@ class DPLinearRegression(PrivateLinearRegressor):
         *Public.* Interval of the targets, from prior knowledge; required. Targets and predictions
         are clipped to it.
     features : transformer or None, default None
-        *Public.* Feature map: one of `skdp.features`, or scikit-learn transformers that read one
-        row at a time and learn nothing. X may then be a data frame with strings and missing values.
-        ``None``: the columns of X.
+        *Public.* Feature map of `skdp.features`, or row-wise scikit-learn transformers that learn
+        nothing. Accepts data frames with strings and missing values. ``None``: the columns of X.
     data_norm : float, default 1.0
         *Public.* Rows are scaled down to at most this l2 norm, in `fit` and in prediction. Scale
         columns by public bounds first, for example with `skdp.preprocessing.BoundsScaler`.
@@ -64,13 +63,12 @@ class DPLinearRegression(PrivateLinearRegressor):
         is |θ|²/(2C). ``"auto"`` relies on early stopping; C then has almost no effect.
     slope_bound : float, default 0.25
         *Public.* Bound of the loss's derivative, as a share of half the width of `target_bounds`,
-        or of the largest count. Beyond it the loss is linear. The noise is proportional to it. A
-        small bound moves the fit from the mean toward the median. Not used by ``"adassp"``.
+        or of the largest count. The noise is proportional to it. A small bound moves the fit from
+        the mean toward the median. Not used by ``"adassp"``.
     fit_intercept : bool, default True
         *Public.* Whether each row gets a constant column.
     intercept_scaling : float, default 0.5
-        *Public.* Value of the constant column. Larger values add noise; smaller values slow down
-        the intercept.
+        *Public.* Value of the constant column. Larger adds noise; smaller slows the intercept.
     solver : str or Solver, default "auto"
         *Public.* How the coefficients are learned: a name of `skdp.solvers.SOLVERS` or an instance.
         ``"auto"`` picks by public facts (*Solvers* in the user guide); see `solver_`.
@@ -81,9 +79,8 @@ class DPLinearRegression(PrivateLinearRegressor):
         *Public.* A guess of n for ``add_remove_one``; it should not be too low. ``None``: estimate
         n with 1 % of μ² if the solver needs it. See :term:`n_samples_hint`.
     subsample : float in (0, 1], "auto" or None
-        *Public.* Probability with which each row is used. ``"auto"`` aims at a million rows.
-        ``None``: all rows in memory, ``"auto"`` for Dask if that costs no more. See
-        :term:`subsample`.
+        *Public.* Probability with which each row is used; ``"auto"`` aims at a million rows.
+        ``None``: all rows, for Dask ``"auto"`` if that costs no more. See :term:`subsample`.
     random_state : None, int, Generator or RandomState
         *Secret.* Seed of the noise, for tests only: a known seed voids the guarantee. See
         :term:`seed`.
@@ -93,41 +90,42 @@ class DPLinearRegression(PrivateLinearRegressor):
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
-        *Released.*
+        *Released*, in units of the targets.
     intercept_ : float
-        *Released* likewise.
+        *Released*, in units of the targets.
+    target_bounds_ : (float, float)
+        *Public.* The interval to which prediction clips.
     loss_ : Loss
-        *Public, or computed from the noisy count*: the loss.
+        *Public, or computed from the noisy count.* The loss.
     solver_ : str
-        *Public, or computed from the noisy count*: name of the solver.
+        *Public, or computed from the noisy count.* Name of the solver.
+    n_iter_ : int
+        *Public, or computed from the noisy count.* Number of steps of the solver.
     coef_noise_ : float
         *Public.* Standard deviation of the noise in each coefficient, if the solver adds Gaussian
         noise to an optimum.
     privacy_ : PrivacyGuarantee
         *Public.* The release and its guarantee.
-    target_bounds_ : (float, float)
-        *Public.* The interval to which prediction clips.
-    n_iter_ : int
-        Steps of the solver: *public*, or computed from the noisy count that was *released*.
     feature_map_ : object
         *Public.* The feature map; only with `features`.
     data_norm_ : float
         *Public.* The norm to which prediction clips rows.
     n_features_in_ : int
-        *Public.*
-    feature_names_in_ : ndarray of shape (n_features,)
+        *Public.* Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
         *Public.* Only if the column names of X are strings.
 
     Notes
     -----
-    **Guarantee.** The released attributes are `privacy_.gdp_mu`-Gaussian DP under `neighboring`,
-    and so (`epsilon`, `delta`)-DP: by the Gaussian mechanism for ``"adassp"`` (*Least squares from
-    noisy moments* in the documentation), by Theorem A' for ``"regularized_exponential"``, by the
-    composition of noisy steps for ``"noisy_gd"``.
+    **Guarantee.** (`epsilon`, `delta`)-DP under `neighboring`, and by default also
+    `privacy_.gdp_mu`-Gaussian DP. Samples: Gopi, Lee and Liu 2022, Theorem 4.1, and for finite runs
+    Theorem A' (*Finitely many steps* in the user guide). Noisy steps: Dong, Roth and Su 2022,
+    Corollary 2 (*The frontier*).
+    ``"adassp"``: the Gaussian mechanism (*Least squares from noisy moments*).
     **Assumed.** Records are finite vectors with finite targets; all parameters, the columns and,
     under ``replace_one``, n are public; the noise is secret; running time is not observed.
-    **Uncertainty.** Standard errors and intervals of the coefficients are not offered: no formula
-    is known here whose coverage includes the clipping, the ridge and the noise.
+    **Uncertainty.** Standard errors are not offered: no formula is known here whose coverage
+    includes the clipping, the ridge and the noise.
 
     Examples
     --------
@@ -146,24 +144,24 @@ class DPLinearRegression(PrivateLinearRegressor):
     def __init__(
         self,
         *,
-        target_bounds: Any = None,
-        features: Any = None,
+        target_bounds: Sequence[float] | None = None,
+        features: BaseEstimator | None = None,
         data_norm: float = 1.0,
         max_weight: float | None = None,
         max_rows: int | None = None,
         epsilon: float = 1.0,
         delta: float | None = None,
         neighboring: str = "replace_one",
-        budget: Any = None,
-        C: Any = "auto",
+        budget: BudgetHandle | None = None,
+        C: float | Literal["auto"] = "auto",
         slope_bound: float = 0.25,
         fit_intercept: bool = True,
         intercept_scaling: float = 0.5,
-        solver: Any = "auto",
-        sampler: Any = "auto",
+        solver: str | Solver = "auto",
+        sampler: str | Sampler = "auto",
         n_samples_hint: int | None = None,
-        subsample: float | str | None = None,
-        random_state: Any = None,
+        subsample: float | Literal["auto"] | None = None,
+        random_state: RandomState = None,
         verbose: int = 0,
     ) -> None:
         self.target_bounds = target_bounds
@@ -186,7 +184,7 @@ class DPLinearRegression(PrivateLinearRegressor):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _loss_of(self, task: Any) -> Loss:
+    def _loss_of(self, task: TargetRange) -> Loss:
         return SquaredLoss(check_real("slope_bound", self.slope_bound, low=1e-6, high=1e6))
 
     def _reference(self, n_samples: int) -> LinearRegression | Ridge:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any
+from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.linear_model import LogisticRegression
 
+from skdp.budget import BudgetHandle
 from skdp.data.lazy import lazy_on_blocks
 from skdp.linear_model._base import is_auto
 from skdp.linear_model._classifier import PrivateLinearClassifier
@@ -21,6 +24,9 @@ from skdp.losses import (
     MultinomialLoss,
 )
 from skdp.losses.base import ProbabilityLoss
+from skdp.samplers import Sampler
+from skdp.solvers import Solver
+from skdp.support.types import Label, MatrixLike, RandomState
 
 __all__ = ["DPLogisticRegression"]
 
@@ -28,20 +34,17 @@ __all__ = ["DPLogisticRegression"]
 class DPLogisticRegression(PrivateLinearClassifier):
     """Logistic regression with (ε, δ)-differentially private coefficients.
 
-    By default the coefficients are one sample from a density proportional to exp(−c·Σ ℓ(y_i, a_i·θ)
-    − (α/2)·|θ|²), where a_i is row i clipped to `data_norm` with a constant column appended, and ℓ
-    is the logistic loss with its derivative clipped at `loss_clip`. Where its run would be long,
-    for many rows or a large ε, they are the end of noisy gradient steps on Σ ℓ instead. All numbers
-    of either follow from public ones: no parameter needs tuning on the data.
+    The solver learns the coefficients from rows clipped to `data_norm`, with the logistic loss, its
+    derivative clipped at `loss_clip`. The defaults depend on public numbers only, so no parameter
+    needs tuning on the data. See *Which solver?* in the user guide.
 
     With ``epsilon=inf`` it is scikit-learn's `LogisticRegression`, and nothing is clipped.
 
     Parameters
     ----------
     features : transformer or None, default None
-        *Public.* Feature map: one of `skdp.features`, or scikit-learn transformers that read one
-        row at a time and learn nothing. X may then be a data frame with strings and missing values.
-        ``None``: the columns of X.
+        *Public.* Feature map of `skdp.features`, or row-wise scikit-learn transformers that learn
+        nothing. Accepts data frames with strings and missing values. ``None``: the columns of X.
     data_norm : float, default 1.0
         *Public.* Rows are scaled down to at most this l2 norm, in `fit` and in prediction. Scale
         columns by public bounds first, for example with `skdp.preprocessing.BoundsScaler`.
@@ -66,17 +69,14 @@ class DPLogisticRegression(PrivateLinearClassifier):
         *Public.* Inverse regularization strength: the penalty on the coefficients and the intercept
         is |θ|²/(2C). ``"auto"`` relies on early stopping; C then has almost no effect.
     loss_clip : float in (0, 1), "auto" or None
-        *Public.* Bound of the loss's derivative. ``"auto"`` lets it rise with x = n·μ, n the number
-        of rows and μ the Gaussian-DP parameter (half of x under ``replace_one``): 0.35 up to
-        x = 1000, where a low bound wastes less noise, and 1 from 24 000 on, where nothing is
-        clipped and the fit tends to the one without privacy. Where n is private and a solver does
-        not estimate it, 0.35. ``None`` takes the plain logistic loss (multinomial for three or
-        more classes).
+        *Public.* Bound of the loss's derivative. A small bound needs less noise; with 1 nothing is
+        clipped. ``"auto"`` rises with x = n·μ (half of it under ``replace_one``; n rows, μ the
+        Gaussian-DP parameter) from 0.35 at x = 1000 to 1 at 24 000, and is 0.35 if n is private and
+        the solver does not estimate it. ``None``: the plain logistic (or multinomial) loss.
     fit_intercept : bool, default True
         *Public.* Whether each row gets a constant column.
     intercept_scaling : float, default 0.3
-        *Public.* Value of the constant column. Larger values add noise; smaller values slow down
-        the intercept.
+        *Public.* Value of the constant column. Larger adds noise; smaller slows the intercept.
     class_weight : dict or None
         *Public.* Weights by label; the largest scales the noise. ``"balanced"`` raises ValueError.
     solver : str or Solver, default "auto"
@@ -89,12 +89,10 @@ class DPLogisticRegression(PrivateLinearClassifier):
         *Public.* A guess of n for ``add_remove_one``; it should not be too low. ``None``: estimate
         n with 1 % of μ² if the solver needs it. See :term:`n_samples_hint`.
     subsample : float in (0, 1], "auto" or None
-        *Public.* Probability with which each row is used. ``"auto"`` aims at a million rows.
-        ``None``: all rows in memory, ``"auto"`` for Dask if that costs no more. See
-        :term:`subsample`.
+        *Public.* Probability with which each row is used; ``"auto"`` aims at a million rows.
+        ``None``: all rows, for Dask ``"auto"`` if that costs no more. See :term:`subsample`.
     tol : float, default 1e-4
-        *Public.* Tolerance of scikit-learn's optimizer with ``epsilon=inf``. Private fits ignore
-        it.
+        *Public.* Tolerance of scikit-learn's optimizer; only used with ``epsilon=inf``.
     random_state : None, int, Generator or RandomState
         *Secret.* Seed of the noise, for tests only: a known seed voids the guarantee. See
         :term:`seed`.
@@ -106,35 +104,35 @@ class DPLogisticRegression(PrivateLinearClassifier):
     coef_ : ndarray of shape (1, n_features) for two classes, (n_classes, n_features) for more
         *Released.*
     intercept_ : ndarray of shape (1,) or (n_classes,)
-        *Released* likewise.
+        *Released.*
+    classes_ : ndarray of shape (n_classes,)
+        *Public* by assumption, sorted.
     loss_ : Loss
-        *Public, or computed from the noisy count*: the loss.
+        *Public, or computed from the noisy count.* The loss.
     solver_ : str
-        *Public, or computed from the noisy count*: name of the solver.
+        *Public, or computed from the noisy count.* Name of the solver.
+    n_iter_ : int
+        *Public, or computed from the noisy count.* Number of steps of the solver.
     coef_noise_ : float
         *Public.* Standard deviation of the noise in each coefficient, if the solver adds Gaussian
         noise to an optimum.
     privacy_ : PrivacyGuarantee
         *Public.* The release and its guarantee.
-    classes_ : ndarray of shape (n_classes,)
-        *Public* by assumption, sorted.
-    n_iter_ : int
-        Steps of the sampler: *public*, or computed from the noisy count that was *released*.
     feature_map_ : object
         *Public.* The feature map; only with `features`.
     data_norm_ : float
-        *Public.* The norm to which prediction clips.
+        *Public.* The norm to which prediction clips rows.
     n_features_in_ : int
-        *Public.*
-    feature_names_in_ : ndarray of shape (n_features,)
+        *Public.* Number of columns of X.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
         *Public.* Only if the column names of X are strings.
 
     Notes
     -----
-    **Guarantee.** The released attributes are `privacy_.gdp_mu`-Gaussian DP under `neighboring`,
-    and so (`epsilon`, `delta`)-DP. For an exact sample: Gopi, Lee and Liu 2022, Theorem 4.1; for
-    the finite run that is made: Theorem A' (*Finitely many steps* in the documentation). For noisy
-    steps: Dong, Roth and Su 2022, Corollary 2 (*The frontier*).
+    **Guarantee.** (`epsilon`, `delta`)-DP under `neighboring`, and by default also
+    `privacy_.gdp_mu`-Gaussian DP. Samples: Gopi, Lee and Liu 2022, Theorem 4.1, and for finite runs
+    Theorem A' (*Finitely many steps* in the user guide). Noisy steps: Dong, Roth and Su 2022,
+    Corollary 2 (*The frontier*).
     **Assumed.** Records are finite vectors with labels in `classes`; all parameters, the columns
     and, under ``replace_one``, n are public; the noise is secret; running time is not observed.
 
@@ -153,26 +151,26 @@ class DPLogisticRegression(PrivateLinearClassifier):
     def __init__(
         self,
         *,
-        features: Any = None,
+        features: BaseEstimator | None = None,
         data_norm: float = 1.0,
-        classes: Any = None,
+        classes: ArrayLike | None = None,
         max_weight: float | None = None,
         max_rows: int | None = None,
         epsilon: float = 1.0,
         delta: float | None = None,
         neighboring: str = "replace_one",
-        budget: Any = None,
-        C: Any = "auto",
-        loss_clip: Any = "auto",
+        budget: BudgetHandle | None = None,
+        C: float | Literal["auto"] = "auto",
+        loss_clip: float | Literal["auto"] | None = "auto",
         fit_intercept: bool = True,
         intercept_scaling: float = 0.3,
-        class_weight: dict[Any, float] | None = None,
-        solver: Any = "auto",
-        sampler: Any = "auto",
+        class_weight: dict[Label, float] | None = None,
+        solver: str | Solver = "auto",
+        sampler: str | Sampler = "auto",
         n_samples_hint: int | None = None,
-        subsample: float | str | None = None,
+        subsample: float | Literal["auto"] | None = None,
         tol: float = 1e-4,
-        random_state: Any = None,
+        random_state: RandomState = None,
         verbose: int = 0,
     ) -> None:
         self.features = features
@@ -198,33 +196,34 @@ class DPLogisticRegression(PrivateLinearClassifier):
         self.verbose = verbose
 
     @lazy_on_blocks
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the probability of each class for rows that are clipped as in `fit`.
+    def predict_proba(self, X: MatrixLike) -> np.ndarray:
+        """Compute the probability of each class for rows clipped as in `fit`.
+
+        For two classes it is a/(a + b) with a = min(σ(z), k) and b = min(σ(−z), k), where z is the
+        score, σ the logistic function, and k the loss's clip but at least 1/2 and, for small data,
+        1. This is the link of the loss with a clipped derivative. For more classes it is the
+        softmax of the scores.
 
         Parameters
         ----------
         X : array-like, sparse matrix or dask collection of shape (n_samples, n_features)
-            *Private.* As `fit` takes it.
+            *Private.* Rows as in `fit`.
 
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
-            Probabilities, in the order of `classes_`. They are as private as X. For two classes
-            they are a/(a + b) with a = min(σ(z), k) and b = min(σ(−z), k), σ the logistic function
-            and z the score: what the loss, whose derivative is clipped, has for its link, with k
-            the loss's clip but at least 1/2 and, for small data, 1. For more classes they are the
-            softmax of the scores. No calibration data are needed.
+            Probabilities, in the order of `classes_`. They are as private as X.
         """
         return np.exp(self.predict_log_proba(X))
 
     @lazy_on_blocks
-    def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Return the logarithms of `predict_proba`.
+    def predict_log_proba(self, X: MatrixLike) -> np.ndarray:
+        """Compute the logarithms of `predict_proba`.
 
         Parameters
         ----------
         X : array-like, sparse matrix or dask collection of shape (n_samples, n_features)
-            *Private.* As `fit` takes it.
+            *Private.* Rows as in `fit`.
 
         Returns
         -------
@@ -236,15 +235,16 @@ class DPLogisticRegression(PrivateLinearClassifier):
         return self.loss_.log_probabilities(scores)
 
     def _loss(self, n_classes: int) -> Loss:
-        if self.loss_clip is None:
+        clip = self.loss_clip
+        if clip is None:
             return LogisticLoss() if n_classes == 2 else MultinomialLoss(n_classes)
-        adaptive = is_auto(self.loss_clip)
-        loss = AdaptiveLogisticLoss() if adaptive else ClippedLogisticLoss(self.loss_clip)
-        if n_classes == 2:
-            return loss
-        return (AdaptiveCompetitorLoss if adaptive else CompetitorLoss)(loss, n_classes)
+        if is_auto(clip):
+            family = AdaptiveLogisticLoss()
+            return family if n_classes == 2 else AdaptiveCompetitorLoss(family, n_classes)
+        loss = ClippedLogisticLoss(clip)
+        return loss if n_classes == 2 else CompetitorLoss(loss, n_classes)
 
-    def _publish_reference(self, reference: Any, classes: np.ndarray) -> None:
+    def _publish_reference(self, reference: BaseEstimator, classes: np.ndarray) -> None:
         super()._publish_reference(reference, classes)
         self.loss_ = LogisticLoss() if classes.size == 2 else MultinomialLoss(classes.size)
 

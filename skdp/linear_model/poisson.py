@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from numbers import Real
-from typing import Any
 
 import numpy as np
 from sklearn.linear_model import PoissonRegressor
 from sklearn.metrics import d2_tweedie_score
+from sklearn.utils import Tags
 
 from skdp.linear_model._regressor import TargetRange
 from skdp.linear_model.linear_regression import DPLinearRegression
 from skdp.losses import PoissonLoss
+from skdp.support.types import MatrixLike, VectorLike
 from skdp.support.validation import check_real
 
 __all__ = ["DPPoissonRegressor"]
@@ -37,9 +38,8 @@ class DPPoissonRegressor(DPLinearRegression):
         *Public.* Interval of the targets, from prior knowledge; required. Targets and predictions
         are clipped to it.
     features : transformer or None, default None
-        *Public.* Feature map: one of `skdp.features`, or scikit-learn transformers that read one
-        row at a time and learn nothing. X may then be a data frame with strings and missing values.
-        ``None``: the columns of X.
+        *Public.* Feature map of `skdp.features`, or row-wise scikit-learn transformers that learn
+        nothing. Accepts data frames with strings and missing values. ``None``: the columns of X.
     data_norm : float, default 1.0
         *Public.* Rows are scaled down to at most this l2 norm, in `fit` and in prediction. Scale
         columns by public bounds first, for example with `skdp.preprocessing.BoundsScaler`.
@@ -62,13 +62,12 @@ class DPPoissonRegressor(DPLinearRegression):
         is |θ|²/(2C). ``"auto"`` relies on early stopping; C then has almost no effect.
     slope_bound : float, default 0.25
         *Public.* Bound of the loss's derivative, as a share of half the width of `target_bounds`,
-        or of the largest count. Beyond it the loss is linear. The noise is proportional to it. A
-        small bound moves the fit from the mean toward the median. Not used by ``"adassp"``.
+        or of the largest count. The noise is proportional to it. A small bound moves the fit from
+        the mean toward the median. Not used by ``"adassp"``.
     fit_intercept : bool, default True
         *Public.* Whether each row gets a constant column.
     intercept_scaling : float, default 0.5
-        *Public.* Value of the constant column. Larger values add noise; smaller values slow down
-        the intercept.
+        *Public.* Value of the constant column. Larger adds noise; smaller slows the intercept.
     solver : str or Solver, default "auto"
         *Public.* How the coefficients are learned: a name of `skdp.solvers.SOLVERS` or an instance.
         ``"auto"`` picks by public facts (*Solvers* in the user guide); see `solver_`.
@@ -79,9 +78,8 @@ class DPPoissonRegressor(DPLinearRegression):
         *Public.* A guess of n for ``add_remove_one``; it should not be too low. ``None``: estimate
         n with 1 % of μ² if the solver needs it. See :term:`n_samples_hint`.
     subsample : float in (0, 1], "auto" or None
-        *Public.* Probability with which each row is used. ``"auto"`` aims at a million rows.
-        ``None``: all rows in memory, ``"auto"`` for Dask if that costs no more. See
-        :term:`subsample`.
+        *Public.* Probability with which each row is used; ``"auto"`` aims at a million rows.
+        ``None``: all rows, for Dask ``"auto"`` if that costs no more. See :term:`subsample`.
     random_state : None, int, Generator or RandomState
         *Secret.* Seed of the noise, for tests only: a known seed voids the guarantee. See
         :term:`seed`.
@@ -122,12 +120,12 @@ class DPPoissonRegressor(DPLinearRegression):
         target_range = super()._target_range()
         if target_range.low != 0.0:
             raise ValueError(
-                "target_bounds of DPPoissonRegressor must begin at 0, as in (0, 20), got "
+                "target_bounds of DPPoissonRegressor must begin at 0, for example (0, 20), got "
                 f"{self.target_bounds!r}."
             )
         return target_range
 
-    def _loss_of(self, task: Any) -> PoissonLoss:
+    def _loss_of(self, task: TargetRange) -> PoissonLoss:
         return PoissonLoss(check_real("slope_bound", self.slope_bound, low=1e-6, high=1e6))
 
     def _publish_coefficients(
@@ -146,15 +144,13 @@ class DPPoissonRegressor(DPLinearRegression):
     def _predicted(self, scores: np.ndarray) -> np.ndarray:
         return np.exp(np.minimum(scores, np.log(self.target_bounds_[1])))
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return D², the explained share of the Poisson deviance.
-
-        The best score is 1. A constant prediction of the mean of `y` has score 0.
+    def score(self, X: MatrixLike, y: VectorLike, sample_weight: VectorLike | None = None) -> float:
+        """Compute D², the explained share of the Poisson deviance.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            *Private.* As `fit` takes it.
+            *Private.* Rows as in `fit`.
         y : array-like of shape (n_samples,)
             *Private.* Targets of at least 0. They are not clipped.
         sample_weight : array-like of shape (n_samples,) or None
@@ -167,7 +163,7 @@ class DPPoissonRegressor(DPLinearRegression):
         """
         return float(d2_tweedie_score(y, self.predict(X), sample_weight=sample_weight, power=1))
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.positive_only = True
         return tags

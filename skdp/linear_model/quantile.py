@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.metrics import d2_pinball_score
 
+from skdp.budget import BudgetHandle
 from skdp.data.lazy import lazy_on_blocks
 from skdp.linear_model._quantile_regressor import PrivateQuantileRegressor
+from skdp.samplers import Sampler
+from skdp.solvers import Solver
+from skdp.support.types import MatrixLike, RandomState, VectorLike
 from skdp.support.validation import check_real
 
 __all__ = ["DPQuantileRegressor"]
@@ -17,16 +23,10 @@ __all__ = ["DPQuantileRegressor"]
 class DPQuantileRegressor(PrivateQuantileRegressor):
     """A linear regressor of one or several quantiles with private coefficients.
 
-    By default the coefficients are one sample from a density proportional to exp(−c·Σ ℓ(y_i, a_i·θ)
-    − (α/2)·|θ|²), where a_i is row i clipped to `data_norm` with a constant column appended, y_i
-    the target scaled from `target_bounds` to [−1, 1], and ℓ is the pinball loss rounded near 0,
-    summed over the quantiles. Where its run would be long, for many rows or a large ε, they are the
-    end of noisy gradient steps on Σ ℓ instead. All numbers of either follow from public ones: no
-    parameter needs tuning on the data. Several quantiles are one sample, whose cost is that of the
-    largest change that one record makes to all of them together.
-
-    With ``epsilon=inf`` it is scikit-learn's ``QuantileRegressor(alpha=0)``, which knows no ridge,
-    so that `C` must be ``"auto"``, and nothing is clipped.
+    The solvers are those of `DPLinearRegression`, without ``"adassp"``. The loss is the pinball
+    loss, rounded near 0 and summed over the quantiles: several quantiles are one release. With
+    ``epsilon=inf`` it is scikit-learn's ``QuantileRegressor(alpha=0)``, which requires
+    ``C="auto"``, and nothing is clipped.
 
     Parameters
     ----------
@@ -34,9 +34,8 @@ class DPQuantileRegressor(PrivateQuantileRegressor):
         *Public.* Interval of the targets, from prior knowledge; required. Targets and predictions
         are clipped to it.
     features : transformer or None, default None
-        *Public.* Feature map: one of `skdp.features`, or scikit-learn transformers that read one
-        row at a time and learn nothing. X may then be a data frame with strings and missing values.
-        ``None``: the columns of X.
+        *Public.* Feature map of `skdp.features`, or row-wise scikit-learn transformers that learn
+        nothing. Accepts data frames with strings and missing values. ``None``: the columns of X.
     data_norm : float, default 1.0
         *Public.* Rows are scaled down to at most this l2 norm, in `fit` and in prediction. Scale
         columns by public bounds first, for example with `skdp.preprocessing.BoundsScaler`.
@@ -55,20 +54,18 @@ class DPQuantileRegressor(PrivateQuantileRegressor):
     budget : PrivacyBudget or None
         *Public.* Budget that `fit` spends from before it reads the data.
     quantile : float or sequence of float, default 0.5
-        *Public.* Levels in (0, 1). Of several, predictions have one column each, in this order.
+        *Public.* Levels in (0, 1). For several levels, predictions have one column each.
     C : float or "auto"
         *Public.* Inverse regularization strength: the penalty on the coefficients and the intercept
         is |θ|²/(2C). ``"auto"`` relies on early stopping; C then has almost no effect.
     smoothing : float in [0.01, 1e6), default 0.05
-        *Public.* Width of the stretch over which the loss is rounded near its non-smooth point: in
-        margins, or as a share of half the width of `target_bounds`. A quantile is that of targets
-        blurred by as much. Small widths cost run time; ``"dp_sgd"`` and ``"phased_sgd"`` take less
-        and shorter steps then, and learn more with 0.3.
+        *Public.* Width of the stretch over which the loss is rounded near its non-smooth point, as
+        a share of half the width of `target_bounds`. The quantiles are those of targets blurred by
+        it. Small widths cost run time; take 0.3 with ``"dp_sgd"`` and ``"phased_sgd"``.
     fit_intercept : bool, default True
         *Public.* Whether each row gets a constant column.
     intercept_scaling : float, default 0.5
-        *Public.* Value of the constant column. Larger values add noise; smaller values slow down
-        the intercept.
+        *Public.* Value of the constant column. Larger adds noise; smaller slows the intercept.
     solver : str or Solver, default "auto"
         *Public.* How the coefficients are learned: a name of `skdp.solvers.SOLVERS` or an instance.
         ``"auto"`` picks by public facts (*Solvers* in the user guide); see `solver_`.
@@ -79,9 +76,8 @@ class DPQuantileRegressor(PrivateQuantileRegressor):
         *Public.* A guess of n for ``add_remove_one``; it should not be too low. ``None``: estimate
         n with 1 % of μ² if the solver needs it. See :term:`n_samples_hint`.
     subsample : float in (0, 1], "auto" or None
-        *Public.* Probability with which each row is used. ``"auto"`` aims at a million rows.
-        ``None``: all rows in memory, ``"auto"`` for Dask if that costs no more. See
-        :term:`subsample`.
+        *Public.* Probability with which each row is used; ``"auto"`` aims at a million rows.
+        ``None``: all rows, for Dask ``"auto"`` if that costs no more. See :term:`subsample`.
     random_state : None, int, Generator or RandomState
         *Secret.* Seed of the noise, for tests only: a known seed voids the guarantee. See
         :term:`seed`.
@@ -91,39 +87,17 @@ class DPQuantileRegressor(PrivateQuantileRegressor):
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,) or (n_quantiles, n_features)
-        *Released*, rounded to a public grid before it is scaled to the units of the targets.
+        *Released*, in units of the targets.
     intercept_ : float or ndarray of shape (n_quantiles,)
-        *Released* likewise.
-    loss_ : Loss
-        *Public, or computed from the noisy count*: the loss.
-    solver_ : str
-        *Public, or computed from the noisy count*: name of the solver.
-    coef_noise_ : float
-        *Public.* Standard deviation of the noise in each coefficient, if the solver adds Gaussian
-        noise to an optimum.
-    privacy_ : PrivacyGuarantee
-        *Public.* The release and its guarantee.
+        *Released*, in units of the targets.
     target_bounds_ : (float, float)
         *Public.* The interval to which prediction clips.
-    n_iter_ : int
-        Steps of the solver: *public*, or computed from the noisy count that was *released*.
-    feature_map_ : object
-        *Public.* The feature map; only with `features`.
-    data_norm_ : float
-        *Public.* The norm to which prediction clips rows.
-    n_features_in_ : int
-        *Public.*
-    feature_names_in_ : ndarray of shape (n_features,)
-        *Public.* Only if the column names of X are strings.
 
     Notes
     -----
-    **Guarantee.** The released attributes are `privacy_.gdp_mu`-Gaussian DP under `neighboring`,
-    and so (`epsilon`, `delta`)-DP. For an exact sample: Gopi, Lee and Liu 2022, Theorem 4.1; for
-    the finite run that is made: Theorem A' (*Finitely many steps* in the documentation). For noisy
-    steps: Dong, Roth and Su 2022, Corollary 2 (*The frontier*).
-    **Assumed.** Records are finite vectors with finite targets; all parameters, the columns and,
-    under ``replace_one``, n are public; the noise is secret; running time is not observed.
+    **Guarantee.** As `DPLinearRegression` without ``"adassp"``, under the same assumptions.
+
+    The other attributes are those of `DPLinearRegression`.
 
     Examples
     --------
@@ -143,25 +117,25 @@ class DPQuantileRegressor(PrivateQuantileRegressor):
     def __init__(
         self,
         *,
-        target_bounds: Any = None,
-        features: Any = None,
+        target_bounds: Sequence[float] | None = None,
+        features: BaseEstimator | None = None,
         data_norm: float = 1.0,
         max_weight: float | None = None,
         max_rows: int | None = None,
         epsilon: float = 1.0,
         delta: float | None = None,
         neighboring: str = "replace_one",
-        budget: Any = None,
-        quantile: Any = 0.5,
-        C: Any = "auto",
+        budget: BudgetHandle | None = None,
+        quantile: float | Sequence[float] = 0.5,
+        C: float | Literal["auto"] = "auto",
         smoothing: float = 0.05,
         fit_intercept: bool = True,
         intercept_scaling: float = 0.5,
-        solver: Any = "auto",
-        sampler: Any = "auto",
+        solver: str | Solver = "auto",
+        sampler: str | Sampler = "auto",
         n_samples_hint: int | None = None,
-        subsample: float | str | None = None,
-        random_state: Any = None,
+        subsample: float | Literal["auto"] | None = None,
+        random_state: RandomState = None,
         verbose: int = 0,
     ) -> None:
         self.target_bounds = target_bounds
@@ -186,14 +160,14 @@ class DPQuantileRegressor(PrivateQuantileRegressor):
         self.verbose = verbose
 
     def _levels(self) -> tuple[float, ...]:
-        levels = (self.quantile,) if np.ndim(self.quantile) == 0 else tuple(self.quantile)
-        if not levels:
-            raise ValueError("quantile must name at least one level, got none.")
+        levels = np.atleast_1d(np.asarray(self.quantile, dtype=object))
+        if not levels.size:
+            raise ValueError("quantile must have at least one level, got none.")
         return tuple(check_real("quantile", level, low=0.0, high=1.0) for level in levels)
 
     @lazy_on_blocks
-    def predict(self, X: Any) -> np.ndarray:
-        """Return quantiles for rows clipped as in `fit`, clipped to `target_bounds`.
+    def predict(self, X: MatrixLike) -> np.ndarray:
+        """Predict quantiles, clipped to `target_bounds`, for rows clipped as in `fit`.
 
         Several quantiles of a row are sorted, so that higher levels are never below lower ones
         (Chernozhukov, Fernández-Val and Galichon 2010).
@@ -201,7 +175,7 @@ class DPQuantileRegressor(PrivateQuantileRegressor):
         Parameters
         ----------
         X : array-like, sparse matrix or dask collection of shape (n_samples, n_features)
-            *Private.* Finite values.
+            *Private.* Rows as in `fit`.
 
         Returns
         -------
@@ -214,17 +188,17 @@ class DPQuantileRegressor(PrivateQuantileRegressor):
         ranks = np.argsort(np.argsort(self._levels()))
         return np.sort(quantiles, axis=1)[:, ranks]
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return R² of one quantile, as scikit-learn does; of several, their mean pinball D².
+    def score(self, X: MatrixLike, y: VectorLike, sample_weight: VectorLike | None = None) -> float:
+        """Compute R² for one quantile, as scikit-learn does, or the mean pinball D² of several.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            *Private.* Finite values.
+            *Private.* Rows as in `fit`.
         y : array-like of shape (n_samples,)
-            *Private.* Targets, in their units; not clipped.
+            *Private.* Targets. They are not clipped.
         sample_weight : array-like of shape (n_samples,) or None
-            *Private.* Weights of the rows, as they are.
+            *Private.* Weights of the rows. They are not clipped.
 
         Returns
         -------
@@ -234,11 +208,8 @@ class DPQuantileRegressor(PrivateQuantileRegressor):
         levels = self._levels()
         if len(levels) == 1:
             return super().score(X, y, sample_weight)
-        return float(
-            np.mean(
-                [
-                    d2_pinball_score(y, quantile, sample_weight=sample_weight, alpha=level)
-                    for quantile, level in zip(self.predict(X).T, levels, strict=True)
-                ]
-            )
-        )
+        scores = [
+            d2_pinball_score(y, quantile, sample_weight=sample_weight, alpha=level)
+            for quantile, level in zip(self.predict(X).T, levels, strict=True)
+        ]
+        return float(np.mean(scores))

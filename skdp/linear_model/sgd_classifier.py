@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.linear_model import SGDClassifier
 from sklearn.utils.metaestimators import available_if
 
-from skdp.linear_model._base import is_auto
+from skdp.budget import BudgetHandle
+from skdp.linear_model._base import dense
 from skdp.linear_model._classifier import PrivateLinearClassifier
 from skdp.linear_model._sgd import PrivateSGD, is_private
 from skdp.losses import ClippedLogisticLoss, CompetitorLoss, Loss, SmoothedHingeLoss
 from skdp.support.random import seed_of
+from skdp.support.types import Label, MatrixLike, RandomState, VectorLike
 from skdp.support.validation import check_choice
 
 __all__ = ["DPSGDClassifier"]
@@ -20,22 +24,20 @@ __all__ = ["DPSGDClassifier"]
 _LOSSES = {"hinge": SmoothedHingeLoss, "log_loss": ClippedLogisticLoss}
 
 
-class DPSGDClassifier(PrivateSGD, PrivateLinearClassifier):
-    r"""A linear classifier learned by (ε, δ)-differentially private stochastic gradient descent.
+class DPSGDClassifier(PrivateSGD[np.ndarray], PrivateLinearClassifier):
+    """A linear classifier learned by (ε, δ)-differentially private stochastic gradient descent.
 
     The same model as `DPLogisticRegression` or `DPHingeClassifier` with ``solver="dp_sgd"``, with
-    the settings of the descent as parameters of its own, and with `partial_fit`.
-
-    The loss is the hinge, rounded over 2/3 of a margin, or the logistic loss with its derivative
-    clipped at 0.35. With ``epsilon=inf`` it is scikit-learn's `SGDClassifier`, with ``alpha``
-    1/(C·n) or its default, and nothing is clipped.
+    the settings of the descent as parameters, and with `partial_fit`. The loss is the hinge,
+    rounded over 2/3 of a margin, or the logistic loss with its derivative clipped at 0.35. With
+    ``epsilon=inf`` it is scikit-learn's `SGDClassifier`, with ``alpha`` 1/(C·n) or its default, and
+    nothing is clipped.
 
     Parameters
     ----------
     features : transformer or None, default None
-        *Public.* Feature map: one of `skdp.features`, or scikit-learn transformers that read one
-        row at a time and learn nothing. X may then be a data frame with strings and missing values.
-        ``None``: the columns of X.
+        *Public.* Feature map of `skdp.features`, or row-wise scikit-learn transformers that learn
+        nothing. Accepts data frames with strings and missing values. ``None``: the columns of X.
     data_norm : float, default 1.0
         *Public.* Rows are scaled down to at most this l2 norm, in `fit` and in prediction. Scale
         columns by public bounds first, for example with `skdp.preprocessing.BoundsScaler`.
@@ -64,26 +66,23 @@ class DPSGDClassifier(PrivateSGD, PrivateLinearClassifier):
     fit_intercept : bool, default True
         *Public.* Whether each row gets a constant column.
     intercept_scaling : float, default 0.3
-        *Public.* Value of the constant column. Larger values add noise; smaller values slow down
-        the intercept.
+        *Public.* Value of the constant column. Larger adds noise; smaller slows the intercept.
     class_weight : dict or None
         *Public.* Weights by label; the largest scales the noise. ``"balanced"`` raises ValueError.
     n_steps : int, default 100
         *Public.* Number of steps.
     sampling_rate : float in (0, 1] or None
-        *Public.* Probability with which a record enters the sample of a step, independently of the
-        others (Poisson sampling). ``None``: a tenth, or what makes 1024 records if that is less and
-        the count is public.
+        *Public.* Probability with which each step reads a record (Poisson sampling). ``None``: 0.1,
+        or 1024 divided by a public n if that is less.
     clip_norm : float or None
-        *Public.* Longer gradients of single records are scaled down to this l2 norm; ``None``
-        leaves them as the loss bounds them.
+        *Public.* l2 norm to which gradients of single records are clipped. ``None``: the bound of
+        the loss.
     step_size : float or None
-        *Public.* Step for the gradient of the sum over all rows; ``None`` takes it from public
-        numbers.
+        *Public.* Step for the gradient of the sum over all rows. ``None``: from public numbers.
     momentum : float in [0, 1), default 0.9
         *Public.* Heavy-ball momentum.
     average : float in [0, 1], default 0.0
-        *Public.* Share of the run, its end, over which the coefficients are averaged.
+        *Public.* Share of the run, at its end, over which the coefficients are averaged.
     n_samples_hint : int or None
         *Public.* A guess of n for ``add_remove_one``; it should not be too low. ``None``: estimate
         n with 1 % of μ² if the solver needs it. See :term:`n_samples_hint`.
@@ -98,30 +97,20 @@ class DPSGDClassifier(PrivateSGD, PrivateLinearClassifier):
     coef_ : ndarray of shape (1, n_features) for two classes, (n_classes, n_features) for more
         *Released.*
     intercept_ : ndarray of shape (1,) or (n_classes,)
-        *Released* likewise.
-    loss_ : Loss
-        *Public, or computed from the noisy count*: the loss.
-    solver_ : str
-        *Public, or computed from the noisy count*: name of the solver.
-    privacy_ : PrivacyGuarantee
-        *Public.* What was released and what it guarantees; after `partial_fit` that of all calls.
+        *Released.*
     classes_ : ndarray of shape (n_classes,)
         *Public* by assumption, sorted.
+    privacy_ : PrivacyGuarantee
+        *Public.* What all calls of `fit` and `partial_fit` released, and its guarantee.
     n_iter_ : int
-        *Public.* Steps, over all calls.
-    feature_map_ : object
-        *Public.* The feature map; only with `features`.
-    data_norm_ : float
-        *Public.* The norm to which prediction clips.
-    n_features_in_ : int
-        *Public.*
-    feature_names_in_ : ndarray of shape (n_features,)
-        *Public.* Only if the column names of X are strings.
+        *Public.* Number of steps in all calls.
 
     Notes
     -----
     **Guarantee.** (`epsilon`, `delta`)-DP under `neighboring` for each call of `fit` or
     `partial_fit`: see `skdp.solvers.DPSGD`.
+
+    The other attributes are those of `DPLogisticRegression`.
 
     Examples
     --------
@@ -138,20 +127,20 @@ class DPSGDClassifier(PrivateSGD, PrivateLinearClassifier):
     def __init__(
         self,
         *,
-        features: Any = None,
+        features: BaseEstimator | None = None,
         data_norm: float = 1.0,
-        classes: Any = None,
+        classes: ArrayLike | None = None,
         max_weight: float | None = None,
         max_rows: int | None = None,
         epsilon: float = 1.0,
         delta: float | None = None,
         neighboring: str = "replace_one",
-        budget: Any = None,
+        budget: BudgetHandle | None = None,
         loss: str = "hinge",
-        C: Any = "auto",
+        C: float | Literal["auto"] = "auto",
         fit_intercept: bool = True,
         intercept_scaling: float = 0.3,
-        class_weight: dict[Any, float] | None = None,
+        class_weight: dict[Label, float] | None = None,
         n_steps: int = 100,
         sampling_rate: float | None = None,
         clip_norm: float | None = None,
@@ -159,7 +148,7 @@ class DPSGDClassifier(PrivateSGD, PrivateLinearClassifier):
         momentum: float = 0.9,
         average: float = 0.0,
         n_samples_hint: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
         verbose: int = 0,
     ) -> None:
         self.features = features
@@ -189,22 +178,20 @@ class DPSGDClassifier(PrivateSGD, PrivateLinearClassifier):
     @available_if(is_private)
     def partial_fit(
         self,
-        X: Any,
-        y: Any,
-        classes: Any = None,
-        sample_weight: Any = None,
-        groups: Any = None,
-    ) -> DPSGDClassifier:
-        """Learn from more rows, starting from the coefficients that are already released.
+        X: MatrixLike,
+        y: VectorLike,
+        classes: ArrayLike | None = None,
+        sample_weight: VectorLike | None = None,
+        groups: VectorLike | None = None,
+    ) -> Self:
+        """Learn from more rows, starting from the released coefficients.
 
-        Each call spends (`epsilon`, `delta`) anew, and `privacy_` is the composition of all calls:
-        a record may have been in each of them. For the chunks of one pass over the records, give
-        each call a handle on its own partition, ``set_params(budget=budget.at(partition=k))``: a
-        record was in one of them, and the pass costs as much as its costliest call, in the budget
-        as well. A partition read twice costs twice. All of this holds for calls whose parameters
-        were fixed beforehand; a budget holds for any. A call that dies after the spend drops the
-        coefficients: the next one starts anew, `privacy_` counts from there, and what was spent
-        before stands in the ledger of the budget alone.
+        Each call spends (`epsilon`, `delta`), and `privacy_` is the composition of all calls. For
+        disjoint chunks of records, give each call a handle on its own partition,
+        ``set_params(budget=budget.at(partition=k))``: the calls together then cost as much as the
+        costliest partition. `privacy_` holds for parameters that were fixed beforehand; a budget
+        holds for any. A call that fails after the spend drops the coefficients and `privacy_`. Only
+        the ledger of the budget still has the earlier costs.
 
         Parameters
         ----------
@@ -213,13 +200,13 @@ class DPSGDClassifier(PrivateSGD, PrivateLinearClassifier):
         y : array-like or dask collection of shape (n_samples,)
             *Private.* As in `fit`.
         classes : array-like or None
-            *Public.* All labels that may occur; needed at the first call unless the parameter
-            `classes` has them.
+            *Public.* All labels that may occur; required in the first call unless the parameter
+            `classes` is set.
         sample_weight : array-like or dask collection of shape (n_samples,) or None
             *Private.* As in `fit`.
         groups : array-like of shape (n_samples,) or None
-            *Private.* As in `fit`; in every call or in none. A person is in one partition, with
-            all of their rows.
+            *Private.* As in `fit`; in every call or in none. All rows of a person belong to one
+            partition.
 
         Returns
         -------
@@ -229,38 +216,36 @@ class DPSGDClassifier(PrivateSGD, PrivateLinearClassifier):
         Raises
         ------
         ValueError
-            As in `fit`, and if the labels that may occur are not known; nothing is spent.
+            As in `fit`, and if the classes are not known. Nothing is spent.
         """
         return self._resume(X, y, sample_weight, groups, self._known_classes(classes))
 
-    def _known_classes(self, classes: Any) -> np.ndarray:
+    def _known_classes(self, classes: ArrayLike | None) -> np.ndarray:
         every = (self.classes, classes, getattr(self, "classes_", None))
         known = [np.unique(labels) for labels in every if labels is not None]
         if not known:
             raise ValueError(
-                "classes must be given to the first call of partial_fit: all labels that may "
-                "occur, which are public."
+                "classes must be given to the first call of partial_fit: all labels that may occur."
             )
         for labels in known:
             if not np.array_equal(labels, known[-1]):
                 raise ValueError(
-                    f"classes={labels.tolist()} differs from {known[-1].tolist()}, the labels of "
+                    f"classes={labels.tolist()} differs from {known[-1].tolist()}, the classes of "
                     "earlier calls or of the parameter."
                 )
         return known[-1]
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_choice("loss", self.loss, _LOSSES)
+    def _learned_coefficients(self, task: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return dense(self.coef_), self.intercept_
 
     def _loss(self, n_classes: int) -> Loss:
-        loss = _LOSSES[self.loss]()
+        loss = _LOSSES[check_choice("loss", self.loss, _LOSSES)]()
         return loss if n_classes == 2 else CompetitorLoss(loss, n_classes)
 
     def _reference(self, n_samples: int) -> SGDClassifier:
         return SGDClassifier(
             loss=self.loss,
-            alpha=1e-4 if is_auto(self.C) else 1.0 / (self.C * n_samples),
+            alpha=self._reference_alpha(n_samples),
             fit_intercept=self.fit_intercept,
             class_weight=self.class_weight,
             random_state=seed_of(self.random_state),

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Literal, Self
 
+import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.linear_model import SGDRegressor
 from sklearn.utils.metaestimators import available_if
 
-from skdp.linear_model._base import is_auto
-from skdp.linear_model._regressor import PrivateLinearRegressor
+from skdp.budget import BudgetHandle
+from skdp.linear_model._regressor import PrivateLinearRegressor, TargetRange
 from skdp.linear_model._sgd import PrivateSGD, is_private
 from skdp.losses import HuberLoss, Loss, SquaredLoss
 from skdp.support.random import seed_of
+from skdp.support.types import MatrixLike, RandomState, VectorLike
 from skdp.support.validation import check_choice
 
 __all__ = ["DPSGDRegressor"]
@@ -19,16 +23,14 @@ __all__ = ["DPSGDRegressor"]
 _LOSSES = {"squared_error": SquaredLoss, "huber": HuberLoss}
 
 
-class DPSGDRegressor(PrivateSGD, PrivateLinearRegressor):
-    r"""A linear regressor learned by (ε, δ)-differentially private stochastic gradient descent.
+class DPSGDRegressor(PrivateSGD[TargetRange], PrivateLinearRegressor):
+    """A linear regressor learned by (ε, δ)-differentially private stochastic gradient descent.
 
-    The same model as `DPLinearRegression` or `DPHuberRegressor` with ``solver="dp_sgd"``, with
-    the settings of the descent as parameters of its own, and with `partial_fit`.
-
-    The loss is half the square of the residual, its derivative clipped at 0.25, or, for more
-    robustness and less noise, at 0.15, as shares of half the width of `target_bounds`. With
-    ``epsilon=inf`` it is scikit-learn's `SGDRegressor`, with ``alpha`` 1/(C·n) or its default, and
-    nothing is clipped.
+    The same model as `DPLinearRegression` or `DPHuberRegressor` with ``solver="dp_sgd"``, with the
+    settings of the descent as parameters, and with `partial_fit`. The loss is half the squared
+    residual, its derivative clipped at 0.25, or, for more robustness and less noise, at 0.15, as
+    shares of half the width of `target_bounds`. With ``epsilon=inf`` it is scikit-learn's
+    `SGDRegressor`, with ``alpha`` 1/(C·n) or its default, and nothing is clipped.
 
     Parameters
     ----------
@@ -36,9 +38,8 @@ class DPSGDRegressor(PrivateSGD, PrivateLinearRegressor):
         *Public.* Interval of the targets, from prior knowledge; required. Targets and predictions
         are clipped to it.
     features : transformer or None, default None
-        *Public.* Feature map: one of `skdp.features`, or scikit-learn transformers that read one
-        row at a time and learn nothing. X may then be a data frame with strings and missing values.
-        ``None``: the columns of X.
+        *Public.* Feature map of `skdp.features`, or row-wise scikit-learn transformers that learn
+        nothing. Accepts data frames with strings and missing values. ``None``: the columns of X.
     data_norm : float, default 1.0
         *Public.* Rows are scaled down to at most this l2 norm, in `fit` and in prediction. Scale
         columns by public bounds first, for example with `skdp.preprocessing.BoundsScaler`.
@@ -64,24 +65,21 @@ class DPSGDRegressor(PrivateSGD, PrivateLinearRegressor):
     fit_intercept : bool, default True
         *Public.* Whether each row gets a constant column.
     intercept_scaling : float, default 0.5
-        *Public.* Value of the constant column. Larger values add noise; smaller values slow down
-        the intercept.
+        *Public.* Value of the constant column. Larger adds noise; smaller slows the intercept.
     n_steps : int, default 100
         *Public.* Number of steps.
     sampling_rate : float in (0, 1] or None
-        *Public.* Probability with which a record enters the sample of a step, independently of the
-        others (Poisson sampling). ``None``: a tenth, or what makes 1024 records if that is less and
-        the count is public.
+        *Public.* Probability with which each step reads a record (Poisson sampling). ``None``: 0.1,
+        or 1024 divided by a public n if that is less.
     clip_norm : float or None
-        *Public.* Longer gradients of single records are scaled down to this l2 norm; ``None``
-        leaves them as the loss bounds them.
+        *Public.* l2 norm to which gradients of single records are clipped. ``None``: the bound of
+        the loss.
     step_size : float or None
-        *Public.* Step for the gradient of the sum over all rows; ``None`` takes it from public
-        numbers.
+        *Public.* Step for the gradient of the sum over all rows. ``None``: from public numbers.
     momentum : float in [0, 1), default 0.9
         *Public.* Heavy-ball momentum.
     average : float in [0, 1], default 0.0
-        *Public.* Share of the run, its end, over which the coefficients are averaged.
+        *Public.* Share of the run, at its end, over which the coefficients are averaged.
     n_samples_hint : int or None
         *Public.* A guess of n for ``add_remove_one``; it should not be too low. ``None``: estimate
         n with 1 % of μ² if the solver needs it. See :term:`n_samples_hint`.
@@ -94,32 +92,22 @@ class DPSGDRegressor(PrivateSGD, PrivateLinearRegressor):
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
-        *Released*, rounded to a public grid before it is scaled to the units of the targets.
+        *Released*, in units of the targets.
     intercept_ : float
-        *Released* likewise.
-    loss_ : Loss
-        *Public, or computed from the noisy count*: the loss.
-    solver_ : str
-        *Public, or computed from the noisy count*: name of the solver.
-    privacy_ : PrivacyGuarantee
-        *Public.* What was released and what it guarantees; after `partial_fit` that of all calls.
+        *Released*, in units of the targets.
     target_bounds_ : (float, float)
         *Public.* The interval to which prediction clips.
+    privacy_ : PrivacyGuarantee
+        *Public.* What all calls of `fit` and `partial_fit` released, and its guarantee.
     n_iter_ : int
-        *Public.* Steps, over all calls.
-    feature_map_ : object
-        *Public.* The feature map; only with `features`.
-    data_norm_ : float
-        *Public.* The norm to which prediction clips.
-    n_features_in_ : int
-        *Public.*
-    feature_names_in_ : ndarray of shape (n_features,)
-        *Public.* Only if the column names of X are strings.
+        *Public.* Number of steps in all calls.
 
     Notes
     -----
     **Guarantee.** (`epsilon`, `delta`)-DP under `neighboring` for each call of `fit` or
     `partial_fit`: see `skdp.solvers.DPSGD`.
+
+    The other attributes are those of `DPLinearRegression`.
 
     Examples
     --------
@@ -138,17 +126,17 @@ class DPSGDRegressor(PrivateSGD, PrivateLinearRegressor):
     def __init__(
         self,
         *,
-        target_bounds: Any = None,
-        features: Any = None,
+        target_bounds: Sequence[float] | None = None,
+        features: BaseEstimator | None = None,
         data_norm: float = 1.0,
         max_weight: float | None = None,
         max_rows: int | None = None,
         epsilon: float = 1.0,
         delta: float | None = None,
         neighboring: str = "replace_one",
-        budget: Any = None,
+        budget: BudgetHandle | None = None,
         loss: str = "squared_error",
-        C: Any = "auto",
+        C: float | Literal["auto"] = "auto",
         fit_intercept: bool = True,
         intercept_scaling: float = 0.5,
         n_steps: int = 100,
@@ -158,7 +146,7 @@ class DPSGDRegressor(PrivateSGD, PrivateLinearRegressor):
         momentum: float = 0.9,
         average: float = 0.0,
         n_samples_hint: int | None = None,
-        random_state: Any = None,
+        random_state: RandomState = None,
         verbose: int = 0,
     ) -> None:
         self.target_bounds = target_bounds
@@ -187,21 +175,19 @@ class DPSGDRegressor(PrivateSGD, PrivateLinearRegressor):
     @available_if(is_private)
     def partial_fit(
         self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        groups: Any = None,
-    ) -> DPSGDRegressor:
-        """Learn from more rows, starting from the coefficients that are already released.
+        X: MatrixLike,
+        y: VectorLike,
+        sample_weight: VectorLike | None = None,
+        groups: VectorLike | None = None,
+    ) -> Self:
+        """Learn from more rows, starting from the released coefficients.
 
-        Each call spends (`epsilon`, `delta`) anew, and `privacy_` is the composition of all calls:
-        a record may have been in each of them. For the chunks of one pass over the records, give
-        each call a handle on its own partition, ``set_params(budget=budget.at(partition=k))``: a
-        record was in one of them, and the pass costs as much as its costliest call, in the budget
-        as well. A partition read twice costs twice. All of this holds for calls whose parameters
-        were fixed beforehand; a budget holds for any. A call that dies after the spend drops the
-        coefficients: the next one starts anew, `privacy_` counts from there, and what was spent
-        before stands in the ledger of the budget alone.
+        Each call spends (`epsilon`, `delta`), and `privacy_` is the composition of all calls. For
+        disjoint chunks of records, give each call a handle on its own partition,
+        ``set_params(budget=budget.at(partition=k))``: the calls together then cost as much as the
+        costliest partition. `privacy_` holds for parameters that were fixed beforehand; a budget
+        holds for any. A call that fails after the spend drops the coefficients and `privacy_`. Only
+        the ledger of the budget still has the earlier costs.
 
         Parameters
         ----------
@@ -212,8 +198,8 @@ class DPSGDRegressor(PrivateSGD, PrivateLinearRegressor):
         sample_weight : array-like or dask collection of shape (n_samples,) or None
             *Private.* As in `fit`.
         groups : array-like of shape (n_samples,) or None
-            *Private.* As in `fit`; in every call or in none. A person is in one partition, with
-            all of their rows.
+            *Private.* As in `fit`; in every call or in none. All rows of a person belong to one
+            partition.
 
         Returns
         -------
@@ -223,21 +209,21 @@ class DPSGDRegressor(PrivateSGD, PrivateLinearRegressor):
         Raises
         ------
         ValueError
-            As in `fit`; nothing is spent.
+            As in `fit`. Nothing is spent.
         """
         return self._resume(X, y, sample_weight, groups)
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_choice("loss", self.loss, _LOSSES)
+    def _learned_coefficients(self, task: TargetRange) -> tuple[np.ndarray, np.ndarray]:
+        intercept = (np.atleast_1d(self.intercept_) - task.middle) / task.half_width
+        return np.atleast_2d(self.coef_) / task.half_width, intercept
 
-    def _loss_of(self, task: Any) -> Loss:
-        return _LOSSES[self.loss]()
+    def _loss_of(self, task: TargetRange) -> Loss:
+        return _LOSSES[check_choice("loss", self.loss, _LOSSES)]()
 
     def _reference(self, n_samples: int) -> SGDRegressor:
         return SGDRegressor(
             loss=self.loss,
-            alpha=1e-4 if is_auto(self.C) else 1.0 / (self.C * n_samples),
+            alpha=self._reference_alpha(n_samples),
             fit_intercept=self.fit_intercept,
             random_state=seed_of(self.random_state),
         )

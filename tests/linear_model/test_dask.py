@@ -278,7 +278,7 @@ REFUSED = {
         partial(DPLogisticRegression, solver="regularized_exponential", sampler="localized"),
         lazy(X),
         lazy(LABELS),
-        "all scores at once",
+        "needs all rows in memory",
     ),
     "a solver that does not say": (
         partial(HINGE, solver=type("Mine", (NoisyGD,), {"takes_blocks": False})()),
