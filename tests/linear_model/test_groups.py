@@ -186,7 +186,12 @@ BAD = {
     "another length": (GROUPS[1:], {}, ValueError, "one value for each row"),
     "NaN": (np.where(GROUPS == 3, np.nan, GROUPS), {}, ValueError, "missing values"),
     "None": ([None, *GROUPS[1:].tolist()], {}, ValueError, "missing values"),
-    "a solver of rows": (GROUPS, {"solver": "phased_sgd"}, IncompatibleSolverError, "a person with several rows"),
+    "a solver of rows": (
+        GROUPS,
+        {"solver": "phased_sgd"},
+        IncompatibleSolverError,
+        "a person with",
+    ),
     "no rows kept": (GROUPS, {"max_rows": 0}, ValueError, "max_rows must be"),
     "rows kept of nobody": (None, {"max_rows": 2}, ValueError, "needs groups="),
 }
