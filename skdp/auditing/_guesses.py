@@ -136,10 +136,8 @@ class Guesses:
 
         Parameters
         ----------
-        delta : float in (0, 1), default 1e-5
-            *Public.* The δ of the returned ε.
-        confidence : float in (0, 1), default 0.95
-            *Public.* Probability that the true μ is at least the result.
+        delta, confidence
+            As in `lower_epsilon`; `delta` must be positive.
 
         Returns
         -------

@@ -53,7 +53,7 @@ class Subject:
 
     @cached_property
     def attack(self) -> Attack:
-        return attack_on(self.estimator, self.kind, self.X, self.neighboring)
+        return attack_on(self.estimator, self.kind, self.rows, self.neighboring)
 
     @cached_property
     def kind_name(self) -> str:

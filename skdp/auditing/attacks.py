@@ -20,6 +20,7 @@ _FAR = 1e4  # a record that is clipped wherever something is
 _ROWS, _COLUMNS = 12, 2
 
 FitArguments: TypeAlias = tuple[MatrixLike, ...]
+Pair: TypeAlias = tuple[FitArguments, FitArguments]
 Readout: TypeAlias = Callable[[BaseEstimator], ArrayLike]
 
 
@@ -63,19 +64,12 @@ class Attack:
 
 
 def attack_on(
-    estimator: BaseEstimator,
-    kind: str | Attack,
-    X: MatrixLike | None,
-    neighboring: Neighboring,
+    estimator: BaseEstimator, kind: str | Attack, rows: MatrixLike, neighboring: Neighboring
 ) -> Attack:
-    """Return the attack on an estimator, with its worst pair if that is known.
-
-    The first two of the rows X are as different as records can be.
-    """
+    """Return the attack on an estimator; the first two rows differ as much as records can."""
     if isinstance(kind, Attack):
         return kind
     name = kind_of(estimator, kind)
-    rows = default_rows() if X is None else X
     one, other = KINDS[name](estimator, rows)
     if not neighboring.count_is_public:
         other = tuple(taken(part, range(1, len(part))) for part in other)
@@ -112,7 +106,7 @@ def labels_of(estimator: BaseEstimator) -> list[Label]:
     return [0, 1] if classes is None else sorted(classes)
 
 
-def _classifier_pair(estimator: BaseEstimator, X: MatrixLike) -> tuple[FitArguments, FitArguments]:
+def _classifier_pair(estimator: BaseEstimator, X: MatrixLike) -> Pair:
     """Change the label of the first row; the other rows have all labels."""
     X, labels = _without_second(X), labels_of(estimator)
     one, other = (np.array([labels[i % len(labels)] for i in range(len(X))]) for _ in range(2))
@@ -120,19 +114,19 @@ def _classifier_pair(estimator: BaseEstimator, X: MatrixLike) -> tuple[FitArgume
     return (X, one), (X, other)
 
 
-def _regressor_pair(estimator: BaseEstimator, X: MatrixLike) -> tuple[FitArguments, FitArguments]:
+def _regressor_pair(estimator: BaseEstimator, X: MatrixLike) -> Pair:
     """Move the target of the first row from far above to far below."""
     X, rest = _without_second(X), np.zeros(len(X) - 2)
     return (X, np.r_[_FAR, rest]), (X, np.r_[-_FAR, rest])
 
 
-def _transformer_pair(estimator: BaseEstimator, X: MatrixLike) -> tuple[FitArguments, FitArguments]:
+def _transformer_pair(estimator: BaseEstimator, X: MatrixLike) -> Pair:
     """Replace the first row by the second."""
     n = len(X)
     return (taken(X, [0, *range(2, n)]),), (taken(X, [1, *range(2, n)]),)
 
 
-KINDS: dict[str, Callable[[BaseEstimator, MatrixLike], tuple[FitArguments, FitArguments]]] = {
+KINDS: dict[str, Callable[[BaseEstimator, MatrixLike], Pair]] = {
     "classifier": _classifier_pair,
     "regressor": _regressor_pair,
     "transformer": _transformer_pair,
@@ -152,9 +146,9 @@ def reader(kind: str, X: MatrixLike) -> Readout:
 def _preference(fitted: BaseEstimator, probes: MatrixLike) -> ArrayLike:
     """Return the margin of the second class, by counts if these are released."""
     counts = getattr(fitted, "class_count_", None)
-    return (
-        margins(fitted, probes, labels_of(fitted)[1]) if counts is None else counts[1] - counts[0]
-    )
+    if counts is not None:
+        return counts[1] - counts[0]
+    return margins(fitted, probes, labels_of(fitted)[1])
 
 
 def margins(fitted: BaseEstimator, X: MatrixLike, label: Label) -> np.ndarray:

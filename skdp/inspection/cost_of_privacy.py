@@ -118,19 +118,8 @@ class CostOfPrivacyDisplay:
             *Read without privacy.*
         y : array-like of shape (n_samples,)
             *Read without privacy.*
-        cv : int, splitter or iterable, default 5
-            As in scikit-learn's `cross_val_score`.
-        n_repeats : int, default 5
-            Number of private fits per fold.
-        scoring : str, callable or None, default None
-            As in scikit-learn's `cross_val_score`.
-        random_state : int, RandomState or None, default None
-            Seed of the noise.
-        public : bool, default False
-            Whether the data are public or synthetic. If not, an estimator with a budget raises
-            ValueError.
-        ax : matplotlib Axes or None, default None
-            Where to draw. None: a new figure.
+        cv, n_repeats, scoring, random_state, public, ax
+            As in `PrivacyUtilityDisplay.from_estimators`.
 
         Returns
         -------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import replace
-from typing import ClassVar, Generic, NamedTuple, Self, TypedDict, TypeVar, Unpack
+from typing import ClassVar, Generic, NamedTuple, Self, TypeAlias, TypedDict, TypeVar, Unpack
 
 import numpy as np
 
@@ -56,7 +56,10 @@ class Question(ABC, Generic[ResultT]):
         """Return the score or report of the *released* answer."""
 
 
-class Evaluation(PrivateFit[Records[Question[ResultT]], QueryPlan, np.ndarray]):
+Pairs: TypeAlias = Records[Question[ResultT]]
+
+
+class Evaluation(PrivateFit[Pairs[ResultT], QueryPlan, np.ndarray]):
     """A private answer to one question about test rows."""
 
     takes_infinite_epsilon = False
@@ -76,7 +79,7 @@ class Evaluation(PrivateFit[Records[Question[ResultT]], QueryPlan, np.ndarray]):
         guess: MatrixLike,
         *,
         groups: VectorLike | None = None,
-    ) -> Records[Question[ResultT]]:
+    ) -> Pairs[ResultT]:
         pairs = Records.arrived(
             guess,
             truth,
@@ -87,13 +90,11 @@ class Evaluation(PrivateFit[Records[Question[ResultT]], QueryPlan, np.ndarray]):
         )
         return self.question.checked(parameters, pairs)
 
-    def _plan(self, parameters: ReleaseParameters, pairs: Records[Question[ResultT]]) -> QueryPlan:
+    def _plan(self, parameters: ReleaseParameters, pairs: Pairs[ResultT]) -> QueryPlan:
         query = pairs.facts.query(parameters.neighboring)
         return parameters.plan_queries([query], self.noise)
 
-    def _read(
-        self, plan: QueryPlan, pairs: Records[Question[ResultT]], rng: np.random.Generator
-    ) -> np.ndarray:
+    def _read(self, plan: QueryPlan, pairs: Pairs[ResultT], rng: np.random.Generator) -> np.ndarray:
         (query,) = plan.queries
         answer = pairs.facts.answer(pairs, query.size)
         if query.integer:
@@ -103,7 +104,7 @@ class Evaluation(PrivateFit[Records[Question[ResultT]], QueryPlan, np.ndarray]):
     def _publish(
         self,
         plan: QueryPlan,
-        pairs: Records[Question[ResultT]],
+        pairs: Pairs[ResultT],
         released: np.ndarray,
         guarantee: PrivacyGuarantee,
     ) -> ResultT:

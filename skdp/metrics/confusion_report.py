@@ -44,8 +44,7 @@ def confusion_report(
 ) -> ConfusionReport:
     """Report on predicted labels of two or more classes, privately.
 
-    Do not use training rows, nor rows of the same people: their two costs would add up, and the
-    score would be too high.
+    Do not score training rows: see *Judging privately* in the user guide.
 
     Parameters
     ----------
@@ -152,10 +151,8 @@ class ConfusionReport(NoisyReport):
         ----------
         metric : {"accuracy", "balanced_accuracy"}
             *Public.*
-        level : float in (0, 1), default 0.95
-            *Public.* Approximate coverage, by the delta method.
-        sampling : bool, default True
-            *Public.* Whether the interval is for the population rather than for the rows.
+        level, sampling
+            As in `Score.interval`.
 
         Returns
         -------

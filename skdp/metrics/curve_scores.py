@@ -33,8 +33,7 @@ def dp_roc_auc_score(
 ) -> Score:
     """Return the area under the ROC curve, privately.
 
-    Do not use training rows, nor rows of the same people: their two costs would add up, and the
-    score would be too high.
+    Do not score training rows: see *Judging privately* in the user guide.
 
     Parameters
     ----------
@@ -44,31 +43,12 @@ def dp_roc_auc_score(
         *Private.* Scores, such as probabilities of the second class.
     epsilon : float
         *Public.* Privacy loss, in nats; finite.
-    delta : float or None, default None
-        *Public.* Probability that the ε bound fails; 0 for pure privacy. ``None``: the budget's δ,
-        or 1e-5.
-    classes : array-like of 2 labels or None, default None
-        *Public.* In increasing order; the second is the positive class. ``None`` treats the labels
-        in `y_true` as public.
-    edges : "auto" or array-like, default "auto"
-        *Public.* Increasing ends of bins of scores, as in `score_report`.
-    groups : array-like of shape (n_rows,) or None, default None
-        *Private.* The person of each row. All rows of a person are one record, and each of its rows
-        has the same weight. ``None``: each row is a record.
-    noise : str, default "auto"
-        *Public.* One of `skdp.workloads.NOISES`; "auto" minimizes the variance.
-    neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
-        *Public.* Whether neighbors differ in the values of one record or in its presence.
-    budget : PrivacyBudget or None, default None
-        *Public.* Budget that the release is spent from before the data are read.
-    random_state : None, int, numpy Generator or RandomState, default None
-        *Secret.* Seed of the noise, for tests only: a known seed voids the guarantee. See
-        :term:`seed`.
+    delta, classes, edges, groups, noise, neighboring, budget, random_state
+        As in `score_report`.
 
     Returns
     -------
     Score
-        Its `value`, and an `interval`.
 
     Raises
     ------
@@ -114,8 +94,7 @@ def dp_average_precision_score(
 ) -> Score:
     """Return the average precision, privately.
 
-    Do not use training rows, nor rows of the same people: their two costs would add up, and the
-    score would be too high.
+    Do not score training rows: see *Judging privately* in the user guide.
 
     Parameters
     ----------
@@ -125,31 +104,12 @@ def dp_average_precision_score(
         *Private.* Scores, such as probabilities of the second class.
     epsilon : float
         *Public.* Privacy loss, in nats; finite.
-    delta : float or None, default None
-        *Public.* Probability that the ε bound fails; 0 for pure privacy. ``None``: the budget's δ,
-        or 1e-5.
-    classes : array-like of 2 labels or None, default None
-        *Public.* In increasing order; the second is the positive class. ``None`` treats the labels
-        in `y_true` as public.
-    edges : "auto" or array-like, default "auto"
-        *Public.* Increasing ends of bins of scores, as in `score_report`.
-    groups : array-like of shape (n_rows,) or None, default None
-        *Private.* The person of each row. All rows of a person are one record, and each of its rows
-        has the same weight. ``None``: each row is a record.
-    noise : str, default "auto"
-        *Public.* One of `skdp.workloads.NOISES`; "auto" minimizes the variance.
-    neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
-        *Public.* Whether neighbors differ in the values of one record or in its presence.
-    budget : PrivacyBudget or None, default None
-        *Public.* Budget that the release is spent from before the data are read.
-    random_state : None, int, numpy Generator or RandomState, default None
-        *Secret.* Seed of the noise, for tests only: a known seed voids the guarantee. See
-        :term:`seed`.
+    delta, classes, edges, groups, noise, neighboring, budget, random_state
+        As in `score_report`.
 
     Returns
     -------
     Score
-        Its `value`, and an `interval`.
 
     Raises
     ------

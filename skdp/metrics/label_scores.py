@@ -38,8 +38,7 @@ def dp_accuracy_score(
 ) -> Score:
     """Return the share of correct predictions, privately.
 
-    Do not use training rows, nor rows of the same people: their two costs would add up, and the
-    score would be too high.
+    Do not score training rows: see *Judging privately* in the user guide.
 
     Parameters
     ----------
@@ -49,29 +48,15 @@ def dp_accuracy_score(
         *Private.* Predicted labels.
     epsilon : float
         *Public.* Privacy loss, in nats; finite.
-    delta : float or None, default None
-        *Public.* Probability that the ε bound fails; 0 for pure privacy. ``None``: the budget's δ,
-        or 1e-5.
     classes : array-like of labels or None, default None
         *Public.* All labels; other labels in `y_true` or `y_pred` raise ValueError. ``None``: any
         label is accepted, and a misspelled one, such as ``" yes."``, counts as wrong.
-    groups : array-like of shape (n_rows,) or None, default None
-        *Private.* The person of each row. All rows of a person are one record, and each of its rows
-        has the same weight. ``None``: each row is a record.
-    noise : str, default "auto"
-        *Public.* One of `skdp.workloads.NOISES`; "auto" minimizes the variance.
-    neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
-        *Public.* Whether neighbors differ in the values of one record or in its presence.
-    budget : PrivacyBudget or None, default None
-        *Public.* Budget that the release is spent from before the data are read.
-    random_state : None, int, numpy Generator or RandomState, default None
-        *Secret.* Seed of the noise, for tests only: a known seed voids the guarantee. See
-        :term:`seed`.
+    delta, groups, noise, neighboring, budget, random_state
+        As in `confusion_report`.
 
     Returns
     -------
     Score
-        Its `value`, and an `interval`.
 
     Raises
     ------
@@ -115,8 +100,7 @@ def dp_log_loss(
 ) -> Score:
     """Return the mean log-loss, with each loss clipped to a public bound, privately.
 
-    Do not use training rows, nor rows of the same people: their two costs would add up, and the
-    score would be too high.
+    Do not score training rows: see *Judging privately* in the user guide.
 
     Parameters
     ----------
@@ -126,30 +110,16 @@ def dp_log_loss(
         *Private.* Probabilities of the second class, or of each class.
     epsilon : float
         *Public.* Privacy loss, in nats; finite.
-    delta : float or None, default None
-        *Public.* Probability that the ε bound fails; 0 for pure privacy. ``None``: the budget's δ,
-        or 1e-5.
     classes : array-like of labels or None, default None
         *Public.* All labels, in increasing order. ``None`` treats the labels in `y_true` as public.
     error_bound : float, default 5.0
         *Public.* Larger losses, in nats, are clipped to this; the noise is proportional to it.
-    groups : array-like of shape (n_rows,) or None, default None
-        *Private.* The person of each row. All rows of a person are one record, and each of its rows
-        has the same weight. ``None``: each row is a record.
-    noise : str, default "auto"
-        *Public.* One of `skdp.workloads.NOISES`; "auto" minimizes the variance.
-    neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
-        *Public.* Whether neighbors differ in the values of one record or in its presence.
-    budget : PrivacyBudget or None, default None
-        *Public.* Budget that the release is spent from before the data are read.
-    random_state : None, int, numpy Generator or RandomState, default None
-        *Secret.* Seed of the noise, for tests only: a known seed voids the guarantee. See
-        :term:`seed`.
+    delta, groups, noise, neighboring, budget, random_state
+        As in `confusion_report`.
 
     Returns
     -------
     Score
-        Its `value`, and an `interval`.
 
     Raises
     ------
@@ -192,8 +162,7 @@ def dp_brier_score_loss(
 
     For more than two classes it is summed over classes, as in scikit-learn, up to 2.
 
-    Do not use training rows, nor rows of the same people: their two costs would add up, and the
-    score would be too high.
+    Do not score training rows: see *Judging privately* in the user guide.
 
     Parameters
     ----------
@@ -203,28 +172,14 @@ def dp_brier_score_loss(
         *Private.* Probabilities of the second class, or of each class.
     epsilon : float
         *Public.* Privacy loss, in nats; finite.
-    delta : float or None, default None
-        *Public.* Probability that the ε bound fails; 0 for pure privacy. ``None``: the budget's δ,
-        or 1e-5.
     classes : array-like of labels or None, default None
         *Public.* All labels, in increasing order. ``None`` treats the labels in `y_true` as public.
-    groups : array-like of shape (n_rows,) or None, default None
-        *Private.* The person of each row. All rows of a person are one record, and each of its rows
-        has the same weight. ``None``: each row is a record.
-    noise : str, default "auto"
-        *Public.* One of `skdp.workloads.NOISES`; "auto" minimizes the variance.
-    neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
-        *Public.* Whether neighbors differ in the values of one record or in its presence.
-    budget : PrivacyBudget or None, default None
-        *Public.* Budget that the release is spent from before the data are read.
-    random_state : None, int, numpy Generator or RandomState, default None
-        *Secret.* Seed of the noise, for tests only: a known seed voids the guarantee. See
-        :term:`seed`.
+    delta, groups, noise, neighboring, budget, random_state
+        As in `confusion_report`.
 
     Returns
     -------
     Score
-        Its `value`, and an `interval`.
 
     Raises
     ------

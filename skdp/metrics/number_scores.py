@@ -37,8 +37,7 @@ def dp_mean_squared_error(
 ) -> Score:
     """Return the mean squared error, privately.
 
-    Do not use training rows, nor rows of the same people: their two costs would add up, and the
-    score would be too high.
+    Do not score training rows: see *Judging privately* in the user guide.
 
     Parameters
     ----------
@@ -48,31 +47,17 @@ def dp_mean_squared_error(
         *Private.* Predicted numbers, clipped to `target_bounds`.
     epsilon : float
         *Public.* Privacy loss, in nats; finite.
-    delta : float or None, default None
-        *Public.* Probability that the ε bound fails; 0 for pure privacy. ``None``: the budget's δ,
-        or 1e-5.
     target_bounds : (low, high)
         *Public.* Interval of the targets.
     error_bound : float or None, default None
         *Public.* Larger errors are clipped to this; the noise is proportional to it. ``None``: the
         width of `target_bounds`.
-    groups : array-like of shape (n_rows,) or None, default None
-        *Private.* The person of each row. All rows of a person are one record, and each of its rows
-        has the same weight. ``None``: each row is a record.
-    noise : str, default "auto"
-        *Public.* One of `skdp.workloads.NOISES`; "auto" minimizes the variance.
-    neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
-        *Public.* Whether neighbors differ in the values of one record or in its presence.
-    budget : PrivacyBudget or None, default None
-        *Public.* Budget that the release is spent from before the data are read.
-    random_state : None, int, numpy Generator or RandomState, default None
-        *Secret.* Seed of the noise, for tests only: a known seed voids the guarantee. See
-        :term:`seed`.
+    delta, groups, noise, neighboring, budget, random_state
+        As in `regression_report`.
 
     Returns
     -------
     Score
-        Its `value`, and an `interval`.
 
     Raises
     ------
@@ -117,8 +102,7 @@ def dp_mean_absolute_error(
 ) -> Score:
     """Return the mean absolute error, privately.
 
-    Do not use training rows, nor rows of the same people: their two costs would add up, and the
-    score would be too high.
+    Do not score training rows: see *Judging privately* in the user guide.
 
     Parameters
     ----------
@@ -128,31 +112,17 @@ def dp_mean_absolute_error(
         *Private.* Predicted numbers, clipped to `target_bounds`.
     epsilon : float
         *Public.* Privacy loss, in nats; finite.
-    delta : float or None, default None
-        *Public.* Probability that the ε bound fails; 0 for pure privacy. ``None``: the budget's δ,
-        or 1e-5.
     target_bounds : (low, high)
         *Public.* Interval of the targets.
     error_bound : float or None, default None
         *Public.* Larger errors are clipped to this; the noise is proportional to it. ``None``: the
         width of `target_bounds`.
-    groups : array-like of shape (n_rows,) or None, default None
-        *Private.* The person of each row. All rows of a person are one record, and each of its rows
-        has the same weight. ``None``: each row is a record.
-    noise : str, default "auto"
-        *Public.* One of `skdp.workloads.NOISES`; "auto" minimizes the variance.
-    neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
-        *Public.* Whether neighbors differ in the values of one record or in its presence.
-    budget : PrivacyBudget or None, default None
-        *Public.* Budget that the release is spent from before the data are read.
-    random_state : None, int, numpy Generator or RandomState, default None
-        *Secret.* Seed of the noise, for tests only: a known seed voids the guarantee. See
-        :term:`seed`.
+    delta, groups, noise, neighboring, budget, random_state
+        As in `regression_report`.
 
     Returns
     -------
     Score
-        Its `value`, and an `interval`.
 
     Raises
     ------
@@ -197,8 +167,7 @@ def dp_r2_score(
 ) -> Score:
     """Return R², the share of the variance that the predictions explain, privately.
 
-    Do not use training rows, nor rows of the same people: their two costs would add up, and the
-    score would be too high.
+    Do not score training rows: see *Judging privately* in the user guide.
 
     Parameters
     ----------
@@ -208,31 +177,17 @@ def dp_r2_score(
         *Private.* Predicted numbers, clipped to `target_bounds`.
     epsilon : float
         *Public.* Privacy loss, in nats; finite.
-    delta : float or None, default None
-        *Public.* Probability that the ε bound fails; 0 for pure privacy. ``None``: the budget's δ,
-        or 1e-5.
     target_bounds : (low, high)
         *Public.* Interval of the targets.
     error_bound : float or None, default None
         *Public.* Larger errors are clipped to this; the noise is proportional to it. ``None``: the
         width of `target_bounds`.
-    groups : array-like of shape (n_rows,) or None, default None
-        *Private.* The person of each row. All rows of a person are one record, and each of its rows
-        has the same weight. ``None``: each row is a record.
-    noise : str, default "auto"
-        *Public.* One of `skdp.workloads.NOISES`; "auto" minimizes the variance.
-    neighboring : {"replace_one", "add_remove_one"}, default "replace_one"
-        *Public.* Whether neighbors differ in the values of one record or in its presence.
-    budget : PrivacyBudget or None, default None
-        *Public.* Budget that the release is spent from before the data are read.
-    random_state : None, int, numpy Generator or RandomState, default None
-        *Secret.* Seed of the noise, for tests only: a known seed voids the guarantee. See
-        :term:`seed`.
+    delta, groups, noise, neighboring, budget, random_state
+        As in `regression_report`.
 
     Returns
     -------
     Score
-        Its `value`, and an `interval`.
 
     Raises
     ------

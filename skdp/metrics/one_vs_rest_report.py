@@ -42,8 +42,7 @@ def one_vs_rest_report(
 ) -> OneVsRestReport:
     """Report on scores of several classes, each class against all others, privately.
 
-    Do not use training rows, nor rows of the same people: their two costs would add up, and the
-    score would be too high.
+    Do not score training rows: see *Judging privately* in the user guide.
 
     Parameters
     ----------
@@ -145,10 +144,8 @@ class OneVsRestReport(Viewed):
         ----------
         metric : {"roc_auc", "average_precision"}
             *Public.*
-        level : float in (0, 1), default 0.95
-            *Public.* Approximate coverage, by the delta method.
-        sampling : bool, default True
-            *Public.* Whether the interval is for the population rather than for the rows.
+        level, sampling
+            As in `Score.interval`.
 
         Returns
         -------

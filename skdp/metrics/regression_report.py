@@ -41,8 +41,7 @@ def regression_report(
 ) -> RegressionReport:
     """Report on predicted numbers, privately.
 
-    Do not use training rows, nor rows of the same people: their two costs would add up, and the
-    score would be too high.
+    Do not score training rows: see *Judging privately* in the user guide.
 
     Parameters
     ----------
@@ -166,11 +165,8 @@ class RegressionReport(Viewed):
         ----------
         metric : {"mean_squared_error", "root_mean_squared_error", "mean_absolute_error", "r2"}
             *Public.*
-        level : float in (0, 1), default 0.95
-            *Public.* Approximate coverage, by the delta method.
-        sampling : bool, default True
-            *Public.* Whether the interval is for the population rather than for the rows. A spread
-            of losses that was not released is taken as large as their mean allows.
+        level, sampling
+            As in `Score.interval`.
 
         Returns
         -------

@@ -45,8 +45,7 @@ def score_report(
 ) -> ScoreReport:
     """Report on the scores of a classifier of two classes, privately.
 
-    Do not use training rows, nor rows of the same people: their two costs would add up, and the
-    score would be too high.
+    Do not score training rows: see *Judging privately* in the user guide.
 
     Parameters
     ----------
@@ -151,13 +150,13 @@ class ScoreReport(NoisyReport):
 
     @property
     def expected_calibration_error(self) -> float:
-        """Mean difference of a bin's center and its share of positives; see `calibration_noise`."""
+        """Mean gap of bin center and share of positives; nan if `edges` exceed [0, 1]."""
         gaps = self.counts[1] - self._centers * self.counts.sum(axis=0)
         return float(ratio(np.abs(gaps).sum(), self.total) + self._no_shares)
 
     @property
     def calibration_noise(self) -> float:
-        """Mean of `expected_calibration_error` under the privacy noise alone."""
+        """Mean `expected_calibration_error` from the privacy noise alone, to compare it with."""
         spread = np.sqrt((1.0 - self._centers) ** 2 + self._centers**2).sum()
         noise = math.sqrt(2.0 / math.pi * self._variance) * spread
         return float(ratio(noise, self.total) + self._no_shares)
@@ -215,10 +214,8 @@ class ScoreReport(NoisyReport):
         ----------
         metric : {"roc_auc", "average_precision", "accuracy", "brier_score"}
             *Public.*
-        level : float in (0, 1), default 0.95
-            *Public.* Approximate coverage, by the delta method.
-        sampling : bool, default True
-            *Public.* Whether the interval is for the population rather than for the rows.
+        level, sampling
+            As in `Score.interval`.
         binning : {"estimated", "ignored", "rigorous"}, default "estimated"
             *Public.* How intervals for areas treat the order of rows within bins. "estimated":
             the share of positives is linear within each bin, as the neighboring bins suggest.
