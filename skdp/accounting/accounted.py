@@ -1,4 +1,4 @@
-"""The curve of an event as an accountant bounds it."""
+"""Curves of events as accountants bound them."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ __all__ = ["AccountedCurve"]
 
 @dataclass(frozen=True)
 class AccountedCurve(SymmetricCurve):
-    """What `accountant` proves of `event`, for both orders of the neighbors at once.
+    """The curve of `event` that `accountant` proves, for both orders of the neighbors at once.
 
     Parameters
     ----------
     event : Event
-        *Public.* Fixed beforehand, as accountants ask for.
+        *Public.* What was released, its parameters fixed beforehand.
     accountant : Accountant
         *Public.*
 
@@ -37,7 +37,7 @@ class AccountedCurve(SymmetricCurve):
     accountant: Accountant
 
     def _forward(self, epsilon: np.ndarray) -> np.ndarray:
-        return np.asarray(self.accountant.delta(self.event, epsilon))
+        return self.accountant.delta(self.event, epsilon)
 
     def epsilon(self, delta: float) -> float:
         return self.accountant.epsilon(self.event, delta)

@@ -25,25 +25,24 @@ _ROUNDING = up(1.0, FORMULA)
 
 @dataclass(frozen=True)
 class AdvancedAccountant(Accountant):
-    r"""Releases seen only through their (ε_i, δ_i).
+    r"""Advanced composition: releases seen only through their (ε_i, δ_i).
 
     Parameters
     ----------
     neighboring : {"replace_one", "add_remove_one"}
-        *Public.*
+        *Public.* Whether neighbors differ in the values of one record or in its presence.
     form : {"best", "optimal", "tanh", "dwork_roth", "sqrt6"}
         *Public.* With L = log(1/δ'):
 
         - ``"dwork_roth"``: √(2L·Σε²) + Σ ε(e^ε − 1);
         - ``"tanh"``: √(2L·Σε²) + Σ ε·tanh(ε/2), never larger;
-        - ``"sqrt6"``: ε·√(6kL), refused where it does not follow from ``"dwork_roth"``;
+        - ``"sqrt6"``: ε·√(6kL), only if it follows from ``"dwork_roth"``;
         - ``"optimal"``: the exact value for equal releases;
-        - ``"best"``: the least of the valid ones, and of Σε.
+        - ``"best"``: the least of ``"tanh"``, ``"optimal"`` and Σε.
 
     Notes
     -----
-    A leaf with a pure ε uses it. Any other one gets δ_i = its unavoidable δ plus an equal share
-    a release of f·(what is left), δ' the rest; f is the best of 0, 0.1, ..., 1.
+    Leaves without a pure ε get a share of δ: see *Advanced composition* in the user guide.
 
     **Guarantee.** Dwork and Roth 2014, Theorem 3.20; Kairouz, Oh and Viswanath 2015, Theorems 3.3
     and 3.5. `tanh`: the loss of randomized response has mean ε·tanh(ε/2) and lies in [−ε, ε], so
@@ -69,15 +68,14 @@ class AdvancedAccountant(Accountant):
             return pure if self.form in ("best", "optimal") else math.inf if pure else 0.0
         if all(leaf.pure == 0.0 for leaf in leaves):
             return 0.0
-        least = min(self._at(leaves, delta, float(f)) for f in self._shares(leaves)) * _ROUNDING
+        shares = _SHARES[:1] if all(math.isfinite(leaf.pure) for leaf in leaves) else _SHARES
+        least = min(self._at(leaves, delta, float(f)) for f in shares) * _ROUNDING
         if math.isinf(least) and self.form in _NEEDS:
             raise self._refusal(leaves[0], _NEEDS[self.form])
         return least
 
-    def _shares(self, leaves: tuple[EventCount, ...]) -> np.ndarray:
-        return _SHARES[:1] if all(math.isfinite(leaf.pure) for leaf in leaves) else _SHARES
-
     def _at(self, leaves: tuple[EventCount, ...], delta: float, share: float) -> float:
+        """Return ε if leaves without a pure ε get this share of what is left of δ."""
         fixed = math.fsum(leaf.count * leaf.floor for leaf in leaves)
         open_ = sum(leaf.count for leaf in leaves if math.isinf(leaf.pure))
         if fixed > delta:
@@ -190,7 +188,7 @@ def _lines(epsilon: float, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarr
 
 
 def _log_cumulative(logs: np.ndarray, tiny: float) -> np.ndarray:
-    """Return logs of sums, with `tiny` in the place of those that are less than `_TINY`."""
+    """Return logs of sums, with `tiny` in place of sums below `_TINY`."""
     peak = float(logs.max())
     with np.errstate(divide="ignore", under="ignore"):
         sums = np.cumsum(np.exp(logs - peak))

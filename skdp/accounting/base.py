@@ -1,25 +1,27 @@
-"""What every accountant answers."""
+"""The interface of accountants."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, reduce
-from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
 
 from skdp.privacy import Event, Neighboring, NoClosedCurveError, NonPrivateEvent, PrivacyCurve
+from skdp.privacy.curve import both_orders
 from skdp.privacy.events.base import rho_of_pure
 from skdp.privacy.renyi import randomized_response_divergence
 from skdp.support.root_search import first_to_hold
-from skdp.support.rounding import SERIES, up
-from skdp.support.validation import check_delta
+from skdp.support.rounding import SERIES, SUM, up
+from skdp.support.types import Number
+from skdp.support.validation import check_delta, set_checked
 
-__all__ = ["Accountant", "EventCount", "UnpricedEventError"]
+__all__ = ["Accountant", "EventCount", "UnpricedEventError", "is_open", "total"]
 
 _FAR = 700.0  # e^ε is a double up to here
 _LOG_TINIEST, _LOG_PRECISION = -700.0, 1e-12
@@ -31,7 +33,7 @@ class UnpricedEventError(ValueError):
 
 @dataclass(frozen=True)
 class EventCount:
-    """`count` releases of `event`; every number holds for both orders of the neighbors."""
+    """`count` releases of `event`; numbers are of one release and hold for both orders."""
 
     event: Event
     count: int
@@ -40,72 +42,36 @@ class EventCount:
     @cached_property
     def curves(self) -> tuple[PrivacyCurve, ...]:
         """The curves of the two orders, one if they are the same."""
-        curve = self.event.curve(self.neighboring)
-        reverse = curve.reversed()
-        return (curve,) if reverse == curve else (curve, reverse)
+        return both_orders(self.event.curve(self.neighboring))
 
-    def delta(self, epsilon: Any) -> Any:
-        """Return δ(ε) of one release.
-
-        Parameters
-        ----------
-        epsilon : float or ndarray
-            *Public.*
-
-        Returns
-        -------
-        float or ndarray
-        """
+    def delta(self, epsilon: Number) -> Number:
+        """Return δ(ε)."""
         return reduce(np.maximum, (curve.delta(epsilon) for curve in self.curves))
 
     def epsilon(self, delta: float) -> float:
-        """Return ε(δ) of one release; at δ = 0 the pure ε.
-
-        Parameters
-        ----------
-        delta : float in [0, 1)
-            *Public.*
-
-        Returns
-        -------
-        float
-        """
+        """Return ε(δ); at δ = 0 the pure ε."""
         if delta <= 0.0:
             return self.pure
         return max(curve.epsilon(min(delta, 1.0 - 2.0**-53)) for curve in self.curves)
 
     @cached_property
     def pure(self) -> float:
-        """The pure ε of one release, or ``inf``."""
+        """Pure ε, or ``inf``."""
         return self.event.pure_epsilon(self.neighboring)
 
     @cached_property
     def rho(self) -> float:
-        """A zCDP parameter of one release, or ``inf``: ε-DP is ε·tanh(ε/2)-zCDP.
-
-        The proof is on the documentation's page of the zCDP accountant; it is at most ε²/2.
-        """
+        """Least known zCDP parameter, or ``inf``."""
         return min(self.event.zcdp_rho(self.neighboring), rho_of_pure(self.pure))
 
     def rdp(self, order: float) -> float:
-        """Return the least bound known on the Rényi divergence of one release.
-
-        Parameters
-        ----------
-        order : float
-            *Public.* Order α of the divergence, above 1.
-
-        Returns
-        -------
-        float
-            An upper bound; ``inf`` if none is known.
-        """
+        """Return the least known bound on the Rényi divergence."""
         own = _own_rdp(self.event, order, self.neighboring)
         return min(own, self.rho * order, randomized_response_divergence(self.pure, order))
 
     @cached_property
     def floor(self) -> float:
-        """The δ of one release that no ε removes, with a margin for rounding."""
+        """The δ that no ε removes, with a margin for rounding."""
         if math.isfinite(self.pure):
             return 0.0
         return up(float(self.delta(_FAR)), SERIES)
@@ -118,21 +84,21 @@ def _own_rdp(event: Event, order: float, neighboring: Neighboring) -> float:
 
 @dataclass(frozen=True)
 class Accountant(ABC):
-    """A composition theorem: what an event costs whose parameters were fixed beforehand.
+    """A composition theorem: the cost of an event whose parameters were fixed beforehand.
 
-    An accountant reads the leaves of an event and nothing else, so nesting and order do not
-    matter. What it has no bound for it refuses; an answer is never below the truth.
+    An accountant reads only the leaves of an event, so nesting and order do not matter. Answers are
+    never below the truth. Leaves without a bound raise UnpricedEventError.
 
     Parameters
     ----------
     neighboring : {"replace_one", "add_remove_one"}
-        *Public.* Relation under which all leaves are bounded.
+        *Public.* Whether neighbors differ in the values of one record or in its presence.
     """
 
     neighboring: Neighboring | str = Neighboring.REPLACE_ONE
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "neighboring", Neighboring(self.neighboring))
+        set_checked(self, neighboring=Neighboring(self.neighboring))
 
     def epsilon(self, event: Event, delta: float) -> float:
         """Return an ε ≥ 0 for which `event` is (ε, `delta`)-DP; ``inf`` if none is proved.
@@ -140,7 +106,7 @@ class Accountant(ABC):
         Parameters
         ----------
         event : Event
-            *Public.*
+            *Public.* What was released, its parameters fixed beforehand.
         delta : float in [0, 1)
             *Public.*
 
@@ -151,18 +117,18 @@ class Accountant(ABC):
         Raises
         ------
         UnpricedEventError
-            If a leaf has no bound in this accountant's terms.
+            If the accountant has no bound for a leaf.
         """
         delta = check_delta(delta)
         leaves = self._leaves(event)
         if not leaves:
             return 0.0
-        if _is_open(leaves):
+        if is_open(leaves):
             return math.inf
         return self._guarded(leaves, lambda: max(0.0, float(self._epsilon(leaves, delta))))
 
-    def delta(self, event: Event, epsilon: Any) -> Any:
-        """Return a δ in [0, 1] for which `event` is (`epsilon`, δ)-DP; arrays are welcome.
+    def delta(self, event: Event, epsilon: Number) -> Number:
+        """Return a δ in [0, 1] for which `event` is (`epsilon`, δ)-DP.
 
         Parameters
         ----------
@@ -178,10 +144,10 @@ class Accountant(ABC):
         leaves = self._leaves(event)
         wanted = np.asarray(epsilon, dtype=float)
         values = np.array([self._one_delta(leaves, one) for one in wanted.ravel().tolist()])
-        return values.reshape(wanted.shape) if wanted.ndim else float(values[0])
+        return values.reshape(wanted.shape) if wanted.ndim else float(values[0])  # type: ignore[return-value]
 
     def bounds(self, event: Event, delta: float) -> tuple[float, float]:
-        """Return (lower, upper): ε of the leaves' dominating pairs lies between them.
+        """Return numbers between which the ε of the leaves' dominating pairs lies.
 
         Parameters
         ----------
@@ -197,19 +163,19 @@ class Accountant(ABC):
         Raises
         ------
         UnpricedEventError
-            If this accountant has an upper side only.
+            If this accountant has no lower bound.
         """
         raise UnpricedEventError(
-            f"{type(self).__name__} has no lower side; PLDAccountant and, for Gaussian leaves, "
-            "GDPAccountant have one."
+            f"{type(self).__name__} has no lower bound. PLDAccountant has one, and for Gaussian "
+            "leaves GDPAccountant."
         )
 
     @abstractmethod
     def _epsilon(self, leaves: tuple[EventCount, ...], delta: float) -> float:
-        """Return ε for at least one leaf, all of them private."""
+        """Return ε of at least one leaf; every leaf is private."""
 
     def _delta(self, leaves: tuple[EventCount, ...], epsilon: float) -> float:
-        """Return the least δ found with ε(δ) ≤ `epsilon`: Brent's search of log δ, then seen."""
+        # Brent's search of log δ, and then steps upwards until ε(δ) ≤ ε is seen.
         if self._epsilon(leaves, 0.0) <= epsilon:
             return 0.0
 
@@ -231,7 +197,7 @@ class Accountant(ABC):
             raise ValueError(f"epsilon must lie in [0, inf], got {epsilon!r}.")
         if not leaves:
             return 0.0
-        if _is_open(leaves):
+        if is_open(leaves):
             return 1.0
         return self._guarded(leaves, lambda: min(1.0, float(self._delta(leaves, float(epsilon)))))
 
@@ -245,7 +211,7 @@ class Accountant(ABC):
         merged = [EventCount(leaf, count, relation) for leaf, count in counts.items() if count]
         return tuple(sorted(merged, key=lambda leaf: repr(leaf.event)))
 
-    def _guarded(self, leaves: tuple[EventCount, ...], answer: Any) -> Any:
+    def _guarded(self, leaves: tuple[EventCount, ...], answer: Callable[[], float]) -> float:
         try:
             return answer()
         except NoClosedCurveError as error:
@@ -259,8 +225,14 @@ class Accountant(ABC):
         )
 
 
-def _is_open(leaves: tuple[EventCount, ...]) -> bool:
+def is_open(leaves: tuple[EventCount, ...]) -> bool:
+    """Return whether a leaf has no privacy at all."""
     return any(leaf.event == NonPrivateEvent() for leaf in leaves)
+
+
+def total(leaves: tuple[EventCount, ...], cost: Callable[[EventCount], float]) -> float:
+    """Return the sum of a cost over all releases, rounded upwards."""
+    return up(math.fsum(leaf.count * cost(leaf) for leaf in leaves), SUM)
 
 
 def _has_curve(leaf: EventCount) -> bool:

@@ -22,21 +22,19 @@ _ROUNDING = up(1.0, FORMULA)
 class BasicAccountant(Accountant):
     r"""Σ k_i·ε_i at Σ k_i·δ_i, for k_i releases of leaf i.
 
-    A leaf with a curve is (ε_i(δ_i), δ_i)-DP for every δ_i. The split of δ: all releases of one
-    leaf get the same δ_i; between leaves either the same for all, or the Lagrangian rule, each
-    leaf at the ε_i that minimizes ε_i + λ·δ_i(ε_i), with the least λ that δ allows, scaled
-    up to use δ completely. The lesser of the two counts. Any split is valid; on curves ε(δ) that
-    are convex the second one is the best.
+    A leaf with a curve is (ε_i(δ_i), δ_i)-DP for every δ_i, and any split of δ is valid. The better
+    of two splits counts: equal ones, and the Lagrangian rule (see *Basic composition* in the user
+    guide).
 
     Parameters
     ----------
     neighboring : {"replace_one", "add_remove_one"}
-        *Public.*
+        *Public.* Whether neighbors differ in the values of one record or in its presence.
 
     Notes
     -----
     **Guarantee.** Dwork, Kenthapadi, McSherry, Mironov and Naor 2006; Dwork and Roth 2014,
-    Theorem B.1. Also for releases chosen as one goes (Rogers, Roth, Ullman and Vadhan 2016).
+    Theorem B.1. Also for adaptively chosen releases (Rogers, Roth, Ullman and Vadhan 2016).
 
     Examples
     --------
@@ -66,7 +64,11 @@ def _total(leaves: tuple[EventCount, ...], deltas: list[float]) -> float:
 
 
 def _lagrangian(leaves: tuple[EventCount, ...], delta: float) -> list[float]:
-    """Return δ_i a release with Σ k_i·δ_i ≤ δ."""
+    """Return the δ_i of one release, with Σ k_i·δ_i ≤ δ.
+
+    Each leaf is at the ε_i that minimizes ε_i + λ·δ_i(ε_i), with the least λ that δ allows; then
+    the δ_i are scaled up to use δ completely. This is the best split if all ε(δ) are convex.
+    """
     counts = np.array([leaf.count for leaf in leaves], dtype=float)
     grids = [_grid(leaf, delta) for leaf in leaves]
     tables = [(grid, leaf.delta(grid)) for leaf, grid in zip(leaves, grids, strict=True)]

@@ -1,4 +1,4 @@
-"""From what a user asks for to the parameter of a mechanism, never above the target."""
+"""Calibration: the parameter of a mechanism that meets a target (ε, δ)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from skdp.support.validation import check_choice, check_delta, check_epsilon
 
 __all__ = ["calibrate", "gdp_mu"]
 
-_WIDE = ("rdp", "pld", "basic")  # which know releases that are neither Gaussian DP nor pure
+_WIDE = ("rdp", "pld", "basic")  # accountants of releases that are neither Gaussian DP nor pure
 
 
 def gdp_mu(epsilon: float, delta: float) -> float:
@@ -30,13 +30,15 @@ def gdp_mu(epsilon: float, delta: float) -> float:
     Parameters
     ----------
     epsilon : float in (0, inf]
+        *Public.*
     delta : float in [0, 1)
+        *Public.*
 
     Returns
     -------
     float
-        0 for δ = 0 and ``inf`` for ε = inf; else within 1e-10 of the root of δ_μ(ε) = δ,
-        relatively, and never above it.
+        0 for δ = 0 and ``inf`` for ε = inf; else within a relative 1e-10 of the root of
+        δ_μ(ε) = δ.
 
     Examples
     --------
@@ -71,16 +73,16 @@ def calibrate(
     """Return the parameter in [low, high] whose event comes closest to (ε, δ) without passing it.
 
     The parameter may be a noise multiplier, a number of steps (``integer=True``), a sampling
-    rate, or the ε or μ of a release. Which way the cost runs is seen from the two ends.
+    rate, or the ε or μ of a release. The cost may rise or fall with it.
 
     Parameters
     ----------
     make_event : callable
-        *Public.* Parameter to event; the cost has to be monotone in the parameter.
+        *Public.* Function from parameter to event; the cost must be monotone in the parameter.
     epsilon, delta : float in (0, inf], float in [0, 1), or arrays
         *Public.* The target; arrays are broadcast and give an array.
     low, high : float or int
-        *Public.* 0 < low < high: where to look.
+        *Public.* Ends of the search, 0 < low < high.
     accountant : Accountant or str
         *Public.* ``"gdp"`` for releases that are Gaussian DP or pure; ``"rdp"`` is fast and
         ``"pld"`` tight for others, such as a `skdp.privacy.RepeatAndSelectEvent`.
@@ -90,18 +92,13 @@ def calibrate(
     Returns
     -------
     float, int or array
-        The accountant's ε at the returned value has been seen to be at most the target. It is
-        within 1e-11 of the boundary, relatively. Both ends are valid answers: the end that costs
-        more is returned if it meets the target.
+        Its ε is at most the target, checked by the accountant, and within a relative 1e-11 of the
+        boundary. A larger target never gives a worse parameter.
 
     Raises
     ------
     ValueError
         If no value in [low, high] meets the target, or the accountant has no bound for the event.
-
-    Notes
-    -----
-    All targets share one tree of midpoints, so a larger target never gives a worse parameter.
 
     Examples
     --------
@@ -143,7 +140,7 @@ class _Costs:
         except UnpricedEventError as error:
             others = [repr(n) for n in _WIDE if not isinstance(self._accountant, ACCOUNTANTS[n])]
             raise UnpricedEventError(
-                f"{error} Give accountant= another one: {' or '.join(others)} may have a bound."
+                f"{error} Pass another accountant: {' or '.join(others)} may have a bound."
             ) from None
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import log_ndtr
 
 from skdp.privacy import GaussianCurve, PrivacyCurve
+from skdp.privacy.curve import both_orders
 from skdp.support.root_search import arithmetic, bisect, first_to_hold
 from skdp.support.rounding import ROOT, SERIES, down, margin, up
 from skdp.support.validation import check_delta
@@ -33,8 +34,7 @@ def covering_mu(curve: PrivacyCurve, slack: float = 0.0, *, precision: float = 1
     slack : float in [0, 1)
         *Public.* What the cover may miss, at every ε alike.
     precision : float
-        *Public.* How far above the least m the returned one may be, relatively; a coarse one is
-        faster.
+        *Public.* Relative precision of m; a coarse one is faster.
 
     Returns
     -------
@@ -44,13 +44,10 @@ def covering_mu(curve: PrivacyCurve, slack: float = 0.0, *, precision: float = 1
 
     Notes
     -----
-    It suffices to look at ε ≥ 0 in both orders: H_c(P‖Q) = 1 − c + c·H_{1/c}(Q‖P), so a cover of
-    (Q, P) at 1/c > 1 up to η covers (P, Q) at c up to c·η ≤ η. It does not suffice to look at all
-    ε in one order: that covers the other one only up to e^ε·η.
-
     **Guarantee.** Between two points H(c) lies below its chord and the Gaussian curve above its
-    tangent in the middle; both lines are straight in c = e^ε, so comparing the ends compares
-    everywhere. Cells that fail are halved. Where δ(ε) ≤ slack nothing is left to compare.
+    tangent in the middle. Both are straight in c = e^ε, so it suffices to compare the ends. Cells
+    that fail are halved. It suffices to look at ε ≥ 0 in both orders: see *The least covering μ* in
+    the user guide.
 
     Examples
     --------
@@ -61,9 +58,7 @@ def covering_mu(curve: PrivacyCurve, slack: float = 0.0, *, precision: float = 1
     slack = check_delta(slack)
     if isinstance(curve, GaussianCurve) and slack == 0.0:
         return curve.mu
-    reverse = curve.reversed()
-    orders = (curve,) if reverse == curve else (curve, reverse)
-    return max(_one_order(order, slack, precision) for order in orders)
+    return max(_one_order(order, slack, precision) for order in both_orders(curve))
 
 
 def _one_order(curve: PrivacyCurve, slack: float, precision: float) -> float:

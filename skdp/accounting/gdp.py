@@ -9,7 +9,7 @@ from skdp.accounting.base import Accountant, EventCount
 from skdp.accounting.covering import covering_mu
 from skdp.privacy import Event, GaussianCurve
 from skdp.support.rounding import SERIES, SUM, THERE_AND_BACK, down, up
-from skdp.support.validation import check_delta
+from skdp.support.validation import check_delta, set_checked
 
 __all__ = ["GDPAccountant"]
 
@@ -19,20 +19,20 @@ class GDPAccountant(Accountant):
     r"""δ(ε) = δ_μ(ε) + `slack` with μ² = Σ μ_i².
 
     Exact if all leaves are Gaussian. A leaf that is not μ-GDP itself enters through its least
-    covering μ, up to an equal part of the declared slack a release.
+    covering μ; the slack is split equally between such releases.
 
     Parameters
     ----------
     neighboring : {"replace_one", "add_remove_one"}
-        *Public.*
+        *Public.* Whether neighbors differ in the values of one record or in its presence.
     slack : float in [0, 1)
-        *Public.* Part of δ for covering leaves without a μ; 0 refuses them.
+        *Public.* Part of δ for covering leaves without a μ. With 0 such leaves raise.
 
     Notes
     -----
-    **Guarantee.** Dong, Roth and Su 2022, Corollary 2; with slacks: *Gaussian
-    differential privacy* in the documentation, after Koskela, Tobaben and Honkela 2022. It also
-    holds for releases that are chosen as one goes, if Σ μ_i² and Σ slack_i are bounded beforehand.
+    **Guarantee.** Dong, Roth and Su 2022, Corollary 2; with slacks: *Gaussian DP and its cover* in
+    the user guide, after Koskela, Tobaben and Honkela 2022. It also holds for adaptively chosen
+    releases, if Σ μ_i² and Σ slack_i are bounded beforehand.
 
     Examples
     --------
@@ -46,10 +46,10 @@ class GDPAccountant(Accountant):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "slack", check_delta(self.slack))
+        set_checked(self, slack=check_delta(self.slack))
 
     def mu(self, event: Event) -> float:
-        """Return the μ of an event, slack apart.
+        """Return the μ of an event, without the slack.
 
         Parameters
         ----------
@@ -66,7 +66,7 @@ class GDPAccountant(Accountant):
         upper = self.epsilon(event, delta)
         for leaf in self._leaves(event):
             if leaf.curves != (GaussianCurve(leaf.event.gdp_mu(leaf.neighboring)),):
-                raise self._refusal(leaf, "a Gaussian curve for a lower side")
+                raise self._refusal(leaf, "a Gaussian curve for a lower bound")
         return max(0.0, down(upper, THERE_AND_BACK) - 1e-300), upper
 
     def _epsilon(self, leaves: tuple[EventCount, ...], delta: float) -> float:

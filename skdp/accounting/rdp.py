@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from skdp.accounting.base import Accountant, EventCount
+from skdp.accounting.base import Accountant, EventCount, total
 from skdp.accounting.rdp_conversion import CONVERSIONS, delta_from_rdp, epsilon_from_rdp
 from skdp.privacy import Event
 from skdp.support.rounding import SUM, up
@@ -20,16 +20,14 @@ _LEAST_ORDER = 1.0 + 1e-6
 class RDPAccountant(Accountant):
     r"""r(a) = Σ k_i·r_i(a) for every order a > 1, then the best order.
 
-    Orders are continuous and found by SciPy's bounded minimization; every order gives a valid
-    answer, so a poor minimum costs tightness only.
+    Orders are continuous. Every order gives a valid answer, so a poor minimum only costs tightness.
 
     Parameters
     ----------
     neighboring : {"replace_one", "add_remove_one"}
-        *Public.*
+        *Public.* Whether neighbors differ in the values of one record or in its presence.
     conversion : {"tight", "classic"}
-        *Public.* ``"classic"`` is ε = r(a) + log(1/δ)/(a − 1), Tian 2024, Lemma 7, whose
-        ρ is r(a)/a.
+        *Public.* ``"classic"`` is ε = r(a) + log(1/δ)/(a − 1), Tian 2024, Lemma 7 with ρ = r(a)/a.
 
     Notes
     -----
@@ -70,11 +68,11 @@ class RDPAccountant(Accountant):
         return self._rdp(self._leaves(event), order)
 
     def _rdp(self, leaves: tuple[EventCount, ...], order: float) -> float:
-        return up(math.fsum(leaf.count * leaf.rdp(order) for leaf in leaves), SUM)
+        return total(leaves, lambda leaf: leaf.rdp(order))
 
     def _epsilon(self, leaves: tuple[EventCount, ...], delta: float) -> float:
         self._check(leaves)
-        pure = up(math.fsum(leaf.count * leaf.pure for leaf in leaves), SUM)
+        pure = total(leaves, lambda leaf: leaf.pure)
         if pure == 0.0 or delta >= self._total_variation(leaves):
             return 0.0
         converted = epsilon_from_rdp(lambda a: self._rdp(leaves, a), delta, self.conversion)
@@ -82,7 +80,7 @@ class RDPAccountant(Accountant):
 
     def _delta(self, leaves: tuple[EventCount, ...], epsilon: float) -> float:
         self._check(leaves)
-        if up(math.fsum(leaf.count * leaf.pure for leaf in leaves), SUM) <= epsilon:
+        if total(leaves, lambda leaf: leaf.pure) <= epsilon:
             return 0.0
         converted = delta_from_rdp(lambda a: self._rdp(leaves, a), epsilon, self.conversion)
         return min(converted, self._total_variation(leaves))

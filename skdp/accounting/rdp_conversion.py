@@ -1,15 +1,15 @@
-"""From Rényi divergences to (ε, δ), and back to the largest divergence that implies an (ε, δ)."""
+"""Conversion between Rényi divergences and (ε, δ)."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from skdp.support.root_search import minimize_from_grid
 from skdp.support.rounding import FORMULA, SERIES, margin
+from skdp.support.types import Number
 
 __all__ = [
     "CONVERSIONS",
@@ -61,12 +61,12 @@ def _spread_error(order: float, size: float, log_delta: float) -> float:
     return _SUM_ROUNDING * terms
 
 
-def tight_log_delta(order: float, rdp: float, epsilon: Any) -> Any:
-    """Return log δ = (a − 1)(r − ε) + a·log(1 − 1/a) − log(a − 1), for a number or an array."""
+def tight_log_delta(order: float, rdp: float, epsilon: Number) -> Number:
+    """Return log δ = (a − 1)(r − ε) + a·log(1 − 1/a) − log(a − 1)."""
     return (order - 1.0) * (rdp - epsilon) + order * _shape(order) - math.log(order - 1.0)
 
 
-def _lemma_7_delta(order: float, rdp: float, epsilon: float) -> float:
+def _lemma_7_delta(order: float, rdp: float, epsilon: Number) -> Number:
     return (order - 1.0) * (rdp - epsilon)
 
 
@@ -94,7 +94,7 @@ def delta_from_rdp(rdp: Rdp, epsilon: float, conversion: str) -> float:
 
 
 def rho_budget(epsilon: float, delta: float, widest: float = 1e15) -> tuple[float, float]:
-    """Return the largest ρ that implies (ε, δ), and the order, up to `widest`, at which it does."""
+    """Return the largest ρ that implies (ε, δ) at some order up to `widest`, and that order."""
     log_delta = math.log(delta)
 
     def rho(step: float) -> float:

@@ -1,4 +1,4 @@
-"""Every accountant by name."""
+"""The registry of accountants."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a release on a Poisson sample may cost there, for what it is to cost in all."""
+"""Calibration of a release on a Poisson sample."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from skdp.support.validation import check_delta, check_epsilon
 
 __all__ = ["sampled_gdp_mu", "sampled_pure_epsilon"]
 
-_LARGEST_MU = 20.0  # a release at more noise than this is good enough; no guarantee rests on it
+_LARGEST_MU = 20.0  # less noise is not worth a search; no guarantee rests on it
 _PURE_ROUNDING = 4e-15  # absolute: sums of numbers of size 1, or of ε, whose margin is larger
 _LEAST = 1e-300  # stands for a δ that underflows
 
@@ -25,14 +25,14 @@ _LEAST = 1e-300  # stands for a δ that underflows
 def sampled_gdp_mu(
     epsilon: float, delta: float, rate: float, neighboring: Neighboring | str
 ) -> float:
-    """Return the largest μ of a release that, on a Poisson sample, is (ε, δ)-DP in all.
+    """Return the largest μ of a release that is (ε, δ)-DP on a Poisson sample.
 
     Parameters
     ----------
     epsilon : float in (0, inf)
-        *Public.* The ε in all.
+        *Public.* ε of sampling and release together.
     delta : float in (0, 1)
-        *Public.* The δ in all.
+        *Public.* δ of sampling and release together.
     rate : float in (0, 1]
         *Public.* Probability q with which a record is in the sample, above δ.
     neighboring : {"replace_one", "add_remove_one"}
@@ -42,8 +42,8 @@ def sampled_gdp_mu(
     -------
     float
         At most 20. A release that is μ-Gaussian DP **when a record is added to the sample or
-        removed from it** is then (ε, δ)-DP under `neighboring`: *Sample, then fit* in the
-        documentation.
+        removed from it** is then (ε, δ)-DP under `neighboring`: see *Sample, then fit* in the user
+        guide.
 
     Examples
     --------
@@ -53,8 +53,8 @@ def sampled_gdp_mu(
     epsilon, delta, rate = check_epsilon(epsilon), check_delta(delta), check_rate(rate)
     if not delta < rate:
         raise OutOfRangeError(
-            f"A sample needs a sampling rate above delta={delta:g}, got {rate:g}: at a lower one "
-            "delta would allow to publish it."
+            f"The sampling rate must be above delta={delta:g}, got {rate:g}: at a lower rate "
+            "delta would allow publishing the sample."
         )
     relation, target = Neighboring(neighboring), math.log(delta)
 
@@ -70,12 +70,12 @@ def sampled_gdp_mu(
 
 
 def sampled_pure_epsilon(epsilon: float, rate: float, neighboring: Neighboring | str) -> float:
-    """Return the largest ε₀ of a release that, on a Poisson sample, is `epsilon`-DP in all.
+    """Return the largest ε₀ of a release that is `epsilon`-DP on a Poisson sample.
 
     Parameters
     ----------
     epsilon : float in (0, inf)
-        *Public.* The ε in all.
+        *Public.* ε of sampling and release together.
     rate : float in (0, 1]
         *Public.* Probability q with which a record is in the sample.
     neighboring : {"replace_one", "add_remove_one"}
@@ -85,8 +85,8 @@ def sampled_pure_epsilon(epsilon: float, rate: float, neighboring: Neighboring |
     -------
     float
         A release that is ε₀-DP **when a record is added to the sample or removed from it** is
-        then `epsilon`-DP under `neighboring`: e^ε = 1 − q + q·e^ε₀ if that is the relation, and
-        (1 − q + q·e^ε₀)/(1 − q + q·e^(−ε₀)) if a record is replaced.
+        then `epsilon`-DP under `neighboring`: e^ε is 1 − q + q·e^ε₀ under ``add_remove_one`` and
+        (1 − q + q·e^ε₀)/(1 − q + q·e^(−ε₀)) under ``replace_one``.
 
     Examples
     --------

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from skdp.accounting.base import Accountant, EventCount
+from skdp.accounting.base import Accountant, EventCount, total
 from skdp.accounting.rdp_conversion import CONVERSIONS, delta_from_rdp, epsilon_from_rdp
 from skdp.privacy import Event
-from skdp.support.rounding import FORMULA, SUM, down, up
+from skdp.support.rounding import FORMULA, down, up
 from skdp.support.validation import check_choice
 
 __all__ = ["ZCDPAccountant"]
@@ -21,7 +21,7 @@ class ZCDPAccountant(Accountant):
     Parameters
     ----------
     neighboring : {"replace_one", "add_remove_one"}
-        *Public.*
+        *Public.* Whether neighbors differ in the values of one record or in its presence.
     conversion : {"tight", "classic"}
         *Public.* ``"tight"`` minimizes exp((a − 1)(ρa − ε))·(1 − 1/a)^a / (a − 1) over orders
         a > 1. ``"classic"`` is ρ + 2·√(ρ·log(1/δ)), the least over a of Tian 2024, Lemma 7.
@@ -29,8 +29,8 @@ class ZCDPAccountant(Accountant):
     Notes
     -----
     **Guarantee.** Bun and Steinke 2016, Lemma 1.7 and Proposition 1.3 (classic); Canonne, Kamath
-    and Steinke 2020, Proposition 12 (tight). A pure ε is ε·tanh(ε/2)-zCDP, at most the
-    ε²/2 of Bun and Steinke 2016, Proposition 1.4; the documentation has the proof.
+    and Steinke 2020, Proposition 12 (tight). A pure ε is ε·tanh(ε/2)-zCDP, at most the ε²/2 of Bun
+    and Steinke 2016, Proposition 1.4: see *Zero-concentrated DP* in the user guide.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class ZCDPAccountant(Accountant):
         for leaf in leaves:
             if math.isinf(leaf.rho):
                 raise self._refusal(leaf, "a finite zcdp_rho")
-        return up(math.fsum(leaf.count * leaf.rho for leaf in leaves), SUM)
+        return total(leaves, lambda leaf: leaf.rho)
 
     def _epsilon(self, leaves: tuple[EventCount, ...], delta: float) -> float:
         rho = self._rho(leaves)

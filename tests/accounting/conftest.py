@@ -39,6 +39,9 @@ class BlackBox(Event):
     def pure_epsilon(self, neighboring):
         return self.size if self.failure == 0.0 else float("inf")
 
+    def gdp_mu(self, neighboring):
+        return float("inf")  # accountants have to cover the curve
+
 
 @dataclass(frozen=True)
 class LaplaceCurve(PrivacyCurve):

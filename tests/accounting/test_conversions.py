@@ -114,7 +114,7 @@ def test_what_is_not_gaussian_needs_a_slack(black_box, exact):
     assert exact(0.3, 0.2, 0.0, 5, epsilon) <= 1e-5
     assert accountant.delta(event, epsilon) == pytest.approx(1e-5, rel=1e-9)
     assert accountant.epsilon(event, 0.9e-7) == math.inf
-    with pytest.raises(UnpricedEventError, match="lower side"):
+    with pytest.raises(UnpricedEventError, match="lower bound"):
         accountant.bounds(event, 1e-5)
 
 
@@ -126,5 +126,5 @@ def test_a_slack_below_a_leafs_own_failure_is_refused(black_box):
 
 
 def test_other_accountants_have_no_lower_side():
-    with pytest.raises(UnpricedEventError, match="no lower side"):
+    with pytest.raises(UnpricedEventError, match="no lower bound"):
         ZCDPAccountant().bounds(GDPEvent(1.0), 1e-5)

@@ -1,7 +1,6 @@
 """The numerical accountant: privacy loss distributions between proved bounds.
 
-`PLDAccountant` reads events. `compose` takes dominating pairs directly, which `loss_pair` makes of
-privacy curves.
+`PLDAccountant` reads events. `compose` takes dominating pairs, which `loss_pair` makes of curves.
 """
 
 from skdp.accounting.pld.accountant import PLDAccountant

@@ -5,44 +5,43 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
-from skdp.accounting.base import Accountant, EventCount
+from skdp.accounting.base import Accountant, EventCount, is_open, total
 from skdp.accounting.pld.composition import Composition, compose
 from skdp.accounting.pld.from_events import COVERED, loss_pair
-from skdp.accounting.rdp_conversion import delta_from_rdp, epsilon_from_rdp
-from skdp.privacy import Event, GaussianCurve, NonPrivateEvent
+from skdp.accounting.rdp_conversion import Rdp, delta_from_rdp, epsilon_from_rdp
+from skdp.privacy import Event, GaussianCurve, PrivacyCurve
 from skdp.privacy.events.zcdp import ZCDPCurve
-from skdp.support.rounding import SERIES, SUM, THERE_AND_BACK, down, up
+from skdp.support.rounding import SERIES, THERE_AND_BACK, down, up
 from skdp.support.validation import check_delta
 
 __all__ = ["PLDAccountant"]
+
+_Curve = TypeVar("_Curve", bound=PrivacyCurve)
 
 
 @dataclass(frozen=True)
 class PLDAccountant(Accountant):
     r"""The composition of the leaves' dominating pairs, each order of the neighbors by itself.
 
-    The tightest accountant for a plan that is fixed beforehand: any leaves with a curve, mixed in
-    any numbers. ε exceeds that of the pairs by about 3e-4, less where ε is small, at most 1e-5 of
-    it where it is large. One release, whatever it is, and a plan of Gaussian leaves are exact.
-
-    Leaves known by more than their curve are worth more together than their curves: zCDP leaves
-    become one, of the sum of their ρ, and the answer is the lesser of the composition's and of the
-    Rényi divergences', both of which are proved. The sum of pure ε bounds it as well.
+    The tightest accountant for a plan that is fixed beforehand, of any leaves with a curve. ε
+    exceeds that of the pairs by about 3e-4, less if ε is small, and at most 1e-5 of it if ε is
+    large. Single releases and plans of Gaussian leaves are exact. zCDP leaves are merged. Bounds
+    from Rényi divergences and from pure ε are used if they are lower.
 
     Parameters
     ----------
     neighboring : {"replace_one", "add_remove_one"}
-        *Public.*
+        *Public.* Whether neighbors differ in the values of one record or in its presence.
 
     Notes
     -----
     **Guarantee.** Zhu, Dong and Wang 2022, Theorem 10 (dominating pairs compose as products);
     Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022 (connect the dots); rounding, truncation
     and wrapping are all charged to the safe side. Rényi divergences: Mironov 2017, Proposition 1;
-    Canonne, Kamath and Steinke 2020, Proposition 12. It does **not** hold for releases that are
-    chosen after seeing results; those need a filter, see `skdp.budget`.
+    Canonne, Kamath and Steinke 2020, Proposition 12. It does **not** hold for adaptively chosen
+    releases; those need a filter, see `skdp.budget`.
 
     Examples
     --------
@@ -54,7 +53,7 @@ class PLDAccountant(Accountant):
     def bounds(self, event: Event, delta: float) -> tuple[float, float]:
         upper = self.epsilon(event, delta)
         leaves = self._leaves(event)
-        if not leaves or any(leaf.event == NonPrivateEvent() for leaf in leaves):
+        if not leaves or is_open(leaves):
             return upper, upper
         _, composed = _composed(leaves)
         if composed is None:
@@ -68,8 +67,8 @@ class PLDAccountant(Accountant):
         answers = [_pure(leaves)]
         if delta > 0.0:
             answers.append(composed.epsilon(delta))
-            if any(isinstance(leaf.event, COVERED) for leaf in leaves):
-                answers.append(epsilon_from_rdp(lambda a: _rdp(leaves, a), delta, "tight"))
+            if (rdp := _renyi(leaves)) is not None:
+                answers.append(epsilon_from_rdp(rdp, delta, "tight"))
         return min(answers)
 
     def _delta(self, leaves: tuple[EventCount, ...], epsilon: float) -> float:
@@ -79,8 +78,8 @@ class PLDAccountant(Accountant):
         if epsilon >= _pure(leaves):
             return 0.0
         answers = [composed.delta(epsilon)]
-        if any(isinstance(leaf.event, COVERED) for leaf in leaves):
-            answers.append(delta_from_rdp(lambda a: _rdp(leaves, a), epsilon, "tight"))
+        if (rdp := _renyi(leaves)) is not None:
+            answers.append(delta_from_rdp(rdp, epsilon, "tight"))
         return min(answers)
 
 
@@ -97,15 +96,24 @@ def _composed(leaves: tuple[EventCount, ...]) -> tuple[float, Composition | None
     return mu, compose(pairs + ([(loss_pair(GaussianCurve(mu)), 1)] if mu else []))
 
 
-def _summed(leaves: tuple[EventCount, ...], kind: type, part: Callable[[Any], float]) -> float:
+def _summed(
+    leaves: tuple[EventCount, ...], kind: type[_Curve], part: Callable[[_Curve], float]
+) -> float:
     """Return Σ count·part over the leaves with a curve of this kind, rounded upwards."""
-    parts = (leaf.count * part(leaf.curves[0]) for leaf in leaves if type(leaf.curves[0]) is kind)
-    return up(math.fsum(parts), SUM)
+
+    def cost(leaf: EventCount) -> float:
+        curve = leaf.curves[0]
+        return part(curve) if isinstance(curve, kind) else 0.0
+
+    return total(leaves, cost)
 
 
 def _pure(leaves: tuple[EventCount, ...]) -> float:
-    return up(math.fsum(leaf.count * leaf.pure for leaf in leaves), SUM)
+    return total(leaves, lambda leaf: leaf.pure)
 
 
-def _rdp(leaves: tuple[EventCount, ...], order: float) -> float:
-    return up(math.fsum(leaf.count * leaf.rdp(order) for leaf in leaves), SUM)
+def _renyi(leaves: tuple[EventCount, ...]) -> Rdp | None:
+    """Return the Rényi divergences, if they say more than the curves of some leaf."""
+    if not any(isinstance(leaf.event, COVERED) for leaf in leaves):
+        return None
+    return lambda order: total(leaves, lambda leaf: leaf.rdp(order))

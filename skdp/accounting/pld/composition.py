@@ -1,9 +1,8 @@
 """Privacy of many steps together, from their privacy loss distributions, between two bounds.
 
 Each step's loss is put on a grid so that the curve of the discrete distribution lies above (below)
-the true one; the discrete losses are added by FFT, with every truncation and rounding error charged
-to the safe side; ε is the point at which the bound itself meets δ. Nothing is sampled or
-extrapolated: the two bounds are theorems up to the accuracy claimed for the special functions.
+the true one. The discrete losses are added by FFT, with every error charged to the safe side, and ε
+is where the bound itself meets δ. See *The numerical accountant* in the user guide.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from skdp.support.validation import check_count, check_delta
 __all__ = ["Composition", "compose", "delta_above", "delta_below", "epsilon_above", "epsilon_below"]
 
 _POINTS = 33
-_LAST = 1e8  # no ε beyond is looked for
+_LAST = 1e8  # end of the search for ε
 _PRECISION = 1e-13  # of ε, relative
 _SHIFTS = np.geomspace(_PRECISION, 1.0, 27)
 _MEMORY = 4096  # answers kept
@@ -40,20 +39,10 @@ Answer = Callable[[CountedPairs, float, bool], float]
 
 
 def compose(terms: Iterable[tuple[LossPair, int]]) -> Composition:
-    """Return the composition of mechanisms that were fixed beforehand, each run `count` times.
+    """Return the composition of (dominating pair, count), fixed beforehand.
 
-    Later steps may see earlier outputs, but which mechanisms run, and how often, may not depend
-    on them.
-
-    Parameters
-    ----------
-    terms : iterable of (LossPair, int)
-        A dominating pair for each mechanism, all for the same neighboring relation and, where a
-        pair has two orders, all in the order "record removed"; and how often it is run. *Public.*
-
-    Returns
-    -------
-    Composition
+    Later steps may see earlier outputs, but which mechanisms run, and how often, may not depend on
+    them. All pairs are for the same neighboring relation and in the order "record removed".
 
     Examples
     --------
@@ -75,70 +64,28 @@ def compose(terms: Iterable[tuple[LossPair, int]]) -> Composition:
 class Composition:
     """Several mechanisms on the same data.
 
-    **Guarantee.** Upper values are never below the true ones for the dominating pairs, lower
-    values never above: the worse of the two orders of neighbors, each composed by itself.
-    Upper values of ε exceed the truth by about 3e-4 at most.
+    **Guarantee.** Upper values are never below those of the dominating pairs, lower values never
+    above: the worse of the two orders of neighbors, each composed by itself. Upper values of ε
+    exceed the truth by about 3e-4 at most.
     """
 
     terms: CountedPairs
 
     def bounds_delta(self, epsilon: float) -> tuple[float, float]:
-        """Return numbers between which δ(ε) lies, for any real ε.
-
-        No accountant asks for the lower one: it shows how close `delta` is to the truth.
-
-        Parameters
-        ----------
-        epsilon : float or ndarray
-            *Public.*
-
-        Returns
-        -------
-        (float, float)
-        """
+        """Return numbers between which δ(ε) lies, for any real ε."""
         return self._worst(_delta, float(epsilon), False), self.delta(epsilon)
 
     def bounds_epsilon(self, delta: float) -> tuple[float, float]:
-        """Return numbers between which the least ε ≥ 0 with δ(ε) ≤ `delta` lies.
-
-        Parameters
-        ----------
-        delta : float in [0, 1)
-            *Public.*
-
-        Returns
-        -------
-        (float, float)
-        """
+        """Return numbers between which the least ε ≥ 0 with δ(ε) ≤ `delta` lies."""
         delta = check_delta(delta)
         return self._worst(_epsilon, delta, False), self.epsilon(delta)
 
     def delta(self, epsilon: float) -> float:
-        """Return a number not below δ(ε), close to it.
-
-        Parameters
-        ----------
-        epsilon : float or ndarray
-            *Public.*
-
-        Returns
-        -------
-        float
-        """
+        """Return a number not below δ(ε), close to it."""
         return self._worst(_delta, float(epsilon), True)
 
     def epsilon(self, delta: float) -> float:
-        """Return an ε for which the composition is (ε, `delta`)-DP, close to the least.
-
-        Parameters
-        ----------
-        delta : float in [0, 1)
-            *Public.*
-
-        Returns
-        -------
-        float
-        """
+        """Return an ε for which the composition is (ε, `delta`)-DP, close to the least."""
         return self._worst(_epsilon, check_delta(delta), True)
 
     def _worst(self, answer: Answer, value: float, upper: bool) -> float:

@@ -12,7 +12,6 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -38,6 +37,7 @@ _SHARES = np.append(0.0, 2.0 ** -np.arange(24.0, 0.0, -1.0))  # of a cell
 _WEIGHED = 30.0
 Triple = tuple[np.ndarray, np.ndarray, np.ndarray]
 Lines = tuple[np.ndarray, np.ndarray, np.ndarray]
+_Numbers = float | np.ndarray
 
 
 class LossPair(ABC):
@@ -101,18 +101,16 @@ class TangentPair(LossPair):
 
     @staticmethod
     def _gentlest(lines: Lines, base: float, losses: np.ndarray, beyond: np.ndarray) -> int:
-        """Return which line serves best in the cell where δ leaves 1 − c.
-
-        At the cell's left end a line below 1 − c costs all smaller losses, at its right end one
-        below δ costs all larger ones for which δ is larger.
-        """
+        """Return the index of the best line in the cell where δ leaves 1 − c."""
+        # At the cell's left end a line below 1 − c costs all smaller losses, at its right end one
+        # below δ costs all larger ones for which δ is larger.
         left, right, _ = lines
         weights = np.exp(np.minimum(losses, _WEIGHED))
         lost = [weights @ np.maximum(beyond - end, 0.0) for end in right]
         width = float(losses[1] - losses[0]) if losses.size > 1 else 0.0
         return int(np.argmin(base - left + 2.0 * width * np.array(lost)))
 
-    def _tangents(self, starts: np.ndarray, before: Any, after: Any) -> Lines:
+    def _tangents(self, starts: np.ndarray, before: _Numbers, after: _Numbers) -> Lines:
         """Return the lines that touch δ at starts + before, at their two ends and at c = 0."""
         at = starts + before
         value, derivative, error = self.evaluate(at)
@@ -122,10 +120,8 @@ class TangentPair(LossPair):
 
 
 def mirrored(forward: Callable[[np.ndarray], Triple], losses: np.ndarray) -> Triple:
-    """Return the triple of a pair that is its own mirror image, from its values at ε ≥ 0.
-
-    δ(−ε) = 1 − e^−ε + e^−ε·δ(ε); its derivative follows.
-    """
+    """Return the triple of a pair that is its own mirror image, from its values at ε ≥ 0."""
+    # δ(−ε) = 1 − e^−ε + e^−ε·δ(ε); its derivative follows.
     zero = int(np.searchsorted(losses, 0.0))
     value, derivative, error = _by_reflection(forward, losses, zero)
     c = np.exp(losses[:zero])
@@ -138,7 +134,7 @@ def mirrored(forward: Callable[[np.ndarray], Triple], losses: np.ndarray) -> Tri
 def _by_reflection(
     forward: Callable[[np.ndarray], Triple], losses: np.ndarray, zero: int
 ) -> Triple:
-    """Return forward(|losses|); each |loss| on a grid symmetric about 0 is worked out once."""
+    """Return forward(|losses|), computing each |loss| of a symmetric grid once."""
     positive, negative = losses[zero:], -losses[:zero][::-1]
     skip = int(positive.size > 0 and positive[0] == 0.0)
     common = min(positive.size - skip, negative.size)
@@ -210,27 +206,12 @@ class CurvePair(LossPair):
 
     Every convex nonincreasing H with H(0) = 1 and (1 − c)_+ ≤ H ≤ 1 is the curve of some pair
     (Zhu, Dong and Wang 2022, Proposition 8).
-
-    Parameters
-    ----------
-    curve : callable
-        δ(ε) of an increasing array of real ε.
-    opposite : CurvePair, optional
-        The pair of the other order; by default the same.
-    rounding : float
-        Bound on the relative error of δ for ε ≥ 0 and on the absolute one for ε < 0.
-    infinite : float
-        A lower bound of δ(∞).
-    lattice : float
-        Where most atoms of the loss lie at multiples of one number: that number.
-    origin : float
-        A corner that the grid should go through.
     """
 
-    curve: Callable[[np.ndarray], Any]
-    opposite: CurvePair | None = None
-    rounding: float = 4e-12
-    infinite: float = 0.0
+    curve: Callable[[np.ndarray], np.ndarray]  # δ(ε) of an increasing array of real ε
+    opposite: CurvePair | None = None  # the pair of the other order; by default the same
+    rounding: float = 4e-12  # relative error of δ for ε ≥ 0, absolute error for ε < 0
+    infinite: float = 0.0  # a lower bound of δ(∞)
     lattice: float = 0.0
     origin: float = 0.0
 
@@ -241,7 +222,7 @@ class CurvePair(LossPair):
         return replace(self.opposite, opposite=replace(self, opposite=None))
 
     def above(self, losses: np.ndarray) -> np.ndarray:
-        values = np.asarray(self.curve(losses - self._shift(losses)), dtype=float)
+        values = self.curve(losses - self._shift(losses))
         return np.clip(values * (1.0 + self.rounding), 0.0, 1.0)
 
     @staticmethod
@@ -256,8 +237,7 @@ class CurvePair(LossPair):
         takes the half chord that makes it lower.
         """
         half = 0.5 * (losses[1] - losses[0])
-        middle = np.asarray(self.curve(losses[:-1] + half), dtype=float)
-        ends = np.asarray(self.curve(losses), dtype=float)
+        middle, ends = self.curve(losses[:-1] + half), self.curve(losses)
         left = middle + (middle - ends[1:]) * math.exp(-half)
         right = middle - (ends[:-1] - middle) * math.exp(half)
         error = 4.0 * (self.rounding + 8.0 * UNIT) * ends[:-1]
@@ -279,7 +259,6 @@ class Pmf:
 
     @property
     def losses(self) -> np.ndarray:
-        """The grid."""
         return self.origin + self.step * np.arange(self.first, self.first + self.masses.size)
 
     def log_moment(self, order: float) -> float:
@@ -370,11 +349,9 @@ def _anchored(
 
 
 def _convex(dots: np.ndarray, step: float) -> np.ndarray:
-    """Return K lowered toward chords between its dots, near and far, where it is not convex.
-
-    Lowering a K_i lowers both its chords, so any number of passes is safe. Only the stretch of
-    real dents is worked on, not the noise of the last digit.
-    """
+    """Return K lowered toward chords between its dots, near and far, where it is not convex."""
+    # Lowering a K_i lowers both its chords, so any number of passes is safe. Only the stretch of
+    # real dents is lowered, not the noise of the last digit.
     right = 1.0 / (1.0 + math.exp(step))
     dents = dots[1:-1] - (1.0 - right) * dots[:-2] - right * dots[2:]
     deep = np.flatnonzero(dents > 1e-13 * dots[1:-1])

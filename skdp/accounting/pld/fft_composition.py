@@ -33,7 +33,7 @@ from skdp.support.root_search import bisect
 
 __all__ = ["ComposedLoss", "compose_losses"]
 
-_DROPPED = -60.0  # log of the coefficients that are not worked out
+_DROPPED = -60.0  # log of the coefficients that are dropped
 _LONGEST = 600.0  # log of the largest ratio of weights
 _LARGEST_WEIGHT = 300.0  # log; its square is a double
 Parts = Sequence[tuple[Pmf, int]]
@@ -75,7 +75,7 @@ class ComposedLoss:
 
     @property
     def _bottom(self) -> float:
-        """Where the window begins; where it ends, if every weight in it is too large to use."""
+        """Start of the window, or its end if every weight in it is too large."""
         return float(self.losses[0]) if self.losses.size else self.end
 
     def _sums(self, epsilon: float) -> tuple[float, float]:
@@ -120,10 +120,8 @@ class ComposedLoss:
         return self._sums(epsilon)[1] + self._wrapped(epsilon) <= 1e-3 * delta
 
     def _crossing(self, delta: float) -> float:
-        """Return about the ε at which the sum is delta, by sums over the tails of the window.
-
-        The mass beyond x + 1 counts for more than half at x: the crossing lies above `start`.
-        """
+        """Estimate the ε at which the sum is delta, from sums over the tails of the window."""
+        # The mass beyond x + 1 counts for more than half at x: the crossing lies above `start`.
         target = delta - self.infinite
         masses = np.cumsum(self.tilted[::-1])[::-1]
         above = np.flatnonzero(masses > 4.0 * target)
@@ -141,10 +139,7 @@ class ComposedLoss:
     def _search(
         self, bound: Callable[[float], float], delta: float, guess: float, way: float
     ) -> float:
-        """Go from the guess upwards (or downwards) in growing steps until `bound` agrees.
-
-        If the guess was far off, halve the last steps. What is returned was always checked.
-        """
+        """Go from the guess in growing steps until `bound` agrees, then bisect; always checked."""
 
         def agrees(epsilon: float) -> bool:
             return (bound(epsilon) > delta) == (way < 0.0)
@@ -162,7 +157,7 @@ class ComposedLoss:
 
 
 def compose_losses(parts: Parts, choice: GridChoice) -> ComposedLoss:
-    """Return the composition of distributions on the chosen grid, each to be used `count` times."""
+    """Return the composition of distributions on the chosen grid, each used `count` times."""
     logs, relative, transforms = [], 4.0 * UNIT, []
     for pmf, count in parts:
         tilted, log_moment, error, loss_error = _tilt(pmf, choice)

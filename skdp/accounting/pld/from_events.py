@@ -1,4 +1,4 @@
-"""From the curve of a leaf to the dominating pair that the numerical accountant composes."""
+"""Dominating pairs of privacy curves, for the numerical accountant."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ _ENDLESS = 1e35  # a loss beyond all finite ones
 
 @dataclass(frozen=True)
 class _Delta:
-    """δ(ε) of a curve, equal by value, so that equal compositions are worked out once."""
+    """δ(ε) of a curve, equal by value, so that equal compositions are computed once."""
 
     curve: PrivacyCurve
 
-    def __call__(self, epsilon: np.ndarray) -> Any:
+    def __call__(self, epsilon: np.ndarray) -> np.ndarray:
         return self.curve.delta(epsilon)
 
 
@@ -88,7 +88,7 @@ PAIRS: dict[type, Callable[[Any], LossPair]] = {
     PoissonSampledCurve: _poisson,
     SubstitutedGaussianCurve: lambda curve: ReplaceOneGaussianPair(1.0 / curve.scale, curve.rate),
 }
-"""Pairs by curve, where more is known than the curve; every other curve is taken as it is."""
+"""Pairs by curve, if more is known than the curve."""
 
 COVERED = (RepeatAndSelectEvent, ZCDPEvent)
-"""Events of whose Rényi divergences more is known than follows from their curves."""
+"""Events with Rényi bounds that are tighter than those of their curves."""

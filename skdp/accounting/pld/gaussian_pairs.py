@@ -1,7 +1,7 @@
 """Dominating pairs of Gaussian noise on whole data and on Poisson samples.
 
-Noise multipliers s = 1/μ are relative to the clipping norm of one record's contribution, in both
-neighboring relations.
+In both neighboring relations μ is 1/s, s the noise multiplier relative to the clipping norm of one
+record's contribution, and q is the sampling rate.
 """
 
 from __future__ import annotations
@@ -81,13 +81,6 @@ class PoissonGaussianPair(TangentPair):
 
     c' = (c − 1 + q)/q, so that the curve is at most q·g(log c'), g the Gaussian one with μ = 1/s;
     for c < 1 − q it is 1 − c. Joint convexity of H_c carries this over to the mixture over S.
-
-    Parameters
-    ----------
-    mu : float
-        1/s, the inverse of the noise multiplier relative to the clipping norm. *Public.*
-    rate : float in (0, 1)
-        Sampling rate q. *Public.*
     """
 
     mu: float
@@ -164,17 +157,10 @@ class ReplaceOneGaussianPair(TangentPair):
     """A Poisson-sampled Gaussian under replace-one: its own mirror image.
 
     ((1 − q)·N(0, s²) + q·N(1, s²), (1 − q)·N(0, s²) + q·N(−1, s²)), which is attained by the
-    contributions +C·e and −C·e, s relative to C (Zhu, Dong and Wang
-    2022, appendix on substitution). The loss exceeds ε > 0 where x/s² > arcsinh(A·sinh(ε/2)) +
-    ε/2, A = e^(1/(2s²))·(1 − q)/q. An error in this x is harmless to first order: the event
-    {L > ε} is where P − e^ε·Q is largest.
-
-    Parameters
-    ----------
-    mu : float
-        1/s, the inverse of the noise multiplier relative to the clipping norm. *Public.*
-    rate : float in (0, 1)
-        Sampling rate q. *Public.*
+    contributions +C·e and −C·e, s relative to C (Zhu, Dong and Wang 2022, appendix on
+    substitution). The loss exceeds ε > 0 where x/s² > arcsinh(A·sinh(ε/2)) + ε/2,
+    A = e^(1/(2s²))·(1 − q)/q. An error in this x is harmless to first order: the event {L > ε} is
+    where P − e^ε·Q is largest.
     """
 
     mu: float

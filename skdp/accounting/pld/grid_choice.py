@@ -1,8 +1,7 @@
 """Step, tilt and window of one composition: choices that cost time or tightness, never safety.
 
-Everything here is worked out on a coarse distribution of each step's loss, a thousand points that
-lie close together where the loss is small. Whatever comes out, `composition` proves its bounds
-anew.
+Everything is computed on a coarse distribution of each step's loss: a thousand points, dense where
+the loss is small. `composition` proves its bounds whatever is chosen.
 """
 
 from __future__ import annotations
@@ -63,7 +62,7 @@ class _Step:
 
 @dataclass(frozen=True, kw_only=True)
 class GridChoice:
-    """How to compose: the grid, the cells of each step, the tilt, the window and proof orders."""
+    """Grid, cells of each step, tilt, window and proof orders of a composition."""
 
     step: float
     lower_step: float  # for the lower bound
@@ -110,10 +109,8 @@ def _nodes(largest: float) -> np.ndarray:
 
 
 def _cut(pair: LossPair, count: int, log_rest: float) -> _Step:
-    """Return the coarse distribution up to where `count` times δ of one step is e^log_rest.
-
-    There the dots end: δ becomes an atom at +inf. Heavy tails would spoil the log moments.
-    """
+    """Return the coarse distribution up to where `count` times δ of one step is e^log_rest."""
+    # There the dots end, and δ becomes an atom at +inf: heavy tails would spoil the log moments.
     coarse = profile(pair)
     small = count * coarse.deltas <= math.exp(log_rest)
     end = int(np.argmax(small)) if small.any() else coarse.losses.size - 1
@@ -153,11 +150,9 @@ def choice_for_delta(terms: CountedPairs, delta: float, largest: float = math.in
 
 
 def choices_for_epsilon(terms: CountedPairs, epsilon: float) -> Iterator[tuple[GridChoice, float]]:
-    """Yield grids for finding δ(`epsilon`), and the log δ each is made for.
-
-    The first is from ever smaller guesses at its size. Rare large losses mislead them, and so does
-    a δ that is hardly there: the others are for any size.
-    """
+    """Yield grids for finding δ(`epsilon`), and the log δ for which each is made."""
+    # The first is from ever smaller guesses of log δ. Rare large losses and tiny δ mislead the
+    # guesses: the other grids are for any size.
     log_delta, guess = 0.0, -math.inf
     while log_delta > _LEAST_LOG_DELTA and guess < log_delta:
         log_delta = max(guess, log_delta - 9.0, _LEAST_LOG_DELTA)
@@ -198,7 +193,6 @@ def _saddles(steps: list[_Step]) -> tuple[np.ndarray, np.ndarray]:
 def _choice(
     terms: CountedPairs, steps: list[_Step], epsilon: float, log_delta: float, best: int
 ) -> GridChoice:
-    """Return the grid, given a guess at ε."""
     excess = _excess(best)
     margin = max(_MARGIN, -math.log(excess * float(ORDERS[best]) / 20.0))
     if margin > _MARGIN + 0.5:
@@ -242,12 +236,10 @@ def _tilt(
     margin: float,
     end: float,
 ) -> tuple[int, int, int, float]:
-    """Return the tilt with the shortest window, the orders that prove it enough, and its length.
-
-    Of the tilted sum, what lies below the window, or above ε plus its length, must be so little
-    that with the largest weight it is e^−margin of δ. Below the best tilt that weight exceeds δ,
-    and rounding counts for more, hence `_MOST_WEIGHT`.
-    """
+    """Return the tilt with the shortest window, the orders that prove it enough, and its length."""
+    # The tilted mass below the window, or above ε plus its length, times the largest weight must be
+    # at most e^−margin of δ. Below the best tilt that weight exceeds δ, and rounding counts for
+    # more, hence `_MOST_WEIGHT`.
     epsilon, lowest = epsilons
     tilts = slice(_POSITIVE, best + 1)
     weights = np.maximum((total - ORDERS * epsilon)[tilts] - log_delta, 0.0)
@@ -265,15 +257,11 @@ def _tilt(
 
 
 def _total(steps: list[_Step]) -> np.ndarray:
-    """Return the cumulants of the whole sum."""
     return np.sum([step.cumulants for step in steps], axis=0)
 
 
 def _low(step: _Step, best: int, excess: float) -> float:
-    """Return the loss up to which the losses of one step may be raised.
-
-    That moves ε, by the change of the log moment at the best order, by little.
-    """
+    """Return the loss up to which the losses of one step may be raised, moving ε by little."""
     losses, order = step.profile.losses, ORDERS[best]
     growth = np.minimum(order * losses - step.cumulants[0, best] / step.count, 50.0)
     moved = step.count * np.cumsum(step.masses) * np.exp(growth)
@@ -306,5 +294,5 @@ def _width(
 
 
 def _excess(best: int) -> float:
-    """Return how much ε may rise by rounding: little, and little beside 1/λ, its natural unit."""
+    """Return how much ε may rise by rounding; 1/λ is its natural unit."""
     return min(_EXCESS, _SHARE / float(ORDERS[best]))
