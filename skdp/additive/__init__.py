@@ -1,4 +1,4 @@
-"""Sums of one curve a column, learned privately, and what they say of themselves."""
+"""Private generalized additive models (GAM) and their explanations."""
 
 from skdp.additive.classifier import DPAdditiveClassifier
 from skdp.additive.effects import AdditiveEffect

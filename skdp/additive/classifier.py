@@ -1,14 +1,14 @@
-"""Differentially private additive models of classes."""
+"""Differentially private additive classification."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from skdp._private_fit import ReleaseParameters
+from skdp._private_fit import NonPrivatePlan, ReleaseParameters
 from skdp.additive.explanations import (
     explain_global,
     explain_local,
@@ -16,15 +16,16 @@ from skdp.additive.explanations import (
     term_importances,
     term_names,
 )
-from skdp.additive.ranks import features_of, plan_ranked, read_ranked, unranked
+from skdp.additive.ranks import Ranked, features_of, plan_ranked, read_ranked
 from skdp.budget import BudgetHandle
 from skdp.features import AdditiveFeatures
 from skdp.linear_model import DPLogisticRegression
-from skdp.linear_model._base import is_auto
+from skdp.linear_model._base import Fitted, is_auto
 from skdp.linear_model._records import LinearRecords
+from skdp.linear_model._sample import FitPlan, LinearPlan
 from skdp.privacy import PrivacyGuarantee
 from skdp.solvers import Solver
-from skdp.support.types import Bounds, Label, RandomState
+from skdp.support.types import Bounds, Categories, Label, RandomState, Transformation
 
 __all__ = ["DPAdditiveClassifier"]
 
@@ -141,7 +142,7 @@ class DPAdditiveClassifier(DPLogisticRegression):
         self,
         *,
         bounds: Bounds | str | None = None,
-        categories: Mapping[Label, Sequence[Label]] | Sequence[Label] | None = None,
+        categories: Categories | None = None,
         classes: ArrayLike | None = None,
         max_weight: float | None = None,
         max_rows: int | None = None,
@@ -152,7 +153,7 @@ class DPAdditiveClassifier(DPLogisticRegression):
         budget: BudgetHandle | None = None,
         n_terms: int = 8,
         linear_share: float = 0.5,
-        transformation: str | Mapping[Label, float | str | None] | None = None,
+        transformation: Transformation | None = None,
         reference: str | Sequence[Label] | None = None,
         interactions: str | Sequence[Sequence[Label]] | None = None,
         norm: str = "rows",
@@ -192,20 +193,30 @@ class DPAdditiveClassifier(DPLogisticRegression):
     def _features(self) -> AdditiveFeatures:
         return features_of(self)
 
-    def _plan_fit(self, parameters: ReleaseParameters, records: LinearRecords) -> Any:
-        plan = super()._plan_fit
+    def _plan_fit(self, parameters: ReleaseParameters, records: LinearRecords) -> LinearPlan:
         if is_auto(self.bounds):
-            return plan_ranked(parameters, records, plan)
-        return plan(parameters, records)
+            return plan_ranked(parameters, records, super()._plan_fit)
+        return super()._plan_fit(parameters, records)
 
-    def _read_fit(self, plan: Any, records: LinearRecords, rng: np.random.Generator) -> Any:
-        read = super()._read_fit
+    def _read_fit(
+        self,
+        plan: NonPrivatePlan | LinearPlan,
+        records: LinearRecords,
+        rng: np.random.Generator,
+    ) -> Fitted | Ranked:
         if is_auto(self.bounds):
-            return read_ranked(plan, records, rng, read)
-        return read(plan, records, rng)
+            return read_ranked(plan, records, rng, super()._read_fit)
+        return super()._read_fit(plan, records, rng)
 
-    def _publish(self, plan: Any, records: Any, released: Any, guarantee: PrivacyGuarantee) -> Any:
-        records, learned = unranked(records, released)
-        noise = noise_of(learned, self._unit(records.facts.task))
+    def _publish(
+        self,
+        plan: FitPlan,
+        records: LinearRecords,
+        released: Fitted | Ranked,
+        guarantee: PrivacyGuarantee,
+    ) -> Self:
+        if isinstance(released, Ranked):
+            records, released = released
+        noise = noise_of(released, self._unit(records.facts.task))
         self.coef_noise_bound_, self._noise_root_ = noise
-        return super()._publish(plan, records, learned, guarantee)
+        return super()._publish(plan, records, released, guarantee)

@@ -1,11 +1,10 @@
-"""What an additive model says of one of its terms."""
+"""The effect of one term of an additive model."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -16,36 +15,35 @@ from skdp.features.table import TableFacts
 __all__ = ["AdditiveEffect", "NoiseBound", "effect_of", "typical_factor"]
 
 _POINTS, _PAIR_POINTS = 101, 33
-_MIDPOINTS, _PAIR_MIDPOINTS = 1000, 64  # by which means over uniform u are taken
+_MIDPOINTS, _PAIR_MIDPOINTS = 1000, 64  # for means over uniform u
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AdditiveEffect:
-    """The part of a score that one column, or one pair of columns, makes.
+    """Contribution of one column or pair of columns to the score.
 
-    It is centered: its mean is 0 over the public interval of a number, and over the public values
-    of a category. It holds for a row of typical length, as rows are clipped; see `explain_local` of
-    the model for what a row really gets.
+    Its mean over the public interval or categories is 0. It holds for a row of typical length,
+    because rows are clipped; `explain_local` computes the contributions for given rows.
 
     Parameters
     ----------
     columns : tuple
-        *Public.* Names of the columns, or numbers where they have none.
+        *Public.* Names or positions of the columns.
     categorical : tuple of bool
-        *Public.* Whether each column is one of categories.
+        *Public.* Whether each column is categorical.
     values : tuple of ndarray
-        *Public.* For each column places between the bounds, in its units, or its categories.
+        *Public.* For each column points between the bounds, in its units, or its categories.
     effect : ndarray of shape (n_values,) or (n_values, n_others), and (n_scores,) if several
-        *Released.* In the units of the score; for a pair on the grid of the values of both.
+        *Released.* In the units of the score; for a pair on the grid of both columns' values.
     noise : ndarray of the shape of the values, or None
-        *Public, or computed from what was released.* Bound of the standard deviation that the
-        privacy noise has in each number, 0 without privacy; None where no bound is known.
+        *Public, or computed from released values.* Bound of the standard deviation of the noise in
+        each effect. 0 without privacy; None if no bound is known.
     missing_effect : ndarray of shape () or (n_scores,), or None
-        *Released.* Of a missing value; None for a pair, or where none may be missing.
+        *Released.* Effect of a missing value; None for pairs and with ``missing="error"``.
     importance : float
         *Released.* Root mean square of the effect over the public values.
     units : tuple of float
-        *Public.* For each column the unit of its logarithmic scale, inf where it has none.
+        *Public.* Unit of each column's logarithmic scale, inf for none.
     """
 
     columns: tuple[object, ...]
@@ -66,14 +64,14 @@ class NoiseBound:
     root: np.ndarray | None
 
     def of(self, span: slice, directions: np.ndarray) -> np.ndarray:
-        """Return bounds of the standard deviation of the products with coefficients of a span."""
+        """Bound the standard deviations of products of directions and a span's coefficients."""
         if self.root is not None:
             directions = directions @ self.root[span]
         return np.asarray(self.sigma * np.linalg.norm(directions, axis=1))
 
 
 def typical_factor(feature_map: AdditiveMap, data_norm: float) -> float:
-    """Return κ, by which a row of typical length is scaled: of mean squared norm over uniform u."""
+    """Return κ, the clipping factor of a row with the mean squared norm over uniform u."""
     typical = feature_map.scale**2 * feature_map.typical_square * (1 + bool(feature_map.pairs))
     return 1.0 if math.isinf(data_norm) else min(1.0, data_norm / math.sqrt(typical))
 
@@ -84,7 +82,7 @@ def effect_of(
     coef: np.ndarray,
     factor: float,
     noise: NoiseBound | None,
-    names: Sequence[Any],
+    names: Sequence[Hashable],
 ) -> AdditiveEffect:
     """Return a term's effect for coefficients of shape (n_scores, n_features_out) and κ."""
     (columns, span), known = feature_map.spans[term], feature_map.facts.categories
@@ -111,20 +109,20 @@ def effect_of(
 
 
 def _midpoints(feature_map: AdditiveMap, columns: tuple[int, ...]) -> tuple[np.ndarray, ...]:
-    """Return coded values over which means are taken."""
+    """Return coded values for means."""
     n = _MIDPOINTS if len(columns) == 1 else _PAIR_MIDPOINTS
     return tuple(_places(feature_map.facts, j, (np.arange(n) + 0.5) / n) for j in columns)
 
 
 def _places(facts: TableFacts, j: int, u: np.ndarray) -> np.ndarray:
-    """Return coded values of a column: those at u in [0, 1], or all categories."""
+    """Return coded values of a column: at u in [0, 1], or all categories."""
     if j in facts.categories:
         return np.arange(facts.categories[j].size, dtype=float)
     return facts.values_at(j, u)
 
 
 def _features(feature_map: AdditiveMap, term: int, values: tuple[np.ndarray, ...]) -> np.ndarray:
-    """Return the features of a term on the grid of values, a row for each point."""
+    """Return the features of a term on the grid of values, one row per point."""
     columns, span = feature_map.spans[term]
     grid = np.meshgrid(*values, indexing="ij")
     rows = np.zeros((grid[0].size, feature_map.facts.n_columns))

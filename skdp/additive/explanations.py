@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from skdp.additive.effects import AdditiveEffect, NoiseBound, effect_of, typical_factor
@@ -13,20 +13,21 @@ from skdp.data.columns import column_name
 from skdp.data.lazy import lazy_on_blocks
 from skdp.data.validation import column_names
 from skdp.design import clip_factors
-from skdp.linear_model._base import dense
+from skdp.linear_model._base import Fitted, dense
 from skdp.linear_model._records import rows_of
 from skdp.solvers import Solution
+from skdp.support.types import MatrixLike
 
 __all__ = ["explain_global", "explain_local", "noise_of", "term_importances", "term_names"]
 
 
-def term_names(model: Any) -> list[str]:
-    """Names of the terms: numbers, then categories, then pairs of columns, "a & b".
+def term_names(model: BaseEstimator) -> list[str]:
+    """Names of the terms: numeric columns, categorical columns, then pairs "a & b".
 
     Returns
     -------
     list of str
-        *Public.*
+        *Public.* One name for each term.
     """
     check_is_fitted(model, "coef_")
     names = column_names(model)
@@ -36,8 +37,8 @@ def term_names(model: Any) -> list[str]:
     ]
 
 
-def explain_global(self: Any) -> dict[str, AdditiveEffect]:
-    """Return the effect of each term: curves of numeric columns, values of categories, pairs.
+def explain_global(self: BaseEstimator) -> dict[str, AdditiveEffect]:
+    """Compute the effect of each term: curves of numeric columns, values of categories, pairs.
 
     Returns
     -------
@@ -56,16 +57,16 @@ def explain_global(self: Any) -> dict[str, AdditiveEffect]:
 
 
 @lazy_on_blocks
-def explain_local(self: Any, X: Any) -> np.ndarray:
-    """Return the contribution of each term to the scores of rows.
+def explain_local(self: BaseEstimator, X: MatrixLike) -> np.ndarray:
+    """Compute the contribution of each term to the scores of rows.
 
-    The contributions of a row and `intercept_` add up to its score: the `decision_function` of a
-    classifier, or the prediction of a regressor before it is clipped to the target bounds.
+    The contributions and `intercept_` add up to the `decision_function` of a classifier, or to the
+    prediction of a regressor before it is clipped to the target bounds.
 
     Parameters
     ----------
     X : array-like, frame or dask collection of shape (n_samples, n_features)
-        *Private.*
+        *Private.* Rows as in `fit`.
 
     Returns
     -------
@@ -84,8 +85,8 @@ def explain_local(self: Any, X: Any) -> np.ndarray:
     return parts[:, :, 0] if len(coef) == 1 else parts
 
 
-def term_importances(self: Any) -> np.ndarray:
-    """Return the root mean square of each term's effect over its public values.
+def term_importances(self: BaseEstimator) -> np.ndarray:
+    """Compute the root mean square of each term's effect over its public values.
 
     Returns
     -------
@@ -95,8 +96,8 @@ def term_importances(self: Any) -> np.ndarray:
     return np.array([effect.importance for effect in self.explain_global().values()])
 
 
-def noise_of(learned: Any, unit: float) -> tuple[float | None, np.ndarray | None]:
-    """Return the noise bound of the coefficients, and its root; `unit` is that of the score."""
+def noise_of(learned: Fitted, unit: float) -> tuple[float | None, np.ndarray | None]:
+    """Return the noise bound of the coefficients and its root, for the unit of the score."""
     if not isinstance(learned, Solution):  # without privacy
         return 0.0, None
     sigma = learned.noise_bound

@@ -1,4 +1,4 @@
-"""Ranks of numbers in private histograms, where no bounds are known."""
+"""Ranks of numbers in private histograms, for unknown bounds."""
 
 from __future__ import annotations
 
@@ -6,38 +6,41 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
-from skdp._private_fit import ReleaseParameters
+from skdp._private_fit import NonPrivatePlan, ReleaseParameters
 from skdp.accounting import gdp_mu
 from skdp.exceptions import IncompatibleSolverError
 from skdp.features import AdditiveFeatures
+from skdp.features.additive import AdditiveMap
 from skdp.features.table import TableFacts
-from skdp.linear_model._base import is_auto
-from skdp.linear_model._records import LinearRecords
+from skdp.linear_model._base import Fitted, is_auto
+from skdp.linear_model._records import LinearRecords, TaskT
+from skdp.linear_model._sample import LinearPlan
 from skdp.privacy import Event, GaussianCurve, GDPEvent, Neighboring
-from skdp.solvers import Plan, Problem
+from skdp.solvers import Problem
 from skdp.solvers.base import SCALE_MARGIN, composed, rounded
 
 __all__ = [
     "RankRelease",
+    "Ranked",
     "RankedPlan",
     "counts_of",
     "features_of",
     "plan_ranked",
     "ranks_of",
     "read_ranked",
-    "unranked",
 ]
 
 N_BINS = 128
 _SHARE = 0.1  # of μ²; no guarantee rests on it
-_CERTAIN = 2.0  # standard deviations of noise, below which a bin counts as empty; likewise
+_CERTAIN = 2.0  # standard deviations of noise below which a bin is empty; likewise
 _REST_MARGIN = 1e-9  # relative; a guarantee rests on it: ε from μ and back is right to 1e-10
 _ROWS = 4096
-_WIDEST = 1e9  # of numbers without bounds; those beyond count as this
+_WIDEST = 1e9  # bound of numbers without bounds
 _FEATURES = (
     *("bounds", "categories", "n_terms", "linear_share", "transformation"),
     *("reference", "interactions", "norm", "missing"),
@@ -46,22 +49,15 @@ _FEATURES = (
 
 @dataclass(frozen=True, kw_only=True)
 class RankRelease:
-    """One Gaussian release of a histogram of each column of numbers.
+    """One Gaussian release of a histogram of each numeric column.
 
-    A record has one count in each of p histograms at most: adding or removing it changes all counts
-    together by √p in l2, another in its place by √(2p). So does a person whose rows have parts of
-    one count.
-
-    Parameters
-    ----------
-    mu : float
-        *Public.* Gaussian-DP parameter.
-    scale : float
-        *Public.* Standard deviation of the noise in each count.
+    A record has at most one count in each of p histograms. Adding or removing it changes all counts
+    by at most √p in l2; replacing it by √(2p). The same holds for a person whose rows share one
+    count.
     """
 
-    mu: float
-    scale: float
+    mu: float  # Gaussian-DP parameter
+    scale: float  # standard deviation of the noise in each count
 
     @classmethod
     def plan(cls, n_numbers: int, mu: float, neighboring: Neighboring) -> RankRelease:
@@ -71,26 +67,26 @@ class RankRelease:
         return cls(mu=share, scale=sensitivity / share * (1.0 + SCALE_MARGIN))
 
     def rest(self, mu: float, delta: float) -> float:
-        """Return the ε that is left of a μ-Gaussian DP release, for the same δ."""
+        """Return the remaining ε of a μ-Gaussian DP release, for the same δ."""
         left = math.sqrt(mu * mu - self.mu * self.mu) * (1.0 - _REST_MARGIN)
         return GaussianCurve(left).epsilon(delta)
 
     def release(self, counts: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Return ranks by the *private* `counts_of` a table."""
+        """Release ranks from *private* counts."""
         noisy = rounded(counts + rng.normal(scale=self.scale, size=counts.shape), self.scale)
         return ranks_of(np.where(noisy < _CERTAIN * self.scale, 0.0, noisy))
 
 
 @dataclass(frozen=True)
 class RankedPlan:
-    """Histograms, and then a fit; all of it public."""
+    """The public plan of histograms, then a fit."""
 
     ranks: RankRelease
-    fit: Plan
+    fit: LinearPlan
 
     @property
     def event(self) -> Event:
-        """What will be released."""
+        """The release."""
         return composed((GDPEvent(self.ranks.mu), self.fit.event))
 
     @property
@@ -100,15 +96,12 @@ class RankedPlan:
 
     @property
     def problem(self) -> Problem:
-        """What is public about the fit."""
+        """The public facts about the fit."""
         return self.fit.problem
 
 
 def counts_of(facts: TableFacts, X: np.ndarray, shares: np.ndarray | None = None) -> np.ndarray:
-    """Return *private* counts of shape (n_numbers, 128), on the scales of the columns.
-
-    `shares` are what each row counts, None for one each.
-    """
+    """Return *private* counts of shape (n_numbers, 128); a row counts `shares`, or 1."""
     counts = np.zeros((facts.numbers.size, N_BINS))
     for start in range(0, len(X), _ROWS):
         places = facts.place(X[start : start + _ROWS])
@@ -121,23 +114,23 @@ def counts_of(facts: TableFacts, X: np.ndarray, shares: np.ndarray | None = None
     return counts
 
 
-def ranks_of(counts: np.ndarray) -> Any:
-    """Return for each column the share below each edge of a bin, even if it has no count at all."""
+def ranks_of(counts: np.ndarray) -> np.ndarray:
+    """Return the share below each edge of a bin, for each column. Empty columns are uniform."""
     empty = counts.sum(axis=1) == 0.0
     counts = np.where(empty[:, None], 1.0, counts)
     below = np.cumsum(counts, axis=1)
     return np.column_stack([np.zeros(len(counts)), below / below[:, -1:]])
 
 
-class _Ranked(NamedTuple):
-    """Records with the map that was released, and what was learned with it."""
+class Ranked(NamedTuple):
+    """Records with the released map, and the fit to its features."""
 
     records: LinearRecords
-    learned: Any
+    fitted: Fitted
 
 
-def features_of(model: Any) -> AdditiveFeatures:
-    """Return the features that a model's parameters describe, for unknown bounds wide ones."""
+def features_of(model: BaseEstimator) -> AdditiveFeatures:
+    """Return the features of a model's parameters, with wide bounds if they are unknown."""
     given = {name: getattr(model, name) for name in _FEATURES}
     if is_auto(model.bounds):
         scale = model.transformation or "log"
@@ -146,13 +139,15 @@ def features_of(model: Any) -> AdditiveFeatures:
 
 
 def plan_ranked(
-    parameters: ReleaseParameters, records: LinearRecords, plan_fit: Callable[..., Any]
+    parameters: ReleaseParameters,
+    records: LinearRecords[TaskT],
+    plan_fit: Callable[[ReleaseParameters, LinearRecords[TaskT]], LinearPlan],
 ) -> RankedPlan:
-    """Return a plan of histograms, and of a fit with what is left."""
+    """Return a plan of histograms, and of a fit with the rest of the cost."""
     if not (records.facts.solver.is_gaussian and parameters.delta > 0.0):
         raise IncompatibleSolverError(
-            "bounds='auto' needs delta > 0 and a solver with Gaussian privacy, such as 'auto' or "
-            f"'noisy_gd', not {type(records.facts.solver).__name__}. Otherwise pass bounds."
+            "bounds='auto' needs delta > 0 and a Gaussian DP solver, such as 'auto' or 'noisy_gd', "
+            f"not {type(records.facts.solver).__name__}. Otherwise pass bounds."
         )
     mu, feature_map = gdp_mu(parameters.epsilon, parameters.delta), _additive_map(records)
     n_numbers = max(1, feature_map.facts.numbers.size)
@@ -162,9 +157,14 @@ def plan_ranked(
 
 
 def read_ranked(
-    plan: Any, records: LinearRecords, rng: np.random.Generator, read_fit: Callable[..., Any]
-) -> _Ranked:
-    """Release ranks, without noise where the plan has none, and then fit to features of them."""
+    plan: NonPrivatePlan | LinearPlan,
+    records: LinearRecords[TaskT],
+    rng: np.random.Generator,
+    read_fit: Callable[
+        [NonPrivatePlan | LinearPlan, LinearRecords[TaskT], np.random.Generator], Fitted
+    ],
+) -> Ranked:
+    """Release ranks, without noise if the plan has none, and fit to their features."""
     feature_map = _additive_map(records)
     counts = records.total(partial(_counts, feature_map.facts))["counts"]
     if isinstance(plan, RankedPlan):
@@ -173,18 +173,15 @@ def read_ranked(
         found = ranks_of(counts)
     ranked = replace(feature_map, facts=replace(feature_map.facts, ranks=found))
     records = records.with_facts(replace(records.facts, feature_map=ranked))
-    return _Ranked(records, read_fit(plan, records, rng))
+    return Ranked(records, read_fit(plan, records, rng))
 
 
-def unranked(records: LinearRecords, released: Any) -> tuple[LinearRecords, Any]:
-    """Return the records whose map is published, and what was learned."""
-    return released if isinstance(released, _Ranked) else (records, released)
+def _additive_map(records: LinearRecords[TaskT]) -> AdditiveMap:
+    feature_map = records.facts.feature_map
+    assert isinstance(feature_map, AdditiveMap), "the map of AdditiveFeatures"
+    return feature_map
 
 
-def _additive_map(records: LinearRecords) -> Any:
-    return records.facts.feature_map
-
-
-def _counts(facts: TableFacts, records: LinearRecords) -> dict[str, np.ndarray]:
+def _counts(facts: TableFacts, records: LinearRecords[TaskT]) -> dict[str, np.ndarray]:
     shares = None if records.persons is None else records.persons.row_weights()
     return {"counts": counts_of(facts, records.X, shares)}

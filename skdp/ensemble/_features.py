@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from sklearn.base import BaseEstimator
 
 from skdp.features import AdditiveFeatures, FeatureMixture, RandomTreeFeatures
 
@@ -11,8 +11,7 @@ __all__ = ["forest_features"]
 _COLUMNS = ("bounds", "categories", "transformation", "missing")
 
 
-def forest_features(model: Any) -> FeatureMixture:
-    """Return the features that a model's parameters describe."""
+def forest_features(model: BaseEstimator) -> FeatureMixture:
     columns = {name: getattr(model, name) for name in _COLUMNS}
     random = RandomTreeFeatures(
         n_trees=model.n_trees,

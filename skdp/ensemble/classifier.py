@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from numpy.typing import ArrayLike
 
@@ -11,7 +11,7 @@ from skdp.ensemble._features import forest_features
 from skdp.features import FeatureMixture
 from skdp.linear_model import DPLogisticRegression
 from skdp.solvers import Solver
-from skdp.support.types import Bounds, Label, RandomState
+from skdp.support.types import Bounds, Categories, Label, RandomState, Transformation
 
 __all__ = ["DPRandomForestClassifier"]
 
@@ -117,7 +117,7 @@ class DPRandomForestClassifier(DPLogisticRegression):
         self,
         *,
         bounds: Bounds | str | None = None,
-        categories: Mapping[Label, Sequence[Label]] | Sequence[Label] | None = None,
+        categories: Categories | None = None,
         classes: ArrayLike | None = None,
         max_weight: float | None = None,
         max_rows: int | None = None,
@@ -130,7 +130,7 @@ class DPRandomForestClassifier(DPLogisticRegression):
         depth: int | Sequence[int] = (1, 8),
         additive_share: float = 0.5,
         n_terms: int = 8,
-        transformation: str | Mapping[Label, float | str | None] | None = None,
+        transformation: Transformation | None = None,
         feature_seed: int = 0,
         class_weight: dict[Label, float] | None = None,
         solver: str | Solver = "auto",

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from skdp.budget import BudgetHandle
 from skdp.ensemble._features import forest_features
 from skdp.features import FeatureMixture
 from skdp.linear_model import DPLinearRegression
 from skdp.solvers import Solver
-from skdp.support.types import Bounds, Label, RandomState
+from skdp.support.types import Bounds, Categories, RandomState, Transformation
 
 __all__ = ["DPRandomForestRegressor"]
 
@@ -121,7 +121,7 @@ class DPRandomForestRegressor(DPLinearRegression):
         self,
         *,
         bounds: Bounds | str | None = None,
-        categories: Mapping[Label, Sequence[Label]] | Sequence[Label] | None = None,
+        categories: Categories | None = None,
         target_bounds: Sequence[float] | None = None,
         max_weight: float | None = None,
         max_rows: int | None = None,
@@ -135,7 +135,7 @@ class DPRandomForestRegressor(DPLinearRegression):
         depth: int | Sequence[int] = (1, 8),
         additive_share: float = 0.5,
         n_terms: int = 8,
-        transformation: str | Mapping[Label, float | str | None] | None = None,
+        transformation: Transformation | None = None,
         feature_seed: int = 0,
         solver: str | Solver = "auto",
         random_state: RandomState = None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from sklearn.base import BaseEstimator
 
 from skdp.features import AdditiveFeatures, FeatureMixture, RandomFourierFeatures
 
@@ -11,8 +11,7 @@ __all__ = ["kernel_features"]
 _COLUMNS = ("bounds", "categories", "transformation", "missing")
 
 
-def kernel_features(model: Any) -> FeatureMixture:
-    """Return the features that a model's parameters describe."""
+def kernel_features(model: BaseEstimator) -> FeatureMixture:
     columns = {name: getattr(model, name) for name in _COLUMNS}
     random = RandomFourierFeatures(
         n_components=model.n_components,

@@ -1,8 +1,6 @@
-"""Differentially private classifiers by random Fourier features."""
+"""Differentially private classification by random Fourier features."""
 
 from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
 
 from numpy.typing import ArrayLike
 
@@ -11,7 +9,7 @@ from skdp.features import FeatureMixture
 from skdp.kernel_approximation._features import kernel_features
 from skdp.linear_model import DPLogisticRegression
 from skdp.solvers import Solver
-from skdp.support.types import Bounds, Label, RandomState
+from skdp.support.types import Bounds, Categories, Label, RandomState, Transformation
 
 __all__ = ["DPKernelClassifier"]
 
@@ -117,7 +115,7 @@ class DPKernelClassifier(DPLogisticRegression):
         self,
         *,
         bounds: Bounds | str | None = None,
-        categories: Mapping[Label, Sequence[Label]] | Sequence[Label] | None = None,
+        categories: Categories | None = None,
         classes: ArrayLike | None = None,
         max_weight: float | None = None,
         max_rows: int | None = None,
@@ -130,7 +128,7 @@ class DPKernelClassifier(DPLogisticRegression):
         scale: float = 2.0,
         additive_share: float = 0.5,
         n_terms: int = 8,
-        transformation: str | Mapping[Label, float | str | None] | None = None,
+        transformation: Transformation | None = None,
         feature_seed: int = 0,
         class_weight: dict[Label, float] | None = None,
         solver: str | Solver = "auto",

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from skdp.budget import BudgetHandle
 from skdp.features import FeatureMixture
 from skdp.kernel_approximation._features import kernel_features
 from skdp.linear_model import DPLinearRegression
 from skdp.solvers import Solver
-from skdp.support.types import Bounds, Label, RandomState
+from skdp.support.types import Bounds, Categories, RandomState, Transformation
 
 __all__ = ["DPKernelRegressor"]
 
@@ -120,7 +120,7 @@ class DPKernelRegressor(DPLinearRegression):
         self,
         *,
         bounds: Bounds | str | None = None,
-        categories: Mapping[Label, Sequence[Label]] | Sequence[Label] | None = None,
+        categories: Categories | None = None,
         target_bounds: Sequence[float] | None = None,
         max_weight: float | None = None,
         max_rows: int | None = None,
@@ -134,7 +134,7 @@ class DPKernelRegressor(DPLinearRegression):
         scale: float = 2.0,
         additive_share: float = 0.5,
         n_terms: int = 8,
-        transformation: str | Mapping[Label, float | str | None] | None = None,
+        transformation: Transformation | None = None,
         feature_seed: int = 0,
         solver: str | Solver = "auto",
         random_state: RandomState = None,

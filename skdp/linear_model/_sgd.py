@@ -65,8 +65,8 @@ class PrivateSGD(PrivateLinearModel[TaskT]):
         earlier = self.privacy_.neighboring
         if earlier != self.neighboring:
             raise ValueError(
-                f"neighboring may not change in partial_fit: it was {str(earlier)!r} in earlier "
-                f"calls and is {self.neighboring!r} now."
+                "neighboring may not change in partial_fit: earlier calls used "
+                f"{str(earlier)!r}, got {self.neighboring!r}."
             )
         start = self._start(records.facts.task)
         return records.with_facts(replace(records.facts, start=start, n_iter=self.n_iter_))
