@@ -136,8 +136,10 @@ class Guesses:
 
         Parameters
         ----------
-        delta, confidence
-            As in `lower_epsilon`; `delta` must be positive.
+        delta : float in (0, 1), default 1e-5
+            *Public.* The δ of the result.
+        confidence : float in (0, 1), default 0.95
+            *Public.* As in `lower_mu`.
 
         Returns
         -------

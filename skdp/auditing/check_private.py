@@ -163,7 +163,7 @@ def check_private(
         *Public.* Not fitted. Its budget is not spent.
     epsilon, delta : float, default None
         *Public.* The claim, instead of `privacy_` of a fit. An (ε, δ) claim is weaker than the
-        guarantee behind it: half of the required noise passes.
+        guarantee behind it: noise of half the required size passes.
     mu : float, default None
         *Public.* The claim of μ-Gaussian DP, instead of `epsilon` and `delta`. For Gaussian noise
         pass the sensitivity divided by the standard deviation: the audit detects smaller errors.
@@ -176,8 +176,8 @@ def check_private(
         Among the other checks only "attributes" can fail by chance, with probability below 1e-8 for
         each fitted number.
     X : array-like or frame of shape (n_samples, n_features), default None
-        *Public.* Rows for estimators that need columns of certain types. The first two must be as
-        different as records can be, the others in the middle.
+        *Public.* Rows for estimators that need columns of certain types, of nobody's data. The
+        first two must be as different as records can be, the others in the middle.
     random_state : None, int or numpy Generator, default None
         *Secret.* Source of the coins, and of seeds for fits without a budget.
     raises : bool, default True
@@ -202,17 +202,7 @@ def check_private(
     >>> [result.check for result in results if result.status == "failed"]
     []
     """
-    subject = _subject(
-        estimator,
-        epsilon=epsilon,
-        delta=delta,
-        mu=mu,
-        n_runs=n_runs,
-        kind=kind,
-        confidence=confidence,
-        X=X,
-        random_state=random_state,
-    )
+    subject = _subject(estimator, epsilon, delta, mu, n_runs, kind, confidence, X, random_state)
     _ = subject.claim  # raises early if there is none
     results = CheckResults(_result(name, subject) for name in (*CONDUCT, *_AUDITS))
     failed = [str(result) for result in results if result.status == "failed"]
@@ -247,7 +237,6 @@ def private_checks(estimator: object, **settings: Any) -> list[PrivateCheck]:
 
 def _subject(
     estimator: object,
-    *,
     epsilon: float | None = None,
     delta: float | None = None,
     mu: float | None = None,

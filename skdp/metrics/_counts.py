@@ -82,21 +82,19 @@ class NoisyReport(Viewed):
         metric: Callable[[np.ndarray], float],
         level: float,
         sampling: bool,
-        bounds: tuple[float, float] = (0.0, 1.0),
         hidden: Callable[[np.ndarray], float] = lambda slopes: 0.0,
     ) -> tuple[float, float]:
         """Return an interval for a function of the counts.
 
         `hidden` is the variance that remains without sampling if the counts are exact.
         """
-
-        def variance(slopes: np.ndarray) -> float:
-            noise = self._variance * float(slopes @ slopes)
-            return noise + (self._sampling_variance(slopes) if sampling else hidden(slopes))
-
-        shape = self.counts.shape
         return interval_of(
-            lambda sums: metric(sums.reshape(shape)), self.counts.ravel(), variance, level, bounds
+            lambda sums: metric(sums.reshape(self.counts.shape)),
+            self.counts.ravel(),
+            self._variance,
+            self._sampling_variance if sampling else hidden,
+            level,
+            (0.0, 1.0),
         )
 
     def _sampling_variance(self, slopes: np.ndarray) -> float:

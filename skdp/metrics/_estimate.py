@@ -23,18 +23,21 @@ def ratio(numerator: float, denominator: float) -> float:
 def interval_of(
     metric: Callable[[np.ndarray], float],
     sums: np.ndarray,
-    covariance: Callable[[np.ndarray], float],
+    noise: float,
+    sampling: Callable[[np.ndarray], float],
     level: float,
     bounds: tuple[float, float],
 ) -> tuple[float, float]:
     """Return an interval, by the delta method, around a smooth function of *released* sums.
 
-    `covariance` maps slopes to the variance of the metric, which is nan where it is not defined and
-    lies within `bounds`.
+    `noise` is the variance in each sum, and `sampling` maps slopes to a further variance of the
+    metric. The metric is nan where it is not defined, and lies within `bounds`.
     """
     level = check_real("level", level, low=0.0, high=1.0)
-    value = metric(sums)
-    variance = covariance(slopes_of(metric, sums)) if math.isfinite(value) else math.nan
+    value, variance = metric(sums), math.nan
+    if math.isfinite(value):
+        slopes = slopes_of(metric, sums)
+        variance = noise * float(slopes @ slopes) + sampling(slopes)
     if not (math.isfinite(variance) and variance >= 0.0):
         return bounds
     half = float(ndtri(0.5 + 0.5 * level)) * math.sqrt(variance)

@@ -109,11 +109,6 @@ def _interval_of_mean(
     total = float(sums.sum() if n_samples is None else n_samples)
     mean = min(max(_mean(n_samples, sums), 0.0), 1.0)
     spread = mean * (1.0 - mean) / total if sampling and total > 0.0 else 0.0
-    low, high = interval_of(
-        partial(_mean, n_samples),
-        sums,
-        lambda slopes: noise * float(slopes @ slopes) + spread,
-        level,
-        (0.0, 1.0),
-    )
+    metric = partial(_mean, n_samples)
+    low, high = interval_of(metric, sums, noise, lambda slopes: spread, level, (0.0, 1.0))
     return unit * low, unit * high

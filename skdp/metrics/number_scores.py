@@ -292,8 +292,8 @@ def _interval_of_r2(
     *,
     sampling: bool,
 ) -> tuple[float, float]:
-    def variance(slopes: np.ndarray) -> float:
-        sampled = spread(slopes[:3], sums[:3], _count(n_samples, sums)) if sampling else 0.0
-        return noise * float(slopes @ slopes) + sampled
+    def sampled(slopes: np.ndarray) -> float:
+        return spread(slopes[:3], sums[:3], _count(n_samples, sums)) if sampling else 0.0
 
-    return interval_of(partial(_r2, scale, n_samples), sums, variance, level, (-math.inf, 1.0))
+    metric = partial(_r2, scale, n_samples)
+    return interval_of(metric, sums, noise, sampled, level, (-math.inf, 1.0))

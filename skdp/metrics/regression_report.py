@@ -181,12 +181,8 @@ class RegressionReport(Viewed):
             "r2": (self._r2, (-math.inf, 1.0)),
         }
         function, bounds = metrics[check_choice("metric", metric, _METRICS)]
-
-        def variance(slopes: np.ndarray) -> float:
-            noise = self._variance * float(slopes @ slopes)
-            return noise + self._spread(slopes) if sampling else noise
-
-        return interval_of(function, self._possible, variance, level, bounds)
+        sampled = self._spread if sampling else lambda slopes: 0.0
+        return interval_of(function, self._possible, self._variance, sampled, level, bounds)
 
     @cached_property
     def _possible(self) -> np.ndarray:

@@ -23,12 +23,11 @@ from skdp.support.types import MatrixLike, VectorLike
 
 __all__ = ["PrivateScorer", "make_private_scorer"]
 
-_OF_LABELS = (dp_accuracy_score,)
 _OF_SECOND = (dp_roc_auc_score, dp_average_precision_score)
 _OF_EACH = (dp_log_loss, dp_brier_score_loss)
 _OF_NUMBERS = (dp_mean_squared_error, dp_mean_absolute_error, dp_r2_score)
 _LOSSES = (dp_log_loss, dp_brier_score_loss, dp_mean_squared_error, dp_mean_absolute_error)
-_KNOWN = (*_OF_LABELS, *_OF_SECOND, *_OF_EACH, *_OF_NUMBERS)
+_KNOWN = (dp_accuracy_score, *_OF_SECOND, *_OF_EACH, *_OF_NUMBERS)
 
 
 @dataclass(eq=False)
